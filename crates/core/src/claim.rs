@@ -1,0 +1,60 @@
+//! Taking a number as a writer: create a log that nobody has, lock it, and look again whether it is really ours.
+//!
+//! 1. The number is above every number in the folder and not below the manifest's `next writer`.
+//! 2. `create_new` fails if another one was faster.
+//! 3. The lock says to others that the writer lives. Where there are no locks the log says so, and its writer looks for
+//!    its name after every append instead.
+//! 4. The folder may have moved on between 1 and 2: the number may have been used, folded and forgotten. Then a file
+//!    `<n>.taken` is still there, or a manifest says that `n` is folded, or our log has been taken already.
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::format::names::FileName;
+use crate::format::order::WRITER_MAX;
+use crate::log::LogWriter;
+use crate::manifest::publish_first;
+use crate::state::{State, load};
+use std::io;
+
+const ATTEMPTS: u32 = 256;
+
+/// A log of our own. The folder's first manifest is published on the way.
+pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
+    let mut next = known.next_writer_seen;
+    if known.manifest.number == 0 && !known.lost {
+        publish_first(&*context.vfs)?;
+    }
+    for _ in 0..ATTEMPTS {
+        if next > WRITER_MAX - 64 {
+            return Err(Error::Exhausted { field: "writers", limit: u64::from(WRITER_MAX) });
+        }
+        let writer = next;
+        next += 1;
+        let name = FileName::Log(writer).to_string();
+        let wrap = |operation| move |source| Error::io(operation, &FileName::Log(writer).to_string(), source);
+        let file = match context.vfs.create_new(&name) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(source) => return Err(Error::io("create", &name, source)),
+        };
+        let locked = match file.try_lock() {
+            Ok(true) => true,
+            // A participant looked at it before we held it; it will take it away.
+            Ok(false) => continue,
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => false,
+            Err(source) => return Err(Error::io("lock", &name, source)),
+        };
+        let log = LogWriter::start(file, writer, locked).map_err(wrap("write"))?;
+        let taken = context.vfs.exists(&FileName::Taken(writer).to_string()).map_err(wrap("look for"))?;
+        let state = load(context, Some(known))?;
+        let ours = state.logs.iter().any(|view| view.name == FileName::Log(writer));
+        if ours && !taken {
+            return Ok(log);
+        }
+        next = next.max(state.next_writer_seen);
+        if context.vfs.exists(&name).map_err(wrap("look for"))? {
+            context.vfs.remove(&name).map_err(wrap("remove"))?;
+        }
+    }
+    Err(Error::Busy { operation: "create a log", attempts: ATTEMPTS })
+}

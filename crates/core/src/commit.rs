@@ -1,0 +1,201 @@
+//! A commit: one append to the log of this process. A large one writes tables first and appends a record that attaches
+//! them; nothing of them counts before that.
+//!
+//! 1. Damage that was found is set aside, a log is claimed if there is none.
+//! 2. From `LARGE_BYTES` on: tables are written and synced, then the folder.
+//! 3. The record is appended. Without a lock: if the log has lost its name meanwhile, 2 and 3 again in a new log.
+//! 4. `durable`: the log is synced, its name too if it is new.
+//! 5. The entries become visible in this process.
+//!
+//! An error leaves the log behind under its name and the entries with the caller; the next commit begins a new log.
+
+use crate::batch::Batch;
+use crate::claim::claim_log;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::format::entry::{Entry, Kind};
+use crate::format::names::{FileName, TableName};
+use crate::format::order::next_order;
+use crate::log::{LogCommit, LogWriter, prelude};
+use crate::report::CommitReport;
+use crate::reset::reset;
+use crate::state::State;
+use crate::store::Durability;
+use crate::table::{TableMeta, TableWriter};
+use std::sync::{PoisonError, RwLock};
+
+/// Commits from this size on write tables.
+const LARGE_BYTES: usize = 1 << 20;
+
+/// A log is left for a new one that often before a commit gives up.
+const ATTEMPTS: u32 = 16;
+
+/// Bytes in memory, or attached tables, from which on folding is due.
+const MEMORY_BYTES_DUE: u64 = 16 << 20;
+const ATTACHED_TABLES_DUE: usize = 8;
+
+/// The log of this process and what goes with it; one commit at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Committer {
+    pub(crate) log: Option<LogWriter>,
+    tables: u32,
+    /// Logs that were left after an error and hold commits that still wait for a sync.
+    left: Vec<LogWriter>,
+}
+
+impl Committer {
+    /// Commits a batch. On an error nothing of it is visible in this process.
+    pub(crate) fn commit(
+        &mut self,
+        context: &Context,
+        state: &RwLock<State>,
+        batch: &Batch,
+        durability: Durability,
+        now_ms: u64,
+    ) -> Result<CommitReport> {
+        if read(state).lost {
+            reset(context, state)?;
+        }
+        for _ in 0..ATTEMPTS {
+            if self.log.is_none() {
+                self.log = Some(claim_log(context, &read(state))?);
+                self.tables = 0;
+            }
+            match self.append(context, state, batch, durability, now_ms) {
+                Ok(Some(report)) => return Ok(report),
+                Ok(None) => self.log = None,
+                Err(error) => {
+                    self.left.extend(self.log.take().filter(|log| log.commits > 0));
+                    return Err(error);
+                }
+            }
+        }
+        Err(Error::Busy { operation: "commit", attempts: ATTEMPTS })
+    }
+
+    /// `None` = the log was taken away before the record was in it.
+    fn append(
+        &mut self,
+        context: &Context,
+        state: &RwLock<State>,
+        batch: &Batch,
+        durability: Durability,
+        now_ms: u64,
+    ) -> Result<Option<CommitReport>> {
+        let Self { log, tables, .. } = self;
+        let Some(log) = log.as_mut() else { return Ok(None) };
+        let order = next_order(read(state).last_order, log.writer)?;
+        let mut bytes = 0;
+        let attached = if batch.bytes().len() >= LARGE_BYTES {
+            let metas = write_tables(context, log.writer, tables, batch, order, now_ms)?;
+            bytes += metas.iter().map(|(_, meta)| meta.bytes).sum::<u64>();
+            Some(attach_batch(&metas))
+        } else {
+            None
+        };
+        let record = attached.as_ref().unwrap_or(batch);
+        let names = names_of(context, record);
+        let borrowed: Vec<_> = names.iter().map(|(id, name, version)| (*id, name.as_str(), version.as_str())).collect();
+        let name = FileName::Log(log.writer).to_string();
+        let wrap = |operation: &'static str| {
+            let name = name.clone();
+            move |source| Error::io(operation, &name, source)
+        };
+        bytes += log.commit(order, &prelude(now_ms, &borrowed), record.bytes()).map_err(wrap("append to"))?;
+        if !log.locked && !context.vfs.exists(&name).map_err(wrap("look for"))? {
+            return Ok(None);
+        }
+        if durability == Durability::Durable {
+            sync_log(context, log)?;
+        }
+        let commit = LogCommit { order, time_ms: now_ms, namespaces: borrowed, entries: record.bytes() };
+        let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
+        state.apply_own(context, log, &commit)?;
+        let maintenance_due =
+            state.memory_bytes >= MEMORY_BYTES_DUE || state.attached_tables() >= ATTACHED_TABLES_DUE;
+        Ok(Some(CommitReport { entries: batch.len(), bytes, maintenance_due }))
+    }
+
+    /// Makes every commit of this process so far survive the loss of power. What a failed sync has dropped no second one
+    /// brings back, so a log whose sync failed is not used again.
+    pub(crate) fn flush(&mut self, context: &Context) -> Result<()> {
+        let mut outcome = Ok(());
+        for mut log in std::mem::take(&mut self.left) {
+            outcome = outcome.and(sync_log(context, &mut log));
+        }
+        if let Some(mut log) = self.log.take() {
+            let synced = sync_log(context, &mut log);
+            if synced.is_ok() {
+                self.log = Some(log);
+            }
+            outcome = outcome.and(synced);
+        }
+        outcome
+    }
+
+    /// Ends the log, synced; the next commit begins another one.
+    pub(crate) fn seal(&mut self, context: &Context) -> Result<()> {
+        if let Some(mut log) = self.log.take_if(|log| log.commits > 0) {
+            let name = FileName::Log(log.writer).to_string();
+            log.seal().map_err(|source| Error::io("seal", &name, source))?;
+            sync_log(context, &mut log)?;
+        }
+        Ok(())
+    }
+}
+
+fn sync_log(context: &Context, log: &mut LogWriter) -> Result<()> {
+    if log.is_unsynced() {
+        let name = FileName::Log(log.writer).to_string();
+        log.sync().map_err(|source| Error::io("sync", &name, source))?;
+        if !log.is_named() {
+            context.vfs.sync_folder().map_err(|source| Error::io("sync the folder of", &name, source))?;
+        }
+        log.synced();
+    }
+    Ok(())
+}
+
+fn names_of(context: &Context, batch: &Batch) -> Vec<(u16, String, String)> {
+    batch.namespaces().filter_map(|id| context.names.get(id).map(|(name, version)| (id, name, version))).collect()
+}
+
+/// One table for each namespace of the batch, synced together with its name.
+fn write_tables(
+    context: &Context,
+    writer: u32,
+    index: &mut u32,
+    batch: &Batch,
+    order: u64,
+    now_ms: u64,
+) -> Result<Vec<(u16, TableMeta)>> {
+    let mut metas = Vec::new();
+    for id in batch.namespaces() {
+        let name = TableName { writer, index: *index };
+        *index += 1;
+        let wrap = |source| Error::io("write", &name.to_string(), source);
+        let file = context.vfs.create_new(&name.to_string()).map_err(wrap)?;
+        let mut table = TableWriter::new(name, file);
+        for (hash, entry) in batch.sorted(id) {
+            table.add(hash, entry.key, 0, entry.live_value()).map_err(wrap)?;
+        }
+        metas.push((id, table.finish(order, now_ms, now_ms).map_err(wrap)?));
+    }
+    context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache folder", source))?;
+    Ok(metas)
+}
+
+/// The record that makes tables part of a commit.
+fn attach_batch(metas: &[(u16, TableMeta)]) -> Batch {
+    let mut batch = Batch::default();
+    for (id, meta) in metas {
+        let mut value = Vec::new();
+        meta.write(&mut value);
+        batch.add(Entry { kind: Kind::Attach, namespace: *id, key: &meta.name.index.to_le_bytes(), value: &value });
+    }
+    batch
+}
+
+fn read(state: &RwLock<State>) -> std::sync::RwLockReadGuard<'_, State> {
+    state.read().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,202 @@
+//! Folding logs into tables and merging tables, in the background or at close, by any participant.
+//!
+//! 1. `take`: logs that nobody will append to any more are renamed to `<writer>.taken` and read to their end.
+//! 2. `pick`: which tables are worth merging with what is in the logs. A pure decision.
+//! 3. `merge`: one new table for each namespace that has something to fold or merge.
+//! 4. The manifest is published if nobody was faster; else all of it again from the newer manifest.
+//! 5. `sweep`: files that the new manifest does not mention are removed.
+//!
+//! While nobody else writes (`alone`), a full merge forgets the order of commits and deleted entries: the same entries
+//! give the same bytes.
+
+mod merge;
+mod pick;
+mod sweep;
+mod take;
+
+use crate::claim::claim_log;
+use crate::commit::Committer;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::format::names::{FileName, TableName};
+use crate::log::LogWriter;
+use crate::manifest::{Manifest, ManifestNamespace, OpenLog, Published, publish};
+use crate::report::CompactReport;
+use crate::reset::reset;
+use crate::state::{Current, State, load};
+use crate::store::Watch;
+use crate::table::TableMeta;
+use merge::{Merge, Progress, merge};
+use pick::{Candidate, pick};
+use std::sync::{Mutex, PoisonError, RwLock};
+use take::{Taken, take};
+
+const ATTEMPTS: u32 = 16;
+
+/// Folds and merges; `full` = everything into one table for each namespace.
+pub(crate) fn compact(
+    context: &Context,
+    state: &RwLock<State>,
+    committer: &Mutex<Committer>,
+    full: bool,
+    watch: Watch<'_>,
+) -> Result<CompactReport> {
+    let mut claim: Option<LogWriter> = None;
+    let mut tables = 0;
+    for _ in 0..ATTEMPTS {
+        let taken = take(context, state, committer, claim.as_ref().map(|log| log.writer))?;
+        if taken.state.lost {
+            reset(context, state)?;
+            continue;
+        }
+        let plans = plan(context, &taken, full);
+        if plans.is_empty() && taken.folded.is_empty() {
+            sweep::sweep(context, &taken.state.manifest)?;
+            return Ok(CompactReport::default());
+        }
+        if !still_ours(context, claim.as_ref())? {
+            claim = None;
+        }
+        let Some(log) = claim.as_ref() else {
+            claim = Some(claim_log(context, &taken.state)?);
+            tables = 0;
+            continue;
+        };
+        let outcome = fold(context, &taken, &plans, log.writer, &mut tables, watch);
+        if !matches!(outcome, Ok(Some(_))) {
+            sweep::discard_tables(context, log.writer)?;
+        }
+        if let Some((report, manifest)) = outcome? {
+            drop(claim);
+            reload(context, state, committer)?;
+            sweep::sweep(context, &manifest)?;
+            return Ok(report);
+        }
+    }
+    Err(Error::Busy { operation: "compact", attempts: ATTEMPTS })
+}
+
+/// Without a lock a claim can be taken away; then its tables would be nobody's. A claim that was of no use stays behind
+/// as an empty log, for the next compaction to take: a number is free again only once a manifest covers it.
+fn still_ours(context: &Context, claim: Option<&LogWriter>) -> Result<bool> {
+    let Some(log) = claim else { return Ok(false) };
+    let name = FileName::Log(log.writer).to_string();
+    context.vfs.exists(&name).map_err(|source| Error::io("look for", &name, source))
+}
+
+/// Reads the folder anew, with no commit of this process in between.
+pub(crate) fn reload(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<()> {
+    let _no_commit = committer.lock().unwrap_or_else(PoisonError::into_inner);
+    let fresh = load(context, Some(&state.read().unwrap_or_else(PoisonError::into_inner)))?;
+    *state.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+    Ok(())
+}
+
+/// What to do with one namespace.
+struct Plan {
+    id: u16,
+    merge: Vec<usize>,
+    /// Every table of the namespace is merged.
+    whole: bool,
+}
+
+fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
+    let damaged = context.damage.places();
+    let mut plans = Vec::new();
+    for Current { id, .. } in taken.state.current.values() {
+        let Some(namespace) = taken.state.namespace(*id) else { continue };
+        let ours: Vec<usize> = (0..namespace.tables.len())
+            .filter(|index| namespace.tables.get(*index).is_some_and(|live| taken.is_folded(live.attached_by)))
+            .collect();
+        let candidates: Vec<Candidate> = ours
+            .iter()
+            .filter_map(|index| namespace.tables.get(*index))
+            .map(|live| Candidate {
+                bytes: live.table.meta.bytes,
+                is_damaged: damaged.iter().any(|place| place.file == live.table.meta.name.to_string()),
+                is_hidden: live.table.meta.order_min < namespace.hidden_below,
+                is_settled: live.attached_by.is_none() && live.table.meta.order_max == 0 && live.table.meta.deletes == 0,
+            })
+            .collect();
+        let folded_bytes = if taken.folded.is_empty() { 0 } else { taken.folded_bytes(*id) };
+        let picked = pick(&candidates, folded_bytes, full, taken.alone);
+        if folded_bytes > 0 || !picked.is_empty() {
+            let merge = picked.iter().filter_map(|at| ours.get(*at).copied()).collect::<Vec<_>>();
+            let whole = merge.len() == namespace.tables.len();
+            plans.push(Plan { id: *id, merge, whole });
+        }
+    }
+    plans.sort_unstable_by_key(|plan| plan.id);
+    plans
+}
+
+/// Writes the tables and publishes. `None` = another participant was faster.
+fn fold(
+    context: &Context,
+    taken: &Taken,
+    plans: &[Plan],
+    writer: u32,
+    index: &mut u32,
+    watch: Watch<'_>,
+) -> Result<Option<(CompactReport, Manifest)>> {
+    let mut report = CompactReport { changed: true, logs_folded: taken.folded.len() as u64, ..CompactReport::default() };
+    report.bytes_before = taken.state.manifest.tables().map(|table| table.bytes).sum::<u64>() + taken.log_bytes();
+    let mut progress = Progress::new(watch, taken, plans.iter().map(|plan| (plan.id, plan.merge.as_slice())));
+    let mut written: Vec<(u16, Vec<TableMeta>)> = Vec::new();
+    for plan in plans {
+        let mut name = || {
+            *index += 1;
+            TableName { writer, index: *index }
+        };
+        let settle = plan.whole && taken.alone;
+        let merge_plan = Merge { id: plan.id, tables: &plan.merge, settle, drop_deletes: settle };
+        let merged = merge(context, taken, &merge_plan, &mut name, &mut progress)?;
+        report.tables_merged += plan.merge.len() as u64;
+        report.tables_written += merged.tables.len() as u64;
+        report.entries_dropped += merged.dropped;
+        written.push((plan.id, merged.tables));
+    }
+    taken.sync_others()?;
+    let manifest = next_manifest(context, taken, plans, &written, writer);
+    report.bytes_after = manifest.tables().map(|table| table.bytes).sum();
+    match publish(&*context.vfs, writer, &manifest)? {
+        Published::Won => Ok(Some((report, manifest))),
+        Published::Lost => Ok(None),
+    }
+}
+
+/// `next writer` follows our own number, not the highest one seen: every number below ours was created before it, so the
+/// list of logs, made later, has them all.
+fn next_manifest(
+    context: &Context,
+    taken: &Taken,
+    plans: &[Plan],
+    written: &[(u16, Vec<TableMeta>)],
+    own: u32,
+) -> Manifest {
+    let state = &taken.state;
+    let still_open = state.logs.iter().filter(|log| log.writer < own && !taken.folded.contains(&log.writer));
+    let mut manifest = Manifest {
+        number: state.manifest_seen + 1,
+        last_order: state.last_order,
+        next_writer: own + 1,
+        open_logs: still_open.map(|log| OpenLog { writer: log.writer, from: log.from }).collect(),
+        namespaces: Vec::new(),
+    };
+    for Current { id, latest } in state.current.values() {
+        let (Some((name, version)), Some(namespace)) = (context.names.get(*id), state.namespace(*id)) else { continue };
+        let plan = plans.iter().find(|plan| plan.id == *id);
+        let kept = namespace.tables.iter().enumerate().filter(|(index, live)| {
+            let merged = plan.is_some_and(|plan| plan.merge.contains(index));
+            !merged && taken.is_folded(live.attached_by) && live.table.meta.order_max >= namespace.hidden_below
+        });
+        let mut tables: Vec<TableMeta> = kept.map(|(_, live)| live.table.meta).collect();
+        tables.extend(written.iter().filter(|(other, _)| other == id).flat_map(|(_, metas)| metas));
+        let settled = plan.is_some_and(|plan| plan.whole) && taken.alone;
+        let hidden_below = if settled { 0 } else { namespace.hidden_below };
+        manifest.namespaces.push(ManifestNamespace { name, version, latest: *latest, hidden_below, tables });
+    }
+    manifest.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    sweep::evict(&mut manifest, context.options.bytes_max);
+    manifest
+}

@@ -1,0 +1,81 @@
+//! Removing what the newest manifest does not mention, and only what nobody can still need:
+//! - a log below `next writer` that the manifest does not list: it is folded;
+//! - a table that neither the manifest nor a commit mentions, once its writer's log is gone; never by age;
+//! - an older manifest, a temporary manifest of a writer whose log is gone.
+//!
+//! The folder is listed before the manifest is trusted: a log that is missing in the list was folded by a manifest that
+//! is at least as old as the one loaded afterwards.
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::format::names::{FileName, TableName};
+use crate::manifest::Manifest;
+use crate::state::load;
+use std::collections::HashSet;
+use std::io;
+
+/// Removes what is not needed any more. `expected` is the manifest that the caller published or read.
+pub(crate) fn sweep(context: &Context, expected: &Manifest) -> Result<()> {
+    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
+    let names: Vec<FileName> = names.iter().filter_map(|name| FileName::parse(name)).collect();
+    let state = load(context, None)?;
+    if state.lost || state.manifest.number < expected.number || state.manifest.number == 0 {
+        return Ok(());
+    }
+    let manifest = &state.manifest;
+    let writers: HashSet<u32> = names
+        .iter()
+        .filter(|name| matches!(name, FileName::Log(_) | FileName::Taken(_)))
+        .filter_map(|name| name.writer())
+        .filter(|writer| manifest.log_from(*writer).is_some())
+        .collect();
+    let mentioned: HashSet<TableName> =
+        state.namespaces.iter().flat_map(|namespace| &namespace.tables).map(|live| live.table.meta.name).collect();
+    for name in names {
+        let needless = match name {
+            FileName::Manifest(number) => number < manifest.number,
+            FileName::Log(writer) | FileName::Taken(writer) => manifest.log_from(writer).is_none(),
+            FileName::Table(table) => !mentioned.contains(&table) && !writers.contains(&table.writer),
+            FileName::Temporary(writer) => !writers.contains(&writer),
+        };
+        if needless {
+            remove(context, &name.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what a compaction wrote in vain.
+pub(crate) fn discard_tables(context: &Context, writer: u32) -> Result<()> {
+    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
+    for name in names.iter().filter_map(|name| FileName::parse(name)) {
+        if matches!(name, FileName::Table(table) if table.writer == writer) {
+            remove(context, &name.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+fn remove(context: &Context, name: &str) -> Result<()> {
+    match context.vfs.remove(name) {
+        // Someone else swept it, or still has it open on a system that minds.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => Ok(()),
+        Err(source) => Err(Error::io("remove", name, source)),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Keeps the tables under the cap: those written to longest ago go first. What an evicted table hid stays hidden.
+pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) {
+    while manifest.tables().map(|table| table.bytes).sum::<u64>() > bytes_max {
+        let oldest = manifest.tables().min_by_key(|table| (table.newest_ms, table.order_max)).copied();
+        let Some(oldest) = oldest else { return };
+        for namespace in &mut manifest.namespaces {
+            if namespace.tables.iter().any(|table| table.name == oldest.name) {
+                namespace.hidden_below = namespace.hidden_below.max(oldest.order_max + 1);
+                let hidden_below = namespace.hidden_below;
+                namespace.tables.retain(|table| table.order_max >= hidden_below);
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Taking logs: which ones nobody will append to any more, and reading those to their end.
+
+use crate::commit::Committer;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::format::names::FileName;
+use crate::format::order::WRITER_MAX;
+use crate::log::Stop;
+use crate::state::{LogView, State, load};
+use std::collections::HashSet;
+use std::io;
+use std::sync::{Mutex, PoisonError, RwLock};
+
+/// What a compaction works on: a state of its own, apart from the one that lookups use meanwhile.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) state: State,
+    /// Writers whose logs are taken and will be folded whole.
+    pub(crate) folded: HashSet<u32>,
+    /// No other log was there after the last one was taken: every commit that can still come is newer than these.
+    pub(crate) alone: bool,
+}
+
+/// Seals the log of this process, takes what can be taken, and reads it all.
+/// `claim` is the number under which the compaction itself writes.
+pub(crate) fn take(
+    context: &Context,
+    state: &RwLock<State>,
+    committer: &Mutex<Committer>,
+    claim: Option<u32>,
+) -> Result<Taken> {
+    committer.lock().unwrap_or_else(PoisonError::into_inner).seal(context)?;
+    let known = load(context, Some(&state.read().unwrap_or_else(PoisonError::into_inner)))?;
+    for view in &known.logs {
+        if matches!(view.name, FileName::Log(_)) && Some(view.writer) != claim && is_done(view)? {
+            let (source, target) = (view.name.to_string(), FileName::Taken(view.writer).to_string());
+            match context.vfs.rename(&source, &target) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("take", &source, error)),
+                _ => {}
+            }
+        }
+    }
+    // Whatever was appended before a log lost its name is found now.
+    let state = load(context, Some(&known))?;
+    let folded: HashSet<u32> =
+        state.logs.iter().filter(|view| matches!(view.name, FileName::Taken(_))).map(|view| view.writer).collect();
+    let alone = state.logs.iter().all(|view| folded.contains(&view.writer) || Some(view.writer) == claim);
+    Ok(Taken { state, folded, alone })
+}
+
+/// Whether nobody can append to a log any more, or whoever does will notice that it was taken.
+fn is_done(view: &LogView) -> Result<bool> {
+    if view.stop == Stop::Sealed || view.locked == Some(false) {
+        return Ok(true);
+    }
+    match view.file.try_lock() {
+        Ok(free) => Ok(free),
+        // Nobody here can tell whether its writer lives, unless it has not even begun.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(view.locked.is_none()),
+        Err(source) => Err(Error::io("lock", &view.name.to_string(), source)),
+    }
+}
+
+impl Taken {
+    /// Whether a table may be merged: the manifest names it, or the log that attached it is folded now.
+    pub(crate) fn is_folded(&self, attached_by: Option<u32>) -> bool {
+        attached_by.is_none_or(|writer| self.folded.contains(&writer))
+    }
+
+    /// Whether an entry stands in a log that is folded now.
+    pub(crate) fn is_folded_order(&self, order: u64) -> bool {
+        self.folded.contains(&(order as u32 & WRITER_MAX))
+    }
+
+    /// Bytes of entries of one namespace in the logs that are folded now.
+    pub(crate) fn folded_bytes(&self, id: u16) -> u64 {
+        let Some(namespace) = self.state.namespace(id) else { return 0 };
+        let entries = self.state.memory_sorted(namespace);
+        let folded = entries.iter().filter(|(_, found)| self.is_folded_order(found.order));
+        folded.map(|(_, found)| found.entry.bytes() as u64).sum()
+    }
+
+    pub(crate) fn log_bytes(&self) -> u64 {
+        self.state.logs.iter().filter(|view| self.folded.contains(&view.writer)).map(|view| view.end).sum()
+    }
+
+    /// An entry of a log that stays may be the reason why an older one is dropped here; it must not be less durable.
+    pub(crate) fn sync_others(&self) -> Result<()> {
+        for view in self.state.logs.iter().filter(|view| view.commits > 0 && !self.folded.contains(&view.writer)) {
+            view.file.sync().map_err(|source| Error::io("sync", &view.name.to_string(), source))?;
+        }
+        Ok(())
+    }
+}

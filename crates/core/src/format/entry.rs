@@ -1,0 +1,67 @@
+//! An entry as it stands in a log, in a batch and in memory: the same bytes everywhere, so that a commit copies nothing.
+//!
+//! ```text
+//! u16 kind in the lowest 2 bits, namespace above | u16 key bytes | u32 value bytes | key | value
+//! ```
+
+use super::bytes::Reader;
+use super::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+
+/// Bytes in front of the key.
+pub(crate) const ENTRY_HEAD_BYTES: usize = 8;
+
+/// Namespaces that one commit can name.
+pub(crate) const NAMESPACES_MAX: usize = 1 << 14;
+
+/// What an entry does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Put,
+    Delete,
+    /// The value describes a table whose entries belong to this commit.
+    Attach,
+}
+
+/// One entry, borrowed from the bytes it stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) namespace: u16,
+    pub(crate) key: &'a [u8],
+    pub(crate) value: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    /// Appends the entry. Lengths were checked at the API.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        debug_assert!(self.key.len() <= KEY_BYTES_MAX && self.value.len() <= VALUE_BYTES_MAX, "checked at the API");
+        let tag = self.namespace << 2 | self.kind as u16;
+        out.reserve(ENTRY_HEAD_BYTES + self.key.len() + self.value.len());
+        out.extend_from_slice(&tag.to_le_bytes());
+        out.extend_from_slice(&(self.key.len() as u16).to_le_bytes());
+        out.extend_from_slice(&(self.value.len() as u32).to_le_bytes());
+        out.extend_from_slice(self.key);
+        out.extend_from_slice(self.value);
+    }
+
+    /// Takes one entry off untrusted bytes.
+    pub(crate) fn read(bytes: &mut Reader<'a>) -> Option<Self> {
+        let tag = bytes.u16()?;
+        let key_bytes = bytes.u16()?;
+        let value_bytes = bytes.u32()?;
+        let kind = match tag & 3 {
+            0 => Kind::Put,
+            1 => Kind::Delete,
+            2 => Kind::Attach,
+            _ => return None,
+        };
+        let key = bytes.take(usize::from(key_bytes))?;
+        let value = bytes.take(usize::try_from(value_bytes).ok()?)?;
+        Some(Self { kind, namespace: tag >> 2, key, value })
+    }
+
+    /// Bytes of this entry where it stands.
+    pub(crate) fn bytes(&self) -> usize {
+        ENTRY_HEAD_BYTES + self.key.len() + self.value.len()
+    }
+}

@@ -1,0 +1,42 @@
+//! xxh3, 64 bits: the order of keys and the checksum of bytes.
+
+use std::hash::Hasher;
+use twox_hash::XxHash3_64;
+
+/// Where a key stands in every table.
+#[inline]
+pub(crate) fn key_hash(key: &[u8]) -> u64 {
+    XxHash3_64::oneshot(key)
+}
+
+/// Checksum of `bytes` at a place: the same bytes somewhere else have another one.
+#[inline]
+pub(crate) fn checksum(place: u64, bytes: &[u8]) -> u64 {
+    XxHash3_64::oneshot_with_seed(place, bytes)
+}
+
+/// As [`checksum`] of the parts joined together.
+pub(crate) fn checksum_parts(place: u64, parts: &[&[u8]]) -> u64 {
+    if let [one] = parts {
+        return checksum(place, one);
+    }
+    let mut hasher = XxHash3_64::with_seed(place);
+    for part in parts {
+        hasher.write(part);
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_have_the_checksum_of_the_whole() {
+        let bytes: Vec<u8> = (0..5_000u32).map(|index| (index * 7) as u8).collect();
+        for cut in [0, 1, 16, 240, 256, 1_024, 4_999, 5_000] {
+            let (head, tail) = bytes.split_at(cut);
+            assert_eq!(checksum_parts(9, &[head, tail]), checksum(9, &bytes), "cut at {cut}");
+        }
+    }
+}

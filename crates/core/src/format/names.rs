@@ -1,0 +1,103 @@
+//! Names of the files in the folder.
+//!
+//! ```text
+//! manifest-<n>            the newest one counts
+//! <writer>.log            log of one writer
+//! <writer>.taken          log that a participant has taken to fold the whole of it
+//! <writer>-<k>.table      table k of one writer
+//! <any>.<writer>.tmp      not yet published
+//! <any>.bad               damaged, set aside
+//! ```
+
+use std::fmt;
+
+/// What a file is, by its name. Names that are not ours parse as `None` and are never touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum FileName {
+    Manifest(u64),
+    Log(u32),
+    Taken(u32),
+    Table(TableName),
+    Temporary(u32),
+}
+
+/// Name of a table: the writer that wrote it and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct TableName {
+    pub(crate) writer: u32,
+    pub(crate) index: u32,
+}
+
+impl FileName {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        if let Some(number) = name.strip_prefix("manifest-")
+            && let Some(number) = number_of(number)
+        {
+            return Some(Self::Manifest(number));
+        }
+        let (stem, kind) = name.rsplit_once('.')?;
+        match kind {
+            "log" => small(stem).map(Self::Log),
+            "taken" => small(stem).map(Self::Taken),
+            "table" => {
+                let (writer, index) = stem.split_once('-')?;
+                Some(Self::Table(TableName { writer: small(writer)?, index: small(index)? }))
+            }
+            "tmp" => small(stem.rsplit_once('.')?.1).map(Self::Temporary),
+            _ => None,
+        }
+    }
+
+    /// Number of the writer that the file belongs to.
+    pub(crate) fn writer(self) -> Option<u32> {
+        match self {
+            Self::Manifest(_) => None,
+            Self::Log(writer) | Self::Taken(writer) | Self::Temporary(writer) => Some(writer),
+            Self::Table(table) => Some(table.writer),
+        }
+    }
+}
+
+impl fmt::Display for FileName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Manifest(number) => write!(out, "manifest-{number}"),
+            Self::Log(writer) => write!(out, "{writer}.log"),
+            Self::Taken(writer) => write!(out, "{writer}.taken"),
+            Self::Table(table) => write!(out, "{table}"),
+            Self::Temporary(writer) => write!(out, "manifest.{writer}.tmp"),
+        }
+    }
+}
+
+impl fmt::Display for TableName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}-{}.table", self.writer, self.index)
+    }
+}
+
+/// Only the one way in which we write a number: no sign, no leading zero.
+fn number_of(text: &str) -> Option<u64> {
+    let canonical = text == "0" || (text.starts_with(|first: char| ('1'..='9').contains(&first)));
+    canonical.then(|| text.parse().ok())?
+}
+
+fn small(text: &str) -> Option<u32> {
+    number_of(text)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_as_it_was_written_and_no_other_is_ours() {
+        let table = FileName::Table(TableName { writer: 3, index: 12 });
+        for name in [FileName::Manifest(7), FileName::Log(0), FileName::Taken(5), table, FileName::Temporary(9)] {
+            assert_eq!(FileName::parse(&name.to_string()), Some(name));
+        }
+        for foreign in ["manifest-", "manifest-07", "manifest-+7", "notes.txt", "-1.log", "1.2.log", "x.bad", ".tmp", "1-.table"] {
+            assert_eq!(FileName::parse(foreign), None, "{foreign}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What one thread of the host holds: its buffered puts in front of the store that all threads of the process share.
+
+use crate::batch::Batch;
+use crate::entries::Source;
+use crate::error::{Error, Result};
+use crate::format::entry::{Entry, Kind};
+use crate::format::hash::key_hash;
+use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::report::CommitReport;
+use crate::store::{Durability, Store};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One user of a store. Puts are buffered here, readable here at once, and reach the store by [`Handle::begin_commit`].
+#[derive(Debug)]
+pub struct Handle {
+    store: Arc<Store>,
+    pending: Batch,
+    on_the_way: Arc<OnTheWay>,
+}
+
+/// Batches that left the buffer, oldest first.
+#[derive(Debug, Default)]
+struct OnTheWay {
+    batches: Mutex<Vec<Sent>>,
+}
+
+#[derive(Debug, Clone)]
+struct Sent {
+    batch: Arc<Batch>,
+    /// Its commit failed: it belongs to the next one.
+    failed: bool,
+}
+
+impl Handle {
+    pub(crate) fn new(store: Arc<Store>) -> Self {
+        Self { store, pending: Batch::default(), on_the_way: Arc::default() }
+    }
+
+    /// A number for a namespace; the same for the same name and version.
+    pub fn namespace(&mut self, name: &str, version: &str) -> Result<u32> {
+        self.store.open_context()?.names.id(name, version).map(u32::from)
+    }
+
+    /// Calls `use_value` with the bytes of the entry, which live only for this call. `None` is a miss.
+    pub fn get<R>(&self, namespace: u32, key: &[u8], use_value: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        let id = self.known(namespace)?;
+        let hash = key_hash(key);
+        if let Some(entry) = self.pending.get(id, hash, key) {
+            return Ok(entry.live_value().map(use_value));
+        }
+        let batches = self.on_the_way.lock();
+        if let Some(entry) = batches.iter().rev().find_map(|sent| sent.batch.get(id, hash, key)) {
+            return Ok(entry.live_value().map(use_value));
+        }
+        drop(batches);
+        self.store.get(id, hash, key, use_value)
+    }
+
+    /// Whether the entry exists.
+    pub fn has(&self, namespace: u32, key: &[u8]) -> Result<bool> {
+        self.get(namespace, key, |_| ()).map(|found| found.is_some())
+    }
+
+    /// Buffers an entry.
+    pub fn put(&mut self, namespace: u32, key: &[u8], value: &[u8]) -> Result<()> {
+        self.add(namespace, Kind::Put, key, value)
+    }
+
+    /// Buffers the removal of an entry.
+    pub fn delete(&mut self, namespace: u32, key: &[u8]) -> Result<()> {
+        self.add(namespace, Kind::Delete, key, &[])
+    }
+
+    fn add(&mut self, namespace: u32, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
+        let namespace = self.known(namespace)?;
+        self.store.check_writable()?;
+        for (field, bytes, bytes_max) in [("key", key.len(), KEY_BYTES_MAX), ("value", value.len(), VALUE_BYTES_MAX)] {
+            if bytes > bytes_max {
+                return Err(Error::TooLong { field, bytes: bytes as u64, bytes_max: bytes_max as u64 });
+            }
+        }
+        self.pending.add(Entry { kind, namespace, key, value });
+        Ok(())
+    }
+
+    fn known(&self, namespace: u32) -> Result<u16> {
+        let context = self.store.open_context()?;
+        let known = (namespace as usize) < context.names.len();
+        known.then_some(namespace as u16).ok_or(Error::UnknownNamespace { id: namespace })
+    }
+
+    /// Entries in order of their key's hash, from `cursor` (0 = the first), until about `bytes_max` bytes of keys and
+    /// values were handed out. Returns where to go on, `None` at the end. Buffered puts are included.
+    pub fn scan(
+        &self,
+        namespace: u32,
+        cursor: u64,
+        bytes_max: u64,
+        each: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Option<u64>> {
+        let id = self.known(namespace)?;
+        let sent: Vec<Sent> = self.on_the_way.lock().clone();
+        let mut newer = vec![Source::batch(self.pending.sorted(id), cursor, sent.len() as u64)];
+        for (rank, sent) in sent.iter().enumerate() {
+            newer.push(Source::batch(sent.batch.sorted(id), cursor, rank as u64));
+        }
+        self.store.scan(id, cursor, bytes_max, newer, each)
+    }
+
+    /// Bytes buffered and not yet committed.
+    pub fn pending_bytes(&self) -> u64 {
+        let failed: usize =
+            self.on_the_way.lock().iter().filter(|sent| sent.failed).map(|sent| sent.batch.bytes().len()).sum();
+        (self.pending.bytes().len() + failed) as u64
+    }
+
+    /// Takes what is buffered for a commit on any thread; it stays readable here meanwhile. `None` where nothing is
+    /// buffered. Commits of one handle must be run in the order in which they were begun.
+    pub fn begin_commit(&mut self) -> Option<PendingCommit> {
+        let mut batches = self.on_the_way.lock();
+        let (failed, mut sent): (Vec<Sent>, Vec<Sent>) = batches.drain(..).partition(|sent| sent.failed);
+        let mut batch = Batch::default();
+        for older in &failed {
+            batch.absorb(&older.batch);
+        }
+        let pending = std::mem::take(&mut self.pending);
+        if batch.is_empty() {
+            batch = pending;
+        } else {
+            batch.absorb(&pending);
+        }
+        let batch = Arc::new(batch);
+        if !batch.is_empty() {
+            sent.push(Sent { batch: Arc::clone(&batch), failed: false });
+        }
+        *batches = sent;
+        drop(batches);
+        let commit = PendingCommit {
+            store: Arc::clone(&self.store),
+            on_the_way: Arc::clone(&self.on_the_way),
+            batch,
+            done: false,
+        };
+        (!commit.batch.is_empty()).then_some(commit)
+    }
+
+    /// The shared store: refresh, flush, compact, stats, verify, status, close.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+}
+
+impl OnTheWay {
+    fn lock(&self) -> MutexGuard<'_, Vec<Sent>> {
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A commit on its way, for any thread. Dropped without success, its entries go back to the handle's buffer.
+#[derive(Debug)]
+pub struct PendingCommit {
+    store: Arc<Store>,
+    on_the_way: Arc<OnTheWay>,
+    batch: Arc<Batch>,
+    done: bool,
+}
+
+impl PendingCommit {
+    /// Writes the entries as one atomic commit. `durability` overrides the store's default.
+    pub fn run(mut self, durability: Option<Durability>, now_ms: u64) -> Result<CommitReport> {
+        let report = self.store.commit(&self.batch, durability, now_ms)?;
+        self.done = true;
+        Ok(report)
+    }
+}
+
+impl Drop for PendingCommit {
+    fn drop(&mut self) {
+        let mut batches = self.on_the_way.lock();
+        let Some(index) = batches.iter().position(|sent| Arc::ptr_eq(&sent.batch, &self.batch)) else { return };
+        if self.done {
+            batches.remove(index);
+            return;
+        }
+        // Batches begun later are newer and may be committed before this one is tried again.
+        let newer: Vec<Arc<Batch>> = batches.iter().skip(index + 1).map(|sent| Arc::clone(&sent.batch)).collect();
+        if let Some(sent) = batches.get_mut(index) {
+            sent.batch = Arc::new(self.batch.without(&newer));
+            sent.failed = true;
+        }
+    }
+}

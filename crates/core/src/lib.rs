@@ -1,0 +1,37 @@
+//! The engine of Varve: a persistent task cache that many processes, native and WebAssembly, write at the same time
+//! without waiting for each other. `FORMAT.md` beside this crate gives the bytes of every file.
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod batch;
+mod block_cache;
+mod claim;
+mod commit;
+mod compact;
+mod context;
+mod damage;
+mod entries;
+mod error;
+mod file_writer;
+mod format;
+mod handle;
+mod key_map;
+mod log;
+mod lookup;
+mod manifest;
+mod names;
+mod pool;
+mod report;
+mod reset;
+mod state;
+mod stats;
+mod store;
+mod table;
+mod verify;
+pub mod vfs;
+
+pub use error::{Error, Result};
+pub use format::{KEY_BYTES_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX};
+pub use handle::{Handle, PendingCommit};
+pub use pool::{Pool, SerialPool};
+pub use report::{CommitReport, CompactReport, Damage, NamespaceStats, Stats, Status, VerifyReport};
+pub use store::{Durability, Options, Store, Watch};

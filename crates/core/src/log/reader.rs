@@ -1,0 +1,107 @@
+//! Reads a log from an offset to its end and says how it ended.
+
+use crate::error::{Error, Result};
+use crate::format::FORMAT;
+use crate::format::bytes::Reader;
+use crate::format::entry::Entry;
+use crate::format::frame::{Found, FrameKind, FrameReader};
+use crate::vfs::File;
+
+/// How often damage is read again before it is believed: another process may be in the middle of its append.
+const DAMAGE_READS: u32 = 3;
+
+/// One commit of a log.
+#[derive(Debug)]
+pub(crate) struct LogCommit<'a> {
+    pub(crate) order: u64,
+    pub(crate) time_ms: u64,
+    /// Namespaces by the ids that the entries use.
+    pub(crate) namespaces: Vec<(u16, &'a str, &'a str)>,
+    /// Entries one after another; the first is at `Entry::read`.
+    pub(crate) entries: &'a [u8],
+}
+
+/// Why a scan stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// At the end of what was written so far, or at an append that did not arrive whole.
+    End,
+    /// At the seal: the writer is done.
+    Sealed,
+    /// At bytes that are not what was written.
+    Damaged(&'static str),
+}
+
+/// What a scan learned beside the commits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogScan {
+    /// Where to go on.
+    pub(crate) end: u64,
+    pub(crate) stop: Stop,
+    /// Whether the writer holds the file's lock while it lives. `None` where the start frame has not arrived.
+    pub(crate) locked: Option<bool>,
+}
+
+/// Calls `each` for every commit from `from` on. The start frame is always read.
+pub(crate) fn scan(
+    file: &dyn File,
+    writer: u32,
+    from: u64,
+    each: &mut dyn FnMut(LogCommit<'_>),
+) -> Result<LogScan> {
+    let name = || format!("{writer}.log");
+    let mut frames = FrameReader::new(file, u64::from(writer)).map_err(|source| Error::io("read", &name(), source))?;
+    let mut state = LogScan { end: 0, stop: Stop::End, locked: None };
+    let mut damage_reads = 0;
+    loop {
+        let found = frames.at(state.end).map_err(|source| Error::io("read", &name(), source))?;
+        match found {
+            Found::End | Found::Torn => return Ok(state),
+            Found::Damaged(what) => {
+                damage_reads += 1;
+                if damage_reads >= DAMAGE_READS {
+                    return Ok(LogScan { stop: Stop::Damaged(what), ..state });
+                }
+                frames = FrameReader::new(file, u64::from(writer)).map_err(|source| Error::io("read", &name(), source))?;
+            }
+            Found::Frame { kind, tag, body, end } => {
+                let first = state.end == 0;
+                match (kind, first) {
+                    (FrameKind::LogStart, true) => {
+                        if tag != u64::from(FORMAT) {
+                            return Err(Error::NewerFormat { name: name(), found: tag as u32, supported: FORMAT });
+                        }
+                        state.locked = Reader::new(body).u32().map(|lock| lock == 1);
+                        state.end = end.max(from);
+                    }
+                    (FrameKind::Seal, false) => return Ok(LogScan { end, stop: Stop::Sealed, ..state }),
+                    (FrameKind::Commit, false) => {
+                        let Some(commit) = parse_commit(tag, body) else {
+                            return Ok(LogScan { stop: Stop::Damaged("commit"), ..state });
+                        };
+                        each(commit);
+                        state.end = end;
+                    }
+                    _ => return Ok(LogScan { stop: Stop::Damaged("order of frames"), ..state }),
+                }
+            }
+        }
+    }
+}
+
+fn parse_commit(order: u64, body: &[u8]) -> Option<LogCommit<'_>> {
+    let mut reader = Reader::new(body);
+    let time_ms = reader.u64()?;
+    let count = reader.u16()?;
+    let mut namespaces = Vec::new();
+    for _ in 0..count {
+        namespaces.push((reader.u16()?, reader.text()?, reader.text()?));
+    }
+    let entries = reader.take(reader.remaining())?;
+    let mut rest = Reader::new(entries);
+    while !rest.is_empty() {
+        let entry = Entry::read(&mut rest)?;
+        namespaces.iter().find(|(id, _, _)| *id == entry.namespace)?;
+    }
+    Some(LogCommit { order, time_ms, namespaces, entries })
+}

@@ -1,0 +1,100 @@
+//! Appends to a log. One append is one commit; an error leaves the log to be abandoned under its name.
+
+use crate::format::FORMAT;
+use crate::format::bytes::put_text;
+use crate::format::frame::{FrameKind, seal_parts};
+use crate::vfs::File;
+use std::io;
+use std::sync::Arc;
+
+/// The log that this process appends to.
+#[derive(Debug)]
+pub(crate) struct LogWriter {
+    file: Arc<dyn File>,
+    pub(crate) writer: u32,
+    /// Whether the lock is held; without it the name is looked for after each append.
+    pub(crate) locked: bool,
+    end: u64,
+    /// Commits appended.
+    pub(crate) commits: u64,
+    /// Whether bytes wait for a sync, and whether the name has had its.
+    unsynced: bool,
+    named: bool,
+}
+
+impl LogWriter {
+    /// Begins a log in a file that was just created.
+    pub(crate) fn start(file: Arc<dyn File>, writer: u32, locked: bool) -> io::Result<Self> {
+        let mut log = Self { file, writer, locked, end: 0, commits: 0, unsynced: true, named: false };
+        log.append(FrameKind::LogStart, u64::from(FORMAT), &[&u32::from(locked).to_le_bytes()])?;
+        Ok(log)
+    }
+
+    /// Appends a commit: one vectored write.
+    pub(crate) fn commit(&mut self, order: u64, prelude: &[u8], entries: &[u8]) -> io::Result<u64> {
+        let before = self.end;
+        self.append(FrameKind::Commit, order, &[prelude, entries])?;
+        self.commits += 1;
+        Ok(self.end - before)
+    }
+
+    /// Says that nothing more will come.
+    pub(crate) fn seal(&mut self) -> io::Result<()> {
+        self.append(FrameKind::Seal, 0, &[])
+    }
+
+    fn append(&mut self, kind: FrameKind, tag: u64, parts: &[&[u8]]) -> io::Result<()> {
+        let (head, padding) = seal_parts(kind, tag, u64::from(self.writer), self.end, parts);
+        let mut all: Vec<&[u8]> = Vec::with_capacity(parts.len() + 2);
+        all.push(&head);
+        all.extend_from_slice(parts);
+        all.push(padding);
+        self.unsynced = true;
+        self.file.append(&all)?;
+        self.end += all.iter().map(|part| part.len() as u64).sum::<u64>();
+        Ok(())
+    }
+
+    /// Whether something waits for a sync.
+    pub(crate) fn is_unsynced(&self) -> bool {
+        self.unsynced
+    }
+
+    /// Whether the name survives the loss of power.
+    pub(crate) fn is_named(&self) -> bool {
+        self.named
+    }
+
+    /// Makes the bytes durable; the caller makes the name durable and then says `synced`.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.sync()
+    }
+
+    pub(crate) fn synced(&mut self) {
+        self.unsynced = false;
+        self.named = true;
+    }
+
+    /// The file, for reading.
+    pub(crate) fn file(&self) -> Arc<dyn File> {
+        Arc::clone(&self.file)
+    }
+
+    /// Bytes in the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.end
+    }
+}
+
+/// What stands in front of the entries of a commit.
+pub(crate) fn prelude(time_ms: u64, namespaces: &[(u16, &str, &str)]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64);
+    out.extend_from_slice(&time_ms.to_le_bytes());
+    out.extend_from_slice(&(namespaces.len() as u16).to_le_bytes());
+    for (id, name, version) in namespaces {
+        out.extend_from_slice(&id.to_le_bytes());
+        put_text(&mut out, name);
+        put_text(&mut out, version);
+    }
+    out
+}

@@ -1,0 +1,53 @@
+//! Finding the newest entry of a key: first the logs in memory, then the tables from the newest to the oldest, until
+//! none can have anything newer. A table that cannot be read ends the search: an older value must not take its place.
+
+use crate::block_cache::BlockCache;
+use crate::format::entry::Kind;
+use crate::state::State;
+use crate::table::{Found, Value};
+
+/// The value of a key.
+#[derive(Debug)]
+pub(crate) enum Hit<'a> {
+    Memory(&'a [u8]),
+    Table(Value),
+}
+
+impl Hit<'_> {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Memory(bytes) => bytes,
+            Self::Table(value) => value.bytes(),
+        }
+    }
+}
+
+/// The value of `key`; `None` is a miss.
+pub(crate) fn lookup<'a>(state: &'a State, blocks: &BlockCache, id: u16, hash: u64, key: &[u8]) -> Option<Hit<'a>> {
+    let namespace = state.namespace(id).filter(|_| !state.lost)?;
+    let mut best_order = None;
+    let mut best = None;
+    if let Some(found) = state.memory_get(namespace, hash, key)
+        && found.order >= namespace.hidden_below
+    {
+        best_order = Some(found.order);
+        best = (found.entry.kind == Kind::Put).then_some(Hit::Memory(found.entry.value));
+    }
+    for live in &namespace.tables {
+        let newest = live.table.meta.order_max;
+        if newest < namespace.hidden_below || best_order.is_some_and(|order| order >= newest) {
+            break;
+        }
+        let (order, value) = match live.table.get(blocks, hash, key) {
+            Found::Miss => continue,
+            Found::Damaged => return None,
+            Found::Deleted { order } => (order, None),
+            Found::Value { order, value } => (order, Some(Hit::Table(value))),
+        };
+        if order >= namespace.hidden_below && best_order.is_none_or(|best| order > best) {
+            best_order = Some(order);
+            best = value;
+        }
+    }
+    best
+}

@@ -1,0 +1,105 @@
+//! Publishing a manifest, step by step. The order of the syncs is what a loss of power cannot break:
+//! 1. the tables' bytes are synced (their writer did that);
+//! 2. the manifest is written under a temporary name and synced, then the folder with the names of all of them;
+//! 3. it is linked to its final name, which fails if someone was first;
+//! 4. the folder is synced. Only then may anything that the new manifest does not mention be removed.
+//!
+//! Old manifests are removed at once: if the newest one is ever lost, an older state must not come back in its place.
+//! So a number can be free again while a slow participant still aims at it; therefore whoever linked looks once more,
+//! and has lost if a higher number exists.
+
+use super::Manifest;
+use crate::error::{Error, Result};
+use crate::format::FORMAT;
+use crate::format::frame::{FrameKind, seal_parts};
+use crate::format::names::FileName;
+use crate::format::order::WRITER_MAX;
+use crate::vfs::Vfs;
+use std::io;
+
+/// Who won.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Published {
+    Won,
+    Lost,
+}
+
+/// Publishes `manifest` under its number, with a temporary file named after `writer`.
+pub(crate) fn publish(vfs: &dyn Vfs, writer: u32, manifest: &Manifest) -> Result<Published> {
+    let temporary = FileName::Temporary(writer).to_string();
+    let outcome = write_and_link(vfs, &temporary, manifest)
+        .map_err(|source| Error::io("publish", &format!("manifest-{}", manifest.number), source));
+    let cleaned = vfs.remove(&temporary);
+    let outcome = outcome?;
+    match cleaned {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &temporary, source)),
+        _ => {}
+    }
+    Ok(outcome)
+}
+
+/// Publishes the first, empty manifest of a folder, before anything else is in it.
+pub(crate) fn publish_first(vfs: &dyn Vfs) -> Result<()> {
+    let first = Manifest { number: 1, ..Manifest::default() };
+    for attempt in 0..64 {
+        // Nobody has a number yet; the numbers of first publishers come from the other end.
+        match write_and_link(vfs, &FileName::Temporary(WRITER_MAX - attempt).to_string(), &first) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(Error::io("create", "manifest-1", source)),
+            Ok(_) => {
+                // Left behind, it would only be swept up later.
+                let _ = vfs.remove(&FileName::Temporary(WRITER_MAX - attempt).to_string());
+                return Ok(());
+            }
+        }
+    }
+    Err(Error::Busy { operation: "create the cache", attempts: 64 })
+}
+
+fn write_and_link(vfs: &dyn Vfs, temporary: &str, manifest: &Manifest) -> io::Result<Published> {
+    let body = manifest.write();
+    let (head, padding) = seal_parts(FrameKind::Manifest, u64::from(FORMAT), manifest.number, 0, &[&body]);
+    let bytes: [&[u8]; 3] = [&head, &body, padding];
+    let target = FileName::Manifest(manifest.number).to_string();
+    let file = vfs.create_new(temporary)?;
+    file.append(&bytes)?;
+    file.sync()?;
+    drop(file);
+    vfs.sync_folder()?;
+    if newest_number(vfs)? >= manifest.number {
+        return Ok(Published::Lost);
+    }
+    match vfs.link(temporary, &target) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => match vfs.create_new(&target) {
+            Ok(file) => {
+                file.append(&bytes)?;
+                file.sync()?;
+            }
+            Err(error) => return lost_or(error),
+        },
+        Err(error) => return lost_or(error),
+    }
+    vfs.sync_folder()?;
+    if newest_number(vfs)? > manifest.number {
+        vfs.remove(&target)?;
+        return Ok(Published::Lost);
+    }
+    Ok(Published::Won)
+}
+
+/// The name is taken, or somebody cleaned our temporary file away: in both cases another one was first.
+fn lost_or(error: io::Error) -> io::Result<Published> {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound => Ok(Published::Lost),
+        _ => Err(error),
+    }
+}
+
+fn newest_number(vfs: &dyn Vfs) -> io::Result<u64> {
+    let numbers = vfs.list()?.into_iter().filter_map(|name| match FileName::parse(&name) {
+        Some(FileName::Manifest(number)) => Some(number),
+        _ => None,
+    });
+    Ok(numbers.max().unwrap_or(0))
+}

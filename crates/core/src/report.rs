@@ -1,0 +1,109 @@
+//! What the store tells about itself. Plain numbers; the doors turn them into JSON.
+
+use serde::Serialize;
+
+/// The outcome of one commit.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "names and units of the fields say it")]
+pub struct CommitReport {
+    /// Entries put and deleted.
+    pub entries: u64,
+    /// Bytes appended to the log plus bytes of tables.
+    pub bytes: u64,
+    /// Whether folding or compaction is due: call `Store::compact` off the critical path.
+    pub maintenance_due: bool,
+}
+
+/// The outcome of folding and compaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "names and units of the fields say it")]
+pub struct CompactReport {
+    /// Whether a new manifest was published.
+    pub changed: bool,
+    /// Logs folded into tables.
+    pub logs_folded: u64,
+    /// Tables read and replaced.
+    pub tables_merged: u64,
+    /// Tables written.
+    pub tables_written: u64,
+    /// Entries dropped: overwritten, deleted, of an older version, evicted or damaged.
+    pub entries_dropped: u64,
+    /// Bytes of all files before and after.
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+}
+
+/// Sizes and counts of the whole cache.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "names and units of the fields say it")]
+pub struct Stats {
+    /// Number of the manifest this handle reads.
+    pub manifest: u64,
+    /// Files in the folder and their bytes.
+    pub files: u64,
+    pub bytes: u64,
+    pub tables: u64,
+    pub table_bytes: u64,
+    pub logs: u64,
+    pub log_bytes: u64,
+    pub namespaces: Vec<NamespaceStats>,
+}
+
+/// Sizes and counts of one namespace.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "names and units of the fields say it")]
+pub struct NamespaceStats {
+    pub name: String,
+    pub version: String,
+    /// Live entries.
+    pub entries: u64,
+    /// Bytes of their keys and values before compression.
+    pub key_bytes: u64,
+    pub value_bytes: u64,
+    /// Tables of this namespace and their bytes on disk.
+    pub tables: u64,
+    pub table_bytes: u64,
+    /// Time of the oldest and newest write still told apart, milliseconds since 1970; 0 = unknown.
+    pub oldest_ms: u64,
+    pub newest_ms: u64,
+}
+
+/// One place whose bytes do not match their checksum.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "names and units of the fields say it")]
+pub struct Damage {
+    pub file: String,
+    pub offset: u64,
+    pub what: String,
+}
+
+/// The outcome of reading every byte.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "names and units of the fields say it")]
+pub struct VerifyReport {
+    /// Whether every byte is sound.
+    pub sound: bool,
+    pub files: u64,
+    pub bytes: u64,
+    pub entries: u64,
+    pub damage: Vec<Damage>,
+}
+
+/// How this store stands.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "names and units of the fields say it")]
+pub struct Status {
+    pub read_only: bool,
+    /// Number of this process's log; none while it has written nothing.
+    pub writer: Option<u32>,
+    pub manifest: u64,
+    /// Damage met so far. Each cost a miss, never an error.
+    pub damage: Vec<Damage>,
+}

@@ -1,0 +1,73 @@
+//! Starting afresh after damage that leaves no part of the cache to be trusted: a manifest or a log that is not what was
+//! written. A new, empty manifest is published; logs of writers that live count from their present end on; what was
+//! damaged is set aside under `<name>.bad`.
+
+use crate::claim::claim_log;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::format::frame::HEAD_BYTES;
+use crate::format::names::FileName;
+use crate::log::Stop;
+use crate::manifest::{Manifest, OpenLog, Published, publish};
+use crate::state::{LogView, State, load};
+use std::io;
+use std::sync::{PoisonError, RwLock};
+
+const ATTEMPTS: u32 = 16;
+
+/// Replaces a lost state by an empty one, unless another participant has done so.
+pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
+    for _ in 0..ATTEMPTS {
+        let found = load(context, None)?;
+        if !found.lost {
+            *state.write().unwrap_or_else(PoisonError::into_inner) = found;
+            return Ok(());
+        }
+        let log = claim_log(context, &found)?;
+        let mut manifest = Manifest {
+            number: found.manifest_seen + 1,
+            last_order: found.last_order,
+            next_writer: log.writer + 1,
+            ..Manifest::default()
+        };
+        let mut dead = Vec::new();
+        for view in &found.logs {
+            if lives(view)? {
+                let bytes = view.file.len().map_err(|source| Error::io("read", &view.name.to_string(), source))?;
+                manifest.open_logs.push(OpenLog { writer: view.writer, from: bytes.next_multiple_of(HEAD_BYTES as u64) });
+            } else {
+                dead.push(view);
+            }
+        }
+        if publish(&*context.vfs, log.writer, &manifest)? == Published::Won {
+            let own = FileName::Log(log.writer).to_string();
+            context.vfs.remove(&own).map_err(|source| Error::io("remove", &own, source))?;
+            set_aside(context, found.manifest_seen, &dead)?;
+        }
+    }
+    Err(Error::Busy { operation: "set damage aside", attempts: ATTEMPTS })
+}
+
+/// Whether the writer of a log may still append to it.
+fn lives(view: &LogView) -> Result<bool> {
+    if view.stop == Stop::Sealed || matches!(view.name, FileName::Taken(_)) {
+        return Ok(false);
+    }
+    match view.file.try_lock() {
+        Ok(free) => Ok(!free),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(true),
+        Err(source) => Err(Error::io("lock", &view.name.to_string(), source)),
+    }
+}
+
+fn set_aside(context: &Context, manifest: u64, dead: &[&LogView]) -> Result<()> {
+    let damaged = dead.iter().filter(|view| matches!(view.stop, Stop::Damaged(_))).map(|view| view.name);
+    for name in damaged.chain((manifest > 0).then_some(FileName::Manifest(manifest))) {
+        let name = name.to_string();
+        match context.vfs.rename(&name, &format!("{name}.bad")) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(Error::io("set aside", &name, source)),
+            _ => {}
+        }
+    }
+    Ok(())
+}

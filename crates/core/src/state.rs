@@ -1,0 +1,267 @@
+//! What one process knows of the folder: the manifest, its tables, and the entries of all logs that are not folded yet.
+//! Loading reads, it never writes.
+
+mod load;
+
+pub(crate) use load::{catch_up, load};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::format::bytes::Reader;
+use crate::format::entry::{Entry, Kind};
+use crate::format::hash::key_hash;
+use crate::format::names::FileName;
+use crate::format::order::WRITER_MAX;
+use crate::key_map::KeyMap;
+use crate::log::{LogCommit, LogWriter, Stop};
+use crate::manifest::Manifest;
+use crate::table::{Table, TableMeta};
+use crate::vfs::{Access, File};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Entries of small commits are gathered in segments of this size.
+const SEGMENT_BYTES: usize = 1 << 20;
+
+/// A committed state.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) manifest: Manifest,
+    pub(crate) last_order: u64,
+    /// By number of the namespace.
+    pub(crate) namespaces: Vec<Namespace>,
+    pub(crate) current: HashMap<String, Current>,
+    pub(crate) logs: Vec<LogView>,
+    /// Bytes of entries in memory; segments are filled front to back.
+    segments: Vec<Vec<u8>>,
+    pub(crate) memory_bytes: u64,
+    /// Highest number of a manifest and lowest unused number of a writer, by the names in the folder.
+    pub(crate) manifest_seen: u64,
+    pub(crate) next_writer_seen: u32,
+    /// Bytes that cannot be trusted were found where only everything or nothing can be believed: all is a miss, until
+    /// the next commit sets the damage aside.
+    pub(crate) lost: bool,
+    /// A table that a log attaches is not there; perhaps it was folded meanwhile.
+    vanished: bool,
+}
+
+/// One namespace at one version.
+#[derive(Debug, Default)]
+pub(crate) struct Namespace {
+    memory: KeyMap<Place>,
+    /// Newest first.
+    pub(crate) tables: Vec<LiveTable>,
+    pub(crate) hidden_below: u64,
+    pub(crate) oldest_ms: u64,
+    pub(crate) newest_ms: u64,
+}
+
+/// A table and the log whose commit attached it; `None` = the manifest names it.
+#[derive(Clone, Debug)]
+pub(crate) struct LiveTable {
+    pub(crate) table: Arc<Table>,
+    pub(crate) attached_by: Option<u32>,
+}
+
+/// Which version of a name counts: the one of its newest commit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Current {
+    pub(crate) id: u16,
+    pub(crate) latest: u64,
+}
+
+/// A log as far as it was read.
+#[derive(Debug)]
+pub(crate) struct LogView {
+    pub(crate) writer: u32,
+    pub(crate) name: FileName,
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) from: u64,
+    pub(crate) end: u64,
+    pub(crate) stop: Stop,
+    pub(crate) locked: Option<bool>,
+    pub(crate) commits: u64,
+}
+
+/// Where an entry of a log is in memory.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    order: u64,
+    segment: u32,
+    offset: u32,
+}
+
+/// An entry in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemoryEntry<'a> {
+    pub(crate) order: u64,
+    pub(crate) entry: Entry<'a>,
+}
+
+impl State {
+    pub(crate) fn namespace(&self, id: u16) -> Option<&Namespace> {
+        self.namespaces.get(usize::from(id))
+    }
+
+    pub(crate) fn namespace_mut(&mut self, id: u16) -> &mut Namespace {
+        let index = usize::from(id);
+        if self.namespaces.len() <= index {
+            self.namespaces.resize_with(index + 1, || Namespace { hidden_below: u64::MAX, ..Namespace::default() });
+        }
+        match self.namespaces.get_mut(index) {
+            Some(namespace) => namespace,
+            None => unreachable!("it was added just now"),
+        }
+    }
+
+    /// A commit to a version of a name: the version of the newest commit counts, and of it only what is newer than the
+    /// newest commit of any other version. The outcome does not depend on the order in which commits are learned.
+    pub(crate) fn note_version(&mut self, name: &str, id: u16, order: u64) {
+        match self.current.get_mut(name) {
+            None => {
+                self.current.insert(name.to_owned(), Current { id, latest: order });
+                self.namespace_mut(id).hidden_below = 0;
+            }
+            Some(current) if current.id == id => current.latest = current.latest.max(order),
+            Some(current) if order > current.latest => {
+                let before = std::mem::replace(current, Current { id, latest: order });
+                self.namespace_mut(before.id).hidden_below = u64::MAX;
+                self.namespace_mut(id).hidden_below = before.latest + 1;
+            }
+            Some(current) => {
+                let current = current.id;
+                let namespace = self.namespace_mut(current);
+                namespace.hidden_below = namespace.hidden_below.max(order + 1);
+            }
+        }
+    }
+
+    /// Takes up one commit of a log. Entries of `commit` were checked by the log's reader or written by us.
+    pub(crate) fn apply(&mut self, context: &Context, commit: &LogCommit<'_>) -> Result<()> {
+        let mut ids: HashMap<u16, u16> = HashMap::with_capacity(commit.namespaces.len());
+        for (log_id, name, version) in &commit.namespaces {
+            let id = context.names.id(name, version)?;
+            self.note_version(name, id, commit.order);
+            ids.insert(*log_id, id);
+            let namespace = self.namespace_mut(id);
+            namespace.newest_ms = namespace.newest_ms.max(commit.time_ms);
+            let oldest = if namespace.oldest_ms == 0 { commit.time_ms } else { namespace.oldest_ms };
+            namespace.oldest_ms = oldest.min(commit.time_ms);
+        }
+        let (segment, base) = self.add_segment(commit.entries);
+        let mut reader = Reader::new(commit.entries);
+        let mut offset = base;
+        while let Some(entry) = Entry::read(&mut reader) {
+            let place = Place { order: commit.order, segment, offset: offset as u32 };
+            offset += entry.bytes();
+            if let Some(id) = ids.get(&entry.namespace) {
+                match entry.kind {
+                    Kind::Attach => self.attach(context, *id, commit.order, entry.value),
+                    Kind::Put | Kind::Delete => self.remember(*id, entry.key, place),
+                }
+            }
+        }
+        self.last_order = self.last_order.max(commit.order);
+        Ok(())
+    }
+
+    /// Takes up a commit that this process has just appended to its own log.
+    pub(crate) fn apply_own(&mut self, context: &Context, log: &LogWriter, commit: &LogCommit<'_>) -> Result<()> {
+        self.apply(context, commit)?;
+        let view = match self.logs.iter_mut().position(|view| view.writer == log.writer) {
+            Some(index) => self.logs.get_mut(index),
+            None => {
+                self.logs.push(LogView {
+                    writer: log.writer,
+                    name: FileName::Log(log.writer),
+                    file: log.file(),
+                    from: 0,
+                    end: 0,
+                    stop: Stop::End,
+                    locked: Some(log.locked),
+                    commits: 0,
+                });
+                self.next_writer_seen = self.next_writer_seen.max(log.writer + 1);
+                self.logs.last_mut()
+            }
+        };
+        if let Some(view) = view {
+            view.end = log.bytes();
+            view.commits += 1;
+        }
+        Ok(())
+    }
+
+    fn add_segment(&mut self, entries: &[u8]) -> (u32, usize) {
+        self.memory_bytes += entries.len() as u64;
+        let fits = self.segments.last().is_some_and(|last| last.len() + entries.len() <= last.capacity());
+        if !fits {
+            self.segments.push(Vec::with_capacity(entries.len().max(SEGMENT_BYTES.min(entries.len() * 64))));
+        }
+        let index = self.segments.len() - 1;
+        let base = self.segments.last().map_or(0, Vec::len);
+        if let Some(last) = self.segments.last_mut() {
+            last.extend_from_slice(entries);
+        }
+        (index as u32, base)
+    }
+
+    fn remember(&mut self, id: u16, key: &[u8], place: Place) {
+        self.namespace_mut(id);
+        let Self { namespaces, segments, .. } = self;
+        if let Some(namespace) = namespaces.get_mut(usize::from(id)) {
+            let is_key = |other: &Place| entry_at(segments, *other).is_some_and(|entry| entry.key == key);
+            let (kept, _) = namespace.memory.entry(key_hash(key), is_key, place);
+            if place.order >= kept.order {
+                *kept = place;
+            }
+        }
+    }
+
+    fn attach(&mut self, context: &Context, id: u16, order: u64, description: &[u8]) {
+        let Some(meta) = TableMeta::read(&mut Reader::new(description)) else { return };
+        let known = self.namespace_mut(id).tables.iter().any(|live| live.table.meta == meta);
+        if !known {
+            let file = context.vfs.open(&meta.name.to_string(), Access::Random).ok();
+            self.vanished |= file.is_none();
+            let table = Arc::new(Table::new(meta, file, Arc::clone(&context.damage)));
+            self.namespace_mut(id).add_table(LiveTable { table, attached_by: Some(order as u32 & WRITER_MAX) });
+        }
+    }
+
+    /// The newest entry of a key among the logs, hidden ones included.
+    pub(crate) fn memory_get(&self, namespace: &Namespace, hash: u64, key: &[u8]) -> Option<MemoryEntry<'_>> {
+        let is_key = |place: &Place| entry_at(&self.segments, *place).is_some_and(|entry| entry.key == key);
+        let place = namespace.memory.find(hash, is_key)?;
+        Some(MemoryEntry { order: place.order, entry: entry_at(&self.segments, place)? })
+    }
+
+    /// Entries of the logs of one namespace by hash and key, hidden ones left out.
+    pub(crate) fn memory_sorted<'a>(&'a self, namespace: &'a Namespace) -> Vec<(u64, MemoryEntry<'a>)> {
+        let visible = namespace.memory.iter().filter(|(_, place)| place.order >= namespace.hidden_below);
+        let mut entries: Vec<_> = visible
+            .filter_map(|(hash, place)| {
+                Some((hash, MemoryEntry { order: place.order, entry: entry_at(&self.segments, place)? }))
+            })
+            .collect();
+        entries.sort_unstable_by(|left, right| (left.0, left.1.entry.key).cmp(&(right.0, right.1.entry.key)));
+        entries
+    }
+
+    /// Tables that commits attached and no manifest names yet.
+    pub(crate) fn attached_tables(&self) -> usize {
+        self.namespaces.iter().flat_map(|namespace| &namespace.tables).filter(|live| live.attached_by.is_some()).count()
+    }
+}
+
+impl Namespace {
+    /// Adds a table in its place: newest first.
+    pub(crate) fn add_table(&mut self, live: LiveTable) {
+        let at = self.tables.partition_point(|other| other.table.meta.order_max > live.table.meta.order_max);
+        self.tables.insert(at, live);
+    }
+}
+
+fn entry_at(segments: &[Vec<u8>], place: Place) -> Option<Entry<'_>> {
+    Entry::read(&mut Reader::new(segments.get(place.segment as usize)?.get(place.offset as usize..)?))
+}

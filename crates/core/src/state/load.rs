@@ -1,0 +1,247 @@
+//! Loading the newest committed state. The folder may change at any moment: a file that vanished between two steps
+//! means that another participant published a newer manifest, so the load starts again.
+
+use super::{LiveTable, LogView, State};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::format::FORMAT;
+use crate::format::frame::{Found, FrameKind, FrameReader};
+use crate::format::names::FileName;
+use crate::log::{Stop, scan};
+use crate::manifest::Manifest;
+use crate::table::{Table, TableMeta};
+use crate::vfs::Access;
+use std::io;
+use std::sync::Arc;
+
+/// Tries before a missing file is damage and not a race.
+const ATTEMPTS: u32 = 16;
+
+/// Tries before a gap in the numbers of logs is accepted.
+const GAP_ATTEMPTS: u32 = 4;
+
+/// The newest state; open tables are taken over from `previous`.
+pub(crate) fn load(context: &Context, previous: Option<&State>) -> Result<State> {
+    for attempt in 1..=ATTEMPTS {
+        if let Some(state) = try_load(context, previous, attempt)? {
+            return Ok(state);
+        }
+    }
+    Err(Error::Busy { operation: "read the cache", attempts: ATTEMPTS })
+}
+
+/// Names in the folder that are ours.
+fn list(context: &Context) -> Result<Vec<FileName>> {
+    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
+    Ok(names.iter().filter_map(|name| FileName::parse(name)).collect())
+}
+
+/// `None` = something vanished meanwhile. On the `last` attempt what is missing is damage.
+fn try_load(context: &Context, previous: Option<&State>, attempt: u32) -> Result<Option<State>> {
+    let last = attempt == ATTEMPTS;
+    let names = list(context)?;
+    let mut state = State::default();
+    for name in &names {
+        if let FileName::Manifest(number) = name {
+            state.manifest_seen = state.manifest_seen.max(*number);
+        } else if let Some(writer) = name.writer().filter(|_| !matches!(name, FileName::Temporary(_))) {
+            state.next_writer_seen = state.next_writer_seen.max(writer + 1);
+        }
+    }
+    match newest_manifest(context, &names)? {
+        Newest::Found(manifest) => state.manifest = manifest,
+        Newest::Vanished if !last => return Ok(None),
+        Newest::None if state.next_writer_seen == 0 && state.manifest_seen == 0 => return Ok(Some(state)),
+        // It may have been replaced while the folder was listed.
+        Newest::None if !last => return Ok(None),
+        Newest::None | Newest::Vanished => {
+            context.damage.add("manifest".to_owned(), 0, "missing manifest");
+            state.lost = true;
+        }
+        Newest::Damaged(number) => {
+            context.damage.add(FileName::Manifest(number).to_string(), 0, "manifest");
+            state.lost = true;
+        }
+    }
+    state.next_writer_seen = state.next_writer_seen.max(state.manifest.next_writer);
+    state.last_order = state.manifest.last_order;
+    if !all_logs_listed(context, &mut state, &names, attempt)
+        || !open_tables(context, &mut state, previous, last)?
+        || !read_logs(context, &mut state, &names)?
+    {
+        return Ok(None);
+    }
+    if state.vanished && !last {
+        return Ok(None);
+    }
+    Ok(Some(state))
+}
+
+enum Newest {
+    Found(Manifest),
+    None,
+    Vanished,
+    Damaged(u64),
+}
+
+/// The newest manifest that arrived whole. One that did not (only where there are no hard links) does not count.
+fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
+    let mut numbers: Vec<u64> = names
+        .iter()
+        .filter_map(|name| if let FileName::Manifest(number) = name { Some(*number) } else { None })
+        .collect();
+    numbers.sort_unstable_by(|left, right| right.cmp(left));
+    for number in numbers {
+        let name = FileName::Manifest(number).to_string();
+        let file = match context.vfs.open(&name, Access::Stream) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Newest::Vanished),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(Newest::Damaged(number)),
+            Err(source) => return Err(Error::io("open", &name, source)),
+        };
+        let wrap = |source| Error::io("read", &name, source);
+        let mut frames = FrameReader::new(&*file, number).map_err(wrap)?;
+        match frames.at(0).map_err(wrap)? {
+            Found::Frame { kind: FrameKind::Manifest, tag, body, .. } => {
+                if tag != u64::from(FORMAT) {
+                    return Err(Error::NewerFormat { name, found: tag as u32, supported: FORMAT });
+                }
+                return Ok(Manifest::read(number, body).map_or(Newest::Damaged(number), Newest::Found));
+            }
+            Found::End | Found::Torn => {}
+            Found::Frame { .. } | Found::Damaged(_) => return Ok(Newest::Damaged(number)),
+        }
+    }
+    Ok(Newest::None)
+}
+
+/// Whether the list of names has every log there must be. Numbers have no gaps, so a log that is being renamed while
+/// the folder is listed, and slips through, is noticed. One that stays away was lost with the power before its name was
+/// synced; unless the manifest names it, which was published only after that sync: then it is damage.
+fn all_logs_listed(context: &Context, state: &mut State, names: &[FileName], attempt: u32) -> bool {
+    let listed = |writer: u32| names.contains(&FileName::Log(writer)) || names.contains(&FileName::Taken(writer));
+    let missing = state.manifest.open_logs.iter().find(|log| !listed(log.writer)).map(|log| log.writer);
+    let unnamed = (state.manifest.next_writer..state.next_writer_seen).rev().take(64).any(|writer| !listed(writer));
+    if attempt < GAP_ATTEMPTS && (missing.is_some() || unnamed) {
+        return false;
+    }
+    if let Some(writer) = missing {
+        context.damage.add(FileName::Log(writer).to_string(), 0, "missing log");
+        state.lost = true;
+    }
+    true
+}
+
+fn open_tables(context: &Context, state: &mut State, previous: Option<&State>, last: bool) -> Result<bool> {
+    for namespace in std::mem::take(&mut state.manifest.namespaces) {
+        let id = context.names.id(&namespace.name, &namespace.version)?;
+        state.note_version(&namespace.name, id, namespace.latest);
+        state.namespace_mut(id).hidden_below = namespace.hidden_below;
+        for meta in &namespace.tables {
+            let Some(table) = open_table(context, *meta, previous.and_then(|state| state.namespace(id)), last)? else {
+                return Ok(false);
+            };
+            let target = state.namespace_mut(id);
+            target.add_table(LiveTable { table, attached_by: None });
+            target.newest_ms = target.newest_ms.max(meta.newest_ms);
+            let oldest = if target.oldest_ms == 0 { meta.oldest_ms } else { target.oldest_ms };
+            target.oldest_ms = oldest.min(meta.oldest_ms);
+        }
+        state.manifest.namespaces.push(namespace);
+    }
+    Ok(true)
+}
+
+fn open_table(
+    context: &Context,
+    meta: TableMeta,
+    previous: Option<&super::Namespace>,
+    last: bool,
+) -> Result<Option<Arc<Table>>> {
+    let open = previous.and_then(|namespace| namespace.tables.iter().find(|live| live.table.meta == meta));
+    if let Some(live) = open {
+        return Ok(Some(Arc::clone(&live.table)));
+    }
+    let name = meta.name.to_string();
+    let file = match context.vfs.open(&name, Access::Random) {
+        Ok(file) => Some(file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !last => return Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => None,
+        Err(source) => return Err(Error::io("open", &name, source)),
+    };
+    Ok(Some(Arc::new(Table::new(meta, file, Arc::clone(&context.damage)))))
+}
+
+/// Reads every log that is not folded, from where the manifest says. `false` = one vanished.
+fn read_logs(context: &Context, state: &mut State, names: &[FileName]) -> Result<bool> {
+    for name in names {
+        let (FileName::Log(writer) | FileName::Taken(writer)) = *name else { continue };
+        let Some(from) = state.manifest.log_from(writer) else { continue };
+        let file = match context.vfs.open(&name.to_string(), Access::Stream) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(source) => return Err(Error::io("open", &name.to_string(), source)),
+        };
+        let view = LogView {
+            writer, name: *name, file, from, end: from, stop: Stop::End, locked: None, commits: 0,
+        };
+        state.logs.push(view);
+    }
+    state.logs.sort_unstable_by_key(|log| log.writer);
+    extend(context, state)?;
+    Ok(true)
+}
+
+/// Reads on in every log. `true` where a commit was found.
+fn extend(context: &Context, state: &mut State) -> Result<bool> {
+    let mut changed = false;
+    for mut log in std::mem::take(&mut state.logs) {
+        if log.stop == Stop::Sealed {
+            state.logs.push(log);
+            continue;
+        }
+        let mut failed = None;
+        let mut commits = 0;
+        let outcome = scan(&*log.file, log.writer, log.end, &mut |commit| {
+            commits += 1;
+            if failed.is_none() {
+                failed = state.apply(context, &commit).err();
+            }
+        })?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if let Stop::Damaged(what) = outcome.stop {
+            context.damage.add(log.name.to_string(), outcome.end, what);
+            state.lost = true;
+        }
+        log.end = log.end.max(outcome.end);
+        log.stop = outcome.stop;
+        log.locked = outcome.locked;
+        log.commits += commits;
+        changed |= commits > 0;
+        state.logs.push(log);
+    }
+    Ok(changed)
+}
+
+/// Takes up what others appended since. `None` = there is a newer manifest or another set of logs: load anew.
+pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bool>> {
+    let names = list(context)?;
+    let newest = names.iter().filter_map(|name| if let FileName::Manifest(number) = name { Some(*number) } else { None });
+    let mut known = 0;
+    for name in &names {
+        if let FileName::Log(writer) | FileName::Taken(writer) = name
+            && state.manifest.log_from(*writer).is_some()
+        {
+            known += 1;
+            if !state.logs.iter().any(|log| log.name == *name) {
+                return Ok(None);
+            }
+        }
+    }
+    if newest.max().unwrap_or(0) != state.manifest_seen || known != state.logs.len() || state.lost {
+        return Ok(None);
+    }
+    extend(context, state).map(Some)
+}

@@ -1,0 +1,79 @@
+//! Sizes and counts, exact: keys are merged, values are not read.
+
+use crate::context::Context;
+use crate::entries::{Entries, Source};
+use crate::error::{Error, Result};
+use crate::format::names::FileName;
+use crate::report::{NamespaceStats, Stats};
+use crate::state::{Current, State};
+use crate::table::TableScan;
+use crate::vfs::Access;
+use std::io;
+
+/// All sources of a namespace from a hash on, and the order below which entries are hidden.
+pub(crate) fn sources_of<'a>(context: &Context, state: &'a State, id: u16, from: u64) -> (Vec<Source<'a>>, u64) {
+    let Some(namespace) = state.namespace(id).filter(|_| !state.lost) else { return (Vec::new(), 0) };
+    let mut sources = vec![Source::memory(state.memory_sorted(namespace), from)];
+    for live in namespace.tables.iter().filter(|live| live.table.meta.order_max >= namespace.hidden_below) {
+        sources.push(Source::Table(TableScan::new(live.table.clone(), context.blocks.clone(), from)));
+    }
+    (sources, namespace.hidden_below)
+}
+
+pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
+    let mut stats = Stats { manifest: state.manifest.number, ..Stats::default() };
+    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
+    for name in &names {
+        let Some(kind) = FileName::parse(name) else { continue };
+        let bytes = match context.vfs.open(name, Access::Stream).and_then(|file| file.len()) {
+            Ok(bytes) => bytes,
+            // Swept since it was listed, or no file of ours after all.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => continue,
+            Err(source) => return Err(Error::io("open", name, source)),
+        };
+        stats.files += 1;
+        stats.bytes += bytes;
+        match kind {
+            FileName::Table(_) => {
+                stats.tables += 1;
+                stats.table_bytes += bytes;
+            }
+            FileName::Log(_) | FileName::Taken(_) => {
+                stats.logs += 1;
+                stats.log_bytes += bytes;
+            }
+            FileName::Manifest(_) | FileName::Temporary(_) => {}
+        }
+    }
+    for Current { id, .. } in state.current.values() {
+        stats.namespaces.extend(namespace_stats(context, state, *id));
+    }
+    stats.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    Ok(stats)
+}
+
+fn namespace_stats(context: &Context, state: &State, id: u16) -> Option<NamespaceStats> {
+    let (name, version) = context.names.get(id)?;
+    let namespace = state.namespace(id)?;
+    let mut stats = NamespaceStats {
+        name,
+        version,
+        tables: namespace.tables.len() as u64,
+        table_bytes: namespace.tables.iter().map(|live| live.table.meta.bytes).sum(),
+        oldest_ms: namespace.oldest_ms,
+        newest_ms: namespace.newest_ms,
+        ..NamespaceStats::default()
+    };
+    let (sources, hidden_below) = sources_of(context, state, id, 0);
+    let mut entries = Entries::new(sources, hidden_below);
+    while entries.next() {
+        if let (key_bytes, Some(value_bytes)) = entries.lengths()
+            && !entries.is_hidden()
+        {
+            stats.entries += 1;
+            stats.key_bytes += key_bytes as u64;
+            stats.value_bytes += value_bytes as u64;
+        }
+    }
+    Some(stats)
+}

@@ -1,0 +1,233 @@
+//! The store: one folder as one process sees it, shared by all its threads.
+//!
+//! Lookups share `state`; a commit changes it for a moment at its end. `committer` admits one commit at a time,
+//! `maintenance` one compaction. They are taken in the order maintenance, committer, state.
+
+use crate::batch::Batch;
+use crate::commit::Committer;
+use crate::compact::{compact, reload};
+use crate::context::Context;
+use crate::entries::{Entries, Source};
+use crate::error::{Error, Result};
+use crate::handle::Handle;
+use crate::lookup::lookup;
+use crate::pool::Pool;
+use crate::report::{CommitReport, CompactReport, Stats, Status, VerifyReport};
+use crate::state::{State, catch_up, load};
+use crate::stats::{sources_of, stats};
+use crate::verify::verify;
+use crate::vfs::Vfs;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+
+/// What an acknowledged commit survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of the process. After power loss the cache is some earlier committed state.
+    #[default]
+    Relaxed,
+    /// The loss of power.
+    Durable,
+}
+
+/// How to open a store.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// For commits that do not say otherwise.
+    pub durability: Durability,
+    /// Write nothing at all.
+    pub read_only: bool,
+    /// Cap of the tables in bytes, kept at compaction; what was written to longest ago goes first.
+    pub bytes_max: u64,
+    /// Memory for decoded blocks in bytes.
+    pub block_cache_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { durability: Durability::Relaxed, read_only: false, bytes_max: 1 << 30, block_cache_bytes: 64 << 20 }
+    }
+}
+
+/// Told how far a long call is; may stop it. `done` and `total` are bytes.
+pub type Watch<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync);
+
+/// At close, logs are folded if there are more than these, or more bytes in them.
+const LOGS_LEFT: usize = 2;
+const LOG_BYTES_LEFT: u64 = 256 << 10;
+
+/// One folder, shared by all threads of the process.
+#[derive(Debug)]
+pub struct Store {
+    context: Context,
+    state: RwLock<State>,
+    committer: Mutex<Committer>,
+    maintenance: Mutex<()>,
+    closed: AtomicBool,
+}
+
+impl Store {
+    /// Opens the newest committed state. Writes nothing.
+    pub fn open(vfs: Arc<dyn Vfs>, pool: Arc<dyn Pool>, options: Options) -> Result<Arc<Self>> {
+        let context = Context::new(vfs, pool, options);
+        let state = RwLock::new(load(&context, None)?);
+        Ok(Arc::new(Self {
+            context,
+            state,
+            committer: Mutex::default(),
+            maintenance: Mutex::default(),
+            closed: AtomicBool::new(false),
+        }))
+    }
+
+    /// A new user of this store: one per thread of the host.
+    pub fn handle(self: &Arc<Self>) -> Handle {
+        Handle::new(Arc::clone(self))
+    }
+
+    /// Whether `close` was called.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn open_context(&self) -> Result<&Context> {
+        if self.is_closed() { Err(Error::Closed) } else { Ok(&self.context) }
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.context.options.read_only { Err(Error::ReadOnly) } else { Ok(()) }
+    }
+
+    fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn committer(&self) -> MutexGuard<'_, Committer> {
+        self.committer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn get<R>(&self, id: u16, hash: u64, key: &[u8], use_value: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        let context = self.open_context()?;
+        let state = self.state();
+        Ok(lookup(&state, &context.blocks, id, hash, key).map(|hit| use_value(hit.bytes())))
+    }
+
+    pub(crate) fn scan(
+        &self,
+        id: u16,
+        cursor: u64,
+        bytes_max: u64,
+        newer: Vec<Source<'_>>,
+        each: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Option<u64>> {
+        let context = self.open_context()?;
+        let state = self.state();
+        let (mut sources, hidden_below) = sources_of(context, &state, id, cursor);
+        sources.extend(newer);
+        let mut entries = Entries::new(sources, hidden_below);
+        let (mut bytes, mut last_hash) = (0, None);
+        while entries.next() {
+            // A page ends between two hashes, so that the cursor says exactly where the next one begins.
+            if bytes >= bytes_max && last_hash != Some(entries.hash()) {
+                return Ok(Some(entries.hash()));
+            }
+            last_hash = Some(entries.hash());
+            if !entries.is_hidden() {
+                entries.with_value(|key, value| {
+                    if let Some(value) = value {
+                        bytes += (key.len() + value.len()) as u64;
+                        each(key, value);
+                    }
+                });
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn commit(&self, batch: &Batch, durability: Option<Durability>, now_ms: u64) -> Result<CommitReport> {
+        let context = self.open_context()?;
+        self.check_writable()?;
+        let durability = durability.unwrap_or(context.options.durability);
+        self.committer().commit(context, &self.state, batch, durability, now_ms)
+    }
+
+    /// Takes up what other processes committed. `true` where something changed.
+    pub fn refresh(&self) -> Result<bool> {
+        let context = self.open_context()?;
+        {
+            let _no_commit = self.committer();
+            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            if let Some(changed) = catch_up(context, &mut state)? {
+                return Ok(changed);
+            }
+        }
+        reload(context, &self.state, &self.committer)?;
+        Ok(true)
+    }
+
+    /// Makes every commit so far survive the loss of power.
+    pub fn flush(&self) -> Result<()> {
+        let context = self.open_context()?;
+        self.committer().flush(context)
+    }
+
+    /// Folds logs into tables and merges tables: what is due, or everything if `full`.
+    pub fn compact(&self, full: bool, watch: Watch<'_>) -> Result<CompactReport> {
+        let context = self.open_context()?;
+        self.check_writable()?;
+        let _one = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
+        compact(context, &self.state, &self.committer, full, watch)
+    }
+
+    /// Sizes and counts, exact.
+    pub fn stats(&self) -> Result<Stats> {
+        stats(self.open_context()?, &self.state())
+    }
+
+    /// Reads every byte of the folder. Modifies nothing.
+    pub fn verify(&self, watch: Watch<'_>) -> Result<VerifyReport> {
+        verify(self.open_context()?, watch)
+    }
+
+    /// How this store stands.
+    pub fn status(&self) -> Status {
+        Status {
+            read_only: self.context.options.read_only,
+            writer: self.committer().log.as_ref().map(|log| log.writer),
+            manifest: self.state().manifest.number,
+            damage: self.context.damage.places(),
+        }
+    }
+
+    /// Folds what is due, seals the log, lets go of every file. Every later call answers `Closed`; what handles have
+    /// buffered is dropped.
+    pub fn close(&self) -> Result<()> {
+        let _one = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let outcome = self.settle();
+        *self.committer() = Committer::default();
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = State::default();
+        outcome
+    }
+
+    /// Leaves the folder tidy if this process has written to it.
+    fn settle(&self) -> Result<()> {
+        let wrote = self.committer().log.as_ref().is_some_and(|log| log.commits > 0);
+        if !wrote {
+            return self.committer().flush(&self.context);
+        }
+        let (logs, bytes, attached) = {
+            let state = self.state();
+            (state.logs.len(), state.memory_bytes, state.attached_tables())
+        };
+        if logs > LOGS_LEFT || bytes > LOG_BYTES_LEFT || attached > 0 {
+            compact(&self.context, &self.state, &self.committer, false, &|_, _| ControlFlow::Continue(()))?;
+        }
+        let mut committer = self.committer();
+        committer.seal(&self.context)?;
+        committer.flush(&self.context)
+    }
+}

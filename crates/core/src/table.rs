@@ -1,0 +1,76 @@
+//! A table: entries that never change again, ordered by the hash of their key.
+//!
+//! ```text
+//! | blocks of keys and blocks of values, as they fill up | key directory | value directory | footer |
+//! ```
+//! - A **key block** holds some 250 entries: hashes, orders, keys, and of each value its bytes (up to 16) or its place.
+//! - A **value block** holds small values together or one larger value; LZ4 where that pays.
+//! - The **directories** say for every block where it is and what its checksum must be; a key block also has its first
+//!   hash. Hashes are uniform, so the block of a hash is guessed from the hash alone and found within a step or two.
+//! - The **footer** has the checksum of the directories and one of itself, which the manifest repeats: a tree of
+//!   checksums, so that a block, however good in itself, is refused in any other place.
+
+mod directory;
+mod key_block;
+mod reader;
+mod scan;
+mod writer;
+
+pub(crate) use reader::{Found, Table, Value};
+pub(crate) use key_block::Stored as ScanStored;
+pub(crate) use scan::TableScan;
+pub(crate) use writer::TableWriter;
+
+use crate::format::bytes::Reader;
+use crate::format::names::TableName;
+
+/// What the manifest, or the commit that attaches it, says of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TableMeta {
+    pub(crate) name: TableName,
+    /// Length of the file and checksum of its footer.
+    pub(crate) bytes: u64,
+    pub(crate) root: u64,
+    pub(crate) entries: u64,
+    pub(crate) deletes: u64,
+    /// Added to the order of each entry: the commit that attached the table, 0 for others.
+    pub(crate) order_base: u64,
+    /// Orders of the oldest and newest entry, with `order_base`.
+    pub(crate) order_min: u64,
+    pub(crate) order_max: u64,
+    pub(crate) key_bytes: u64,
+    pub(crate) value_bytes: u64,
+    /// Times of the commits it was written from.
+    pub(crate) oldest_ms: u64,
+    pub(crate) newest_ms: u64,
+}
+
+impl TableMeta {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.name.writer.to_le_bytes());
+        out.extend_from_slice(&self.name.index.to_le_bytes());
+        for number in [
+            self.bytes, self.root, self.entries, self.deletes, self.order_base, self.order_min, self.order_max,
+            self.key_bytes, self.value_bytes, self.oldest_ms, self.newest_ms,
+        ] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    pub(crate) fn read(bytes: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            name: TableName { writer: bytes.u32()?, index: bytes.u32()? },
+            bytes: bytes.u64()?,
+            root: bytes.u64()?,
+            entries: bytes.u64()?,
+            deletes: bytes.u64()?,
+            order_base: bytes.u64()?,
+            order_min: bytes.u64()?,
+            order_max: bytes.u64()?,
+            key_bytes: bytes.u64()?,
+            value_bytes: bytes.u64()?,
+            oldest_ms: bytes.u64()?,
+            newest_ms: bytes.u64()?,
+        })
+    }
+}

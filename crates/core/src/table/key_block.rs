@@ -1,0 +1,245 @@
+//! A key block: entries in order of (hash, key).
+//!
+//! ```text
+//! 0  u32 count        4  u16 key bytes     6 u16 value bytes   (0xFFFF = they vary)
+//! 8  u8 order width   9  u8 order shift    10 6 zero bytes     16 u64 lowest order
+//! 24 count x u32 upper half of the hash
+//!    count x width: (order - lowest) >> shift; width 0 = all the same
+//!    count x u32 end of the entry in the body, only where lengths vary
+//!    body
+//! ```
+//! Where all keys have one length and all values one of at most 16 bytes, the body is `key value` over and over.
+//! Elsewhere an entry is `u8 kind | u16 key bytes | key | rest`; rest: kind 0 (deleted) nothing, 1 the value itself,
+//! 2 `u32 value block | u32 offset | u32 bytes`.
+
+use crate::format::bytes::{Reader, u32_at};
+use crate::format::order::ORDER_SHIFT;
+
+const HEAD_BYTES: usize = 24;
+const VARIES: u16 = u16::MAX;
+const DELETED: u8 = 0;
+const INLINE: u8 = 1;
+const PLACED: u8 = 2;
+
+/// Longest value that stands in the key block itself.
+pub(crate) const INLINE_BYTES_MAX: usize = 16;
+
+/// Where the value of an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored<'a> {
+    Deleted,
+    Inline(&'a [u8]),
+    Placed { block: u32, offset: u32, bytes: u32 },
+}
+
+/// Collects entries of one block.
+#[derive(Debug, Default)]
+pub(crate) struct KeyBlockBuilder {
+    hashes: Vec<u8>,
+    orders: Vec<u64>,
+    ends: Vec<u8>,
+    body: Vec<u8>,
+    /// Length of all keys and all inline values so far; `None` = they vary.
+    stride: Option<(u16, u16)>,
+    pub(crate) first_hash: u64,
+    pub(crate) last_hash: u64,
+}
+
+impl KeyBlockBuilder {
+    pub(crate) fn len(&self) -> usize {
+        self.orders.len()
+    }
+
+    /// Bytes of the body so far.
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.body.len()
+    }
+
+    pub(crate) fn add(&mut self, hash: u64, key: &[u8], order: u64, value: Stored<'_>) {
+        let stride = match value {
+            Stored::Inline(bytes) => Some((key.len() as u16, bytes.len() as u16)).filter(|(key, _)| *key != VARIES),
+            _ => None,
+        };
+        if self.orders.is_empty() {
+            self.first_hash = hash;
+            self.stride = stride;
+        } else if self.stride != stride {
+            self.stride = None;
+        }
+        self.last_hash = hash;
+        self.hashes.extend_from_slice(&((hash >> 32) as u32).to_le_bytes());
+        self.orders.push(order);
+        let kind = match value {
+            Stored::Deleted => DELETED,
+            Stored::Inline(_) => INLINE,
+            Stored::Placed { .. } => PLACED,
+        };
+        self.body.push(kind);
+        self.body.extend_from_slice(&(key.len() as u16).to_le_bytes());
+        self.body.extend_from_slice(key);
+        match value {
+            Stored::Deleted => {}
+            Stored::Inline(bytes) => self.body.extend_from_slice(bytes),
+            Stored::Placed { block, offset, bytes } => {
+                for number in [block, offset, bytes] {
+                    self.body.extend_from_slice(&number.to_le_bytes());
+                }
+            }
+        }
+        self.ends.extend_from_slice(&(self.body.len() as u32).to_le_bytes());
+    }
+
+    /// Writes the block to `out` and begins the next one.
+    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
+        let base = self.orders.iter().copied().min().unwrap_or(0);
+        let (width, shift) = order_width(&self.orders, base);
+        let (key_bytes, value_bytes) = self.stride.unwrap_or((VARIES, VARIES));
+        out.clear();
+        out.extend_from_slice(&(self.orders.len() as u32).to_le_bytes());
+        out.extend_from_slice(&key_bytes.to_le_bytes());
+        out.extend_from_slice(&value_bytes.to_le_bytes());
+        out.extend_from_slice(&[width, shift, 0, 0, 0, 0, 0, 0]);
+        out.extend_from_slice(&base.to_le_bytes());
+        out.extend_from_slice(&self.hashes);
+        for order in &self.orders {
+            let delta = ((order - base) >> shift).to_le_bytes();
+            out.extend_from_slice(delta.get(..usize::from(width)).unwrap_or_default());
+        }
+        if self.stride.is_some() {
+            let entry_bytes = 3 + usize::from(key_bytes) + usize::from(value_bytes);
+            for entry in self.body.chunks_exact(entry_bytes) {
+                out.extend_from_slice(entry.get(3..).unwrap_or_default());
+            }
+        } else {
+            out.extend_from_slice(&self.ends);
+            out.extend_from_slice(&self.body);
+        }
+        self.hashes.clear();
+        self.orders.clear();
+        self.ends.clear();
+        self.body.clear();
+    }
+}
+
+/// Bytes for each order, and whether the writer's bits, all equal, can be left out.
+fn order_width(orders: &[u64], base: u64) -> (u8, u8) {
+    let one_writer = orders.iter().all(|order| (order - base).trailing_zeros() >= u32::from(ORDER_SHIFT));
+    let shift = if one_writer { ORDER_SHIFT } else { 0 };
+    let largest = orders.iter().map(|order| (order - base) >> shift).max().unwrap_or(0);
+    let width = match largest {
+        0 => 0,
+        1..=0xFF => 1,
+        0x100..=0xFFFF => 2,
+        0x1_0000..=0xFFFF_FFFF => 4,
+        _ => 8,
+    };
+    (width, shift)
+}
+
+/// Where the parts of a key block begin; read once, then used with the same bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyBlock {
+    pub(crate) count: usize,
+    key_bytes: u16,
+    value_bytes: u16,
+    order_width: u8,
+    order_shift: u8,
+    order_base: u64,
+    orders: usize,
+    ends: usize,
+    body: usize,
+}
+
+impl KeyBlock {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(bytes);
+        let count = reader.u32()? as usize;
+        let (key_bytes, value_bytes) = (reader.u16()?, reader.u16()?);
+        let (order_width, order_shift) = (reader.u8()?, reader.u8()?);
+        reader.take(6)?;
+        let order_base = reader.u64()?;
+        let orders = HEAD_BYTES + count.checked_mul(4)?;
+        let ends = orders.checked_add(count.checked_mul(usize::from(order_width))?)?;
+        let varies = key_bytes == VARIES;
+        let body = if varies { ends.checked_add(count.checked_mul(4)?)? } else { ends };
+        let stride = usize::from(key_bytes) + usize::from(value_bytes);
+        let end = if varies { bytes.len() } else { body.checked_add(count.checked_mul(stride)?)? };
+        let sound = count > 0 && body <= bytes.len() && end == bytes.len() && order_width <= 8 && order_shift < 64;
+        sound.then_some(Self { count, key_bytes, value_bytes, order_width, order_shift, order_base, orders, ends, body })
+    }
+
+    /// Index of the entry of `key`.
+    #[inline]
+    pub(crate) fn find(&self, bytes: &[u8], hash: u64, key: &[u8]) -> Option<usize> {
+        let wanted = (hash >> 32) as u32;
+        let hashes = bytes.get(HEAD_BYTES..self.orders)?;
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low.midpoint(high);
+            if u32_at(hashes, middle)? < wanted { low = middle + 1 } else { high = middle }
+        }
+        while low < self.count && u32_at(hashes, low)? == wanted {
+            if self.key(bytes, low)? == key {
+                return Some(low);
+            }
+            low += 1;
+        }
+        None
+    }
+
+    #[inline]
+    pub(crate) fn order(&self, bytes: &[u8], index: usize) -> Option<u64> {
+        let width = usize::from(self.order_width);
+        if width == 0 {
+            return Some(self.order_base);
+        }
+        let start = self.orders + index * width;
+        let mut wide = [0; 8];
+        wide.get_mut(..width)?.copy_from_slice(bytes.get(start..start + width)?);
+        self.order_base.checked_add(u64::from_le_bytes(wide).checked_shl(u32::from(self.order_shift))?)
+    }
+
+    #[inline]
+    fn span<'a>(&self, bytes: &'a [u8], index: usize) -> Option<&'a [u8]> {
+        if self.key_bytes != VARIES {
+            let stride = usize::from(self.key_bytes) + usize::from(self.value_bytes);
+            let start = self.body + index * stride;
+            return bytes.get(start..start + stride);
+        }
+        let ends = bytes.get(self.ends..self.body)?;
+        let start = if index == 0 { 0 } else { u32_at(ends, index - 1)? as usize };
+        bytes.get(self.body.checked_add(start)?..self.body.checked_add(u32_at(ends, index)? as usize)?)
+    }
+
+    #[inline]
+    fn key<'a>(&self, bytes: &'a [u8], index: usize) -> Option<&'a [u8]> {
+        let span = self.span(bytes, index)?;
+        if self.key_bytes != VARIES {
+            return span.get(..usize::from(self.key_bytes));
+        }
+        let mut reader = Reader::new(span.get(1..)?);
+        let length = reader.u16()?;
+        reader.take(usize::from(length))
+    }
+
+    /// Key and value of an entry.
+    #[inline]
+    pub(crate) fn entry<'a>(&self, bytes: &'a [u8], index: usize) -> Option<(&'a [u8], Stored<'a>)> {
+        let span = self.span(bytes, index)?;
+        if self.key_bytes != VARIES {
+            let (key, value) = span.split_at_checked(usize::from(self.key_bytes))?;
+            return Some((key, Stored::Inline(value)));
+        }
+        let mut reader = Reader::new(span);
+        let kind = reader.u8()?;
+        let length = reader.u16()?;
+        let key = reader.take(usize::from(length))?;
+        let value = match kind {
+            DELETED => Stored::Deleted,
+            INLINE => Stored::Inline(reader.take(reader.remaining())?),
+            PLACED => Stored::Placed { block: reader.u32()?, offset: reader.u32()?, bytes: reader.u32()? },
+            _ => return None,
+        };
+        Some((key, value))
+    }
+}

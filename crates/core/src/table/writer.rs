@@ -1,0 +1,200 @@
+//! Writes a table from entries in order of (hash, key). Nothing of it counts before a manifest or a commit names it.
+
+use super::TableMeta;
+use super::directory::{BlockRow, Footer};
+use super::key_block::{INLINE_BYTES_MAX, KeyBlockBuilder, Stored};
+use crate::file_writer::FileWriter;
+use crate::format::hash::checksum;
+use crate::format::names::TableName;
+use crate::vfs::File;
+use std::io;
+use std::sync::Arc;
+
+/// A key block is closed when it has this many bytes or entries.
+const KEY_BLOCK_BYTES: usize = 4 << 10;
+const KEY_BLOCK_ENTRIES: usize = 256;
+
+/// Values below this share blocks of [`SHARED_BYTES`]; others have a block of their own.
+const OWN_BLOCK_BYTES: usize = 4 << 10;
+const SHARED_BYTES: usize = 16 << 10;
+
+/// Compressed bytes are kept if they save at least one part in this many.
+const SAVES_PART: usize = 8;
+
+/// A table being written.
+#[derive(Debug)]
+pub(crate) struct TableWriter {
+    name: TableName,
+    out: FileWriter,
+    keys: KeyBlockBuilder,
+    key_directory: Vec<u8>,
+    key_blocks: u32,
+    value_rows: Vec<BlockRow>,
+    /// Small values that will share a block, and the row kept for it.
+    shared: Vec<u8>,
+    shared_row: usize,
+    scratch: Vec<u8>,
+    footer: Footer,
+}
+
+impl TableWriter {
+    pub(crate) fn new(name: TableName, file: Arc<dyn File>) -> Self {
+        let footer = Footer {
+            key_blocks: 0,
+            value_blocks: 0,
+            entries: 0,
+            deletes: 0,
+            order_min: u64::MAX,
+            order_max: 0,
+            directory_offset: 0,
+            key_bytes: 0,
+            value_bytes: 0,
+            directory_checksum: 0,
+        };
+        Self {
+            name,
+            out: FileWriter::new(file),
+            keys: KeyBlockBuilder::default(),
+            key_directory: Vec::new(),
+            key_blocks: 0,
+            value_rows: Vec::new(),
+            shared: Vec::new(),
+            shared_row: 0,
+            scratch: Vec::new(),
+            footer,
+        }
+    }
+
+    /// Adds an entry; `None` is a delete. Entries come in order of (hash, key), each key once.
+    pub(crate) fn add(&mut self, hash: u64, key: &[u8], order: u64, value: Option<&[u8]>) -> io::Result<()> {
+        let full = self.keys.len() >= KEY_BLOCK_ENTRIES || self.keys.body_bytes() >= KEY_BLOCK_BYTES;
+        if full && hash != self.keys.last_hash {
+            self.close_key_block()?;
+        }
+        debug_assert!(self.keys.len() == 0 || hash >= self.keys.last_hash, "entries come in order");
+        let stored = match value {
+            None => Stored::Deleted,
+            Some(bytes) if bytes.len() <= INLINE_BYTES_MAX => Stored::Inline(bytes),
+            Some(bytes) => self.place(bytes)?,
+        };
+        self.keys.add(hash, key, order, stored);
+        self.footer.entries += 1;
+        self.footer.deletes += u64::from(value.is_none());
+        self.footer.order_min = self.footer.order_min.min(order);
+        self.footer.order_max = self.footer.order_max.max(order);
+        self.footer.key_bytes += key.len() as u64;
+        self.footer.value_bytes += value.map_or(0, |bytes| bytes.len() as u64);
+        Ok(())
+    }
+
+    /// Bytes written so far, roughly.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.out.position() + self.shared.len() as u64
+    }
+
+    /// Writes what is left, syncs the file and describes it.
+    pub(crate) fn finish(mut self, order_base: u64, oldest_ms: u64, newest_ms: u64) -> io::Result<TableMeta> {
+        assert!(self.footer.entries > 0, "an empty table is not written");
+        self.close_key_block()?;
+        self.close_shared()?;
+        let directory_offset = self.out.position();
+        let mut directory = std::mem::take(&mut self.key_directory);
+        for row in &self.value_rows {
+            row.write(&mut directory);
+        }
+        self.out.write(&directory)?;
+        let footer = Footer {
+            key_blocks: self.key_blocks,
+            value_blocks: self.value_rows.len() as u32,
+            directory_offset,
+            directory_checksum: checksum(0, &directory),
+            ..self.footer
+        };
+        let (bytes, root) = footer.write();
+        self.out.write(&bytes)?;
+        let bytes = self.out.position();
+        self.out.finish()?;
+        Ok(TableMeta {
+            name: self.name,
+            bytes,
+            root,
+            entries: footer.entries,
+            deletes: footer.deletes,
+            order_base,
+            order_min: order_base + footer.order_min,
+            order_max: order_base + footer.order_max,
+            key_bytes: footer.key_bytes,
+            value_bytes: footer.value_bytes,
+            oldest_ms,
+            newest_ms,
+        })
+    }
+
+    fn place(&mut self, bytes: &[u8]) -> io::Result<Stored<'static>> {
+        if bytes.len() >= OWN_BLOCK_BYTES {
+            let row = self.write_block(bytes)?;
+            self.value_rows.push(row);
+            return Ok(Stored::Placed { block: self.value_rows.len() as u32 - 1, offset: 0, bytes: bytes.len() as u32 });
+        }
+        if self.shared.len() + bytes.len() > SHARED_BYTES {
+            self.close_shared()?;
+        }
+        if self.shared.is_empty() {
+            self.shared_row = self.value_rows.len();
+            self.value_rows.push(BlockRow { checksum: 0, offset: 0, stored_bytes: 0, raw_bytes: 0 });
+        }
+        let offset = self.shared.len() as u32;
+        self.shared.extend_from_slice(bytes);
+        Ok(Stored::Placed { block: self.shared_row as u32, offset, bytes: bytes.len() as u32 })
+    }
+
+    fn close_shared(&mut self) -> io::Result<()> {
+        if self.shared.is_empty() {
+            return Ok(());
+        }
+        let shared = std::mem::take(&mut self.shared);
+        let row = self.write_block(&shared)?;
+        if let Some(kept) = self.value_rows.get_mut(self.shared_row) {
+            *kept = row;
+        }
+        self.shared = shared;
+        self.shared.clear();
+        Ok(())
+    }
+
+    fn close_key_block(&mut self) -> io::Result<()> {
+        if self.keys.len() == 0 {
+            return Ok(());
+        }
+        let mut block = Vec::new();
+        let first_hash = self.keys.first_hash;
+        self.keys.finish(&mut block);
+        let row = self.write_raw(&block, block.len())?;
+        self.key_directory.extend_from_slice(&first_hash.to_le_bytes());
+        row.write(&mut self.key_directory);
+        self.key_blocks += 1;
+        Ok(())
+    }
+
+    /// Writes a block, compressed where that pays.
+    fn write_block(&mut self, raw: &[u8]) -> io::Result<BlockRow> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let bound = lz4_flex::block::get_maximum_output_size(raw.len());
+        if scratch.len() < bound {
+            scratch.resize(bound, 0);
+        }
+        let packed = lz4_flex::block::compress_into(raw, &mut scratch).ok();
+        let packed = packed.filter(|bytes| *bytes <= raw.len() - raw.len() / SAVES_PART);
+        let stored = packed.and_then(|bytes| scratch.get(..bytes)).unwrap_or(raw);
+        let row = self.write_raw(stored, raw.len());
+        self.scratch = scratch;
+        row
+    }
+
+    fn write_raw(&mut self, stored: &[u8], raw_bytes: usize) -> io::Result<BlockRow> {
+        let offset = self.out.position();
+        self.out.write(stored)?;
+        let (stored_bytes, raw_bytes) = (stored.len() as u32, raw_bytes as u32);
+        Ok(BlockRow { checksum: checksum(offset, stored), offset, stored_bytes, raw_bytes })
+    }
+}

@@ -1,0 +1,195 @@
+//! Files in memory that crash, fail and get damaged on request. The tests of the engine run on it.
+//!
+//! 1. A history: every change is an entry of the journal (`journal.rs`). Nothing is durable before it was synced.
+//! 2. A crash: [`SimVfs::crash_states`] plays every prefix of the journal, lets each change that was not synced happen,
+//!    not happen, tear or turn to zeros (`fate.rs`), and gives each outcome as a new folder (`crash.rs`).
+//! 3. A fault: [`SimVfs::fail`] makes the n-th call fail once or for ever (`fault.rs`).
+//! 4. Damage: [`SimVfs::flip`], [`SimVfs::truncate`] and others change a file behind the engine's back (`damage.rs`).
+//! 5. Odd machines: no links, no locks, Windows, a read-only disk.
+//!
+//! Bytes are kept in shared chunks (`content.rs`), so a crash state costs a few counters and no copy of a file.
+
+mod content;
+mod crash;
+mod damage;
+mod fate;
+mod fault;
+mod file;
+mod journal;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use crash::{CrashState, CrashStates};
+pub use fault::{Call, Effect, Fault, LostPages};
+
+use super::{Access, File, Vfs};
+use file::SimFile;
+use journal::{Image, InodeId};
+use state::{Options, State};
+use std::fmt;
+use std::hash::Hasher;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One simulated folder. A clone is the same folder.
+#[derive(Clone, Default)]
+pub struct SimVfs {
+    state: Arc<Mutex<State>>,
+}
+
+impl SimVfs {
+    /// An empty folder on a machine that can do everything.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From now on `link` is `Unsupported`, for every clone.
+    #[must_use]
+    pub fn without_links(self) -> Self {
+        self.configure(|options| options.links = false)
+    }
+
+    /// From now on `try_lock` is `Unsupported`, for every clone.
+    #[must_use]
+    pub fn without_locks(self) -> Self {
+        self.configure(|options| options.locks = false)
+    }
+
+    /// From now on a file with an open handle can neither be removed nor renamed nor replaced: `PermissionDenied`.
+    #[must_use]
+    pub fn windows(self) -> Self {
+        self.configure(|options| options.windows = true)
+    }
+
+    /// From now on every change is `ReadOnlyFilesystem`, for every clone.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        self.configure(|options| options.read_only = true)
+    }
+
+    /// An independent copy of the folder as it is now: everything durable, the journal empty, locks free, no faults.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        let state = self.state();
+        Self::from_image(state.options, state.image())
+    }
+
+    /// How many changes and syncs there were: the length of the journal.
+    pub fn operation_count(&self) -> usize {
+        self.state().journal.len()
+    }
+
+    /// The journal in words.
+    pub fn operations(&self) -> Vec<String> {
+        self.state().journal.iter().map(ToString::to_string).collect()
+    }
+
+    /// Folders as a crash could leave them: for every prefix of the journal with at least `from_operation` entries,
+    /// each fate of what was not synced that `fate.rs` lists, and `random_per_prefix` random mixtures drawn from `seed`.
+    pub fn crash_states(&self, from_operation: usize, seed: u64, random_per_prefix: usize) -> CrashStates {
+        let state = self.state();
+        let sampling = crash::Sampling { from_operation, seed, random_per_prefix };
+        CrashStates::new(state.options, state.start.clone(), state.journal.clone(), sampling)
+    }
+
+    /// Makes calls fail from now on.
+    pub fn fail(&self, fault: Fault) {
+        self.state().faults.add(fault);
+    }
+
+    /// Ends every fault.
+    pub fn clear_faults(&self) {
+        self.state().faults.clear();
+    }
+
+    /// How often `call`, or with `None` any call, was made: what a test goes through to fail each once.
+    pub fn call_count(&self, call: Option<Call>) -> usize {
+        self.state().faults.count(call)
+    }
+
+    /// A number that is equal where names and bytes are.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = twox_hash::xxhash3_64::Hasher::new();
+        let state = self.state();
+        for (name, &inode) in &state.names {
+            hasher.write(name.as_bytes());
+            let content = &state.inode_ref(inode).content;
+            hasher.write(&content.len().to_le_bytes());
+            content.for_each_slice(|bytes| hasher.write(bytes));
+        }
+        hasher.finish()
+    }
+
+    fn configure(self, set: impl FnOnce(&mut Options)) -> Self {
+        set(&mut self.state().options);
+        self
+    }
+
+    fn from_image(options: Options, image: Image) -> Self {
+        Self { state: Arc::new(Mutex::new(State::new(options, image))) }
+    }
+
+    /// A test that panics in one thread must not change what the others see, so a poisoned lock is as good as any.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One call through the door: counted, failed by a fault, or made.
+    fn call<T>(&self, call: Call, make: impl FnOnce(&mut State) -> io::Result<T>) -> io::Result<T> {
+        let mut state = self.state();
+        match state.faults.strike(call) {
+            None => make(&mut state),
+            Some(Effect::After(error)) => make(&mut state).and(Err(error.into())),
+            Some(effect) => Err(effect.error()),
+        }
+    }
+
+    fn handle(&self, inode: InodeId, writable: bool) -> Arc<dyn File> {
+        Arc::new(SimFile::new(self.clone(), inode, writable))
+    }
+}
+
+impl Vfs for SimVfs {
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.call(Call::List, |state| Ok(state.names.keys().map(ToString::to_string).collect()))
+    }
+
+    fn open(&self, name: &str, _access: Access) -> io::Result<Arc<dyn File>> {
+        let inode = self.call(Call::Open, |state| state.find(name))?;
+        Ok(self.handle(inode, false))
+    }
+
+    fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        let inode = self.call(Call::CreateNew, |state| state.create_new(name))?;
+        Ok(self.handle(inode, true))
+    }
+
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        self.call(Call::Exists, |state| Ok(state.names.contains_key(name)))
+    }
+
+    fn link(&self, source: &str, target: &str) -> io::Result<()> {
+        self.call(Call::Link, |state| state.link(source, target))
+    }
+
+    fn rename(&self, source: &str, target: &str) -> io::Result<()> {
+        self.call(Call::Rename, |state| state.rename(source, target))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.call(Call::Remove, |state| state.remove(name))
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        self.call(Call::SyncFolder, State::sync_folder)
+    }
+}
+
+impl fmt::Debug for SimVfs {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        let sizes = state.names.iter().map(|(name, &inode)| (name, state.inode_ref(inode).content.len()));
+        out.debug_map().entries(sizes).finish()
+    }
+}

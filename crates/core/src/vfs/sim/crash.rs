@@ -1,0 +1,221 @@
+//! The folders that a crash could leave, one after the other.
+//!
+//! The walk goes through the journal once. At each entry it knows the folder that is durable for sure and the operations
+//! that are pending. `fate.rs` gives the plans; each plan, played on the durable folder, is one state.
+//! Invariants: pending operations are in journal order; a sync moves every pending append of its file, and a sync of
+//! the folder every pending change of a name, to what is durable.
+
+use super::SimVfs;
+use super::content::Content;
+use super::fate::{Fate, Pending, Plan, SECTOR_BYTES, mix, plans};
+use super::fault::LostPages;
+use super::journal::{Image, InodeId, Operation};
+use super::state::Options;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// One outcome of a crash.
+#[derive(Debug)]
+pub struct CrashState {
+    /// How many entries of the journal had been made.
+    pub prefix: usize,
+    /// What is on the disk: everything in it is durable, its journal is empty, its locks are free, nothing fails.
+    pub vfs: SimVfs,
+    scenario: Scenario,
+    pending: Arc<[Pending]>,
+}
+
+/// A plan, on a file system where syncing a file makes its own new name durable or on one where it does not.
+#[derive(Clone, Copy, Debug)]
+struct Scenario {
+    plan: Plan,
+    sync_keeps_name: bool,
+}
+
+impl Scenario {
+    fn fate(self, position: usize, pending: &Pending) -> Fate {
+        if self.sync_keeps_name && pending.file_synced { Fate::Kept } else { self.plan.fate(position, pending) }
+    }
+}
+
+impl CrashState {
+    /// Which prefix, and what became of each operation that was not synced.
+    pub fn description(&self) -> String {
+        let mut text = format!("crash after operation {}: {:?}", self.prefix, self.scenario);
+        for (position, one) in self.pending.iter().enumerate() {
+            let fate = self.scenario.fate(position, one);
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\n  {}: {fate:?}", one.operation);
+        }
+        text
+    }
+}
+
+/// What to try.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sampling {
+    pub(super) from_operation: usize,
+    pub(super) seed: u64,
+    pub(super) random_per_prefix: usize,
+}
+
+/// The outcomes of a crash at every point of a history; made by [`SimVfs::crash_states`].
+#[derive(Debug)]
+pub struct CrashStates {
+    options: Options,
+    sampling: Sampling,
+    journal: std::vec::IntoIter<Operation>,
+    prefix: usize,
+    durable: Image,
+    pending: Vec<Pending>,
+    /// `pending` as of `prefix`, for the states to share.
+    shared: Arc<[Pending]>,
+    scenarios: std::vec::IntoIter<Scenario>,
+}
+
+impl CrashStates {
+    pub(super) fn new(options: Options, start: Image, journal: Vec<Operation>, sampling: Sampling) -> Self {
+        let mut states = Self {
+            options,
+            sampling,
+            journal: journal.into_iter(),
+            prefix: 0,
+            durable: start,
+            pending: Vec::new(),
+            shared: Arc::new([]),
+            scenarios: Vec::new().into_iter(),
+        };
+        states.plan();
+        states
+    }
+
+    /// The scenarios of this prefix. Where the own name of a synced file would be lost, both kinds of file system.
+    fn plan(&mut self) {
+        if self.prefix < self.sampling.from_operation {
+            return;
+        }
+        let seed = mix(self.sampling.seed, self.prefix as u64);
+        self.shared = self.pending.clone().into();
+        let mut scenarios = Vec::new();
+        for plan in plans(&self.pending, seed, self.sampling.random_per_prefix) {
+            scenarios.push(Scenario { plan, sync_keeps_name: false });
+            let loses =
+                |(position, one): (usize, &Pending)| one.file_synced && plan.fate(position, one) == Fate::Dropped;
+            if self.pending.iter().enumerate().any(loses) {
+                scenarios.push(Scenario { plan, sync_keeps_name: true });
+            }
+        }
+        self.scenarios = scenarios.into_iter();
+    }
+
+    /// Takes the next entry of the journal.
+    fn step(&mut self, operation: Operation) {
+        match operation {
+            Operation::Sync { inode } => {
+                self.settle(|one| one.appends_to() == Some(inode));
+                let named = |one: &&mut Pending| one.operation.names() == Some(inode);
+                self.pending.iter_mut().filter(named).for_each(|one| one.file_synced = true);
+            }
+            Operation::SyncFolder => self.settle(Operation::changes_names),
+            Operation::Lose { inode, pages: LostPages::Gone } => {
+                self.pending.retain(|one| one.operation.appends_to() != Some(inode));
+            }
+            Operation::Lose { inode, pages: LostPages::Zeroed | LostPages::Cached } => self.turn_to_zeros(inode),
+            operation => self.pending.push(Pending { operation, file_synced: false }),
+        }
+    }
+
+    /// Makes the pending operations that `which` names durable.
+    fn settle(&mut self, which: impl Fn(&Operation) -> bool) {
+        let (settled, pending) = self.pending.drain(..).partition(|one| which(&one.operation));
+        self.pending = pending;
+        for one in settled as Vec<Pending> {
+            one.operation.apply_to(&mut self.durable.names);
+            if let Some(inode) = one.operation.appends_to() {
+                let length = self.durable.contents.len().max(inode + 1);
+                self.durable.contents.resize(length, Content::default());
+                if let Some(content) = self.durable.contents.get_mut(inode) {
+                    write(content, &one.operation, Fate::Kept);
+                }
+            }
+        }
+    }
+
+    /// What the machine forgot can be no more than zeros of the right length.
+    fn turn_to_zeros(&mut self, lost: InodeId) {
+        for one in &mut self.pending {
+            if let Operation::Append { inode, bytes, .. } = &mut one.operation
+                && *inode == lost
+            {
+                *bytes = vec![0; bytes.len()].into();
+            }
+        }
+    }
+
+    /// Plays a scenario on the durable folder. Files that no name leads to are left out.
+    fn play(&self, scenario: Scenario) -> CrashState {
+        let fates = || self.shared.iter().enumerate().map(|(at, one)| (&one.operation, scenario.fate(at, one)));
+        let mut names = self.durable.names.clone();
+        fates().filter(|(_, fate)| *fate == Fate::Kept).for_each(|(operation, _)| operation.apply_to(&mut names));
+        let mut numbers = BTreeMap::new();
+        let mut contents = Vec::new();
+        for inode in names.values_mut() {
+            *inode = *numbers.entry(*inode).or_insert_with(|| {
+                contents.push(self.durable.contents.get(*inode).cloned().unwrap_or_default());
+                contents.len() - 1
+            });
+        }
+        for (operation, fate) in fates() {
+            let number = operation.appends_to().and_then(|inode| numbers.get(&inode));
+            if let Some(content) = number.and_then(|&number| contents.get_mut(number)) {
+                write(content, operation, fate);
+            }
+        }
+        let vfs = SimVfs::from_image(self.options, Image { names, contents });
+        CrashState { prefix: self.prefix, vfs, scenario, pending: self.shared.clone() }
+    }
+}
+
+impl Iterator for CrashStates {
+    type Item = CrashState;
+
+    fn next(&mut self) -> Option<CrashState> {
+        loop {
+            if let Some(scenario) = self.scenarios.next() {
+                return Some(self.play(scenario));
+            }
+            let operation = self.journal.next()?;
+            self.step(operation);
+            self.prefix += 1;
+            self.plan();
+        }
+    }
+}
+
+/// Writes what `fate` leaves of an append. Bytes before it that never arrived are zeros.
+fn write(content: &mut Content, operation: &Operation, fate: Fate) {
+    let Operation::Append { offset, bytes, .. } = operation else { return };
+    let sectors = match fate {
+        Fate::Dropped => return,
+        Fate::Kept => None,
+        Fate::Cut(length) => {
+            content.pad(*offset);
+            return content.push(bytes, 0..length);
+        }
+        Fate::Zeroed(sectors) => Some(sectors),
+    };
+    content.pad(*offset);
+    let Some(sectors) = sectors else { return content.push(bytes, 0..bytes.len()) };
+    let end = offset + bytes.len() as u64;
+    let mut at = *offset;
+    while at < end {
+        let next = ((at / SECTOR_BYTES + 1) * SECTOR_BYTES).min(end);
+        if sectors.contains(at / SECTOR_BYTES - offset / SECTOR_BYTES) {
+            content.pad(next);
+        } else {
+            content.push(bytes, (at - offset) as usize..(next - offset) as usize);
+        }
+        at = next;
+    }
+}

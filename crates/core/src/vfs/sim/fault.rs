@@ -1,0 +1,134 @@
+//! Calls that fail on request.
+
+use std::io::{self, ErrorKind};
+
+/// The calls of `Vfs` and `File`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is named after the method")]
+pub enum Call {
+    List,
+    Open,
+    CreateNew,
+    Exists,
+    Link,
+    Rename,
+    Remove,
+    SyncFolder,
+    Len,
+    Read,
+    Append,
+    Sync,
+    TryLock,
+}
+
+impl Call {
+    /// Every call.
+    pub const ALL: [Self; 13] = [
+        Self::List,
+        Self::Open,
+        Self::CreateNew,
+        Self::Exists,
+        Self::Link,
+        Self::Rename,
+        Self::Remove,
+        Self::SyncFolder,
+        Self::Len,
+        Self::Read,
+        Self::Append,
+        Self::Sync,
+        Self::TryLock,
+    ];
+}
+
+/// Which call fails, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    /// Only this call is counted and fails; any where `None`.
+    pub call: Option<Call>,
+    /// How many calls succeed before, counted from [`fail`](super::SimVfs::fail) on.
+    pub after: usize,
+    /// Every call from then on fails, not only that one.
+    pub forever: bool,
+    /// What happens.
+    pub effect: Effect,
+}
+
+/// What a failing call does. An effect that makes no sense for a call is its error and nothing else.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "the variants say what their fields are")]
+pub enum Effect {
+    /// Nothing but the error: `StorageFull`, `PermissionDenied`, `Interrupted`, or `Other` for EIO.
+    Error(ErrorKind),
+    /// All it should do, and then the error, as when a network file system loses the answer.
+    After(ErrorKind),
+    /// An append writes this many bytes, and then the error.
+    Short { bytes: usize, error: ErrorKind },
+    /// A sync fails and the machine forgets what it had not written; the next sync succeeds without it.
+    Lose { pages: LostPages, error: ErrorKind },
+}
+
+/// What a reader finds after a failed sync in place of the bytes that were not written. After a crash they are zeros
+/// or missing, whatever is synced later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostPages {
+    /// The file is as short as it was at its last good sync.
+    Gone,
+    /// Zeros.
+    Zeroed,
+    /// The bytes, from memory, until the crash: what ext4 does.
+    Cached,
+}
+
+impl Effect {
+    pub(super) fn error(self) -> io::Error {
+        match self {
+            Self::Error(error) | Self::After(error) | Self::Short { error, .. } | Self::Lose { error, .. } => {
+                error.into()
+            }
+        }
+    }
+}
+
+/// The faults to come and the calls so far.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    counts: [usize; Call::ALL.len()],
+    planned: Vec<Fault>,
+}
+
+impl Faults {
+    pub(super) fn add(&mut self, fault: Fault) {
+        self.planned.push(fault);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.planned.clear();
+    }
+
+    pub(super) fn count(&self, call: Option<Call>) -> usize {
+        match call {
+            Some(call) => self.counts.get(call as usize).copied().unwrap_or(0),
+            None => self.counts.iter().sum(),
+        }
+    }
+
+    /// Counts a call and says whether it fails.
+    pub(super) fn strike(&mut self, call: Call) -> Option<Effect> {
+        if let Some(count) = self.counts.get_mut(call as usize) {
+            *count += 1;
+        }
+        let mut effect = None;
+        self.planned.retain_mut(|fault| {
+            if fault.call.is_some_and(|planned| planned != call) {
+                return true;
+            }
+            if fault.after > 0 {
+                fault.after -= 1;
+                return true;
+            }
+            effect = effect.or(Some(fault.effect));
+            fault.forever
+        });
+        effect
+    }
+}

@@ -1,0 +1,109 @@
+//! What happened in a simulated folder, in order, and the folder it happened to.
+
+use super::content::Content;
+use super::fault::LostPages;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Number of a file, whatever its names are.
+pub(super) type InodeId = usize;
+
+/// Which name leads to which file.
+pub(super) type Names = BTreeMap<Arc<str>, InodeId>;
+
+/// A folder at rest.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Image {
+    pub(super) names: Names,
+    pub(super) contents: Vec<Content>,
+}
+
+/// One entry of the journal.
+#[derive(Clone, Debug)]
+pub(super) enum Operation {
+    Create {
+        name: Arc<str>,
+        inode: InodeId,
+    },
+    Append {
+        inode: InodeId,
+        offset: u64,
+        bytes: Arc<[u8]>,
+    },
+    Sync {
+        inode: InodeId,
+    },
+    Link {
+        target: Arc<str>,
+        inode: InodeId,
+    },
+    Rename {
+        source: Arc<str>,
+        target: Arc<str>,
+        inode: InodeId,
+    },
+    Remove {
+        name: Arc<str>,
+    },
+    SyncFolder,
+    /// A sync failed and the machine forgot what it had not written.
+    Lose {
+        inode: InodeId,
+        pages: LostPages,
+    },
+}
+
+impl Operation {
+    /// The file whose bytes this changes.
+    pub(super) fn appends_to(&self) -> Option<InodeId> {
+        match self {
+            Self::Append { inode, .. } => Some(*inode),
+            _ => None,
+        }
+    }
+
+    /// The file to which this gives a name.
+    pub(super) fn names(&self) -> Option<InodeId> {
+        match self {
+            Self::Create { inode, .. } | Self::Link { inode, .. } | Self::Rename { inode, .. } => Some(*inode),
+            _ => None,
+        }
+    }
+
+    pub(super) fn changes_names(&self) -> bool {
+        self.names().is_some() || matches!(self, Self::Remove { .. })
+    }
+
+    /// What a change of names does to the entries of the folder on the disk, where others may not have happened.
+    pub(super) fn apply_to(&self, names: &mut Names) {
+        match self {
+            Self::Create { name: target, inode } | Self::Link { target, inode } => {
+                names.insert(target.clone(), *inode);
+            }
+            Self::Rename { source, target, inode } => {
+                names.remove(source);
+                names.insert(target.clone(), *inode);
+            }
+            Self::Remove { name } => {
+                names.remove(name);
+            }
+            Self::Append { .. } | Self::Sync { .. } | Self::SyncFolder | Self::Lose { .. } => {}
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Create { name, inode } => write!(out, "create {name} (#{inode})"),
+            Self::Append { inode, offset, bytes } => write!(out, "append #{inode} {offset}+{}", bytes.len()),
+            Self::Sync { inode } => write!(out, "sync #{inode}"),
+            Self::Link { target, inode } => write!(out, "link #{inode} as {target}"),
+            Self::Rename { source, target, .. } => write!(out, "rename {source} to {target}"),
+            Self::Remove { name } => write!(out, "remove {name}"),
+            Self::SyncFolder => write!(out, "sync folder"),
+            Self::Lose { inode, pages } => write!(out, "lose unsynced bytes of #{inode} ({pages:?})"),
+        }
+    }
+}

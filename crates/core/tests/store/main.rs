@@ -1,0 +1,8 @@
+//! What the engine promises, tested through its public interface on a simulated file system.
+
+mod canonical;
+mod crash;
+mod damage;
+mod history;
+mod model;
+mod writers;

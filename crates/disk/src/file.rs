@@ -1,0 +1,104 @@
+//! An open file that is read by copying and written at its end.
+
+use crate::platform;
+use std::borrow::Cow;
+use std::fs;
+use std::io::{self, ErrorKind, IoSlice, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use varve_core::vfs::File;
+
+/// Parts in one system call: the limit (`IOV_MAX`) of Linux, macOS and the BSDs.
+const PARTS_MAX: usize = 1024;
+
+/// Bytes in one system call: macOS refuses 2 GiB.
+const BYTES_MAX: usize = 1 << 30;
+
+/// An open file.
+#[derive(Debug)]
+pub(crate) struct DiskFile {
+    file: fs::File,
+    writable: bool,
+    holds_lock: AtomicBool,
+}
+
+impl DiskFile {
+    pub(crate) fn new(file: fs::File, writable: bool) -> Self {
+        Self { file, writable, holds_lock: AtomicBool::new(false) }
+    }
+}
+
+impl File for DiskFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>> {
+        let end = offset.checked_add(length as u64).ok_or(ErrorKind::UnexpectedEof)?;
+        if end > self.len()? {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(length).map_err(|_| ErrorKind::OutOfMemory)?;
+        bytes.resize(length, 0);
+        platform::read_exact_at(&self.file, &mut bytes, offset)?;
+        Ok(Cow::Owned(bytes))
+    }
+
+    fn append(&self, parts: &[&[u8]]) -> io::Result<()> {
+        if !self.writable {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        if platform::WRITES_VECTORED {
+            return append_vectored(&self.file, parts);
+        }
+        match parts {
+            [part] => (&self.file).write_all(part),
+            parts => (&self.file).write_all(&parts.concat()),
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        if self.holds_lock.load(Ordering::Acquire) {
+            return Ok(true);
+        }
+        let taken = platform::try_lock(&self.file)?;
+        self.holds_lock.fetch_or(taken, Ordering::AcqRel);
+        Ok(taken)
+    }
+}
+
+/// Goes on after a short write and after a signal.
+fn append_vectored(mut file: &fs::File, parts: &[&[u8]]) -> io::Result<()> {
+    let mut slices: Vec<IoSlice<'_>> =
+        parts.iter().filter(|part| !part.is_empty()).map(|part| IoSlice::new(part)).collect();
+    let mut rest = slices.as_mut_slice();
+    while let Some(first) = rest.first() {
+        let written = match batch(rest) {
+            // Too large for one call by itself: `write` takes as much as the system does.
+            [] => file.write(first),
+            batch => file.write_vectored(batch),
+        };
+        match written {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => IoSlice::advance_slices(&mut rest, count),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// As many slices from the front as one system call takes.
+fn batch<'a, 'b>(slices: &'b [IoSlice<'a>]) -> &'b [IoSlice<'a>] {
+    let mut bytes: usize = 0;
+    let fits = |slice: &&IoSlice<'_>| {
+        bytes = bytes.saturating_add(slice.len());
+        bytes <= BYTES_MAX
+    };
+    let count = slices.iter().take(PARTS_MAX).take_while(fits).count();
+    slices.get(..count).unwrap_or_default()
+}

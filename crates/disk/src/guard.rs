@@ -1,0 +1,229 @@
+//! Keeps the process alive when another program cuts a file that is mapped here, or its disk fails.
+//!
+//! Touching a page that the file no longer has raises SIGBUS, which kills the process. The guard
+//! 1. knows the address ranges of our maps, in a table that needs no lock (a signal handler may take none);
+//! 2. handles SIGBUS: where the address is in a range of ours, it puts a page of zeros there, and the read goes on and
+//!    finds zeros, which no checksum accepts; else it hands the signal to whoever handled it before.
+//!
+//! The handler stays for the life of the process: another library may have chained to it meanwhile.
+#![expect(unsafe_code, reason = "signal handlers and fixed maps are system calls without a safe form")]
+
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// A range that is watched until this is dropped, which has to happen before the range is unmapped.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    slot: &'static Slot,
+}
+
+/// Watches `length` bytes from `start`, the first byte of a map. `None` where faults cannot be caught.
+pub(crate) fn watch(start: usize, length: usize) -> Option<Watched> {
+    let page_bytes = (*INSTALLED.get_or_init(install))?.page_bytes;
+    let end = start.checked_add(length)?.checked_next_multiple_of(page_bytes)?;
+    Some(Watched { slot: TABLE.take(start, end) })
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.slot.start.store(FREE, Ordering::SeqCst);
+    }
+}
+
+const FREE: usize = 0;
+const RESERVED: usize = 1;
+
+/// One range. `start` is `FREE`, `RESERVED` while `end` is written, or the address; never 0 or 1 for a map.
+#[derive(Debug)]
+struct Slot {
+    start: AtomicUsize,
+    end: AtomicUsize,
+}
+
+impl Slot {
+    const fn new() -> Self {
+        Self { start: AtomicUsize::new(FREE), end: AtomicUsize::new(0) }
+    }
+
+    fn take(&self, start: usize, end: usize) -> bool {
+        let free = self.start.compare_exchange(FREE, RESERVED, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        if free {
+            self.end.store(end, Ordering::SeqCst);
+            self.start.store(start, Ordering::SeqCst);
+        }
+        free
+    }
+
+    /// Asks for `start` twice, as the slot may go to another range in between.
+    fn contains(&self, address: usize) -> bool {
+        let start = self.start.load(Ordering::SeqCst);
+        let end = self.end.load(Ordering::SeqCst);
+        start > RESERVED && (start..end).contains(&address) && self.start.load(Ordering::SeqCst) == start
+    }
+}
+
+/// A table of slots that grows by another of its kind and never shrinks.
+struct Table {
+    slots: [Slot; 256],
+    next: AtomicPtr<Table>,
+}
+
+static TABLE: Table = Table::new();
+
+impl Table {
+    const fn new() -> Self {
+        Self { slots: [const { Slot::new() }; 256], next: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    fn next(&self) -> Option<&'static Self> {
+        // SAFETY: null, or a table that `grow` leaked.
+        unsafe { self.next.load(Ordering::SeqCst).as_ref() }
+    }
+
+    fn take(&'static self, start: usize, end: usize) -> &'static Slot {
+        let mut table = self;
+        loop {
+            if let Some(slot) = table.slots.iter().find(|slot| slot.take(start, end)) {
+                return slot;
+            }
+            table = table.next().unwrap_or_else(|| table.grow());
+        }
+    }
+
+    fn grow(&self) -> &'static Self {
+        let new = Box::into_raw(Box::new(Self::new()));
+        let table = match self.next.compare_exchange(ptr::null_mut(), new, Ordering::SeqCst, Ordering::SeqCst) {
+            Ok(_) => new,
+            Err(other) => {
+                // SAFETY: `new` came from `Box::into_raw` just now and nobody else saw it.
+                drop(unsafe { Box::from_raw(new) });
+                other
+            }
+        };
+        // SAFETY: not null, and from now on leaked.
+        unsafe { &*table }
+    }
+
+    fn contains(&'static self, address: usize) -> bool {
+        let mut table = Some(self);
+        while let Some(some) = table {
+            if some.slots.iter().any(|slot| slot.contains(address)) {
+                return true;
+            }
+            table = some.next();
+        }
+        false
+    }
+}
+
+/// What the handler needs, written before it is installed.
+#[derive(Clone, Copy)]
+struct Installed {
+    page_bytes: usize,
+    previous: libc::sigaction,
+}
+
+static INSTALLED: OnceLock<Option<Installed>> = OnceLock::new();
+/// The same for the handler, which may run before `INSTALLED` is set. Leaked.
+static FOR_HANDLER: AtomicPtr<Installed> = AtomicPtr::new(ptr::null_mut());
+
+fn install() -> Option<Installed> {
+    // SAFETY: no pointers.
+    let page_bytes = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+    let mut previous = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: asks only; `previous` is large enough for the answer.
+    if unsafe { libc::sigaction(libc::SIGBUS, ptr::null(), previous.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: the call succeeded and filled it.
+    let installed = Installed { page_bytes, previous: unsafe { previous.assume_init() } };
+    FOR_HANDLER.store(Box::into_raw(Box::new(installed)), Ordering::SeqCst);
+    // SAFETY: all-zero bytes are a valid `sigaction`: no handler, no flags, an empty mask.
+    let mut action = unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
+    action.sa_sigaction = on_fault as *const () as usize;
+    // ONSTACK: the fault may come on a thread with a small stack. NODEFER: a fault in a handler we chain to still kills.
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+    // SAFETY: `on_fault` has the signature that SA_SIGINFO asks for and does only what a signal handler may.
+    let failed = unsafe { libc::sigaction(libc::SIGBUS, &action, ptr::null_mut()) } != 0;
+    (!failed).then_some(installed)
+}
+
+/// The handler. May run on any thread at any instruction: takes no lock, allocates nothing, keeps errno.
+extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: written before the handler was installed, and leaked.
+    let Some(installed) = (unsafe { FOR_HANDLER.load(Ordering::SeqCst).as_ref() }) else { return };
+    // SAFETY: with SA_SIGINFO the system passes a valid `info`.
+    let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
+    // A signal that a program sent has no address. Linux gives it a code <= 0, the BSDs and macOS one above all faults.
+    let is_fault =
+        if cfg!(any(target_os = "linux", target_os = "android")) { code > 0 } else { (0..0x1_0000).contains(&code) };
+    if is_fault && TABLE.contains(address) && put_zeros(address, installed.page_bytes) {
+        return;
+    }
+    hand_on(&installed.previous, is_fault, (signal, info, context));
+}
+
+/// Puts a page of zeros where `address` is.
+fn put_zeros(address: usize, page_bytes: usize) -> bool {
+    let page = ptr::without_provenance_mut(address & !(page_bytes - 1));
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_FIXED;
+    // SAFETY: the page is within a map of ours (ranges end at the end of a page), is only ever read, and could not be
+    // read before, or there would have been no fault. The map's owner unmaps it with the rest.
+    let mapped = unsafe { keeping_errno(|| libc::mmap(page, page_bytes, libc::PROT_READ, flags, -1, 0)) };
+    mapped != libc::MAP_FAILED
+}
+
+type Signal = (libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+
+/// Does what would have happened without us.
+fn hand_on(previous: &libc::sigaction, is_fault: bool, (signal, info, context): Signal) {
+    match previous.sa_sigaction {
+        libc::SIG_IGN if !is_fault => {}
+        libc::SIG_DFL | libc::SIG_IGN => {
+            // SAFETY: back to the default. A fault comes again when we return and then kills; a signal that was sent has
+            // to be sent again.
+            unsafe {
+                libc::signal(signal, libc::SIG_DFL);
+                if !is_fault {
+                    libc::raise(signal);
+                }
+            }
+        }
+        handler if previous.sa_flags & libc::SA_SIGINFO != 0 => {
+            // SAFETY: whoever installed it with SA_SIGINFO gave a function of this signature.
+            unsafe {
+                let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
+                    std::mem::transmute(handler);
+                handler(signal, info, context);
+            }
+        }
+        handler => {
+            // SAFETY: whoever installed it without SA_SIGINFO gave a function of this signature.
+            unsafe {
+                let handler: extern "C" fn(libc::c_int) = std::mem::transmute(handler);
+                handler(signal);
+            }
+        }
+    }
+}
+
+/// Runs `call` and leaves errno as it was: the interrupted code may be about to look at its own.
+unsafe fn keeping_errno<T>(call: impl FnOnce() -> T) -> T {
+    // SAFETY: gives the address of this thread's errno, on each system under its own name.
+    #[cfg(any(target_os = "linux", target_os = "dragonfly"))]
+    let errno = unsafe { libc::__errno_location() };
+    #[cfg(any(target_os = "macos", target_os = "ios", target_os = "freebsd"))]
+    // SAFETY: as above.
+    let errno = unsafe { libc::__error() };
+    #[cfg(any(target_os = "android", target_os = "openbsd", target_os = "netbsd"))]
+    // SAFETY: as above.
+    let errno = unsafe { libc::__errno() };
+    // SAFETY: errno lives as long as its thread.
+    let before = unsafe { *errno };
+    let result = call();
+    // SAFETY: as above.
+    unsafe { *errno = before };
+    result
+}

@@ -1,0 +1,107 @@
+//! A file mapped into memory, for blocks that are read again and again.
+//!
+//! The bytes are a window on the file. Another program may change them at any time, and then a checksum in core fails;
+//! it may cut the file, and then `guard.rs` puts zeros in place of what is missing, so that the same checksum fails.
+#![expect(unsafe_code, reason = "mapping a file and asking where it lies are system calls without a safe form")]
+
+use crate::guard::{self, Watched};
+use memmap2::{Mmap, MmapOptions};
+use std::borrow::Cow;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+use varve_core::vfs::File;
+
+/// A mapped file. It needs no handle on the file, so a cache of many tables does not run out of them.
+#[derive(Debug)]
+pub(crate) struct MappedFile {
+    // First, so that it is dropped first: an address is watched only while it is ours.
+    _watched: Watched,
+    bytes: Mmap,
+}
+
+impl MappedFile {
+    /// `None` where the system cannot map it (no address space, too many maps) or a fault could not be caught.
+    pub(crate) fn new(file: &fs::File, length: u64) -> Option<Self> {
+        let length = usize::try_from(length).ok().filter(|&length| length > 0)?;
+        // SAFETY: the map is private and read-only, and stays until `MappedFile` is dropped. Others may change the file
+        // under it: core takes borrowed bytes as a window that may change, copies what it needs and verifies the copy,
+        // and no decision of `unsafe` code hangs on them. Pages that vanish are replaced by `guard`.
+        let bytes = unsafe { MmapOptions::new().len(length).map_copy_read_only(file) }.ok()?;
+        let watched = guard::watch(bytes.as_ptr() as usize, bytes.len())?;
+        Some(Self { _watched: watched, bytes })
+    }
+}
+
+impl File for MappedFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.bytes.len() as u64)
+    }
+
+    fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>> {
+        let start = usize::try_from(offset).ok();
+        let range = start.and_then(|start| Some(start..start.checked_add(length)?));
+        let window = range.and_then(|range| self.bytes.get(range));
+        window.map(Cow::Borrowed).ok_or_else(|| ErrorKind::UnexpectedEof.into())
+    }
+
+    fn append(&self, _parts: &[&[u8]]) -> io::Result<()> {
+        Err(ErrorKind::PermissionDenied.into())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        Err(ErrorKind::Unsupported.into())
+    }
+}
+
+/// Whether the file lies on a disk of this machine. In doubt it does not.
+pub(crate) fn is_local(file: &fs::File) -> bool {
+    let mut status = MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: the descriptor is open as long as `file` is, and `status` is large enough for the answer.
+    let failed = unsafe { libc::fstatfs(file.as_raw_fd(), status.as_mut_ptr()) } != 0;
+    // SAFETY: all-zero bytes are a valid `statfs`, whether the call filled it or not.
+    !failed && is_local_type(&unsafe { status.assume_init() })
+}
+
+/// By the magic numbers of statfs(2): file systems whose pages come from another machine or another program.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn is_local_type(status: &libc::statfs) -> bool {
+    const REMOTE: [u32; 17] = [
+        0x0000_6969, // NFS
+        0x0000_517b, // SMB
+        0xff53_4d42, // CIFS
+        0xfe53_4d42, // SMB2
+        0x0102_1997, // 9p: WSL, some containers
+        0x6573_5546, // FUSE: sshfs, cloud drives, virtiofs
+        0x5346_414f, // AFS (OpenAFS)
+        0x6b41_4653, // AFS (kernel)
+        0x7375_7245, // Coda
+        0x0000_564c, // NCP
+        0x00c3_6400, // Ceph
+        0x0bd0_0bd0, // Lustre
+        0x4750_4653, // GPFS
+        0x0116_1970, // GFS2
+        0x7461_636f, // OCFS2
+        0x786f_4256, // VirtualBox shared folders
+        0xbacb_acbc, // VMware shared folders
+    ];
+    // Its width and sign differ between targets; the magic numbers have 32 bits.
+    let kind = status.f_type as u32;
+    !REMOTE.contains(&kind)
+}
+
+#[cfg(any(
+    target_os = "macos",
+    target_os = "ios",
+    target_os = "freebsd",
+    target_os = "openbsd",
+    target_os = "dragonfly"
+))]
+fn is_local_type(status: &libc::statfs) -> bool {
+    status.f_flags as u64 & libc::MNT_LOCAL as u64 != 0
+}

@@ -1,0 +1,74 @@
+//! Linux, macOS, the BSDs.
+
+use crate::map;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Several parts go out in one system call.
+pub(crate) const WRITES_VECTORED: bool = true;
+
+/// Never follows a link and never waits for the other end of a FIFO.
+pub(crate) fn open_for_reading(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
+}
+
+/// Every write goes to the end, whoever else writes.
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)
+}
+
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    match File::open(path)?.sync_all() {
+        // Some file systems cannot sync a folder; there is nothing better to be done on them.
+        Err(error) if is_unsupported(&error) || error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
+        result => result,
+    }
+}
+
+pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    file.read_exact_at(bytes, offset)
+}
+
+/// Whether the lock is ours now. It belongs to the open file and goes with it.
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) if means_no_locks(&error) => Err(io::Error::new(ErrorKind::Unsupported, error)),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// NFS wants a file open for writing (EBADF) and a lock server that answers (ENOLCK).
+fn means_no_locks(error: &io::Error) -> bool {
+    is_unsupported(error) || matches!(error.raw_os_error(), Some(libc::EBADF | libc::EINVAL | libc::ENOLCK))
+}
+
+/// EPERM is what Linux says for FAT and for some FUSE file systems.
+pub(crate) fn means_no_links(error: &io::Error) -> bool {
+    is_unsupported(error) || matches!(error.raw_os_error(), Some(libc::EPERM | libc::EMLINK | libc::EXDEV))
+}
+
+/// The numbers are two on macOS and one on Linux, so they cannot be patterns.
+fn is_unsupported(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    error.kind() == ErrorKind::Unsupported
+        || [libc::ENOSYS, libc::ENOTSUP, libc::EOPNOTSUPP].iter().any(|&known| code == Some(known))
+}
+
+/// Whether pages of this file come from a disk of this machine: a page that comes over a network may never come.
+pub(crate) fn is_mappable(file: &File) -> bool {
+    map::is_local(file)
+}
+
+/// `None` where mapping is impossible now; reading still is.
+pub(crate) fn map(file: &File, length: u64) -> Option<Arc<dyn varve_core::vfs::File>> {
+    Some(Arc::new(map::MappedFile::new(file, length)?))
+}

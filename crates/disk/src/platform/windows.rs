@@ -1,0 +1,77 @@
+//! Windows. Files are never mapped: a mapped file could be neither removed nor replaced by anyone.
+
+mod lock;
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::windows::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The system writes one buffer at a time.
+pub(crate) const WRITES_VECTORED: bool = false;
+
+const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+const ERROR_INVALID_FUNCTION: i32 = 1;
+const ERROR_NOT_SAME_DEVICE: i32 = 17;
+const ERROR_NOT_SUPPORTED: i32 = 50;
+const ERROR_CALL_NOT_IMPLEMENTED: i32 = 120;
+const ERROR_TOO_MANY_LINKS: i32 = 1142;
+
+/// Never follows a link.
+pub(crate) fn open_for_reading(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(path)
+}
+
+/// Every write goes to the end, whoever else writes.
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create_new(true).open(path)
+}
+
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).create(path)
+}
+
+/// NTFS writes names through its own journal; there is no call for it.
+pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.seek_read(bytes, offset) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => {
+                bytes = bytes.get_mut(count..).unwrap_or_default();
+                offset += count as u64;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether the lock is ours now. It belongs to the open file and goes with it.
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+    lock::try_lock(file)
+        .map_err(|error| if is_unsupported(&error) { io::Error::new(ErrorKind::Unsupported, error) } else { error })
+}
+
+pub(crate) fn means_no_links(error: &io::Error) -> bool {
+    is_unsupported(error) || matches!(error.raw_os_error(), Some(ERROR_NOT_SAME_DEVICE | ERROR_TOO_MANY_LINKS))
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    error.kind() == ErrorKind::Unsupported
+        || matches!(code, Some(ERROR_INVALID_FUNCTION | ERROR_NOT_SUPPORTED | ERROR_CALL_NOT_IMPLEMENTED))
+}
+
+pub(crate) fn is_mappable(_file: &File) -> bool {
+    false
+}
+
+pub(crate) fn map(_file: &File, _length: u64) -> Option<Arc<dyn varve_core::vfs::File>> {
+    None
+}

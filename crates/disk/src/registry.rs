@@ -1,0 +1,99 @@
+//! One store per process and folder, so that the worker threads of a host see each other's commits at once and share
+//! one log, one block cache and one pool.
+//!
+//! 1. The real path of the folder is the key; a reader and a writer of the same folder are two stores.
+//! 2. A store lives as long as one of its users; the registry does not keep it alive.
+//! 3. Two threads that open the same folder at once get the same store: the second waits for the first. Others do not.
+
+use crate::{DiskPool, DiskVfs};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use varve_core::{Error, Options, Result, Store};
+
+/// The format's own folder within the cache's: formats never meet.
+const FORMAT_FOLDER: &str = "v1";
+
+type Key = (PathBuf, bool);
+type Place = Arc<Mutex<Weak<Store>>>;
+
+static STORES: LazyLock<Mutex<HashMap<Key, Place>>> = LazyLock::new(Mutex::default);
+static POOL: LazyLock<Arc<DiskPool>> = LazyLock::new(Arc::default);
+
+/// The store of the cache directory `path`, opened if this process has none open. Whoever opens first decides on the
+/// options other than `read_only`.
+pub fn open_shared(path: &Path, options: Options) -> Result<Arc<Store>> {
+    let folder = real_path(path).map_err(|source| Error::io("find", &path.to_string_lossy(), source))?;
+    let place = place((folder.join(FORMAT_FOLDER), options.read_only));
+    open_at(&place, || {
+        let vfs = Arc::new(DiskVfs::new(folder.join(FORMAT_FOLDER)));
+        Store::open(vfs, POOL.clone(), options)
+    })
+}
+
+/// The place for a store, and on the way no more places for stores that are gone.
+fn place(key: Key) -> Place {
+    let mut stores = hold(&STORES);
+    stores.retain(|_, place| Arc::strong_count(place) > 1 || hold(place).strong_count() > 0);
+    stores.entry(key).or_default().clone()
+}
+
+fn open_at(place: &Place, open: impl FnOnce() -> Result<Arc<Store>>) -> Result<Arc<Store>> {
+    let mut place = hold(place);
+    if let Some(store) = place.upgrade().filter(is_usable) {
+        return Ok(store);
+    }
+    let store = open()?;
+    *place = Arc::downgrade(&store);
+    Ok(store)
+}
+
+/// Whether a store that somebody still holds can take another user: one that was closed cannot.
+fn is_usable(_store: &Arc<Store>) -> bool {
+    true // the lead: `!store.is_closed()`
+}
+
+/// The path without links and `..`. What does not exist yet is taken as it is written.
+fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let mut existing = path.as_path();
+    let mut real = loop {
+        match (existing.canonicalize(), existing.parent()) {
+            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => existing = parent,
+            (result, _) => break result?,
+        }
+    };
+    for part in path.strip_prefix(existing).into_iter().flat_map(Path::components) {
+        if part == Component::ParentDir {
+            real.pop();
+        } else {
+            real.push(part);
+        }
+    }
+    Ok(real)
+}
+
+/// A panic elsewhere leaves every value here whole, so a poisoned lock is as good as any.
+fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_exists_in_part_is_real_in_that_part() {
+        let root = tempfile::tempdir().unwrap();
+        let real = root.path().canonicalize().unwrap();
+        std::fs::create_dir(real.join("there")).unwrap();
+        assert_eq!(real_path(&real.join("there")).unwrap(), real.join("there"));
+        assert_eq!(real_path(&real.join("there/a/../b/./c")).unwrap(), real.join("there/b/c"));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(real.join("there"), real.join("link")).unwrap();
+            assert_eq!(real_path(&real.join("link/a")).unwrap(), real.join("there/a"));
+        }
+    }
+}

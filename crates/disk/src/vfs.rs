@@ -1,0 +1,144 @@
+//! A folder on a disk.
+//!
+//! Rules: the folder comes into being with the first file, open to its owner only, as is every file. No link is
+//! followed below the folder, nothing but a regular file is read, and what lies under a name that is ours, be it a FIFO,
+//! a device or a folder, is `InvalidInput` at once: no call here waits for another program.
+
+use crate::file::DiskFile;
+use crate::platform;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use varve_core::vfs::{Access, File, Vfs};
+
+/// How many folders above ours get their entries synced the first time: the cache's own and the one it lies in.
+const ANCESTORS_SYNCED: usize = 2;
+
+/// One folder on a disk.
+#[derive(Debug)]
+pub struct DiskVfs {
+    folder: PathBuf,
+    /// Whether files here may be mapped; asked of the first that is opened for it.
+    mappable: OnceLock<bool>,
+    ancestors_synced: AtomicBool,
+}
+
+impl DiskVfs {
+    /// The folder at `folder`, which need not exist. Touches nothing.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), mappable: OnceLock::new(), ancestors_synced: AtomicBool::new(false) }
+    }
+
+    /// Where the files are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The path of a file. A name that leads out of the folder is no name.
+    fn path(&self, name: &str) -> io::Result<PathBuf> {
+        let separator = |symbol| matches!(symbol, '/' | '\0') || (cfg!(windows) && matches!(symbol, '\\' | ':'));
+        if matches!(name, "" | "." | "..") || name.contains(separator) {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "not the name of a file in the folder"));
+        }
+        Ok(self.folder.join(name))
+    }
+
+    /// Opens a regular file. Its kind is asked of the open file, so nobody can swap it in between.
+    fn open_regular(&self, name: &str) -> io::Result<(fs::File, fs::Metadata)> {
+        let path = self.path(name)?;
+        let file = platform::open_for_reading(&path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => error,
+            _ if is_irregular(&path) => irregular(),
+            _ => error,
+        })?;
+        let metadata = file.metadata()?;
+        if metadata.is_file() { Ok((file, metadata)) } else { Err(irregular()) }
+    }
+}
+
+impl Vfs for DiskVfs {
+    fn list(&self) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            // A file that vanished since the folder was read is not in the folder. Our names are all UTF-8.
+            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        Ok(names)
+    }
+
+    fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
+        let (file, metadata) = self.open_regular(name)?;
+        if access == Access::Random
+            && *self.mappable.get_or_init(|| platform::is_mappable(&file))
+            && let Some(mapped) = platform::map(&file, metadata.len())
+        {
+            return Ok(mapped);
+        }
+        Ok(Arc::new(DiskFile::new(file, false)))
+    }
+
+    fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        let path = self.path(name)?;
+        let file = match platform::create_new(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                platform::create_folder(&self.folder)?;
+                platform::create_new(&path)?
+            }
+            file => file?,
+        };
+        Ok(Arc::new(DiskFile::new(file, true)))
+    }
+
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        match fs::symlink_metadata(self.path(name)?) {
+            Ok(metadata) => Ok(metadata.is_file()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn link(&self, source: &str, target: &str) -> io::Result<()> {
+        fs::hard_link(self.path(source)?, self.path(target)?).map_err(|error| {
+            if platform::means_no_links(&error) { io::Error::new(ErrorKind::Unsupported, error) } else { error }
+        })
+    }
+
+    fn rename(&self, source: &str, target: &str) -> io::Result<()> {
+        fs::rename(self.path(source)?, self.path(target)?)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path(name)?)
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        match platform::sync_folder(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            result => result?,
+        }
+        // The folder needs its own name to survive, whichever process made it. Folders above may not be ours to open.
+        if !self.ancestors_synced.swap(true, Ordering::Relaxed) {
+            for ancestor in self.folder.ancestors().skip(1).take(ANCESTORS_SYNCED) {
+                let _ = platform::sync_folder(ancestor);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_irregular(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file())
+}
+
+fn irregular() -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, "not a regular file")
+}

@@ -1,0 +1,68 @@
+//! What others may have put where our files should be.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+use varve_core::vfs::{Access, Vfs};
+use varve_disk::DiskVfs;
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn folder_and_files_are_for_their_owner_only() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("cache/v1");
+    let vfs = DiskVfs::new(&folder);
+    assert!(vfs.list().unwrap().is_empty());
+    assert!(!root.path().join("cache").exists(), "reading creates nothing");
+    vfs.create_new("a").unwrap();
+    assert_eq!((mode(&root.path().join("cache")), mode(&folder), mode(&folder.join("a"))), (0o700, 0o700, 0o600));
+}
+
+/// A FIFO without a writer would block an ordinary open for ever.
+#[test]
+fn nothing_but_a_regular_file_is_opened() {
+    let root = tempfile::tempdir().unwrap();
+    let vfs = DiskVfs::new(root.path());
+    vfs.create_new("good").unwrap();
+    fs::create_dir(root.path().join("folder")).unwrap();
+    symlink(root.path().join("good"), root.path().join("link")).unwrap();
+    symlink(root.path().join("nowhere"), root.path().join("dangling")).unwrap();
+    assert!(Command::new("mkfifo").arg(root.path().join("fifo")).status().unwrap().success());
+    let _socket = std::os::unix::net::UnixListener::bind(root.path().join("socket")).unwrap();
+    for name in ["folder", "link", "dangling", "fifo", "socket"] {
+        for access in [Access::Stream, Access::Random] {
+            assert_eq!(vfs.open(name, access).unwrap_err().kind(), ErrorKind::InvalidInput, "{name}");
+        }
+        assert!(!vfs.exists(name).unwrap(), "{name}");
+        assert_eq!(vfs.create_new(name).unwrap_err().kind(), ErrorKind::AlreadyExists, "{name}");
+    }
+    assert_eq!(vfs.list().unwrap(), ["good"]);
+    assert!(!root.path().join("nowhere").exists(), "nothing is written through a link");
+}
+
+#[test]
+fn a_name_cannot_lead_out_of_the_folder() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("outside"), "secret").unwrap();
+    let vfs = DiskVfs::new(root.path().join("folder"));
+    vfs.create_new("a").unwrap();
+    for name in ["../outside", "/etc/passwd", "..", ".", "", "a/b", "a\0b"] {
+        assert_eq!(vfs.open(name, Access::Stream).unwrap_err().kind(), ErrorKind::InvalidInput, "{name:?}");
+        assert_eq!(vfs.create_new(name).unwrap_err().kind(), ErrorKind::InvalidInput, "{name:?}");
+        assert_eq!(vfs.rename("a", name).unwrap_err().kind(), ErrorKind::InvalidInput, "{name:?}");
+    }
+}
+
+#[test]
+fn a_file_where_the_folder_should_be_is_an_error() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("file"), "").unwrap();
+    let vfs = DiskVfs::new(root.path().join("file"));
+    assert!(vfs.list().is_err());
+    assert!(vfs.create_new("a").is_err());
+}

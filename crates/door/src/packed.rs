@@ -1,0 +1,130 @@
+//! Answers with many entries as one run of bytes, numbers little-endian:
+//!
+//! ```text
+//! values:  length: i32 * count | values            -1 = miss; count is known to the caller
+//! page:    next: u64 | more: u32 | count: u32 | key_bytes: u32 | value_bytes: u32
+//!          | key_end: u32 * count | value_end: u32 * count | keys | values
+//! ```
+//! `next` counts only where `more` is 1. Ends are counted from the start of the keys and of the values.
+
+use crate::failure::{Failure, Result};
+
+/// Builds the answer of `getMany`.
+#[derive(Debug)]
+pub(crate) struct Values<'a> {
+    out: &'a mut Vec<u8>,
+    /// Where the length of the next key goes.
+    at: usize,
+}
+
+impl<'a> Values<'a> {
+    /// Begins an answer for `count` keys in `out`.
+    pub(crate) fn new(out: &'a mut Vec<u8>, count: usize) -> Self {
+        out.clear();
+        out.resize(count * 4, 0);
+        Self { out, at: 0 }
+    }
+
+    /// Adds the value of the next key; `None` is a miss.
+    pub(crate) fn add(&mut self, value: Option<&[u8]>) -> Result<()> {
+        let length = value.map_or(Ok(-1), |value| length_of(value.len()))?;
+        if let Some(value) = value {
+            reserve(self.out, value.len())?;
+            self.out.extend_from_slice(value);
+        }
+        if let Some(place) = self.out.get_mut(self.at..self.at + 4) {
+            place.copy_from_slice(&length.to_le_bytes());
+        }
+        self.at += 4;
+        Ok(())
+    }
+}
+
+/// Collects the entries of one page.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    keys: Vec<u8>,
+    values: Vec<u8>,
+    key_ends: Vec<u32>,
+    value_ends: Vec<u32>,
+}
+
+impl Page {
+    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.keys.extend_from_slice(key);
+        reserve(&mut self.values, value.len())?;
+        self.values.extend_from_slice(value);
+        self.key_ends.push(word_of(self.keys.len())?);
+        self.value_ends.push(word_of(self.values.len())?);
+        Ok(())
+    }
+
+    /// Writes the page to `out`.
+    pub(crate) fn finish(self, next: Option<u64>, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        reserve(out, 24 + 8 * self.key_ends.len() + self.keys.len() + self.values.len())?;
+        out.extend_from_slice(&next.unwrap_or(0).to_le_bytes());
+        out.extend_from_slice(&u32::from(next.is_some()).to_le_bytes());
+        for count in [self.key_ends.len(), self.keys.len(), self.values.len()] {
+            out.extend_from_slice(&word_of(count)?.to_le_bytes());
+        }
+        for end in self.key_ends.iter().chain(&self.value_ends) {
+            out.extend_from_slice(&end.to_le_bytes());
+        }
+        out.extend_from_slice(&self.keys);
+        out.extend_from_slice(&self.values);
+        Ok(())
+    }
+}
+
+/// The length of an answer as JavaScript gets it.
+pub(crate) fn length_of(bytes: usize) -> Result<i32> {
+    i32::try_from(bytes).map_err(|_| too_long(bytes))
+}
+
+/// Room for `bytes` more, or an error instead of an abort.
+pub(crate) fn reserve(out: &mut Vec<u8>, bytes: usize) -> Result<()> {
+    out.try_reserve(bytes).map_err(|_| too_long(bytes))
+}
+
+fn word_of(bytes: usize) -> Result<u32> {
+    u32::try_from(bytes).map_err(|_| too_long(bytes))
+}
+
+fn too_long(bytes: usize) -> Failure {
+    Failure {
+        code: "VALUE_TOO_LONG",
+        message: format!("an answer of {bytes} bytes does not fit into memory; ask for less at once"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_begin_with_their_lengths() -> Result<()> {
+        let mut out = vec![9; 40];
+        let mut values = Values::new(&mut out, 3);
+        values.add(Some(b"ab"))?;
+        values.add(None)?;
+        values.add(Some(b""))?;
+        assert_eq!(out, [&2i32.to_le_bytes()[..], &(-1i32).to_le_bytes(), &0i32.to_le_bytes(), b"ab"].concat());
+        Ok(())
+    }
+
+    #[test]
+    fn a_page_gives_ends_then_bytes() -> Result<()> {
+        let (mut page, mut out) = (Page::default(), Vec::new());
+        page.add(b"k", b"value")?;
+        page.add(b"key", b"")?;
+        page.finish(Some(1 << 40), &mut out)?;
+        let mut expected = (1u64 << 40).to_le_bytes().to_vec();
+        for word in [1u32, 2, 4, 5, 1, 4, 5, 5] {
+            expected.extend_from_slice(&word.to_le_bytes());
+        }
+        expected.extend_from_slice(b"kkeyvalue");
+        assert_eq!(out, expected);
+        Ok(())
+    }
+}

@@ -1,0 +1,179 @@
+//! One open cache as one thread of the host holds it.
+//!
+//! Hot calls find the key at the start of the door's scratch buffer and leave the value there. An answer that does not
+//! fit is held here until the next call that answers with bytes, and fetched by `take`.
+//!
+//! A commit has two steps, so that later puts belong to the next one while it runs on another thread: `begin_commit`
+//! takes what is buffered, `next_commit` hands out the oldest that was begun. Commits run in the order begun.
+
+use crate::failure::{Failure, Result};
+use crate::packed::{Page, Values, length_of, reserve};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use varve_core::{Durability, Error, Handle, PendingCommit, Store};
+
+/// A buffer that grew beyond this for one large answer is given back.
+const HELD_BYTES_KEPT: usize = 1 << 20;
+
+/// What a miss looks like to JavaScript.
+const MISS: i32 = -1;
+
+/// One user of a store: its handle, the answer it holds and the commits it has begun.
+#[derive(Debug)]
+pub struct Session {
+    /// None once closed.
+    handle: Option<Handle>,
+    begun: VecDeque<PendingCommit>,
+    /// The answer that `take` fetches.
+    held: Vec<u8>,
+    /// The key of the running call, moved out of the scratch buffer because the value will overwrite it.
+    key: Vec<u8>,
+}
+
+impl Session {
+    /// A new user of `store`.
+    pub fn new(store: &Arc<Store>) -> Self {
+        Self { handle: Some(store.handle()), begun: VecDeque::new(), held: Vec::new(), key: Vec::new() }
+    }
+
+    /// A number for a namespace.
+    pub fn namespace(&mut self, name: &str, version: &str) -> Result<u32> {
+        Ok(self.handle_mut()?.namespace(name, version)?)
+    }
+
+    /// Looks up the key in `scratch[..key_bytes]`. Returns the value's length, -1 for a miss; the value is in `scratch`
+    /// where it fits, else held.
+    pub fn get(&mut self, namespace: u32, scratch: &mut [u8], key_bytes: usize) -> Result<i32> {
+        let Self { handle: Some(handle), held, key, .. } = self else { return Err(Error::Closed.into()) };
+        key.clear();
+        key.extend_from_slice(key_in(scratch, key_bytes)?);
+        held.clear();
+        let found = handle.get(namespace, key, |value| {
+            match scratch.get_mut(..value.len()) {
+                Some(target) => target.copy_from_slice(value),
+                None => {
+                    reserve(held, value.len())?;
+                    held.extend_from_slice(value);
+                }
+            }
+            length_of(value.len())
+        })?;
+        found.unwrap_or(Ok(MISS))
+    }
+
+    /// Copies the held answer to `target`, which has its length, and lets go of it.
+    pub fn take(&mut self, target: &mut [u8]) -> Result<()> {
+        if target.len() != self.held.len() {
+            let (found, expected) = (target.len(), self.held.len());
+            return Err(Failure::argument(format!("take() got room for {found} bytes, the answer has {expected}")));
+        }
+        target.copy_from_slice(&self.held);
+        self.held.clear();
+        if self.held.capacity() > HELD_BYTES_KEPT {
+            self.held = Vec::new();
+        }
+        Ok(())
+    }
+
+    /// Whether the key in `scratch[..key_bytes]` has an entry.
+    pub fn has(&self, namespace: u32, scratch: &[u8], key_bytes: usize) -> Result<bool> {
+        Ok(self.handle_ref()?.has(namespace, key_in(scratch, key_bytes)?)?)
+    }
+
+    /// Buffers an entry under the key in `scratch[..key_bytes]`.
+    pub fn put(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize, value: &[u8]) -> Result<()> {
+        Ok(self.handle_mut()?.put(namespace, key_in(scratch, key_bytes)?, value)?)
+    }
+
+    /// Buffers the removal of the key in `scratch[..key_bytes]`.
+    pub fn delete(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize) -> Result<()> {
+        Ok(self.handle_mut()?.delete(namespace, key_in(scratch, key_bytes)?)?)
+    }
+
+    /// Looks up many keys, packed one after another; `key_ends` gives the end of each. The answer is held; returns its
+    /// length.
+    pub fn get_many(&mut self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<i32> {
+        let Self { handle: Some(handle), held, .. } = self else { return Err(Error::Closed.into()) };
+        let mut values = Values::new(held, key_ends.len());
+        let mut start = 0;
+        for &end in key_ends {
+            let end = end as usize;
+            let key = keys.get(start..end).ok_or_else(|| Failure::argument("the ends of the keys are out of order"))?;
+            match handle.get(namespace, key, |value| values.add(Some(value)))? {
+                Some(added) => added?,
+                None => values.add(None)?,
+            }
+            start = end;
+        }
+        length_of(held.len())
+    }
+
+    /// A page of entries from `cursor` on, about `bytes_max` bytes. The answer is held; returns its length.
+    pub fn scan(&mut self, namespace: u32, cursor: u64, bytes_max: u64) -> Result<i32> {
+        let Self { handle: Some(handle), held, .. } = self else { return Err(Error::Closed.into()) };
+        let (mut page, mut added) = (Page::default(), Ok(()));
+        let next = handle.scan(namespace, cursor, bytes_max, &mut |key, value| {
+            if added.is_ok() {
+                added = page.add(key, value);
+            }
+        })?;
+        added?;
+        page.finish(next, held)?;
+        length_of(held.len())
+    }
+
+    /// Bytes buffered and not committed.
+    pub fn pending_bytes(&self) -> Result<u64> {
+        Ok(self.handle_ref()?.pending_bytes())
+    }
+
+    /// Takes what is buffered for a commit. `false` where nothing is.
+    pub fn begin_commit(&mut self) -> Result<bool> {
+        let begun = self.handle_mut()?.begin_commit();
+        let found = begun.is_some();
+        self.begun.extend(begun);
+        Ok(found)
+    }
+
+    /// The oldest commit that was begun and did not run.
+    pub fn next_commit(&mut self) -> Result<PendingCommit> {
+        self.begun.pop_front().ok_or_else(|| Failure::argument("no commit was begun"))
+    }
+
+    /// The shared store.
+    pub fn store(&self) -> Result<&Arc<Store>> {
+        Ok(self.handle_ref()?.store())
+    }
+
+    /// Ends the session: every later call answers `CLOSED`, commits that did not run are dropped. The store stays open.
+    pub fn close(&mut self) -> Option<Arc<Store>> {
+        self.begun.clear();
+        self.held = Vec::new();
+        self.handle.take().map(|handle| Arc::clone(handle.store()))
+    }
+
+    fn handle_ref(&self) -> Result<&Handle> {
+        self.handle.as_ref().ok_or_else(|| Error::Closed.into())
+    }
+
+    fn handle_mut(&mut self) -> Result<&mut Handle> {
+        self.handle.as_mut().ok_or_else(|| Error::Closed.into())
+    }
+}
+
+fn key_in(scratch: &[u8], key_bytes: usize) -> Result<&[u8]> {
+    scratch.get(..key_bytes).ok_or_else(|| {
+        let (field, bytes_max) = ("key", scratch.len() as u64);
+        Error::TooLong { field, bytes: key_bytes as u64, bytes_max }.into()
+    })
+}
+
+/// The durability that JavaScript names; `''` is the cache's default.
+pub fn durability_of(word: &str) -> Result<Option<Durability>> {
+    match word {
+        "" => Ok(None),
+        "relaxed" => Ok(Some(Durability::Relaxed)),
+        "durable" => Ok(Some(Durability::Durable)),
+        _ => Err(Failure::argument(format!("durability is 'relaxed' or 'durable', not '{word}'"))),
+    }
+}

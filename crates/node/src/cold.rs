@@ -1,0 +1,76 @@
+//! Calls that are rare and done when they return.
+
+use crate::context::Context;
+use crate::raw::{Answer, Arguments, Call};
+use varve_door::{Result, answer, durability_of};
+
+pub(crate) struct Namespace;
+pub(crate) struct Scan;
+pub(crate) struct PendingBytes;
+pub(crate) struct BeginCommit;
+pub(crate) struct CommitNow;
+pub(crate) struct Refresh;
+pub(crate) struct Status;
+
+impl Call for Namespace {
+    const NAME: &'static str = "namespace";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let (name, version) = (arguments.text(0)?, arguments.text(1)?);
+        context.with(|desk| desk.session.namespace(&name, &version)).map(|number| Answer::Count(number.into()))
+    }
+}
+
+/// The answer is held; returns its length.
+impl Call for Scan {
+    const NAME: &'static str = "scan";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, cursor, bytes_max) = (arguments.number(0)?, arguments.big(1)?, arguments.count(2)?);
+        context.with(|desk| desk.session.scan(namespace, cursor, bytes_max)).map(Answer::Number)
+    }
+}
+
+impl Call for PendingBytes {
+    const NAME: &'static str = "pendingBytes";
+
+    fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
+        context.with(|desk| desk.session.pending_bytes()).map(Answer::Count)
+    }
+}
+
+/// Takes what is buffered for a commit; `false` where nothing is.
+impl Call for BeginCommit {
+    const NAME: &'static str = "beginCommit";
+
+    fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
+        context.with(|desk| desk.session.begin_commit()).map(Answer::Flag)
+    }
+}
+
+/// Runs the oldest commit that was begun, on this thread.
+impl Call for CommitNow {
+    const NAME: &'static str = "commitNow";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let (durability, now_ms) = (durability_of(&arguments.text(0)?)?, arguments.count(1)?);
+        let commit = context.with(|desk| desk.session.next_commit())?;
+        Ok(Answer::Text(answer(commit.run(durability, now_ms).map_err(Into::into))))
+    }
+}
+
+impl Call for Refresh {
+    const NAME: &'static str = "refresh";
+
+    fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
+        Ok(Answer::Flag(context.store()?.refresh()?))
+    }
+}
+
+impl Call for Status {
+    const NAME: &'static str = "status";
+
+    fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
+        Ok(Answer::Text(answer(Ok(context.store()?.status()))))
+    }
+}

@@ -1,0 +1,70 @@
+//! Keeps the host alive: a panic below any entry becomes an error with code `INTERNAL`. Node aborts where a panic
+//! leaves a callback or a task, so every one of them runs in [`guarded`].
+//!
+//! The text of the panic and its place are kept for the error instead of being printed: a build tool owns its output.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook};
+use std::sync::Once;
+use varve_door::{Failure, Result};
+
+static HOOK: Once = Once::new();
+
+thread_local! {
+    /// File and line of the last panic on this thread.
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs one call from JavaScript. What it was changing when it panicked is in doubt: the caller gives up the session.
+pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
+    HOOK.call_once(|| set_hook(Box::new(keep_place)));
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| Err(failure_of(payload.as_ref())))
+}
+
+/// Whether a failure came from a panic.
+pub(crate) fn panicked<T>(outcome: &Result<T>) -> bool {
+    outcome.as_ref().is_err_and(|failure| failure.code == "INTERNAL")
+}
+
+fn keep_place(panic: &PanicHookInfo<'_>) {
+    let place = panic.location().map(|location| format!("{}:{}", location.file(), location.line()));
+    // A thread that is ending has no thread-locals left; then the text goes without its place.
+    let _ = PLACE.try_with(|kept| kept.try_borrow_mut().map(|mut kept| *kept = place));
+}
+
+fn failure_of(payload: &(dyn Any + Send)) -> Failure {
+    let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => text,
+        (_, Some(text)) => text.as_str(),
+        _ => "panic",
+    };
+    let place = PLACE.try_with(|kept| kept.try_borrow_mut().ok().and_then(|mut kept| kept.take()));
+    match place.ok().flatten() {
+        Some(place) => Failure::internal(&format!("{text} ({place})")),
+        None => Failure::internal(text), // it came from another thread of the pool
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_failure_with_its_text_and_place() {
+        let outcome = guarded::<()>(|| panic!("planted {}", 7));
+        assert!(panicked(&outcome));
+        let text = outcome.map_err(|failure| failure.message).err().unwrap_or_default();
+        assert!(text.contains("planted 7 (crates/node/src/guard.rs:"), "{text}");
+    }
+
+    #[test]
+    fn a_panic_of_another_thread_keeps_its_text() {
+        let outcome = guarded(|| {
+            let thread = std::thread::spawn(|| panic!("planted elsewhere"));
+            thread.join().map_err(|payload| std::panic::resume_unwind(payload))
+        });
+        let text = outcome.map_err(|failure: Failure| failure.message).err().unwrap_or_default();
+        assert!(text.contains("planted elsewhere"), "{text}");
+    }
+}

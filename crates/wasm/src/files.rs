@@ -1,0 +1,127 @@
+//! Core's `Vfs` over the functions of a host.
+
+use crate::host::{Host, HostNumber, result_of};
+use std::borrow::Cow;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use varve_core::vfs::{Access, File, Vfs};
+
+/// Parts of one append are joined up to this: one call of the host then makes one write.
+const JOINED_BYTES_MAX: usize = 1 << 20;
+
+/// One folder of a host.
+#[derive(Debug)]
+pub(crate) struct HostFolder {
+    host: Arc<HostNumber>,
+}
+
+impl HostFolder {
+    pub(crate) fn new(host: Host) -> Self {
+        Self { host: Arc::new(HostNumber::new(host)) }
+    }
+
+    fn file(&self, opened: io::Result<u64>) -> io::Result<Arc<dyn File>> {
+        let number = u32::try_from(opened?).map_err(|_| ErrorKind::InvalidData)?;
+        Ok(Arc::new(HostFile { host: Arc::clone(&self.host), number, bytes_seen: AtomicU64::new(0) }))
+    }
+}
+
+impl Vfs for HostFolder {
+    fn list(&self) -> io::Result<Vec<String>> {
+        let answer = self.host.host()?.list();
+        let Some(names) = answer.as_string() else {
+            result_of(answer.as_f64().unwrap_or(-1.0))?;
+            return Err(ErrorKind::InvalidData.into());
+        };
+        Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn open(&self, name: &str, _access: Access) -> io::Result<Arc<dyn File>> {
+        self.file(self.host.call(|host| host.open(name)))
+    }
+
+    fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        self.file(self.host.call(|host| host.create_new(name)))
+    }
+
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        Ok(self.host.call(|host| host.exists(name))? != 0)
+    }
+
+    fn link(&self, source: &str, target: &str) -> io::Result<()> {
+        self.host.call(|host| host.link(source, target)).map(drop)
+    }
+
+    fn rename(&self, source: &str, target: &str) -> io::Result<()> {
+        self.host.call(|host| host.rename(source, target)).map(drop)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.host.call(|host| host.remove(name)).map(drop)
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        self.host.call(Host::sync_folder).map(drop)
+    }
+}
+
+/// One open file of a host.
+#[derive(Debug)]
+struct HostFile {
+    host: Arc<HostNumber>,
+    number: u32,
+    /// The file is at least this long: files here only grow, so a read below asks for no length.
+    bytes_seen: AtomicU64,
+}
+
+impl File for HostFile {
+    fn len(&self) -> io::Result<u64> {
+        let bytes = self.host.call(|host| host.size(self.number))?;
+        self.bytes_seen.store(bytes, Ordering::Relaxed);
+        Ok(bytes)
+    }
+
+    fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>> {
+        let end = offset.checked_add(length as u64).ok_or(ErrorKind::UnexpectedEof)?;
+        if end > self.bytes_seen.load(Ordering::Relaxed) && end > self.len()? {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(length).map_err(|_| ErrorKind::OutOfMemory)?;
+        bytes.resize(length, 0);
+        let found = self.host.call(|host| host.read(self.number, offset as f64, &mut bytes))?;
+        if found == length as u64 { Ok(Cow::Owned(bytes)) } else { Err(ErrorKind::UnexpectedEof.into()) }
+    }
+
+    fn append(&self, parts: &[&[u8]]) -> io::Result<()> {
+        let total: usize = parts.iter().map(|part| part.len()).sum();
+        match parts {
+            [part] => self.append_one(part),
+            _ if total <= JOINED_BYTES_MAX => self.append_one(&parts.concat()),
+            _ => parts.iter().try_for_each(|part| self.append_one(part)),
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.host.call(|host| host.sync(self.number)).map(drop)
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        Err(ErrorKind::Unsupported.into())
+    }
+}
+
+impl HostFile {
+    fn append_one(&self, bytes: &[u8]) -> io::Result<()> {
+        self.host.call(|host| host.append(self.number, bytes)).map(drop)
+    }
+}
+
+impl Drop for HostFile {
+    fn drop(&mut self) {
+        if let Ok(host) = self.host.host() {
+            host.close(self.number);
+        }
+    }
+}

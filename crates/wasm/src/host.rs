@@ -1,0 +1,135 @@
+//! The functions that a host provides for one folder, and how its errors come back.
+//!
+//! An answer is a number: 0 and above is the result, below is `-errno` in Linux numbering, whatever the system.
+//! `std::io::Error::from_raw_os_error` knows no errno on this target, so the kinds that core decides by are mapped here.
+//!
+//! Core wants its files to be `Send`; JavaScript objects are not. Hosts therefore live in a table of this thread and
+//! files carry a number.
+
+use std::cell::RefCell;
+use std::io::{self, ErrorKind};
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(typescript_custom_section)]
+const HOST_TYPES: &str = r#"
+/** Files of one folder. Numbers answered are results from 0 on, or -errno as on Linux. Nothing here throws. */
+export interface Host {
+  /** Names of the regular files, separated by NUL; '' where the folder does not exist. */
+  list(): string | number
+  /** A file for reading. -EINVAL where it is no regular file. */
+  open(name: string): number
+  /** A new file for appending and reading; makes the folder. */
+  createNew(name: string): number
+  /** 1 where a regular file of this name exists, else 0. */
+  exists(name: string): number
+  link(source: string, target: string): number
+  rename(source: string, target: string): number
+  remove(name: string): number
+  syncFolder(): number
+  size(file: number): number
+  /** Fills `target` from `offset` on as far as the file goes; the number of bytes. */
+  read(file: number, offset: number, target: Uint8Array): number
+  /** Adds all bytes at the end. */
+  append(file: number, bytes: Uint8Array): number
+  sync(file: number): number
+  close(file: number): void
+}
+"#;
+
+#[wasm_bindgen]
+extern "C" {
+    /// Files of one folder, in JavaScript.
+    #[wasm_bindgen(typescript_type = "Host")]
+    pub type Host;
+
+    #[wasm_bindgen(method)]
+    pub(crate) fn list(this: &Host) -> JsValue;
+    #[wasm_bindgen(method)]
+    pub(crate) fn open(this: &Host, name: &str) -> f64;
+    #[wasm_bindgen(method, js_name = createNew)]
+    pub(crate) fn create_new(this: &Host, name: &str) -> f64;
+    #[wasm_bindgen(method)]
+    pub(crate) fn exists(this: &Host, name: &str) -> f64;
+    #[wasm_bindgen(method)]
+    pub(crate) fn link(this: &Host, source: &str, target: &str) -> f64;
+    #[wasm_bindgen(method)]
+    pub(crate) fn rename(this: &Host, source: &str, target: &str) -> f64;
+    #[wasm_bindgen(method)]
+    pub(crate) fn remove(this: &Host, name: &str) -> f64;
+    #[wasm_bindgen(method, js_name = syncFolder)]
+    pub(crate) fn sync_folder(this: &Host) -> f64;
+    #[wasm_bindgen(method)]
+    pub(crate) fn size(this: &Host, file: u32) -> f64;
+    #[wasm_bindgen(method)]
+    pub(crate) fn read(this: &Host, file: u32, offset: f64, target: &mut [u8]) -> f64;
+    #[wasm_bindgen(method)]
+    pub(crate) fn append(this: &Host, file: u32, bytes: &[u8]) -> f64;
+    #[wasm_bindgen(method)]
+    pub(crate) fn sync(this: &Host, file: u32) -> f64;
+    #[wasm_bindgen(method)]
+    pub(crate) fn close(this: &Host, file: u32);
+}
+
+thread_local! {
+    /// Hosts in use; the index is their number.
+    static HOSTS: RefCell<Vec<Option<Rc<Host>>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The place of one host in the table; gives it up when dropped.
+#[derive(Debug)]
+pub(crate) struct HostNumber(usize);
+
+impl HostNumber {
+    /// Puts a host into the table.
+    pub(crate) fn new(host: Host) -> Self {
+        HOSTS.with_borrow_mut(|hosts| {
+            let free = hosts.iter().position(Option::is_none).unwrap_or(hosts.len());
+            hosts.resize_with(hosts.len().max(free + 1), || None);
+            hosts[free] = Some(Rc::new(host));
+            Self(free)
+        })
+    }
+
+    /// Calls a function of the host.
+    pub(crate) fn call(&self, function: impl FnOnce(&Host) -> f64) -> io::Result<u64> {
+        result_of(function(&*self.host()?))
+    }
+
+    pub(crate) fn host(&self) -> io::Result<Rc<Host>> {
+        HOSTS.with_borrow(|hosts| hosts.get(self.0).cloned().flatten()).ok_or_else(|| ErrorKind::BrokenPipe.into())
+    }
+}
+
+impl Drop for HostNumber {
+    fn drop(&mut self) {
+        HOSTS.with_borrow_mut(|hosts| hosts[self.0] = None);
+    }
+}
+
+/// The result that a number of the host stands for.
+pub(crate) fn result_of(answer: f64) -> io::Result<u64> {
+    if answer >= 0.0 { Ok(answer as u64) } else { Err(kind_of(-answer as u32).into()) }
+}
+
+fn kind_of(errno: u32) -> ErrorKind {
+    match errno {
+        1 | 13 => ErrorKind::PermissionDenied, // EPERM, EACCES
+        2 => ErrorKind::NotFound,
+        4 => ErrorKind::Interrupted,
+        11 => ErrorKind::WouldBlock,
+        16 => ErrorKind::ResourceBusy,
+        17 => ErrorKind::AlreadyExists,
+        18 => ErrorKind::CrossesDevices,
+        20 => ErrorKind::NotADirectory,
+        21 => ErrorKind::IsADirectory,
+        22 => ErrorKind::InvalidInput,
+        27 => ErrorKind::FileTooLarge,
+        28 => ErrorKind::StorageFull,
+        30 => ErrorKind::ReadOnlyFilesystem,
+        36 => ErrorKind::InvalidFilename,
+        38 | 95 => ErrorKind::Unsupported, // ENOSYS, EOPNOTSUPP
+        122 => ErrorKind::QuotaExceeded,
+        _ => ErrorKind::Other,
+    }
+}

@@ -1,0 +1,14 @@
+//! The WebAssembly module: the engine of Varve over files that JavaScript provides.
+//!
+//! - `host.rs`: the functions a host provides, `files.rs`: core's `Vfs` over them. A host file is a number.
+//! - `store.rs`: what JavaScript calls; the same session as in the addon (`varve-door`), on a scratch buffer in here.
+//! - `watch.rs`: progress and cancelling of a long call.
+//! - `trap.rs`: a panic ends the instance; its text reaches JavaScript first, and a fresh instance can follow.
+//!
+//! One thread, no clock, no lock: time is an argument, and a log of this writer is protected by its name (DESIGN.md 3).
+
+mod files;
+pub mod host;
+pub mod store;
+pub mod trap;
+pub mod watch;

@@ -1,0 +1,181 @@
+//! What JavaScript calls. Hot calls answer with a number and throw nothing: [`FAILED`] means that `failure()` has the
+//! reason. Rare calls answer with JSON (`varve_door::answer`). Any exception is a trap.
+
+use crate::files::HostFolder;
+use crate::host::Host;
+use crate::watch::{Watcher, watched};
+use std::sync::Arc;
+use varve_core::{CommitReport, Options, SerialPool, Store};
+use varve_door::{Failure, Result, Session, answer, durability_of};
+use wasm_bindgen::prelude::*;
+
+const SCRATCH_BYTES: usize = 128 << 10;
+
+/// The answer of a hot call that failed.
+const FAILED: i32 = -2;
+
+/// One open cache.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct WasmStore {
+    session: Session,
+    scratch: Box<[u8]>,
+    /// Why the last call failed.
+    failure: Option<Failure>,
+}
+
+#[wasm_bindgen]
+impl WasmStore {
+    /// Opens the folder of `host`. Throws JSON with the failure.
+    pub fn open(host: Host, durability: &str, read_only: bool, bytes_max: f64) -> std::result::Result<Self, String> {
+        Self::try_open(host, durability, read_only, bytes_max).map_err(|failure| answer::<()>(Err(failure)))
+    }
+
+    /// Where the scratch buffer lies in the memory of the module. It stays there.
+    #[wasm_bindgen(getter, js_name = scratchAt)]
+    pub fn scratch_at(&self) -> usize {
+        self.scratch.as_ptr().addr()
+    }
+
+    /// Bytes of the scratch buffer.
+    #[wasm_bindgen(getter, js_name = scratchBytes)]
+    pub fn scratch_bytes(&self) -> usize {
+        self.scratch.len()
+    }
+
+    /// JSON with the reason why the last call failed.
+    pub fn failure(&mut self) -> String {
+        let failure = self.failure.take().unwrap_or_else(|| Failure::internal("nothing failed"));
+        answer::<()>(Err(failure))
+    }
+
+    /// A number for a namespace.
+    pub fn namespace(&mut self, name: &str, version: &str) -> String {
+        answer(self.session.namespace(name, version))
+    }
+
+    /// Length of the value, -1 for a miss, -2 for a failure.
+    pub fn get(&mut self, namespace: u32, key_bytes: usize) -> i32 {
+        let found = self.session.get(namespace, &mut self.scratch, key_bytes);
+        self.number(found)
+    }
+
+    /// Copies the held answer to `target`; 0, or -2 for a failure.
+    pub fn take(&mut self, target: &mut [u8]) -> i32 {
+        let taken = self.session.take(target);
+        self.number(taken.map(|()| 0))
+    }
+
+    /// 1, 0, or -2 for a failure.
+    pub fn has(&mut self, namespace: u32, key_bytes: usize) -> i32 {
+        let found = self.session.has(namespace, &self.scratch, key_bytes);
+        self.number(found.map(i32::from))
+    }
+
+    /// 0, or -2 for a failure.
+    pub fn put(&mut self, namespace: u32, key_bytes: usize, value: &[u8]) -> i32 {
+        let put = self.session.put(namespace, &self.scratch, key_bytes, value);
+        self.number(put.map(|()| 0))
+    }
+
+    /// 0, or -2 for a failure.
+    pub fn delete(&mut self, namespace: u32, key_bytes: usize) -> i32 {
+        let deleted = self.session.delete(namespace, &self.scratch, key_bytes);
+        self.number(deleted.map(|()| 0))
+    }
+
+    /// Length of the held answer, or -2 for a failure.
+    #[wasm_bindgen(js_name = getMany)]
+    pub fn get_many(&mut self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> i32 {
+        let held = self.session.get_many(namespace, keys, key_ends);
+        self.number(held)
+    }
+
+    /// Length of the held answer, or -2 for a failure.
+    pub fn scan(&mut self, namespace: u32, cursor: u64, bytes_max: f64) -> i32 {
+        let held = self.session.scan(namespace, cursor, bytes_max as u64);
+        self.number(held)
+    }
+
+    /// Bytes buffered and not committed, or -2 for a failure.
+    #[wasm_bindgen(js_name = pendingBytes)]
+    pub fn pending_bytes(&mut self) -> f64 {
+        match self.session.pending_bytes() {
+            Ok(bytes) => bytes as f64,
+            Err(failure) => f64::from(self.number(Err(failure))),
+        }
+    }
+
+    /// Commits what is buffered. The report is null where nothing was.
+    pub fn commit(&mut self, durability: &str, now_ms: f64) -> String {
+        answer(self.try_commit(durability, now_ms as u64))
+    }
+
+    /// Makes every commit so far survive the loss of power.
+    pub fn flush(&self) -> String {
+        self.ask(Store::flush)
+    }
+
+    /// Takes up what others committed.
+    pub fn refresh(&self) -> String {
+        self.ask(Store::refresh)
+    }
+
+    /// Folds and merges what is due, or everything if `full`.
+    pub fn compact(&self, full: bool, now_ms: f64, watcher: Watcher) -> String {
+        watched(watcher, |watch| self.ask(|store| store.compact(full, now_ms as u64, watch)))
+    }
+
+    /// Sizes and counts.
+    pub fn stats(&self) -> String {
+        self.ask(Store::stats)
+    }
+
+    /// Reads every byte.
+    pub fn verify(&self, watcher: Watcher) -> String {
+        watched(watcher, |watch| self.ask(|store| store.verify(watch)))
+    }
+
+    /// How the store stands.
+    pub fn status(&self) -> String {
+        self.ask(|store| Ok(store.status()))
+    }
+
+    /// Ends the session and closes its store.
+    pub fn close(&mut self, now_ms: f64) -> String {
+        let closed = self.session.store().cloned().and_then(|store| {
+            self.session.close();
+            Ok(store.close(now_ms as u64)?)
+        });
+        answer(closed)
+    }
+}
+
+impl WasmStore {
+    fn try_open(host: Host, durability: &str, read_only: bool, bytes_max: f64) -> Result<Self> {
+        let durability = durability_of(durability)?.unwrap_or_default();
+        let options = Options { durability, read_only, bytes_max: bytes_max as u64, ..Options::default() };
+        let store = Store::open(Arc::new(HostFolder::new(host)), Arc::new(SerialPool), options)?;
+        let scratch = vec![0; SCRATCH_BYTES].into_boxed_slice();
+        Ok(Self { session: Session::new(&store), scratch, failure: None })
+    }
+
+    fn try_commit(&mut self, durability: &str, now_ms: u64) -> Result<Option<CommitReport>> {
+        let durability = durability_of(durability)?;
+        if !self.session.begin_commit()? {
+            return Ok(None);
+        }
+        Ok(Some(self.session.next_commit()?.run(durability, now_ms)?))
+    }
+
+    fn ask<T: serde::Serialize>(&self, question: impl FnOnce(&Store) -> varve_core::Result<T>) -> String {
+        answer(self.session.store().and_then(|store| Ok(question(store)?)))
+    }
+
+    fn number(&mut self, outcome: Result<i32>) -> i32 {
+        outcome.unwrap_or_else(|failure| {
+            self.failure = Some(failure);
+            FAILED
+        })
+    }
+}

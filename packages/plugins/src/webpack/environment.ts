@@ -1,0 +1,242 @@
+/**
+ * The environment that entries were made in: config files, loaders and everything these import, tracked as webpack tracks
+ * build dependencies. An entry names its environment and is used only while all of that is unchanged.
+ *
+ * There is one record per environment: the dependencies as reported, where they resolved to, and webpack's snapshots of
+ * what was read on the way and of the files themselves. Beside the records, each compiler's newest environment is noted
+ * with the generation of its namespace: where that environment is found changed, the next generation begins, and the
+ * space of all older entries is free at once. Two processes that find the same change begin the same generation.
+ */
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { isAbsolute, relative, resolve, sep } from 'node:path'
+import type { Namespace } from 'varve'
+import type { Compilation, Compiler } from 'webpack'
+import type { VarveWebpackOptions } from './options.ts'
+import { asBuffer, type Part, type Serializer } from './value.ts'
+
+/** webpack's view of the file system, with what this build has read already. */
+export type FileSystemInfo = Compilation['fileSystemInfo']
+type Snapshot = Parameters<FileSystemInfo['checkSnapshotValid']>[0]
+type Resolution = NonNullable<Parameters<Parameters<FileSystemInfo['resolveBuildDependencies']>[3]>[1]>
+
+/** Time first, hash when in doubt: cheap, and right after a checkout that touched every file. */
+const SNAPSHOT_OPTIONS = { timestamp: true, hash: true }
+
+const ID_BYTES = 8
+
+/** What is stored of an environment. */
+interface EnvironmentRecord {
+  readonly dependencies: ReadonlySet<string>
+  readonly resolveResults: Resolution['resolveResults']
+  /** Of what was read to resolve the dependencies. */
+  readonly resolving: Snapshot
+  /** Of the dependencies themselves. */
+  readonly contents: Snapshot
+}
+
+/** The environment that new entries are made in. */
+interface CurrentEnvironment {
+  readonly id: string
+  readonly dependencies: ReadonlySet<string>
+  /** False where files moved that decide how dependencies resolve, though they resolve as before. */
+  readonly isFresh: boolean
+}
+
+/** Environments of one compiler. */
+export class Environments {
+  /** Of the newest compilation: it knows what the watcher saw. */
+  fileSystemInfo: FileSystemInfo
+  readonly #compiler: Compiler
+  readonly #records: Namespace<Uint8Array>
+  readonly #identity: Identity
+  readonly #verdicts: Map<string, boolean | Promise<boolean>> = new Map()
+  #generation = 0
+  #current: CurrentEnvironment | undefined
+
+  constructor(
+    compiler: Compiler,
+    records: Namespace<Uint8Array>,
+    identity: Identity,
+    fileSystemInfo: FileSystemInfo,
+  ) {
+    this.#compiler = compiler
+    this.#records = records
+    this.#identity = identity
+    this.fileSystemInfo = fileSystemInfo
+  }
+
+  /** Checks the newest environment. Returns the version of the namespace to use from here on. */
+  async begin(): Promise<string> {
+    const noted = asBuffer(this.#records.get(this.#identity.name) ?? new Uint8Array()).toString()
+    const [digest, generation, id = ''] = noted.split(' ')
+    if (digest === this.#identity.digest) {
+      const isValid = await this.isValid(Buffer.from(id, 'hex').latin1Slice())
+      this.#generation = Number(generation) + (isValid ? 0 : 1)
+    }
+    return `${this.#identity.digest} ${this.#generation}`
+  }
+
+  /** Whether entries of this environment may be used. Known at once, but for the first entry of each. */
+  isValid(id: string): boolean | Promise<boolean> {
+    const known = this.#verdicts.get(id)
+    if (known !== undefined) return known
+    const verdict = this.#check(id).catch(() => false)
+    this.#verdicts.set(id, verdict)
+    void verdict.then((isValid) => this.#verdicts.set(id, isValid))
+    return verdict
+  }
+
+  /** The id of an environment that covers these dependencies; records a new one where none does. */
+  async capture(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<string> {
+    const known = this.#current
+    if (known?.isFresh === true && isSubset(dependencies, known.dependencies)) return known.id
+    const all = new Set([...(known?.dependencies ?? []), ...dependencies])
+    const resolution = await this.#resolve(all, optional)
+    const { files, directories, missing, resolveDependencies } = resolution
+    const steps = resolveDependencies
+    const record: EnvironmentRecord = {
+      dependencies: all,
+      resolveResults: resolution.resolveResults,
+      resolving: await this.#snapshot(steps.files, steps.directories, steps.missing),
+      contents: await this.#snapshot(files, directories, missing),
+    }
+    return this.#put(record)
+  }
+
+  async #put(record: EnvironmentRecord): Promise<string> {
+    const parts: Part[] = await this.#serializer.serialize(record, {})
+    const bytes = Buffer.concat(parts.filter((part) => Buffer.isBuffer(part)))
+    const digest = createHash('sha256').update(bytes).digest().subarray(0, ID_BYTES)
+    const id = digest.latin1Slice()
+    this.#records.put(this.#recordKey(id), bytes)
+    const noted = `${this.#identity.digest} ${this.#generation} ${digest.toString('hex')}`
+    this.#records.put(this.#identity.name, Buffer.from(noted))
+    this.#verdicts.set(id, true)
+    this.#current = { id, dependencies: record.dependencies, isFresh: true }
+    return id
+  }
+
+  async #check(id: string): Promise<boolean> {
+    const bytes = this.#records.get(this.#recordKey(id))
+    if (bytes === undefined) return false
+    const record: unknown = await this.#serializer.deserialize([asBuffer(bytes)], {})
+    if (!isRecord(record)) return false
+    const isFresh = await this.#isUnchanged(record.resolving)
+    const isValid = (await this.#isUnchanged(record.contents)) && (isFresh || (await this.#resolvesAsBefore(record)))
+    if (isValid) this.#current ??= { id, dependencies: record.dependencies, isFresh }
+    else this.#records.delete(this.#recordKey(id))
+    return isValid
+  }
+
+  get #serializer(): Serializer {
+    return this.#compiler.webpack.util.serialization.buffersSerializer
+  }
+
+  #recordKey(id: string): string {
+    return `${this.#identity.name} ${Buffer.from(id, 'latin1').toString('hex')}`
+  }
+
+  #resolve(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<Resolution> {
+    return new Promise((resolve, reject) => {
+      const done = (error?: Error | null, resolution?: Resolution): void => {
+        if (resolution === undefined) reject(error ?? new Error('webpack resolved no build dependencies'))
+        else resolve(resolution)
+      }
+      const info = this.fileSystemInfo
+      const { context } = this.#compiler
+      // Before webpack knew optional build dependencies, the callback came third.
+      const call = [context, dependencies, ...(info.resolveBuildDependencies.length < 4 ? [] : [optional]), done]
+      Reflect.apply(info.resolveBuildDependencies, info, call)
+    })
+  }
+
+  #snapshot(files: Iterable<string>, folders: Iterable<string>, missing: Iterable<string>): Promise<Snapshot> {
+    return new Promise((resolve, reject) => {
+      this.fileSystemInfo.createSnapshot(undefined, files, folders, missing, SNAPSHOT_OPTIONS, (error, snapshot) => {
+        if (snapshot === null || snapshot === undefined) reject(error ?? new Error('webpack made no snapshot'))
+        else resolve(snapshot)
+      })
+    })
+  }
+
+  #isUnchanged(snapshot: Snapshot): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.fileSystemInfo.checkSnapshotValid(snapshot, (error, isValid) => resolve(!error && isValid === true))
+    })
+  }
+
+  #resolvesAsBefore({ resolveResults }: EnvironmentRecord): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.fileSystemInfo.checkResolveResultsValid(resolveResults, (error, isValid) => resolve(!error && isValid === true))
+    })
+  }
+}
+
+function isSubset(part: ReadonlySet<string>, whole: ReadonlySet<string>): boolean {
+  for (const item of part) if (!whole.has(item)) return false
+  return true
+}
+
+function isRecord(value: unknown): value is EnvironmentRecord {
+  if (typeof value !== 'object' || value === null) return false
+  return 'dependencies' in value && 'resolveResults' in value && 'resolving' in value && 'contents' in value
+}
+
+/** Part of each digest: changes with the layout of values and records. */
+const LAYOUT = 1
+
+/** Name and digest of one compiler. */
+export interface Identity {
+  readonly name: string
+  readonly digest: string
+  /** Files, folders and packages, absolute or to be resolved from the context. */
+  readonly buildDependencies: readonly string[]
+}
+
+/** `order` tells apart compilers of one MultiCompiler that look the same: 1, 2, ... Options must be complete. */
+export function identityOf(compiler: Compiler, options: VarveWebpackOptions, order: number): Identity {
+  const buildDependencies = options.buildDependencies
+    ? Object.values(options.buildDependencies).flat()
+    : configFiles(process.cwd(), process.argv)
+  const hash = createHash('sha256')
+  const { mode, target } = compiler.options
+  const versions = [LAYOUT, compiler.webpack.version, process.versions.node.split('.', 1), options.version ?? '']
+  hash.update(JSON.stringify([versions, mode, target]))
+  for (const dependency of buildDependencies) hash.update(`\n${dependency}\n`).update(contentOf(compiler, dependency))
+  const ordinal = order > 1 ? ` #${order}` : ''
+  return {
+    name: options.name ?? `${lookOf(compiler)}${ordinal}`,
+    digest: hash.digest('hex').slice(0, 16),
+    buildDependencies,
+  }
+}
+
+/** What a compiler is called where the user gave no name. */
+export function lookOf(compiler: Compiler): string {
+  const { name, mode, target } = compiler.options
+  const context = relative(process.cwd(), compiler.context).split(sep).join('/')
+  return [name ?? 'default', mode ?? 'production', target ?? '', context].map(String).join(' ').trimEnd()
+}
+
+/** What webpack-cli reads when it is not told otherwise, and what it is told. */
+function configFiles(folder: string, args: readonly string[]): string[] {
+  const found = ['js', 'mjs', 'cjs', 'ts', 'mts', 'cts'].map((end) => `webpack.config.${end}`)
+  args.forEach((arg, index) => {
+    const [flag, value = args[index + 1]] = arg.split('=', 2)
+    if ((flag === '--config' || flag === '-c') && value !== undefined) found.push(value)
+  })
+  return [...new Set(found.map((file) => resolve(folder, file)))].filter((file) => existsSync(file))
+}
+
+/** A file's bytes, a folder's package.json; nothing for what only webpack can resolve. */
+function contentOf(compiler: Compiler, dependency: string): Uint8Array {
+  const isFolder = /[\\/]$/.test(dependency)
+  if (!isFolder && !isAbsolute(dependency) && !dependency.startsWith('.')) return new Uint8Array()
+  const path = resolve(compiler.context, dependency, isFolder ? 'package.json' : '')
+  try {
+    return readFileSync(path)
+  } catch {
+    return new Uint8Array()
+  }
+}

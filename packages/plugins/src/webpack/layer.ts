@@ -1,0 +1,265 @@
+/**
+ * The disk layer below one compiler's memory cache. Reads answer at once from the open cache; stores wait in a map, where
+ * reads find them, and are serialised and put in idle time, in short slices, or at shutdown; one commit writes them all.
+ *
+ *   open -> begin (checks the environment) -> get / store ... -> beginIdle (writes) -> endIdle -> ... -> shutdown
+ *
+ * No failure here fails a build: it costs misses and a warning.
+ */
+import { performance } from 'node:perf_hooks'
+import { type Cache, type Namespace, openCache, type VarveError } from 'varve'
+import type { Compiler } from 'webpack'
+import { Environments, type FileSystemInfo } from './environment.ts'
+import { identityOf, type Identity } from './identity.ts'
+import type { VarveWebpackOptions } from './options.ts'
+import { asBuffer, decodeValue, encodeValue, environmentOf, type Part } from './value.ts'
+
+/** How long entries are serialised at a stretch in idle time, milliseconds. */
+const SLICE_MS = 10
+const IDLE_TIMEOUT_MS = 5000
+const IDLE_TIMEOUT_FOR_INITIAL_STORE_MS = 1000
+
+/** Counts since the plugin was made, over all its compilers. */
+export interface VarveWebpackStats {
+  /** Lookups answered. */
+  hits: number
+  /** Lookups that this cache could not answer. */
+  misses: number
+  /** Entries written. */
+  stored: number
+  /** Values that webpack cannot serialise. */
+  skipped: number
+  /** Bytes of values read, as webpack serialised them. */
+  bytesRead: number
+  /** Bytes of values written, as webpack serialised them. */
+  bytesWritten: number
+}
+
+/** What webpack compares entries by, next to their identifier. */
+export interface Etag {
+  toString(): string
+}
+
+/** Called with the outcome of a lookup, so that each layer can keep what a lower one found. */
+export type GotHandler = (result: unknown, callback: () => void) => void
+
+/** A value that webpack gave and that is not written yet. */
+interface Pending {
+  readonly etag: Etag | null
+  readonly data: unknown
+}
+
+/** What a layer has while its cache is open and its environment checked. */
+interface Open {
+  readonly cache: Cache
+  readonly entries: Namespace<Uint8Array>
+  readonly environments: Environments
+}
+
+/** Layers with pending values; written when the process has nothing else to do, should nobody close the compiler. */
+const unwritten: Set<DiskLayer> = new Set()
+
+/** The disk layer of one compiler. */
+export class DiskLayer {
+  readonly #compiler: Compiler
+  readonly #options: VarveWebpackOptions
+  readonly #stats: VarveWebpackStats
+  readonly #order: number
+  readonly #logger: ReturnType<Compiler['getInfrastructureLogger']>
+  readonly #serializer: Compiler['webpack']['util']['serialization']['buffersSerializer']
+  readonly #pending: Map<string, Pending> = new Map()
+  readonly #dependencies: Set<string> = new Set()
+  readonly #optionalDependencies: Set<string> = new Set()
+  readonly #warned: Set<string> = new Set()
+  #opening: Promise<Cache | undefined> | undefined
+  #beginning: Promise<void> | undefined
+  #open: Open | undefined
+  #writing: Promise<void> = Promise.resolve()
+  #idleTimer: NodeJS.Timeout | undefined
+  #isIdle = false
+  #isInitialStore = true
+  /** Whether webpack told what the newest build depends on: without that, an entry could outlive its loader. */
+  #isReported = false
+
+  constructor(compiler: Compiler, options: VarveWebpackOptions, stats: VarveWebpackStats, order: number) {
+    this.#compiler = compiler
+    this.#options = options
+    this.#stats = stats
+    this.#order = order
+    this.#logger = compiler.getInfrastructureLogger('VarveWebpackPlugin')
+    this.#serializer = compiler.webpack.util.serialization.buffersSerializer
+  }
+
+  /** A build begins: opens the cache, unless it is open. Reads only. */
+  open(): void {
+    this.#opening ??= this.#openCache()
+  }
+
+  /** The build's compilation is there, and with it webpack's view of the file system. */
+  begin(fileSystemInfo: FileSystemInfo): void {
+    this.open()
+    this.#isReported = false
+    if (this.#open !== undefined) this.#open.environments.fileSystemInfo = fileSystemInfo
+    this.#beginning ??= this.#begin(fileSystemInfo).catch((error: unknown) => this.#warn('cannot be read', error))
+  }
+
+  get(identifier: string, etag: Etag | null, gotHandlers: GotHandler[], callback: (error: null, value: unknown) => void): void {
+    const answer = (value: unknown): void => {
+      if (value === undefined) {
+        this.#stats.misses += 1
+        gotHandlers.push((result, done) => {
+          if (result !== undefined && result !== null) this.store(identifier, etag, result)
+          done()
+        })
+      } else {
+        this.#stats.hits += 1
+      }
+      callback(null, value)
+    }
+    const pending = this.#pending.get(identifier)
+    if (pending !== undefined) answer(textOf(pending.etag) === textOf(etag) ? pending.data : undefined)
+    else if (this.#open !== undefined) settle(this.#read(this.#open, identifier, etag), answer)
+    else if (this.#beginning === undefined) answer(undefined)
+    else settle(this.#beginning.then(() => this.#open && this.#read(this.#open, identifier, etag)), answer)
+  }
+
+  store(identifier: string, etag: Etag | null, data: unknown): void {
+    if (this.#options.readonly !== true) this.#pending.set(identifier, { etag, data })
+  }
+
+  /** What the build depended on besides its modules: loaders, plugins, whatever they named. */
+  addBuildDependencies(dependencies: Iterable<string>, optional: Iterable<string> | undefined): void {
+    this.#isReported = true
+    for (const dependency of dependencies) this.#dependencies.add(dependency)
+    for (const dependency of optional ?? []) this.#optionalDependencies.add(dependency)
+  }
+
+  beginIdle(): void {
+    if (this.#pending.size === 0 || !this.#isReported) return
+    writeBeforeExit(this)
+    const { idleTimeout = IDLE_TIMEOUT_MS, idleTimeoutForInitialStore = IDLE_TIMEOUT_FOR_INITIAL_STORE_MS } = this.#options
+    const delay = this.#isInitialStore ? Math.min(idleTimeout, idleTimeoutForInitialStore) : idleTimeout
+    this.#idleTimer = setTimeout(() => {
+      this.#isIdle = true
+      this.write()
+    }, delay).unref()
+  }
+
+  endIdle(): void {
+    clearTimeout(this.#idleTimer)
+    this.#isIdle = false
+  }
+
+  /** Begins to write what is pending; in slices while webpack is idle, else at a stretch. */
+  write(): Promise<void> {
+    unwritten.delete(this)
+    const isSliced = this.#isIdle
+    const write = (): Promise<void> => this.#writePending(isSliced)
+    this.#writing = this.#writing.then(write).catch((error: unknown) => this.#warn('cannot be written', error))
+    return this.#writing
+  }
+
+  /** Writes what is pending and lets go of the cache; a later build opens it again. */
+  async shutdown(): Promise<void> {
+    this.endIdle()
+    await this.write()
+    const opening = this.#opening
+    this.#opening = this.#beginning = this.#open = undefined
+    try {
+      const cache = await opening
+      await cache?.close()
+    } catch (error) {
+      this.#warn('cannot be closed', error)
+    }
+  }
+
+  async #openCache(): Promise<Cache | undefined> {
+    const { dir, engine, maxBytes, readonly: readOnly } = this.#options
+    try {
+      return await openCache({
+        name: 'webpack',
+        dir: dir === undefined ? undefined : resolve(this.#compiler.context, dir),
+        engine,
+        maxBytes,
+        readOnly,
+        onWarning: (warning: VarveError) => this.#warn(warning.code, warning),
+      })
+    } catch (error) {
+      this.#warn('cannot be opened', error)
+      return undefined
+    }
+  }
+
+  async #begin(fileSystemInfo: FileSystemInfo): Promise<void> {
+    const cache = await this.#opening
+    if (cache === undefined) return
+    const identity = identityOf(this.#compiler, this.#options, this.#order)
+    for (const dependency of identity.buildDependencies) this.#dependencies.add(dependency)
+    const records = cache.namespace('webpack environments', { version: String(LAYOUT) })
+    const environments = new Environments(this.#compiler, records, identity, fileSystemInfo)
+    const version = await environments.begin()
+    const entries = cache.namespace(`webpack ${identity.name}`, { version })
+    this.#open = { cache, entries, environments }
+  }
+
+  /** The value of an entry that is there, has this etag and was made in a valid environment; else undefined. */
+  #read({ entries, environments }: Open, identifier: string, etag: Etag | null): unknown {
+    try {
+      const found = entries.get(identifier)
+      if (found === undefined) return undefined
+      const entry = asBuffer(found)
+      const environment = environmentOf(entry)
+      if (environment === undefined) return undefined
+      const isValid = environments.isValid(environment)
+      if (typeof isValid === 'boolean') return isValid ? this.#decode(entry, identifier, etag) : undefined
+      return isValid.then((verdict) => (verdict ? this.#decode(entry, identifier, etag) : undefined))
+    } catch (error) {
+      this.#warn('cannot be read', error)
+      return undefined
+    }
+  }
+
+  #decode(entry: Buffer, identifier: string, etag: Etag | null): unknown {
+    try {
+      const parts = decodeValue(entry, textOf(etag))
+      if (parts === undefined) return undefined
+      this.#stats.bytesRead += entry.length
+      return this.#serializer.deserialize(parts, {})
+    } catch (error) {
+      this.#warn(`has an entry that cannot be restored (${identifier})`, error)
+      return undefined
+    }
+  }
+
+  async #writePending(isSliced: boolean): Promise<void> {
+    await this.#beginning
+    if (this.#open === undefined) this.#pending.clear()
+    if (this.#open === undefined || this.#pending.size === 0 || !this.#isReported) return
+    const { cache, entries, environments } = this.#open
+    const environment = await environments.capture(this.#dependencies, this.#optionalDependencies)
+    let sliceStartMs = performance.now()
+    for (const [identifier, pending] of this.#pending) {
+      const put = this.#put(entries, environment, identifier, pending)
+      if (put !== undefined) await put
+      if (this.#pending.get(identifier) === pending) this.#pending.delete(identifier)
+      if (!isSliced || performance.now() - sliceStartMs < SLICE_MS) continue
+      await new Promise((resume) => setImmediate(resume))
+      if (!this.#isIdle) return // the next build has begun; what is put already goes into the next commit
+      sliceStartMs = performance.now()
+    }
+    this.#isInitialStore = false
+    const report = await cache.commit()
+    this.#logger.log(`wrote ${report.entries} entries`)
+  }
+
+  /** Serialises one value; a promise only where webpack left parts of it lazy. */
+  #put(entries: Namespace<Uint8Array>, environment: string, identifier: string, pending: Pending): Promise<void> | undefined {
+    return undefined
+  }
+
+  #warn(problem: string, error: unknown): void {
+    if (this.#warned.has(problem)) return
+    this.#warned.add(problem)
+    this.#logger.warn(`the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

@@ -1,0 +1,124 @@
+/** Options of VarveWebpackPlugin: what each does, its default and its price. Checked before anything else happens. */
+import type { EngineChoice } from 'varve'
+
+/** Options of `new VarveWebpackPlugin(options)`. */
+export interface VarveWebpackOptions {
+  /**
+   * Keeps apart what would otherwise meet in one folder: two compilers with the same name share their entries.
+   * @defaultValue the compiler's name, mode, target and context; compilers of one MultiCompiler get a number where all
+   * these are equal
+   */
+  readonly name?: string | undefined
+  /**
+   * Folder of the cache, relative to the compiler's context.
+   * @defaultValue `node_modules/.cache/varve/webpack` beside the nearest package.json
+   */
+  readonly dir?: string | undefined
+  /**
+   * A change makes every entry of this compiler a miss and frees its space. Put in what webpack cannot see, such as
+   * environment variables that the config reads.
+   * @defaultValue `''`
+   */
+  readonly version?: string | undefined
+  /**
+   * Files, folders (ending in `/`) and packages that decide how modules are built, by any group name. Followed through
+   * their imports; a change makes every entry a miss. Loaders need not be named. Costs some 100 ms once, after the
+   * first build, and a few ms at each start.
+   * @defaultValue the `webpack.config.*` of the working directory and what `--config` names
+   */
+  readonly buildDependencies?: Readonly<Record<string, readonly string[]>> | undefined
+  /**
+   * Read, write nothing. For builds that may use a cache but must not decide what is in it.
+   * @defaultValue `false`
+   */
+  readonly readonly?: boolean | undefined
+  /**
+   * Which engine of Varve to use; both read and write the same folder.
+   * @defaultValue `'auto'`: native, WebAssembly where addons cannot be loaded
+   */
+  readonly engine?: Exclude<EngineChoice, 'memory'> | undefined
+  /**
+   * Cap of the folder: bytes, or a text such as `'500MB'`. What was written longest ago goes first.
+   * @defaultValue `'1GiB'`
+   */
+  readonly maxBytes?: number | string | undefined
+  /**
+   * Milliseconds of idle time after a rebuild before new entries are written. Less loses less when the process is
+   * killed, and competes with the next rebuild more often (for at most 10 ms at a time).
+   * @defaultValue `5000`
+   */
+  readonly idleTimeout?: number | undefined
+  /**
+   * The same after the first build of the process.
+   * @defaultValue `1000`
+   */
+  readonly idleTimeoutForInitialStore?: number | undefined
+}
+
+/** What an option accepts, in words and as a check. */
+type Field = readonly [expected: string, accepts: (value: unknown) => boolean]
+
+const FIELDS: { readonly [Name in keyof Required<VarveWebpackOptions>]: Field } = {
+  name: ['a string that is not empty', (value) => typeof value === 'string' && value !== ''],
+  dir: ['a path', (value) => typeof value === 'string' && value !== ''],
+  version: ['a string', (value) => typeof value === 'string'],
+  buildDependencies: ['an object of arrays of strings', isListOfNames],
+  readonly: ['true or false', (value) => typeof value === 'boolean'],
+  engine: ["'auto', 'native' or 'wasm'", (value) => value === 'auto' || value === 'native' || value === 'wasm'],
+  maxBytes: ["bytes or a text such as '500MB'", (value) => typeof value === 'string' || isAmount(value)],
+  idleTimeout: ['milliseconds', isAmount],
+  idleTimeoutForInitialStore: ['milliseconds', isAmount],
+}
+
+/** Throws a TypeError that names the option, what is wrong with it and the way out. */
+export function checkOptions(options: VarveWebpackOptions): void {
+  const given: unknown = options
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new TypeError(`VarveWebpackPlugin takes an object with options, not ${String(given)}`)
+  }
+  const fields = new Map(Object.entries(FIELDS))
+  for (const [name, value] of Object.entries(given)) {
+    const field = fields.get(name)
+    if (field === undefined) throw new TypeError(unknownOption(name, [...fields.keys()]))
+    const [expected, accepts] = field
+    if (value !== undefined && !accepts(value)) {
+      const found = JSON.stringify(value) ?? String(value)
+      throw new TypeError(`VarveWebpackPlugin: option '${name}' is ${found}; expected ${expected}`)
+    }
+  }
+}
+
+function isAmount(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0
+}
+
+function isListOfNames(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const isText = (item: unknown): boolean => typeof item === 'string'
+  return Object.values(value).every((group) => Array.isArray(group) && group.every(isText))
+}
+
+/** Names of webpack's own filesystem cache, which people bring along. */
+const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
+  ['cachedirectory', 'dir'],
+  ['cachelocation', 'dir'],
+  ['directory', 'dir'],
+  ['maxsize', 'maxBytes'],
+])
+
+function unknownOption(name: string, known: readonly string[]): string {
+  const word = name.toLowerCase()
+  const near = OTHER_WORDS.get(word) ?? known.find((option) => differsLittle(word, option.toLowerCase()))
+  const wayOut = near === undefined ? `it takes ${known.join(', ')}` : `did you mean '${near}'?`
+  return `VarveWebpackPlugin has no option '${name}'; ${wayOut}`
+}
+
+/** Whether two words are equal but for one or two letters: the same beginning and the same end around them. */
+function differsLittle(given: string, option: string): boolean {
+  const shortest = Math.min(given.length, option.length)
+  let start = 0
+  while (start < shortest && given[start] === option[start]) start++
+  let end = 0
+  while (end < shortest - start && given.at(-1 - end) === option.at(-1 - end)) end++
+  return Math.max(given.length, option.length) - start - end <= Math.min(2, shortest - 1)
+}

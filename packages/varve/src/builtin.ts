@@ -1,0 +1,18 @@
+/**
+ * Modules of Node.js for code that must also load where there is none. Nothing here is a static import, so a bundler for
+ * browsers finds nothing to resolve, and a module costs nothing until it is asked for.
+ */
+import type * as fs from 'node:fs'
+import type * as path from 'node:path'
+import type * as v8 from 'node:v8'
+
+interface Builtins {
+  'node:fs': typeof fs
+  'node:path': typeof path
+  'node:v8': typeof v8
+}
+
+/** The module, or undefined where the host has none of that name. */
+export function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
+  return globalThis.process?.getBuiltinModule?.(name)
+}

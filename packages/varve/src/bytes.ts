@@ -1,0 +1,121 @@
+/**
+ * Strings to bytes and back, and copies of bytes, the same in Node.js and in browsers. Measured with Node 20 at 20 to 120
+ * characters: `encodeInto` 33-41 ns (`Buffer.utf8Write` 57-84), `utf8Slice` 52-67 ns (`TextDecoder` 111-116); a copy
+ * of 128 bytes 70 ns, of up to 64 bytes 40 ns.
+ *
+ * A string is its UTF-8. One with a lone surrogate has no UTF-8 and would come back changed, so it becomes the byte
+ * 0xFF, which no UTF-8 holds, and its UTF-16 code units, low byte first. Every string comes back as it was.
+ */
+
+const NOT_UTF8 = 0xff
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+const strictDecoder = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true })
+
+type Utf8Slice = (this: Uint8Array, start: number, end: number) => string
+type IsWellFormed = (this: string) => boolean
+
+/** Node's own decoder; it works on every Uint8Array. */
+const utf8Slice = method<Utf8Slice>(globalThis.Buffer?.prototype, 'utf8Slice')
+/** ES2024, seven times as fast as the regular expression. */
+const isWellFormedMethod = method<IsWellFormed>(String.prototype, 'isWellFormed')
+
+/** Bytes that `text` takes at most. */
+export function textBytesMax(text: string): number {
+  return text.length * 3 + 1
+}
+
+/** Writes `text` to the start of `target`, which has room for `textBytesMax(text)`. Returns the bytes written. */
+export function writeText(target: Uint8Array, text: string): number {
+  const { written } = encoder.encodeInto(text, target)
+  return written === text.length || isWellFormed(text) ? written : writeCodeUnits(target, text)
+}
+
+const POOLED_BYTES_MAX = 8192
+const encodePool = new Uint8Array(3 * POOLED_BYTES_MAX + 1)
+
+/** The bytes of `text`, in memory of its own or, if short, in memory that the next call overwrites. */
+export function encodeText(text: string): Uint8Array {
+  if (text.length <= POOLED_BYTES_MAX) return encodePool.subarray(0, writeText(encodePool, text))
+  if (isWellFormed(text)) return encoder.encode(text)
+  const bytes = new Uint8Array(textBytesMax(text))
+  return bytes.subarray(0, writeCodeUnits(bytes, text))
+}
+
+/** The string whose bytes are source[start, end). */
+export function readText(source: Uint8Array, start: number, end: number): string {
+  if (source[start] === NOT_UTF8 && start < end) return readCodeUnits(source, start + 1, end)
+  if (utf8Slice !== undefined) return utf8Slice.call(source, start, end)
+  return decoder.decode(source.subarray(start, end))
+}
+
+/** The string whose bytes are exactly source[start, end), undefined where they are no string's bytes. */
+export function readExactText(source: Uint8Array, start: number, end: number): string | undefined {
+  const bytes = source.subarray(start, end)
+  if (bytes[0] === NOT_UTF8) {
+    const text = bytes.length % 2 === 1 ? readCodeUnits(bytes, 1, bytes.length) : ''
+    return text !== '' && !isWellFormed(text) ? text : undefined
+  }
+  try {
+    return strictDecoder.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+let pool = new Uint8Array(0)
+let poolUsed = 0
+const POOL_BYTES = 65_536
+const ON_HEAP_BYTES_MAX = 64
+
+/** A copy of source[start, end). Copies of up to 8 KiB share memory, so a small one kept for long keeps 64 KiB alive. */
+export function copyBytes(source: Uint8Array, start: number, end: number): Uint8Array {
+  const size = end - start
+  if (size <= ON_HEAP_BYTES_MAX) return Uint8Array.prototype.slice.call(source, start, end)
+  const view = new Uint8Array(source.buffer, source.byteOffset + start, size)
+  if (size > POOLED_BYTES_MAX) {
+    const copy = new Uint8Array(size)
+    copy.set(view)
+    return copy
+  }
+  if (poolUsed + size > pool.length) {
+    pool = new Uint8Array(POOL_BYTES)
+    poolUsed = 0
+  }
+  const offset = poolUsed
+  poolUsed += (size + 7) & ~7 // aligned for typed arrays that the caller may lay over it
+  pool.set(view, offset)
+  return new Uint8Array(pool.buffer, offset, size)
+}
+
+/** Whether `value` is a Uint8Array, also one of another realm (test runners and `node:vm` have several). */
+export function isBytes(value: unknown): value is Uint8Array {
+  return value instanceof Uint8Array || Object.prototype.toString.call(value) === '[object Uint8Array]'
+}
+
+/** Whether `text` has no lone surrogate, that is, whether it has UTF-8. */
+export function isWellFormed(text: string): boolean {
+  return isWellFormedMethod === undefined ? !/\p{Surrogate}/u.test(text) : isWellFormedMethod.call(text)
+}
+
+function writeCodeUnits(target: Uint8Array, text: string): number {
+  target[0] = NOT_UTF8
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    target[2 * i + 1] = unit & 0xff
+    target[2 * i + 2] = unit >> 8
+  }
+  return 2 * text.length + 1
+}
+
+function readCodeUnits(source: Uint8Array, start: number, end: number): string {
+  let text = ''
+  for (let i = start; i + 1 < end; i += 2) text += String.fromCharCode((source[i] ?? 0) | ((source[i + 1] ?? 0) << 8))
+  return text
+}
+
+function method<Method>(prototype: object | undefined, name: string): Method | undefined {
+  const found: unknown = prototype === undefined ? undefined : Reflect.get(prototype, name)
+  return typeof found === 'function' ? (found as Method) : undefined
+}

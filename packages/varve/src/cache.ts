@@ -1,0 +1,152 @@
+/**
+ * A cache: one folder, many namespaces, atomic commits over all of them. Made by `openCache`; the rules of its folder are
+ * the engine's.
+ */
+import { type CodecName, codecOf } from './codec.ts'
+import { VarveError } from './errors.ts'
+import { Maintenance } from './maintenance.ts'
+import { Namespace } from './namespace.ts'
+import type { CommitOptions, CompactOptions, Durability, NamespaceOptions, WatchOptions } from './options.ts'
+import type { CommitReport, CompactReport, EngineStatus, Stats, VerifyReport } from './reports.ts'
+import type { Session } from './session.ts'
+import { BOOLEAN, checkOptions, describe, type Fields, oneOf, STRING } from './validate.ts'
+import { joinVersions } from './version.ts'
+import { WATCH_FIELDS, watched } from './watch.ts'
+
+/** How a cache stands. */
+export interface CacheStatus extends EngineStatus {
+  readonly engine: 'native' | 'wasm'
+  /** Why this engine and no other, in words. */
+  readonly reason: string
+  /** Absolute path of the folder. */
+  readonly dir: string
+  readonly durability: Durability
+}
+
+/** What is known of a cache from the moment it was opened. */
+export type Opened = Pick<CacheStatus, 'engine' | 'reason' | 'dir' | 'durability'>
+
+const DURABILITY = oneOf('relaxed', 'durable')
+const NAMESPACE_FIELDS: Fields<NamespaceOptions> = { version: STRING, codec: oneOf('bytes', 'text', 'json', 'v8') }
+const COMMIT_FIELDS: Fields<CommitOptions> = { durability: DURABILITY }
+const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN }
+
+/**
+ * An open cache. Calls throw or reject with a VarveError; after `close` with its code CLOSED.
+ *
+ * @example
+ * const cache = await openCache({ name: 'my-tool', version: '1.2.0' })
+ * const modules = cache.namespace('transform', { version: '3', codec: 'text' })
+ * const code = modules.get(id) ?? transformAndPut(id)
+ * await cache.commit()
+ * await cache.close()
+ */
+export class Cache {
+  readonly #session: Session
+  readonly #maintenance: Maintenance
+  readonly #opened: Opened
+  readonly #namespaces: Map<string, Namespace<unknown>> = new Map()
+  #closing: Promise<void> | undefined
+
+  /** @internal */
+  constructor(session: Session, opened: Opened) {
+    this.#session = session
+    this.#maintenance = new Maintenance(session)
+    this.#opened = opened
+  }
+
+  /**
+   * The namespace of that name, the same object each time. One name has one version and codec per open cache: asking for
+   * another throws INVALID_ARGUMENT, because each of the two would drop the other's entries.
+   */
+  namespace(name: string, options?: NamespaceOptions & { readonly codec?: 'bytes' | undefined }): Namespace<Uint8Array>
+  namespace(name: string, options: NamespaceOptions & { readonly codec: 'text' }): Namespace<string>
+  namespace<V = unknown>(name: string, options: NamespaceOptions & { readonly codec: 'json' | 'v8' }): Namespace<V>
+  namespace(name: string, options: NamespaceOptions = {}): Namespace<unknown> {
+    this.#session.checkOpen()
+    if (typeof name !== 'string' || name === '') {
+      throw new VarveError('INVALID_ARGUMENT', `the name of a namespace is a text of at least one letter, not ${describe(name)}`)
+    }
+    checkOptions('namespace()', options, NAMESPACE_FIELDS)
+    const codecName: CodecName = options.codec ?? 'bytes'
+    const codec = codecOf<unknown>(codecName)
+    const version = joinVersions(this.#session.version, options.version ?? '', codec.tag)
+    const known = this.#namespaces.get(name)
+    if (known === undefined) {
+      const made = new Namespace(this.#session, name, version, codec)
+      this.#namespaces.set(name, made)
+      return made
+    }
+    if (known.version === version) return known
+    throw new VarveError(
+      'INVALID_ARGUMENT',
+      `namespace '${name}' is open with version '${known.version}', not '${version}'; take another name, or close the cache first`,
+    )
+  }
+
+  /**
+   * Writes everything buffered, in all namespaces, as one atomic commit: after a crash all of it is there or nothing. Where
+   * it rejects, everything stays buffered and the next commit tries again. With nothing buffered it writes nothing.
+   *
+   * Rejects with DISK_FULL, PERMISSION, IO, READ_ONLY, CLOSED.
+   */
+  async commit(options: CommitOptions = {}): Promise<CommitReport> {
+    checkOptions('commit()', options, COMMIT_FIELDS)
+    const report = await this.#session.run((store) => store.commit(options.durability))
+    const isRelaxed = (options.durability ?? this.#opened.durability) === 'relaxed'
+    this.#maintenance.committed(isRelaxed && report.entries > 0, report.maintenanceDue)
+    return report
+  }
+
+  /** Makes every commit so far survive a loss of power. Happens by itself about 5 s after a commit, and in `close`. */
+  async flush(): Promise<void> {
+    await this.#session.run((store) => store.flush())
+  }
+
+  /** Takes up what other processes committed since `openCache` or the last refresh; true where something changed. */
+  refresh(): boolean {
+    return this.#session.call((store) => store.refresh())
+  }
+
+  /**
+   * Folds logs and merges tables: what is due, or everything with `full: true`. The cache does what is due by itself; call
+   * this to choose the time. Readers and writers go on meanwhile.
+   *
+   * Rejects with CANCELLED when `signal` aborts; nothing is lost then.
+   */
+  async compact(options: CompactOptions = {}): Promise<CompactReport> {
+    checkOptions('compact()', options, COMPACT_FIELDS)
+    return watched(options, (control) => this.#session.run((store) => store.compact(options.full ?? false, control)))
+  }
+
+  /** Sizes and counts, exact. */
+  async stats(): Promise<Stats> {
+    return this.#session.run((store) => store.stats())
+  }
+
+  /** Reads every byte and checks it. Changes nothing. Rejects with CANCELLED when `signal` aborts. */
+  async verify(options: WatchOptions = {}): Promise<VerifyReport> {
+    checkOptions('verify()', options, WATCH_FIELDS)
+    return watched(options, (control) => this.#session.run((store) => store.verify(control)))
+  }
+
+  /** How the cache stands: which engine and why, folder, damage met so far. */
+  status(): CacheStatus {
+    return { ...this.#opened, ...this.#session.call((store) => store.status()) }
+  }
+
+  /**
+   * Waits for what is under way, folds what is due, lets go of every file. What is buffered and not committed is dropped.
+   * A second call waits for the first.
+   */
+  async close(): Promise<void> {
+    this.#maintenance.stop()
+    this.#closing ??= this.#session.close()
+    await this.#closing
+  }
+
+  /** For `await using cache = await openCache(...)`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}

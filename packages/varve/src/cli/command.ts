@@ -1,0 +1,30 @@
+/** What all commands share: options, errors and exit codes. */
+import { Command } from 'commander'
+import { toVarveError } from '../errors.ts'
+import { escapeText } from './escape.ts'
+import { EXIT_HELP, FAILED, NO_CACHE, USAGE } from './exit.ts'
+import { writeJson } from './output.ts'
+
+/** Options of every command. */
+export interface CommonOptions {
+  readonly dir?: string
+  readonly json?: boolean
+}
+
+/** A command with the options that all have. */
+export function command(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .option('--dir <folder>', 'folder of the cache, or one that holds caches (default: that of the project here)')
+    .option('--json', 'write one JSON value to standard output, and nothing else')
+    .addHelpText('after', EXIT_HELP)
+}
+
+/** Tells what went wrong and returns the exit code. */
+export async function report(error: unknown, isJson: boolean): Promise<number> {
+  const { code, message } = toVarveError(error)
+  if (isJson) await writeJson({ error: { code, message } })
+  else process.stderr.write(`varve: ${message.split('\n').map(escapeText).join('\n')}\n`)
+  if (code === 'INVALID_OPTION' || code === 'INVALID_ARGUMENT' || code === 'KEY_TOO_LONG') return USAGE
+  return code === 'NOT_A_CACHE' ? NO_CACHE : FAILED
+}

@@ -1,0 +1,45 @@
+/**
+ * Makes text from a cache safe to print: a key may hold terminal escapes, line breaks or bytes that are no text at all.
+ *
+ *   \x1b       one byte: a control character of ASCII, or a byte of a key that is no UTF-8
+ *   \u{202e}   any other character that a terminal acts on or nobody sees: C1 controls, marks that turn the direction of
+ *              text, separators, lone surrogates
+ *   \\         a backslash
+ */
+import type { Key } from '../key.ts'
+
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Surrogate}\p{Zl}\p{Zp}\\]/gu
+const ESCAPE = /\\(?:x([0-9a-f]{2})|u\{([0-9a-f]{1,5})\}|(\\)|)/gi
+
+/** `text` on one line, without anything that a terminal acts on. */
+export function escapeText(text: string): string {
+  return text.replace(UNSAFE, (character) => {
+    const code = character.codePointAt(0) ?? 0
+    if (character === '\\') return '\\\\'
+    return code <= 0x7f ? escapeByte(code) : `\\u{${code.toString(16)}}`
+  })
+}
+
+/** A key for people, to be given back to `unescapeKey`. */
+export function escapeKey(key: Key): string {
+  if (typeof key === 'string') return escapeText(key)
+  const isPlain = (byte: number): boolean => byte >= 0x20 && byte < 0x7f
+  return Array.from(key, (byte) => (isPlain(byte) ? escapeText(String.fromCharCode(byte)) : escapeByte(byte))).join('')
+}
+
+/** The key that `escapeKey` wrote. Throws a SyntaxError at a backslash that begins no escape. */
+export function unescapeKey(escaped: string): Key {
+  let isText = true
+  const text = escaped.replace(ESCAPE, (escape, byte: string | undefined, code: string | undefined, backslash: string | undefined) => {
+    if (backslash !== undefined) return backslash
+    if (code !== undefined) return String.fromCodePoint(Number.parseInt(code, 16))
+    if (byte === undefined) throw new SyntaxError(`'${escape}' begins no escape in '${escaped}'; write \\\\ or \\x1b or \\u{202e}`)
+    isText &&= Number.parseInt(byte, 16) <= 0x7f
+    return String.fromCharCode(Number.parseInt(byte, 16))
+  })
+  return isText ? text : new Uint8Array(Buffer.from(text, 'latin1'))
+}
+
+function escapeByte(byte: number): string {
+  return `\\x${byte.toString(16).padStart(2, '0')}`
+}

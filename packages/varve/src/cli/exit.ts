@@ -1,0 +1,21 @@
+/** Exit codes of `varve`, the same for every command. */
+
+/** Done; nothing wrong was found. */
+export const OK = 0
+/** The answer is no: damage found, or no such key. */
+export const NEGATIVE = 1
+/** The command line is wrong. */
+export const USAGE = 2
+/** There is no cache in the folder. */
+export const NO_CACHE = 3
+/** The command could not do its work. */
+export const FAILED = 4
+
+/** For the end of each `--help`. */
+export const EXIT_HELP = `
+Exit codes:
+  0  done, nothing wrong found
+  1  damage found (verify, doctor), or no such key (get)
+  2  the command line is wrong
+  3  no cache in that folder
+  4  failed: no access, no engine, disk full and the like`

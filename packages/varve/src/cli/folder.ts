@@ -1,0 +1,89 @@
+/** Which folder a command means, and opening it. Commands that look write nothing. */
+import { existsSync, readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { cachesDirectory } from '../directory.ts'
+import { loadEngine } from '../engine/load.ts'
+import { toVarveError, VarveError } from '../errors.ts'
+import { Session } from '../session.ts'
+import { escapeText } from './escape.ts'
+
+/** Folder of the format this version reads, below the cache's folder. */
+export const FORMAT_FOLDER = 'v1'
+
+/** Names of the files that make a folder a cache. */
+const FILES = /^(manifest-\d+|\d+\.log|\d+\.taken|\d+-\d+\.table)$/
+
+/** One open cache, and what is known of its engine. */
+export interface OpenFolder {
+  readonly session: Session
+  readonly engine: string
+  readonly reason: string
+}
+
+/** Whether `dir` is the folder of a cache. */
+export function isCache(dir: string): boolean {
+  return filesIn(join(dir, FORMAT_FOLDER)).some((name) => FILES.test(name))
+}
+
+/** Absolute paths of the caches that `--dir` means: that folder itself, else the caches right below it. Throws NOT_A_CACHE. */
+export function findCaches(given: string | undefined): string[] {
+  const folder = given === undefined ? cachesDirectory() : resolve(given)
+  if (isCache(folder)) return [folder]
+  const found = filesIn(folder)
+    .map((name) => join(folder, name))
+    .filter((path) => isCache(path))
+    .sort()
+  if (found.length === 0) throw notACache(folder)
+  return found
+}
+
+/** The one cache that `--dir` means. Throws INVALID_OPTION where there are several. */
+export function findCache(given: string | undefined): string {
+  const [first, ...others] = findCaches(given)
+  if (first !== undefined && others.length === 0) return first
+  const list = [first, ...others].map((path) => `  --dir ${escapeText(path ?? '')}`).join('\n')
+  throw new VarveError('INVALID_OPTION', `there are several caches; choose one:\n${list}`)
+}
+
+/** Opens a cache to look at it, or to compact it; `maxBytes` is its cap from then on, none by default. */
+export async function openFolder(dir: string, readOnly: boolean, maxBytes: number = Number.MAX_SAFE_INTEGER): Promise<OpenFolder> {
+  try {
+    const { engine, reason } = await loadEngine({ engine: 'auto' })
+    const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes })
+    const onWarning = (warning: VarveError): void => void process.stderr.write(`warning: ${escapeText(warning.message)}\n`)
+    return { session: new Session(store, '', onWarning), engine: engine.name, reason }
+  } catch (error) {
+    throw toVarveError(error)
+  }
+}
+
+/** Opens a cache read-only, looks at it, closes it. */
+export async function inspect<T>(dir: string, look: (open: OpenFolder) => Promise<T>): Promise<T> {
+  const open = await openFolder(dir, true)
+  try {
+    return await look(open)
+  } finally {
+    await open.session.close()
+  }
+}
+
+function notACache(folder: string): VarveError {
+  const where = escapeText(folder)
+  if (!existsSync(folder)) return new VarveError('NOT_A_CACHE', `no cache: there is no folder '${where}'; name another with --dir`)
+  const other = filesIn(folder).find((name) => /^v\d+$/.test(name) && name !== FORMAT_FOLDER)
+  const found = other === undefined ? '' : ` (there is '${other}', of another version of varve)`
+  return new VarveError(
+    'NOT_A_CACHE',
+    `no cache in '${where}': looked for ${FORMAT_FOLDER}/manifest-<n>, ${FORMAT_FOLDER}/<n>.log or ` +
+      `${FORMAT_FOLDER}/<n>-<k>.table there and in the folders below it${found}; name another with --dir`,
+  )
+}
+
+/** Names in a folder; none where it cannot be read. */
+export function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}

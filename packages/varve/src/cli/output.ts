@@ -1,0 +1,51 @@
+/**
+ * Where the commands write: results to standard output, everything else to standard error. With `--json` standard output
+ * is one JSON value and nothing else.
+ */
+import { once } from 'node:events'
+import Table from 'cli-table3'
+import prettyBytes from 'pretty-bytes'
+import prettyMs from 'pretty-ms'
+
+/** Writes to standard output and waits where the reader is slower. */
+export async function write(chunk: string | Uint8Array): Promise<void> {
+  if (!process.stdout.write(chunk)) await once(process.stdout, 'drain')
+}
+
+/** Writes one JSON value. */
+export async function writeJson(value: unknown): Promise<void> {
+  await write(`${JSON.stringify(value, undefined, 2)}\n`)
+}
+
+/** Writes a JSON array element by element, however many there are. */
+export async function writeJsonList(values: Iterable<unknown>): Promise<void> {
+  let before = '['
+  for (const value of values) {
+    await write(`${before}\n  ${JSON.stringify(value)}`)
+    before = ','
+  }
+  await write(before === '[' ? '[]\n' : '\n]\n')
+}
+
+/** A table without colours, its cells already escaped; columns named in `right` are aligned to the right. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[], right: readonly string[] = []): string {
+  const colAligns = head.map((name) => (right.includes(name) ? ('right' as const) : ('left' as const)))
+  const made = new Table({ head: [...head], colAligns, style: { head: [], border: [], compact: true } })
+  for (const row of rows) made.push([...row])
+  return `${made.toString()}\n`
+}
+
+/** A size for people: '1.5 MiB'. */
+export function size(bytes: number): string {
+  return prettyBytes(bytes, { binary: true })
+}
+
+/** How long ago `timeMs` (milliseconds since 1970) was, for people: '3d'; '-' where it is 0, unknown. */
+export function age(timeMs: number, nowMs: number = Date.now()): string {
+  return timeMs === 0 ? '-' : prettyMs(Math.max(0, nowMs - timeMs), { compact: true })
+}
+
+/** '1 entry', '2 entries'. */
+export function counted(count: number, one: string, many: string = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}

@@ -1,0 +1,95 @@
+/**
+ * Where a cache lives. The first of these that is there decides:
+ *
+ *   1. `VARVE_DIR`    -> <VARVE_DIR>/<name>: for CI, every cache of every tool in one place
+ *   2. option `dir`   -> that folder itself
+ *   3. `CACHE_DIR`    -> <CACHE_DIR>/varve/<name>, unless it is true, false, 0 or 1 (as find-cache-dir has it)
+ *   4. package.json   -> node_modules/.cache/varve/<name> beside the nearest one, upward of the working directory
+ *                        (.yarn/.cache or .pnp/.cache where Yarn keeps no node_modules)
+ *   5. none           -> .cache/varve/<name> in the working directory
+ *
+ * Never a folder that everybody may write to, such as /tmp: whoever plants a package.json there would plant a cache.
+ */
+import type * as fs from 'node:fs'
+import type * as path from 'node:path'
+import { builtin } from './builtin.ts'
+import { VarveError } from './errors.ts'
+
+/** What the choice depends on; tests pass their own. */
+export interface Surroundings {
+  /** Absolute path of the working directory. */
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** `process.versions.pnp`: set where Yarn resolves without node_modules. */
+  readonly pnp?: string | undefined
+}
+
+/** Absolute path of the folder of the cache `name`; `dir` is the option. Touches nothing. */
+export function cacheDirectory(name: string, dir?: string, surroundings: Surroundings = here()): string {
+  checkName(name)
+  const paths = builtin('node:path')
+  if (paths === undefined) return dir ?? `/varve/${name}`
+  const { cwd, env } = surroundings
+  if (isSet(env['VARVE_DIR'])) return paths.resolve(cwd, env['VARVE_DIR'], name)
+  if (dir !== undefined) return paths.resolve(cwd, dir)
+  return paths.join(cachesDirectory(surroundings), name)
+}
+
+/** Absolute path of the folder that holds the caches of all tools, where no option says otherwise. Touches nothing. */
+export function cachesDirectory(surroundings: Surroundings = here()): string {
+  const paths = builtin('node:path')
+  const files = builtin('node:fs')
+  if (paths === undefined || files === undefined) return '/varve'
+  const { cwd, env, pnp } = surroundings
+  if (isSet(env['VARVE_DIR'])) return paths.resolve(cwd, env['VARVE_DIR'])
+  const shared = env['CACHE_DIR']
+  if (isSet(shared) && !['true', 'false', '0', '1'].includes(shared)) return paths.resolve(cwd, shared, 'varve')
+  const root = packageRoot(cwd, files, paths)
+  if (root !== undefined) return paths.join(root, cacheFolder(pnp), 'varve')
+  if (isShared(cwd, files)) {
+    throw new VarveError(
+      'INVALID_OPTION',
+      `no package.json upward of '${cwd}', and everybody may write there; name a folder with option 'dir' or VARVE_DIR`,
+    )
+  }
+  return paths.join(cwd, '.cache', 'varve')
+}
+
+/** Throws INVALID_OPTION unless `name` is the name of one folder on every operating system. */
+export function checkName(name: string): void {
+  const isSafe = /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]{0,99}$/.test(name) && !name.endsWith('.')
+  if (isSafe && !/^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(name)) return
+  throw new VarveError(
+    'INVALID_OPTION',
+    `option 'name' is ${JSON.stringify(name.slice(0, 120))}, which is no safe folder name; take letters, digits and ` +
+      "'. _ @ + -', at most 100, for example '@scope+tool'",
+  )
+}
+
+function packageRoot(cwd: string, files: typeof fs, paths: typeof path): string | undefined {
+  for (let folder = cwd; ; folder = paths.dirname(folder)) {
+    if (isShared(folder, files)) return undefined
+    if (files.existsSync(paths.join(folder, 'package.json'))) return folder
+    if (paths.dirname(folder) === folder) return undefined
+  }
+}
+
+function cacheFolder(pnp: string | undefined): string {
+  if (pnp === undefined) return 'node_modules/.cache'
+  return pnp === '1' ? '.pnp/.cache' : '.yarn/.cache'
+}
+
+/** Whether everybody may make files in `folder`: writable for all and sticky, as /tmp. */
+function isShared(folder: string, files: typeof fs): boolean {
+  const mode = files.statSync(folder, { throwIfNoEntry: false })?.mode ?? 0
+  return (mode & 0o1002) === 0o1002
+}
+
+function isSet(value: string | undefined): value is string {
+  return value !== undefined && value !== ''
+}
+
+function here(): Surroundings {
+  const host = globalThis.process
+  return { cwd: host?.cwd?.() ?? '/', env: host?.env ?? {}, pnp: host?.versions?.['pnp'] }
+}

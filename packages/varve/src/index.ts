@@ -1,0 +1,24 @@
+/** The public API of Varve. */
+export type { Cache, CacheStatus } from './cache.ts'
+export type { CodecName } from './codec.ts'
+export { type ErrorCode, VarveError } from './errors.ts'
+export type { Key } from './key.ts'
+export type { Namespace } from './namespace.ts'
+export { openCache } from './open.ts'
+export type {
+  CacheOptions,
+  CommitOptions,
+  CompactOptions,
+  Durability,
+  EngineChoice,
+  NamespaceOptions,
+  WatchOptions,
+} from './options.ts'
+export type {
+  CommitReport,
+  CompactReport,
+  Damage,
+  NamespaceStats,
+  Stats,
+  VerifyReport,
+} from './reports.ts'

@@ -1,0 +1,199 @@
+/**
+ * A namespace: keys and values of one kind, with a version of their own. Lookups are synchronous and hot: the key is
+ * written into the engine's scratch memory, the value is read from there, nothing else is allocated.
+ */
+import type { Codec, CodecName } from './codec.ts'
+import type { EnginePage, EngineStore } from './engine.ts'
+import { toVarveError, VarveError } from './errors.ts'
+import { type Key, readKey, writeKey } from './key.ts'
+import { PACK_BYTES, type Session } from './session.ts'
+
+/** Keys per crossing of getMany: a crossing is cheap, all their values are in memory at once. */
+const KEYS_PER_CALL = 512
+
+/** Bytes of keys and values per page of entries, about. */
+const PAGE_BYTES = 1 << 20
+
+/**
+ * Keys and values of one kind. Made by `cache.namespace(name, options)`.
+ *
+ * @typeParam V - type of the values: Uint8Array for codec 'bytes', string for 'text', else what the caller says
+ */
+export class Namespace<V> {
+  readonly name: string
+  /** Version of the cache, version of the namespace and codec as one string, as in `stats()`. */
+  readonly version: string
+  readonly codec: CodecName
+  readonly #session: Session
+  readonly #codec: Codec<V>
+  readonly #id: number
+
+  /** @internal */
+  constructor(session: Session, name: string, version: string, codec: Codec<V>) {
+    this.name = name
+    this.version = version
+    this.codec = codec.name
+    this.#session = session
+    this.#codec = codec
+    this.#id = session.call((store) => store.namespace(name, version))
+  }
+
+  /**
+   * The value of `key`, undefined for a miss. A damaged file or a value that cannot be decoded is a miss, too. Sees what
+   * this handle has put and what was committed by this process, or by others before the last `refresh`.
+   *
+   * Throws CLOSED, INVALID_ARGUMENT or KEY_TOO_LONG.
+   */
+  get(key: Key): V | undefined {
+    const session = this.#session
+    const store = session.store
+    const keyBytes = writeKey(session.scratchOf(store), key)
+    try {
+      const size = store.get(this.#id, keyBytes)
+      if (size < 0) return undefined
+      const scratch = session.scratchOf(store)
+      return size <= scratch.length ? this.#decode(scratch, 0, size, false) : this.#take(store, size)
+    } catch (error) {
+      return session.miss(error)
+    }
+  }
+
+  /**
+   * The values of many keys, in their order, undefined for each miss. One crossing to the engine serves hundreds of keys.
+   *
+   * @example
+   * const [a, b] = namespace.getMany(['a', 'b'])
+   */
+  getMany(keys: readonly Key[]): (V | undefined)[] {
+    const session = this.#session
+    const found: (V | undefined)[] = []
+    const ends = new Uint32Array(Math.min(keys.length, KEYS_PER_CALL))
+    while (found.length < keys.length) {
+      const store = session.store
+      const pack = session.pack
+      const first = found.length
+      let count = 0
+      let used = 0
+      while (count < ends.length && first + count < keys.length && used <= PACK_BYTES) {
+        used += writeKey(pack.subarray(used), keys[first + count] as Key)
+        ends[count++] = used
+      }
+      this.#getPart(store, pack.subarray(0, used), ends.subarray(0, count), keys, found)
+    }
+    return found
+  }
+
+  /** Whether `key` has a value. Cheaper than `get`; the value is not read, so a damaged one may count as there. */
+  has(key: Key): boolean {
+    const session = this.#session
+    const store = session.store
+    const keyBytes = writeKey(session.scratchOf(store), key)
+    try {
+      return store.has(this.#id, keyBytes)
+    } catch (error) {
+      return session.miss(error) ?? false
+    }
+  }
+
+  /**
+   * Buffers an entry. This handle reads it at once, everybody else after `cache.commit()`. The value is copied: the caller
+   * may change it afterwards.
+   *
+   * Throws CLOSED, INVALID_ARGUMENT, KEY_TOO_LONG or VALUE_TOO_LONG.
+   */
+  put(key: Key, value: V): void {
+    const session = this.#session
+    const store = session.store
+    const encoded = this.#codec.encode(value)
+    const keyBytes = writeKey(session.scratchOf(store), key)
+    try {
+      store.put(this.#id, keyBytes, encoded)
+    } catch (error) {
+      throw toVarveError(error)
+    }
+  }
+
+  /** Buffers the removal of an entry, whether or not there is one. */
+  delete(key: Key): void {
+    const session = this.#session
+    const store = session.store
+    const keyBytes = writeKey(session.scratchOf(store), key)
+    try {
+      store.delete(this.#id, keyBytes)
+    } catch (error) {
+      throw toVarveError(error)
+    }
+  }
+
+  /**
+   * All entries, in no useful order, buffered ones included; read in pages of about 1 MiB as the loop goes on. Entries
+   * that are put or deleted meanwhile may or may not be seen. A key is a string where its bytes are one, else a Uint8Array;
+   * either finds its entry again.
+   *
+   * @example
+   * for (const [key, value] of namespace.entries()) console.log(key, value)
+   */
+  *entries(): IterableIterator<[key: Key, value: V]> {
+    for (const [page, index] of this.#pages()) {
+      const value = this.#decode(page.values, page.valueEnds[index - 1] ?? 0, page.valueEnds[index] ?? 0, false)
+      if (value !== undefined) yield [readKey(page.keys, page.keyEnds[index - 1] ?? 0, page.keyEnds[index] ?? 0), value]
+    }
+  }
+
+  /** The keys of `entries()`; reading them costs as much. */
+  *keys(): IterableIterator<Key> {
+    for (const [page, index] of this.#pages()) {
+      yield readKey(page.keys, page.keyEnds[index - 1] ?? 0, page.keyEnds[index] ?? 0)
+    }
+  }
+
+  /** Appends the values of the packed keys to `found`; should the engine fail for all at once, asks for each alone. */
+  #getPart(store: EngineStore, packed: Uint8Array, ends: Uint32Array, keys: readonly Key[], found: (V | undefined)[]): void {
+    const first = found.length
+    try {
+      const { values, lengths } = store.getMany(this.#id, packed, ends)
+      let start = 0
+      for (const length of lengths) {
+        found.push(length < 0 ? undefined : this.#decode(values, start, start + length, false))
+        if (length > 0) start += length
+      }
+    } catch {
+      for (let i = found.length; i < first + ends.length; i++) found.push(this.get(keys[i] as Key))
+    }
+  }
+
+  /** Fetches a value that is longer than the scratch memory. */
+  #take(store: EngineStore, size: number): V | undefined {
+    const value = new Uint8Array(size)
+    store.take(value)
+    return this.#decode(value, 0, size, true)
+  }
+
+  #decode(source: Uint8Array, start: number, end: number, isOwned: boolean): V | undefined {
+    try {
+      return this.#codec.decode(source, start, end, isOwned)
+    } catch (error) {
+      const message = `a value of namespace '${this.name}' is no '${this.codec}' and counts as a miss`
+      this.#session.warn(new VarveError('DAMAGED', message, { cause: error }), `decode ${this.name}`)
+      return undefined
+    }
+  }
+
+  /** Each entry as its page and its index there. */
+  *#pages(): IterableIterator<[page: EnginePage, index: number]> {
+    for (let cursor: bigint | undefined = 0n; cursor !== undefined; ) {
+      const page: EnginePage | undefined = this.#page(cursor)
+      for (let index = 0; index < (page?.keyEnds.length ?? 0); index++) if (page !== undefined) yield [page, index]
+      cursor = page?.next
+    }
+  }
+
+  #page(cursor: bigint): EnginePage | undefined {
+    const store = this.#session.store
+    try {
+      return store.scan(this.#id, cursor, PAGE_BYTES)
+    } catch (error) {
+      return this.#session.miss(error)
+    }
+  }
+}

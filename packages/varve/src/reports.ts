@@ -1,0 +1,98 @@
+/**
+ * What a cache tells about itself. Counts are numbers of things, sizes are bytes, times are milliseconds since 1970.
+ * The engine fills these from `crates/core/src/report.rs`; the field names are the same in `varve <command> --json`.
+ */
+
+/** The outcome of one commit. */
+export interface CommitReport {
+  /** Entries put and deleted. */
+  readonly entries: number
+  /** Bytes appended to the log plus bytes of tables. */
+  readonly bytes: number
+  /** Whether folding or compaction is due. The cache sees to it by itself, off the critical path. */
+  readonly maintenanceDue: boolean
+}
+
+/** The outcome of folding and compaction. */
+export interface CompactReport {
+  /** Whether a new manifest was published. */
+  readonly changed: boolean
+  /** Logs folded into tables. */
+  readonly logsFolded: number
+  /** Tables read and replaced. */
+  readonly tablesMerged: number
+  /** Tables written. */
+  readonly tablesWritten: number
+  /** Entries dropped: overwritten, deleted, of an older version, evicted or damaged. */
+  readonly entriesDropped: number
+  /** Bytes of all files before. */
+  readonly bytesBefore: number
+  /** Bytes of all files after. */
+  readonly bytesAfter: number
+}
+
+/** Sizes and counts of the whole cache, exact. */
+export interface Stats {
+  /** Number of the manifest that was read. */
+  readonly manifest: number
+  /** Files in the folder. */
+  readonly files: number
+  /** Bytes of all files. */
+  readonly bytes: number
+  readonly tables: number
+  readonly tableBytes: number
+  readonly logs: number
+  readonly logBytes: number
+  readonly namespaces: readonly NamespaceStats[]
+}
+
+/** Sizes and counts of one namespace. */
+export interface NamespaceStats {
+  readonly name: string
+  /** Version of the cache, version of the namespace and codec as one string: `'<cache>/<namespace> <codec>'`. */
+  readonly version: string
+  /** Live entries. */
+  readonly entries: number
+  /** Bytes of their keys before compression. */
+  readonly keyBytes: number
+  /** Bytes of their values before compression. */
+  readonly valueBytes: number
+  /** Tables of this namespace. */
+  readonly tables: number
+  /** Bytes of these tables on disk. */
+  readonly tableBytes: number
+  /** Time of the oldest write still told apart, milliseconds since 1970; 0 = unknown. */
+  readonly oldestMs: number
+  /** Time of the newest write, milliseconds since 1970; 0 = unknown. */
+  readonly newestMs: number
+}
+
+/** One place whose bytes do not match their checksum. It costs the entries there, which are misses, and nothing else. */
+export interface Damage {
+  /** Name of the file below the cache's folder. */
+  readonly file: string
+  /** Byte in the file where the damaged unit begins. */
+  readonly offset: number
+  /** The damaged unit in words. */
+  readonly what: string
+}
+
+/** The outcome of reading every byte. */
+export interface VerifyReport {
+  /** Whether every byte is sound. */
+  readonly sound: boolean
+  readonly files: number
+  readonly bytes: number
+  readonly entries: number
+  readonly damage: readonly Damage[]
+}
+
+/** How an engine's store stands. */
+export interface EngineStatus {
+  readonly readOnly: boolean
+  /** Number of this process's log; null while it has written nothing. */
+  readonly writer: number | null
+  readonly manifest: number
+  /** Damage met so far. */
+  readonly damage: readonly Damage[]
+}

@@ -1,0 +1,36 @@
+/** Finds the word that a misspelt one was meant to be. */
+
+/**
+ * The nearest of `known` to `given`, undefined where none is near enough: at most a third of its letters may differ.
+ * Upper and lower case count as the same.
+ *
+ * @example
+ * suggest('readonly', ['readOnly', 'name']) // 'readOnly'
+ */
+export function suggest(given: string, known: readonly string[]): string | undefined {
+  if (given.length > 64) return undefined
+  let nearest: string | undefined
+  let nearestDistance = Infinity
+  for (const word of known) {
+    const distance = editDistance(given.toLowerCase(), word.toLowerCase())
+    if (distance <= Math.max(1, Math.floor(word.length / 3)) && distance < nearestDistance) {
+      nearest = word
+      nearestDistance = distance
+    }
+  }
+  return nearest
+}
+
+/** Fewest single letters to insert, remove or replace to make `target` of `source` (Levenshtein), one row at a time. */
+export function editDistance(source: string, target: string): number {
+  let previous = Array.from({ length: target.length + 1 }, (_, index) => index)
+  for (let i = 0; i < source.length; i++) {
+    const row = [i + 1]
+    for (let j = 0; j < target.length; j++) {
+      const replaced = (previous[j] ?? 0) + (source[i] === target[j] ? 0 : 1)
+      row.push(Math.min(replaced, (previous[j + 1] ?? 0) + 1, (row[j] ?? 0) + 1))
+    }
+    previous = row
+  }
+  return previous[target.length] ?? 0
+}

@@ -1,0 +1,57 @@
+// @ts-check
+// `npm run build`: the engine twice, then the packages. Each target knows its inputs, so that setup can skip it.
+import { addonPath, buildNative } from './build/native.mjs'
+import { buildPackages, packageFolders } from './build/packages.mjs'
+import { buildWasm, wasmPaths } from './build/wasm.mjs'
+import { isMain } from './root.mjs'
+import { fingerprint, writeStamp } from './stamps.mjs'
+import { runMain, step } from './steps.mjs'
+
+/** @typedef {import('./stamps.mjs').Built & { title: string, make: () => Promise<void> }} Target */
+
+const RUST = ['Cargo.toml', 'Cargo.lock', 'crates', 'scripts/build'] // which crates matter is cargo's to know
+const TYPESCRIPT = ['tsconfig.base.json', 'tsconfig.json', 'package-lock.json', 'scripts/build']
+
+/** @type {readonly Target[]} */
+export const targets = [
+  {
+    name: 'native',
+    title: 'build: engine, native',
+    inputs: RUST,
+    outputs: [addonPath],
+    make: buildNative,
+  },
+  {
+    name: 'wasm',
+    title: 'build: engine, WebAssembly',
+    inputs: [...RUST, 'scripts/bindgen'],
+    outputs: wasmPaths,
+    make: buildWasm,
+  },
+  {
+    name: 'packages',
+    title: 'build: packages',
+    inputs: [
+      ...TYPESCRIPT,
+      ...packageFolders.flatMap((folder) => [`${folder}/src`, `${folder}/package.json`, `${folder}/tsconfig.json`]),
+      'packages/varve/generated/varve_wasm.d.ts',
+    ],
+    outputs: packageFolders.map((folder) => `${folder}/dist/.tsbuildinfo`),
+    make: buildPackages,
+  },
+]
+
+/** @param {Target} target */
+export function build(target) {
+  return step(target.title, async () => {
+    const digest = fingerprint(target)
+    await target.make()
+    writeStamp(target, digest)
+  })
+}
+
+if (isMain(import.meta)) {
+  await runMain(async () => {
+    for (const target of targets) await build(target)
+  })
+}

@@ -1,0 +1,36 @@
+// @ts-check
+// The engine as a Node-API addon: packages/varve/native/varve.<platform>-<arch>[-<libc>].node. The library part of
+// `varve` looks for the same name.
+import { copyFile, mkdir, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { at, targetDir } from '../root.mjs'
+import { cargo } from '../tools.mjs'
+
+const { platform, arch } = process
+
+/** The C library, which is part of the name where a platform has two. */
+function libc() {
+  if (platform !== 'linux') return undefined
+  const report = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (process.report.getReport())
+  return report.header.glibcVersionRuntime === undefined ? 'musl' : 'gnu'
+}
+
+/** Relative to the root of the repository. */
+export const addonPath = `packages/varve/native/varve.${[platform, arch, libc()].filter(Boolean).join('-')}.node`
+
+/** @returns {string} what cargo calls the library */
+function libraryName() {
+  if (platform === 'win32') return 'varve_node.dll'
+  return platform === 'darwin' ? 'libvarve_node.dylib' : 'libvarve_node.so'
+}
+
+export async function buildNative() {
+  // Without this flag a musl target makes no shared library.
+  const flags = libc() === 'musl' ? { RUSTFLAGS: `${process.env.RUSTFLAGS ?? ''} -C target-feature=-crt-static` } : {}
+  await cargo('build', ['--release', '--package', 'varve-node'], flags)
+  const addon = at(addonPath)
+  const temporary = `${addon}.${process.pid}.tmp`
+  await mkdir(dirname(addon), { recursive: true })
+  await copyFile(join(targetDir, 'release', libraryName()), temporary)
+  await rename(temporary, addon) // never written in place: a running process may have it mapped
+}

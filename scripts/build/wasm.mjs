@@ -1,0 +1,57 @@
+// @ts-check
+// The engine as WebAssembly: packages/varve/generated holds the glue, its typings and the module as base64, so that it
+// loads in every runtime and bundler without a fetch and without a path.
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { at, targetDir } from '../root.mjs'
+import { addWasmTarget, cargo } from '../tools.mjs'
+
+const FOLDER = 'packages/varve/generated'
+const TARGET = 'wasm32-unknown-unknown'
+
+/** Relative to the root of the repository. */
+export const wasmPaths = ['varve_wasm.js', 'varve_wasm.d.ts', 'bytes.js', 'bytes.d.ts'].map((x) => `${FOLDER}/${x}`)
+
+export async function buildWasm() {
+  await addWasmTarget()
+  await cargo('build', ['--profile', 'wasm', '--target', TARGET, '--package', 'varve-wasm'])
+  const module = join(targetDir, TARGET, 'wasm', 'varve_wasm.wasm')
+  const bound = join(targetDir, 'bindgen', String(process.pid))
+  await mkdir(bound, { recursive: true })
+  await cargo('run', ['--quiet', '--profile', 'tool', '--package', 'varve-bindgen', '--', module, bound])
+  await embed(bound)
+  await publish(bound)
+  await rm(bound, { recursive: true })
+}
+
+/**
+ * Turns the module into JavaScript.
+ * @param {string} folder
+ */
+async function embed(folder) {
+  const module = join(folder, 'varve_wasm_bg.wasm')
+  const bytes = (await readFile(module)).toString('base64')
+  const note = '/** The WebAssembly module of the engine, base64. */\n'
+  await writeFile(join(folder, 'bytes.js'), `${note}export const bytes = '${bytes}'\n`)
+  await writeFile(join(folder, 'bytes.d.ts'), `${note}export declare const bytes: string\n`)
+  await rm(module)
+  await rm(`${module}.d.ts`)
+}
+
+/**
+ * Moves the files to their place, each whole: another process may be importing them.
+ * @param {string} from
+ */
+async function publish(from) {
+  await mkdir(at(FOLDER), { recursive: true })
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const target = join(at(FOLDER), entry.name)
+    if (entry.isDirectory()) {
+      await cp(join(from, entry.name), target, { recursive: true })
+    } else {
+      const temporary = `${target}.${process.pid}.tmp`
+      await cp(join(from, entry.name), temporary)
+      await rename(temporary, target)
+    }
+  }
+}

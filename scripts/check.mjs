@@ -1,0 +1,43 @@
+// @ts-check
+// `npm run check`: everything that is right or wrong without running a test. One line a step; all steps run, those
+// that fail are shown in full.
+import { packageFolders } from './build/packages.mjs'
+import { checkConsumer } from './consumer.mjs'
+import { at } from './root.mjs'
+import { setup } from './setup.mjs'
+import { run, runMain, step, StepFailed } from './steps.mjs'
+import { cargo, rustEnv, toolPath, tsc } from './tools.mjs'
+
+const WASM = ['--target', 'wasm32-unknown-unknown']
+const DENY = ['--', '--deny', 'warnings']
+
+/** @param {string} name @param {readonly string[]} args */
+const tool = (name, args) => run(process.execPath, [toolPath(name), ...args])
+
+/** @type {readonly (readonly [string, () => Promise<unknown>])[]} */
+const STEPS = [
+  ['cargo fmt', () => run('cargo', ['fmt', '--all', '--check'], { env: rustEnv() })],
+  ['cargo clippy', () => cargo('clippy', ['--workspace', '--all-targets', '--all-features', ...DENY])],
+  ['cargo clippy, WebAssembly', () => cargo('clippy', ['--package', 'varve-core', ...WASM, ...DENY])],
+  ['tidy', () => run(process.execPath, [at('scripts/tidy.mjs')])],
+  ['tsc: packages', () => tsc(['--build'])],
+  ['tsc: tests', () => tsc(['--project', 'test'])],
+  ['tsc: scripts', () => tsc(['--project', 'scripts'])],
+  ['oxlint', () => tool('oxlint', ['--deny-warnings'])],
+  ...packageFolders.map(
+    (folder) => /** @type {const} */ ([`publint ${folder}`, () => tool('publint', ['--strict', folder])]),
+  ),
+  ['packed packages, as a user', checkConsumer],
+]
+
+await runMain(async () => {
+  await setup()
+  let failed = 0
+  for (const [name, work] of STEPS) {
+    await step(name, work).catch((error) => {
+      if (!(error instanceof StepFailed)) throw error
+      failed++
+    })
+  }
+  if (failed > 0) throw new StepFailed(`${failed} checks failed`)
+})

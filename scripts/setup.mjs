@@ -1,0 +1,28 @@
+// @ts-check
+// `npm run setup`: makes a fresh clone ready to run: dependencies, both engines, the packages. What is up to date is
+// skipped, so every script may begin with it.
+import { performance } from 'node:perf_hooks'
+import { build, targets } from './build.mjs'
+import { install, isInstalled } from './install.mjs'
+import { isMain } from './root.mjs'
+import { isCurrent } from './stamps.mjs'
+import { printStep, runMain, secondsSince, step } from './steps.mjs'
+import { addWasmTarget, checkNode, rustEnv } from './tools.mjs'
+
+/** Does what is needed and nothing else. Writes to stderr only; throws StepFailed, already explained, if it cannot. */
+export async function setup() {
+  const startMs = performance.now()
+  const missing = !isInstalled()
+  if (missing) await step('check Node', checkNode)
+  if (missing) await step('npm ci', install)
+  const stale = targets.filter((target) => !isCurrent(target))
+  if (stale.some((target) => target.name !== 'packages')) {
+    await step('check Rust', rustEnv)
+    await step('WebAssembly target', addWasmTarget)
+  }
+  // One at a time, in order: the packages need the generated engine, which changes what is stale.
+  for (const target of targets) if (!isCurrent(target)) await build(target)
+  if (!missing && stale.length === 0) printStep('✓', 'setup: up to date', secondsSince(startMs))
+}
+
+if (isMain(import.meta)) await runMain(setup)

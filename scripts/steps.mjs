@@ -1,0 +1,89 @@
+// @ts-check
+// Steps of the scripts. Each prints its name and how long it took; of one that fails, the whole output is shown.
+// Everything goes to stderr: stdout belongs to what the caller asked for (`npm run demo -- --json`).
+import { spawn } from 'node:child_process'
+import { performance } from 'node:perf_hooks'
+import { root } from './root.mjs'
+
+const screen = process.stderr
+const NAME_WIDTH = 40
+
+/** A failure that was already shown to the user. */
+export class StepFailed extends Error {}
+
+/** A command that ended with anything but 0; `message` says which, `output` is all it printed. */
+export class CommandFailed extends Error {
+  /** @param {string} message @param {string} output */
+  constructor(message, output) {
+    super(message)
+    this.output = output
+  }
+}
+
+/** @param {string} mark @param {string} name @param {string} note */
+export function printStep(mark, name, note) {
+  const clear = screen.isTTY ? '\r\x1b[K' : ''
+  screen.write(`${clear}  ${mark} ${name.padEnd(NAME_WIDTH)} ${note.padStart(10)}\n`)
+}
+
+/** @param {number} startMs */
+export const secondsSince = (startMs) => `${((performance.now() - startMs) / 1000).toFixed(1)} s`
+
+/**
+ * Runs one step and prints its line. Throws StepFailed, with everything shown, if it fails.
+ * @template T
+ * @param {string} name
+ * @param {() => T | Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function step(name, work) {
+  const startMs = performance.now()
+  if (screen.isTTY) screen.write(`  … ${name}`)
+  try {
+    const result = await work()
+    printStep('✓', name, secondsSince(startMs))
+    return result
+  } catch (error) {
+    printStep('✗', name, secondsSince(startMs))
+    if (error instanceof CommandFailed) screen.write(`\n${error.output.trimEnd()}\n`)
+    screen.write(`\n${error instanceof Error ? error.message : String(error)}\n\n`)
+    throw new StepFailed(name)
+  }
+}
+
+/**
+ * Runs a command without a shell, from the root. Its output is returned, or thrown with the error.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv }} [options]
+ * @returns {Promise<string>}
+ */
+export function run(command, args, { cwd = root, env = process.env } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    /** @type {Buffer[]} */
+    const chunks = []
+    const take = (/** @type {Buffer} */ chunk) => chunks.push(chunk)
+    child.stdout.on('data', take)
+    child.stderr.on('data', take)
+    child.on('error', (cause) => reject(new Error(`cannot start ${command}: ${cause.message}`, { cause })))
+    child.on('close', (code, signal) => {
+      const output = Buffer.concat(chunks).toString()
+      if (code === 0) return resolve(output)
+      reject(new CommandFailed(`${command} ${args.join(' ')}: ended with ${signal ?? `exit code ${code}`}`, output))
+    })
+  })
+}
+
+/**
+ * The end of every script: a failed step has already told its story, anything else is a defect and shows its stack.
+ * @param {() => Promise<unknown>} main
+ */
+export async function runMain(main) {
+  try {
+    await main()
+  } catch (error) {
+    process.exitCode = 1
+    if (!(error instanceof StepFailed)) throw error
+  }
+}

@@ -1,0 +1,81 @@
+// @ts-check
+// `npm test`: setup, the tests of the crates (cargo), the tests of the packages (vitest).
+// `npm test -- <filter>` goes to vitest alone. The last line sums up: "<n> passed, <n> failed".
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { stripVTControlCharacters } from 'node:util'
+import { readCargo, readVitest, sumOutcomes } from './outcome.mjs'
+import { root } from './root.mjs'
+import { setup } from './setup.mjs'
+import { printStep, runMain, secondsSince } from './steps.mjs'
+import { lockedInCi, rustEnv, toolPath } from './tools.mjs'
+
+/** Cdylibs have nothing to run outside their hosts; vitest tests them there. */
+const CARGO = ['--workspace', '--exclude=varve-node', '--exclude=varve-wasm', '--exclude=varve-bindgen']
+
+/** @typedef {{ outcome: import('./outcome.mjs').Outcome, exitCode: number }} Runner */
+
+/**
+ * Runs a test runner in view of the user and keeps what it wrote to stdout.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {NodeJS.ProcessEnv} env
+ * @param {'pipe' | 'inherit'} stdout
+ * @returns {Promise<{ exitCode: number, output: string }>}
+ */
+function watch(command, args, env, stdout) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: root, env, stdio: ['inherit', stdout, 'inherit'] })
+    let output = ''
+    child.stdout?.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
+      output += text
+      process.stdout.write(text)
+    })
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ exitCode: code ?? 1, output: stripVTControlCharacters(output) }))
+  })
+}
+
+/** @returns {Promise<Runner>} */
+async function runCargo() {
+  const color = process.stdout.isTTY ? { CARGO_TERM_COLOR: 'always' } : {}
+  const args = ['test', ...lockedInCi(), '--no-fail-fast', ...CARGO, '--features=varve-core/sim']
+  const { exitCode, output } = await watch('cargo', args, { ...rustEnv(), ...color }, 'pipe')
+  return { outcome: readCargo(output), exitCode }
+}
+
+/** @param {readonly string[]} filter @returns {Promise<Runner>} */
+async function runVitest(filter) {
+  const folder = await mkdtemp(join(tmpdir(), 'varve-test-'))
+  const report = join(folder, 'report.json')
+  try {
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+    const args = [toolPath('vitest'), 'run', ...reporters, ...filter]
+    const { exitCode } = await watch(process.execPath, args, process.env, 'inherit')
+    const outcome = await readFile(report, 'utf8').then(readVitest, () => ({ passed: 0, failed: 0 }))
+    return { outcome, exitCode }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** @param {string} name @param {() => Promise<Runner>} start */
+async function timed(name, start) {
+  const startMs = performance.now()
+  const runner = await start()
+  printStep(runner.exitCode === 0 ? '✓' : '✗', name, secondsSince(startMs))
+  return runner
+}
+
+await runMain(async () => {
+  const filter = process.argv.slice(2)
+  await setup()
+  const runners = filter.length > 0 ? [] : [await timed('cargo test', runCargo)]
+  runners.push(await timed('vitest', () => runVitest(filter)))
+  const { passed, failed } = sumOutcomes(runners)
+  process.stdout.write(`${passed} passed, ${failed} failed\n`)
+  if (runners.some(({ exitCode }) => exitCode !== 0)) process.exitCode = 1
+})

@@ -1,0 +1,30 @@
+// @ts-check
+// The house rules that a script can see (tidy/rules.mjs): sizes, headers, forbidden words and syntax, and the arrows
+// between crates, layers and packages. Prints one line per finding; no dependency, no parser.
+import { checkCrate } from './tidy/crates.mjs'
+import { checkImports } from './tidy/imports.mjs'
+import { checkLanguage } from './tidy/language.mjs'
+import { checkLayers } from './tidy/layers.mjs'
+import { isMain, root } from './root.mjs'
+import { checkSize } from './tidy/size.mjs'
+import { readSources } from './tidy/source.mjs'
+import { checkWords } from './tidy/words.mjs'
+
+/** @param {string} folder root of the repository @returns {import('./tidy/source.mjs').Finding[]} */
+export function findUntidy(folder) {
+  const sources = readSources(folder)
+  const findings = sources.flatMap((source) => [
+    ...checkSize(source),
+    ...checkLanguage(source),
+    ...checkWords(source),
+    ...checkCrate(source),
+    ...checkImports(source, folder),
+  ])
+  return [...findings, ...checkLayers(sources)].toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)
+}
+
+if (isMain(import.meta)) {
+  const findings = findUntidy(root)
+  for (const { path, line, message } of findings) process.stdout.write(`${path}:${line}: ${message}\n`)
+  if (findings.length > 0) process.exitCode = 1
+}

@@ -1,0 +1,87 @@
+// @ts-check
+// The arrows between the TypeScript packages: the library stands alone, the command may use libraries, plugins know
+// `varve` and the types of their bundler, and one module chooses the engine.
+import { readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { ENGINE_IMPLEMENTATIONS, ENGINE_LOADER } from './rules.mjs'
+import { lineOf } from './source.mjs'
+
+/** @typedef {import('./source.mjs').Source} Source */
+/** @typedef {import('./source.mjs').Finding} Finding */
+/** @typedef {{ from: string, line: number, isType: boolean }} Import */
+
+const LIBRARY = 'packages/varve/src/'
+const COMMAND = 'packages/varve/src/cli/'
+const PLUGINS = 'packages/plugins/src/'
+
+/** @param {Source} source @param {string} root @returns {Finding[]} */
+export function checkImports(source, root) {
+  if (source.language !== 'typescript' || !source.path.startsWith('packages/')) return []
+  const imports = readImports(source)
+  return [...imports.flatMap((one) => checkOrigin(source.path, one, root)), ...checkEngine(source.path, imports)]
+}
+
+/** @param {string} path @param {Import} one @param {string} root @returns {Finding[]} */
+function checkOrigin(path, { from, line, isType }, root) {
+  if (from.startsWith('node:')) return []
+  if (from.startsWith('.')) return checkRelative(path, from, line)
+  if (path.startsWith(COMMAND)) return []
+  const name = /^(?:@[^/]+\/)?[^/]+/.exec(from)?.[0] ?? from
+  if (path.startsWith(LIBRARY)) return [{ path, line, message: `${from}: the library depends on nothing but node:` }]
+  if (!path.startsWith(PLUGINS) || name === 'varve') return []
+  const message = `${from}: plugins import varve and their bundler only`
+  if (!bundlers(root).includes(name)) return [{ path, line, message }]
+  return isType ? [] : [{ path, line, message: `${from}: import the bundler's types only; it passes itself in` }]
+}
+
+/** @param {string} path @param {string} from @param {number} line @returns {Finding[]} */
+function checkRelative(path, from, line) {
+  const target = resolve(path, from)
+  const home = path.split('/').slice(0, 2).join('/')
+  if (!target.startsWith(`${home}/`)) return [{ path, line, message: `${from}: leaves its package` }]
+  const climbs = path.startsWith(LIBRARY) && !path.startsWith(COMMAND) && target.startsWith(COMMAND)
+  return climbs ? [{ path, line, message: `${from}: the library may not use the command` }] : []
+}
+
+/** @param {string} path @param {Import[]} imports @returns {Finding[]} */
+function checkEngine(path, imports) {
+  if (posix.basename(path) === ENGINE_LOADER || isEngine(path)) return []
+  return imports
+    .filter(({ from }) => from.startsWith('.') && isEngine(resolve(path, from)))
+    .map(({ from, line }) => ({ path, line, message: `${from}: only ${ENGINE_LOADER} imports an engine` }))
+}
+
+/** @param {string} path */
+const isEngine = (path) =>
+  path.startsWith('packages/varve/generated/') ||
+  ENGINE_IMPLEMENTATIONS.some((name) => path.startsWith(name) && /^(?:\.|\/|-)/.test(path.slice(name.length)))
+
+/** @param {string} path @param {string} from */
+const resolve = (path, from) => posix.join(posix.dirname(path), from)
+
+/** @param {string} root @returns {string[]} */
+function bundlers(root) {
+  const manifest = JSON.parse(readFileSync(join(root, 'packages/plugins/package.json'), 'utf8'))
+  return Object.keys(manifest.peerDependencies ?? {})
+}
+
+/**
+ * Static and dynamic imports and re-exports, with a literal name.
+ * @param {Source} source
+ * @returns {Import[]}
+ */
+function readImports({ code, text }) {
+  return [...code.matchAll(/(?:\bfrom\s*|(?<![.\w])(?:import|require)\s*\(?\s*)(['"])/g)].map((match) => {
+    const start = match.index + match[0].length
+    const end = code.indexOf(match[1] ?? '', start)
+    const statement = code.slice(code.lastIndexOf('\n', lastKeyword(code, match.index)) + 1, match.index)
+    const isType = /^\s*(?:import|export)\s+type\b/.test(statement)
+    return { from: text.slice(start, end), line: lineOf(code, match.index), isType }
+  })
+}
+
+/** Where the statement of a `from` begins. @param {string} code @param {number} index */
+function lastKeyword(code, index) {
+  const before = code.slice(0, index)
+  return Math.max(before.lastIndexOf('import'), before.lastIndexOf('export'), 0)
+}

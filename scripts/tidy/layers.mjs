@@ -1,0 +1,84 @@
+// @ts-check
+// The layers inside core: a module uses its own layer and those below, never one above. Tests may look up.
+import { CORE_LAYERS } from './rules.mjs'
+import { lineOf } from './source.mjs'
+
+/** @typedef {import('./source.mjs').Source} Source */
+/** @typedef {import('./source.mjs').Finding} Finding */
+
+const FOLDER = 'crates/core/src/'
+const ROOT = `${FOLDER}lib.rs`
+
+/** @param {readonly Source[]} sources @returns {Finding[]} */
+export function checkLayers(sources) {
+  const core = sources.filter(({ path, language }) => language === 'rust' && path.startsWith(FOLDER))
+  const reexports = readReexports(core.find(({ path }) => path === ROOT)?.code ?? '')
+  return core.filter(({ path }) => path !== ROOT).flatMap((source) => checkModule(source, reexports))
+}
+
+/** @param {Source} source @param {Map<string, string>} reexports @returns {Finding[]} */
+function checkModule({ path, code }, reexports) {
+  const module = /^\w+/.exec(path.slice(FOLDER.length))?.[0] ?? ''
+  const layer = layerOf(module)
+  if (layer < 0) {
+    return [{ path, line: 1, message: `module ${module} is in no layer: see CORE_LAYERS in scripts/tidy/rules.mjs` }]
+  }
+  if (/(?:^|\/)tests(?:\/|\.rs$)/.test(path)) return []
+  return readUses(withoutTests(code)).flatMap(({ name, index }) => {
+    const used = reexports.get(name) ?? name
+    const isUp = layerOf(used) >= 0 && layerOf(used) < layer
+    const message = `${module} may not use ${used}: it is a layer above`
+    return isUp ? [{ path, line: lineOf(code, index), message }] : []
+  })
+}
+
+/** @param {string} module */
+const layerOf = (module) => CORE_LAYERS.findIndex((layer) => layer.includes(module))
+
+/** Blanks out what follows `#[cfg(test)]` at the end of a file. @param {string} code */
+function withoutTests(code) {
+  const start = code.search(/^#\[cfg\(test\)\]\s*mod\s+\w+\s*\{/m)
+  return start < 0 ? code : code.slice(0, start)
+}
+
+/**
+ * The names right below `crate::`, of paths and of `use crate::{..}` trees.
+ * @param {string} code
+ * @returns {{ name: string, index: number }[]}
+ */
+function readUses(code) {
+  return [...code.matchAll(/\bcrate::(?:(\w+)|\{)/g)].flatMap((match) => {
+    if (match[1] !== undefined) return [{ name: match[1], index: match.index }]
+    return namesOfTree(code, match.index + match[0].length).map((name) => ({ name, index: match.index }))
+  })
+}
+
+/** First names of each branch of a use tree. @param {string} code @param {number} start after its brace */
+function namesOfTree(code, start) {
+  const names = []
+  let depth = 1
+  let isFirst = true
+  for (const match of code.slice(start).matchAll(/[{},]|\w+/g)) {
+    if (match[0] === '{') depth++
+    else if (match[0] === '}' && --depth === 0) break
+    else if (match[0] === ',') isFirst ||= depth === 1
+    else if (isFirst && depth === 1 && match[0] !== '}') {
+      names.push(match[0])
+      isFirst = false
+    }
+  }
+  return names
+}
+
+/**
+ * `pub use error::{Error, Result}`: where a name of the crate's root comes from.
+ * @param {string} code
+ * @returns {Map<string, string>}
+ */
+function readReexports(code) {
+  const reexports = new Map()
+  for (const [, module, , tree, single] of code.matchAll(/\buse\s+(\w+)::((\{[^;]*\})|([\w:]+));/g)) {
+    for (const name of (tree ?? single ?? '').matchAll(/\w+/g)) reexports.set(name[0], module)
+  }
+  return reexports
+}

@@ -1,0 +1,171 @@
+// @ts-check
+// A planted violation of each rule is found, at its line, and nothing else is.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { findUntidy } from '../tidy.mjs'
+import { rustFunctions, typescriptFunctions } from './functions.mjs'
+import { maskRust, maskTypeScript } from './mask.mjs'
+import { FOREIGN_WORDS } from './rules.mjs'
+
+const PLUGINS = { 'packages/plugins/package.json': '{ "peerDependencies": { "webpack": "^5" } }' }
+
+/** @param {Record<string, string>} files @returns {string[]} "path:line: message" */
+function tidy(files) {
+  const folder = mkdtempSync(join(tmpdir(), 'varve-tidy-'))
+  try {
+    for (const [path, text] of Object.entries({ ...PLUGINS, ...files })) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), text)
+    }
+    return findUntidy(folder).map(({ path, line, message }) => `${path}:${line}: ${message}`)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** @param {number} count @param {string} line */
+const lines = (count, line) => `${line}\n`.repeat(count)
+/** @param {string} name @param {number} body */
+const rustFunction = (name, body) => `//! A.\nfn ${name}() {\n${lines(body, '    step();')}}\n`
+/** @param {string} head @param {number} body */
+const typescriptFunction = (head, body) => `// A.\n${head} {\n${lines(body, '  step()')}}\n`
+/** @param {string} name @param {string} dependencies */
+const manifest = (name, dependencies) => `[package]\nname = "${name}"\n\n[dependencies]\n${dependencies}\n`
+
+/** @type {readonly (readonly [string, Record<string, string>, string])[]} */
+const PLANTED = [
+  ['a long Rust file', { 'a.rs': `//! A.\n${lines(500, 'use a;')}` }, 'a.rs:501: file of 501 lines'],
+  ['a long TypeScript file', { 'a.ts': `// A.\n${lines(300, 'step()')}` }, 'a.ts:301: file of 301 lines'],
+  ['a long line', { 'a.ts': `// A.\n// ${'x'.repeat(118)}\n` }, 'a.ts:2: line of 121'],
+  ['a long Rust function', { 'a.rs': rustFunction('long', 69) }, 'a.rs:2: long: 71 lines, the limit is 70'],
+  ['a long Rust test', { 'tests/a.rs': rustFunction('long', 99) }, 'tests/a.rs:2: long: 101 lines, the limit is 100'],
+  ['a long function', { 'a.ts': typescriptFunction('function long(a: A): { b: 1 }', 49) }, 'a.ts:2: long: 51 lines'],
+  ['a long arrow', { 'a.ts': typescriptFunction('const long = (a: A): void =>', 49) }, 'a.ts:2: arrow function: 51'],
+  ['a Rust file without a header', { 'a.rs': '// A.\n' }, 'a.rs:1: begins without a //! comment'],
+  ['a script without a header', { 'a.mjs': '// @ts-check\nstep()\n' }, 'a.mjs:1: begins without a comment'],
+  ['any', { 'a.ts': '// A.\nlet a: Map<string, any> = b\n' }, 'a.ts:2: type any'],
+  ['a double cast', { 'a.ts': '// A.\nlet a = b as unknown as C\n' }, 'a.ts:2: as unknown as'],
+  ['an enum', { 'a.ts': '// A.\nexport const enum A { B }\n' }, 'a.ts:2: enum'],
+  ['a namespace', { 'a.ts': '// A.\ndeclare namespace A {\n}\n' }, 'a.ts:2: namespace'],
+  ['unsafe elsewhere', { 'a.rs': '//! A.\nunsafe fn a() {}\n' }, 'a.rs:2: unsafe outside of the files named'],
+  [
+    'unsafe unargued',
+    { 'crates/disk/src/map.rs': '//! A.\nunsafe fn a() {}\n' },
+    'crates/disk/src/map.rs:2: unsafe without a SAFETY comment',
+  ],
+  ...FOREIGN_WORDS.map((word) => /** @type {const} */ ([word, { 'a.md': `A.\nsee ${word}b\n` }, `a.md:2: ${word}`])),
+  [
+    'a crate arrow back',
+    { 'crates/core/Cargo.toml': manifest('varve-core', 'varve-disk.workspace = true') },
+    'crates/core/Cargo.toml:5: varve-core may not use varve-disk',
+  ],
+  [
+    'a fifth dependency of core',
+    { 'Cargo.toml': manifest('varve-core', ['a', 'b', 'c', 'd', 'e'].map((name) => `${name} = "1" # why`).join('\n')) },
+    'Cargo.toml:9: 5 dependencies, the limit is 4',
+  ],
+  [
+    'a dependency without a reason',
+    { 'Cargo.toml': manifest('bench', 'a = { version = "1" } # why\nb = "1"') },
+    'Cargo.toml:6: b: no trailing comment says why',
+  ],
+  [
+    'a module in no layer',
+    { 'crates/core/src/attic.rs': '//! A.\n' },
+    'crates/core/src/attic.rs:1: module attic is in no layer',
+  ],
+  [
+    'a layer looking up',
+    { 'crates/core/src/vfs/memory.rs': '//! A.\nuse crate::{error::{Error, Result}, store::Store};\n' },
+    'crates/core/src/vfs/memory.rs:2: vfs may not use store',
+  ],
+  [
+    'a layer looking up through the root',
+    {
+      'crates/core/src/vfs.rs': '//! A.\nuse crate::Store;\n',
+      'crates/core/src/lib.rs': '//! A.\npub use store::{Store};\n',
+    },
+    'crates/core/src/vfs.rs:2: vfs may not use store',
+  ],
+  [
+    'a library with a dependency',
+    { 'packages/varve/src/a.ts': "// A.\nimport a from 'b'\n" },
+    'packages/varve/src/a.ts:2: b: the library depends on nothing',
+  ],
+  [
+    'a library using the command',
+    { 'packages/varve/src/a.ts': "// A.\nimport a from './cli/b.ts'\n" },
+    'packages/varve/src/a.ts:2: ./cli/b.ts: the library may not use the command',
+  ],
+  [
+    'an engine chosen elsewhere',
+    { 'packages/varve/src/a.ts': "// A.\nawait import('./engine/native.ts')\n" },
+    'packages/varve/src/a.ts:2: ./engine/native.ts: only load.ts imports an engine',
+  ],
+  [
+    'a plugin with a dependency',
+    { 'packages/plugins/src/a.ts': "// A.\nexport { a } from 'b/c'\n" },
+    'packages/plugins/src/a.ts:2: b/c: plugins import varve',
+  ],
+  [
+    'a plugin that runs its bundler',
+    { 'packages/plugins/src/a.ts': "// A.\nimport {\n  a,\n} from 'webpack'\n" },
+    "packages/plugins/src/a.ts:4: webpack: import the bundler's types only",
+  ],
+  [
+    'a way out of the package',
+    { 'packages/plugins/src/a.ts': "// A.\nimport a from '../../varve/src/a.ts'\n" },
+    'packages/plugins/src/a.ts:2: ../../varve/src/a.ts: leaves its package',
+  ],
+]
+
+describe('tidy', () => {
+  it.each(PLANTED)('finds %s', (_name, files, finding) => {
+    const found = tidy(files)
+    expect(found).toHaveLength(1)
+    expect(found[0]).toContain(finding)
+  })
+
+  it('is content with what is allowed', () => {
+    const SAFETY = '// SAFETY: the caller holds the map.'
+    expect(
+      tidy({
+        'a.ts': typescriptFunction("/** any enum { */\nconst a = 'x as unknown as y'\nfunction fits(): void", 47),
+        'b.test.ts': `// A.\ndescribe('a', () => {\n${lines(80, '  step()')}})\n`,
+        'c.rs': rustFunction('fits', 68),
+        'd.md': 'a path inside: home/x/y\n',
+        'crates/disk/src/map.rs': `//! A.\n${SAFETY}\nlet a =\n    unsafe { b() };\n`,
+        'crates/core/src/vfs.rs': '//! A.\n#[cfg(test)]\nmod tests {\n    use crate::store::Store;\n}\n',
+        'packages/varve/src/load.ts': "// A.\nimport a from './engine/native.ts'\nimport b from 'node:fs'\n",
+        'packages/varve/src/cli/main.ts': "#!/usr/bin/node\n// A.\nimport a from 'chalk'\nimport b from '../c.ts'\n",
+        'packages/plugins/src/webpack.ts': "// A.\nimport type { A } from 'webpack'\nimport { b } from 'varve'\n",
+      }),
+    ).toEqual([])
+  })
+})
+
+describe('the measure of functions', () => {
+  it('sees through strings, templates, comments and regular expressions', () => {
+    const code = "function a() {\n  // }\n  b('}', `}${c({})}}`, /[}/]}/)\n  /* } */\n}\nconst d = 1\n"
+    expect(typescriptFunctions(maskTypeScript(code))).toMatchObject([{ name: 'a', start: 0, end: 4 }])
+  })
+
+  it('knows methods, object types and calls apart', () => {
+    const body = '    if (c) {\n    }\n    f(g ? h() : { i: 1 })\n'
+    const code = `class A {\n  b<T>(c: { d: T }): Promise<{ e: T }> {\n${body}  }\n}\n`
+    expect(typescriptFunctions(maskTypeScript(code))).toMatchObject([{ name: 'b', start: 1, end: 5 }])
+  })
+
+  it('counts cases of a contract one by one', () => {
+    const code = "function contract() {\n  it(\n    'x',\n    () => {\n    },\n  )\n}\n"
+    expect(typescriptFunctions(maskTypeScript(code)).map(({ isTest }) => isTest)).toEqual([false, true])
+  })
+
+  it('reads Rust with lifetimes, raw strings and nested comments', () => {
+    const body = String.raw`    /* { /* { */ */ c('{', b'\'', r#"{"#, "\"{")`
+    const code = `fn a<'a>(b: [u8; 2]) -> &'a str {\n${body}\n}\nfn d();\n`
+    expect(rustFunctions(maskRust(code))).toEqual([{ name: 'a', start: 0, end: 2 }])
+  })
+})

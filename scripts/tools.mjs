@@ -1,0 +1,85 @@
+// @ts-check
+// The commands that the scripts start: cargo, npm, and the tools of node_modules, all without a shell.
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, delimiter, join } from 'node:path'
+import { at } from './root.mjs'
+import { run } from './steps.mjs'
+
+const NODE_NEEDED = 'Node 20.19 or newer (of the 22 line: 22.12 or newer)'
+const exe = process.platform === 'win32' ? '.exe' : ''
+
+/** Refuses a Node that cannot run Varve. */
+export function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const fits = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22
+  if (!fits) throw new Error(`Varve needs ${NODE_NEEDED}; this is ${process.versions.node}.`)
+}
+
+/** The folder of cargo, or undefined: on PATH, else where rustup puts it. */
+function cargoFolder() {
+  const places = (process.env.PATH ?? '').split(delimiter)
+  const home = process.env.CARGO_HOME ?? join(homedir(), '.cargo')
+  return [...places, join(home, 'bin')].find((folder) => isRunnable(join(folder, `cargo${exe}`)))
+}
+
+/** @param {string} path */
+function isRunnable(path) {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Environment in which cargo, rustc and rustup are found. */
+export function rustEnv() {
+  const folder = cargoFolder()
+  if (folder === undefined) {
+    throw new Error('cargo was not found on PATH nor in ~/.cargo/bin. Varve is built with Rust: install rustup.')
+  }
+  return { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH ?? ''}` }
+}
+
+/** In CI the lock file is law. */
+export const lockedInCi = () => (process.env.CI ? ['--locked'] : [])
+
+/**
+ * @param {string} subcommand
+ * @param {readonly string[]} args
+ * @param {NodeJS.ProcessEnv} [extra]
+ */
+export function cargo(subcommand, args, extra = {}) {
+  return run('cargo', [subcommand, ...lockedInCi(), ...args], { env: { ...rustEnv(), ...extra } })
+}
+
+/** Adds the WebAssembly target to the toolchain if it is missing. True if it was. */
+export async function addWasmTarget() {
+  const env = rustEnv()
+  const sysroot = (await run('rustc', ['--print', 'sysroot'], { env })).trim()
+  if (existsSync(join(sysroot, 'lib', 'rustlib', 'wasm32-unknown-unknown', 'lib'))) return false
+  await run('rustup', ['target', 'add', 'wasm32-unknown-unknown'], { env })
+  return true
+}
+
+/** @param {readonly string[]} args */
+export function npm(args) {
+  const cli = process.env.npm_execpath
+  const startedByNpm = cli !== undefined && basename(cli) === 'npm-cli.js'
+  return startedByNpm ? run(process.execPath, [cli, ...args]) : run('npm', args)
+}
+
+/**
+ * The script behind a command of an installed package.
+ * @param {string} command
+ * @param {string} [packageName]
+ */
+export function toolPath(command, packageName = command) {
+  const folder = at(`node_modules/${packageName}`)
+  const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  return join(folder, typeof bin === 'string' ? bin : bin[command])
+}
+
+/** @param {readonly string[]} args */
+export const tsc = (args) => run(process.execPath, [toolPath('tsc', 'typescript'), ...args])

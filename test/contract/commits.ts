@@ -1,0 +1,207 @@
+/** What a commit promises: all of it or nothing, for this handle at once, for others after `refresh`. */
+import { describe, expect, it } from 'vitest'
+import type { Subject } from './contract.ts'
+
+export function commitsContract({ newDir, open }: Subject): void {
+  describe('commit', () => {
+    it('is what makes puts and deletes visible to others; this handle sees them at once', async () => {
+      const dir = newDir()
+      const writer = await open(dir)
+      const reader = await open(dir)
+      const written = writer.namespace('a', { codec: 'text' })
+      const read = reader.namespace('a', { codec: 'text' })
+      written.put('key', 'one')
+      expect([written.get('key'), written.has('key')]).toEqual(['one', true])
+      expect([reader.refresh(), read.get('key'), read.has('key')]).toEqual([false, undefined, false])
+      await writer.commit()
+      reader.refresh()
+      expect(read.get('key')).toBe('one')
+      written.delete('key')
+      expect([written.get('key'), written.has('key')]).toEqual([undefined, false])
+      expect(read.get('key')).toBe('one')
+      await writer.commit()
+      reader.refresh()
+      expect([read.get('key'), read.has('key'), written.get('key')]).toEqual([undefined, false, undefined])
+      await Promise.all([writer.close(), reader.close()])
+    })
+
+    it('keeps the last of several puts and deletes of a key', async () => {
+      const dir = newDir()
+      const cache = await open(dir)
+      const namespace = cache.namespace('a', { codec: 'text' })
+      namespace.put('key', 'one')
+      namespace.put('key', 'two')
+      await cache.commit()
+      expect(namespace.get('key')).toBe('two')
+      namespace.delete('key')
+      namespace.put('key', 'three')
+      namespace.put('gone', 'x')
+      namespace.delete('gone')
+      namespace.delete('never there')
+      await cache.commit()
+      expect([namespace.get('key'), namespace.get('gone'), namespace.has('never there')]).toEqual(['three', undefined, false])
+      await cache.close()
+      const again = await open(dir)
+      expect([...again.namespace('a', { codec: 'text' }).entries()]).toEqual([['key', 'three']])
+      await again.close()
+    })
+
+    it('covers all namespaces at once, and says what it wrote', async () => {
+      const dir = newDir()
+      const writer = await open(dir)
+      const reader = await open(dir)
+      for (let round = 0; round < 20; round++) {
+        for (const name of ['a', 'b', 'c']) writer.namespace(name, { codec: 'json' }).put('round', round)
+        const report = await writer.commit()
+        expect(report.entries).toBe(3)
+        expect(report.bytes).toBeGreaterThan(0)
+        reader.refresh()
+        const seen = ['a', 'b', 'c'].map((name) => reader.namespace(name, { codec: 'json' }).get('round'))
+        expect(seen).toEqual([round, round, round])
+      }
+      await Promise.all([writer.close(), reader.close()])
+    })
+
+    it('with nothing buffered writes nothing', async () => {
+      const cache = await open(newDir())
+      expect(await cache.commit()).toMatchObject({ entries: 0, bytes: 0 })
+      expect(cache.status().writer).toBeNull()
+      await cache.close()
+    })
+
+    it('of 10,000 entries keeps each of them', async () => {
+      const dir = newDir()
+      let cache = await open(dir)
+      const keys = Array.from({ length: 10_000 }, (_, i) => `src/module-${i}.ts`)
+      const values = keys.map((key, i) => `${key} ${'x'.repeat(i % 400)}`)
+      const namespace = cache.namespace('a', { codec: 'text' })
+      keys.forEach((key, i) => namespace.put(key, values[i] ?? ''))
+      expect((await cache.commit()).entries).toBe(10_000)
+      expect(namespace.getMany(keys)).toEqual(values)
+      await cache.close()
+      cache = await open(dir)
+      expect(cache.namespace('a', { codec: 'text' }).getMany(keys)).toEqual(values)
+      await cache.close()
+    })
+
+    it('may be called again before the last one is done', async () => {
+      const dir = newDir()
+      let cache = await open(dir)
+      const namespace = cache.namespace('a', { codec: 'text' })
+      const commits: Promise<unknown>[] = []
+      for (let i = 0; i < 50; i++) {
+        namespace.put(`key ${i}`, 'x'.repeat(i * 1000))
+        namespace.put('last', String(i))
+        commits.push(cache.commit({ durability: i % 10 === 0 ? 'durable' : 'relaxed' }))
+        expect(namespace.get('last')).toBe(String(i))
+      }
+      namespace.put('uncommitted', 'x')
+      await Promise.all(commits)
+      await cache.close()
+      cache = await open(dir)
+      const again = cache.namespace('a', { codec: 'text' })
+      expect(Array.from({ length: 50 }, (_, i) => again.get(`key ${i}`)?.length)).toEqual(Array.from({ length: 50 }, (_, i) => i * 1000))
+      expect([again.get('last'), again.get('uncommitted')]).toEqual(['49', undefined])
+      await cache.close()
+    })
+
+    it.each(['relaxed', 'durable'] as const)('of a %s cache can override its durability', async (durability) => {
+      const dir = newDir()
+      const cache = await open(dir, { durability })
+      expect(cache.status().durability).toBe(durability)
+      const namespace = cache.namespace('a', { codec: 'json' })
+      for (const override of ['durable', 'relaxed', undefined] as const) {
+        namespace.put(String(override), 1)
+        await cache.commit({ durability: override })
+      }
+      await cache.flush()
+      await cache.close()
+      const again = await open(dir)
+      expect(again.namespace('a', { codec: 'json' }).getMany(['durable', 'relaxed', 'undefined'])).toEqual([1, 1, 1])
+      await again.close()
+    })
+  })
+
+  describe('handles', () => {
+    it('on one folder write in turns and at once, and lose nothing', async () => {
+      const dir = newDir()
+      const handles = await Promise.all([open(dir), open(dir), open(dir)])
+      for (let round = 0; round < 10; round++) {
+        handles.forEach((cache, i) => cache.namespace('a', { codec: 'json' }).put(`${i} ${round}`, [i, round]))
+        await Promise.all(handles.map((cache) => cache.commit()))
+      }
+      const expected = handles.flatMap((_, i) => Array.from({ length: 10 }, (_, round) => [i, round]))
+      for (const cache of handles) {
+        cache.refresh()
+        const found = [...cache.namespace('a', { codec: 'json' }).entries()].map(([, value]) => value)
+        expect(found).toHaveLength(30)
+        expect(found).toEqual(expect.arrayContaining(expected))
+        expect(cache.refresh()).toBe(false)
+        await cache.close()
+      }
+    })
+
+    it('on two folders do not meet', async () => {
+      const [one, two] = await Promise.all([open(newDir()), open(newDir())])
+      one.namespace('a', { codec: 'text' }).put('key', 'one')
+      two.namespace('a', { codec: 'text' }).put('key', 'two')
+      await Promise.all([one.commit(), two.commit()])
+      await one.close()
+      expect(two.namespace('a', { codec: 'text' }).get('key')).toBe('two')
+      await two.close()
+    })
+  })
+
+  describe('version', () => {
+    it('of a namespace drops that namespace when it changes, and no other', async () => {
+      const dir = newDir()
+      let cache = await open(dir)
+      for (const name of ['a', 'b']) cache.namespace(name, { version: '1', codec: 'text' }).put('key', name)
+      await cache.commit()
+      await cache.close()
+
+      cache = await open(dir)
+      const changed = cache.namespace('a', { version: '2', codec: 'text' })
+      expect([changed.get('key'), changed.has('key'), [...changed.keys()]]).toEqual([undefined, false, []])
+      expect(cache.namespace('b', { version: '1', codec: 'text' }).get('key')).toBe('b')
+      changed.put('key', 'new')
+      await cache.commit()
+      await cache.close()
+
+      cache = await open(dir)
+      expect(cache.namespace('a', { version: '2', codec: 'text' }).get('key')).toBe('new')
+      expect(cache.namespace('b', { version: '1', codec: 'text' }).get('key')).toBe('b')
+      await cache.close()
+      cache = await open(dir)
+      expect(cache.namespace('a', { version: '1', codec: 'text' }).get('key')).toBeUndefined()
+      await cache.close()
+    })
+
+    it('of the cache drops every namespace; a codec drops its own', async () => {
+      const dir = newDir()
+      let cache = await open(dir, { version: '1' })
+      cache.namespace('a', { codec: 'text' }).put('key', '{}')
+      await cache.commit()
+      await cache.close()
+      cache = await open(dir, { version: '2' })
+      expect(cache.namespace('a', { codec: 'text' }).get('key')).toBeUndefined()
+      await cache.close()
+      cache = await open(dir, { version: '1' })
+      expect(cache.namespace('a', { codec: 'json' }).get('key')).toBeUndefined()
+      await cache.close()
+      cache = await open(dir, { version: '1' })
+      expect(cache.namespace('a', { codec: 'text' }).get('key')).toBe('{}')
+      await cache.close()
+    })
+
+    it('is one per namespace and open cache', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('a', { version: '1' })
+      expect(cache.namespace('a', { version: '1' })).toBe(namespace)
+      const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining("'a' is open with version '1'") })
+      expect(() => cache.namespace('a', { version: '2' })).toThrow(refused)
+      expect(() => cache.namespace('a', { version: '1', codec: 'json' })).toThrow(refused)
+      await cache.close()
+    })
+  })
+}

@@ -1,0 +1,137 @@
+/** What a key may be, and that two keys never meet. */
+import { describe, expect, it } from 'vitest'
+import type { Subject } from './contract.ts'
+
+const LONGEST = 65_535
+
+/** Keys that careless code takes for one another. */
+const KEYS: readonly (string | Uint8Array)[] = [
+  '',
+  'a',
+  'A',
+  'a\0',
+  'a\0b',
+  '\0',
+  'ä',
+  'a\u0308', // the same letter to the eye
+  '日本語.ts',
+  '😀',
+  '\ud83d',
+  '\ude00',
+  '\ufffd', // what a lone surrogate turns into elsewhere
+  '\ufeffa',
+  '__proto__',
+  'constructor',
+  'toString',
+  '../../etc/passwd',
+  'C:\\x',
+  'line\nbreak',
+  new Uint8Array([0]).fill(1),
+  new Uint8Array([0, 0]),
+  new Uint8Array([255]),
+  new Uint8Array([255, 254, 0, 1]),
+  new Uint8Array(LONGEST).fill(7),
+  'x'.repeat(LONGEST),
+  `${'x'.repeat(LONGEST - 1)}y`,
+  'ä'.repeat(32_767),
+]
+
+export function keysContract({ newDir, open }: Subject): void {
+  describe('keys', () => {
+    it('never meet, whatever they hold, before and after a commit and after opening again', async () => {
+      const dir = newDir()
+      let cache = await open(dir)
+      const put = cache.namespace('keys', { codec: 'text' })
+      KEYS.forEach((key, index) => put.put(key, `value ${index}`))
+      const expected = KEYS.map((_, index) => `value ${index}`)
+      expect(KEYS.map((key) => put.get(key))).toEqual(expected)
+      await cache.commit()
+      expect(KEYS.map((key) => put.get(key))).toEqual(expected)
+      await cache.close()
+
+      cache = await open(dir)
+      const namespace = cache.namespace('keys', { codec: 'text' })
+      expect(KEYS.map((key) => namespace.get(key))).toEqual(expected)
+      expect(namespace.getMany(KEYS)).toEqual(expected)
+      expect([...namespace.keys()].length).toBe(KEYS.length)
+      for (const [key, value] of namespace.entries()) expect(namespace.get(key)).toBe(value)
+      await cache.close()
+    })
+
+    it('are the same as a string and as its UTF-8', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('keys', { codec: 'text' })
+      namespace.put('käse', 'from string')
+      expect(namespace.get(new TextEncoder().encode('käse'))).toBe('from string')
+      namespace.put(Buffer.from('brot'), 'from bytes')
+      expect(namespace.get('brot')).toBe('from bytes')
+      await cache.close()
+    })
+
+    it('may be changed by the caller after the call', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('keys')
+      const key = new Uint8Array([1, 2, 3])
+      namespace.put(key, new Uint8Array([1]))
+      key.fill(9)
+      expect(namespace.has(new Uint8Array([1, 2, 3]))).toBe(true)
+      expect(namespace.has(key)).toBe(false)
+      await cache.close()
+    })
+
+    it('of more than 65,535 bytes are refused by every call, and nothing else changes', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('keys')
+      namespace.put('here', new Uint8Array([1]))
+      const tooLong = ['x'.repeat(LONGEST + 1), 'ä'.repeat(32_768), '€'.repeat(30_000), '\ud800'.repeat(40_000), new Uint8Array(LONGEST + 1)]
+      for (const key of tooLong) {
+        const refused = expect.objectContaining({ name: 'VarveError', code: 'KEY_TOO_LONG', message: expect.stringContaining('65535') })
+        expect(() => namespace.get(key)).toThrow(refused)
+        expect(() => namespace.has(key)).toThrow(refused)
+        expect(() => namespace.put(key, new Uint8Array(1))).toThrow(refused)
+        expect(() => namespace.delete(key)).toThrow(refused)
+        expect(() => namespace.getMany(['here', key])).toThrow(refused)
+      }
+      expect([...namespace.keys()]).toEqual(['here'])
+      await cache.close()
+    })
+
+    it.each([[undefined], [null], [1], [{}], [['a']]])('of another type are refused: %j', async (key) => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('keys')
+      const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' })
+      expect(() => Reflect.apply(namespace.get, namespace, [key])).toThrow(refused)
+      expect(() => Reflect.apply(namespace.put, namespace, [key, new Uint8Array(1)])).toThrow(refused)
+      expect(() => Reflect.apply(namespace.getMany, namespace, [['a', key]])).toThrow(refused)
+      await cache.close()
+    })
+  })
+
+  describe('getMany', () => {
+    it('answers in order, with misses and repeated keys, for many keys of both types', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('many', { codec: 'json' })
+      for (let i = 0; i < 10_000; i += 2) namespace.put(`key ${i}`, i)
+      await cache.commit()
+      namespace.put('key 1', 'buffered')
+      namespace.delete('key 2')
+      const keys = Array.from({ length: 10_000 }, (_, i) => (i % 3 === 0 ? Buffer.from(`key ${i}`) : `key ${i}`))
+      const found = namespace.getMany([...keys, 'key 4', 'key 4'])
+      const expected = keys.map((_, i) => (i % 2 === 0 ? i : undefined))
+      expect(found).toEqual([...expected.with(1, 'buffered').with(2, undefined), 4, 4])
+      expect(namespace.getMany([])).toEqual([])
+      await cache.close()
+    })
+
+    it('carries keys and values of any size', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('many', { codec: 'text' })
+      const keys = Array.from({ length: 40 }, (_, i) => String(i).padEnd(i % 2 === 0 ? 60_000 : 3, '-'))
+      const values = keys.map((key, i) => key[0]?.repeat(i * 20_000) ?? '')
+      keys.forEach((key, i) => namespace.put(key, values[i] ?? ''))
+      await cache.commit()
+      expect(namespace.getMany(keys)).toEqual(values)
+      await cache.close()
+    })
+  })
+}

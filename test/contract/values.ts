@@ -1,0 +1,175 @@
+/** Values come back as they were, for every codec and size, and share no memory with the caller. */
+import { describe, expect, it } from 'vitest'
+import type { Subject } from './contract.ts'
+
+/** Around every boundary of the way: on-heap copies, pooled copies, scratch memory, files of their own. */
+const SIZES = [0, 1, 2, 63, 64, 65, 4095, 8192, 8193, 65_535, 131_071, 131_072, 131_073, 1 << 20, 10 << 20]
+
+const TEXTS = ['', 'a', '\0', 'line\nbreak', 'Käse', '日本語', '😀', '\ufeffwith a mark', '\ud800', 'a\udc00b', 'é\ud83d', '\uffff']
+
+const cyclic: Record<string, unknown> = { name: 'cyclic' }
+cyclic['self'] = cyclic
+
+const JSON_VALUES = [null, true, 0, -1.5, '', 'text', [], {}, { a: [{ b: null }] }, JSON.parse('{"__proto__":{"polluted":1}}'), 'x'.repeat(100_000)]
+
+const V8_VALUES = [
+  null,
+  1n << 70n,
+  new Map([['a', new Set([1])]]),
+  new Date(0),
+  /x/g,
+  new Uint8Array([0, 255]),
+  new Float64Array([0.1, NaN]),
+  [undefined, NaN, -0],
+  cyclic,
+  new Error('kept'),
+]
+
+export function valuesContract({ newDir, open }: Subject): void {
+  /** Puts all, then compares buffered, committed and after opening again. */
+  async function roundTrip<V>(codec: 'bytes' | 'text' | 'json' | 'v8', values: readonly V[]): Promise<void> {
+    const dir = newDir()
+    let cache = await open(dir)
+    for (const moment of ['buffered', 'committed', 'opened again']) {
+      // Which overload is taken does not matter here: V is the codec's type.
+      const namespace = cache.namespace<V>(codec, { codec: codec as 'v8' })
+      if (moment === 'buffered') values.forEach((value, index) => namespace.put(`key ${index}`, value))
+      if (moment === 'committed') await cache.commit()
+      values.forEach((value, index) => expect(namespace.get(`key ${index}`), `${moment}, value ${index}`).toStrictEqual(value))
+      expect(namespace.getMany(values.map((_, index) => `key ${index}`))).toStrictEqual(values)
+      if (moment !== 'committed') continue
+      await cache.close()
+      cache = await open(dir)
+    }
+    await cache.close()
+  }
+
+  describe('values', () => {
+    it.each(SIZES)('of %i bytes come back', async (size) => {
+      const dir = newDir()
+      const value = pseudoRandom(size)
+      let cache = await open(dir)
+      cache.namespace('bytes').put('key', value)
+      expect(same(cache.namespace('bytes').get('key'), value)).toBe(true)
+      await cache.commit()
+      expect(same(cache.namespace('bytes').get('key'), value)).toBe(true)
+      await cache.close()
+      cache = await open(dir)
+      expect(same(cache.namespace('bytes').get('key'), value)).toBe(true)
+      expect(same(cache.namespace('bytes').getMany(['key'])[0], value)).toBe(true)
+      expect([...cache.namespace('bytes').entries()].map(([, found]) => same(found, value))).toEqual([true])
+      await cache.close()
+    })
+
+    it('of codec text come back, also such that have no UTF-8', async () => {
+      await roundTrip('text', [...TEXTS, ...TEXTS.map((text) => text.repeat(9000))])
+    })
+
+    it('of codec json come back', async () => {
+      await roundTrip('json', JSON_VALUES)
+      expect(Reflect.get({}, 'polluted')).toBeUndefined()
+    })
+
+    it('of codec v8 come back', async () => {
+      await roundTrip('v8', V8_VALUES)
+    })
+
+    it('come back as Uint8Array, and as many different ones', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('bytes')
+      const values = Array.from({ length: 300 }, (_, i) => pseudoRandom(i * 7))
+      values.forEach((value, i) => namespace.put(`key ${i}`, value))
+      await cache.commit()
+      const found = values.map((_, i) => namespace.get(`key ${i}`))
+      expect(found.every((value, i) => value instanceof Uint8Array && same(value, values[i]))).toBe(true)
+      await cache.close()
+    })
+
+    it('share no memory with what the caller gave or got', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('bytes')
+      for (const size of [3, 500, 200_000]) {
+        const given = new Uint8Array(size).fill(1)
+        namespace.put('key', given)
+        given.fill(2)
+        const found = namespace.get('key')
+        expect(found?.every((byte) => byte === 1)).toBe(true)
+        await cache.commit()
+        namespace.get('key')?.fill(3)
+        namespace.getMany(['key'])[0]?.fill(3)
+        expect(found?.every((byte) => byte === 1)).toBe(true)
+        expect(namespace.get('key')?.every((byte) => byte === 1)).toBe(true)
+      }
+      const v8 = cache.namespace<Uint8Array>('v8', { codec: 'v8' })
+      v8.put('key', new Uint8Array(40).fill(1))
+      const typed = v8.get('key')
+      namespace.get('key')
+      expect(typed).toEqual(new Uint8Array(40).fill(1))
+      await cache.close()
+    })
+
+    it('over the limit are refused, at the limit they are taken', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('bytes')
+      const limit = valueBytesMax(() => namespace.put('key', new Uint8Array(65 << 20)))
+      expect(limit).toBe(64 << 20)
+      expect(() => namespace.put('key', new Uint8Array(limit + 1))).toThrow(expect.objectContaining({ code: 'VALUE_TOO_LONG' }))
+      expect(namespace.has('key')).toBe(false)
+      namespace.put('key', new Uint8Array(limit).fill(5))
+      await cache.commit()
+      const found = namespace.get('key')
+      expect([found?.length, found?.[0], found?.[limit - 1]]).toEqual([limit, 5, 5])
+      await cache.close()
+    })
+
+    it('of another type are refused', async () => {
+      const cache = await open(newDir())
+      const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining("codec '") })
+      const wrong: [codec: 'bytes' | 'text' | 'json' | 'v8', value: unknown][] = [
+        ['bytes', 'text'],
+        ['bytes', [1]],
+        ['bytes', new Uint16Array(2)],
+        ['text', 1],
+        ['text', new Uint8Array(1)],
+        ['json', undefined],
+        ['json', () => 1],
+        ['json', 1n],
+        ['json', cyclic],
+        ['v8', () => 1],
+        ['v8', undefined],
+      ]
+      for (const [codec, value] of wrong) {
+        const namespace = cache.namespace(codec, { codec: codec as 'v8' })
+        expect(() => namespace.put('key', value), codec).toThrow(refused)
+        expect(namespace.has('key')).toBe(false)
+      }
+      await cache.close()
+    })
+  })
+}
+
+/** Bytes that do not compress, the same in each run. */
+function pseudoRandom(size: number): Uint8Array {
+  const bytes = new Uint8Array(size)
+  let state = size + 1
+  for (let i = 0; i < size; i++) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0
+    bytes[i] = state >>> 24
+  }
+  return bytes
+}
+
+function same(found: Uint8Array | undefined, expected: Uint8Array | undefined): boolean {
+  return found !== undefined && expected !== undefined && Buffer.compare(found, expected) === 0
+}
+
+/** The limit as the error tells it. */
+function valueBytesMax(put: () => void): number {
+  try {
+    put()
+  } catch (error) {
+    const [, limit] = /limit is (\d+)/.exec(error instanceof Error ? error.message : '') ?? []
+    return Number(limit)
+  }
+  return Infinity
+}

@@ -1,0 +1,21 @@
+/** Tests run the TypeScript sources; child processes and workers that a test starts run the built `dist`. */
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^varve$/, replacement: source('packages/varve/src/index.ts') },
+      { find: /^@varve\/plugins\/(.*)$/, replacement: source('packages/plugins/src/$1.ts') },
+    ],
+  },
+  test: {
+    include: ['test/**/*.test.ts', 'scripts/**/*.test.mjs'],
+    pool: 'forks', // a crash of the addon takes one file's process along, not the runner
+    testTimeout: 60_000, // some tests build projects or start processes, on machines with two busy cores
+    hookTimeout: 60_000,
+    teardownTimeout: 20_000,
+  },
+})
