@@ -4,7 +4,8 @@
 //! 2. `create_new` fails if another one was faster.
 //! 3. The lock says to others that the writer lives. Where there are no locks the log says so, and its writer looks for
 //!    its name after every append instead.
-//! 4. The folder may have moved on between 1 and 2: the number may have been used, folded and forgotten. Then a file
+//! 4. What other writers left behind is made durable: our commits may rest on it, and must not outlive it.
+//! 5. The folder may have moved on between 1 and 3: the number may have been used, folded and forgotten. Then a file
 //!    `<n>.taken` is still there, or a manifest says that `n` is folded, or our log has been taken already.
 
 use crate::context::Context;
@@ -46,9 +47,10 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
         };
         let log = LogWriter::start(file, writer, locked).map_err(wrap("write"))?;
         let taken = context.vfs.exists(&FileName::Taken(writer).to_string()).map_err(wrap("look for"))?;
-        let state = load(context, Some(known))?;
+        let mut state = load(context, Some(known))?;
         let ours = state.logs.iter().any(|view| view.name == FileName::Log(writer));
         if ours && !taken {
+            state.sync_others(context, Some(writer))?;
             return Ok(log);
         }
         next = next.max(state.next_writer_seen);

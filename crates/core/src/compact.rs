@@ -44,7 +44,7 @@ pub(crate) fn compact(
     let mut claim: Option<LogWriter> = None;
     let mut tables = 0;
     for _ in 0..ATTEMPTS {
-        let taken = take(context, state, committer, claim.as_ref().map(|log| log.writer))?;
+        let mut taken = take(context, state, committer, claim.as_ref().map(|log| log.writer))?;
         if taken.state.lost {
             reset(context, state)?;
             continue;
@@ -62,7 +62,7 @@ pub(crate) fn compact(
             tables = 0;
             continue;
         };
-        let outcome = fold(context, &taken, &plans, log.writer, &mut tables, watch);
+        let outcome = fold(context, &mut taken, &plans, log.writer, &mut tables, watch);
         if !matches!(outcome, Ok(Some(_))) {
             sweep::discard_tables(context, log.writer)?;
         }
@@ -133,7 +133,7 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
 /// Writes the tables and publishes. `None` = another participant was faster.
 fn fold(
     context: &Context,
-    taken: &Taken,
+    taken: &mut Taken,
     plans: &[Plan],
     writer: u32,
     index: &mut u32,
@@ -156,7 +156,8 @@ fn fold(
         report.entries_dropped += merged.dropped;
         written.push((plan.id, merged.tables));
     }
-    taken.sync_others()?;
+    // An entry of a log that stays may be why an older one is dropped here; it must not be less durable.
+    taken.state.sync_others(context, Some(writer))?;
     let manifest = next_manifest(context, taken, plans, &written, writer);
     report.bytes_after = manifest.tables().map(|table| table.bytes).sum();
     match publish(&*context.vfs, writer, &manifest)? {

@@ -5,7 +5,6 @@ use serde::Serialize;
 /// The outcome of one commit.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
 pub struct CommitReport {
     /// Entries put and deleted.
     pub entries: u64,

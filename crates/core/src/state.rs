@@ -6,7 +6,7 @@ mod load;
 pub(crate) use load::{catch_up, load};
 
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::bytes::Reader;
 use crate::format::entry::{Entry, Kind};
 use crate::format::hash::key_hash;
@@ -78,6 +78,8 @@ pub(crate) struct LogView {
     pub(crate) file: Arc<dyn File>,
     pub(crate) from: u64,
     pub(crate) end: u64,
+    /// Up to where it is known to survive the loss of power.
+    pub(crate) synced: u64,
     pub(crate) stop: Stop,
     pub(crate) locked: Option<bool>,
     pub(crate) commits: u64,
@@ -177,6 +179,7 @@ impl State {
                     file: log.file(),
                     from: 0,
                     end: 0,
+                    synced: 0,
                     stop: Stop::End,
                     locked: Some(log.locked),
                     commits: 0,
@@ -246,6 +249,23 @@ impl State {
             .collect();
         entries.sort_unstable_by(|left, right| (left.0, left.1.entry.key).cmp(&(right.0, right.1.entry.key)));
         entries
+    }
+
+    /// Makes the commits of other writers survive the loss of power: ours may rest on them, and must not outlive them.
+    pub(crate) fn sync_others(&mut self, context: &Context, own: Option<u32>) -> Result<()> {
+        let mut synced = false;
+        for view in self.logs.iter_mut().filter(|view| Some(view.writer) != own && view.commits > 0) {
+            // Whoever sealed a log has synced it.
+            if view.synced < view.end && view.stop != Stop::Sealed {
+                view.file.sync().map_err(|source| Error::io("sync", &view.name.to_string(), source))?;
+                view.synced = view.end;
+                synced = true;
+            }
+        }
+        if synced {
+            context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache folder", source))?;
+        }
+        Ok(())
     }
 
     /// Tables that commits attached and no manifest names yet.

@@ -166,10 +166,13 @@ impl Store {
         Ok(true)
     }
 
-    /// Makes every commit so far survive the loss of power.
+    /// Makes every commit that this process sees survive the loss of power.
     pub fn flush(&self) -> Result<()> {
         let context = self.open_context()?;
-        self.committer().flush(context)
+        let mut committer = self.committer();
+        let own = committer.log.as_ref().map(|log| log.writer);
+        self.state.write().unwrap_or_else(PoisonError::into_inner).sync_others(context, own)?;
+        committer.flush(context)
     }
 
     /// Folds logs into tables and merges tables: what is due, or everything if `full`.

@@ -50,8 +50,8 @@ fn open_at(place: &Place, open: impl FnOnce() -> Result<Arc<Store>>) -> Result<A
 }
 
 /// Whether a store that somebody still holds can take another user: one that was closed cannot.
-fn is_usable(_store: &Arc<Store>) -> bool {
-    true // the lead: `!store.is_closed()`
+fn is_usable(store: &Arc<Store>) -> bool {
+    !store.is_closed()
 }
 
 /// The path without links and `..`. What does not exist yet is taken as it is written.

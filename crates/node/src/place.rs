@@ -1,23 +1,24 @@
-//! Which sessions of this process use which folder. All threads of a process share one store per folder, so `close` of
-//! one session must not close it under the others: the last to leave does.
+//! Which sessions of this process use which store. All threads share one store per folder, so `close` of one session
+//! must not close it under the others: the last to leave does.
 //!
-//! Opening and leaving one folder wait for each other (on threads of the pool, never on JavaScript's), so nobody gets a
-//! store that is about to close. A session that is dropped without leaving, because its worker thread was terminated,
-//! does no file operation here; dropping the last reference lets go of the files and of the log's lock.
+//! Joining and leaving one store wait for each other (on threads of the pool, never on JavaScript's), so nobody goes on
+//! with a store that is about to close. A session that is dropped without leaving, because its worker thread was
+//! terminated, does no file operation here; dropping the last reference lets go of the files and of the log's lock.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use varve_core::{Options, Store};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use varve_core::{Error, Options, Store};
 use varve_door::Result;
 
-/// Folders that were ever opened: a few bytes each.
-static PLACES: Mutex<BTreeMap<PathBuf, Arc<Place>>> = Mutex::new(BTreeMap::new());
+/// Places by the address of their store. One whose store is gone without a `close` counts no session, so it is as good
+/// as new for a store that comes to lie at the same address.
+static PLACES: LazyLock<Mutex<HashMap<usize, Arc<Place>>>> = LazyLock::new(Mutex::default);
 
 #[derive(Debug, Default)]
 struct Place {
-    /// Held while somebody opens or leaves.
+    /// Held while somebody joins or leaves.
     door: Mutex<()>,
     sessions: AtomicU32,
 }
@@ -30,16 +31,20 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// Opens the store in `folder` or joins the threads that have it open.
-    pub(crate) fn open(folder: &Path, options: Options) -> Result<Self> {
-        // A folder that does not exist yet has no real path; then the name as given must do.
-        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        let place = Arc::clone(locked(&PLACES).entry(real).or_default());
-        let door = locked(&place.door);
-        let store = varve_disk::open_shared(folder, options)?;
-        place.sessions.fetch_add(1, Ordering::Relaxed);
-        drop(door);
-        Ok(Self { store, place })
+    /// Opens the store of `folder` or joins the threads that have it open.
+    pub(crate) fn open(folder: &Path, options: &Options) -> Result<Self> {
+        for _attempt in 0..2 {
+            let store = varve_disk::open_shared(folder, options.clone())?;
+            let place = Arc::clone(locked(&PLACES).entry(Arc::as_ptr(&store).addr()).or_default());
+            let door = locked(&place.door);
+            if !store.is_closed() {
+                place.sessions.fetch_add(1, Ordering::Relaxed);
+                drop(door);
+                return Ok(Self { store, place });
+            }
+            // The last session left between the two lines above: the next attempt opens a new store.
+        }
+        Err(Error::Closed.into())
     }
 
     pub(crate) fn store(&self) -> &Arc<Store> {
@@ -47,13 +52,13 @@ impl Seat {
     }
 
     /// Leaves the store: closes it if this was the last session, else makes what was committed survive power loss.
-    pub(crate) fn leave(self, now_ms: u64) -> Result<()> {
-        let place = Arc::clone(&self.place);
-        let _door = locked(&place.door);
-        let last = place.sessions.load(Ordering::Relaxed) == 1;
-        let outcome = if last { self.store.close(now_ms) } else { self.store.flush() };
-        drop(self); // before the door opens again: whoever opens next must not find the closed store
-        Ok(outcome?)
+    pub(crate) fn leave(self) -> Result<()> {
+        let _door = locked(&self.place.door);
+        if self.place.sessions.load(Ordering::Relaxed) > 1 {
+            return Ok(self.store.flush()?);
+        }
+        locked(&PLACES).remove(&Arc::as_ptr(&self.store).addr());
+        Ok(self.store.close()?)
     }
 }
 
@@ -63,7 +68,7 @@ impl Drop for Seat {
     }
 }
 
-/// A panic behind a door leaves nothing half done that the next one relies on.
+/// A panic behind a lock leaves nothing half done that the next one relies on.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -131,7 +131,7 @@ impl Call for Compact {
         let store = context.store()?;
         Ok(Work::promise(context, move || {
             let watch = |done, total| progress.report(done, total);
-            Ok(answer(Ok(store.compact(full, now_ms, &watch)?)))
+            Ok(answer(Ok(store.compact(full, &watch)?)))
         }))
     }
 }

@@ -123,7 +123,7 @@ impl WasmStore {
 
     /// Folds and merges what is due, or everything if `full`.
     pub fn compact(&self, full: bool, now_ms: f64, watcher: Watcher) -> String {
-        watched(watcher, |watch| self.ask(|store| store.compact(full, now_ms as u64, watch)))
+        watched(watcher, |watch| self.ask(|store| store.compact(full, watch)))
     }
 
     /// Sizes and counts.
@@ -145,7 +145,7 @@ impl WasmStore {
     pub fn close(&mut self, now_ms: f64) -> String {
         let closed = self.session.store().cloned().and_then(|store| {
             self.session.close();
-            Ok(store.close(now_ms as u64)?)
+            Ok(store.close()?)
         });
         answer(closed)
     }

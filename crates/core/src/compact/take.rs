@@ -83,12 +83,4 @@ impl Taken {
     pub(crate) fn log_bytes(&self) -> u64 {
         self.state.logs.iter().filter(|view| self.folded.contains(&view.writer)).map(|view| view.end).sum()
     }
-
-    /// An entry of a log that stays may be the reason why an older one is dropped here; it must not be less durable.
-    pub(crate) fn sync_others(&self) -> Result<()> {
-        for view in self.state.logs.iter().filter(|view| view.commits > 0 && !self.folded.contains(&view.writer)) {
-            view.file.sync().map_err(|source| Error::io("sync", &view.name.to_string(), source))?;
-        }
-        Ok(())
-    }
 }

@@ -183,7 +183,7 @@ fn read_logs(context: &Context, state: &mut State, names: &[FileName]) -> Result
             Err(source) => return Err(Error::io("open", &name.to_string(), source)),
         };
         let view = LogView {
-            writer, name: *name, file, from, end: from, stop: Stop::End, locked: None, commits: 0,
+            writer, name: *name, file, from, end: from, synced: from, stop: Stop::End, locked: None, commits: 0,
         };
         state.logs.push(view);
     }

@@ -7,31 +7,31 @@ use varve_core::vfs::sim::SimVfs;
 use varve_core::{Durability, Handle, Options, SerialPool, Store};
 
 /// What a namespace must hold: values by key.
-pub type Expected = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(crate) type Expected = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Opens the folder as a new participant.
-pub fn open(vfs: &SimVfs) -> varve_core::Result<Handle> {
+pub(crate) fn open(vfs: &SimVfs) -> varve_core::Result<Handle> {
     open_with(vfs, Options { block_cache_bytes: 1 << 20, ..Options::default() })
 }
 
-pub fn open_with(vfs: &SimVfs, options: Options) -> varve_core::Result<Handle> {
+pub(crate) fn open_with(vfs: &SimVfs, options: Options) -> varve_core::Result<Handle> {
     Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).map(|store| store.handle())
 }
 
 /// Commits what is buffered.
-pub fn commit(handle: &mut Handle, durability: Durability) -> varve_core::Result<()> {
+pub(crate) fn commit(handle: &mut Handle, durability: Durability) -> varve_core::Result<()> {
     match handle.begin_commit() {
         Some(pending) => pending.run(Some(durability), 1_000).map(|_| ()),
         None => Ok(()),
     }
 }
 
-pub fn compact(handle: &Handle, full: bool) -> varve_core::Result<varve_core::CompactReport> {
+pub(crate) fn compact(handle: &Handle, full: bool) -> varve_core::Result<varve_core::CompactReport> {
     handle.store().compact(full, &|_, _| ControlFlow::Continue(()))
 }
 
 /// Everything in a namespace, by scan in small pages.
-pub fn dump(handle: &Handle, namespace: u32) -> Expected {
+pub(crate) fn dump(handle: &Handle, namespace: u32) -> Expected {
     let mut found = Expected::new();
     let mut cursor = Some(0);
     while let Some(from) = cursor {
@@ -46,7 +46,7 @@ pub fn dump(handle: &Handle, namespace: u32) -> Expected {
 }
 
 /// Fails with the keys that differ.
-pub fn same_content(found: &Expected, expected: &Expected) {
+pub(crate) fn same_content(found: &Expected, expected: &Expected) {
     let text = |key: &Vec<u8>| String::from_utf8_lossy(key).chars().take(20).collect::<String>();
     let missing: Vec<_> = expected.keys().filter(|key| !found.contains_key(*key)).map(text).collect();
     let extra: Vec<_> = found.keys().filter(|key| !expected.contains_key(*key)).map(text).collect();
@@ -56,13 +56,13 @@ pub fn same_content(found: &Expected, expected: &Expected) {
 }
 
 /// A key of a small set, so that histories overwrite; some are long.
-pub fn random_key(random: &mut fastrand::Rng) -> Vec<u8> {
+pub(crate) fn random_key(random: &mut fastrand::Rng) -> Vec<u8> {
     let number = random.u32(..24);
     if number == 23 { vec![b'k'; 300] } else { format!("key{number}").into_bytes() }
 }
 
 /// A value of any kind: empty, inline, shared, of its own block, compressible or not.
-pub fn random_value(random: &mut fastrand::Rng) -> Vec<u8> {
+pub(crate) fn random_value(random: &mut fastrand::Rng) -> Vec<u8> {
     match random.u32(..12) {
         0 => Vec::new(),
         1..6 => random.u64(..).to_le_bytes()[..random.usize(1..8)].to_vec(),

@@ -1,1 +1,124 @@
-//! To be written.
+//! Many writers in one folder at the same time, some without locks, while others fold and compact: nothing that was
+//! acknowledged is lost, and the folder stays small.
+
+use crate::history::{Expected, commit, compact, dump, open, random_value, same_content};
+use varve_core::vfs::Vfs;
+use varve_core::vfs::sim::SimVfs;
+use varve_core::{Durability, Handle};
+
+/// Files that a folder may hold when everybody has closed.
+const FILES_MAX: usize = 16;
+
+fn named(vfs: &SimVfs) -> (Handle, u32) {
+    let mut handle = open(vfs).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    (handle, id)
+}
+
+#[test]
+fn writers_that_take_turns_lose_nothing() {
+    let seed = fastrand::u64(..u64::MAX / 2);
+    println!("seed {seed}");
+    for seed in seed..seed + 300 {
+        take_turns(seed);
+    }
+}
+
+/// Each writer has keys of its own; what it was told is committed must be there in the end, whoever compacts when.
+fn take_turns(seed: u64) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let vfs = if random.bool() { SimVfs::new().without_locks() } else { SimVfs::new() };
+    let mut writers: Vec<_> = (0..4).map(|_| named(&vfs)).collect();
+    let mut content = Expected::new();
+    for step in 0..random.usize(10..80) {
+        let which = random.usize(..4);
+        let (handle, id) = &mut writers[which];
+        match random.u32(..12) {
+            0..8 => {
+                let (key, value) = (format!("{which} {}", random.u32(..6)).into_bytes(), random_value(&mut random));
+                handle.put(*id, &key, &value).expect("put");
+                content.insert(key, value);
+                commit(handle, Durability::Relaxed).unwrap_or_else(|error| panic!("seed {seed} step {step}: {error}"));
+            }
+            8..10 => {
+                compact(handle, random.bool()).unwrap_or_else(|error| panic!("seed {seed} step {step}: {error}"));
+            }
+            10 => drop(handle.store().refresh().expect("refresh")),
+            _ => {
+                if random.bool() {
+                    handle.store().close().expect("close");
+                }
+                writers[which] = named(&vfs);
+            }
+        }
+        let (mut fresh, id) = named(&vfs);
+        let _ = fresh.namespace("n", "1");
+        let found = dump(&fresh, id);
+        assert!(found == content, "seed {seed} step {step}");
+    }
+    drop(writers);
+    let (handle, id) = named(&vfs);
+    compact(&handle, true).expect("compact");
+    same_content(&dump(&handle, id), &content);
+}
+
+#[test]
+fn writers_at_the_same_time_lose_nothing_while_others_compact() {
+    for round in 0..20 {
+        let vfs = if round % 2 == 0 { SimVfs::new().without_locks() } else { SimVfs::new() };
+        std::thread::scope(|threads| {
+            for writer in 0..4u32 {
+                let vfs = vfs.clone();
+                threads.spawn(move || {
+                    let (mut handle, id) = named(&vfs);
+                    for number in 0..60u32 {
+                        let key = format!("{writer} {number}");
+                        handle.put(id, key.as_bytes(), key.as_bytes()).expect("put");
+                        commit(&mut handle, Durability::Relaxed).expect("commit");
+                    }
+                    handle.store().close().expect("close");
+                });
+            }
+            for _ in 0..2 {
+                let vfs = vfs.clone();
+                threads.spawn(move || {
+                    let (handle, _) = named(&vfs);
+                    for number in 0..25 {
+                        // Losing every race is an answer too; losing data is not.
+                        match compact(&handle, number % 5 == 0) {
+                            Err(error) => assert_eq!(error.code(), "BUSY", "{error}"),
+                            Ok(_) => {}
+                        }
+                    }
+                });
+            }
+        });
+        let (handle, id) = named(&vfs);
+        let content: Expected = (0..4u32)
+            .flat_map(|writer| (0..60u32).map(move |number| format!("{writer} {number}").into_bytes()))
+            .map(|key| (key.clone(), key))
+            .collect();
+        same_content(&dump(&handle, id), &content);
+        compact(&handle, true).expect("compact");
+        same_content(&dump(&handle, id), &content);
+    }
+}
+
+#[test]
+fn a_thousand_commits_or_a_thousand_processes_leave_few_files() {
+    for (processes, commits) in [(1, 1_000), (1, 10_000), (1_000, 1)] {
+        let vfs = SimVfs::new();
+        for process in 0..processes {
+            let (mut handle, id) = named(&vfs);
+            for number in 0..commits {
+                handle.put(id, format!("{process} {number}").as_bytes(), &[7; 100]).expect("put");
+                commit(&mut handle, Durability::Relaxed).expect("commit");
+            }
+            handle.store().close().expect("close");
+        }
+        let files = vfs.list().expect("list");
+        assert!(files.len() <= FILES_MAX, "{processes} x {commits}: {files:?}");
+        let (handle, id) = named(&vfs);
+        assert_eq!(dump(&handle, id).len(), processes * commits);
+    }
+}

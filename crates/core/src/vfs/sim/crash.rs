@@ -11,7 +11,7 @@ use super::fate::{Fate, Pending, Plan, SECTOR_BYTES, mix, plans};
 use super::fault::LostPages;
 use super::journal::{Image, InodeId, Operation};
 use super::state::Options;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -166,11 +166,13 @@ impl CrashStates {
                 contents.len() - 1
             });
         }
+        let mut ended: BTreeSet<usize> = BTreeSet::new();
         for (operation, fate) in fates() {
-            let number = operation.appends_to().and_then(|inode| numbers.get(&inode));
+            let number = operation.appends_to().and_then(|inode| numbers.get(&inode)).filter(|at| !ended.contains(*at));
             if let Some(content) = number.and_then(|&number| contents.get_mut(number)) {
                 write(content, operation, fate);
             }
+            ended.extend(number.filter(|_| ends_file(operation, fate)));
         }
         let vfs = SimVfs::from_image(self.options, Image { names, contents });
         CrashState { prefix: self.prefix, vfs, scenario, pending: self.shared.clone() }
@@ -190,6 +192,15 @@ impl Iterator for CrashStates {
             self.prefix += 1;
             self.plan();
         }
+    }
+}
+
+/// A sector is written as it is in memory at that moment, so bytes in the middle of one cannot be missing while later
+/// ones are there: a cut inside a sector is where the file ends.
+fn ends_file(operation: &Operation, fate: Fate) -> bool {
+    match (operation, fate) {
+        (Operation::Append { offset, .. }, Fate::Cut(length)) => !(offset + length as u64).is_multiple_of(SECTOR_BYTES),
+        _ => false,
     }
 }
 
