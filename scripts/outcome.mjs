@@ -2,12 +2,6 @@
 // How many tests passed and failed, read from what the runners report.
 
 /** @typedef {{ passed: number, failed: number }} Outcome */
-/**
- * @typedef {object} VitestReport
- * @property {number} numPassedTests
- * @property {number} numFailedTests
- * @property {{ status: string, assertionResults: unknown[] }[]} testResults one a file
- */
 
 /**
  * From the closing lines of cargo's test binaries: "test result: ok. 12 passed; 0 failed; ...".
@@ -21,18 +15,6 @@ export function readCargo(output) {
     outcome.failed += Number(failed)
   }
   return outcome
-}
-
-/**
- * From vitest's JSON report. A file that could not be loaded counts as one failure.
- * @param {string} report
- * @returns {Outcome}
- */
-export function readVitest(report) {
-  /** @type {VitestReport} */
-  const { numPassedTests, numFailedTests, testResults } = JSON.parse(report)
-  const notLoaded = testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0)
-  return { passed: numPassedTests, failed: numFailedTests + notLoaded.length }
 }
 
 /**

@@ -7,13 +7,13 @@ import { install, isInstalled } from './install.mjs'
 import { isMain } from './root.mjs'
 import { isCurrent } from './stamps.mjs'
 import { printStep, runMain, secondsSince, step } from './steps.mjs'
-import { addWasmTarget, checkNode, rustEnv } from './tools.mjs'
+import { addWasmTarget, checkNode, nodeFits, rustEnv } from './tools.mjs'
 
 /** Does what is needed and nothing else. Writes to stderr only; throws StepFailed, already explained, if it cannot. */
 export async function setup() {
   const startMs = performance.now()
+  if (!nodeFits(process.versions.node)) await step('check Node', checkNode)
   const missing = !isInstalled()
-  if (missing) await step('check Node', checkNode)
   if (missing) await step('npm ci', install)
   const stale = targets.filter((target) => !isCurrent(target))
   if (stale.some((target) => target.name !== 'packages')) {

@@ -7,14 +7,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { stripVTControlCharacters } from 'node:util'
-import { readCargo, readVitest, sumOutcomes } from './outcome.mjs'
-import { root } from './root.mjs'
+import { readCargo, sumOutcomes } from './outcome.mjs'
+import { at, root } from './root.mjs'
 import { setup } from './setup.mjs'
 import { printStep, runMain, secondsSince } from './steps.mjs'
 import { lockedInCi, rustEnv, toolPath } from './tools.mjs'
 
 /** Cdylibs have nothing to run outside their hosts; vitest tests them there. */
 const CARGO = ['--workspace', '--exclude=varve-node', '--exclude=varve-wasm', '--exclude=varve-bindgen']
+
+const isScreen = process.stdout.isTTY
+/** Escape codes are for screens; vitest would print them in CI as well. */
+const plain = isScreen || process.env.FORCE_COLOR !== undefined ? {} : { NO_COLOR: '1' }
 
 /** @typedef {{ outcome: import('./outcome.mjs').Outcome, exitCode: number }} Runner */
 
@@ -41,21 +45,20 @@ function watch(command, args, env, stdout) {
 
 /** @returns {Promise<Runner>} */
 async function runCargo() {
-  const color = process.stdout.isTTY ? { CARGO_TERM_COLOR: 'always' } : {}
   const args = ['test', ...lockedInCi(), '--no-fail-fast', ...CARGO, '--features=varve-core/sim']
-  const { exitCode, output } = await watch('cargo', args, { ...rustEnv(), ...color }, 'pipe')
+  const { exitCode, output } = await watch('cargo', args, { ...rustEnv(), CARGO_TERM_COLOR: isScreen ? 'always' : 'never' }, 'pipe')
   return { outcome: readCargo(output), exitCode }
 }
 
 /** @param {readonly string[]} filter @returns {Promise<Runner>} */
 async function runVitest(filter) {
   const folder = await mkdtemp(join(tmpdir(), 'varve-test-'))
-  const report = join(folder, 'report.json')
+  const counts = join(folder, 'counts.json')
   try {
-    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+    const reporters = ['--reporter=default', `--reporter=${at('scripts/counts.mjs')}`]
     const args = [toolPath('vitest'), 'run', ...reporters, ...filter]
-    const { exitCode } = await watch(process.execPath, args, process.env, 'inherit')
-    const outcome = await readFile(report, 'utf8').then(readVitest, () => ({ passed: 0, failed: 0 }))
+    const { exitCode } = await watch(process.execPath, args, { ...process.env, ...plain, VARVE_COUNTS: counts }, 'inherit')
+    const outcome = await readFile(counts, 'utf8').then(JSON.parse, () => ({ passed: 0, failed: 0 }))
     return { outcome, exitCode }
   } finally {
     await rm(folder, { recursive: true, force: true })

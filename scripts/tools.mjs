@@ -9,11 +9,15 @@ import { run } from './steps.mjs'
 const NODE_NEEDED = 'Node 20.19 or newer (of the 22 line: 22.12 or newer)'
 const exe = process.platform === 'win32' ? '.exe' : ''
 
-/** Refuses a Node that cannot run Varve. */
+/** Whether a Node can run Varve. @param {string} version */
+export function nodeFits(version) {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22
+}
+
 export function checkNode() {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  const fits = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22
-  if (!fits) throw new Error(`Varve needs ${NODE_NEEDED}; this is ${process.versions.node}.`)
+  const version = process.versions.node
+  if (!nodeFits(version)) throw new Error(`Varve needs ${NODE_NEEDED}; this is ${version}.`)
 }
 
 /** The folder of cargo, or undefined: on PATH, else where rustup puts it. */

@@ -1,5 +1,6 @@
 //! What the callbacks of one session share. JavaScript holds it through their functions; it goes with the last of them.
 
+use crate::control::{Progress, Watches};
 use crate::guard::{guarded, panicked};
 use crate::place::Seat;
 use crate::raw::Scratch;
@@ -23,6 +24,7 @@ pub(crate) struct Desk {
 pub(crate) struct Context {
     desk: RefCell<Desk>,
     seat: RefCell<Option<Seat>>,
+    watches: RefCell<Watches>,
     broken: Broken,
 }
 
@@ -33,6 +35,7 @@ impl Context {
         Self {
             desk: RefCell::new(Desk { session, scratch }),
             seat: RefCell::new(Some(seat)),
+            watches: RefCell::default(),
             broken: Broken::default(),
         }
     }
@@ -46,6 +49,17 @@ impl Context {
     pub(crate) fn with<T>(&self, call: impl FnOnce(&mut Desk) -> Result<T>) -> Result<T> {
         let mut desk = self.desk.try_borrow_mut().map_err(|_| Failure::internal("a call came within a call"))?;
         call(&mut desk)
+    }
+
+    /// Runs `call` on the watches of long calls.
+    pub(crate) fn with_watches<T>(&self, call: impl FnOnce(&mut Watches) -> Result<T>) -> Result<T> {
+        let mut watches = self.watches.try_borrow_mut().map_err(|_| Failure::internal("a call came within a call"))?;
+        call(&mut watches)
+    }
+
+    /// What a long call and its watch share.
+    pub(crate) fn progress(&self, number: u32) -> Result<Arc<Progress>> {
+        self.with_watches(|watches| watches.progress(number))
     }
 
     /// The store, for a task on another thread.

@@ -14,7 +14,7 @@
 use crate::context::Context;
 use crate::guard::guarded;
 use crate::slow::Work;
-use napi::bindgen_prelude::{FromNapiRef, ToNapiValue, TypeName};
+use napi::bindgen_prelude::{ToNapiValue, TypeName};
 use napi::{Env, JsValue, ValueType, sys};
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -159,13 +159,6 @@ impl Arguments {
         }
         // SAFETY: as in `bytes`; a Uint32Array is aligned to its words.
         Ok(unsafe { slice::from_raw_parts(data.cast(), length) })
-    }
-
-    /// A class instance of this addon.
-    pub(crate) fn instance<T: FromNapiRef + 'static>(&self, index: usize) -> Result<&T> {
-        // SAFETY: the handle belongs to the running callback; the instance is checked against its class.
-        unsafe { T::from_napi_ref(self.env, self.values[index]) }
-            .map_err(|error| Failure::argument(error.reason.clone()))
     }
 
     /// Never a null pointer, also for an empty or detached array.

@@ -4,7 +4,7 @@
 
 use crate::cold;
 use crate::context::{Broken, Context, watched};
-use crate::control::Control;
+use crate::control;
 use crate::guard::guarded;
 use crate::hot;
 use crate::place::Seat;
@@ -37,7 +37,7 @@ impl Open {
     fn open(&self) -> Result<Seat> {
         let durability = durability_of(&self.durability)?.unwrap_or_default();
         let (read_only, bytes_max) = (self.read_only, self.bytes_max);
-        Seat::open(&self.folder, Options { durability, read_only, bytes_max, ..Options::default() })
+        Seat::open(&self.folder, &Options { durability, read_only, bytes_max, ..Options::default() })
     }
 }
 
@@ -63,6 +63,9 @@ fn session(env: &Env, seat: Seat) -> Result<napi::sys::napi_value> {
     let functions = functions.add::<cold::BeginCommit>()?.add::<cold::CommitNow>()?;
     let functions = functions.add::<cold::Refresh>()?.add::<cold::Status>()?;
     let functions = functions.add::<Commit>()?.add::<Flush>()?.add::<Compact>()?;
+    let functions = functions.add::<control::BeginWatch>()?.add::<control::WatchDone>()?;
+    let functions = functions.add::<control::WatchTotal>()?.add::<control::CancelWatch>()?;
+    let functions = functions.add::<control::EndWatch>()?;
     Ok(functions.add::<Stats>()?.add::<Verify>()?.add::<Close>()?.finish())
 }
 
@@ -126,8 +129,8 @@ impl Call for Compact {
     const NAME: &'static str = "compact";
 
     fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
-        let (full, now_ms) = (arguments.flag(0)?, arguments.count(1)?);
-        let progress = arguments.instance::<Control>(2)?.progress();
+        let full = arguments.flag(0)?;
+        let progress = context.progress(arguments.number(1)?)?;
         let store = context.store()?;
         Ok(Work::promise(context, move || {
             let watch = |done, total| progress.report(done, total);
@@ -149,7 +152,7 @@ impl Call for Verify {
     const NAME: &'static str = "verify";
 
     fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
-        let progress = arguments.instance::<Control>(0)?.progress();
+        let progress = context.progress(arguments.number(0)?)?;
         let store = context.store()?;
         Ok(Work::promise(context, move || {
             let watch = |done, total| progress.report(done, total);
@@ -161,8 +164,8 @@ impl Call for Verify {
 impl Call for Close {
     const NAME: &'static str = "close";
 
-    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
-        let (now_ms, seat) = (arguments.count(0)?, context.close()?);
-        Ok(Work::promise(context, move || Ok(answer(Ok(seat.leave(now_ms)?)))))
+    fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
+        let seat = context.close()?;
+        Ok(Work::promise(context, move || Ok(answer(Ok(seat.leave()?)))))
     }
 }

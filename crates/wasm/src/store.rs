@@ -122,7 +122,7 @@ impl WasmStore {
     }
 
     /// Folds and merges what is due, or everything if `full`.
-    pub fn compact(&self, full: bool, now_ms: f64, watcher: Watcher) -> String {
+    pub fn compact(&self, full: bool, watcher: Watcher) -> String {
         watched(watcher, |watch| self.ask(|store| store.compact(full, watch)))
     }
 
@@ -142,7 +142,7 @@ impl WasmStore {
     }
 
     /// Ends the session and closes its store.
-    pub fn close(&mut self, now_ms: f64) -> String {
+    pub fn close(&mut self) -> String {
         let closed = self.session.store().cloned().and_then(|store| {
             self.session.close();
             Ok(store.close()?)

@@ -3,16 +3,21 @@
  * browsers finds nothing to resolve, and a module costs nothing until it is asked for.
  */
 import type * as fs from 'node:fs'
+import type * as module from 'node:module'
 import type * as path from 'node:path'
 import type * as v8 from 'node:v8'
+import type * as threads from 'node:worker_threads'
 
 interface Builtins {
   'node:fs': typeof fs
+  'node:module': typeof module
   'node:path': typeof path
   'node:v8': typeof v8
+  'node:worker_threads': typeof threads
 }
 
 /** The module, or undefined where the host has none of that name. */
 export function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
-  return globalThis.process?.getBuiltinModule?.(name)
+  const found: unknown = globalThis.process?.getBuiltinModule?.(name)
+  return found as Builtins[Name] | undefined
 }

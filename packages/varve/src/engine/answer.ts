@@ -1,0 +1,20 @@
+/** Answers of both engines that are JSON: `{"ok": <report>}`, or `{"code", "message"}` where the call failed. */
+import type { EngineError } from '../engine.ts'
+
+/** An error of an engine. */
+export class EngineFailure extends Error implements EngineError {
+  readonly code: string
+
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'EngineFailure'
+    this.code = code
+  }
+}
+
+/** The report of an answer. Throws the failure where it is one. */
+export function reportOf<Report>(answer: string): Report {
+  const parsed: { ok: Report } | { code: string; message: string } = JSON.parse(answer)
+  if ('ok' in parsed) return parsed.ok
+  throw new EngineFailure(parsed.code, parsed.message)
+}

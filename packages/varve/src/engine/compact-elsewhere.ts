@@ -1,0 +1,53 @@
+/**
+ * Compaction of the WebAssembly engine in a worker thread, so that the main thread stays free. The worker is one more
+ * participant of the folder: it takes the logs that are done, and whoever wrote them begins new ones.
+ */
+import { builtin } from '../builtin.ts'
+import type { CompactReport, EngineControl, EngineOptions } from '../engine.ts'
+import { EngineFailure } from './answer.ts'
+import { folderBytes } from './host-node.ts'
+
+/** A smaller folder is compacted sooner than a worker has started. */
+const WORKER_BYTES = 8 * 1024 * 1024
+
+/** What the worker is given. */
+export interface CompactOrder {
+  readonly directory: string
+  readonly full: boolean
+  readonly options: EngineOptions
+  /** Anything but 0 stops it. */
+  readonly stop: Int32Array<SharedArrayBuffer>
+}
+
+/** What it says: how far it is, and at last how it ended. */
+export type CompactNews =
+  | { readonly done: number; readonly total: number }
+  | { readonly report: CompactReport }
+  | { readonly code: string; readonly message: string }
+
+/** Compacts `directory` in a worker; undefined where it is quicker to do it here. */
+export function compactInWorker(
+  directory: string,
+  full: boolean,
+  control: EngineControl,
+  options: EngineOptions,
+): Promise<CompactReport> | undefined {
+  const files = builtin('node:fs')
+  const threads = builtin('node:worker_threads')
+  if (files === undefined || threads === undefined || folderBytes(files, `${directory}/v1`) < WORKER_BYTES) return undefined
+  const { signal, onProgress } = control
+  const order: CompactOrder = { directory, full, options, stop: new Int32Array(new SharedArrayBuffer(4)) }
+  const stop = (): void => void Atomics.store(order.stop, 0, 1)
+  signal?.addEventListener('abort', stop, { once: true })
+  const worker = new threads.Worker(new URL('./compact-worker.js', import.meta.url), { workerData: order })
+  const outcome = new Promise<CompactReport>((resolve, reject) => {
+    worker.on('message', (news: CompactNews) => {
+      if ('report' in news) resolve(news.report)
+      else if ('code' in news) reject(new EngineFailure(news.code, news.message))
+      else onProgress?.(news.done, news.total)
+    })
+    worker.on('error', (error) => reject(new EngineFailure('INTERNAL', `compaction failed: ${error.message}`, { cause: error })))
+    worker.on('exit', () => reject(new EngineFailure('INTERNAL', 'the compaction worker ended early; nothing committed is lost')))
+  })
+  return outcome.finally(() => signal?.removeEventListener('abort', stop))
+}

@@ -1,0 +1,30 @@
+/** The worker thread of `compact-elsewhere.ts`: opens the folder as a participant of its own, compacts, says how it went. */
+import * as files from 'node:fs'
+import { parentPort, workerData } from 'node:worker_threads'
+import { toVarveError } from '../errors.ts'
+import type { CompactNews, CompactOrder } from './compact-elsewhere.ts'
+import { nodeHost } from './host-node.ts'
+import { wasmEngine } from './wasm.ts'
+
+const order: CompactOrder = workerData
+const tell = (news: CompactNews): void => parentPort?.postMessage(news)
+
+/** Reads the shared flag whenever it is asked. */
+const signal = {
+  get aborted(): boolean {
+    return Atomics.load(order.stop, 0) !== 0
+  },
+}
+
+try {
+  const engine = wasmEngine({ host: (directory) => nodeHost(files, `${directory}/v1`) })
+  const store = await engine.open(order.directory, order.options)
+  const watched = Object.assign(new AbortController().signal, {})
+  Object.defineProperty(watched, 'aborted', { get: () => signal.aborted })
+  const report = await store.compact(order.full, { signal: watched, onProgress: (done, total) => tell({ done, total }) })
+  await store.close()
+  tell({ report })
+} catch (error) {
+  const { code, message } = toVarveError(error)
+  tell({ code, message })
+}

@@ -1,0 +1,117 @@
+/**
+ * Files of one folder for the WebAssembly engine, over the synchronous calls of `node:fs`. Regular files only: whatever
+ * else stands under a name of ours is refused without waiting for it. Folders are made 0700, files 0600.
+ */
+import type * as fs from 'node:fs'
+import type { Host } from '../../generated/varve_wasm.js'
+import { errnoOf, INVALID, NOT_FOUND, UNSUPPORTED } from './errno.ts'
+
+/** What `link` says where the file system has no hard links. */
+const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV', 'ENOSYS'])
+
+/** Files of `folder`. `files` is `node:fs`. */
+export function nodeHost(files: typeof fs, folder: string): Host {
+  const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = files.constants
+  const pathOf = (name: string): string => `${folder}/${name}`
+  const openRegular = (name: string, flags: number): number => {
+    const file = files.openSync(pathOf(name), flags | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    if (files.fstatSync(file).isFile()) return file
+    files.closeSync(file)
+    return INVALID
+  }
+  const create = (name: string): number => openRegular(name, O_APPEND | O_CREAT | O_EXCL | O_RDWR)
+  return {
+    list: () => listRegular(files, folder),
+    open: (name) => attempt(() => openRegular(name, O_RDONLY)),
+    createNew(name) {
+      const file = attempt(() => create(name))
+      if (file !== NOT_FOUND) return file
+      return attempt(() => {
+        files.mkdirSync(folder, { recursive: true, mode: 0o700 })
+        return create(name)
+      })
+    },
+    exists: (name) => attempt(() => (files.lstatSync(pathOf(name), { throwIfNoEntry: false })?.isFile() === true ? 1 : 0)),
+    link: (source, target) => linkNew(files, pathOf(source), pathOf(target)),
+    rename: (source, target) => done(() => files.renameSync(pathOf(source), pathOf(target))),
+    remove: (name) => done(() => files.unlinkSync(pathOf(name))),
+    syncFolder: () => syncFolder(files, folder),
+    size: (file) => attempt(() => files.fstatSync(file).size),
+    read: (file, offset, target) => attempt(() => readAt(files, file, offset, target)),
+    append: (file, bytes) => done(() => appendAll(files, file, bytes)),
+    sync: (file) => done(() => files.fdatasyncSync(file)),
+    close: (file) => void done(() => files.closeSync(file)),
+  }
+}
+
+/** Bytes of all regular files in a folder. */
+export function folderBytes(files: typeof fs, folder: string): number {
+  const names = listRegular(files, folder)
+  if (typeof names === 'number') return 0
+  const sizes = names.split('\0').map((name) => files.statSync(`${folder}/${name}`, { throwIfNoEntry: false })?.size ?? 0)
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+function listRegular(files: typeof fs, folder: string): string | number {
+  try {
+    const entries = files.readdirSync(folder, { withFileTypes: true })
+    return entries.filter((entry) => entry.isFile()).map((entry) => entry.name).join('\0')
+  } catch (error) {
+    const errno = errnoOf(error)
+    return errno === NOT_FOUND ? '' : errno
+  }
+}
+
+function linkNew(files: typeof fs, source: string, target: string): number {
+  try {
+    files.linkSync(source, target)
+    return 0
+  } catch (error) {
+    const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+    return typeof code === 'string' && NO_LINKS.has(code) ? UNSUPPORTED : errnoOf(error)
+  }
+}
+
+/** Windows cannot sync a folder and keeps names by itself; a folder that does not exist yet has none to keep. */
+function syncFolder(files: typeof fs, folder: string): number {
+  if (process.platform === 'win32') return 0
+  const synced = done(() => {
+    const handle = files.openSync(folder, 'r')
+    try {
+      files.fsyncSync(handle)
+    } finally {
+      files.closeSync(handle)
+    }
+  })
+  return synced === NOT_FOUND ? 0 : synced
+}
+
+function readAt(files: typeof fs, file: number, offset: number, target: Uint8Array): number {
+  let filled = 0
+  while (filled < target.length) {
+    const count = files.readSync(file, target, filled, target.length - filled, offset + filled)
+    if (count === 0) break
+    filled += count
+  }
+  return filled
+}
+
+function appendAll(files: typeof fs, file: number, bytes: Uint8Array): void {
+  let written = 0
+  while (written < bytes.length) written += files.writeSync(file, bytes, written, bytes.length - written, null)
+}
+
+function done(run: () => void): number {
+  return attempt(() => {
+    run()
+    return 0
+  })
+}
+
+function attempt(run: () => number): number {
+  try {
+    return run()
+  } catch (error) {
+    return errnoOf(error)
+  }
+}

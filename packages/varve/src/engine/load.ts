@@ -1,0 +1,81 @@
+/**
+ * The one place that decides which engine runs. `VARVE_ENGINE` in the environment beats the option; `auto` takes the
+ * native engine where its addon loads and WebAssembly elsewhere, and says why.
+ */
+import { builtin } from '../builtin.ts'
+import type { Engine } from '../engine.ts'
+import { VarveError } from '../errors.ts'
+
+/** What the caller wants. */
+export interface EngineRequest {
+  readonly engine?: 'auto' | 'native' | 'wasm' | 'memory' | undefined
+}
+
+/** The engine, and why this one, as a sentence for `status()`. */
+export interface LoadedEngine {
+  readonly engine: Engine
+  readonly reason: string
+}
+
+const CHOICES: ReadonlySet<string> = new Set(['native', 'wasm', 'memory', 'auto'])
+
+/** Loads an engine. Throws ENGINE_UNAVAILABLE where the one asked for cannot be had. */
+export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> {
+  const forced = globalThis.process?.env?.['VARVE_ENGINE']
+  if (forced !== undefined && forced !== '' && !CHOICES.has(forced)) {
+    throw new VarveError('INVALID_OPTION', `VARVE_ENGINE is '${forced}'; set it to native or wasm, or unset it`)
+  }
+  // In memory is a kind of cache, not a matter of speed: the environment does not move it to a disk.
+  const fromEnvironment = forced !== undefined && forced !== '' && forced !== 'auto' && request.engine !== 'memory'
+  const choice = fromEnvironment ? forced : (request.engine ?? 'auto')
+  const because = fromEnvironment ? `VARVE_ENGINE=${forced}` : `engine: '${choice}'`
+  if (choice === 'memory') return { engine: await memoryEngine(), reason: `WebAssembly in memory: ${because}` }
+  if (choice === 'wasm') return wasmBecause(because)
+  const forbidden = addonsForbidden()
+  if (forbidden === undefined) {
+    try {
+      const { loadNative } = await import('./native.ts')
+      return { engine: loadNative(), reason: choice === 'native' ? `native: ${because}` : 'native: the addon loaded' }
+    } catch (error) {
+      const text = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+      if (choice !== 'native') return wasmBecause(`the addon could not be loaded: ${text}`)
+      throw unavailable(because, text, error)
+    }
+  }
+  if (choice === 'native') throw unavailable(because, forbidden)
+  return wasmBecause(forbidden)
+}
+
+/** Why no addon may be loaded here, undefined where one may. */
+function addonsForbidden(): string | undefined {
+  const host = globalThis.process
+  if (host?.versions?.node === undefined) return 'this host is not Node.js'
+  if ('webcontainer' in host.versions) return 'WebContainers load no addons'
+  const flags = [...host.execArgv, ...(host.env['NODE_OPTIONS'] ?? '').split(/\s+/)]
+  return flags.includes('--no-addons') ? 'node runs with --no-addons' : undefined
+}
+
+async function wasmBecause(why: string): Promise<LoadedEngine> {
+  const files = builtin('node:fs')
+  if (files === undefined) return { engine: await memoryEngine(), reason: `WebAssembly in memory: ${why}, and there is no node:fs` }
+  const [{ wasmEngine }, { nodeHost }, { compactInWorker }] = await Promise.all([
+    import('./wasm.ts'),
+    import('./host-node.ts'),
+    import('./compact-elsewhere.ts'),
+  ])
+  const engine = wasmEngine({
+    host: (directory) => nodeHost(files, `${directory}/v1`),
+    compactElsewhere: (directory) => (full, control, options) => compactInWorker(directory, full, control, options),
+  })
+  return { engine, reason: `WebAssembly: ${why}` }
+}
+
+async function memoryEngine(): Promise<Engine> {
+  const [{ wasmEngine }, { memoryHost }] = await Promise.all([import('./wasm.ts'), import('./host-memory.ts')])
+  return wasmEngine({ host: memoryHost })
+}
+
+function unavailable(because: string, why: string, cause?: unknown): VarveError {
+  const way = "use engine: 'auto' or unset VARVE_ENGINE to fall back to WebAssembly"
+  return new VarveError('ENGINE_UNAVAILABLE', `the native engine (${because}) is not available: ${why}; ${way}`, { cause })
+}

@@ -1,0 +1,199 @@
+/**
+ * The native engine: the addon of `crates/node`. Slow calls run on Node's thread pool. The commits of one store follow
+ * each other in the order in which they were begun.
+ */
+import { builtin } from '../builtin.ts'
+import type {
+  CommitReport, CompactReport, Engine, EngineControl, EngineOptions, EnginePage, EngineStatus, EngineStore, EngineValues, Stats,
+  VerifyReport,
+} from '../engine.ts'
+import { EngineFailure, reportOf } from './answer.ts'
+import { pageOf, valuesOf } from './packed.ts'
+
+/** The functions of one session; `crates/node/src/{hot,cold,slow}.rs`. */
+interface NativeSession {
+  readonly scratch: Uint8Array
+  get(namespace: number, keyBytes: number): number
+  take(target: Uint8Array): void
+  has(namespace: number, keyBytes: number): boolean
+  put(namespace: number, keyBytes: number, value: Uint8Array): void
+  delete(namespace: number, keyBytes: number): void
+  getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): number
+  namespace(name: string, version: string): number
+  scan(namespace: number, cursor: bigint, bytesMax: number): number
+  pendingBytes(): number
+  beginCommit(): boolean
+  commitNow(durability: string, nowMs: number): string
+  refresh(): boolean
+  status(): string
+  commit(durability: string, nowMs: number): Promise<string>
+  flush(): Promise<string>
+  compact(full: boolean, watch: number): Promise<string>
+  stats(): Promise<string>
+  verify(watch: number): Promise<string>
+  close(): Promise<string>
+  beginWatch(): number
+  watchDone(watch: number): number
+  watchTotal(watch: number): number
+  cancelWatch(watch: number): void
+  endWatch(watch: number): void
+}
+
+/** What the addon exports. */
+export interface NativeAddon {
+  openStore(folder: string, durability: string, readOnly: boolean, bytesMax: number): Promise<NativeSession | string>
+}
+
+/** A relaxed commit of fewer bytes than this is done before the call returns: one write costs less than a task. */
+const COMMIT_NOW_BYTES = 256 * 1024
+const PROGRESS_MS = 50
+
+/** Loads the addon. Throws where there is none for this machine. */
+export function loadNative(): Engine {
+  const addon = loadAddon()
+  return {
+    name: 'native',
+    async open(directory, options) {
+      const session = await addon.openStore(directory, options.durability, options.readOnly, options.maxBytes)
+      return typeof session === 'string' ? reportOf<never>(session) : new NativeStore(session, options)
+    },
+  }
+}
+
+/** Name of the machine in file and package names: `linux-x64-gnu`. */
+export function platformName(): string {
+  const { platform, arch } = process
+  if (platform === 'win32') return `${platform}-${arch}-msvc`
+  if (platform !== 'linux') return `${platform}-${arch}`
+  const report: unknown = process.report?.getReport()
+  const header: unknown = typeof report === 'object' && report !== null && 'header' in report ? report.header : undefined
+  const isGnu = typeof header === 'object' && header !== null && 'glibcVersionRuntime' in header
+  return `${platform}-${arch}-${isGnu ? 'gnu' : 'musl'}`
+}
+
+/** The file beside this package, else the one of the package for this platform. */
+function loadAddon(): NativeAddon {
+  const name = platformName()
+  const { createRequire } = builtin('node:module') ?? {}
+  if (createRequire === undefined) throw new Error('this host has no node:module')
+  const require = createRequire(import.meta.url)
+  try {
+    return require(`../../native/varve.${name}.node`)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND')) throw error
+    return require(`varve-${name}`)
+  }
+}
+
+/** One session behind the engine's interface. */
+class NativeStore implements EngineStore {
+  readonly scratch: Uint8Array
+  // The addon's functions themselves, so that a hot call is one call.
+  readonly namespace: EngineStore['namespace']
+  readonly get: EngineStore['get']
+  readonly take: EngineStore['take']
+  readonly has: EngineStore['has']
+  readonly put: EngineStore['put']
+  readonly delete: EngineStore['delete']
+  readonly pendingBytes: EngineStore['pendingBytes']
+  readonly refresh: EngineStore['refresh']
+  readonly #session: NativeSession
+  readonly #isRelaxed: boolean
+  /** Commits under way, the last one. */
+  #commits: Promise<unknown> | undefined
+
+  constructor(session: NativeSession, options: EngineOptions) {
+    this.#session = session
+    this.#isRelaxed = options.durability === 'relaxed'
+    this.scratch = session.scratch
+    this.namespace = session.namespace
+    this.get = session.get
+    this.take = session.take
+    this.has = session.has
+    this.put = session.put
+    this.delete = session.delete
+    this.pendingBytes = session.pendingBytes
+    this.refresh = session.refresh
+  }
+
+  getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
+    return valuesOf(this.#taken(this.#session.getMany(namespace, keys, keyEnds)), keyEnds.length)
+  }
+
+  scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage {
+    return pageOf(this.#taken(this.#session.scan(namespace, cursor, bytesMax)))
+  }
+
+  async commit(durability: 'relaxed' | 'durable' | undefined): Promise<CommitReport> {
+    const bytes = this.#session.pendingBytes()
+    if (!this.#session.beginCommit()) return { entries: 0, bytes: 0, maintenanceDue: false }
+    const isRelaxed = durability === undefined ? this.#isRelaxed : durability === 'relaxed'
+    if (isRelaxed && bytes < COMMIT_NOW_BYTES && this.#commits === undefined) {
+      return reportOf(this.#session.commitNow(durability ?? '', Date.now()))
+    }
+    const run = (): Promise<string> => this.#session.commit(durability ?? '', Date.now())
+    const commit = this.#commits === undefined ? run() : this.#commits.then(run, run)
+    this.#commits = commit
+    try {
+      return reportOf(await commit)
+    } finally {
+      if (this.#commits === commit) this.#commits = undefined
+    }
+  }
+
+  async flush(): Promise<void> {
+    await this.#commits
+    reportOf(await this.#session.flush())
+  }
+
+  compact(full: boolean, control: EngineControl): Promise<CompactReport> {
+    return this.#watched(control, (watch) => this.#session.compact(full, watch))
+  }
+
+  async stats(): Promise<Stats> {
+    return reportOf(await this.#session.stats())
+  }
+
+  verify(control: EngineControl): Promise<VerifyReport> {
+    return this.#watched(control, (watch) => this.#session.verify(watch))
+  }
+
+  status(): EngineStatus {
+    return reportOf(this.#session.status())
+  }
+
+  async close(): Promise<void> {
+    await this.#commits
+    reportOf(await this.#session.close())
+  }
+
+  #taken(length: number): Uint8Array {
+    const bytes = new Uint8Array(length)
+    this.#session.take(bytes)
+    return bytes
+  }
+
+  /** The task writes how far it is; this thread looks at it now and then. */
+  async #watched<Report>(control: EngineControl, call: (watch: number) => Promise<string>): Promise<Report> {
+    const { signal, onProgress } = control
+    if (signal?.aborted === true) throw new EngineFailure('CANCELLED', 'stopped on request before it began')
+    const session = this.#session
+    const watch = session.beginWatch()
+    const stop = (): void => session.cancelWatch(watch)
+    signal?.addEventListener('abort', stop, { once: true })
+    const look = (): void => {
+      const total = session.watchTotal(watch)
+      if (total > 0) onProgress?.(session.watchDone(watch), total)
+    }
+    const timer = onProgress === undefined ? undefined : setInterval(look, PROGRESS_MS)
+    try {
+      const answer = await call(watch)
+      look()
+      return reportOf(answer)
+    } finally {
+      clearInterval(timer)
+      signal?.removeEventListener('abort', stop)
+      session.endWatch(watch)
+    }
+  }
+}

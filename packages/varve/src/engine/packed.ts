@@ -1,0 +1,40 @@
+/**
+ * Takes apart what `crates/door/src/packed.rs` packs; numbers are little-endian.
+ *
+ * ```text
+ * values: length: i32 * count | values                -1 = miss
+ * page:   next: u64 | more: u32 | count: u32 | key bytes: u32 | value bytes: u32
+ *         | key end: u32 * count | value end: u32 * count | keys | values
+ * ```
+ */
+import type { EnginePage, EngineValues } from '../engine.ts'
+
+const PAGE_HEAD_BYTES = 24
+
+/** The answer of getMany for `count` keys. */
+export function valuesOf(bytes: Uint8Array, count: number): EngineValues {
+  const view = viewOf(bytes)
+  const lengths = Int32Array.from({ length: count }, (_, index) => view.getInt32(index * 4, true))
+  return { values: bytes.subarray(count * 4), lengths }
+}
+
+/** The answer of scan. */
+export function pageOf(bytes: Uint8Array): EnginePage {
+  const view = viewOf(bytes)
+  const next = view.getUint32(8, true) === 1 ? view.getBigUint64(0, true) : undefined
+  const count = view.getUint32(12, true)
+  const keysStart = PAGE_HEAD_BYTES + 8 * count
+  const valuesStart = keysStart + view.getUint32(16, true)
+  const ends = (start: number): Uint32Array => Uint32Array.from({ length: count }, (_, index) => view.getUint32(start + index * 4, true))
+  return {
+    keys: bytes.subarray(keysStart, valuesStart),
+    keyEnds: ends(PAGE_HEAD_BYTES),
+    values: bytes.subarray(valuesStart),
+    valueEnds: ends(PAGE_HEAD_BYTES + 4 * count),
+    next,
+  }
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

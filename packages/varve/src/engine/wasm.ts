@@ -1,0 +1,172 @@
+/**
+ * The WebAssembly engine: the module of `crates/wasm` on files of a host. Everything runs on this thread, but for
+ * compaction of a larger folder, which a worker thread does as one more participant.
+ */
+import { type Host, WasmStore } from '../../generated/varve_wasm.js'
+import type {
+  CommitReport, CompactReport, Engine, EngineControl, EngineOptions, EnginePage, EngineStatus, EngineStore, EngineValues, Stats,
+  VerifyReport,
+} from '../engine.ts'
+import { EngineFailure, reportOf } from './answer.ts'
+import { pageOf, valuesOf } from './packed.ts'
+import { guarded, instance } from './wasm-module.ts'
+
+/** Compacts the folder elsewhere; undefined where it is quicker to do it here. */
+export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions) => Promise<CompactReport> | undefined
+
+/** Where the files of a cache are. */
+export interface WasmFiles {
+  host(directory: string): Host
+  compactElsewhere?(directory: string): CompactElsewhere
+}
+
+const FAILED = -2
+const PROGRESS_MS = 50
+
+/** The engine over files of some kind. */
+export function wasmEngine(files: WasmFiles): Engine {
+  return {
+    name: 'wasm',
+    open: async (directory, options) => new WasmEngineStore(files, directory, options),
+  }
+}
+
+/** One store behind the engine's interface. */
+class WasmEngineStore implements EngineStore {
+  readonly #store: WasmStore
+  readonly #owner: number
+  readonly #memory: WebAssembly.Memory
+  readonly #options: EngineOptions
+  readonly #elsewhere: CompactElsewhere | undefined
+  #scratch: Uint8Array | undefined
+
+  constructor(files: WasmFiles, directory: string, options: EngineOptions) {
+    const { generation, memory } = instance()
+    this.#owner = generation
+    this.#memory = memory
+    this.#options = options
+    this.#elsewhere = files.compactElsewhere?.(directory)
+    this.#store = this.#call(() => {
+      try {
+        return WasmStore.open(files.host(directory), options.durability, options.readOnly, options.maxBytes)
+      } catch (error) {
+        return typeof error === 'string' ? reportOf<never>(error) : thrown(error)
+      }
+    })
+  }
+
+  get scratch(): Uint8Array {
+    const { buffer } = this.#memory
+    if (this.#scratch !== undefined && this.#scratch.buffer === buffer) return this.#scratch
+    this.#scratch = new Uint8Array(buffer, this.#store.scratchAt, this.#store.scratchBytes)
+    return this.#scratch
+  }
+
+  namespace(name: string, version: string): number {
+    return reportOf(this.#call(() => this.#store.namespace(name, version)))
+  }
+
+  get(namespace: number, keyBytes: number): number {
+    return this.#number(() => this.#store.get(namespace, keyBytes))
+  }
+
+  take(target: Uint8Array): void {
+    this.#number(() => this.#store.take(target))
+  }
+
+  has(namespace: number, keyBytes: number): boolean {
+    return this.#number(() => this.#store.has(namespace, keyBytes)) === 1
+  }
+
+  put(namespace: number, keyBytes: number, value: Uint8Array): void {
+    this.#number(() => this.#store.put(namespace, keyBytes, value))
+  }
+
+  delete(namespace: number, keyBytes: number): void {
+    this.#number(() => this.#store.delete(namespace, keyBytes))
+  }
+
+  getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
+    return valuesOf(this.#taken(() => this.#store.getMany(namespace, keys, keyEnds)), keyEnds.length)
+  }
+
+  scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage {
+    return pageOf(this.#taken(() => this.#store.scan(namespace, cursor, bytesMax)))
+  }
+
+  pendingBytes(): number {
+    return this.#number(() => this.#store.pendingBytes())
+  }
+
+  async commit(durability: 'relaxed' | 'durable' | undefined): Promise<CommitReport> {
+    const report = reportOf<CommitReport | null>(this.#call(() => this.#store.commit(durability ?? '', Date.now())))
+    return report ?? { entries: 0, bytes: 0, maintenanceDue: false }
+  }
+
+  async flush(): Promise<void> {
+    reportOf(this.#call(() => this.#store.flush()))
+  }
+
+  refresh(): boolean {
+    return reportOf(this.#call(() => this.#store.refresh()))
+  }
+
+  async compact(full: boolean, control: EngineControl): Promise<CompactReport> {
+    const elsewhere = this.#options.readOnly ? undefined : this.#elsewhere?.(full, control, this.#options)
+    if (elsewhere === undefined) return reportOf(this.#call(() => this.#store.compact(full, watcherOf(control))))
+    const report = await elsewhere
+    this.refresh()
+    return report
+  }
+
+  async stats(): Promise<Stats> {
+    return reportOf(this.#call(() => this.#store.stats()))
+  }
+
+  async verify(control: EngineControl): Promise<VerifyReport> {
+    return reportOf(this.#call(() => this.#store.verify(watcherOf(control))))
+  }
+
+  status(): EngineStatus {
+    return reportOf(this.#call(() => this.#store.status()))
+  }
+
+  async close(): Promise<void> {
+    reportOf(this.#call(() => this.#store.close()))
+  }
+
+  #call<T>(call: () => T): T {
+    return guarded(this.#owner, call)
+  }
+
+  #number(call: () => number): number {
+    const number = guarded(this.#owner, call)
+    return number === FAILED ? reportOf<never>(this.#store.failure()) : number
+  }
+
+  #taken(call: () => number): Uint8Array {
+    const bytes = new Uint8Array(this.#number(call))
+    this.take(bytes)
+    return bytes
+  }
+}
+
+/** Tells progress now and then, and stops at an aborted signal. */
+function watcherOf({ signal, onProgress }: EngineControl): { report(done: number, total: number): boolean } {
+  if (signal?.aborted === true) throw new EngineFailure('CANCELLED', 'stopped on request before it began')
+  let told = 0
+  return {
+    report(done, total) {
+      const now = performance.now()
+      if (onProgress !== undefined && now - told >= PROGRESS_MS) {
+        told = now
+        onProgress(done, total)
+      }
+      return signal?.aborted !== true
+    },
+  }
+}
+
+function thrown(error: unknown): never {
+  throw error
+}
