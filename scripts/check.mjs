@@ -16,7 +16,7 @@ const tool = (name, args) => run(process.execPath, [toolPath(name), ...args])
 
 /** @type {readonly (readonly [string, () => Promise<unknown>])[]} */
 const STEPS = [
-  ['cargo fmt', () => run('cargo', ['fmt', '--all', '--check'], { env: rustEnv() })],
+  ['cargo fmt', () => run('cargo', ['fmt', '--all', '--check', '--', '--color=never'], { env: rustEnv() })],
   ['cargo clippy', () => cargo('clippy', ['--workspace', '--all-targets', '--all-features', ...DENY])],
   ['cargo clippy, WebAssembly', () => cargo('clippy', ['--package', 'varve-core', ...WASM, ...DENY])],
   ['tidy', () => run(process.execPath, [at('scripts/tidy.mjs')])],

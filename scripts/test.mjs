@@ -46,7 +46,8 @@ function watch(command, args, env, stdout) {
 /** @returns {Promise<Runner>} */
 async function runCargo() {
   const args = ['test', ...lockedInCi(), '--no-fail-fast', ...CARGO, '--features=varve-core/sim']
-  const { exitCode, output } = await watch('cargo', args, { ...rustEnv(), CARGO_TERM_COLOR: isScreen ? 'always' : 'never' }, 'pipe')
+  const env = { ...rustEnv(), CARGO_TERM_COLOR: isScreen ? 'always' : 'never' }
+  const { exitCode, output } = await watch('cargo', args, env, 'pipe')
   return { outcome: readCargo(output), exitCode }
 }
 
@@ -57,7 +58,8 @@ async function runVitest(filter) {
   try {
     const reporters = ['--reporter=default', `--reporter=${at('scripts/counts.mjs')}`]
     const args = [toolPath('vitest'), 'run', ...reporters, ...filter]
-    const { exitCode } = await watch(process.execPath, args, { ...process.env, ...plain, VARVE_COUNTS: counts }, 'inherit')
+    const env = { ...process.env, ...plain, VARVE_COUNTS: counts }
+    const { exitCode } = await watch(process.execPath, args, env, 'inherit')
     const outcome = await readFile(counts, 'utf8').then(JSON.parse, () => ({ passed: 0, failed: 0 }))
     return { outcome, exitCode }
   } finally {

@@ -47,7 +47,7 @@ function readManifest(text) {
   const dependencies = []
   let section = ''
   for (const [index, content] of text.split('\n').entries()) {
-    const header = /^\[([^[\]]+(?:\[[^\]]*\])?[^\]]*)\]/.exec(content)?.[1]
+    const header = /^\[+([^[\]]+)\]/.exec(content)?.[1]
     section = header ?? section
     const kind = /^(?:target\..*\.)?((?:dev-|build-)?dependencies)(?:\.([\w-]+))?$/.exec(section)
     const key = header === undefined ? /^([\w-]+)(?:\.[\w-]+)?\s*=/.exec(content)?.[1] : undefined

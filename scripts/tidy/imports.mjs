@@ -3,7 +3,7 @@
 // `varve` and the types of their bundler, and one module chooses the engine.
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { ENGINE_IMPLEMENTATIONS, ENGINE_LOADER } from './rules.mjs'
+import { ENGINE_FOLDER, ENGINE_LOADER, ENGINE_USERS, ENGINES } from './rules.mjs'
 import { lineOf } from './source.mjs'
 
 /** @typedef {import('./source.mjs').Source} Source */
@@ -12,6 +12,7 @@ import { lineOf } from './source.mjs'
 
 const LIBRARY = 'packages/varve/src/'
 const COMMAND = 'packages/varve/src/cli/'
+const GENERATED = 'packages/varve/generated/'
 const PLUGINS = 'packages/plugins/src/'
 
 /** @param {Source} source @param {string} root @returns {Finding[]} */
@@ -45,16 +46,20 @@ function checkRelative(path, from, line) {
 
 /** @param {string} path @param {Import[]} imports @returns {Finding[]} */
 function checkEngine(path, imports) {
-  if (posix.basename(path) === ENGINE_LOADER || isEngine(path)) return []
+  const isInside = path.startsWith(ENGINE_FOLDER)
+  const mayChoose = isInside && ENGINE_USERS.includes(path.slice(ENGINE_FOLDER.length))
+  const isForbidden = isInside ? (/** @type {string} */ to) => !mayChoose && isEngine(to) : isBehindLoader
   return imports
-    .filter(({ from }) => from.startsWith('.') && isEngine(resolve(path, from)))
+    .filter(({ from }) => from.startsWith('.') && isForbidden(resolve(path, from)))
     .map(({ from, line }) => ({ path, line, message: `${from}: only ${ENGINE_LOADER} imports an engine` }))
 }
 
-/** @param {string} path */
-const isEngine = (path) =>
-  path.startsWith('packages/varve/generated/') ||
-  ENGINE_IMPLEMENTATIONS.some((name) => path.startsWith(name) && /^(?:\.|\/|-)/.test(path.slice(name.length)))
+/** @param {string} target */
+const isEngine = (target) => ENGINES.some((name) => target === `${ENGINE_FOLDER}${name}`)
+
+/** @param {string} target */
+const isBehindLoader = (target) =>
+  target.startsWith(GENERATED) || (target.startsWith(ENGINE_FOLDER) && target !== `${ENGINE_FOLDER}${ENGINE_LOADER}`)
 
 /** @param {string} path @param {string} from */
 const resolve = (path, from) => posix.join(posix.dirname(path), from)

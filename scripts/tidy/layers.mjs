@@ -24,7 +24,9 @@ function checkModule({ path, code }, reexports) {
     return [{ path, line: 1, message: `module ${module} is in no layer: see CORE_LAYERS in scripts/tidy/rules.mjs` }]
   }
   if (/(?:^|\/)tests(?:\/|\.rs$)/.test(path)) return []
-  return readUses(withoutTests(code)).flatMap(({ name, index }) => {
+  const isTopLevel = !path.slice(FOLDER.length).includes('/') // there, super is the root
+  const root = isTopLevel ? /\b(?:crate|super)::(?:(\w+)|\{)/g : /\bcrate::(?:(\w+)|\{)/g
+  return readUses(withoutTests(code), root).flatMap(({ name, index }) => {
     const used = reexports.get(name) ?? name
     const isUp = layerOf(used) >= 0 && layerOf(used) < layer
     const message = `${module} may not use ${used}: it is a layer above`
@@ -44,10 +46,11 @@ function withoutTests(code) {
 /**
  * The names right below `crate::`, of paths and of `use crate::{..}` trees.
  * @param {string} code
+ * @param {RegExp} pattern
  * @returns {{ name: string, index: number }[]}
  */
-function readUses(code) {
-  return [...code.matchAll(/\bcrate::(?:(\w+)|\{)/g)].flatMap((match) => {
+function readUses(code, pattern) {
+  return [...code.matchAll(pattern)].flatMap((match) => {
     if (match[1] !== undefined) return [{ name: match[1], index: match.index }]
     return namesOfTree(code, match.index + match[0].length).map((name) => ({ name, index: match.index }))
   })

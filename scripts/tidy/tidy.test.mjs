@@ -68,7 +68,7 @@ const PLANTED = [
   ],
   [
     'a dependency without a reason',
-    { 'Cargo.toml': manifest('bench', 'a = { version = "1" } # why\nb = "1"') },
+    { 'Cargo.toml': manifest('bench', 'a = { version = "1" } # why\nb = "1"\n\n[[test]]\nname = "c"') },
     'Cargo.toml:6: b: no trailing comment says why',
   ],
   [
@@ -105,6 +105,16 @@ const PLANTED = [
     'packages/varve/src/a.ts:2: ./engine/native.ts: only load.ts imports an engine',
   ],
   [
+    'an engine that knows the other',
+    { 'packages/varve/src/engine/wasm.ts': "// A.\nimport { a } from './native.ts'\n" },
+    'packages/varve/src/engine/wasm.ts:2: ./native.ts: only load.ts imports an engine',
+  ],
+  [
+    'generated code used elsewhere',
+    { 'packages/varve/src/a.ts': "// A.\nimport type { A } from '../generated/varve_wasm.js'\n" },
+    'packages/varve/src/a.ts:2: ../generated/varve_wasm.js: only load.ts',
+  ],
+  [
     'a plugin with a dependency',
     { 'packages/plugins/src/a.ts': "// A.\nexport { a } from 'b/c'\n" },
     'packages/plugins/src/a.ts:2: b/c: plugins import varve',
@@ -138,7 +148,7 @@ describe('tidy', () => {
         'd.md': 'a path inside: home/x/y\n',
         'crates/disk/src/map.rs': `//! A.\n${SAFETY}\nlet a =\n    unsafe { b() };\n`,
         'crates/core/src/vfs.rs': '//! A.\n#[cfg(test)]\nmod tests {\n    use crate::store::Store;\n}\n',
-        'packages/varve/src/load.ts': "// A.\nimport a from './engine/native.ts'\nimport b from 'node:fs'\n",
+        'packages/varve/src/engine/load.ts': "// A.\nimport a from './native.ts'\nimport b from 'node:fs'\n",
         'packages/varve/src/cli/main.ts': "#!/usr/bin/node\n// A.\nimport a from 'chalk'\nimport b from '../c.ts'\n",
         'packages/plugins/src/webpack.ts': "// A.\nimport type { A } from 'webpack'\nimport { b } from 'varve'\n",
       }),

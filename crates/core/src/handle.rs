@@ -73,7 +73,6 @@ impl Handle {
 
     fn add(&mut self, namespace: u32, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
         let namespace = self.known(namespace)?;
-        self.store.check_writable()?;
         for (field, bytes, bytes_max) in [("key", key.len(), KEY_BYTES_MAX), ("value", value.len(), VALUE_BYTES_MAX)] {
             if bytes > bytes_max {
                 return Err(Error::TooLong { field, bytes: bytes as u64, bytes_max: bytes_max as u64 });

@@ -36,7 +36,7 @@ pub enum Durability {
 pub struct Options {
     /// For commits that do not say otherwise.
     pub durability: Durability,
-    /// Write nothing at all.
+    /// Write nothing at all; puts stay in memory.
     pub read_only: bool,
     /// Cap of the tables in bytes, kept at compaction; what was written to longest ago goes first.
     pub bytes_max: u64,
@@ -95,7 +95,7 @@ impl Store {
         if self.is_closed() { Err(Error::Closed) } else { Ok(&self.context) }
     }
 
-    pub(crate) fn check_writable(&self) -> Result<()> {
+    fn check_writable(&self) -> Result<()> {
         if self.context.options.read_only { Err(Error::ReadOnly) } else { Ok(()) }
     }
 

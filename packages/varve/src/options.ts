@@ -85,7 +85,7 @@ export interface CommitOptions {
 export interface WatchOptions {
   /** Stops the call, which then rejects with CANCELLED; nothing committed is lost. */
   readonly signal?: AbortSignal | undefined
-  /** Told how far the call is, at most every 50 ms: bytes done and in all. Throwing stops the call. */
+  /** Told how far the call is, at most every 50 ms: bytes done and in all (0 = not counted yet). Throwing stops the call. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined
 }
 

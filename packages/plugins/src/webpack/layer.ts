@@ -6,13 +6,14 @@
  *
  * No failure here fails a build: it costs misses and a warning.
  */
+import { resolve } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { type Cache, type Namespace, openCache, type VarveError } from 'varve'
 import type { Compiler } from 'webpack'
 import { Environments, type FileSystemInfo } from './environment.ts'
-import { identityOf, type Identity } from './identity.ts'
+import { identityOf, LAYOUT, lookOf } from './identity.ts'
 import type { VarveWebpackOptions } from './options.ts'
-import { asBuffer, decodeValue, encodeValue, environmentOf, type Part } from './value.ts'
+import { asBuffer, decodeValue, encodeValue, environmentOf, type Etag, textOf } from './value.ts'
 
 /** How long entries are serialised at a stretch in idle time, milliseconds. */
 const SLICE_MS = 10
@@ -35,11 +36,6 @@ export interface VarveWebpackStats {
   bytesWritten: number
 }
 
-/** What webpack compares entries by, next to their identifier. */
-export interface Etag {
-  toString(): string
-}
-
 /** Called with the outcome of a lookup, so that each layer can keep what a lower one found. */
 export type GotHandler = (result: unknown, callback: () => void) => void
 
@@ -59,12 +55,15 @@ interface Open {
 /** Layers with pending values; written when the process has nothing else to do, should nobody close the compiler. */
 const unwritten: Set<DiskLayer> = new Set()
 
+/** How many open layers look the same. */
+const looks: Map<string, number> = new Map()
+
 /** The disk layer of one compiler. */
 export class DiskLayer {
   readonly #compiler: Compiler
   readonly #options: VarveWebpackOptions
   readonly #stats: VarveWebpackStats
-  readonly #order: number
+  #look: string | undefined
   readonly #logger: ReturnType<Compiler['getInfrastructureLogger']>
   readonly #serializer: Compiler['webpack']['util']['serialization']['buffersSerializer']
   readonly #pending: Map<string, Pending> = new Map()
@@ -81,11 +80,10 @@ export class DiskLayer {
   /** Whether webpack told what the newest build depends on: without that, an entry could outlive its loader. */
   #isReported = false
 
-  constructor(compiler: Compiler, options: VarveWebpackOptions, stats: VarveWebpackStats, order: number) {
+  constructor(compiler: Compiler, options: VarveWebpackOptions, stats: VarveWebpackStats) {
     this.#compiler = compiler
     this.#options = options
     this.#stats = stats
-    this.#order = order
     this.#logger = compiler.getInfrastructureLogger('VarveWebpackPlugin')
     this.#serializer = compiler.webpack.util.serialization.buffersSerializer
   }
@@ -165,6 +163,8 @@ export class DiskLayer {
     await this.write()
     const opening = this.#opening
     this.#opening = this.#beginning = this.#open = undefined
+    if (this.#look !== undefined) looks.set(this.#look, (looks.get(this.#look) ?? 1) - 1)
+    this.#look = undefined
     try {
       const cache = await opening
       await cache?.close()
@@ -193,13 +193,21 @@ export class DiskLayer {
   async #begin(fileSystemInfo: FileSystemInfo): Promise<void> {
     const cache = await this.#opening
     if (cache === undefined) return
-    const identity = identityOf(this.#compiler, this.#options, this.#order)
+    const identity = identityOf(this.#compiler, this.#options, this.#orderOfLook())
     for (const dependency of identity.buildDependencies) this.#dependencies.add(dependency)
     const records = cache.namespace('webpack environments', { version: String(LAYOUT) })
     const environments = new Environments(this.#compiler, records, identity, fileSystemInfo)
     const version = await environments.begin()
     const entries = cache.namespace(`webpack ${identity.name}`, { version })
     this.#open = { cache, entries, environments }
+  }
+
+  /** Compilers of one MultiCompiler that look the same are told apart by the order in which they begin. */
+  #orderOfLook(): number {
+    this.#look = lookOf(this.#compiler)
+    const order = (looks.get(this.#look) ?? 0) + 1
+    looks.set(this.#look, order)
+    return order
   }
 
   /** The value of an entry that is there, has this etag and was made in a valid environment; else undefined. */
@@ -221,14 +229,16 @@ export class DiskLayer {
 
   #decode(entry: Buffer, identifier: string, etag: Etag | null): unknown {
     try {
-      const parts = decodeValue(entry, textOf(etag))
-      if (parts === undefined) return undefined
-      this.#stats.bytesRead += entry.length
-      return this.#serializer.deserialize(parts, {})
+      const value = decodeValue(this.#serializer, entry, etag)
+      if (value !== undefined) this.#stats.bytesRead += entry.length
+      return value instanceof Promise ? value.catch((error: unknown) => this.#cannotRestore(identifier, error)) : value
     } catch (error) {
-      this.#warn(`has an entry that cannot be restored (${identifier})`, error)
-      return undefined
+      return this.#cannotRestore(identifier, error)
     }
+  }
+
+  #cannotRestore(identifier: string, error: unknown): undefined {
+    this.#warn(`has an entry that cannot be restored (${identifier})`, error)
   }
 
   async #writePending(isSliced: boolean): Promise<void> {
@@ -254,6 +264,25 @@ export class DiskLayer {
 
   /** Serialises one value; a promise only where webpack left parts of it lazy. */
   #put(entries: Namespace<Uint8Array>, environment: string, identifier: string, pending: Pending): Promise<void> | undefined {
+    const skip = (error: unknown): void => {
+      this.#stats.skipped += 1
+      this.#logger.debug(`skipped ${identifier}: ${error instanceof Error ? error.message : 'not serialisable'}`)
+    }
+    const write = (entry: Buffer | undefined): void => {
+      if (entry === undefined) return skip(undefined)
+      entries.put(identifier, entry)
+      this.#stats.stored += 1
+      this.#stats.bytesWritten += entry.length
+    }
+    try {
+      const { etag, data } = pending
+      if (typeof data !== 'object' || data === null) return void skip(undefined)
+      const encoded = encodeValue(this.#serializer, environment, etag, data)
+      if (encoded instanceof Promise) return encoded.then(write).catch(skip)
+      write(encoded)
+    } catch (error) {
+      skip(error)
+    }
     return undefined
   }
 
@@ -262,4 +291,16 @@ export class DiskLayer {
     this.#warned.add(problem)
     this.#logger.warn(`the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
   }
+}
+
+/** Answers with a value now, or with what a promise of it comes to. */
+function settle(value: unknown, answer: (value: unknown) => void): void {
+  if (value instanceof Promise) value.then(answer, () => answer(undefined))
+  else answer(value)
+}
+
+/** A host that never closes its compiler still gets its entries written, when nothing else is left to do. */
+function writeBeforeExit(layer: DiskLayer): void {
+  if (unwritten.size === 0) process.once('beforeExit', () => unwritten.forEach((one) => void one.write()))
+  unwritten.add(layer)
 }

@@ -50,14 +50,14 @@ export function encodeValue(
 /** The environment that an entry was made in; undefined where these bytes are no entry. */
 export function environmentOf(entry: Buffer): string | undefined {
   if (entry.length < HEADER_BYTES || (entry[0] !== STREAM && entry[0] !== LIST)) return undefined
-  return entry.latin1Slice(1, 1 + ENVIRONMENT_BYTES)
+  return entry.toString('latin1', 1, 1 + ENVIRONMENT_BYTES)
 }
 
 /** The value, or a promise of it; undefined where it was stored with another etag. Throws where it cannot be restored. */
 export function decodeValue(serializer: Serializer, entry: Buffer, etag: Etag | null): unknown {
   const etagBytes = entry.readUInt16LE(1 + ENVIRONMENT_BYTES)
   const start = etagBytes === NO_ETAG ? HEADER_BYTES : HEADER_BYTES + etagBytes
-  const stored = etagBytes === NO_ETAG ? null : entry.utf8Slice(HEADER_BYTES, start)
+  const stored = etagBytes === NO_ETAG ? null : entry.toString('utf8', HEADER_BYTES, start)
   if (stored !== textOf(etag)) return undefined
   const payload = entry.subarray(start)
   return serializer.deserialize(entry[0] === STREAM ? [payload] : readList(payload, 0).parts, CONTEXT)

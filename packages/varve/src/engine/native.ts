@@ -176,6 +176,8 @@ class NativeStore implements EngineStore {
   /** The task writes how far it is; this thread looks at it now and then. */
   async #watched<Report>(control: EngineControl, call: (watch: number) => Promise<string>): Promise<Report> {
     const { signal, onProgress } = control
+    // A short call is over before the first look: who watches is told at least that it begins, and may still stop it.
+    onProgress?.(0, 0)
     if (signal?.aborted === true) throw new EngineFailure('CANCELLED', 'stopped on request before it began')
     const session = this.#session
     const watch = session.beginWatch()

@@ -1,0 +1,59 @@
+/**
+ * Varve in the place of webpack's filesystem cache, through public hooks only: the memory cache stays in front, this is
+ * the disk layer behind it.
+ *
+ * @example
+ * // webpack.config.js
+ * import { VarveWebpackPlugin } from '@varve/plugins/webpack'
+ * export default { cache: { type: 'memory' }, plugins: [new VarveWebpackPlugin()] }
+ */
+import type { Compiler } from 'webpack'
+import { DiskLayer, type VarveWebpackStats } from './webpack/layer.ts'
+import { checkOptions, type VarveWebpackOptions } from './webpack/options.ts'
+
+export type { VarveWebpackStats } from './webpack/layer.ts'
+export type { VarveWebpackOptions } from './webpack/options.ts'
+
+const NAME = 'VarveWebpackPlugin'
+
+/** Persists webpack's cache in Varve. Set `cache: { type: 'memory' }` beside it. */
+export class VarveWebpackPlugin {
+  /** Counts since the plugin was made, over all its compilers. */
+  readonly stats: VarveWebpackStats = { hits: 0, misses: 0, stored: 0, skipped: 0, bytesRead: 0, bytesWritten: 0 }
+  readonly #options: VarveWebpackOptions
+
+  /** Throws a TypeError that names the option where one is unknown or of the wrong kind. */
+  constructor(options: VarveWebpackOptions = {}) {
+    checkOptions(options)
+    this.#options = options
+  }
+
+  /** Called by webpack. */
+  apply(compiler: Compiler): void {
+    compiler.hooks.initialize.tap(NAME, () => warnOfOtherCaches(compiler))
+    const layer = new DiskLayer(compiler, this.#options, this.stats)
+    compiler.hooks.beforeRun.tap(NAME, () => layer.open())
+    compiler.hooks.watchRun.tap(NAME, () => layer.open())
+    // Not passed on to child compilers, which use this compiler's cache.
+    compiler.hooks.thisCompilation.tap(NAME, (compilation) => layer.begin(compilation.fileSystemInfo))
+    const tap = { name: NAME, stage: compiler.webpack.Cache.STAGE_DISK }
+    const { hooks } = compiler.cache
+    hooks.get.tapAsync(tap, (identifier, etag, gotHandlers, callback) => layer.get(identifier, etag, gotHandlers, callback))
+    hooks.store.tap(tap, (identifier, etag, data) => layer.store(identifier, etag, data))
+    hooks.storeBuildDependencies.tap(tap, (...found: readonly Iterable<string>[]) => {
+      layer.addBuildDependencies(found[0] ?? [], found[1])
+    })
+    hooks.beginIdle.tap(tap, () => layer.beginIdle())
+    hooks.endIdle.tap(tap, () => layer.endIdle())
+    hooks.shutdown.tapPromise(tap, () => layer.shutdown())
+  }
+}
+
+/** Two caches on one disk do the work twice; without a memory cache webpack does not cache what it resolved. */
+function warnOfOtherCaches(compiler: Compiler): void {
+  const { cache } = compiler.options
+  if (typeof cache === 'object' && cache.type === 'memory') return
+  const found = typeof cache === 'object' ? `{ type: '${cache.type}' }` : String(cache)
+  const way = "set cache: { type: 'memory' } beside VarveWebpackPlugin"
+  compiler.getInfrastructureLogger(NAME).warn(`cache is ${found}, so part of the work is done twice or not cached; ${way}`)
+}
