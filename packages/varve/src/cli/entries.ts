@@ -1,0 +1,50 @@
+/** Walking through the raw entries of a cache: keys and values as bytes, whatever codec wrote them. */
+import { type Key, readKey } from '../key.ts'
+import type { NamespaceStats } from '../reports.ts'
+import type { Session } from '../session.ts'
+import { VarveError } from '../errors.ts'
+
+const PAGE_BYTES = 1 << 20
+
+/** One entry. `value` is only good until the next one is asked for. */
+export interface RawEntry {
+  readonly namespace: NamespaceStats
+  readonly key: Key
+  readonly value: Uint8Array
+}
+
+/** The namespaces of a cache, or the one of that name. Throws INVALID_ARGUMENT where there is none of that name. */
+export async function namespacesOf(session: Session, only: string | undefined): Promise<readonly NamespaceStats[]> {
+  const { namespaces } = await session.run((store) => store.stats())
+  if (only === undefined) return namespaces
+  const found = namespaces.filter((namespace) => namespace.name === only)
+  if (found.length > 0) return found
+  const known = namespaces.map((namespace) => `'${namespace.name}'`).join(', ')
+  throw new VarveError('INVALID_ARGUMENT', `there is no namespace '${only}'; there is ${known === '' ? 'none' : known}`)
+}
+
+/** All entries of these namespaces, page by page. */
+export function* entriesOf(session: Session, namespaces: readonly NamespaceStats[]): Generator<RawEntry> {
+  for (const namespace of namespaces) {
+    const number = session.call((store) => store.namespace(namespace.name, namespace.version))
+    let cursor: bigint | undefined = 0n
+    while (cursor !== undefined) {
+      const from: bigint = cursor
+      const page = session.call((store) => store.scan(number, from, PAGE_BYTES))
+      let [keyStart, valueStart] = [0, 0]
+      for (const [index, keyEnd] of page.keyEnds.entries()) {
+        const valueEnd = page.valueEnds[index] ?? valueStart
+        const key = readKey(page.keys, keyStart, keyEnd)
+        yield { namespace, key, value: page.values.subarray(valueStart, valueEnd) }
+        keyStart = keyEnd
+        valueStart = valueEnd
+      }
+      cursor = page.next
+    }
+  }
+}
+
+/** A key in JSON: text, or base64 where it is no text. */
+export function keyJson(key: Key): { readonly key: string } | { readonly keyBase64: string } {
+  return typeof key === 'string' ? { key } : { keyBase64: Buffer.from(key).toString('base64') }
+}

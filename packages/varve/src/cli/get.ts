@@ -1,0 +1,60 @@
+/** `varve get <key>`: the bytes of one value. */
+import type { Command } from 'commander'
+import { readExactText } from '../bytes.ts'
+import { type Key, writeKey } from '../key.ts'
+import type { Session } from '../session.ts'
+import { VarveError } from '../errors.ts'
+import { command, type CommonOptions } from './command.ts'
+import { keyJson, namespacesOf } from './entries.ts'
+import { escapeKey, unescapeKey } from './escape.ts'
+import { NEGATIVE } from './exit.ts'
+import { findCache, inspect } from './folder.ts'
+import { write, writeJson } from './output.ts'
+
+interface GetOptions extends CommonOptions {
+  readonly namespace?: string
+}
+
+export const getCommand: Command = command('get', 'bytes of the value of a key, to standard output')
+  .argument('<key>', "the key as 'varve ls' prints it")
+  .option('--namespace <name>', 'look in this namespace only')
+  .action(run)
+
+async function run(given: string, options: GetOptions): Promise<void> {
+  const key = parseKey(given)
+  await inspect(findCache(options.dir), async ({ session }) => {
+    for (const { name, version } of await namespacesOf(session, options.namespace)) {
+      const value = valueOf(session, name, version, key)
+      if (value === undefined) continue
+      if (options.json !== true) return write(value)
+      const text = readExactText(value, 0, value.length)
+      const valueJson = text === undefined ? { valueBase64: Buffer.from(value).toString('base64') } : { value: text }
+      return writeJson({ namespace: name, version, ...keyJson(key), ...valueJson })
+    }
+    process.exitCode = NEGATIVE
+    if (options.json === true) await writeJson(null)
+    else process.stderr.write(`varve: no entry '${escapeKey(key)}'\n`)
+  })
+}
+
+function parseKey(given: string): Key {
+  try {
+    return unescapeKey(given)
+  } catch (error) {
+    throw new VarveError('INVALID_ARGUMENT', error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+function valueOf(session: Session, name: string, version: string, key: Key): Uint8Array | undefined {
+  return session.call((store) => {
+    const number = store.namespace(name, version)
+    const keyBytes = writeKey(session.scratchOf(store), key)
+    const length = store.get(number, keyBytes)
+    if (length < 0) return undefined
+    const value = new Uint8Array(length)
+    const after = session.scratchOf(store)
+    if (length <= after.length) value.set(after.subarray(0, length))
+    else store.take(value)
+    return value
+  })
+}

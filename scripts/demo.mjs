@@ -1,0 +1,36 @@
+// @ts-check
+// `npm run demo`: a real application through webpack and babel: without a cache, with webpack's own, and with Varve on
+// both engines. Options: --quick (a smaller application), --json (one JSON array on stdout and nothing else).
+import { parseArgs } from 'node:util'
+import { SIZES } from './demo/application.mjs'
+import { at } from './root.mjs'
+import { setup } from './setup.mjs'
+import { run, runMain } from './steps.mjs'
+
+const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, json: { type: 'boolean' } } })
+
+await runMain(async () => {
+  await setup()
+  // Only now is there anything that these import.
+  const { buildAll, cacheDirOf, crossOver } = await import('./demo/steps.mjs')
+  const size = options.quick ? SIZES.quick : SIZES.full
+  const rows = await buildAll(size)
+  const crossed = await crossOver(size)
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify(rows, undefined, 2)}\n`)
+  } else {
+    const { tableOf } = await import('./demo/table.mjs')
+    process.stdout.write(`\nwebpack ${size.ownModules} own modules and their packages, babel on all of them, not minified\n`)
+    process.stdout.write(`hits: modules taken from a cache; misses: modules built\n${tableOf(rows)}\n`)
+    const [read] = crossed
+    process.stdout.write(`one folder, two engines: written by native, read by WebAssembly: ${read?.hits} hits, ${read?.misses} misses\n\n`)
+    const dir = cacheDirOf({ cache: 'varve', engine: 'native' })
+    process.stdout.write(`$ varve stats --dir ${dir}\n`)
+    process.stdout.write(await run(process.execPath, [at('packages/varve/dist/cli/main.js'), 'stats', '--dir', dir]))
+  }
+  const broken = rows.filter((row) => !row.identical)
+  const missed = crossed.filter((build) => build.hits < 20 * build.misses)
+  for (const { cache, engine, step } of broken) process.stderr.write(`the bundle of ${cache} ${engine ?? ''} ${step} differs\n`)
+  if (missed.length > 0) process.stderr.write('one engine did not find what the other one wrote\n')
+  if (broken.length > 0 || missed.length > 0) process.exitCode = 1
+})

@@ -1,0 +1,83 @@
+// @ts-check
+// One build of the demo's application in a process of its own; prints what came of it as JSON. Modules count as hits
+// where webpack took them from a cache and as misses where it built them, by the same measure for every cache.
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { VarveWebpackPlugin } from '@varve/plugins/webpack'
+import webpack from 'webpack'
+
+/** @typedef {'none' | 'webpack' | 'varve'} CacheKind */
+/** @typedef {{ cache: CacheKind, engine: 'native' | 'wasm' | null, app: string, output: string, cacheDir: string }} Order */
+
+/** @type {Order} */
+const order = JSON.parse(process.argv[2] ?? '')
+const configFile = fileURLToPath(import.meta.url)
+
+/** @returns {import('webpack').Configuration['cache']} */
+function cacheOption() {
+  if (order.cache === 'none') return false
+  if (order.cache === 'varve') return { type: 'memory' }
+  return { type: 'filesystem', cacheDirectory: order.cacheDir, buildDependencies: { config: [configFile] } }
+}
+
+const varve =
+  order.cache === 'varve'
+    ? new VarveWebpackPlugin({ dir: order.cacheDir, engine: order.engine ?? 'auto', buildDependencies: { config: [configFile] } })
+    : undefined
+
+const compiler = webpack({
+  mode: 'production',
+  context: order.app,
+  entry: './src/main.js',
+  output: { path: order.output, clean: true },
+  cache: cacheOption(),
+  // Terser would take longer than everything else together, with every cache alike.
+  optimization: { minimize: false },
+  performance: false,
+  module: {
+    rules: [
+      {
+        test: /\.m?js$/,
+        resolve: { fullySpecified: false },
+        use: {
+          loader: fileURLToPath(import.meta.resolve('babel-loader')),
+          options: {
+            babelrc: false,
+            configFile: false,
+            compact: false,
+            presets: [[fileURLToPath(import.meta.resolve('@babel/preset-env')), { targets: 'chrome 80', modules: false }]],
+          },
+        },
+      },
+    ],
+  },
+  plugins: varve === undefined ? [] : [varve],
+})
+
+const counts = { modules: 0, built: 0 }
+compiler?.hooks.thisCompilation.tap('demo', (compilation) => {
+  compilation.hooks.finishModules.tap('demo', () => {
+    counts.modules = compilation.modules.size
+    counts.built = compilation.builtModules.size
+  })
+})
+
+compiler?.run((error, stats) => {
+  if (error || stats?.hasErrors()) {
+    process.stderr.write(`${error?.stack ?? stats?.toString({ all: false, errors: true })}\n`)
+    process.exitCode = 1
+  }
+  compiler.close(() => {
+    const hits = counts.modules - counts.built
+    process.stdout.write(JSON.stringify({ hits, misses: counts.built, digest: digestOf(order.output) }))
+  })
+})
+
+/** @param {string} folder */
+function digestOf(folder) {
+  const hash = createHash('sha256')
+  for (const name of readdirSync(folder).sort()) hash.update(`\n${name}\n`).update(readFileSync(join(folder, name)))
+  return hash.digest('hex')
+}

@@ -1,0 +1,19 @@
+// @ts-check
+// The demo's table for people.
+import Table from 'cli-table3'
+import prettyBytes from 'pretty-bytes'
+import { nameOf } from './steps.mjs'
+
+const HEAD = ['cache', 'step', 'seconds', 'hits', 'misses', 'bytes on disk', 'files', 'same bundle']
+
+/** @param {readonly import('./steps.mjs').Row[]} rows */
+export function tableOf(rows) {
+  const colAligns = HEAD.map((name) => /** @type {const} */ (name === 'cache' || name === 'step' ? 'left' : 'right'))
+  const table = new Table({ head: HEAD, colAligns, style: { head: [], border: [], compact: true } })
+  for (const row of rows) {
+    const { step, seconds, hits, misses, bytes, files, identical } = row
+    const size = prettyBytes(bytes, { binary: true })
+    table.push([nameOf(row), step, seconds.toFixed(1), hits, misses, size, files, identical ? 'yes' : 'NO'])
+  }
+  return table.toString()
+}
