@@ -56,12 +56,10 @@ const compiler = webpack({
   plugins: varve === undefined ? [] : [varve],
 })
 
-const counts = { modules: 0, built: 0 }
+const counts = { hits: 0, misses: 0 }
 compiler?.hooks.thisCompilation.tap('demo', (compilation) => {
-  compilation.hooks.finishModules.tap('demo', () => {
-    counts.modules = compilation.modules.size
-    counts.built = compilation.builtModules.size
-  })
+  compilation.hooks.stillValidModule.tap('demo', () => void counts.hits++)
+  compilation.hooks.buildModule.tap('demo', () => void counts.misses++)
 })
 
 compiler?.run((error, stats) => {
@@ -70,8 +68,7 @@ compiler?.run((error, stats) => {
     process.exitCode = 1
   }
   compiler.close(() => {
-    const hits = counts.modules - counts.built
-    process.stdout.write(JSON.stringify({ hits, misses: counts.built, digest: digestOf(order.output) }))
+    process.stdout.write(JSON.stringify({ ...counts, digest: digestOf(order.output) }))
   })
 })
 

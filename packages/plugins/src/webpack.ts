@@ -19,7 +19,7 @@ const NAME = 'VarveWebpackPlugin'
 /** Persists webpack's cache in Varve. Set `cache: { type: 'memory' }` beside it. */
 export class VarveWebpackPlugin {
   /** Counts since the plugin was made, over all its compilers. */
-  readonly stats: VarveWebpackStats = { hits: 0, misses: 0, stored: 0, skipped: 0, bytesRead: 0, bytesWritten: 0 }
+  readonly stats: VarveWebpackStats = { hits: 0, misses: 0, stored: 0, skipped: 0, bytesWritten: 0 }
   readonly #options: VarveWebpackOptions
 
   /** Throws a TypeError that names the option where one is unknown or of the wrong kind. */

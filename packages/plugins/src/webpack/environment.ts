@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto'
 import type { Namespace } from 'varve'
 import type { Compilation, Compiler } from 'webpack'
 import type { Identity } from './identity.ts'
+import { ID_BYTES } from './pointer.ts'
 import { asBuffer, type Part, type Serializer } from './value.ts'
 
 /** webpack's view of the file system, with what this build has read already. */
@@ -20,8 +21,6 @@ type Resolution = NonNullable<Parameters<Parameters<FileSystemInfo['resolveBuild
 
 /** Time first, hash when in doubt: cheap, and right after a checkout that touched every file. */
 const SNAPSHOT_OPTIONS = { timestamp: true, hash: true }
-
-const ID_BYTES = 8
 
 /** What is stored of an environment. */
 interface EnvironmentRecord {

@@ -13,10 +13,16 @@ import type { Compiler } from 'webpack'
 import { Environments, type FileSystemInfo } from './environment.ts'
 import { identityOf, LAYOUT, lookOf } from './identity.ts'
 import type { VarveWebpackOptions } from './options.ts'
-import { asBuffer, decodeValue, encodeValue, environmentOf, type Etag, textOf } from './value.ts'
+import { type Item, Packs } from './packs.ts'
+import { decodePointer, type Etag, textOf } from './pointer.ts'
+import { asBuffer } from './value.ts'
 
 /** How long entries are serialised at a stretch in idle time, milliseconds. */
 const SLICE_MS = 10
+
+/** Values in one pack: at most, and in the first slice of idle time. */
+const ITEMS_MAX = 1000
+const ITEMS_FIRST = 4
 const IDLE_TIMEOUT_MS = 5000
 const IDLE_TIMEOUT_FOR_INITIAL_STORE_MS = 1000
 
@@ -30,8 +36,6 @@ export interface VarveWebpackStats {
   stored: number
   /** Values that webpack cannot serialise. */
   skipped: number
-  /** Bytes of values read, as webpack serialised them. */
-  bytesRead: number
   /** Bytes of values written, as webpack serialised them. */
   bytesWritten: number
 }
@@ -48,7 +52,8 @@ interface Pending {
 /** What a layer has while its cache is open and its environment checked. */
 interface Open {
   readonly cache: Cache
-  readonly entries: Namespace<Uint8Array>
+  readonly pointers: Namespace<Uint8Array>
+  readonly packs: Packs
   readonly environments: Environments
 }
 
@@ -65,7 +70,6 @@ export class DiskLayer {
   readonly #stats: VarveWebpackStats
   #look: string | undefined
   readonly #logger: ReturnType<Compiler['getInfrastructureLogger']>
-  readonly #serializer: Compiler['webpack']['util']['serialization']['buffersSerializer']
   readonly #pending: Map<string, Pending> = new Map()
   readonly #dependencies: Set<string> = new Set()
   readonly #optionalDependencies: Set<string> = new Set()
@@ -85,7 +89,6 @@ export class DiskLayer {
     this.#options = options
     this.#stats = stats
     this.#logger = compiler.getInfrastructureLogger('VarveWebpackPlugin')
-    this.#serializer = compiler.webpack.util.serialization.buffersSerializer
   }
 
   /** A build begins: opens the cache, unless it is open. Reads only. */
@@ -198,8 +201,10 @@ export class DiskLayer {
     const records = cache.namespace('webpack environments', { version: String(LAYOUT) })
     const environments = new Environments(this.#compiler, records, identity, fileSystemInfo)
     const version = await environments.begin()
-    const entries = cache.namespace(`webpack ${identity.name}`, { version })
-    this.#open = { cache, entries, environments }
+    const pointers = cache.namespace(`webpack ${identity.name}`, { version })
+    const values = cache.namespace(`webpack packs ${identity.name}`, { version })
+    const packs = new Packs(pointers, values, this.#compiler.webpack.util.serialization.buffersSerializer)
+    this.#open = { cache, pointers, packs, environments }
   }
 
   /** Compilers of one MultiCompiler that look the same are told apart by the order in which they begin. */
@@ -211,26 +216,14 @@ export class DiskLayer {
   }
 
   /** The value of an entry that is there, has this etag and was made in a valid environment; else undefined. */
-  #read({ entries, environments }: Open, identifier: string, etag: Etag | null): unknown {
+  #read({ pointers, packs, environments }: Open, identifier: string, etag: Etag | null): unknown {
     try {
-      const found = entries.get(identifier)
-      if (found === undefined) return undefined
-      const entry = asBuffer(found)
-      const environment = environmentOf(entry)
-      if (environment === undefined) return undefined
-      const isValid = environments.isValid(environment)
-      if (typeof isValid === 'boolean') return isValid ? this.#decode(entry, identifier, etag) : undefined
-      return isValid.then((verdict) => (verdict ? this.#decode(entry, identifier, etag) : undefined))
-    } catch (error) {
-      this.#warn('cannot be read', error)
-      return undefined
-    }
-  }
-
-  #decode(entry: Buffer, identifier: string, etag: Etag | null): unknown {
-    try {
-      const value = decodeValue(this.#serializer, entry, etag)
-      if (value !== undefined) this.#stats.bytesRead += entry.length
+      const found = pointers.get(identifier)
+      const pointer = found === undefined ? undefined : decodePointer(asBuffer(found))
+      if (pointer === undefined || pointer.etag !== textOf(etag)) return undefined
+      const isValid = environments.isValid(pointer.environment)
+      const read = (verdict: boolean): unknown => (verdict ? packs.read(pointer.pack, pointer.place) : undefined)
+      const value = typeof isValid === 'boolean' ? read(isValid) : isValid.then(read)
       return value instanceof Promise ? value.catch((error: unknown) => this.#cannotRestore(identifier, error)) : value
     } catch (error) {
       return this.#cannotRestore(identifier, error)
@@ -245,45 +238,48 @@ export class DiskLayer {
     await this.#beginning
     if (this.#open === undefined) this.#pending.clear()
     if (this.#open === undefined || this.#pending.size === 0 || !this.#isReported) return
-    const { cache, entries, environments } = this.#open
+    const { cache, packs, environments } = this.#open
     const environment = await environments.capture(this.#dependencies, this.#optionalDependencies)
-    let sliceStartMs = performance.now()
-    for (const [identifier, pending] of this.#pending) {
-      const put = this.#put(entries, environment, identifier, pending)
-      if (put !== undefined) await put
-      if (this.#pending.get(identifier) === pending) this.#pending.delete(identifier)
-      if (!isSliced || performance.now() - sliceStartMs < SLICE_MS) continue
+    let items = isSliced ? ITEMS_FIRST : ITEMS_MAX
+    for (const group of groupsOf(this.#pending, () => items)) {
+      const startMs = performance.now()
+      await this.#writeGroup(packs, environment, group)
+      if (!isSliced) continue
+      // As many at once as fit into half a slice, going by the last group.
+      const spentMs = Math.max(performance.now() - startMs, 0.1)
+      items = Math.round(Math.min(Math.max((items * SLICE_MS) / 2 / spentMs, 1), items * 2, ITEMS_MAX))
       await new Promise((resume) => setImmediate(resume))
       if (!this.#isIdle) return // the next build has begun; what is put already goes into the next commit
-      sliceStartMs = performance.now()
     }
+    if (!isSliced) await packs.tidy((id) => environments.isValid(id))
     this.#isInitialStore = false
     const report = await cache.commit()
     this.#logger.log(`wrote ${report.entries} entries`)
   }
 
-  /** Serialises one value; a promise only where webpack left parts of it lazy. */
-  #put(entries: Namespace<Uint8Array>, environment: string, identifier: string, pending: Pending): Promise<void> | undefined {
-    const skip = (error: unknown): void => {
+  /** Packs a group of values; where one cannot be serialised, finds it by halves and leaves it out. */
+  async #writeGroup(packs: Packs, environment: string, group: readonly [string, Pending][]): Promise<void> {
+    const items: Item[] = []
+    for (const [identifier, { etag, data }] of group) {
+      if (typeof data === 'object' && data !== null) items.push({ identifier, etag: textOf(etag), data })
+    }
+    const bytes = items.length === 0 ? undefined : await packs.write(environment, items)
+    const [first] = items
+    if (bytes !== undefined) {
+      this.#stats.stored += items.length
+      this.#stats.bytesWritten += bytes
+    } else if (items.length > 1) {
+      const middle = group.length >> 1
+      await this.#writeGroup(packs, environment, group.slice(0, middle))
+      await this.#writeGroup(packs, environment, group.slice(middle))
+      return
+    } else if (first !== undefined) {
       this.#stats.skipped += 1
-      this.#logger.debug(`skipped ${identifier}: ${error instanceof Error ? error.message : 'not serialisable'}`)
+      this.#logger.debug(`skipped ${first.identifier}: not serialisable`)
     }
-    const write = (entry: Buffer | undefined): void => {
-      if (entry === undefined) return skip(undefined)
-      entries.put(identifier, entry)
-      this.#stats.stored += 1
-      this.#stats.bytesWritten += entry.length
+    for (const [identifier, pending] of group) {
+      if (this.#pending.get(identifier) === pending) this.#pending.delete(identifier)
     }
-    try {
-      const { etag, data } = pending
-      if (typeof data !== 'object' || data === null) return void skip(undefined)
-      const encoded = encodeValue(this.#serializer, environment, etag, data)
-      if (encoded instanceof Promise) return encoded.then(write).catch(skip)
-      write(encoded)
-    } catch (error) {
-      skip(error)
-    }
-    return undefined
   }
 
   #warn(problem: string, error: unknown): void {
@@ -303,4 +299,21 @@ function settle(value: unknown, answer: (value: unknown) => void): void {
 function writeBeforeExit(layer: DiskLayer): void {
   if (unwritten.size === 0) process.once('beforeExit', () => unwritten.forEach((one) => void one.write()))
   unwritten.add(layer)
+}
+
+/** What is pending in groups of one kind, which is what an identifier begins with; `size` is asked before each. */
+function* groupsOf(pending: ReadonlyMap<string, Pending>, size: () => number): Generator<[string, Pending][]> {
+  const kinds = new Map<string, [string, Pending][]>()
+  for (const one of pending) {
+    const kind = one[0].split('|', 1)[0] ?? ''
+    const found = kinds.get(kind)
+    if (found === undefined) kinds.set(kind, [one])
+    else found.push(one)
+  }
+  for (const all of kinds.values()) {
+    for (let start = 0, end = 0; start < all.length; start = end) {
+      end = start + size()
+      yield all.slice(start, end)
+    }
+  }
 }
