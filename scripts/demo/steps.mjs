@@ -9,7 +9,9 @@ import { changeOneModule, writeApplication } from './application.mjs'
 
 /** @typedef {import('./build.mjs').CacheKind} CacheKind */
 /** @typedef {'cold' | 'warm' | 'change'} StepName */
-/** @typedef {{ cache: CacheKind, engine: 'native' | 'wasm' | null, step: StepName, seconds: number, hits: number, misses: number, bytes: number, files: number, identical: boolean }} Row */
+/** @typedef {{ cache: CacheKind, engine: 'native' | 'wasm' | null }} Subject */
+/** @typedef {{ step: StepName, seconds: number, hits: number, misses: number }} Timed */
+/** @typedef {Subject & Timed & { bytes: number, files: number, identical: boolean }} Row */
 
 /** @type {readonly { cache: CacheKind, engine: 'native' | 'wasm' | null }[]} */
 const SUBJECTS = [

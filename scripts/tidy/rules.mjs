@@ -3,9 +3,8 @@
 
 /** Lines of a file, of a function, and characters of a line. */
 export const LIMITS = {
-  rust: { file: 500, function: 70, testFunction: 100 },
-  typescript: { file: 300, function: 50 },
-  line: 120,
+  rust: { file: 500, function: 70, testFunction: 100, line: 120 },
+  typescript: { file: 300, function: 50, line: 150 },
 }
 
 /** Folders that hold no source of ours. */
@@ -44,7 +43,7 @@ export const CORE_LAYERS = [
   ['context', 'state'],
   ['log', 'manifest', 'table'],
   ['block_cache', 'damage', 'file_writer', 'format', 'key_map', 'names'],
-  ['error', 'pool', 'report', 'vfs'],
+  ['error', 'options', 'pool', 'report', 'vfs'],
 ]
 
 /** The engines: from outside this folder only the loader is imported; inside, only these files import an engine. */

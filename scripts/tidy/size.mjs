@@ -10,7 +10,7 @@ import { LIMITS } from './rules.mjs'
 export function checkSize(source) {
   if (source.language === 'other') return []
   const { language } = source
-  return [...checkFile(source, language), ...checkLines(source), ...checkFunctions(source), ...checkHeader(source)]
+  return [...checkFile(source, language), ...checkLines(source, language), ...checkFunctions(source), ...checkHeader(source)]
 }
 
 /** @param {Source} source @param {'rust' | 'typescript'} language @returns {Finding[]} */
@@ -20,11 +20,12 @@ function checkFile({ path, text }, language) {
   return count > limit ? [{ path, line: limit + 1, message: `file of ${count} lines, the limit is ${limit}` }] : []
 }
 
-/** @param {Source} source @returns {Finding[]} */
-function checkLines({ path, text }) {
+/** @param {Source} source @param {'rust' | 'typescript'} language @returns {Finding[]} */
+function checkLines({ path, text }, language) {
+  const limit = LIMITS[language].line
   return text.split('\n').flatMap((line, index) => {
     const length = [...line].length
-    return length > LIMITS.line ? [{ path, line: index + 1, message: `line of ${length} characters` }] : []
+    return length > limit ? [{ path, line: index + 1, message: `line of ${length} characters` }] : []
   })
 }
 

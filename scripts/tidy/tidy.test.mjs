@@ -38,7 +38,7 @@ const manifest = (name, dependencies) => `[package]\nname = "${name}"\n\n[depend
 const PLANTED = [
   ['a long Rust file', { 'a.rs': `//! A.\n${lines(500, 'use a;')}` }, 'a.rs:501: file of 501 lines'],
   ['a long TypeScript file', { 'a.ts': `// A.\n${lines(300, 'step()')}` }, 'a.ts:301: file of 301 lines'],
-  ['a long line', { 'a.ts': `// A.\n// ${'x'.repeat(118)}\n` }, 'a.ts:2: line of 121'],
+  ['a long line', { 'a.ts': `// A.\n// ${'x'.repeat(148)}\n` }, 'a.ts:2: line of 151'],
   ['a long Rust function', { 'a.rs': rustFunction('long', 69) }, 'a.rs:2: long: 71 lines, the limit is 70'],
   ['a long Rust test', { 'tests/a.rs': rustFunction('long', 99) }, 'tests/a.rs:2: long: 101 lines, the limit is 100'],
   ['a long function', { 'a.ts': typescriptFunction('function long(a: A): { b: 1 }', 49) }, 'a.ts:2: long: 51 lines'],

@@ -17,10 +17,10 @@ use crate::format::entry::{Entry, Kind};
 use crate::format::names::{FileName, TableName};
 use crate::format::order::next_order;
 use crate::log::{LogCommit, LogWriter, prelude};
+use crate::options::Durability;
 use crate::report::CommitReport;
 use crate::reset::reset;
 use crate::state::State;
-use crate::store::Durability;
 use crate::table::{TableMeta, TableWriter};
 use std::sync::{PoisonError, RwLock};
 
@@ -111,13 +111,12 @@ impl Committer {
         let commit = LogCommit { order, time_ms: now_ms, namespaces: borrowed, entries: record.bytes() };
         let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
         state.apply_own(context, log, &commit)?;
-        let maintenance_due =
-            state.memory_bytes >= MEMORY_BYTES_DUE || state.attached_tables() >= ATTACHED_TABLES_DUE;
+        let maintenance_due = state.memory_bytes >= MEMORY_BYTES_DUE || state.attached_tables() >= ATTACHED_TABLES_DUE;
         Ok(Some(CommitReport { entries: batch.len(), bytes, maintenance_due }))
     }
 
-    /// Makes every commit of this process so far survive the loss of power. What a failed sync has dropped no second one
-    /// brings back, so a log whose sync failed is not used again.
+    /// Makes every commit of this process so far survive the loss of power. What a failed sync has dropped no second
+    /// one brings back, so a log whose sync failed is not used again.
     pub(crate) fn flush(&mut self, context: &Context) -> Result<()> {
         let mut outcome = Ok(());
         for mut log in std::mem::take(&mut self.left) {

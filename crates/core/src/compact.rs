@@ -21,10 +21,10 @@ use crate::error::{Error, Result};
 use crate::format::names::{FileName, TableName};
 use crate::log::LogWriter;
 use crate::manifest::{Manifest, ManifestNamespace, OpenLog, Published, publish};
+use crate::options::Watch;
 use crate::report::CompactReport;
 use crate::reset::reset;
 use crate::state::{Current, State, load};
-use crate::store::Watch;
 use crate::table::TableMeta;
 use merge::{Merge, Progress, merge};
 use pick::{Candidate, pick};
@@ -115,7 +115,9 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
                 bytes: live.table.meta.bytes,
                 is_damaged: damaged.iter().any(|place| place.file == live.table.meta.name.to_string()),
                 is_hidden: live.table.meta.order_min < namespace.hidden_below,
-                is_settled: live.attached_by.is_none() && live.table.meta.order_max == 0 && live.table.meta.deletes == 0,
+                is_settled: live.attached_by.is_none()
+                    && live.table.meta.order_max == 0
+                    && live.table.meta.deletes == 0,
             })
             .collect();
         let folded_bytes = if taken.folded.is_empty() { 0 } else { taken.folded_bytes(*id) };
@@ -139,7 +141,8 @@ fn fold(
     index: &mut u32,
     watch: Watch<'_>,
 ) -> Result<Option<(CompactReport, Manifest)>> {
-    let mut report = CompactReport { changed: true, logs_folded: taken.folded.len() as u64, ..CompactReport::default() };
+    let mut report =
+        CompactReport { changed: true, logs_folded: taken.folded.len() as u64, ..CompactReport::default() };
     report.bytes_before = taken.state.manifest.tables().map(|table| table.bytes).sum::<u64>() + taken.log_bytes();
     let mut progress = Progress::new(watch, taken, plans.iter().map(|plan| (plan.id, plan.merge.as_slice())));
     let mut written: Vec<(u16, Vec<TableMeta>)> = Vec::new();
@@ -166,8 +169,8 @@ fn fold(
     }
 }
 
-/// `next writer` follows our own number, not the highest one seen: every number below ours was created before it, so the
-/// list of logs, made later, has them all.
+/// `next writer` follows our own number, not the highest one seen: every number below ours was created before it, so
+/// the list of logs, made later, has them all.
 fn next_manifest(
     context: &Context,
     taken: &Taken,

@@ -3,8 +3,8 @@
 use crate::block_cache::BlockCache;
 use crate::damage::DamageList;
 use crate::names::Names;
+use crate::options::Options;
 use crate::pool::Pool;
-use crate::store::Options;
 use crate::vfs::Vfs;
 use std::sync::Arc;
 

@@ -9,9 +9,16 @@ use std::cmp::Ordering;
 /// Where entries come from.
 pub(crate) enum Source<'a> {
     /// Buffered entries, newer than everything committed; of two such sources the one with the higher rank is newer.
-    Batch { entries: Vec<(u64, Entry<'a>)>, at: usize, rank: u64 },
+    Batch {
+        entries: Vec<(u64, Entry<'a>)>,
+        at: usize,
+        rank: u64,
+    },
     /// Entries of the logs.
-    Memory { entries: Vec<(u64, MemoryEntry<'a>)>, at: usize },
+    Memory {
+        entries: Vec<(u64, MemoryEntry<'a>)>,
+        at: usize,
+    },
     Table(TableScan),
 }
 
@@ -148,7 +155,8 @@ impl<'a> Entries<'a> {
                 }
                 Ordering::Equal => {
                     same.push(index);
-                    let newer = same.first().and_then(|best| sources.get(*best)).map(Source::order) < Some(source.order());
+                    let newer =
+                        same.first().and_then(|best| sources.get(*best)).map(Source::order) < Some(source.order());
                     if newer {
                         let last = same.len() - 1;
                         same.swap(0, last);

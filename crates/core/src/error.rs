@@ -64,21 +64,31 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { operation, name, source } => write!(out, "cannot {operation} '{name}': {source}{}", way_out(source)),
+            Self::Io { operation, name, source } => {
+                write!(out, "cannot {operation} '{name}': {source}{}", way_out(source))
+            }
             Self::TooLong { field, bytes, bytes_max } => {
-                write!(out, "{field} has {bytes} bytes, the limit is {bytes_max}; shorten it, for a key by hashing its long part")
+                write!(
+                    out,
+                    "{field} has {bytes} bytes, the limit is {bytes_max}; shorten it, a key by hashing its long part"
+                )
             }
             Self::UnknownNamespace { id } => write!(out, "namespace {id} is unknown; ask for it by name first"),
             Self::NewerFormat { name, found, supported } => write!(
                 out,
                 "'{name}' has format {found}, this version reads up to {supported}; update varve or use another folder"
             ),
-            Self::Damaged { name, offset, what } => write!(out, "{what} in '{name}' at byte {offset} does not match its checksum"),
+            Self::Damaged { name, offset, what } => {
+                write!(out, "{what} in '{name}' at byte {offset} does not match its checksum")
+            }
             Self::ReadOnly => write!(out, "the cache was opened with readOnly: true; open it without to write"),
             Self::Closed => write!(out, "the cache is closed; open it again to go on"),
             Self::Cancelled => write!(out, "stopped on request; nothing committed was changed"),
             Self::Busy { operation, attempts } => {
-                write!(out, "cannot {operation}: other processes changed the folder {attempts} times meanwhile; try again")
+                write!(
+                    out,
+                    "cannot {operation}: other processes changed the folder {attempts} times meanwhile; try again"
+                )
             }
             Self::Exhausted { field, limit } => {
                 write!(out, "the folder has used up its {limit} {field}; remove the folder to start afresh")
@@ -90,8 +100,12 @@ impl fmt::Display for Error {
 fn way_out(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::PermissionDenied => "; make the folder writable for this user or name another with `dir`",
-        io::ErrorKind::ReadOnlyFilesystem => "; name a folder on a writable disk with `dir`, or open with readOnly: true",
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space, what was committed before is safe",
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "; name a folder on a writable disk with `dir`, or open with readOnly: true"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space, what was committed before is safe"
+        }
         _ => "",
     }
 }

@@ -6,8 +6,9 @@ use crate::error::{Error, Result};
 use crate::format::entry::{Entry, Kind};
 use crate::format::hash::key_hash;
 use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::options::Durability;
 use crate::report::CommitReport;
-use crate::store::{Durability, Store};
+use crate::store::Store;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One user of a store. Puts are buffered here, readable here at once, and reach the store by [`Handle::begin_commit`].

@@ -88,8 +88,7 @@ impl Manifest {
     /// Reads a body whose checksum was good.
     pub(crate) fn read(number: u64, body: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(body);
-        let mut manifest =
-            Self { number, last_order: reader.u64()?, next_writer: reader.u32()?, ..Self::default() };
+        let mut manifest = Self { number, last_order: reader.u64()?, next_writer: reader.u32()?, ..Self::default() };
         for _ in 0..reader.u32()? {
             manifest.open_logs.push(OpenLog { writer: reader.u32()?, from: reader.u64()? });
         }

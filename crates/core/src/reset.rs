@@ -1,6 +1,6 @@
-//! Starting afresh after damage that leaves no part of the cache to be trusted: a manifest or a log that is not what was
-//! written. A new, empty manifest is published; logs of writers that live count from their present end on; what was
-//! damaged is set aside under `<name>.bad`.
+//! Starting afresh after damage that leaves no part of the cache to be trusted: a manifest or a log that is not what
+//! was written. A new, empty manifest is published; logs of writers that live count from their present end on; what
+//! was damaged is set aside under `<name>.bad`.
 
 use crate::claim::claim_log;
 use crate::context::Context;
@@ -34,7 +34,9 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
         for view in &found.logs {
             if lives(view)? {
                 let bytes = view.file.len().map_err(|source| Error::io("read", &view.name.to_string(), source))?;
-                manifest.open_logs.push(OpenLog { writer: view.writer, from: bytes.next_multiple_of(HEAD_BYTES as u64) });
+                manifest
+                    .open_logs
+                    .push(OpenLog { writer: view.writer, from: bytes.next_multiple_of(HEAD_BYTES as u64) });
             } else {
                 dead.push(view);
             }
@@ -65,7 +67,9 @@ fn set_aside(context: &Context, manifest: u64, dead: &[&LogView]) -> Result<()> 
     for name in damaged.chain((manifest > 0).then_some(FileName::Manifest(manifest))) {
         let name = name.to_string();
         match context.vfs.rename(&name, &format!("{name}.bad")) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(Error::io("set aside", &name, source)),
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::io("set aside", &name, source));
+            }
             _ => {}
         }
     }

@@ -11,6 +11,7 @@ use crate::entries::{Entries, Source};
 use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::lookup::lookup;
+use crate::options::{Durability, Options, Watch};
 use crate::pool::Pool;
 use crate::report::{CommitReport, CompactReport, Stats, Status, VerifyReport};
 use crate::state::{State, catch_up, load};
@@ -20,38 +21,6 @@ use crate::vfs::Vfs;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
-
-/// What an acknowledged commit survives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// The death of the process. After power loss the cache is some earlier committed state.
-    #[default]
-    Relaxed,
-    /// The loss of power.
-    Durable,
-}
-
-/// How to open a store.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// For commits that do not say otherwise.
-    pub durability: Durability,
-    /// Write nothing at all; puts stay in memory.
-    pub read_only: bool,
-    /// Cap of the tables in bytes, kept at compaction; what was written to longest ago goes first.
-    pub bytes_max: u64,
-    /// Memory for decoded blocks in bytes.
-    pub block_cache_bytes: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { durability: Durability::Relaxed, read_only: false, bytes_max: 1 << 30, block_cache_bytes: 64 << 20 }
-    }
-}
-
-/// Told how far a long call is; may stop it. `done` and `total` are bytes.
-pub type Watch<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync);
 
 /// At close, logs are folded if there are more than these, or more bytes in them.
 const LOGS_LEFT: usize = 2;
@@ -107,7 +76,13 @@ impl Store {
         self.committer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn get<R>(&self, id: u16, hash: u64, key: &[u8], use_value: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+    pub(crate) fn get<R>(
+        &self,
+        id: u16,
+        hash: u64,
+        key: &[u8],
+        use_value: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>> {
         let context = self.open_context()?;
         let state = self.state();
         Ok(lookup(&state, &context.blocks, id, hash, key).map(|hit| use_value(hit.bytes())))

@@ -16,8 +16,8 @@ mod reader;
 mod scan;
 mod writer;
 
-pub(crate) use reader::{Found, Table, Value};
 pub(crate) use key_block::Stored as ScanStored;
+pub(crate) use reader::{Found, Table, Value};
 pub(crate) use scan::TableScan;
 pub(crate) use writer::TableWriter;
 
@@ -50,8 +50,17 @@ impl TableMeta {
         out.extend_from_slice(&self.name.writer.to_le_bytes());
         out.extend_from_slice(&self.name.index.to_le_bytes());
         for number in [
-            self.bytes, self.root, self.entries, self.deletes, self.order_base, self.order_min, self.order_max,
-            self.key_bytes, self.value_bytes, self.oldest_ms, self.newest_ms,
+            self.bytes,
+            self.root,
+            self.entries,
+            self.deletes,
+            self.order_base,
+            self.order_min,
+            self.order_max,
+            self.key_bytes,
+            self.value_bytes,
+            self.oldest_ms,
+            self.newest_ms,
         ] {
             out.extend_from_slice(&number.to_le_bytes());
         }

@@ -2,10 +2,10 @@
 
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::options::Watch;
 use crate::report::VerifyReport;
 use crate::state::load;
 use crate::stats::stats;
-use crate::store::Watch;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 

@@ -143,7 +143,8 @@ fn install() -> Option<Installed> {
     // SAFETY: all-zero bytes are a valid `sigaction`: no handler, no flags, an empty mask.
     let mut action = unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
     action.sa_sigaction = on_fault as *const () as usize;
-    // ONSTACK: the fault may come on a thread with a small stack. NODEFER: a fault in a handler we chain to still kills.
+    // ONSTACK: the fault may come on a thread with a small stack. NODEFER: a fault in a handler we chain to still
+    // kills.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
     // SAFETY: `on_fault` has the signature that SA_SIGINFO asks for and does only what a signal handler may.
     let failed = unsafe { libc::sigaction(libc::SIGBUS, &action, ptr::null_mut()) } != 0;
@@ -182,8 +183,8 @@ fn hand_on(previous: &libc::sigaction, is_fault: bool, (signal, info, context): 
     match previous.sa_sigaction {
         libc::SIG_IGN if !is_fault => {}
         libc::SIG_DFL | libc::SIG_IGN => {
-            // SAFETY: back to the default. A fault comes again when we return and then kills; a signal that was sent has
-            // to be sent again.
+            // SAFETY: back to the default. A fault comes again when we return and then kills; a signal that was sent
+            // has to be sent again.
             unsafe {
                 libc::signal(signal, libc::SIG_DFL);
                 if !is_fault {
@@ -210,6 +211,7 @@ fn hand_on(previous: &libc::sigaction, is_fault: bool, (signal, info, context): 
 }
 
 /// Runs `call` and leaves errno as it was: the interrupted code may be about to look at its own.
+// SAFETY: the caller is a signal handler or a test, on a thread that has an errno.
 unsafe fn keeping_errno<T>(call: impl FnOnce() -> T) -> T {
     // SAFETY: gives the address of this thread's errno, on each system under its own name.
     #[cfg(any(target_os = "linux", target_os = "dragonfly"))]

@@ -31,7 +31,8 @@ impl DiskPool {
         let build = || {
             let builder =
                 ThreadPoolBuilder::new().num_threads(self.threads).thread_name(|index| format!("varve-{index}"));
-            // Only for what rayon runs with nobody waiting for it, which `run` never does; without it rayon would abort.
+            // Only for what rayon runs with nobody waiting for it, which `run` never does; without it rayon would
+            // abort.
             builder.panic_handler(drop).build().ok()
         };
         self.pool.get_or_init(build).as_ref()

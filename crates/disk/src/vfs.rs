@@ -1,8 +1,8 @@
 //! A folder on a disk.
 //!
 //! Rules: the folder comes into being with the first file, open to its owner only, as is every file. No link is
-//! followed below the folder, nothing but a regular file is read, and what lies under a name that is ours, be it a FIFO,
-//! a device or a folder, is `InvalidInput` at once: no call here waits for another program.
+//! followed below the folder, nothing but a regular file is read, and what lies under a name that is ours, be it a
+//! FIFO, a device or a folder, is `InvalidInput` at once: no call here waits for another program.
 
 use crate::file::DiskFile;
 use crate::platform;

@@ -1,5 +1,5 @@
-//! Watches and stops a long call: the task writes how far it is, the JavaScript thread reads that every 50 ms and may ask
-//! it to stop. Numbers only, so neither waits for the other. JavaScript knows a watch by its number.
+//! Watches and stops a long call: the task writes how far it is, the JavaScript thread reads that every 50 ms and may
+//! ask it to stop. Numbers only, so neither waits for the other. JavaScript knows a watch by its number.
 
 use crate::context::Context;
 use crate::raw::{Answer, Arguments, Call};

@@ -1,7 +1,8 @@
 //! The functions that a host provides for one folder, and how its errors come back.
 //!
 //! An answer is a number: 0 and above is the result, below is `-errno` in Linux numbering, whatever the system.
-//! `std::io::Error::from_raw_os_error` knows no errno on this target, so the kinds that core decides by are mapped here.
+//! `std::io::Error::from_raw_os_error` knows no errno on this target, so the kinds that core decides by are mapped
+//! here.
 //!
 //! Core wants its files to be `Send`; JavaScript objects are not. Hosts therefore live in a table of this thread and
 //! files carry a number.

@@ -1,5 +1,5 @@
-//! A panic here cannot be caught: it traps, the instance is in doubt and must not be called again. What is left to do is
-//! to tell JavaScript the text before the trap, and to make a fresh instance possible afterwards.
+//! A panic here cannot be caught: it traps, the instance is in doubt and must not be called again. What is left to do
+//! is to tell JavaScript the text before the trap, and to make a fresh instance possible afterwards.
 
 use std::cell::RefCell;
 use std::panic::{PanicHookInfo, set_hook};

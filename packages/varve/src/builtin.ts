@@ -1,6 +1,6 @@
 /**
- * Modules of Node.js for code that must also load where there is none. Nothing here is a static import, so a bundler for
- * browsers finds nothing to resolve, and a module costs nothing until it is asked for.
+ * Modules of Node.js for code that must also load where there is none. Nothing here is a static import, so a bundler
+ * for browsers finds nothing to resolve, and a module costs nothing until it is asked for.
  */
 import type * as fs from 'node:fs'
 import type * as module from 'node:module'

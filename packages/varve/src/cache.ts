@@ -1,6 +1,6 @@
 /**
- * A cache: one folder, many namespaces, atomic commits over all of them. Made by `openCache`; the rules of its folder are
- * the engine's.
+ * A cache: one folder, many namespaces, atomic commits over all of them. Made by `openCache`; the rules of its folder
+ * are the engine's.
  */
 import { type CodecName, codecOf } from './codec.ts'
 import { VarveError } from './errors.ts'
@@ -56,8 +56,8 @@ export class Cache {
   }
 
   /**
-   * The namespace of that name, the same object each time. One name has one version and codec per open cache: asking for
-   * another throws INVALID_ARGUMENT, because each of the two would drop the other's entries.
+   * The namespace of that name, the same object each time. One name has one version and codec per open cache: asking
+   * for another throws INVALID_ARGUMENT, because each of the two would drop the other's entries.
    */
   namespace(name: string, options?: NamespaceOptions & { readonly codec?: 'bytes' | undefined }): Namespace<Uint8Array>
   namespace(name: string, options: NamespaceOptions & { readonly codec: 'text' }): Namespace<string>
@@ -85,8 +85,9 @@ export class Cache {
   }
 
   /**
-   * Writes everything buffered, in all namespaces, as one atomic commit: after a crash all of it is there or nothing. Where
-   * it rejects, everything stays buffered and the next commit tries again. With nothing buffered it writes nothing.
+   * Writes everything buffered, in all namespaces, as one atomic commit: after a crash all of it is there or nothing.
+   * Where it rejects, everything stays buffered and the next commit tries again. With nothing buffered it writes
+   * nothing.
    *
    * Rejects with DISK_FULL, PERMISSION, IO, READ_ONLY, CLOSED.
    */
@@ -109,8 +110,8 @@ export class Cache {
   }
 
   /**
-   * Folds logs and merges tables: what is due, or everything with `full: true`. The cache does what is due by itself; call
-   * this to choose the time. Readers and writers go on meanwhile.
+   * Folds logs and merges tables: what is due, or everything with `full: true`. The cache does what is due by itself;
+   * call this to choose the time. Readers and writers go on meanwhile.
    *
    * Rejects with CANCELLED when `signal` aborts; nothing is lost then.
    */
@@ -136,8 +137,8 @@ export class Cache {
   }
 
   /**
-   * Waits for what is under way, folds what is due, lets go of every file. What is buffered and not committed is dropped.
-   * A second call waits for the first.
+   * Waits for what is under way, folds what is due, lets go of every file. What is buffered and not committed is
+   * dropped. A second call waits for the first.
    */
   async close(): Promise<void> {
     this.#maintenance.stop()

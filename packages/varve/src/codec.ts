@@ -17,8 +17,8 @@ export interface Codec<V> {
   /** The value's bytes, valid until the next call. Throws INVALID_ARGUMENT where the value has none. */
   encode(value: unknown): Uint8Array
   /**
-   * The value of source[start, end). Shares no memory with source, unless `isOwned` says that source is nothing but this
-   * value and nobody else's. Throws whatever it likes: the caller makes it a miss.
+   * The value of source[start, end). Shares no memory with source, unless `isOwned` says that source is nothing but
+   * this value and nobody else's. Throws whatever it likes: the caller makes it a miss.
    */
   decode(source: Uint8Array, start: number, end: number, isOwned: boolean): V
 }

@@ -1,7 +1,7 @@
 /**
  * Work that a cache does for itself, off the critical path: a sync of the disk some seconds after a relaxed commit, and
- * folding and compaction when a commit says that they are due. One at a time; a failure is a warning, never an unhandled
- * rejection.
+ * folding and compaction when a commit says that they are due. One at a time; a failure is a warning, never an
+ * unhandled rejection.
  */
 import { toVarveError } from './errors.ts'
 import type { Session } from './session.ts'

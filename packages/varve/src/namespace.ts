@@ -39,8 +39,8 @@ export class Namespace<V> {
   }
 
   /**
-   * The value of `key`, undefined for a miss. A damaged file or a value that cannot be decoded is a miss, too. Sees what
-   * this handle has put and what was committed by this process, or by others before the last `refresh`.
+   * The value of `key`, undefined for a miss. A damaged file or a value that cannot be decoded is a miss, too. Sees
+   * what this handle has put and what was committed by this process, or by others before the last `refresh`.
    *
    * Throws CLOSED, INVALID_ARGUMENT or KEY_TOO_LONG.
    */
@@ -59,7 +59,8 @@ export class Namespace<V> {
   }
 
   /**
-   * The values of many keys, in their order, undefined for each miss. One crossing to the engine serves hundreds of keys.
+   * The values of many keys, in their order, undefined for each miss. One crossing to the engine serves hundreds of
+   * keys.
    *
    * @example
    * const [a, b] = namespace.getMany(['a', 'b'])
@@ -96,8 +97,8 @@ export class Namespace<V> {
   }
 
   /**
-   * Buffers an entry. This handle reads it at once, everybody else after `cache.commit()`. The value is copied: the caller
-   * may change it afterwards.
+   * Buffers an entry. This handle reads it at once, everybody else after `cache.commit()`. The value is copied: the
+   * caller may change it afterwards.
    *
    * Throws CLOSED, INVALID_ARGUMENT, KEY_TOO_LONG or VALUE_TOO_LONG.
    */
@@ -127,8 +128,8 @@ export class Namespace<V> {
 
   /**
    * All entries, in no useful order, buffered ones included; read in pages of about 1 MiB as the loop goes on. Entries
-   * that are put or deleted meanwhile may or may not be seen. A key is a string where its bytes are one, else a Uint8Array;
-   * either finds its entry again.
+   * that are put or deleted meanwhile may or may not be seen. A key is a string where its bytes are one, else a
+   * Uint8Array; either finds its entry again.
    *
    * @example
    * for (const [key, value] of namespace.entries()) console.log(key, value)

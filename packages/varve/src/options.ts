@@ -33,9 +33,9 @@ export interface CacheOptions {
    */
   readonly maxBytes?: number | string | undefined
   /**
-   * `'relaxed'`: a commit survives the death of the process; after a loss of power the cache is some earlier state. Disks
-   * are synced about 5 s later. `'durable'`: an acknowledged commit survives a loss of power, for one disk sync each,
-   * 0.1 to 10 ms. Each commit can override it.
+   * `'relaxed'`: a commit survives the death of the process; after a loss of power the cache is some earlier state.
+   * Disks are synced about 5 s later. `'durable'`: an acknowledged commit survives a loss of power, for one disk sync
+   * each, 0.1 to 10 ms. Each commit can override it.
    * @defaultValue `'relaxed'`
    */
   readonly durability?: Durability | undefined

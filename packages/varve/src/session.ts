@@ -1,6 +1,6 @@
 /**
- * What a cache and its namespaces share: the engine's store while it is open, the scratch memory, the calls under way and
- * the warnings. Here an engine's error becomes a VarveError.
+ * What a cache and its namespaces share: the engine's store while it is open, the scratch memory, the calls under way
+ * and the warnings. Here an engine's error becomes a VarveError.
  */
 import type { EngineStore } from './engine.ts'
 import { type ErrorCode, toVarveError, VarveError } from './errors.ts'

@@ -13,8 +13,8 @@ const UNITS: Readonly<Record<string, number>> = {
 }
 
 /**
- * Bytes of a text such as `'500MB'`, `'1.5 GiB'` or `'4096'`, rounded down; undefined where it is none. KB, MB, GB and TB
- * are powers of 1000, KiB, MiB, GiB and TiB of 1024, in any case of letters.
+ * Bytes of a text such as `'500MB'`, `'1.5 GiB'` or `'4096'`, rounded down; undefined where it is none. KB, MB, GB
+ * and TB are powers of 1000, KiB, MiB, GiB and TiB of 1024, in any case of letters.
  */
 export function byteSize(text: string): number | undefined {
   const [, amount, unit] = /^(\d{1,15}(?:\.\d{1,6})?) ?([a-z]{0,3})$/i.exec(text.trim()) ?? []

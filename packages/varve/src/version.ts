@@ -1,8 +1,8 @@
 /**
  * Three versions decide whether an entry may be used: the tool's (`openCache`), the namespace's and the codec's. The
  * engine knows one string per namespace, so they are joined: `<cache>/<namespace> <codec>`. Parts that are empty leave
- * no trace but the slash: `'3'`, `'1.2.0/3'`, `'1.2.0/'`, `'3 json'`. Different parts never give the same string, because
- * slashes, spaces and percent signs inside a part are escaped.
+ * no trace but the slash: `'3'`, `'1.2.0/3'`, `'1.2.0/'`, `'3 json'`. Different parts never give the same string,
+ * because slashes, spaces and percent signs inside a part are escaped.
  */
 
 /**

@@ -8,8 +8,8 @@ import { FUNCTION, type Fields, SIGNAL } from './validate.ts'
 export const WATCH_FIELDS: Fields<WatchOptions> = { signal: SIGNAL, onProgress: FUNCTION }
 
 /**
- * Runs `call` under the caller's watch. An aborted signal rejects with CANCELLED. An `onProgress` that throws never throws
- * into the engine: it stops the call, which then rejects with what was thrown.
+ * Runs `call` under the caller's watch. An aborted signal rejects with CANCELLED. An `onProgress` that throws never
+ * throws into the engine: it stops the call, which then rejects with what was thrown.
  */
 export async function watched<T>(options: WatchOptions, call: (control: EngineControl) => Promise<T>): Promise<T> {
   const { signal, onProgress } = options

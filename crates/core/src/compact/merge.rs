@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::entries::{Entries, Source};
 use crate::error::{Error, Result};
 use crate::format::names::TableName;
-use crate::store::Watch;
+use crate::options::Watch;
 use crate::table::{TableMeta, TableScan, TableWriter};
 use std::ops::ControlFlow;
 

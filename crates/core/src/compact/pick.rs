@@ -66,7 +66,8 @@ mod tests {
         for _ in 0..10_000 {
             let picked = pick(&tables(&sizes), 100, false, true);
             let merged = 100 + picked.iter().map(|index| sizes[*index]).sum::<u64>();
-            sizes = sizes.iter().enumerate().filter(|(index, _)| !picked.contains(index)).map(|(_, size)| *size).collect();
+            sizes =
+                sizes.iter().enumerate().filter(|(index, _)| !picked.contains(index)).map(|(_, size)| *size).collect();
             sizes.push(merged);
             assert!(sizes.len() <= 8, "{sizes:?}");
         }

@@ -1,4 +1,5 @@
-//! An entry as it stands in a log, in a batch and in memory: the same bytes everywhere, so that a commit copies nothing.
+//! An entry as it stands in a log, in a batch and in memory: the same bytes everywhere, so that a commit copies
+//! nothing.
 //!
 //! ```text
 //! u16 kind in the lowest 2 bits, namespace above | u16 key bytes | u32 value bytes | key | value

@@ -46,7 +46,12 @@ impl FrameKind {
 /// What stands at an offset.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found<'a> {
-    Frame { kind: FrameKind, tag: u64, body: &'a [u8], end: u64 },
+    Frame {
+        kind: FrameKind,
+        tag: u64,
+        body: &'a [u8],
+        end: u64,
+    },
     /// The file ends here.
     End,
     /// An append that did not arrive whole.

@@ -96,7 +96,9 @@ mod tests {
         for name in [FileName::Manifest(7), FileName::Log(0), FileName::Taken(5), table, FileName::Temporary(9)] {
             assert_eq!(FileName::parse(&name.to_string()), Some(name));
         }
-        for foreign in ["manifest-", "manifest-07", "manifest-+7", "notes.txt", "-1.log", "1.2.log", "x.bad", ".tmp", "1-.table"] {
+        for foreign in
+            ["manifest-", "manifest-07", "manifest-+7", "notes.txt", "-1.log", "1.2.log", "x.bad", ".tmp", "1-.table"]
+        {
             assert_eq!(FileName::parse(foreign), None, "{foreign}");
         }
     }

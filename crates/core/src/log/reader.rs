@@ -43,12 +43,7 @@ pub(crate) struct LogScan {
 }
 
 /// Calls `each` for every commit from `from` on. The start frame is always read.
-pub(crate) fn scan(
-    file: &dyn File,
-    writer: u32,
-    from: u64,
-    each: &mut dyn FnMut(LogCommit<'_>),
-) -> Result<LogScan> {
+pub(crate) fn scan(file: &dyn File, writer: u32, from: u64, each: &mut dyn FnMut(LogCommit<'_>)) -> Result<LogScan> {
     let name = || format!("{writer}.log");
     let mut frames = FrameReader::new(file, u64::from(writer)).map_err(|source| Error::io("read", &name(), source))?;
     let mut state = LogScan { end: 0, stop: Stop::End, locked: None };
@@ -62,7 +57,8 @@ pub(crate) fn scan(
                 if damage_reads >= DAMAGE_READS {
                     return Ok(LogScan { stop: Stop::Damaged(what), ..state });
                 }
-                frames = FrameReader::new(file, u64::from(writer)).map_err(|source| Error::io("read", &name(), source))?;
+                frames =
+                    FrameReader::new(file, u64::from(writer)).map_err(|source| Error::io("read", &name(), source))?;
             }
             Found::Frame { kind, tag, body, end } => {
                 let first = state.end == 0;

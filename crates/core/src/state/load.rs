@@ -183,7 +183,15 @@ fn read_logs(context: &Context, state: &mut State, names: &[FileName]) -> Result
             Err(source) => return Err(Error::io("open", &name.to_string(), source)),
         };
         let view = LogView {
-            writer, name: *name, file, from, end: from, synced: from, stop: Stop::End, locked: None, commits: 0,
+            writer,
+            name: *name,
+            file,
+            from,
+            end: from,
+            synced: from,
+            stop: Stop::End,
+            locked: None,
+            commits: 0,
         };
         state.logs.push(view);
     }
@@ -228,7 +236,8 @@ fn extend(context: &Context, state: &mut State) -> Result<bool> {
 /// Takes up what others appended since. `None` = there is a newer manifest or another set of logs: load anew.
 pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bool>> {
     let names = list(context)?;
-    let newest = names.iter().filter_map(|name| if let FileName::Manifest(number) = name { Some(*number) } else { None });
+    let newest =
+        names.iter().filter_map(|name| if let FileName::Manifest(number) = name { Some(*number) } else { None });
     let mut known = 0;
     for name in &names {
         if let FileName::Log(writer) | FileName::Taken(writer) = name

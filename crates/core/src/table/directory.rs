@@ -43,7 +43,8 @@ impl BlockRow {
 
     /// LZ4 cannot shrink more than 255-fold, so a row that says so is not believed.
     fn read(bytes: &mut Reader<'_>) -> Option<Self> {
-        let row = Self { checksum: bytes.u64()?, offset: bytes.u64()?, stored_bytes: bytes.u32()?, raw_bytes: bytes.u32()? };
+        let row =
+            Self { checksum: bytes.u64()?, offset: bytes.u64()?, stored_bytes: bytes.u32()?, raw_bytes: bytes.u32()? };
         let bound = u64::from(row.stored_bytes) * 255 + 64;
         let believable = row.stored_bytes <= row.raw_bytes && row.raw_bytes <= RAW_BYTES_MAX;
         (believable && u64::from(row.raw_bytes) <= bound).then_some(row)
@@ -74,8 +75,14 @@ impl Footer {
             out.extend_from_slice(&number.to_le_bytes());
         }
         for number in [
-            self.entries, self.deletes, self.order_min, self.order_max, self.directory_offset, self.key_bytes,
-            self.value_bytes, self.directory_checksum,
+            self.entries,
+            self.deletes,
+            self.order_min,
+            self.order_max,
+            self.directory_offset,
+            self.key_bytes,
+            self.value_bytes,
+            self.directory_checksum,
         ] {
             out.extend_from_slice(&number.to_le_bytes());
         }
@@ -124,7 +131,11 @@ impl Directory {
     /// `bytes` are the directories as the footer describes them.
     pub(crate) fn new(bytes: Vec<u8>, footer: &Footer) -> Option<Self> {
         let sound = bytes.len() as u64 == footer.directory_bytes() && checksum(0, &bytes) == footer.directory_checksum;
-        sound.then_some(Self { bytes, key_blocks: footer.key_blocks as usize, value_blocks: footer.value_blocks as usize })
+        sound.then_some(Self {
+            bytes,
+            key_blocks: footer.key_blocks as usize,
+            value_blocks: footer.value_blocks as usize,
+        })
     }
 
     /// First hash of a key block; past the last block, the end of all hashes.
@@ -169,7 +180,8 @@ impl Directory {
             index += 1;
             steps += 1;
         }
-        let found = self.first_hash(index) <= hash && (index + 1 >= self.key_blocks || self.first_hash(index + 1) > hash);
+        let found =
+            self.first_hash(index) <= hash && (index + 1 >= self.key_blocks || self.first_hash(index + 1) > hash);
         Some(if found { index } else { self.bisect(hash) })
     }
 

@@ -165,7 +165,17 @@ impl KeyBlock {
         let stride = usize::from(key_bytes) + usize::from(value_bytes);
         let end = if varies { bytes.len() } else { body.checked_add(count.checked_mul(stride)?)? };
         let sound = count > 0 && body <= bytes.len() && end == bytes.len() && order_width <= 8 && order_shift < 64;
-        sound.then_some(Self { count, key_bytes, value_bytes, order_width, order_shift, order_base, orders, ends, body })
+        sound.then_some(Self {
+            count,
+            key_bytes,
+            value_bytes,
+            order_width,
+            order_shift,
+            order_base,
+            orders,
+            ends,
+            body,
+        })
     }
 
     /// Index of the entry of `key`.

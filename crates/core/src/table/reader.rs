@@ -31,8 +31,13 @@ pub(crate) struct Table {
 #[derive(Debug)]
 pub(crate) enum Found {
     Miss,
-    Value { order: u64, value: Value },
-    Deleted { order: u64 },
+    Value {
+        order: u64,
+        value: Value,
+    },
+    Deleted {
+        order: u64,
+    },
     /// It may have had something, newer than any other table: nobody may answer instead.
     Damaged,
 }
@@ -173,9 +178,13 @@ impl Table {
         let Some(directory) = self.directory() else { return true };
         let mut place = 0;
         let mut rows: Vec<(BlockRow, &str)> = Vec::new();
-        rows.extend((0..directory.key_blocks).filter_map(|index| directory.key_row(index)).map(|row| (row, "block of keys")));
         rows.extend(
-            (0..directory.value_blocks).filter_map(|index| directory.value_row(index)).map(|row| (row, "block of values")),
+            (0..directory.key_blocks).filter_map(|index| directory.key_row(index)).map(|row| (row, "block of keys")),
+        );
+        rows.extend(
+            (0..directory.value_blocks)
+                .filter_map(|index| directory.value_row(index))
+                .map(|row| (row, "block of values")),
         );
         rows.sort_unstable_by_key(|(row, _)| row.offset);
         for (row, what) in rows {

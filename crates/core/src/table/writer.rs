@@ -134,7 +134,11 @@ impl TableWriter {
         if bytes.len() >= OWN_BLOCK_BYTES {
             let row = self.write_block(bytes)?;
             self.value_rows.push(row);
-            return Ok(Stored::Placed { block: self.value_rows.len() as u32 - 1, offset: 0, bytes: bytes.len() as u32 });
+            return Ok(Stored::Placed {
+                block: self.value_rows.len() as u32 - 1,
+                offset: 0,
+                bytes: bytes.len() as u32,
+            });
         }
         if self.shared.len() + bytes.len() > SHARED_BYTES {
             self.close_shared()?;

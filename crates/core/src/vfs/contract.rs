@@ -1,9 +1,9 @@
 //! The promises of [`Vfs`] as a test suite. An implementation passes by `contract(&|| Arc::new(MyVfs::new(..)))`,
 //! where each call makes an empty folder of its own that does not exist yet.
 //!
-//! One case is one promise. What a machine may lack (hard links, locks, removing an open file on Windows) a case accepts
-//! only as the error that `vfs.rs` names for it, and then nothing may have changed. That bytes survive the loss of power
-//! no test of a real disk can show; `SimVfs` is there to play that.
+//! One case is one promise. What a machine may lack (hard links, locks, removing an open file on Windows) a case
+//! accepts only as the error that `vfs.rs` names for it, and then nothing may have changed. That bytes survive the
+//! loss of power no test of a real disk can show; `SimVfs` is there to play that.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test suite fails by panic")]
 
 use super::{Access, File, Vfs};

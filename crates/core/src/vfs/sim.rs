@@ -86,7 +86,8 @@ impl SimVfs {
     }
 
     /// Folders as a crash could leave them: for every prefix of the journal with at least `from_operation` entries,
-    /// each fate of what was not synced that `fate.rs` lists, and `random_per_prefix` random mixtures drawn from `seed`.
+    /// each fate of what was not synced that `fate.rs` lists, and `random_per_prefix` random mixtures drawn from
+    /// `seed`.
     pub fn crash_states(&self, from_operation: usize, seed: u64, random_per_prefix: usize) -> CrashStates {
         let state = self.state();
         let sampling = crash::Sampling { from_operation, seed, random_per_prefix };

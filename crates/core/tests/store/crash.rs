@@ -141,7 +141,8 @@ fn check(seed: u64) -> BTreeSet<u64> {
         let found = dump(&handle, id);
         let first = durable.map_or(0, |index| index + 1);
         let empty = durable.is_none() && found.is_empty();
-        let known = empty || (first.saturating_sub(1)..begun.max(first)).any(|index| history.commits[index].content == found);
+        let known =
+            empty || (first.saturating_sub(1)..begun.max(first)).any(|index| history.commits[index].content == found);
         assert!(known, "{}: not a committed state: {:?}", context(), found.keys().collect::<Vec<_>>());
         if seen.len() % 8 == 0 {
             takes_the_next_commit(&state.vfs, &mut handle, id, found, &context());

@@ -50,8 +50,11 @@ pub(crate) fn same_content(found: &Expected, expected: &Expected) {
     let text = |key: &Vec<u8>| String::from_utf8_lossy(key).chars().take(20).collect::<String>();
     let missing: Vec<_> = expected.keys().filter(|key| !found.contains_key(*key)).map(text).collect();
     let extra: Vec<_> = found.keys().filter(|key| !expected.contains_key(*key)).map(text).collect();
-    let wrong: Vec<_> =
-        found.iter().filter(|(key, value)| expected.get(*key).is_some_and(|other| other != *value)).map(|(key, _)| text(key)).collect();
+    let wrong: Vec<_> = found
+        .iter()
+        .filter(|(key, value)| expected.get(*key).is_some_and(|other| other != *value))
+        .map(|(key, _)| text(key))
+        .collect();
     assert!(found == expected, "missing {missing:?}, extra {extra:?}, wrong {wrong:?}");
 }
 

@@ -1,6 +1,6 @@
 /**
- * The environment that entries were made in: config files, loaders and everything these import, tracked as webpack tracks
- * build dependencies. An entry names its environment and is used only while all of that is unchanged.
+ * The environment that entries were made in: config files, loaders and everything these import, tracked as webpack
+ * tracks build dependencies. An entry names its environment and is used only while all of that is unchanged.
  *
  * There is one record per environment: the dependencies as reported, where they resolved to, and webpack's snapshots of
  * what was read on the way and of the files themselves. Beside the records, each compiler's newest environment is noted

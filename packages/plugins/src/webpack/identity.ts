@@ -1,7 +1,7 @@
 /**
- * What tells one compiler from another, and what must be equal for its entries to be of use at all: webpack, Node, mode,
- * target, the user's `version`, and the files named as build dependencies. What these files import is `environment.ts`'s
- * part.
+ * What tells one compiler from another, and what must be equal for its entries to be of use at all: webpack, Node,
+ * mode, target, the user's `version`, and the files named as build dependencies. What these files import is
+ * `environment.ts`'s part.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'

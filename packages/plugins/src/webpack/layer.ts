@@ -1,6 +1,7 @@
 /**
- * The disk layer below one compiler's memory cache. Reads answer at once from the open cache; stores wait in a map, where
- * reads find them, and are serialised and put in idle time, in short slices, or at shutdown; one commit writes them all.
+ * The disk layer below one compiler's memory cache. Reads answer at once from the open cache; stores wait in a map,
+ * where reads find them, and are serialised and put in idle time, in short slices, or at shutdown; one commit writes
+ * them all.
  *
  *   open -> begin (checks the environment) -> get / store ... -> beginIdle (writes) -> endIdle -> ... -> shutdown
  *

@@ -1,7 +1,7 @@
 /**
  * A value's bytes: `u8 kind | payload`. Kind 1: the payload is one stream of webpack's serialiser. Kind 2: webpack left
- * parts of it lazy; the payload is a list, which is a u32 count and, for each part, a u32 length with that many bytes, or
- * 0xffffffff followed by the list that the lazy part gave.
+ * parts of it lazy; the payload is a list, which is a u32 count and, for each part, a u32 length with that many
+ * bytes, or 0xffffffff followed by the list that the lazy part gave.
  */
 import type { Compiler } from 'webpack'
 

@@ -55,8 +55,8 @@ function folderFindings(folder: string): Finding[] {
   }
   const { bavail, bsize } = statfsSync(existing)
   const free = bavail * bsize
-  const isTight = free < 1024 ** 3
-  findings.push({ what: 'free space', found: size(free), ...(isTight ? { advice: 'less than the default cap of 1 GiB; set maxBytes or free some' } : {}) })
+  const advice = 'less than the default cap of 1 GiB; set maxBytes or free some'
+  findings.push({ what: 'free space', found: size(free), ...(free < 1024 ** 3 ? { advice } : {}) })
   return findings
 }
 

@@ -2,7 +2,8 @@
  * Makes text from a cache safe to print: a key may hold terminal escapes, line breaks or bytes that are no text at all.
  *
  *   \x1b       one byte: a control character of ASCII, or a byte of a key that is no UTF-8
- *   \u{202e}   any other character that a terminal acts on or nobody sees: C1 controls, marks that turn the direction of
+ *   \u{202e}   any other character that a terminal acts on or nobody sees: C1 controls, marks that turn the direction
+ * of
  *              text, separators, lone surrogates
  *   \\         a backslash
  */

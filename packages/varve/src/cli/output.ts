@@ -1,6 +1,6 @@
 /**
- * Where the commands write: results to standard output, everything else to standard error. With `--json` standard output
- * is one JSON value and nothing else.
+ * Where the commands write: results to standard output, everything else to standard error. With `--json` standard
+ * output is one JSON value and nothing else.
  */
 import { once } from 'node:events'
 import Table from 'cli-table3'

@@ -1,6 +1,6 @@
 /**
- * The WebAssembly instance of this thread. A trap leaves it in doubt: it is given up, every store in it answers INTERNAL
- * from then on, and the next cache that is opened gets a fresh one.
+ * The WebAssembly instance of this thread. A trap leaves it in doubt: it is given up, every store in it answers
+ * INTERNAL from then on, and the next cache that is opened gets a fresh one.
  */
 import { bytes } from '../../generated/bytes.js'
 import { initSync, reset, watchPanics } from '../../generated/varve_wasm.js'

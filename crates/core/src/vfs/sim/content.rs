@@ -1,5 +1,5 @@
-//! The bytes of a simulated file: a list of chunks in order of their place. Chunks are shared between the live file, the
-//! journal and every crash state; cutting a chunk or turning it to zeros changes the list, never the bytes.
+//! The bytes of a simulated file: a list of chunks in order of their place. Chunks are shared between the live file,
+//! the journal and every crash state; cutting a chunk or turning it to zeros changes the list, never the bytes.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The folders that a crash could leave, one after the other.
 //!
-//! The walk goes through the journal once. At each entry it knows the folder that is durable for sure and the operations
-//! that are pending. `fate.rs` gives the plans; each plan, played on the durable folder, is one state.
+//! The walk goes through the journal once. At each entry it knows the folder that is durable for sure and the
+//! operations that are pending. `fate.rs` gives the plans; each plan, played on the durable folder, is one state.
 //! Invariants: pending operations are in journal order; a sync moves every pending append of its file, and a sync of
 //! the folder every pending change of a name, to what is durable.
 

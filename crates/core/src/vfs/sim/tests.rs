@@ -1,3 +1,5 @@
+//! The simulation itself: it passes the contract, and its crashes, faults and damage are the ones it promises.
+
 use super::*;
 use crate::vfs::contract::contract;
 use std::collections::BTreeSet;

@@ -1,0 +1,35 @@
+//! What callers choose: how safe a commit is, how a store is opened, who watches a long call.
+
+use std::ops::ControlFlow;
+
+/// What an acknowledged commit survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of the process. After power loss the cache is some earlier committed state.
+    #[default]
+    Relaxed,
+    /// The loss of power.
+    Durable,
+}
+
+/// How to open a store.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// For commits that do not say otherwise.
+    pub durability: Durability,
+    /// Write nothing at all; puts stay in memory.
+    pub read_only: bool,
+    /// Cap of the tables in bytes, kept at compaction; what was written to longest ago goes first.
+    pub bytes_max: u64,
+    /// Memory for decoded blocks in bytes.
+    pub block_cache_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { durability: Durability::Relaxed, read_only: false, bytes_max: 1 << 30, block_cache_bytes: 64 << 20 }
+    }
+}
+
+/// Told how far a long call is; may stop it. `done` and `total` are bytes.
+pub type Watch<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync);
