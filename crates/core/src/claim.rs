@@ -47,7 +47,7 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
         };
         let log = LogWriter::start(file, writer, locked).map_err(wrap("write"))?;
         let taken = context.vfs.exists(&FileName::Taken(writer).to_string()).map_err(wrap("look for"))?;
-        let mut state = load(context, Some(known))?;
+        let mut state = load(context, &known.tables())?;
         let ours = state.logs.iter().any(|view| view.name == FileName::Log(writer));
         if ours && !taken {
             state.sync_others(context, Some(writer))?;

@@ -51,7 +51,7 @@ pub(crate) fn compact(
         }
         let plans = plan(context, &taken, full);
         if plans.is_empty() && taken.folded.is_empty() {
-            sweep::sweep(context, &taken.state.manifest)?;
+            sweep::sweep(context, &taken.state.manifest, &taken.state.tables())?;
             return Ok(CompactReport::default());
         }
         if !still_ours(context, claim.as_ref())? {
@@ -69,7 +69,8 @@ pub(crate) fn compact(
         if let Some((report, manifest)) = outcome? {
             drop(claim);
             reload(context, state, committer)?;
-            sweep::sweep(context, &manifest)?;
+            let open = state.read().unwrap_or_else(PoisonError::into_inner).tables();
+            sweep::sweep(context, &manifest, &open)?;
             return Ok(report);
         }
     }
@@ -87,7 +88,8 @@ fn still_ours(context: &Context, claim: Option<&LogWriter>) -> Result<bool> {
 /// Reads the folder anew, with no commit of this process in between.
 pub(crate) fn reload(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<()> {
     let _no_commit = committer.lock().unwrap_or_else(PoisonError::into_inner);
-    let fresh = load(context, Some(&state.read().unwrap_or_else(PoisonError::into_inner)))?;
+    let open = state.read().unwrap_or_else(PoisonError::into_inner).tables();
+    let fresh = load(context, &open)?;
     *state.write().unwrap_or_else(PoisonError::into_inner) = fresh;
     Ok(())
 }
@@ -143,7 +145,7 @@ fn fold(
 ) -> Result<Option<(CompactReport, Manifest)>> {
     let mut report =
         CompactReport { changed: true, logs_folded: taken.folded.len() as u64, ..CompactReport::default() };
-    report.bytes_before = taken.state.manifest.tables().map(|table| table.bytes).sum::<u64>() + taken.log_bytes();
+    report.bytes_before = taken.bytes();
     let mut progress = Progress::new(watch, taken, plans.iter().map(|plan| (plan.id, plan.merge.as_slice())));
     let mut written: Vec<(u16, Vec<TableMeta>)> = Vec::new();
     for plan in plans {

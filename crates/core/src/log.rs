@@ -1,7 +1,7 @@
 //! The log of one writer: a start frame, then one frame for each commit, at last a seal.
 //!
 //! ```text
-//! start body:  u32 lock (1 = the writer holds the file's lock while it lives, 0 = it looks for its name after appends)
+//! start body:  "LOCK" = the writer holds the file's lock while it lives, "NAME" = it looks for its name after appends
 //! commit body: u64 time in ms | u16 count | count x (u16 id, text name, text version) | entries until the end
 //! seal body:   nothing
 //! ```
@@ -9,6 +9,10 @@
 
 mod reader;
 mod writer;
+
+/// How others know whether the writer of a log still lives.
+const LOCK: &[u8; 4] = b"LOCK";
+const NAME: &[u8; 4] = b"NAME";
 
 pub(crate) use reader::{LogCommit, Stop, scan};
 pub(crate) use writer::{LogWriter, prelude};

@@ -18,7 +18,7 @@ const ATTEMPTS: u32 = 16;
 /// Replaces a lost state by an empty one, unless another participant has done so.
 pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
     for _ in 0..ATTEMPTS {
-        let found = load(context, None)?;
+        let found = load(context, &[])?;
         if !found.lost {
             *state.write().unwrap_or_else(PoisonError::into_inner) = found;
             return Ok(());

@@ -45,6 +45,9 @@ pub(crate) struct State {
     vanished: bool,
 }
 
+/// Tables that are open, for a load to take over.
+pub(crate) type OpenTables = [Arc<Table>];
+
 /// One namespace at one version.
 #[derive(Debug, Default)]
 pub(crate) struct Namespace {
@@ -266,6 +269,11 @@ impl State {
             context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache folder", source))?;
         }
         Ok(())
+    }
+
+    /// The tables that are open.
+    pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
+        self.namespaces.iter().flat_map(|namespace| &namespace.tables).map(|live| Arc::clone(&live.table)).collect()
     }
 
     /// Tables that commits attached and no manifest names yet.

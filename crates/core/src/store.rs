@@ -40,7 +40,7 @@ impl Store {
     /// Opens the newest committed state. Writes nothing.
     pub fn open(vfs: Arc<dyn Vfs>, pool: Arc<dyn Pool>, options: Options) -> Result<Arc<Self>> {
         let context = Context::new(vfs, pool, options);
-        let state = RwLock::new(load(&context, None)?);
+        let state = RwLock::new(load(&context, &[])?);
         Ok(Arc::new(Self {
             context,
             state,

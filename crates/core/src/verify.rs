@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<VerifyReport> {
     let context = Context::new(Arc::clone(&shared.vfs), Arc::clone(&shared.pool), shared.options.clone());
-    let state = load(&context, None)?;
+    let state = load(&context, &[])?;
     let tables: Vec<_> = state.namespaces.iter().flat_map(|namespace| &namespace.tables).collect();
     let total = tables.iter().map(|live| live.table.meta.bytes).sum();
     let mut done = 0;

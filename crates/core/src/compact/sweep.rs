@@ -10,15 +10,15 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::{FileName, TableName};
 use crate::manifest::Manifest;
-use crate::state::load;
+use crate::state::{OpenTables, load};
 use std::collections::HashSet;
 use std::io;
 
 /// Removes what is not needed any more. `expected` is the manifest that the caller published or read.
-pub(crate) fn sweep(context: &Context, expected: &Manifest) -> Result<()> {
+pub(crate) fn sweep(context: &Context, expected: &Manifest, open: &OpenTables) -> Result<()> {
     let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
     let names: Vec<FileName> = names.iter().filter_map(|name| FileName::parse(name)).collect();
-    let state = load(context, None)?;
+    let state = load(context, open)?;
     if state.lost || state.manifest.number < expected.number || state.manifest.number == 0 {
         return Ok(());
     }

@@ -30,7 +30,8 @@ pub(crate) fn take(
     claim: Option<u32>,
 ) -> Result<Taken> {
     committer.lock().unwrap_or_else(PoisonError::into_inner).seal(context)?;
-    let known = load(context, Some(&state.read().unwrap_or_else(PoisonError::into_inner)))?;
+    let open = state.read().unwrap_or_else(PoisonError::into_inner).tables();
+    let known = load(context, &open)?;
     for view in &known.logs {
         if matches!(view.name, FileName::Log(_)) && Some(view.writer) != claim && is_done(view)? {
             let (source, target) = (view.name.to_string(), FileName::Taken(view.writer).to_string());
@@ -41,7 +42,7 @@ pub(crate) fn take(
         }
     }
     // Whatever was appended before a log lost its name is found now.
-    let state = load(context, Some(&known))?;
+    let state = load(context, &known.tables())?;
     let folded: HashSet<u32> =
         state.logs.iter().filter(|view| matches!(view.name, FileName::Taken(_))).map(|view| view.writer).collect();
     let alone = state.logs.iter().all(|view| folded.contains(&view.writer) || Some(view.writer) == claim);
@@ -78,6 +79,13 @@ impl Taken {
         let entries = self.state.memory_sorted(namespace);
         let folded = entries.iter().filter(|(_, found)| self.is_folded_order(found.order));
         folded.map(|(_, found)| found.entry.bytes() as u64).sum()
+    }
+
+    /// Bytes of all files that the next manifest will stand for.
+    pub(crate) fn bytes(&self) -> u64 {
+        let tables = self.state.namespaces.iter().flat_map(|namespace| &namespace.tables);
+        let folded = tables.filter(|live| self.is_folded(live.attached_by));
+        folded.map(|live| live.table.meta.bytes).sum::<u64>() + self.log_bytes()
     }
 
     pub(crate) fn log_bytes(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! Reads a log from an offset to its end and says how it ended.
 
+use super::LOCK;
 use crate::error::{Error, Result};
 use crate::format::FORMAT;
 use crate::format::bytes::Reader;
@@ -67,7 +68,7 @@ pub(crate) fn scan(file: &dyn File, writer: u32, from: u64, each: &mut dyn FnMut
                         if tag != u64::from(FORMAT) {
                             return Err(Error::NewerFormat { name: name(), found: tag as u32, supported: FORMAT });
                         }
-                        state.locked = Reader::new(body).u32().map(|lock| lock == 1);
+                        state.locked = Some(body == LOCK);
                         state.end = end.max(from);
                     }
                     (FrameKind::Seal, false) => return Ok(LogScan { end, stop: Stop::Sealed, ..state }),

@@ -1,5 +1,6 @@
 //! Appends to a log. One append is one commit; an error leaves the log to be abandoned under its name.
 
+use super::{LOCK, NAME};
 use crate::format::FORMAT;
 use crate::format::bytes::put_text;
 use crate::format::frame::{FrameKind, seal_parts};
@@ -26,7 +27,7 @@ impl LogWriter {
     /// Begins a log in a file that was just created.
     pub(crate) fn start(file: Arc<dyn File>, writer: u32, locked: bool) -> io::Result<Self> {
         let mut log = Self { file, writer, locked, end: 0, commits: 0, unsynced: true, named: false };
-        log.append(FrameKind::LogStart, u64::from(FORMAT), &[&u32::from(locked).to_le_bytes()])?;
+        log.append(FrameKind::LogStart, u64::from(FORMAT), &[if locked { LOCK } else { NAME }])?;
         Ok(log)
     }
 

@@ -1,7 +1,7 @@
 //! Loading the newest committed state. The folder may change at any moment: a file that vanished between two steps
 //! means that another participant published a newer manifest, so the load starts again.
 
-use super::{LiveTable, LogView, State};
+use super::{LiveTable, LogView, OpenTables, State};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::FORMAT;
@@ -20,10 +20,10 @@ const ATTEMPTS: u32 = 16;
 /// Tries before a gap in the numbers of logs is accepted.
 const GAP_ATTEMPTS: u32 = 4;
 
-/// The newest state; open tables are taken over from `previous`.
-pub(crate) fn load(context: &Context, previous: Option<&State>) -> Result<State> {
+/// The newest state; tables that are open already are taken over.
+pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
     for attempt in 1..=ATTEMPTS {
-        if let Some(state) = try_load(context, previous, attempt)? {
+        if let Some(state) = try_load(context, open, attempt)? {
             return Ok(state);
         }
     }
@@ -37,7 +37,7 @@ fn list(context: &Context) -> Result<Vec<FileName>> {
 }
 
 /// `None` = something vanished meanwhile. On the `last` attempt what is missing is damage.
-fn try_load(context: &Context, previous: Option<&State>, attempt: u32) -> Result<Option<State>> {
+fn try_load(context: &Context, open: &OpenTables, attempt: u32) -> Result<Option<State>> {
     let last = attempt == ATTEMPTS;
     let names = list(context)?;
     let mut state = State::default();
@@ -66,7 +66,7 @@ fn try_load(context: &Context, previous: Option<&State>, attempt: u32) -> Result
     state.next_writer_seen = state.next_writer_seen.max(state.manifest.next_writer);
     state.last_order = state.manifest.last_order;
     if !all_logs_listed(context, &mut state, &names, attempt)
-        || !open_tables(context, &mut state, previous, last)?
+        || !open_tables(context, &mut state, open, last)?
         || !read_logs(context, &mut state, &names)?
     {
         return Ok(None);
@@ -132,13 +132,13 @@ fn all_logs_listed(context: &Context, state: &mut State, names: &[FileName], att
     true
 }
 
-fn open_tables(context: &Context, state: &mut State, previous: Option<&State>, last: bool) -> Result<bool> {
+fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bool) -> Result<bool> {
     for namespace in std::mem::take(&mut state.manifest.namespaces) {
         let id = context.names.id(&namespace.name, &namespace.version)?;
         state.note_version(&namespace.name, id, namespace.latest);
         state.namespace_mut(id).hidden_below = namespace.hidden_below;
         for meta in &namespace.tables {
-            let Some(table) = open_table(context, *meta, previous.and_then(|state| state.namespace(id)), last)? else {
+            let Some(table) = open_table(context, *meta, open, last)? else {
                 return Ok(false);
             };
             let target = state.namespace_mut(id);
@@ -152,15 +152,9 @@ fn open_tables(context: &Context, state: &mut State, previous: Option<&State>, l
     Ok(true)
 }
 
-fn open_table(
-    context: &Context,
-    meta: TableMeta,
-    previous: Option<&super::Namespace>,
-    last: bool,
-) -> Result<Option<Arc<Table>>> {
-    let open = previous.and_then(|namespace| namespace.tables.iter().find(|live| live.table.meta == meta));
-    if let Some(live) = open {
-        return Ok(Some(Arc::clone(&live.table)));
+fn open_table(context: &Context, meta: TableMeta, open: &OpenTables, last: bool) -> Result<Option<Arc<Table>>> {
+    if let Some(table) = open.iter().find(|table| table.meta == meta) {
+        return Ok(Some(Arc::clone(table)));
     }
     let name = meta.name.to_string();
     let file = match context.vfs.open(&name, Access::Random) {

@@ -64,6 +64,19 @@ fn check_damaged(vfs: &SimVfs, content: &Expected, context: &str) {
 
 const SHAPES: [[bool; 5]; 3] = [[false; 5], [true; 5], [true, false, true, false, false]];
 
+/// The start of a log once held the number 1: with that bit gone it looked like an append that had not arrived.
+#[test]
+fn a_flipped_bit_in_the_start_of_a_log_is_seen() {
+    let (vfs, content) = small_cache(&[false; 5]);
+    for byte in 32..64 {
+        for bit in 0..8 {
+            let damaged = vfs.fork();
+            damaged.flip("0.log", byte, bit);
+            check_damaged(&damaged, &content, &format!("bit {bit} of byte {byte} of 0.log"));
+        }
+    }
+}
+
 #[test]
 fn one_flipped_bit_in_any_byte_costs_a_miss_at_most() {
     let seed = fastrand::u64(..);

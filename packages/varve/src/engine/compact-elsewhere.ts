@@ -25,13 +25,16 @@ export type CompactNews =
   | { readonly report: CompactReport }
   | { readonly code: string; readonly message: string }
 
-/** Compacts `directory` in a worker; undefined where it is quicker to do it here. */
+/**
+ * Compacts `directory` in a worker; undefined where it is quicker to do it here. The promise gives undefined where no
+ * worker could be started, as in a sandbox.
+ */
 export function compactInWorker(
   directory: string,
   full: boolean,
   control: EngineControl,
   options: EngineOptions,
-): Promise<CompactReport> | undefined {
+): Promise<CompactReport | undefined> | undefined {
   const files = builtin('node:fs')
   const threads = builtin('node:worker_threads')
   if (files === undefined || threads === undefined || folderBytes(files, `${directory}/v1`) < WORKER_BYTES) return undefined
@@ -40,13 +43,18 @@ export function compactInWorker(
   const stop = (): void => void Atomics.store(order.stop, 0, 1)
   signal?.addEventListener('abort', stop, { once: true })
   const worker = new threads.Worker(new URL('./compact-worker.js', import.meta.url), { workerData: order })
-  const outcome = new Promise<CompactReport>((resolve, reject) => {
+  let isRunning = false
+  const outcome = new Promise<CompactReport | undefined>((resolve, reject) => {
     worker.on('message', (news: CompactNews) => {
+      isRunning = true
       if ('report' in news) resolve(news.report)
       else if ('code' in news) reject(new EngineFailure(news.code, news.message))
       else onProgress?.(news.done, news.total)
     })
-    worker.on('error', (error) => reject(new EngineFailure('INTERNAL', `compaction failed: ${error.message}`, { cause: error })))
+    worker.on('error', (error) => {
+      if (isRunning) reject(new EngineFailure('INTERNAL', `compaction failed: ${error.message}`, { cause: error }))
+      else resolve(undefined)
+    })
     worker.on('exit', () => reject(new EngineFailure('INTERNAL', 'the compaction worker ended early; nothing committed is lost')))
   })
   return outcome.finally(() => signal?.removeEventListener('abort', stop))

@@ -12,7 +12,7 @@ import { pageOf, valuesOf } from './packed.ts'
 import { guarded, instance } from './wasm-module.ts'
 
 /** Compacts the folder elsewhere; undefined where it is quicker to do it here. */
-export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions) => Promise<CompactReport> | undefined
+export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions) => Promise<CompactReport | undefined> | undefined
 
 /** Where the files of a cache are. */
 export interface WasmFiles {
@@ -112,9 +112,8 @@ class WasmEngineStore implements EngineStore {
   }
 
   async compact(full: boolean, control: EngineControl): Promise<CompactReport> {
-    const elsewhere = this.#options.readOnly ? undefined : this.#elsewhere?.(full, control, this.#options)
-    if (elsewhere === undefined) return reportOf(this.#call(() => this.#store.compact(full, watcherOf(control))))
-    const report = await elsewhere
+    const report = this.#options.readOnly ? undefined : await this.#elsewhere?.(full, control, this.#options)
+    if (report === undefined) return reportOf(this.#call(() => this.#store.compact(full, watcherOf(control))))
     this.refresh()
     return report
   }
