@@ -6,7 +6,7 @@
 //!    its name after every append instead.
 //! 4. What other writers left behind is made durable: our commits may rest on it, and must not outlive it.
 //! 5. The folder may have moved on between 1 and 3: the number may have been used, folded and forgotten. Then a file
-//!    `<n>.taken` is still there, or a manifest says that `n` is folded, or our log has been taken already.
+//!    `<n>-<by>.taken` is still there, or a manifest says that `n` is folded, or our log has been taken already.
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -21,10 +21,10 @@ const ATTEMPTS: u32 = 256;
 
 /// A log of our own. The folder's first manifest is published on the way.
 pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
-    let mut next = known.next_writer_seen;
     if known.manifest.number == 0 && !known.lost {
         publish_first(&*context.vfs)?;
     }
+    let mut next = load(context, &known.tables())?.next_writer_seen;
     for _ in 0..ATTEMPTS {
         if next > WRITER_MAX - 64 {
             return Err(Error::Exhausted { field: "writers", limit: u64::from(WRITER_MAX) });
@@ -46,10 +46,9 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
             Err(source) => return Err(Error::io("lock", &name, source)),
         };
         let log = LogWriter::start(file, writer, locked).map_err(wrap("write"))?;
-        let taken = context.vfs.exists(&FileName::Taken(writer).to_string()).map_err(wrap("look for"))?;
         let mut state = load(context, &known.tables())?;
-        let ours = state.logs.iter().any(|view| view.name == FileName::Log(writer));
-        if ours && !taken {
+        let mut same = state.logs.iter().filter(|view| view.writer == writer);
+        if same.next().is_some_and(|view| view.name == FileName::Log(writer)) && same.next().is_none() {
             state.sync_others(context, Some(writer))?;
             return Ok(log);
         }

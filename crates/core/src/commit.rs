@@ -102,7 +102,7 @@ impl Committer {
             move |source| Error::io(operation, &name, source)
         };
         bytes += log.commit(order, &prelude(now_ms, &borrowed), record.bytes()).map_err(wrap("append to"))?;
-        if !log.locked && !context.vfs.exists(&name).map_err(wrap("look for"))? {
+        if !log.locked && !log.is_at_its_name(&*context.vfs).map_err(wrap("look for"))? {
             return Ok(None);
         }
         if durability == Durability::Durable {

@@ -24,12 +24,12 @@ use crate::manifest::{Manifest, ManifestNamespace, OpenLog, Published, publish};
 use crate::options::Watch;
 use crate::report::CompactReport;
 use crate::reset::reset;
-use crate::state::{Current, State, load};
+use crate::state::{Current, LogView, State, load};
 use crate::table::TableMeta;
 use merge::{Merge, Progress, merge};
 use pick::{Candidate, pick};
 use std::sync::{Mutex, PoisonError, RwLock};
-use take::{Taken, take};
+use take::{Taken, survey, take};
 
 const ATTEMPTS: u32 = 16;
 
@@ -44,45 +44,47 @@ pub(crate) fn compact(
     let mut claim: Option<LogWriter> = None;
     let mut tables = 0;
     for _ in 0..ATTEMPTS {
-        let mut taken = take(context, state, committer, claim.as_ref().map(|log| log.writer))?;
-        if taken.state.lost {
+        let surveyed = survey(context, state, committer, claim.as_ref().map(|log| log.writer))?;
+        if surveyed.state.lost {
             reset(context, state)?;
             continue;
         }
-        let plans = plan(context, &taken, full);
-        if plans.is_empty() && taken.folded.is_empty() {
-            sweep::sweep(context, &taken.state.manifest, &taken.state.tables())?;
+        if surveyed.folded.is_empty() && plan(context, &surveyed, full).is_empty() {
+            sweep::sweep(context, &surveyed.state.manifest, &surveyed.state.tables())?;
             return Ok(CompactReport::default());
         }
-        if !still_ours(context, claim.as_ref())? {
-            claim = None;
-        }
-        let Some(log) = claim.as_ref() else {
-            claim = Some(claim_log(context, &taken.state)?);
-            tables = 0;
-            continue;
+        let log = match claim.take() {
+            Some(log) => log,
+            None => {
+                tables = 0;
+                claim_log(context, &surveyed.state)?
+            }
         };
-        let outcome = fold(context, &mut taken, &plans, log.writer, &mut tables, watch);
-        if !matches!(outcome, Ok(Some(_))) {
-            sweep::discard_tables(context, log.writer)?;
+        let mut taken = take(context, &surveyed, log.writer)?;
+        drop(surveyed);
+        if taken.state.lost || !still_ours(context, &taken.state.manifest, &log)? {
+            continue;
         }
-        if let Some((report, manifest)) = outcome? {
-            drop(claim);
+        let plans = plan(context, &taken, full);
+        if let Some((report, manifest)) = fold(context, &mut taken, &plans, log.writer, &mut tables, watch)? {
+            drop(log);
             reload(context, state, committer)?;
             let open = state.read().unwrap_or_else(PoisonError::into_inner).tables();
             sweep::sweep(context, &manifest, &open)?;
             return Ok(report);
         }
+        claim = Some(log);
     }
     Err(Error::Busy { operation: "compact", attempts: ATTEMPTS })
 }
 
-/// Without a lock a claim can be taken away; then its tables would be nobody's. A claim that was of no use stays behind
-/// as an empty log, for the next compaction to take: a number is free again only once a manifest covers it.
-fn still_ours(context: &Context, claim: Option<&LogWriter>) -> Result<bool> {
-    let Some(log) = claim else { return Ok(false) };
-    let name = FileName::Log(log.writer).to_string();
-    context.vfs.exists(&name).map_err(|source| Error::io("look for", &name, source))
+/// Whether tables may still be written under our number: nobody has taken the log that keeps it, and no manifest covers it
+/// (without a lock the log may be taken; ours may have been published after all). A claim that was of no use stays
+/// behind as an empty log, for the next compaction to take: a number is free again only once a manifest covers it.
+fn still_ours(context: &Context, manifest: &Manifest, log: &LogWriter) -> Result<bool> {
+    let named = log.is_at_its_name(&*context.vfs);
+    let named = named.map_err(|source| Error::io("look for", &FileName::Log(log.writer).to_string(), source))?;
+    Ok(named && manifest.log_from(log.writer).is_some())
 }
 
 /// Reads the folder anew, with no commit of this process in between.
@@ -134,7 +136,8 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
     plans
 }
 
-/// Writes the tables and publishes. `None` = another participant was faster.
+/// Writes the tables and publishes. `None` = another participant was faster, or seemed to be: it may have published on top
+/// of ours already. So what was written is only discarded before it could be published; later, sweeping finds it.
 fn fold(
     context: &Context,
     taken: &mut Taken,
@@ -147,20 +150,13 @@ fn fold(
         CompactReport { changed: true, logs_folded: taken.folded.len() as u64, ..CompactReport::default() };
     report.bytes_before = taken.bytes();
     let mut progress = Progress::new(watch, taken, plans.iter().map(|plan| (plan.id, plan.merge.as_slice())));
-    let mut written: Vec<(u16, Vec<TableMeta>)> = Vec::new();
-    for plan in plans {
-        let mut name = || {
-            *index += 1;
-            TableName { writer, index: *index }
-        };
-        let settle = plan.whole && taken.alone;
-        let merge_plan = Merge { id: plan.id, tables: &plan.merge, settle, drop_deletes: settle };
-        let merged = merge(context, taken, &merge_plan, &mut name, &mut progress)?;
-        report.tables_merged += plan.merge.len() as u64;
-        report.tables_written += merged.tables.len() as u64;
-        report.entries_dropped += merged.dropped;
-        written.push((plan.id, merged.tables));
-    }
+    let written = match write_tables(context, taken, plans, writer, index, &mut progress, &mut report) {
+        Ok(written) => written,
+        Err(error) => {
+            sweep::discard_tables(context, writer)?;
+            return Err(error);
+        }
+    };
     // An entry of a log that stays may be why an older one is dropped here; it must not be less durable.
     taken.state.sync_others(context, Some(writer))?;
     let manifest = next_manifest(context, taken, plans, &written, writer);
@@ -171,8 +167,35 @@ fn fold(
     }
 }
 
-/// `next writer` follows our own number, not the highest one seen: every number below ours was created before it, so
-/// the list of logs, made later, has them all.
+/// One new table, rarely more, for each plan.
+fn write_tables(
+    context: &Context,
+    taken: &Taken,
+    plans: &[Plan],
+    writer: u32,
+    index: &mut u32,
+    progress: &mut Progress<'_>,
+    report: &mut CompactReport,
+) -> Result<Vec<(u16, Vec<TableMeta>)>> {
+    let mut written = Vec::new();
+    for plan in plans {
+        let mut name = || {
+            *index += 1;
+            TableName { writer, index: *index }
+        };
+        let settle = plan.whole && taken.alone;
+        let merge_plan = Merge { id: plan.id, tables: &plan.merge, settle, drop_deletes: settle };
+        let merged = merge(context, taken, &merge_plan, &mut name, progress)?;
+        report.tables_merged += plan.merge.len() as u64;
+        report.tables_written += merged.tables.len() as u64;
+        report.entries_dropped += merged.dropped;
+        written.push((plan.id, merged.tables));
+    }
+    Ok(written)
+}
+
+/// `next writer` covers our own number and those that are folded. Every number below was created before these, so the
+/// list of logs, made later, has them all.
 fn next_manifest(
     context: &Context,
     taken: &Taken,
@@ -181,11 +204,13 @@ fn next_manifest(
     own: u32,
 ) -> Manifest {
     let state = &taken.state;
-    let still_open = state.logs.iter().filter(|log| log.writer < own && !taken.folded.contains(&log.writer));
+    let next_writer = taken.folded.iter().copied().fold(own, u32::max) + 1;
+    let is_open = |log: &&LogView| log.writer < next_writer && log.writer != own && !taken.folded.contains(&log.writer);
+    let still_open = state.logs.iter().filter(is_open);
     let mut manifest = Manifest {
         number: state.manifest_seen + 1,
         last_order: state.last_order,
-        next_writer: own + 1,
+        next_writer,
         open_logs: still_open.map(|log| OpenLog { writer: log.writer, from: log.from }).collect(),
         namespaces: Vec::new(),
     };

@@ -52,7 +52,7 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
 
 /// Whether the writer of a log may still append to it.
 fn lives(view: &LogView) -> Result<bool> {
-    if view.stop == Stop::Sealed || matches!(view.name, FileName::Taken(_)) {
+    if view.stop == Stop::Sealed || matches!(view.name, FileName::Taken { .. }) {
         return Ok(false);
     }
     match view.file.try_lock() {

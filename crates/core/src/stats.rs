@@ -38,7 +38,7 @@ pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
                 stats.tables += 1;
                 stats.table_bytes += bytes;
             }
-            FileName::Log(_) | FileName::Taken(_) => {
+            FileName::Log(_) | FileName::Taken { .. } => {
                 stats.logs += 1;
                 stats.log_bytes += bytes;
             }

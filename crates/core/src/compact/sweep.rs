@@ -25,7 +25,7 @@ pub(crate) fn sweep(context: &Context, expected: &Manifest, open: &OpenTables) -
     let manifest = &state.manifest;
     let writers: HashSet<u32> = names
         .iter()
-        .filter(|name| matches!(name, FileName::Log(_) | FileName::Taken(_)))
+        .filter(|name| matches!(name, FileName::Log(_) | FileName::Taken { .. }))
         .filter_map(|name| name.writer())
         .filter(|writer| manifest.log_from(*writer).is_some())
         .collect();
@@ -34,7 +34,7 @@ pub(crate) fn sweep(context: &Context, expected: &Manifest, open: &OpenTables) -
     for name in names {
         let needless = match name {
             FileName::Manifest(number) => number < manifest.number,
-            FileName::Log(writer) | FileName::Taken(writer) => manifest.log_from(writer).is_none(),
+            FileName::Log(writer) | FileName::Taken { writer, .. } => manifest.log_from(writer).is_none(),
             FileName::Table(table) => !mentioned.contains(&table) && !writers.contains(&table.writer),
             FileName::Temporary(writer) => !writers.contains(&writer),
         };
@@ -45,7 +45,7 @@ pub(crate) fn sweep(context: &Context, expected: &Manifest, open: &OpenTables) -
     Ok(())
 }
 
-/// Removes what a compaction wrote in vain.
+/// Removes what a compaction wrote and did not try to publish.
 pub(crate) fn discard_tables(context: &Context, writer: u32) -> Result<()> {
     let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
     for name in names.iter().filter_map(|name| FileName::parse(name)) {

@@ -21,9 +21,9 @@ pub(crate) struct Taken {
     pub(crate) alone: bool,
 }
 
-/// Seals the log of this process, takes what can be taken, and reads it all.
-/// `claim` is the number under which the compaction itself writes.
-pub(crate) fn take(
+/// What there is to do: seals the log of this process and finds the logs that can be taken. Their locks stay with the
+/// answer. `claim` is the number under which the compaction itself writes.
+pub(crate) fn survey(
     context: &Context,
     state: &RwLock<State>,
     committer: &Mutex<Committer>,
@@ -31,10 +31,23 @@ pub(crate) fn take(
 ) -> Result<Taken> {
     committer.lock().unwrap_or_else(PoisonError::into_inner).seal(context)?;
     let open = state.read().unwrap_or_else(PoisonError::into_inner).tables();
-    let known = load(context, &open)?;
-    for view in &known.logs {
-        if matches!(view.name, FileName::Log(_)) && Some(view.writer) != claim && is_done(view)? {
-            let (source, target) = (view.name.to_string(), FileName::Taken(view.writer).to_string());
+    let state = load(context, &open)?;
+    let mut folded = HashSet::new();
+    for view in state.logs.iter().filter(|view| Some(view.writer) != claim) {
+        if matches!(view.name, FileName::Taken { .. }) || is_done(view)? {
+            folded.insert(view.writer);
+        }
+    }
+    Ok(Taken::new(state, folded, claim))
+}
+
+/// Takes what the survey found, by renaming, and reads all of it to its end. The new name has our number in it: the old
+/// name may belong to somebody else by now, who is trying out the number, and must not replace what was taken.
+pub(crate) fn take(context: &Context, surveyed: &Taken, claim: u32) -> Result<Taken> {
+    for view in surveyed.state.logs.iter().filter(|view| surveyed.folded.contains(&view.writer)) {
+        if matches!(view.name, FileName::Log(_)) {
+            let (source, target) =
+                (view.name.to_string(), FileName::Taken { writer: view.writer, by: claim }.to_string());
             match context.vfs.rename(&source, &target) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("take", &source, error)),
                 _ => {}
@@ -42,11 +55,10 @@ pub(crate) fn take(
         }
     }
     // Whatever was appended before a log lost its name is found now.
-    let state = load(context, &known.tables())?;
-    let folded: HashSet<u32> =
-        state.logs.iter().filter(|view| matches!(view.name, FileName::Taken(_))).map(|view| view.writer).collect();
-    let alone = state.logs.iter().all(|view| folded.contains(&view.writer) || Some(view.writer) == claim);
-    Ok(Taken { state, folded, alone })
+    let state = load(context, &surveyed.state.tables())?;
+    let taken = state.logs.iter().filter(|view| matches!(view.name, FileName::Taken { .. }));
+    let folded = taken.map(|view| view.writer).collect();
+    Ok(Taken::new(state, folded, Some(claim)))
 }
 
 /// Whether nobody can append to a log any more, or whoever does will notice that it was taken.
@@ -56,13 +68,18 @@ fn is_done(view: &LogView) -> Result<bool> {
     }
     match view.file.try_lock() {
         Ok(free) => Ok(free),
-        // Nobody here can tell whether its writer lives, unless it has not even begun.
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(view.locked.is_none()),
+        // Nobody here can tell whether its writer lives. One that has not even begun may begin, with a lock, at any moment.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(false),
         Err(source) => Err(Error::io("lock", &view.name.to_string(), source)),
     }
 }
 
 impl Taken {
+    fn new(state: State, folded: HashSet<u32>, claim: Option<u32>) -> Self {
+        let alone = state.logs.iter().all(|view| folded.contains(&view.writer) || Some(view.writer) == claim);
+        Self { state, folded, alone }
+    }
+
     /// Whether a table may be merged: the manifest names it, or the log that attached it is folded now.
     pub(crate) fn is_folded(&self, attached_by: Option<u32>) -> bool {
         attached_by.is_none_or(|writer| self.folded.contains(&writer))

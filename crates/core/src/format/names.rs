@@ -3,7 +3,7 @@
 //! ```text
 //! manifest-<n>            the newest one counts
 //! <writer>.log            log of one writer
-//! <writer>.taken          log that a participant has taken to fold the whole of it
+//! <writer>-<by>.taken     log that participant <by> has taken to fold the whole of it
 //! <writer>-<k>.table      table k of one writer
 //! <any>.<writer>.tmp      not yet published
 //! <any>.bad               damaged, set aside
@@ -16,7 +16,7 @@ use std::fmt;
 pub(crate) enum FileName {
     Manifest(u64),
     Log(u32),
-    Taken(u32),
+    Taken { writer: u32, by: u32 },
     Table(TableName),
     Temporary(u32),
 }
@@ -38,7 +38,10 @@ impl FileName {
         let (stem, kind) = name.rsplit_once('.')?;
         match kind {
             "log" => small(stem).map(Self::Log),
-            "taken" => small(stem).map(Self::Taken),
+            "taken" => {
+                let (writer, by) = stem.split_once('-')?;
+                Some(Self::Taken { writer: small(writer)?, by: small(by)? })
+            }
             "table" => {
                 let (writer, index) = stem.split_once('-')?;
                 Some(Self::Table(TableName { writer: small(writer)?, index: small(index)? }))
@@ -48,11 +51,19 @@ impl FileName {
         }
     }
 
+    /// Number of the writer whose log this is.
+    pub(crate) fn log_writer(self) -> Option<u32> {
+        match self {
+            Self::Log(writer) | Self::Taken { writer, .. } => Some(writer),
+            Self::Manifest(_) | Self::Table(_) | Self::Temporary(_) => None,
+        }
+    }
+
     /// Number of the writer that the file belongs to.
     pub(crate) fn writer(self) -> Option<u32> {
         match self {
             Self::Manifest(_) => None,
-            Self::Log(writer) | Self::Taken(writer) | Self::Temporary(writer) => Some(writer),
+            Self::Log(writer) | Self::Taken { writer, .. } | Self::Temporary(writer) => Some(writer),
             Self::Table(table) => Some(table.writer),
         }
     }
@@ -63,7 +74,7 @@ impl fmt::Display for FileName {
         match self {
             Self::Manifest(number) => write!(out, "manifest-{number}"),
             Self::Log(writer) => write!(out, "{writer}.log"),
-            Self::Taken(writer) => write!(out, "{writer}.taken"),
+            Self::Taken { writer, by } => write!(out, "{writer}-{by}.taken"),
             Self::Table(table) => write!(out, "{table}"),
             Self::Temporary(writer) => write!(out, "manifest.{writer}.tmp"),
         }
@@ -93,7 +104,13 @@ mod tests {
     #[test]
     fn a_name_is_read_as_it_was_written_and_no_other_is_ours() {
         let table = FileName::Table(TableName { writer: 3, index: 12 });
-        for name in [FileName::Manifest(7), FileName::Log(0), FileName::Taken(5), table, FileName::Temporary(9)] {
+        for name in [
+            FileName::Manifest(7),
+            FileName::Log(0),
+            FileName::Taken { writer: 5, by: 8 },
+            table,
+            FileName::Temporary(9),
+        ] {
             assert_eq!(FileName::parse(&name.to_string()), Some(name));
         }
         for foreign in

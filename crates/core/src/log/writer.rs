@@ -4,7 +4,8 @@ use super::{LOCK, NAME};
 use crate::format::FORMAT;
 use crate::format::bytes::put_text;
 use crate::format::frame::{FrameKind, seal_parts};
-use crate::vfs::File;
+use crate::format::names::FileName;
+use crate::vfs::{Access, File, Vfs};
 use std::io;
 use std::sync::Arc;
 
@@ -74,6 +75,16 @@ impl LogWriter {
     pub(crate) fn synced(&mut self) {
         self.unsynced = false;
         self.named = true;
+    }
+
+    /// Whether the log still has its name. Another participant may be trying out the same number for a moment, so the
+    /// file of that name must be as long as this one.
+    pub(crate) fn is_at_its_name(&self, vfs: &dyn Vfs) -> io::Result<bool> {
+        match vfs.open(&FileName::Log(self.writer).to_string(), Access::Stream) {
+            Ok(file) => Ok(file.len()? == self.end),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The file, for reading.

@@ -5,8 +5,9 @@
 //! 4. the folder is synced. Only then may anything that the new manifest does not mention be removed.
 //!
 //! Old manifests are removed at once: if the newest one is ever lost, an older state must not come back in its place.
-//! So a number can be free again while a slow participant still aims at it; therefore whoever linked looks once more,
-//! and has lost if a higher number exists.
+//! So a number can be free again while a slow participant still aims at it; therefore whoever linked looks once more.
+//! If a higher number exists, either that happened, or another one has published on top of ours in the meantime. Nobody
+//! can tell, and nobody needs to: the answer is `Lost`, and whoever gets it starts again and deletes nothing.
 
 use super::Manifest;
 use crate::error::{Error, Result};

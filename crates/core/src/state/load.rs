@@ -11,6 +11,7 @@ use crate::log::{Stop, scan};
 use crate::manifest::Manifest;
 use crate::table::{Table, TableMeta};
 use crate::vfs::Access;
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
@@ -119,7 +120,8 @@ fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
 /// the folder is listed, and slips through, is noticed. One that stays away was lost with the power before its name was
 /// synced; unless the manifest names it, which was published only after that sync: then it is damage.
 fn all_logs_listed(context: &Context, state: &mut State, names: &[FileName], attempt: u32) -> bool {
-    let listed = |writer: u32| names.contains(&FileName::Log(writer)) || names.contains(&FileName::Taken(writer));
+    let logs: HashSet<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
+    let listed = |writer: u32| logs.contains(&writer);
     let missing = state.manifest.open_logs.iter().find(|log| !listed(log.writer)).map(|log| log.writer);
     let unnamed = (state.manifest.next_writer..state.next_writer_seen).rev().take(64).any(|writer| !listed(writer));
     if attempt < GAP_ATTEMPTS && (missing.is_some() || unnamed) {
@@ -169,7 +171,7 @@ fn open_table(context: &Context, meta: TableMeta, open: &OpenTables, last: bool)
 /// Reads every log that is not folded, from where the manifest says. `false` = one vanished.
 fn read_logs(context: &Context, state: &mut State, names: &[FileName]) -> Result<bool> {
     for name in names {
-        let (FileName::Log(writer) | FileName::Taken(writer)) = *name else { continue };
+        let Some(writer) = name.log_writer() else { continue };
         let Some(from) = state.manifest.log_from(writer) else { continue };
         let file = match context.vfs.open(&name.to_string(), Access::Stream) {
             Ok(file) => file,
@@ -234,9 +236,7 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
         names.iter().filter_map(|name| if let FileName::Manifest(number) = name { Some(*number) } else { None });
     let mut known = 0;
     for name in &names {
-        if let FileName::Log(writer) | FileName::Taken(writer) = name
-            && state.manifest.log_from(*writer).is_some()
-        {
+        if name.log_writer().is_some_and(|writer| state.manifest.log_from(writer).is_some()) {
             known += 1;
             if !state.logs.iter().any(|log| log.name == *name) {
                 return Ok(None);

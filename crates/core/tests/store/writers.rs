@@ -105,18 +105,18 @@ fn writers_at_the_same_time_lose_nothing_while_others_compact() {
 
 #[test]
 fn a_thousand_commits_or_a_thousand_processes_leave_few_files() {
-    for (processes, commits) in [(1, 1_000), (1, 10_000), (1_000, 1)] {
+    for (processes, commits, value_bytes) in [(1, 1_000, 100), (1, 10_000, 100), (1_000, 1, 100), (1_000, 1, 0)] {
         let vfs = SimVfs::new();
         for process in 0..processes {
             let (mut handle, id) = named(&vfs);
             for number in 0..commits {
-                handle.put(id, format!("{process} {number}").as_bytes(), &[7; 100]).expect("put");
+                handle.put(id, format!("{process} {number}").as_bytes(), &[7; 100][..value_bytes]).expect("put");
                 commit(&mut handle, Durability::Relaxed).expect("commit");
             }
             handle.store().close().expect("close");
         }
         let files = vfs.list().expect("list");
-        assert!(files.len() <= FILES_MAX, "{processes} x {commits}: {files:?}");
+        assert!(files.len() <= FILES_MAX, "{processes} x {commits} x {value_bytes}: {files:?}");
         let (handle, id) = named(&vfs);
         assert_eq!(dump(&handle, id).len(), processes * commits);
     }

@@ -11,7 +11,7 @@ import { escapeText } from './escape.ts'
 export const FORMAT_FOLDER = 'v1'
 
 /** Names of the files that make a folder a cache. */
-const FILES = /^(manifest-\d+|\d+\.log|\d+\.taken|\d+-\d+\.table)$/
+const FILES = /^(manifest-\d+|\d+\.log|\d+-\d+\.taken|\d+-\d+\.table)$/
 
 /** One open cache, and what is known of its engine. */
 export interface OpenFolder {
