@@ -1,0 +1,123 @@
+/** `varve`: text for people, JSON for programs, exit codes, and nothing written by who only looks. */
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openCache } from 'varve'
+import { describe, expect, it } from 'vitest'
+import { makeFolder, snapshot } from '../folders.ts'
+
+const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
+
+interface Ran {
+  readonly status: number | null
+  readonly out: string
+  readonly err: string
+}
+
+function varve(...args: string[]): Ran {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' })
+  return { status, out: stdout, err: stderr }
+}
+
+const NASTY = ['plain', 'line\nbreak', '\u001b[31mred', 'nul\0', 'back\\slash', 'turn\u202eed', 'ü']
+
+async function makeCache(dir: string = join(makeFolder(), 'cache')): Promise<string> {
+  const cache = await openCache({ name: 'cli', dir })
+  const text = cache.namespace('text', { version: '2', codec: 'text' })
+  for (const key of NASTY) text.put(key, `value of ${key}`)
+  const bytes = cache.namespace('bytes')
+  bytes.put(new Uint8Array([0xff, 0xfe]), new Uint8Array([0, 1, 2]))
+  for (let number = 0; number < 500; number++) bytes.put(`key ${number}`, new Uint8Array(3000).fill(number))
+  await cache.commit()
+  await cache.close()
+  return dir
+}
+
+describe('varve', () => {
+  it('stats, for people and as JSON', async () => {
+    const dir = await makeCache()
+    const text = varve('stats', '--dir', dir)
+    expect([text.status, text.err]).toEqual([0, ''])
+    expect(text.out).toMatch(/text .* 7 /)
+    const { status, out } = varve('stats', '--dir', dir, '--json')
+    const stats = JSON.parse(out)
+    expect([status, stats.dir]).toEqual([0, dir])
+    const counts = stats.namespaces.map(({ name, entries }: { name: string; entries: number }) => [name, entries])
+    expect(counts).toEqual([['bytes', 501], ['text', 7]])
+  })
+
+  it('ls escapes what a terminal would act on, and get takes the escaped key back', async () => {
+    const dir = await makeCache()
+    const { out } = varve('ls', '--dir', dir, '--namespace', 'text')
+    const lines = out.trimEnd().split('\n')
+    expect(lines.length).toBe(NASTY.length)
+    // Nothing but printable characters and the ends of lines.
+    expect(out).not.toMatch(/[\p{Cc}\p{Cf}]/u.exec(out.replaceAll('\n', ''))?.[0] ?? /\u001b/)
+    const values = lines.map((line) => varve('get', line, '--dir', dir).out)
+    expect(values.sort()).toEqual(NASTY.map((key) => `value of ${key}`).sort())
+    const binary = varve('get', String.raw`\xff\xfe`, '--dir', dir, '--json')
+    expect(JSON.parse(binary.out)).toMatchObject({ keyBase64: '//4=', value: '\0\u0001\u0002' })
+  })
+
+  it('ls: --limit, --long, --json', async () => {
+    const dir = await makeCache()
+    expect(varve('ls', '--dir', dir, '--limit', '3').out.trimEnd().split('\n').length).toBe(3)
+    expect(varve('ls', '--dir', dir, '--namespace', 'bytes', '--long', '--limit', '1').out).toMatch(/KiB|B/)
+    const entries = JSON.parse(varve('ls', '--dir', dir, '--json').out)
+    expect(entries.length).toBe(508)
+    expect(varve('ls', '--dir', dir, '--limit', 'x').status).toBe(2)
+  })
+
+  it('get: exit code 1 where there is no such key', async () => {
+    const dir = await makeCache()
+    const { status, out, err } = varve('get', 'nothing', '--dir', dir)
+    expect([status, out, err]).toEqual([1, '', "varve: no entry 'nothing'\n"])
+  })
+
+  it('verify names file and byte of damage, exit code 1', async () => {
+    const dir = await makeCache()
+    expect(varve('verify', '--dir', dir)).toMatchObject({ status: 0, out: expect.stringContaining('sound') })
+    const table = readdirSync(join(dir, 'v1')).find((name) => name.endsWith('.table')) ?? ''
+    const bytes = readFileSync(join(dir, 'v1', table))
+    bytes[100] = (bytes[100] ?? 0) ^ 1
+    writeFileSync(join(dir, 'v1', table), bytes)
+    const { status, out } = varve('verify', '--dir', dir, '--json')
+    const report = JSON.parse(out)
+    expect([status, report.sound, report.damage[0].file]).toEqual([1, false, table])
+    expect(varve('doctor', '--dir', dir).status).toBe(varve('doctor', '--dir', dir, '--json').status)
+  })
+
+  it('who looks writes nothing, and compact makes one table of each namespace', async () => {
+    const dir = await makeCache()
+    const before = snapshot(dir)
+    for (const command of ['stats', 'ls', 'verify', 'doctor']) varve(command, '--dir', dir)
+    expect(snapshot(dir)).toEqual(before)
+    expect(JSON.parse(varve('compact', '--dir', dir, '--json').out)).toMatchObject({ dir })
+    expect(readdirSync(join(dir, 'v1')).filter((name) => name.endsWith('.table')).length).toBe(2)
+    expect(varve('compact', '--dir', dir).out).toContain('nothing to do')
+  })
+
+  it('a folder that is no cache: a clear error, exit code 3', () => {
+    const folder = makeFolder()
+    const { status, out, err } = varve('stats', '--dir', folder)
+    expect([status, out]).toEqual([3, ''])
+    expect(err).toContain(`no cache in '${folder}'`)
+    const json = varve('stats', '--dir', join(folder, 'missing'), '--json')
+    expect([json.status, JSON.parse(json.out).error.code]).toEqual([3, 'NOT_A_CACHE'])
+  })
+
+  it('several caches below one folder', async () => {
+    const folder = makeFolder()
+    await makeCache(join(folder, 'one'))
+    await makeCache(join(folder, 'two'))
+    expect(JSON.parse(varve('stats', '--dir', folder, '--json').out).length).toBe(2)
+    expect(varve('ls', '--dir', folder)).toMatchObject({ status: 2, err: expect.stringContaining('--dir') })
+  })
+
+  it('a wrong command line: exit code 2; help tells the codes', () => {
+    expect(varve('nonsense').status).toBe(2)
+    expect(varve('stats', '--nonsense').status).toBe(2)
+    expect(varve('verify', '--help')).toMatchObject({ status: 0, out: expect.stringContaining('Exit codes') })
+  })
+})

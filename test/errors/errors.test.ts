@@ -1,0 +1,119 @@
+/** Bad input and bad folders: a VarveError that names the field, the value and the way out; nothing committed is lost. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Cache, openCache, VarveError } from 'varve'
+import { describe, expect, it } from 'vitest'
+import { makeFolder, snapshot } from '../folders.ts'
+
+const ENGINES = ['native', 'wasm'] as const
+
+async function made(dir: string, engine: 'native' | 'wasm'): Promise<Cache> {
+  const cache = await openCache({ name: 'errors', dir, engine })
+  cache.namespace('n', { codec: 'text' }).put('before', 'safe')
+  await cache.commit()
+  return cache
+}
+
+async function stillThere(dir: string, engine: 'native' | 'wasm'): Promise<unknown> {
+  const cache = await openCache({ name: 'errors', dir, engine, readOnly: true })
+  const value = cache.namespace('n', { codec: 'text' }).get('before')
+  await cache.close()
+  return value
+}
+
+/** What a call throws or rejects with. */
+async function failureOf(call: () => unknown): Promise<VarveError> {
+  try {
+    await call()
+  } catch (error) {
+    if (error instanceof VarveError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+/** Runs a command as root; false where this machine does not let us. */
+function attempt(command: string, args: string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe.each(ENGINES)('errors: %s', (engine) => {
+  it('long keys and values', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const cache = await made(dir, engine)
+    const space = cache.namespace('n', { codec: 'text' })
+    const longKey = await failureOf(() => space.put('k'.repeat(65_536), 'v'))
+    expect([longKey.code, longKey.message]).toEqual(['KEY_TOO_LONG', expect.stringMatching(/key.*65536.*65535.*hash/)])
+    const bytes = cache.namespace('b')
+    const longValue = await failureOf(() => bytes.put('k', new Uint8Array(64 * 1024 * 1024 + 1)))
+    expect([longValue.code, longValue.message]).toEqual(['VALUE_TOO_LONG', expect.stringMatching(/value.*67108865.*67108864/)])
+    await cache.close()
+    const closed = await failureOf(() => space.get('before'))
+    expect([closed.code, closed.message]).toEqual(['CLOSED', expect.stringContaining('open it again')])
+    expect(await stillThere(dir, engine)).toBe('safe')
+  })
+
+  it('a file where the folder should be', async () => {
+    const dir = join(makeFolder(), 'cache')
+    writeFileSync(dir, 'not a folder')
+    const failure = await failureOf(() => made(dir, engine))
+    expect(['IO', 'PERMISSION']).toContain(failure.code)
+  })
+
+  it('a newer format is left alone', async () => {
+    const dir = join(makeFolder(), 'cache')
+    mkdirSync(join(dir, 'v2'), { recursive: true })
+    writeFileSync(join(dir, 'v2', 'manifest-7'), 'from the future')
+    const before = snapshot(join(dir, 'v2'))
+    const cache = await made(dir, engine)
+    await cache.compact({ full: true })
+    await cache.close()
+    expect(snapshot(join(dir, 'v2'))).toEqual(before)
+  })
+
+  it('a full disk', async ({ skip }) => {
+    const dir = makeFolder()
+    if (!attempt('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', dir])) return skip('only root may mount')
+    try {
+      const cache = await made(dir, engine)
+      const space = cache.namespace('b')
+      for (let index = 0; index < 20; index++) space.put(`k${index}`, crypto.getRandomValues(new Uint8Array(40_000)))
+      const failure = await failureOf(() => cache.commit())
+      expect([failure.code, failure.message]).toEqual(['DISK_FULL', expect.stringContaining('free some space')])
+      expect(space.get('k3')?.length).toBe(40_000)
+      await cache.close().catch(() => undefined)
+      expect(await stillThere(dir, engine)).toBe('safe')
+    } finally {
+      attempt('umount', ['-l', dir])
+    }
+  })
+
+  it('a folder on a read-only disk', async ({ skip }) => {
+    const dir = makeFolder()
+    if (!attempt('mount', ['-t', 'tmpfs', 'tmpfs', dir])) return skip('only root may mount')
+    try {
+      await (await made(dir, engine)).close()
+      if (!attempt('mount', ['-o', 'remount,ro', dir])) return skip('only root may mount')
+      const cache = await openCache({ name: 'errors', dir, engine })
+      const space = cache.namespace('n', { codec: 'text' })
+      space.put('more', 'in memory')
+      const failure = await failureOf(() => cache.commit())
+      expect([failure.code, failure.message]).toEqual(['PERMISSION', expect.stringContaining('dir')])
+      expect([space.get('before'), space.get('more')]).toEqual(['safe', 'in memory'])
+      await cache.close()
+    } finally {
+      attempt('umount', ['-l', dir])
+    }
+  })
+})
+
+it('an unknown option is refused with a suggestion', async () => {
+  const failure = await failureOf(() => openCache(JSON.parse('{"name": "errors", "durabilty": "relaxed"}')))
+  expect([failure.code, failure.message]).toEqual(['INVALID_OPTION', expect.stringMatching(/durabilty.*durability/)])
+})

@@ -1,0 +1,140 @@
+/** VarveWebpackPlugin with the real webpack, each build in a process of its own. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { makeFolder, snapshot } from '../../folders.ts'
+
+const BUILD = fileURLToPath(new URL('build.mjs', import.meta.url))
+const MODULES = 40
+
+interface Built {
+  readonly failure: string | null
+  readonly digest: string
+  readonly hits: number
+  readonly misses: number
+  readonly skipped: number
+  /** Modules that the loader ran for. */
+  readonly loaded: string[]
+}
+
+/** An application of `MODULES` modules with a loader that notes each run. */
+function makeApplication(): string {
+  const folder = makeFolder()
+  const names = Array.from({ length: MODULES }, (_, index) => `module-${index}.js`)
+  names.forEach((name, index) => writeFileSync(join(folder, name), `export const value = ${index} * 2\n`))
+  const imports = names.map((name, index) => `import { value as v${index} } from './${name}'`)
+  writeFileSync(join(folder, 'main.js'), `${imports.join('\n')}\nconsole.log(${names.map((_, index) => `v${index}`).join(' + ')})\n`)
+  writeFileSync(join(folder, 'other.js'), "import { value } from './module-1.js'\nconsole.log('other', value)\n")
+  writeFileSync(join(folder, 'package.json'), '{"name": "application", "version": "1.0.0"}')
+  const note = "require('node:fs').appendFileSync(require('node:path').join(__dirname, 'runs.txt'), this.resourcePath + '\\n')"
+  writeFileSync(join(folder, 'loader.cjs'), `module.exports = function (source) { ${note}; return source }\n`)
+  return folder
+}
+
+async function build(folder: string, order: object = {}): Promise<Built> {
+  const runs = join(folder, 'runs.txt')
+  rmSync(runs, { force: true })
+  const child = spawn(process.execPath, [BUILD, JSON.stringify({ folder, cache: 'varve', ...order })])
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => void (err += chunk.toString()))
+  await once(child, 'close')
+  if (out === '') throw new Error(`the build died: ${err}`)
+  const loaded = existsSync(runs) ? readFileSync(runs, 'utf8').trim().split('\n') : []
+  return { ...JSON.parse(out), loaded }
+}
+
+describe('VarveWebpackPlugin', () => {
+  it('a second process takes everything from the cache, with the same bundle', async () => {
+    const folder = makeApplication()
+    const none = await build(folder, { cache: 'none' })
+    const own = await build(folder, { cache: 'webpack' })
+    const cold = await build(folder)
+    const warm = await build(folder)
+    expect([cold.failure, cold.loaded.length]).toEqual([null, MODULES + 1])
+    expect([warm.failure, warm.loaded]).toEqual([null, []])
+    expect(warm.hits / (warm.hits + warm.misses)).toBeGreaterThanOrEqual(0.95)
+    expect([own.digest, cold.digest, warm.digest]).toEqual([none.digest, none.digest, none.digest])
+  })
+
+  it('builds one changed module and no other', async () => {
+    const folder = makeApplication()
+    await build(folder)
+    appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')
+    const changed = await build(folder)
+    expect(changed.loaded).toEqual([join(folder, 'module-7.js')])
+    expect(changed.digest).toBe((await build(folder, { cache: 'none' })).digest)
+  })
+
+  it('a changed loader or version option is a full miss', async () => {
+    const folder = makeApplication()
+    await build(folder)
+    appendFileSync(join(folder, 'loader.cjs'), '// changed\n')
+    expect((await build(folder)).loaded.length).toBe(MODULES + 1)
+    expect((await build(folder)).loaded).toEqual([])
+    expect((await build(folder, { options: { version: '2' } })).loaded.length).toBe(MODULES + 1)
+  })
+
+  it('each engine reads what the other one wrote', async () => {
+    for (const [writer, reader] of [['native', 'wasm'], ['wasm', 'native']]) {
+      const folder = makeApplication()
+      await build(folder, { options: { engine: writer } })
+      expect((await build(folder, { options: { engine: reader } })).loaded).toEqual([])
+    }
+  })
+
+  it('two builds at the same time lose nothing', async () => {
+    const folder = makeApplication()
+    const orders = [{}, { entry: './other.js', output: 'dist-other', options: { name: 'other' } }]
+    await Promise.all(orders.map((order) => build(folder, order)))
+    for (const order of orders) expect((await build(folder, order)).loaded).toEqual([])
+  })
+
+  it('damage costs time, never the build', async () => {
+    const folder = makeApplication()
+    const { digest } = await build(folder)
+    const files = readdirSync(join(folder, 'cache', 'v1')).map((name) => join(folder, 'cache', 'v1', name))
+    const good = files.map((file) => readFileSync(file))
+    for (let round = 0; round < 12; round++) {
+      rmSync(join(folder, 'cache', 'v1'), { recursive: true })
+      const { mkdirSync } = await import('node:fs')
+      mkdirSync(join(folder, 'cache', 'v1'))
+      files.forEach((file, index) => {
+        const bytes = Buffer.from(good[index] ?? '')
+        const at = Math.floor((bytes.length * (round + 0.5)) / 12)
+        bytes[at] = (bytes[at] ?? 0) ^ 0x10
+        writeFileSync(file, bytes)
+      })
+      expect(await build(folder), `round ${round}`).toMatchObject({ failure: null, digest })
+      expect(await build(folder), `round ${round}, again`).toMatchObject({ failure: null, digest, loaded: [] })
+    }
+  })
+
+  it('readonly changes no byte', async () => {
+    const folder = makeApplication()
+    await build(folder)
+    const before = snapshot(join(folder, 'cache'))
+    appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')
+    expect((await build(folder, { options: { readonly: true } })).loaded.length).toBe(1)
+    expect(snapshot(join(folder, 'cache'))).toEqual(before)
+  })
+
+  it('twenty one-change builds in a row stay right and small', async () => {
+    const folder = makeApplication()
+    await build(folder)
+    for (let round = 0; round < 20; round++) {
+      writeFileSync(join(folder, `module-${round}.js`), `export const value = ${round} * 3\n`)
+      expect((await build(folder)).loaded.length).toBe(1)
+    }
+    const last = await build(folder)
+    expect(last).toMatchObject({ loaded: [], digest: (await build(folder, { cache: 'none' })).digest })
+    expect(readdirSync(join(folder, 'cache', 'v1')).length).toBeLessThanOrEqual(16)
+  })
+
+  it('an unknown option is refused with a suggestion', async () => {
+    await expect(build(makeApplication(), { options: { verion: '1' } })).rejects.toThrow("did you mean 'version'")
+  })
+})

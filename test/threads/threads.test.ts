@@ -1,0 +1,99 @@
+/** Worker threads: native ones share one engine, WebAssembly ones are writers of their own; ending them hurts nobody. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { openCache } from 'varve'
+import { describe, expect, it } from 'vitest'
+import { makeFolder } from '../folders.ts'
+
+const ENGINES = ['native', 'wasm'] as const
+
+async function start(dir: string, engine: 'native' | 'wasm'): Promise<Worker> {
+  const worker = new Worker(new URL('worker.mjs', import.meta.url), { workerData: { dir, engine } })
+  await once(worker, 'message')
+  return worker
+}
+
+async function ask(worker: Worker, order: string, key = ''): Promise<unknown> {
+  const answer = once(worker, 'message')
+  worker.postMessage({ order, key })
+  const [value]: unknown[] = await answer
+  return value
+}
+
+/** Runs a script in a process of its own. */
+function run(script: string, flags: string[] = [], env: Record<string, string> = {}): { status: number | null; text: string } {
+  const args = [...flags, '--input-type=module', '--eval', `import { openCache } from 'varve'\n${script}`]
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env: { ...process.env, ...env }, encoding: 'utf8' })
+  return { status, text: stdout + stderr }
+}
+
+describe('worker threads', () => {
+  it('native: a commit of one thread is there for all at once', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const [one, two] = await Promise.all([start(dir, 'native'), start(dir, 'native')])
+    expect(await ask(one, 'put', 'a')).toBe('committed')
+    expect(await ask(two, 'get', 'a')).toBe('value of a')
+    await Promise.all([one.terminate(), two.terminate()])
+  })
+
+  it('WebAssembly: a thread is a writer of its own and sees others after refresh', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const [one, two] = await Promise.all([start(dir, 'wasm'), start(dir, 'wasm')])
+    await ask(one, 'put', 'a')
+    expect(await ask(two, 'get', 'a')).toBe(undefined)
+    expect(await ask(two, 'refresh')).toBe(true)
+    expect(await ask(two, 'get', 'a')).toBe('value of a')
+    await Promise.all([one.terminate(), two.terminate()])
+  })
+
+  it.each(ENGINES)('%s: 20 threads ended in the middle of commits', async (engine) => {
+    const dir = join(makeFolder(), 'cache')
+    for (let round = 0; round < 5; round++) {
+      const workers = await Promise.all([0, 1, 2, 3].map(() => start(dir, engine)))
+      await Promise.all(workers.map((worker, index) => ask(worker, 'storm', `${round}-${index}`)))
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      await Promise.all(workers.map((worker) => worker.terminate()))
+    }
+    const cache = await openCache({ name: 'threads', dir, engine })
+    expect((await cache.verify()).damage).toEqual([])
+    expect(cache.namespace('n', { codec: 'text' }).has('0-0 0')).toBe(true)
+    await cache.close()
+  })
+})
+
+describe('processes', () => {
+  it.each(ENGINES)('%s: process.exit with a commit in flight ends with the code that was asked for', (engine) => {
+    const dir = join(makeFolder(), 'cache')
+    const script = `const cache = await openCache({ name: 'x', dir: ${JSON.stringify(dir)}, engine: '${engine}' })
+      cache.namespace('n').put('k', new Uint8Array(3_000_000))
+      void cache.commit({ durability: 'durable' })
+      setTimeout(() => process.exit(7), 1)`
+    expect(run(script)).toEqual({ status: 7, text: '' })
+  })
+
+  const which = "const c = await openCache({ name: 'x', dir: process.argv[1] }); console.log(c.status().engine); await c.close()"
+
+  it('--no-addons falls back to WebAssembly', () => {
+    const { status, text } = run(which.replace('process.argv[1]', JSON.stringify(join(makeFolder(), 'c'))), ['--no-addons'])
+    expect([status, text.trim()]).toEqual([0, 'wasm'])
+  })
+
+  it.each(ENGINES)('VARVE_ENGINE=%s is obeyed', (engine) => {
+    const { text } = run(which.replace('process.argv[1]', JSON.stringify(join(makeFolder(), 'c'))), [], { VARVE_ENGINE: engine })
+    expect(text.trim()).toBe(engine)
+  })
+
+  it('a native engine that cannot be had is an error with a way out', () => {
+    const script = "await openCache({ name: 'x', engine: 'native' }).catch((error) => console.log(error.code, error.message))"
+    const { text } = run(script, ['--no-addons'])
+    expect(text).toMatch(/^ENGINE_UNAVAILABLE .*no-addons.*'auto'/)
+  })
+
+  it('require() of the package works without a warning', () => {
+    const script = "const { openCache } = require('varve'); console.log(typeof openCache)"
+    expect(execFileSync(process.execPath, ['--eval', script], { encoding: 'utf8' }).trim()).toBe('function')
+    expect(spawnSync(process.execPath, ['--eval', script], { encoding: 'utf8' }).stderr).toBe('')
+  })
+})

@@ -1,0 +1,25 @@
+// @ts-check
+// A worker thread of a test: commits what it is told, reads what it is asked for, or commits until it is ended.
+import { parentPort, workerData } from 'node:worker_threads'
+import { openCache } from 'varve'
+
+const cache = await openCache({ name: 'threads', dir: workerData.dir, engine: workerData.engine })
+const space = cache.namespace('n', { codec: 'text' })
+
+parentPort?.on('message', async ({ order, key }) => {
+  if (order === 'put') {
+    space.put(key, `value of ${key}`)
+    await cache.commit()
+    parentPort?.postMessage('committed')
+  } else if (order === 'get') parentPort?.postMessage(space.get(key))
+  else if (order === 'refresh') parentPort?.postMessage(cache.refresh())
+  else if (order === 'storm') {
+    parentPort?.postMessage('storming')
+    for (let number = 0; ; number++) {
+      space.put(`${key} ${number}`, 'x'.repeat(number % 5000))
+      await cache.commit({ durability: number % 5 === 0 ? 'durable' : 'relaxed' })
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+})
+parentPort?.postMessage('ready')
