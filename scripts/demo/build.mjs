@@ -15,7 +15,7 @@ import webpack from 'webpack'
 const order = JSON.parse(process.argv[2] ?? '')
 const configFile = fileURLToPath(import.meta.url)
 
-/** @returns {import('webpack').Configuration['cache']} */
+/** @returns {NonNullable<import('webpack').Configuration['cache']>} */
 function cacheOption() {
   if (order.cache === 'none') return false
   if (order.cache === 'varve') return { type: 'memory' }
@@ -27,7 +27,8 @@ const varve =
     ? new VarveWebpackPlugin({ dir: order.cacheDir, engine: order.engine ?? 'auto', buildDependencies: { config: [configFile] } })
     : undefined
 
-const compiler = webpack({
+/** @type {import('webpack').Configuration} */
+const config = {
   mode: 'production',
   context: order.app,
   entry: './src/main.js',
@@ -54,7 +55,8 @@ const compiler = webpack({
     ],
   },
   plugins: varve === undefined ? [] : [varve],
-})
+}
+const compiler = webpack(config)
 
 const counts = { hits: 0, misses: 0 }
 compiler?.hooks.thisCompilation.tap('demo', (compilation) => {

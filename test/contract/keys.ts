@@ -117,7 +117,7 @@ export function keysContract({ newDir, open }: Subject): void {
       namespace.delete('key 2')
       const keys = Array.from({ length: 10_000 }, (_, i) => (i % 3 === 0 ? Buffer.from(`key ${i}`) : `key ${i}`))
       const found = namespace.getMany([...keys, 'key 4', 'key 4'])
-      const expected = keys.map((_, i) => (i % 2 === 0 ? i : undefined))
+      const expected: unknown[] = keys.map((_, i) => (i % 2 === 0 ? i : undefined))
       expect(found).toEqual([...expected.with(1, 'buffered').with(2, undefined), 4, 4])
       expect(namespace.getMany([])).toEqual([])
       await cache.close()

@@ -220,7 +220,7 @@ export function upkeepContract({ newDir, open }: Subject): void {
 
   describe('options', () => {
     it('that are unknown are refused with a suggestion', async () => {
-      const wrong = { readonly: true }
+      const wrong: object = { readonly: true }
       const refused = expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining("did you mean 'readOnly'?") })
       await expect(open(newDir(), wrong)).rejects.toThrow(refused)
       const cache = await open(newDir())

@@ -9,11 +9,11 @@ const cache = await openCache({ name: 'writers', dir, engine: engine === 'wasm' 
 const space = cache.namespace('n', { codec: 'text' })
 /** @param {string} line */
 const say = (line) => process.stdout.write(`${line}\n`)
-let compacting = false
+const loop = { isOn: false }
 
 async function compactForEver() {
-  compacting = true
-  for (let round = 0; compacting; round++) {
+  loop.isOn = true
+  for (let round = 0; loop.isOn; round++) {
     try {
       await cache.compact({ full: round % 4 === 0 })
     } catch (error) {
@@ -35,9 +35,9 @@ for await (const line of createInterface({ input: process.stdin })) {
       say(`ack ${number}`)
     }
     say('done')
-  } else if (order === 'compact' && !compacting) void compactForEver()
+  } else if (order === 'compact' && !loop.isOn) void compactForEver()
   else if (order === 'close') {
-    compacting = false
+    loop.isOn = false
     await new Promise((resolve) => setTimeout(resolve, 20))
     await cache.close()
     process.exit(0)

@@ -78,9 +78,10 @@ pub(crate) fn compact(
     Err(Error::Busy { operation: "compact", attempts: ATTEMPTS })
 }
 
-/// Whether tables may still be written under our number: nobody has taken the log that keeps it, and no manifest covers it
-/// (without a lock the log may be taken; ours may have been published after all). A claim that was of no use stays
-/// behind as an empty log, for the next compaction to take: a number is free again only once a manifest covers it.
+/// Whether tables may still be written under our number: nobody has taken the log that keeps it, and no manifest
+/// covers it (without a lock the log may be taken; ours may have been published after all). A claim that was of no
+/// use stays behind as an empty log, for the next compaction to take: a number is free again only once a manifest
+/// covers it.
 fn still_ours(context: &Context, manifest: &Manifest, log: &LogWriter) -> Result<bool> {
     let named = log.is_at_its_name(&*context.vfs);
     let named = named.map_err(|source| Error::io("look for", &FileName::Log(log.writer).to_string(), source))?;
@@ -136,8 +137,9 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
     plans
 }
 
-/// Writes the tables and publishes. `None` = another participant was faster, or seemed to be: it may have published on top
-/// of ours already. So what was written is only discarded before it could be published; later, sweeping finds it.
+/// Writes the tables and publishes. `None` = another participant was faster, or seemed to be: it may have published
+/// on top of ours already. So what was written is only discarded before it could be published; later, sweeping finds
+/// it.
 fn fold(
     context: &Context,
     taken: &mut Taken,

@@ -10,14 +10,22 @@ const { folder, cache, options = {}, entry = './main.js', output = 'dist' } = JS
 const plugin = new VarveWebpackPlugin({ dir: join(folder, 'cache'), ...options })
 /** @type {string[]} */
 const warnings = []
+
+/** @returns {NonNullable<import('webpack').Configuration['cache']>} */
+function cacheOption() {
+  if (cache === 'varve') return { type: 'memory' }
+  return cache === 'webpack' ? { type: 'filesystem', cacheDirectory: join(folder, 'webpack-cache') } : false
+}
+
+const log = { warn: (/** @type {unknown} */ text) => warnings.push(String(text)) }
 const compiler = webpack({
   mode: 'production',
   context: folder,
   entry,
   output: { path: join(folder, output), clean: true },
-  cache: cache === 'varve' ? { type: 'memory' } : cache === 'webpack' ? { type: 'filesystem', cacheDirectory: join(folder, 'webpack-cache') } : false,
+  cache: cacheOption(),
   module: { rules: [{ test: /\.js$/, use: [join(folder, 'loader.cjs')] }] },
-  infrastructureLogging: { level: 'warn', console: Object.assign(Object.create(console), { warn: (/** @type {unknown} */ text) => warnings.push(String(text)) }) },
+  infrastructureLogging: { level: 'warn', console: Object.assign(Object.create(console), log) },
   plugins: cache === 'varve' ? [plugin] : [],
 })
 

@@ -2,8 +2,8 @@
 //!
 //! Tables are taken from the smallest up, as long as the next one is at most [`RATIO`] times what was gathered before
 //! it. So each table left is more than three times as large as all smaller ones together: their number grows with the
-//! logarithm of the data, and what they hold twice is at most a third plus a ninth plus ... of it. A table is a file and a
-//! probe for each lookup, however small; so none weighs less than [`WEIGHT_MIN`].
+//! logarithm of the data, and what they hold twice is at most a third plus a ninth plus ... of it. A table is a file
+//! and a probe for each lookup, however small; so none weighs less than [`WEIGHT_MIN`].
 
 const RATIO: u64 = 3;
 const WEIGHT_MIN: u64 = 64 << 10;

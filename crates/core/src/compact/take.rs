@@ -68,7 +68,8 @@ fn is_done(view: &LogView) -> Result<bool> {
     }
     match view.file.try_lock() {
         Ok(free) => Ok(free),
-        // Nobody here can tell whether its writer lives. One that has not even begun may begin, with a lock, at any moment.
+        // Nobody here can tell whether its writer lives. One that has not even begun may begin, with a lock, at any
+        // moment.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(false),
         Err(source) => Err(Error::io("lock", &view.name.to_string(), source)),
     }

@@ -12,6 +12,7 @@ import { performance } from 'node:perf_hooks'
 import { type Cache, type Namespace, openCache, type VarveError } from 'varve'
 import type { Compiler } from 'webpack'
 import { Environments, type FileSystemInfo } from './environment.ts'
+import { groupsOf, type Pending } from './groups.ts'
 import { identityOf, LAYOUT, lookOf } from './identity.ts'
 import type { VarveWebpackOptions } from './options.ts'
 import { type Item, Packs } from './packs.ts'
@@ -43,12 +44,6 @@ export interface VarveWebpackStats {
 
 /** Called with the outcome of a lookup, so that each layer can keep what a lower one found. */
 export type GotHandler = (result: unknown, callback: () => void) => void
-
-/** A value that webpack gave and that is not written yet. */
-interface Pending {
-  readonly etag: Etag | null
-  readonly data: unknown
-}
 
 /** What a layer has while its cache is open and its environment checked. */
 interface Open {
@@ -300,21 +295,4 @@ function settle(value: unknown, answer: (value: unknown) => void): void {
 function writeBeforeExit(layer: DiskLayer): void {
   if (unwritten.size === 0) process.once('beforeExit', () => unwritten.forEach((one) => void one.write()))
   unwritten.add(layer)
-}
-
-/** What is pending in groups of one kind, which is what an identifier begins with; `size` is asked before each. */
-function* groupsOf(pending: ReadonlyMap<string, Pending>, size: () => number): Generator<[string, Pending][]> {
-  const kinds = new Map<string, [string, Pending][]>()
-  for (const one of pending) {
-    const kind = one[0].split('|', 1)[0] ?? ''
-    const found = kinds.get(kind)
-    if (found === undefined) kinds.set(kind, [one])
-    else found.push(one)
-  }
-  for (const all of kinds.values()) {
-    for (let start = 0, end = 0; start < all.length; start = end) {
-      end = start + size()
-      yield all.slice(start, end)
-    }
-  }
 }

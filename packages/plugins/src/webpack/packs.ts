@@ -75,7 +75,8 @@ export class Packs {
 
   async #itemsByPack(isValid: (environment: string) => boolean | Promise<boolean>): Promise<Map<string, Use[]>> {
     const used = new Map<string, Use[]>()
-    for (const [identifier, bytes] of [...this.#pointers.entries()]) {
+    const pointers = [...this.#pointers.entries()] // all of them first: some are deleted on the way
+    for (const [identifier, bytes] of pointers) {
       const pointer = decodePointer(asBuffer(bytes))
       if (pointer !== undefined && (await isValid(pointer.environment))) {
         const { pack, place, etag, environment } = pointer
