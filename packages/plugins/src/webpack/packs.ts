@@ -4,8 +4,8 @@
  * once for each stream: one by one, the entries of a real build take eight times the bytes. A pack is restored as a
  * whole when the first of its values is asked for; a warm build asks for nearly all.
  *
- * A value that is written again goes to a new pack. When there are many packs, those that nothing points to are
- * deleted and the small ones are written anew as one.
+ * A value that is written again goes to a new pack. A pack that nothing points to any more is deleted; when there are
+ * many, the small ones are written anew as one.
  */
 import { createHash } from 'node:crypto'
 import type { Namespace } from 'varve'
@@ -31,6 +31,8 @@ export class Packs {
   readonly #packs: Namespace<Uint8Array>
   readonly #serializer: Serializer
   readonly #restored: Map<string, Values | Promise<Values>> = new Map()
+  /** Packs that had a value which was written again: perhaps nothing points to them any more. */
+  readonly #replaced: Set<string> = new Set()
 
   constructor(pointers: Namespace<Uint8Array>, packs: Namespace<Uint8Array>, serializer: Serializer) {
     this.#pointers = pointers
@@ -52,6 +54,9 @@ export class Packs {
     const pack = createHash('sha256').update(bytes).digest().toString('latin1', 0, ID_BYTES)
     this.#packs.put(keyOf(pack), bytes)
     items.forEach(({ identifier, etag }, place) => {
+      const before = this.#pointers.get(identifier)
+      const old = before === undefined ? undefined : decodePointer(asBuffer(before))
+      if (old !== undefined && old.pack !== pack) this.#replaced.add(old.pack)
       this.#pointers.put(identifier, encodePointer({ environment, pack, place, etag }))
     })
     return bytes.length
@@ -59,9 +64,11 @@ export class Packs {
 
   /** Deletes packs without use and joins small ones, if there are many. `isValid` says which environments still hold. */
   async tidy(isValid: (environment: string) => boolean | Promise<boolean>): Promise<void> {
+    if (this.#replaced.size === 0) return
     const used = await this.#itemsByPack(isValid)
+    for (const pack of this.#replaced) if (!used.has(pack)) this.#packs.delete(keyOf(pack))
+    this.#replaced.clear()
     if (used.size <= PACKS_MAX) return
-    for (const key of [...this.#packs.keys()].map(String)) if (!used.has(idOf(key))) this.#packs.delete(key)
     const smallFirst = [...used].sort(([, left], [, right]) => left.length - right.length)
     const small = smallFirst.slice(0, used.size - PACKS_MAX / 2)
     const byEnvironment = groupBy(small)
@@ -145,8 +152,4 @@ function valuesOf(value: unknown): Values {
 
 function keyOf(pack: string): string {
   return Buffer.from(pack, 'latin1').toString('hex')
-}
-
-function idOf(key: string): string {
-  return Buffer.from(key, 'hex').toString('latin1')
 }

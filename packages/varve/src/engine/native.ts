@@ -60,10 +60,9 @@ export function loadNative(): Engine {
   }
 }
 
-/** Name of the machine in file and package names: `linux-x64-gnu`. */
-export function platformName(): string {
+/** Name of the machine in file and package names: `linux-x64-gnu`, `darwin-arm64`. */
+function platformName(): string {
   const { platform, arch } = process
-  if (platform === 'win32') return `${platform}-${arch}-msvc`
   if (platform !== 'linux') return `${platform}-${arch}`
   const report: unknown = process.report?.getReport()
   const header: unknown = typeof report === 'object' && report !== null && 'header' in report ? report.header : undefined
