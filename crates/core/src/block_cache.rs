@@ -1,100 +1,50 @@
-//! Decoded, verified blocks in memory. Two generations: what was not asked for while one generation filled up goes
-//! with it. Close to least-recently-used, without a list to keep.
+//! The memory that verified blocks of all tables may take. Each table keeps its own blocks, in slots that are filled once
+//! and then read without a lock; only the sum is kept here. Where it grows too large, whole tables forget their blocks
+//! (`State::trim_blocks`): a block that is still wanted is read again for less than a list of all of them would cost.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Which block: table, index, and whether it holds keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct BlockId {
-    pub(crate) table: u64,
-    pub(crate) index: u32,
-    pub(crate) holds_keys: bool,
-}
-
-const SHARDS: usize = 16;
-
-/// Blocks larger than this share of the cache are not kept.
+/// Blocks larger than this share of the memory are not kept.
 const LARGEST_SHARE: usize = 64;
 
-/// A cache with a cap in bytes, for all threads.
+/// A cap in bytes, for all threads.
 #[derive(Debug)]
 pub(crate) struct BlockCache {
-    shards: [Mutex<Shard>; SHARDS],
-    block_bytes_max: usize,
-    generation_bytes_max: usize,
-}
-
-#[derive(Debug, Default)]
-struct Shard {
-    young: HashMap<BlockId, Arc<[u8]>>,
-    old: HashMap<BlockId, Arc<[u8]>>,
-    young_bytes: usize,
+    bytes: AtomicUsize,
+    bytes_max: usize,
 }
 
 impl BlockCache {
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self {
-            shards: Default::default(),
-            block_bytes_max: bytes_max / LARGEST_SHARE,
-            generation_bytes_max: bytes_max / SHARDS / 2,
-        }
+        Self { bytes: AtomicUsize::new(0), bytes_max }
     }
 
-    fn shard(&self, id: BlockId) -> Option<&Mutex<Shard>> {
-        let mixed = (id.table ^ u64::from(id.index)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60;
-        self.shards.get(mixed as usize % SHARDS)
+    /// Whether a block of this size may be kept.
+    #[inline]
+    pub(crate) fn admits(&self, bytes: usize) -> bool {
+        bytes <= self.bytes_max / LARGEST_SHARE
     }
 
-    pub(crate) fn get(&self, id: BlockId) -> Option<Arc<[u8]>> {
-        let mut shard = self.shard(id)?.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(block) = shard.young.get(&id) {
-            return Some(Arc::clone(block));
-        }
-        let block = shard.old.remove(&id)?;
-        shard.insert(id, Arc::clone(&block), self.generation_bytes_max);
-        Some(block)
+    pub(crate) fn add(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn insert(&self, id: BlockId, block: &Arc<[u8]>) {
-        if block.len() > self.block_bytes_max {
-            return;
-        }
-        if let Some(shard) = self.shard(id) {
-            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            shard.insert(id, Arc::clone(block), self.generation_bytes_max);
-        }
+    pub(crate) fn remove(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
-}
 
-impl Shard {
-    fn insert(&mut self, id: BlockId, block: Arc<[u8]>, generation_bytes_max: usize) {
-        if self.young_bytes + block.len() > generation_bytes_max {
-            self.old = std::mem::take(&mut self.young);
-            self.young_bytes = 0;
-        }
-        let bytes = block.len();
-        if self.young.insert(id, block).is_none() {
-            self.young_bytes += bytes;
-        }
+    /// Whether tables should forget blocks.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.bytes.load(Ordering::Relaxed) > self.bytes_max
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    /// Bytes to forget, so that it does not happen again at once.
+    pub(crate) fn surplus(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed).saturating_sub(self.bytes_max / 2)
+    }
 
-    #[test]
-    fn stays_under_its_cap_and_keeps_what_is_asked_for() {
-        let cache = BlockCache::new(1 << 20);
-        let block: Arc<[u8]> = vec![0; 4_096].into();
-        let id = |index| BlockId { table: 1, index, holds_keys: true };
-        cache.insert(id(0), &block);
-        for index in 1..10_000 {
-            cache.insert(id(index), &block);
-            assert!(cache.get(id(0)).is_some(), "block 0 is asked for all the time");
-        }
-        let kept = (0..10_000).filter(|index| cache.get(id(*index)).is_some()).count();
-        assert!((64..=256).contains(&kept), "{kept} blocks of 4 KiB kept in 1 MiB");
+    pub(crate) fn bytes_max(&self) -> usize {
+        self.bytes_max
     }
 }

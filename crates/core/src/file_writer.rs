@@ -12,35 +12,56 @@ const BUFFER_BYTES: usize = 256 << 10;
 pub(crate) struct FileWriter {
     file: Arc<dyn File>,
     buffer: Vec<u8>,
-    position: u64,
+    written: u64,
 }
 
 impl FileWriter {
     pub(crate) fn new(file: Arc<dyn File>) -> Self {
-        Self { file, buffer: Vec::new(), position: 0 }
+        Self { file, buffer: Vec::with_capacity(BUFFER_BYTES * 5 / 4), written: 0 }
     }
 
     /// Offset at which the next byte will stand.
+    #[inline]
     pub(crate) fn position(&self) -> u64 {
-        self.position
+        self.written + self.buffer.len() as u64
     }
 
-    /// Adds bytes; those that do not fit go out together with the buffer, uncopied.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.buffer.len() + bytes.len() <= BUFFER_BYTES {
-            self.buffer.extend_from_slice(bytes);
-        } else {
-            self.file.append(&[&self.buffer, bytes])?;
-            self.buffer.clear();
+    /// Calls `fill` to append to the buffer; the answer is what `read` makes of the bytes appended.
+    pub(crate) fn write_with<R>(
+        &mut self,
+        fill: impl FnOnce(&mut Vec<u8>),
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> io::Result<R> {
+        let start = self.buffer.len();
+        fill(&mut self.buffer);
+        let answer = read(self.buffer.get(start..).unwrap_or_default());
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.flush(&[])?;
         }
-        self.position += bytes.len() as u64;
+        Ok(answer)
+    }
+
+    /// Adds bytes; those that fill the buffer go out together with it, uncopied.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.buffer.len() + bytes.len() < BUFFER_BYTES {
+            self.buffer.extend_from_slice(bytes);
+            Ok(())
+        } else {
+            self.flush(bytes)
+        }
+    }
+
+    fn flush(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.append(&[&self.buffer, bytes])?;
+        self.written = self.position() + bytes.len() as u64;
+        self.buffer.clear();
         Ok(())
     }
 
     /// Writes what is buffered and makes the file's bytes survive the loss of power.
-    pub(crate) fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
         if !self.buffer.is_empty() {
-            self.file.append(&[&self.buffer])?;
+            self.flush(&[])?;
         }
         self.file.sync()
     }

@@ -1,6 +1,6 @@
 //! What one thread of the host holds: its buffered puts in front of the store that all threads of the process share.
 
-use crate::batch::Batch;
+use crate::batch::{BATCH_BYTES_MAX, Batch};
 use crate::entries::Source;
 use crate::error::{Error, Result};
 use crate::format::entry::{Entry, Kind};
@@ -9,6 +9,7 @@ use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::options::Durability;
 use crate::report::CommitReport;
 use crate::store::Store;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One user of a store. Puts are buffered here, readable here at once, and reach the store by [`Handle::begin_commit`].
@@ -23,6 +24,8 @@ pub struct Handle {
 #[derive(Debug, Default)]
 struct OnTheWay {
     batches: Mutex<Vec<Sent>>,
+    /// Bytes of all of them, for those who need to know no more.
+    bytes: AtomicU64,
 }
 
 #[derive(Debug, Clone)]
@@ -49,11 +52,12 @@ impl Handle {
         if let Some(entry) = self.pending.get(id, hash, key) {
             return Ok(entry.live_value().map(use_value));
         }
-        let batches = self.on_the_way.lock();
-        if let Some(entry) = batches.iter().rev().find_map(|sent| sent.batch.get(id, hash, key)) {
-            return Ok(entry.live_value().map(use_value));
+        if self.on_the_way.bytes() > 0 {
+            let batches = self.on_the_way.lock();
+            if let Some(entry) = batches.iter().rev().find_map(|sent| sent.batch.get(id, hash, key)) {
+                return Ok(entry.live_value().map(use_value));
+            }
         }
-        drop(batches);
         self.store.get(id, hash, key, use_value)
     }
 
@@ -79,7 +83,13 @@ impl Handle {
                 return Err(Error::TooLong { field, bytes: bytes as u64, bytes_max: bytes_max as u64 });
             }
         }
-        self.pending.add(Entry { kind, namespace, key, value });
+        let entry = Entry { kind, namespace, key, value };
+        let bytes = self.pending.bytes().len() as u64 + entry.bytes() as u64;
+        // What is on the way may fail and come back.
+        if bytes > BATCH_BYTES_MAX || bytes + self.on_the_way.bytes() > BATCH_BYTES_MAX {
+            return Err(Error::TooLong { field: "commit", bytes, bytes_max: BATCH_BYTES_MAX });
+        }
+        self.pending.add(entry);
         Ok(())
     }
 
@@ -100,9 +110,9 @@ impl Handle {
     ) -> Result<Option<u64>> {
         let id = self.known(namespace)?;
         let sent: Vec<Sent> = self.on_the_way.lock().clone();
-        let mut newer = vec![Source::batch(self.pending.sorted(id), cursor, sent.len() as u64)];
+        let mut newer = vec![Source::batch(self.pending.sorted(id), sent.len() as u64)];
         for (rank, sent) in sent.iter().enumerate() {
-            newer.push(Source::batch(sent.batch.sorted(id), cursor, rank as u64));
+            newer.push(Source::batch(sent.batch.sorted(id), rank as u64));
         }
         self.store.scan(id, cursor, bytes_max, newer, each)
     }
@@ -134,6 +144,7 @@ impl Handle {
             sent.push(Sent { batch: Arc::clone(&batch), failed: false });
         }
         *batches = sent;
+        self.on_the_way.count(&batches);
         drop(batches);
         let commit = PendingCommit {
             store: Arc::clone(&self.store),
@@ -153,6 +164,15 @@ impl Handle {
 impl OnTheWay {
     fn lock(&self) -> MutexGuard<'_, Vec<Sent>> {
         self.batches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, batches: &[Sent]) {
+        let bytes = batches.iter().map(|sent| sent.batch.bytes().len() as u64).sum();
+        self.bytes.store(bytes, Ordering::Release);
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Acquire)
     }
 }
 
@@ -180,6 +200,7 @@ impl Drop for PendingCommit {
         let Some(index) = batches.iter().position(|sent| Arc::ptr_eq(&sent.batch, &self.batch)) else { return };
         if self.done {
             batches.remove(index);
+            self.on_the_way.count(&batches);
             return;
         }
         // Batches begun later are newer and may be committed before this one is tried again.
@@ -188,5 +209,6 @@ impl Drop for PendingCommit {
             sent.batch = Arc::new(self.batch.without(&newer));
             sent.failed = true;
         }
+        self.on_the_way.count(&batches);
     }
 }

@@ -21,6 +21,7 @@ mod manifest;
 mod names;
 mod options;
 mod pool;
+mod radix;
 mod report;
 mod reset;
 mod state;

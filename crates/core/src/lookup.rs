@@ -1,7 +1,6 @@
 //! Finding the newest entry of a key: first the logs in memory, then the tables from the newest to the oldest, until
 //! none can have anything newer. A table that cannot be read ends the search: an older value must not take its place.
 
-use crate::block_cache::BlockCache;
 use crate::format::entry::Kind;
 use crate::state::State;
 use crate::table::{Found, Value};
@@ -10,7 +9,7 @@ use crate::table::{Found, Value};
 #[derive(Debug)]
 pub(crate) enum Hit<'a> {
     Memory(&'a [u8]),
-    Table(Value),
+    Table(Value<'a>),
 }
 
 impl Hit<'_> {
@@ -23,7 +22,7 @@ impl Hit<'_> {
 }
 
 /// The value of `key`; `None` is a miss.
-pub(crate) fn lookup<'a>(state: &'a State, blocks: &BlockCache, id: u16, hash: u64, key: &[u8]) -> Option<Hit<'a>> {
+pub(crate) fn lookup<'a>(state: &'a State, id: u16, hash: u64, key: &[u8]) -> Option<Hit<'a>> {
     let namespace = state.namespace(id).filter(|_| !state.lost)?;
     let mut best_order = None;
     let mut best = None;
@@ -38,7 +37,7 @@ pub(crate) fn lookup<'a>(state: &'a State, blocks: &BlockCache, id: u16, hash: u
         if newest < namespace.hidden_below || best_order.is_some_and(|order| order >= newest) {
             break;
         }
-        let (order, value) = match live.table.get(blocks, hash, key) {
+        let (order, value) = match live.table.get(hash, key) {
             Found::Miss => continue,
             Found::Damaged => return None,
             Found::Deleted { order } => (order, None),

@@ -3,12 +3,14 @@
 use crate::error::{Error, Result};
 use crate::format::NAME_BYTES_MAX;
 use crate::format::entry::NAMESPACES_MAX;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 /// All namespaces that this process has heard of.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     known: RwLock<Vec<(String, String)>>,
+    count: AtomicUsize,
 }
 
 impl Names {
@@ -27,6 +29,7 @@ impl Names {
         }
         if found.is_none() {
             known.push((name.to_owned(), version.to_owned()));
+            self.count.store(known.len(), Ordering::Release);
         }
         Ok(id as u16)
     }
@@ -37,6 +40,6 @@ impl Names {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.count.load(Ordering::Acquire)
     }
 }

@@ -5,16 +5,18 @@ mod load;
 
 pub(crate) use load::{catch_up, load};
 
+use crate::block_cache::BlockCache;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::bytes::Reader;
 use crate::format::entry::{Entry, Kind};
-use crate::format::hash::key_hash;
+use crate::format::hash::{key_hash, upper};
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::key_map::KeyMap;
 use crate::log::{LogCommit, LogWriter, Stop};
 use crate::manifest::Manifest;
+use crate::radix::{self, Item, item};
 use crate::table::{Table, TableMeta};
 use crate::vfs::{Access, File};
 use std::collections::HashMap;
@@ -230,7 +232,7 @@ impl State {
         if !known {
             let file = context.vfs.open(&meta.name.to_string(), Access::Random).ok();
             self.vanished |= file.is_none();
-            let table = Arc::new(Table::new(meta, file, Arc::clone(&context.damage)));
+            let table = Arc::new(Table::new(meta, file, &context.damage, &context.blocks));
             self.namespace_mut(id).add_table(LiveTable { table, attached_by: Some(order as u32 & WRITER_MAX) });
         }
     }
@@ -242,16 +244,23 @@ impl State {
         Some(MemoryEntry { order: place.order, entry: entry_at(&self.segments, place)? })
     }
 
-    /// Entries of the logs of one namespace by hash and key, hidden ones left out.
-    pub(crate) fn memory_sorted<'a>(&'a self, namespace: &'a Namespace) -> Vec<(u64, MemoryEntry<'a>)> {
+    /// Entries of the logs of one namespace, hidden ones left out, in no order.
+    pub(crate) fn memory_entries<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+    ) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
         let visible = namespace.memory.iter().filter(|(_, place)| place.order >= namespace.hidden_below);
-        let mut entries: Vec<_> = visible
-            .filter_map(|(hash, place)| {
-                Some((hash, MemoryEntry { order: place.order, entry: entry_at(&self.segments, place)? }))
-            })
-            .collect();
-        entries.sort_unstable_by(|left, right| (left.0, left.1.entry.key).cmp(&(right.0, right.1.entry.key)));
-        entries
+        visible.filter_map(|(hash, place)| {
+            Some((upper(hash), MemoryEntry { order: place.order, entry: entry_at(&self.segments, place)? }))
+        })
+    }
+
+    /// The same by hash and key.
+    pub(crate) fn memory_sorted<'a>(&'a self, namespace: &'a Namespace) -> Vec<(u32, MemoryEntry<'a>)> {
+        let entries: Vec<_> = self.memory_entries(namespace).collect();
+        let mut items: Vec<Item> = entries.iter().enumerate().map(|(at, (hash, _))| item(*hash, at as u32)).collect();
+        radix::sort(&mut items, &mut Vec::new());
+        items.iter().filter_map(|item| entries.get(*item as u32 as usize).copied()).collect()
     }
 
     /// Makes the commits of other writers survive the loss of power: ours may rest on them, and must not outlive them.
@@ -274,6 +283,18 @@ impl State {
     /// The tables that are open.
     pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
         self.namespaces.iter().flat_map(|namespace| &namespace.tables).map(|live| Arc::clone(&live.table)).collect()
+    }
+
+    /// Makes tables forget their blocks, those with the most first, until half of what may be kept is left.
+    pub(crate) fn trim_blocks(&mut self, blocks: &BlockCache) {
+        let mut live: Vec<_> = self.namespaces.iter_mut().flat_map(|namespace| &mut namespace.tables).collect();
+        live.sort_by_key(|live| std::cmp::Reverse(live.table.cached_bytes()));
+        for live in live {
+            if blocks.surplus() == 0 {
+                return;
+            }
+            live.table = Arc::new(live.table.without_blocks());
+        }
     }
 
     /// Tables that commits attached and no manifest names yet.

@@ -1,22 +1,22 @@
 //! Sizes and counts, exact: keys are merged, values are not read.
 
 use crate::context::Context;
-use crate::entries::{Entries, Source};
+use crate::entries::{Entries, Ranges, Source};
 use crate::error::{Error, Result};
 use crate::format::names::FileName;
 use crate::report::{NamespaceStats, Stats};
 use crate::state::{Current, State};
-use crate::table::TableScan;
 use crate::vfs::Access;
 use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
-/// All sources of a namespace from a hash on, and the order below which entries are hidden.
-pub(crate) fn sources_of<'a>(context: &Context, state: &'a State, id: u16, from: u64) -> (Vec<Source<'a>>, u64) {
+/// All sources of a namespace, and the order below which entries are hidden.
+pub(crate) fn sources_of(state: &State, id: u16) -> (Vec<Source<'_>>, u64) {
     let Some(namespace) = state.namespace(id).filter(|_| !state.lost) else { return (Vec::new(), 0) };
-    let mut sources = vec![Source::memory(state.memory_sorted(namespace), from)];
-    for live in namespace.tables.iter().filter(|live| live.table.meta.order_max >= namespace.hidden_below) {
-        sources.push(Source::Table(TableScan::new(live.table.clone(), context.blocks.clone(), from)));
-    }
+    let mut sources = vec![Source::Memory(state.memory_sorted(namespace))];
+    let visible = namespace.tables.iter().filter(|live| live.table.meta.order_max >= namespace.hidden_below);
+    sources.extend(visible.map(|live| Source::Table(Arc::clone(&live.table))));
     (sources, namespace.hidden_below)
 }
 
@@ -64,16 +64,17 @@ fn namespace_stats(context: &Context, state: &State, id: u16) -> Option<Namespac
         newest_ms: namespace.newest_ms,
         ..NamespaceStats::default()
     };
-    let (sources, hidden_below) = sources_of(context, state, id, 0);
-    let mut entries = Entries::new(sources, hidden_below);
-    while entries.next() {
-        if let (key_bytes, Some(value_bytes)) = entries.lengths()
-            && !entries.is_hidden()
-        {
-            stats.entries += 1;
-            stats.key_bytes += key_bytes as u64;
-            stats.value_bytes += value_bytes as u64;
-        }
+    let (sources, hidden_below) = sources_of(state, id);
+    let mut entries = Entries::new(hidden_below);
+    for range in Ranges::new(sources, 0) {
+        let _all = entries.visit::<()>(&range, |entry| {
+            if let Some(value_bytes) = entry.value_bytes().filter(|_| !entry.is_hidden) {
+                stats.entries += 1;
+                stats.key_bytes += entry.key.len() as u64;
+                stats.value_bytes += value_bytes as u64;
+            }
+            ControlFlow::Continue(())
+        });
     }
     Some(stats)
 }

@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::commit::Committer;
 use crate::compact::{compact, reload};
 use crate::context::Context;
-use crate::entries::{Entries, Source};
+use crate::entries::{Entries, Ranges, Source};
 use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::lookup::lookup;
@@ -85,7 +85,12 @@ impl Store {
     ) -> Result<Option<R>> {
         let context = self.open_context()?;
         let state = self.state();
-        Ok(lookup(&state, &context.blocks, id, hash, key).map(|hit| use_value(hit.bytes())))
+        let answer = lookup(&state, id, hash, key).map(|hit| use_value(hit.bytes()));
+        drop(state);
+        if context.blocks.is_over() {
+            self.state.write().unwrap_or_else(PoisonError::into_inner).trim_blocks(&context.blocks);
+        }
+        Ok(answer)
     }
 
     pub(crate) fn scan(
@@ -96,25 +101,29 @@ impl Store {
         newer: Vec<Source<'_>>,
         each: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<u64>> {
-        let context = self.open_context()?;
+        self.open_context()?;
         let state = self.state();
-        let (mut sources, hidden_below) = sources_of(context, &state, id, cursor);
+        let (mut sources, hidden_below) = sources_of(&state, id);
         sources.extend(newer);
-        let mut entries = Entries::new(sources, hidden_below);
+        let from = u32::try_from(cursor).unwrap_or(u32::MAX);
+        let mut entries = Entries::new(hidden_below);
         let (mut bytes, mut last_hash) = (0, None);
-        while entries.next() {
-            // A page ends between two hashes, so that the cursor says exactly where the next one begins.
-            if bytes >= bytes_max && last_hash != Some(entries.hash()) {
-                return Ok(Some(entries.hash()));
-            }
-            last_hash = Some(entries.hash());
-            if !entries.is_hidden() {
-                entries.with_value(|key, value| {
-                    if let Some(value) = value {
-                        bytes += (key.len() + value.len()) as u64;
-                        each(key, value);
-                    }
-                });
+        for range in Ranges::new(sources, from) {
+            let outcome = entries.visit(&range, |entry| {
+                // A page ends between two hashes, so that the cursor says exactly where the next one begins.
+                if bytes >= bytes_max && last_hash != Some(entry.hash) {
+                    return ControlFlow::Break(entry.hash);
+                }
+                last_hash = Some(entry.hash);
+                let (key, is_hidden) = (entry.key, entry.is_hidden);
+                if let Some(value) = entry.value().filter(|_| !is_hidden) {
+                    bytes += (key.len() + value.len()) as u64;
+                    each(key, value);
+                }
+                ControlFlow::Continue(())
+            });
+            if let ControlFlow::Break(next) = outcome {
+                return Ok(Some(u64::from(next)));
             }
         }
         Ok(None)

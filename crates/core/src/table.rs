@@ -1,13 +1,13 @@
-//! A table: entries that never change again, ordered by the hash of their key.
+//! A table: entries that never change again, ordered by the upper half of their key's hash, then by key.
 //!
 //! ```text
-//! | blocks of keys and blocks of values, as they fill up | key directory | value directory | footer |
+//! | blocks of keys and blocks of values, as they fill up | directory | footer |
 //! ```
 //! - A **key block** holds some 250 entries: hashes, orders, keys, and of each value its bytes (up to 16) or its place.
 //! - A **value block** holds small values together or one larger value; LZ4 where that pays.
-//! - The **directories** say for every block where it is and what its checksum must be; a key block also has its first
+//! - The **directory** says for every block where it is and what its checksum must be; of a key block also the first
 //!   hash. Hashes are uniform, so the block of a hash is guessed from the hash alone and found within a step or two.
-//! - The **footer** has the checksum of the directories and one of itself, which the manifest repeats: a tree of
+//! - The **footer** has the checksum of the directory and one of itself, which the manifest repeats: a tree of
 //!   checksums, so that a block, however good in itself, is refused in any other place.
 
 mod directory;
@@ -17,8 +17,8 @@ mod scan;
 mod writer;
 
 pub(crate) use key_block::Stored as ScanStored;
-pub(crate) use reader::{Found, Table, Value};
-pub(crate) use scan::TableScan;
+pub(crate) use reader::{Found, Keys, Table, Value};
+pub(crate) use scan::{Hole, TableScan};
 pub(crate) use writer::TableWriter;
 
 use crate::format::bytes::Reader;

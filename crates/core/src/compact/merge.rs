@@ -1,4 +1,5 @@
-//! Merging the logs' entries and some tables of one namespace into new tables, in order of (hash, key).
+//! Merging the logs' entries and some tables of one namespace into new tables, in order of (hash, key). While one thread
+//! writes, another one gathers and sorts what comes next.
 //!
 //! Of entries with one key the newest wins. It is left out if nobody may see it (`hidden_below`), if it lies in a hole
 //! that a damaged block left in a table that may have had something newer, or if it is a delete that hides nothing
@@ -6,18 +7,22 @@
 
 use super::take::Taken;
 use crate::context::Context;
-use crate::entries::{Entries, Source};
+use crate::entries::{Entries, Range, Ranges, Source, Visit};
 use crate::error::{Error, Result};
 use crate::format::names::TableName;
 use crate::options::Watch;
-use crate::table::{TableMeta, TableScan, TableWriter};
+use crate::table::{TableMeta, TableWriter};
 use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 
 /// A table is closed when it has this many bytes.
 const TABLE_BYTES: u64 = 1 << 30;
 
 /// Entries between two looks at the watch.
 const WATCH_ENTRIES: u64 = 512;
+
+/// Bytes of ranges that are gathered ahead.
+const AHEAD_BYTES: usize = 4 << 20;
 
 /// What to merge.
 #[derive(Debug)]
@@ -76,7 +81,7 @@ pub(crate) fn merge(
     context: &Context,
     taken: &Taken,
     plan: &Merge<'_>,
-    name: &mut dyn FnMut() -> TableName,
+    name: &mut (dyn FnMut() -> TableName + Send),
     progress: &mut Progress<'_>,
 ) -> Result<Merged> {
     let Some(namespace) = taken.state.namespace(plan.id) else { return Ok(Merged::default()) };
@@ -86,28 +91,65 @@ pub(crate) fn merge(
     if !folded.is_empty() {
         times.newest_ms = namespace.newest_ms;
     }
-    let mut sources = vec![Source::memory(folded, 0)];
+    let mut sources = vec![Source::Memory(folded)];
     for live in plan.tables.iter().filter_map(|index| namespace.tables.get(*index)) {
         times.newest_ms = times.newest_ms.max(live.table.meta.newest_ms);
-        sources.push(Source::Table(TableScan::new(live.table.clone(), context.blocks.clone(), 0)));
+        sources.push(Source::Table(live.table.clone()));
     }
-    let mut entries = Entries::new(sources, namespace.hidden_below);
     let mut output = Output { context, name, writer: None, merged: Merged::default(), times };
-    while entries.next() {
-        let (hash, hidden) = (entries.hash(), entries.is_hidden());
-        let order = if plan.settle { 0 } else { entries.order() };
-        let kept = entries.with_value(|key, value| {
-            progress.step(key.len() + value.map_or(0, <[u8]>::len))?;
-            let needless = hidden || (value.is_none() && plan.drop_deletes);
-            if !needless {
-                output.add(hash, key, order, value)?;
-            }
-            Ok(!needless)
-        })?;
-        output.merged.dropped += entries.shadowed() + u64::from(!kept);
+    let mut entries = Entries::new(namespace.hidden_below);
+    let mut write = |range: &Range<'_>| match entries.visit(range, |entry| output.take(plan, progress, entry)) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    };
+    let mut ranges = Ranges::new(sources, 0);
+    if context.pool.threads() > 1 {
+        in_two_threads(context, ranges, &mut write)?;
+    } else {
+        ranges.try_for_each(|range| write(&range))?;
     }
     output.close()?;
     Ok(output.merged)
+}
+
+/// Gathers ranges on one thread while another one writes those that were gathered before.
+fn in_two_threads(
+    context: &Context,
+    ranges: Ranges<'_>,
+    write: &mut (dyn FnMut(&Range<'_>) -> Result<()> + Send),
+) -> Result<()> {
+    let (ranges, write) = (Mutex::new(ranges), Mutex::new(write));
+    let mut ready: Vec<Range<'_>> = Vec::new();
+    loop {
+        let (gathered, written) = (Mutex::new(Vec::new()), Mutex::new(Ok(())));
+        context.pool.run(2, &|job| {
+            if job == 0 {
+                let mut write = write.lock().unwrap_or_else(PoisonError::into_inner);
+                let outcome = ready.iter().try_for_each(&mut **write);
+                *written.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
+            } else {
+                let mut ranges = ranges.lock().unwrap_or_else(PoisonError::into_inner);
+                *gathered.lock().unwrap_or_else(PoisonError::into_inner) = gather(&mut ranges);
+            }
+        });
+        written.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+        ready = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if ready.is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+fn gather<'a>(ranges: &mut Ranges<'a>) -> Vec<Range<'a>> {
+    let mut bytes = 0;
+    let mut gathered = Vec::new();
+    while bytes < AHEAD_BYTES
+        && let Some(range) = ranges.next()
+    {
+        bytes += range.bytes();
+        gathered.push(range);
+    }
+    gathered
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -119,14 +161,28 @@ struct Times {
 /// The tables being written.
 struct Output<'a> {
     context: &'a Context,
-    name: &'a mut dyn FnMut() -> TableName,
+    name: &'a mut (dyn FnMut() -> TableName + Send),
     writer: Option<(TableName, TableWriter)>,
     merged: Merged,
     times: Times,
 }
 
 impl Output<'_> {
-    fn add(&mut self, hash: u64, key: &[u8], order: u64, value: Option<&[u8]>) -> Result<()> {
+    /// Adds the newest entry of a key, if anybody may see it.
+    #[inline]
+    fn take(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> ControlFlow<Error> {
+        let Visit { hash, key, order, shadowed, is_hidden, .. } = entry;
+        self.merged.dropped += shadowed;
+        let order = if plan.settle { 0 } else { order };
+        let value = if is_hidden { None } else { entry.value() };
+        let needless = is_hidden || (value.is_none() && plan.drop_deletes);
+        self.merged.dropped += u64::from(needless);
+        let stepped = progress.step(key.len() + value.map_or(0, <[u8]>::len));
+        let outcome = stepped.and_then(|()| if needless { Ok(()) } else { self.add(hash, key, order, value) });
+        outcome.map_or_else(ControlFlow::Break, ControlFlow::Continue)
+    }
+
+    fn add(&mut self, hash: u32, key: &[u8], order: u64, value: Option<&[u8]>) -> Result<()> {
         if self.writer.as_ref().is_some_and(|(_, writer)| writer.bytes() >= TABLE_BYTES) {
             self.close()?;
         }

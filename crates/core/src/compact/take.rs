@@ -94,8 +94,7 @@ impl Taken {
     /// Bytes of entries of one namespace in the logs that are folded now.
     pub(crate) fn folded_bytes(&self, id: u16) -> u64 {
         let Some(namespace) = self.state.namespace(id) else { return 0 };
-        let entries = self.state.memory_sorted(namespace);
-        let folded = entries.iter().filter(|(_, found)| self.is_folded_order(found.order));
+        let folded = self.state.memory_entries(namespace).filter(|(_, found)| self.is_folded_order(found.order));
         folded.map(|(_, found)| found.entry.bytes() as u64).sum()
     }
 

@@ -1,12 +1,18 @@
-//! xxh3, 64 bits: the order of keys and the checksum of bytes.
+//! xxh3, 64 bits: the place of keys and the checksum of bytes.
 
 use std::hash::Hasher;
 use twox_hash::XxHash3_64;
 
-/// Where a key stands in every table.
+/// Hash of a key.
 #[inline]
 pub(crate) fn key_hash(key: &[u8]) -> u64 {
     XxHash3_64::oneshot(key)
+}
+
+/// The upper half of a key's hash: where the key stands in every table. Tables hold it, so merging hashes no key again.
+#[inline]
+pub(crate) fn upper(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 /// Checksum of `bytes` at a place: the same bytes somewhere else have another one.

@@ -165,7 +165,7 @@ fn open_table(context: &Context, meta: TableMeta, open: &OpenTables, last: bool)
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => None,
         Err(source) => return Err(Error::io("open", &name, source)),
     };
-    Ok(Some(Arc::new(Table::new(meta, file, Arc::clone(&context.damage)))))
+    Ok(Some(Arc::new(Table::new(meta, file, &context.damage, &context.blocks))))
 }
 
 /// Reads every log that is not folded, from where the manifest says. `false` = one vanished.

@@ -1,13 +1,14 @@
-//! Where the blocks of a table are, and the footer that says where the directories are.
+//! Where the blocks of a table are, and the footer that says where the directory is.
 //!
 //! ```text
-//! key directory:   n x (u64 first hash | u64 checksum | u64 offset | u32 stored bytes | u32 raw bytes)
-//! value directory: m x (                 u64 checksum | u64 offset | u32 stored bytes | u32 raw bytes)
+//! directory: n x u32 upper half of the first hash of a key block
+//!            n x row of a key block, m x row of a value block:
+//!                (u64 checksum | u64 offset | u32 stored bytes | u32 raw bytes)
 //! footer, 96 bytes:
 //! 0  "varvetbl"          8  u32 format         12 u32 key blocks     16 u32 value blocks    20 u32 zero
 //! 24 u64 entries         32 u64 deletes        40 u64 order min      48 u64 order max
-//! 56 u64 offset of the key directory           64 u64 key bytes      72 u64 value bytes
-//! 80 u64 checksum of both directories          88 u64 checksum of the 88 bytes before
+//! 56 u64 offset of the directory               64 u64 key bytes      72 u64 value bytes
+//! 80 u64 checksum of the directory             88 u64 checksum of the 88 bytes before
 //! ```
 //! A block is compressed if, and only if, it is stored in fewer bytes than it has.
 
@@ -17,9 +18,12 @@ use crate::format::bytes::Reader;
 use crate::format::hash::checksum;
 
 pub(crate) const FOOTER_BYTES: usize = 96;
-pub(crate) const KEY_ROW_BYTES: usize = 32;
-pub(crate) const VALUE_ROW_BYTES: usize = 24;
+const HASH_BYTES: usize = 4;
+const ROW_BYTES: usize = 24;
 const MAGIC: &[u8; 8] = b"varvetbl";
+
+/// Steps from a guessed place before it is bisected.
+const WALK_MAX: usize = 16;
 
 /// Longest block before compression that is believed.
 const RAW_BYTES_MAX: u32 = (VALUE_BYTES_MAX + (1 << 20)) as u32;
@@ -115,83 +119,73 @@ impl Footer {
     }
 
     pub(crate) fn directory_bytes(&self) -> u64 {
-        u64::from(self.key_blocks) * KEY_ROW_BYTES as u64 + u64::from(self.value_blocks) * VALUE_ROW_BYTES as u64
+        let blocks = u64::from(self.key_blocks) + u64::from(self.value_blocks);
+        u64::from(self.key_blocks) * HASH_BYTES as u64 + blocks * ROW_BYTES as u64
     }
 }
 
-/// Both directories of a table, in memory, verified.
+/// The directory of a table, in memory, verified.
 #[derive(Debug)]
 pub(crate) struct Directory {
-    bytes: Vec<u8>,
+    first_hashes: Vec<u32>,
+    rows: Vec<u8>,
     pub(crate) key_blocks: usize,
     pub(crate) value_blocks: usize,
 }
 
 impl Directory {
-    /// `bytes` are the directories as the footer describes them.
-    pub(crate) fn new(bytes: Vec<u8>, footer: &Footer) -> Option<Self> {
-        let sound = bytes.len() as u64 == footer.directory_bytes() && checksum(0, &bytes) == footer.directory_checksum;
-        sound.then_some(Self {
-            bytes,
+    /// `bytes` are the directory as the footer describes it.
+    pub(crate) fn new(bytes: &[u8], footer: &Footer) -> Option<Self> {
+        if bytes.len() as u64 != footer.directory_bytes() || checksum(0, bytes) != footer.directory_checksum {
+            return None;
+        }
+        let (hashes, rows) = bytes.split_at_checked(footer.key_blocks as usize * HASH_BYTES)?;
+        Some(Self {
+            first_hashes: hashes.as_chunks().0.iter().map(|hash| u32::from_le_bytes(*hash)).collect(),
+            rows: rows.to_vec(),
             key_blocks: footer.key_blocks as usize,
             value_blocks: footer.value_blocks as usize,
         })
     }
 
-    /// First hash of a key block; past the last block, the end of all hashes.
+    /// First hash of a key block; `None` past the last one.
     #[inline]
-    pub(crate) fn first_hash(&self, index: usize) -> u64 {
-        let row = (index < self.key_blocks).then(|| self.bytes.get(index * KEY_ROW_BYTES..)).flatten();
-        row.and_then(|row| row.first_chunk()).map_or(u64::MAX, |hash| u64::from_le_bytes(*hash))
+    pub(crate) fn first_hash(&self, index: usize) -> Option<u32> {
+        self.first_hashes.get(index).copied()
     }
 
     pub(crate) fn key_row(&self, index: usize) -> Option<BlockRow> {
-        if index >= self.key_blocks {
-            return None;
-        }
-        BlockRow::read(&mut Reader::new(self.bytes.get(index * KEY_ROW_BYTES + 8..)?))
+        if index < self.key_blocks { self.row(index) } else { None }
     }
 
     pub(crate) fn value_row(&self, index: usize) -> Option<BlockRow> {
-        if index >= self.value_blocks {
-            return None;
-        }
-        let start = self.key_blocks * KEY_ROW_BYTES + index * VALUE_ROW_BYTES;
-        BlockRow::read(&mut Reader::new(self.bytes.get(start..)?))
+        if index < self.value_blocks { self.row(self.key_blocks + index) } else { None }
     }
 
-    /// The only key block that can hold `hash`: the last one that does not begin after it. Equal hashes never straddle
-    /// two blocks. Guessed by interpolation, then walked.
+    fn row(&self, index: usize) -> Option<BlockRow> {
+        BlockRow::read(&mut Reader::new(self.rows.get(index * ROW_BYTES..)?))
+    }
+
+    /// The last key block that can hold `hash`: the last one that does not begin after it. Where it begins with this very
+    /// hash, the block before may hold it too. Guessed from the hash alone, then walked.
     #[inline]
-    pub(crate) fn key_block_of(&self, hash: u64) -> Option<usize> {
-        let (first, last) = (self.first_hash(0), self.first_hash(self.key_blocks.checked_sub(1)?));
-        if hash < first {
-            return None;
-        }
-        let span = (last - first).max(1);
-        let guess = u128::from(hash - first) * (self.key_blocks as u128 - 1) / u128::from(span);
-        let mut index = (guess as usize).min(self.key_blocks - 1);
+    pub(crate) fn key_block_of(&self, hash: u32) -> Option<usize> {
+        let hashes = self.first_hashes.as_slice();
+        let begins_by = |index: usize| hashes.get(index).is_some_and(|first| *first <= hash);
+        let last = hashes.len().checked_sub(1)?;
+        let mut index = ((u64::from(hash) * hashes.len() as u64) >> 32) as usize;
         let mut steps = 0;
-        while self.first_hash(index) > hash && steps < 8 {
+        while !begins_by(index) && index > 0 && steps < WALK_MAX {
             index -= 1;
             steps += 1;
         }
-        while index + 1 < self.key_blocks && self.first_hash(index + 1) <= hash && steps < 8 {
+        while begins_by(index + 1) && steps < WALK_MAX {
             index += 1;
             steps += 1;
         }
-        let found =
-            self.first_hash(index) <= hash && (index + 1 >= self.key_blocks || self.first_hash(index + 1) > hash);
-        Some(if found { index } else { self.bisect(hash) })
-    }
-
-    /// For hashes that are not spread evenly, as an attacker could choose them.
-    fn bisect(&self, hash: u64) -> usize {
-        let (mut low, mut high) = (0, self.key_blocks);
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.first_hash(middle) <= hash { low = middle + 1 } else { high = middle }
+        if begins_by(index) && (index == last || !begins_by(index + 1)) {
+            return Some(index);
         }
-        low.saturating_sub(1)
+        hashes.partition_point(|first| *first <= hash).checked_sub(1)
     }
 }

@@ -1,4 +1,4 @@
-//! A key block: entries in order of (hash, key).
+//! A key block: entries in order of (upper half of the key's hash, key).
 //!
 //! ```text
 //! 0  u32 count        4  u16 key bytes     6 u16 value bytes   (0xFFFF = they vary)
@@ -21,6 +21,12 @@ const DELETED: u8 = 0;
 const INLINE: u8 = 1;
 const PLACED: u8 = 2;
 
+/// Entries of a block, at most.
+pub(crate) const ENTRIES_MAX: usize = 256;
+
+/// Steps from a guessed place before it is bisected.
+const WALK_MAX: usize = 64;
+
 /// Longest value that stands in the key block itself.
 pub(crate) const INLINE_BYTES_MAX: usize = 16;
 
@@ -36,18 +42,20 @@ pub(crate) enum Stored<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct KeyBlockBuilder {
     hashes: Vec<u8>,
+    /// Empty as long as all are `order`.
     orders: Vec<u64>,
+    order: u64,
     ends: Vec<u8>,
     body: Vec<u8>,
+    count: usize,
     /// Length of all keys and all inline values so far; `None` = they vary.
     stride: Option<(u16, u16)>,
-    pub(crate) first_hash: u64,
-    pub(crate) last_hash: u64,
+    pub(crate) first_hash: u32,
 }
 
 impl KeyBlockBuilder {
     pub(crate) fn len(&self) -> usize {
-        self.orders.len()
+        self.count
     }
 
     /// Bytes of the body so far.
@@ -55,47 +63,54 @@ impl KeyBlockBuilder {
         self.body.len()
     }
 
-    pub(crate) fn add(&mut self, hash: u64, key: &[u8], order: u64, value: Stored<'_>) {
+    #[inline]
+    pub(crate) fn add(&mut self, hash: u32, key: &[u8], order: u64, value: Stored<'_>) {
         let stride = match value {
             Stored::Inline(bytes) => Some((key.len() as u16, bytes.len() as u16)).filter(|(key, _)| *key != VARIES),
             _ => None,
         };
-        if self.orders.is_empty() {
+        if self.count == 0 {
             self.first_hash = hash;
             self.stride = stride;
-        } else if self.stride != stride {
-            self.stride = None;
+            self.order = order;
+        } else if self.stride.is_some() && self.stride != stride {
+            self.spell_out();
         }
-        self.last_hash = hash;
-        self.hashes.extend_from_slice(&((hash >> 32) as u32).to_le_bytes());
-        self.orders.push(order);
-        let kind = match value {
-            Stored::Deleted => DELETED,
-            Stored::Inline(_) => INLINE,
-            Stored::Placed { .. } => PLACED,
-        };
-        self.body.push(kind);
-        self.body.extend_from_slice(&(key.len() as u16).to_le_bytes());
-        self.body.extend_from_slice(key);
-        match value {
-            Stored::Deleted => {}
-            Stored::Inline(bytes) => self.body.extend_from_slice(bytes),
-            Stored::Placed { block, offset, bytes } => {
-                for number in [block, offset, bytes] {
-                    self.body.extend_from_slice(&number.to_le_bytes());
-                }
-            }
+        self.hashes.extend_from_slice(&hash.to_le_bytes());
+        if order != self.order && self.orders.is_empty() {
+            self.orders.resize(self.count, self.order);
         }
-        self.ends.extend_from_slice(&(self.body.len() as u32).to_le_bytes());
+        if order != self.order || !self.orders.is_empty() {
+            self.orders.push(order);
+        }
+        self.count += 1;
+        if let (Some(_), Stored::Inline(bytes)) = (self.stride, value) {
+            self.body.extend_from_slice(key);
+            self.body.extend_from_slice(bytes);
+        } else {
+            write_spelled(&mut self.body, &mut self.ends, key, value);
+        }
     }
 
-    /// Writes the block to `out` and begins the next one.
+    /// Turns what was added so far, all of one length, into the form for entries that vary.
+    fn spell_out(&mut self) {
+        let Some((key_bytes, value_bytes)) = self.stride.take() else { return };
+        let even = std::mem::take(&mut self.body);
+        let stride = usize::from(key_bytes) + usize::from(value_bytes);
+        for index in 0..self.count {
+            let entry = even.get(index * stride..(index + 1) * stride).unwrap_or_default();
+            if let Some((key, value)) = entry.split_at_checked(usize::from(key_bytes)) {
+                write_spelled(&mut self.body, &mut self.ends, key, Stored::Inline(value));
+            }
+        }
+    }
+
+    /// Appends the block to `out` and begins the next one.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
-        let base = self.orders.iter().copied().min().unwrap_or(0);
+        let base = self.orders.iter().copied().min().unwrap_or(self.order);
         let (width, shift) = order_width(&self.orders, base);
         let (key_bytes, value_bytes) = self.stride.unwrap_or((VARIES, VARIES));
-        out.clear();
-        out.extend_from_slice(&(self.orders.len() as u32).to_le_bytes());
+        out.extend_from_slice(&(self.count as u32).to_le_bytes());
         out.extend_from_slice(&key_bytes.to_le_bytes());
         out.extend_from_slice(&value_bytes.to_le_bytes());
         out.extend_from_slice(&[width, shift, 0, 0, 0, 0, 0, 0]);
@@ -105,20 +120,35 @@ impl KeyBlockBuilder {
             let delta = ((order - base) >> shift).to_le_bytes();
             out.extend_from_slice(delta.get(..usize::from(width)).unwrap_or_default());
         }
-        if self.stride.is_some() {
-            let entry_bytes = 3 + usize::from(key_bytes) + usize::from(value_bytes);
-            for entry in self.body.chunks_exact(entry_bytes) {
-                out.extend_from_slice(entry.get(3..).unwrap_or_default());
-            }
-        } else {
-            out.extend_from_slice(&self.ends);
-            out.extend_from_slice(&self.body);
-        }
+        out.extend_from_slice(&self.ends);
+        out.extend_from_slice(&self.body);
         self.hashes.clear();
         self.orders.clear();
         self.ends.clear();
         self.body.clear();
+        self.count = 0;
     }
+}
+
+fn write_spelled(body: &mut Vec<u8>, ends: &mut Vec<u8>, key: &[u8], value: Stored<'_>) {
+    let kind = match value {
+        Stored::Deleted => DELETED,
+        Stored::Inline(_) => INLINE,
+        Stored::Placed { .. } => PLACED,
+    };
+    let [low, high] = (key.len() as u16).to_le_bytes();
+    body.extend_from_slice(&[kind, low, high]);
+    body.extend_from_slice(key);
+    match value {
+        Stored::Deleted => {}
+        Stored::Inline(bytes) => body.extend_from_slice(bytes),
+        Stored::Placed { block, offset, bytes } => {
+            for number in [block, offset, bytes] {
+                body.extend_from_slice(&number.to_le_bytes());
+            }
+        }
+    }
+    ends.extend_from_slice(&(body.len() as u32).to_le_bytes());
 }
 
 /// Bytes for each order, and whether the writer's bits, all equal, can be left out.
@@ -139,15 +169,15 @@ fn order_width(orders: &[u64], base: u64) -> (u8, u8) {
 /// Where the parts of a key block begin; read once, then used with the same bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyBlock {
-    pub(crate) count: usize,
+    order_base: u64,
+    orders: u32,
+    ends: u32,
+    body: u32,
+    pub(crate) count: u16,
     key_bytes: u16,
     value_bytes: u16,
     order_width: u8,
     order_shift: u8,
-    order_base: u64,
-    orders: usize,
-    ends: usize,
-    body: usize,
 }
 
 impl KeyBlock {
@@ -158,41 +188,75 @@ impl KeyBlock {
         let (order_width, order_shift) = (reader.u8()?, reader.u8()?);
         reader.take(6)?;
         let order_base = reader.u64()?;
-        let orders = HEAD_BYTES + count.checked_mul(4)?;
-        let ends = orders.checked_add(count.checked_mul(usize::from(order_width))?)?;
+        if count == 0 || count > ENTRIES_MAX || order_width > 8 || order_shift >= 64 {
+            return None;
+        }
+        let orders = HEAD_BYTES + count * 4;
+        let ends = orders + count * usize::from(order_width);
         let varies = key_bytes == VARIES;
-        let body = if varies { ends.checked_add(count.checked_mul(4)?)? } else { ends };
+        let body = if varies { ends + count * 4 } else { ends };
         let stride = usize::from(key_bytes) + usize::from(value_bytes);
-        let end = if varies { bytes.len() } else { body.checked_add(count.checked_mul(stride)?)? };
-        let sound = count > 0 && body <= bytes.len() && end == bytes.len() && order_width <= 8 && order_shift < 64;
+        let sound = if varies { body <= bytes.len() } else { body + count * stride == bytes.len() };
         sound.then_some(Self {
-            count,
+            order_base,
+            orders: orders as u32,
+            ends: ends as u32,
+            body: body as u32,
+            count: count as u16,
             key_bytes,
             value_bytes,
             order_width,
             order_shift,
-            order_base,
-            orders,
-            ends,
-            body,
         })
+    }
+
+    /// Upper halves of the hashes.
+    #[inline]
+    pub(crate) fn hashes<'a>(&self, bytes: &'a [u8]) -> &'a [[u8; 4]] {
+        let all = bytes.get(HEAD_BYTES..self.orders as usize).unwrap_or_default();
+        all.as_chunks::<4>().0
+    }
+
+    /// Index of the first entry whose hash is not below `hash`. Hashes are uniform: guessed from the first and the last,
+    /// then walked; bisected where somebody chose them.
+    #[inline]
+    pub(crate) fn lower_bound(&self, hashes: &[[u8; 4]], hash: u32) -> usize {
+        let at = |index: usize| hashes.get(index).map_or(u32::MAX, |bytes| u32::from_le_bytes(*bytes));
+        let last = hashes.len().saturating_sub(1);
+        let (low, high) = (at(0), at(last));
+        if hash <= low {
+            return 0;
+        }
+        if hash > high {
+            return hashes.len();
+        }
+        // low < hash <= high
+        let mut index = (u64::from(hash - low) * last as u64 / u64::from(high - low)) as usize;
+        let mut steps = 0;
+        while at(index) < hash && steps < WALK_MAX {
+            index += 1;
+            steps += 1;
+        }
+        while index > 0 && at(index - 1) >= hash && steps < WALK_MAX {
+            index -= 1;
+            steps += 1;
+        }
+        if at(index) >= hash && (index == 0 || at(index - 1) < hash) {
+            return index;
+        }
+        hashes.partition_point(|bytes| u32::from_le_bytes(*bytes) < hash)
     }
 
     /// Index of the entry of `key`.
     #[inline]
-    pub(crate) fn find(&self, bytes: &[u8], hash: u64, key: &[u8]) -> Option<usize> {
-        let wanted = (hash >> 32) as u32;
-        let hashes = bytes.get(HEAD_BYTES..self.orders)?;
-        let (mut low, mut high) = (0, self.count);
-        while low < high {
-            let middle = low.midpoint(high);
-            if u32_at(hashes, middle)? < wanted { low = middle + 1 } else { high = middle }
-        }
-        while low < self.count && u32_at(hashes, low)? == wanted {
-            if self.key(bytes, low)? == key {
-                return Some(low);
+    pub(crate) fn find(&self, bytes: &[u8], hash: u32, key: &[u8]) -> Option<usize> {
+        let hashes = self.hashes(bytes);
+        let mut index = self.lower_bound(hashes, hash);
+        while hashes.get(index).is_some_and(|other| u32::from_le_bytes(*other) == hash) {
+            if self.key(bytes, index)? == key {
+                return Some(index);
             }
-            low += 1;
+            index += 1;
         }
         None
     }
@@ -203,7 +267,7 @@ impl KeyBlock {
         if width == 0 {
             return Some(self.order_base);
         }
-        let start = self.orders + index * width;
+        let start = self.orders as usize + index * width;
         let mut wide = [0; 8];
         wide.get_mut(..width)?.copy_from_slice(bytes.get(start..start + width)?);
         self.order_base.checked_add(u64::from_le_bytes(wide).checked_shl(u32::from(self.order_shift))?)
@@ -213,12 +277,13 @@ impl KeyBlock {
     fn span<'a>(&self, bytes: &'a [u8], index: usize) -> Option<&'a [u8]> {
         if self.key_bytes != VARIES {
             let stride = usize::from(self.key_bytes) + usize::from(self.value_bytes);
-            let start = self.body + index * stride;
+            let start = self.body as usize + index * stride;
             return bytes.get(start..start + stride);
         }
-        let ends = bytes.get(self.ends..self.body)?;
+        let ends = bytes.get(self.ends as usize..self.body as usize)?;
         let start = if index == 0 { 0 } else { u32_at(ends, index - 1)? as usize };
-        bytes.get(self.body.checked_add(start)?..self.body.checked_add(u32_at(ends, index)? as usize)?)
+        let body = bytes.get(self.body as usize..)?;
+        body.get(start..u32_at(ends, index)? as usize)
     }
 
     #[inline]

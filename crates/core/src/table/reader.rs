@@ -3,37 +3,50 @@
 
 use super::TableMeta;
 use super::directory::{BlockRow, Directory, FOOTER_BYTES, Footer};
-use super::key_block::{KeyBlock, Stored};
-use crate::block_cache::{BlockCache, BlockId};
+use super::key_block::{INLINE_BYTES_MAX, KeyBlock, Stored};
+use crate::block_cache::BlockCache;
 use crate::damage::DamageList;
-use crate::format::hash::checksum;
+use crate::format::hash::{checksum, upper};
 use crate::vfs::File;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-
-static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
 /// A table that is open for reading.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) meta: TableMeta,
-    /// Tells tables apart in the block cache, also over several stores.
-    id: u64,
     /// `None` = the file is missing.
     file: Option<Arc<dyn File>>,
-    /// `None` = damaged.
-    directory: OnceLock<Option<Directory>>,
+    /// Read at the first use; `None` = damaged.
+    loaded: OnceLock<Option<Loaded>>,
     damage: Arc<DamageList>,
+    cache: Arc<BlockCache>,
+    cached_bytes: AtomicUsize,
+}
+
+/// The directory and the blocks that were read so far.
+#[derive(Debug)]
+struct Loaded {
+    directory: Arc<Directory>,
+    keys: Box<[OnceLock<Keys>]>,
+    values: Box<[OnceLock<Box<[u8]>>]>,
+}
+
+/// A verified block of keys.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    pub(crate) bytes: Box<[u8]>,
+    pub(crate) layout: KeyBlock,
 }
 
 /// What a table has for a key.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum Found<'a> {
     Miss,
     Value {
         order: u64,
-        value: Value,
+        value: Value<'a>,
     },
     Deleted {
         order: u64,
@@ -42,91 +55,183 @@ pub(crate) enum Found {
     Damaged,
 }
 
-/// Bytes of a value inside the block they came from.
-#[derive(Clone, Debug)]
-pub(crate) struct Value {
-    block: Arc<[u8]>,
-    start: usize,
-    end: usize,
+/// Bytes of a value.
+#[derive(Debug)]
+pub(crate) enum Value<'a> {
+    /// Taken out of its block of keys.
+    Inline { bytes: [u8; INLINE_BYTES_MAX], length: u8 },
+    /// In a block that stays.
+    Kept(&'a [u8]),
+    /// In a block that was read for this answer.
+    Read { block: Box<[u8]>, start: usize, end: usize },
 }
 
-impl Value {
+impl Value<'_> {
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.block.get(self.start..self.end).unwrap_or_default()
+        match self {
+            Self::Inline { bytes, length } => bytes.get(..usize::from(*length)).unwrap_or_default(),
+            Self::Kept(bytes) => bytes,
+            Self::Read { block, start, end } => block.get(*start..*end).unwrap_or_default(),
+        }
     }
+}
+
+/// A block that is kept, or one that was read just for now.
+enum Block<'a, T> {
+    Kept(&'a T),
+    Read(T),
 }
 
 impl Table {
-    pub(crate) fn new(meta: TableMeta, file: Option<Arc<dyn File>>, damage: Arc<DamageList>) -> Self {
-        Self { meta, id: NEXT_ID.fetch_add(1, Ordering::Relaxed), file, directory: OnceLock::new(), damage }
+    pub(crate) fn new(
+        meta: TableMeta,
+        file: Option<Arc<dyn File>>,
+        damage: &Arc<DamageList>,
+        cache: &Arc<BlockCache>,
+    ) -> Self {
+        let (damage, cache) = (Arc::clone(damage), Arc::clone(cache));
+        Self { meta, file, loaded: OnceLock::new(), damage, cache, cached_bytes: AtomicUsize::new(0) }
+    }
+
+    /// The same table without its blocks, which no longer count here, whoever still reads them.
+    pub(crate) fn without_blocks(&self) -> Self {
+        self.cache.remove(self.cached_bytes.swap(0, Ordering::Relaxed));
+        let fresh = Self::new(self.meta, self.file.clone(), &self.damage, &self.cache);
+        if let Some(Some(loaded)) = self.loaded.get() {
+            let _ = fresh.loaded.set(Some(Loaded::new(Arc::clone(&loaded.directory))));
+        }
+        fresh
+    }
+
+    /// Bytes of blocks that are kept.
+    pub(crate) fn cached_bytes(&self) -> usize {
+        self.cached_bytes.load(Ordering::Relaxed)
     }
 
     /// The newest entry of `key` in this table.
-    pub(crate) fn get(&self, blocks: &BlockCache, hash: u64, key: &[u8]) -> Found {
-        let Some(directory) = self.directory() else { return Found::Damaged };
-        let Some(index) = directory.key_block_of(hash) else { return Found::Miss };
-        let Some(block) = self.key_block(blocks, index) else { return Found::Damaged };
-        let Some(layout) = KeyBlock::parse(&block) else { return self.damaged_layout(index) };
-        let Some(at) = layout.find(&block, hash, key) else { return Found::Miss };
-        let (Some(order), Some((_, stored))) = (layout.order(&block, at), layout.entry(&block, at)) else {
-            return self.damaged_layout(index);
-        };
-        let order = self.meta.order_base.saturating_add(order);
-        match stored {
+    #[inline]
+    pub(crate) fn get(&self, hash: u64, key: &[u8]) -> Found<'_> {
+        let Some(loaded) = self.loaded() else { return Found::Damaged };
+        let hash = upper(hash);
+        let Some(mut index) = loaded.directory.key_block_of(hash) else { return Found::Miss };
+        loop {
+            let Some(block) = self.keys(loaded, index) else { return Found::Damaged };
+            let keys = match &block {
+                Block::Kept(keys) => keys,
+                Block::Read(keys) => keys,
+            };
+            if let Some(at) = keys.layout.find(&keys.bytes, hash, key) {
+                return self.found(keys, at).unwrap_or_else(|| self.damaged_layout(index));
+            }
+            // Entries of one hash may begin in the block before.
+            if index == 0 || loaded.directory.first_hash(index) != Some(hash) {
+                return Found::Miss;
+            }
+            index -= 1;
+        }
+    }
+
+    #[inline]
+    fn found(&self, keys: &Keys, at: usize) -> Option<Found<'_>> {
+        let order = self.meta.order_base.saturating_add(keys.layout.order(&keys.bytes, at)?);
+        let (_, stored) = keys.layout.entry(&keys.bytes, at)?;
+        Some(match stored {
             Stored::Deleted => Found::Deleted { order },
             Stored::Inline(bytes) => {
-                let start = bytes.as_ptr().addr() - block.as_ptr().addr();
-                let end = start + bytes.len();
-                Found::Value { order, value: Value { block: Arc::clone(&block), start, end } }
+                let mut inline = [0; INLINE_BYTES_MAX];
+                inline.get_mut(..bytes.len())?.copy_from_slice(bytes);
+                Found::Value { order, value: Value::Inline { bytes: inline, length: bytes.len() as u8 } }
             }
-            Stored::Placed { block: index, offset, bytes } => {
-                match self.value(blocks, index as usize, offset as usize, bytes as usize) {
-                    Some(value) => Found::Value { order, value },
-                    None => Found::Damaged,
-                }
-            }
-        }
+            Stored::Placed { block, offset, bytes } => match self.value(block, offset, bytes) {
+                Some(value) => Found::Value { order, value },
+                None => Found::Damaged,
+            },
+        })
     }
 
     /// Bytes of a placed value; `None` = damaged.
-    pub(crate) fn value(&self, blocks: &BlockCache, index: usize, offset: usize, bytes: usize) -> Option<Value> {
-        let directory = self.directory()?;
-        let id = BlockId { table: self.id, index: index as u32, holds_keys: false };
-        let block = match blocks.get(id) {
-            Some(block) => block,
-            None => {
-                let block = self.block(directory.value_row(index)?, "block of values")?;
-                blocks.insert(id, &block);
-                block
-            }
+    fn value(&self, index: u32, offset: u32, bytes: u32) -> Option<Value<'_>> {
+        let slot = self.loaded()?.values.get(index as usize)?;
+        let start = offset as usize;
+        let end = start.checked_add(bytes as usize)?;
+        let read = match slot.get() {
+            Some(block) => return block.get(start..end).map(Value::Kept),
+            None => self.read_values(index as usize)?,
         };
-        let end = offset.checked_add(bytes).filter(|end| *end <= block.len())?;
-        Some(Value { block, start: offset, end })
-    }
-
-    /// A verified key block; `None` = damaged.
-    pub(crate) fn key_block(&self, blocks: &BlockCache, index: usize) -> Option<Arc<[u8]>> {
-        let id = BlockId { table: self.id, index: index as u32, holds_keys: true };
-        if let Some(block) = blocks.get(id) {
-            return Some(block);
+        if end > read.len() {
+            return None;
         }
-        let block = self.block(self.directory()?.key_row(index)?, "block of keys")?;
-        blocks.insert(id, &block);
-        Some(block)
+        Some(match self.keep(slot, read, |block| block.len()) {
+            Block::Kept(block) => Value::Kept(block.get(start..end)?),
+            Block::Read(block) => Value::Read { block, start, end },
+        })
     }
 
-    /// The directories, read at the first use; `None` = damaged.
-    pub(crate) fn directory(&self) -> Option<&Directory> {
-        let load = || {
-            let loaded = self.file.as_ref().map(|file| self.load_directory(&**file));
-            if let Some(Ok(Some(directory))) = loaded {
-                return Some(directory);
+    #[inline]
+    fn keys<'a>(&'a self, loaded: &'a Loaded, index: usize) -> Option<Block<'a, Keys>> {
+        let slot = loaded.keys.get(index)?;
+        if let Some(keys) = slot.get() {
+            return Some(Block::Kept(keys));
+        }
+        Some(self.keep(slot, self.read_keys(index)?, |keys| keys.bytes.len()))
+    }
+
+    /// Keeps what was read, if there is room for it.
+    fn keep<'a, T>(&'a self, slot: &'a OnceLock<T>, read: T, bytes: impl Fn(&T) -> usize) -> Block<'a, T> {
+        let bytes = bytes(&read);
+        if !self.cache.admits(bytes) {
+            return Block::Read(read);
+        }
+        let mut read = Some(read);
+        let mut is_new = false;
+        let kept = slot.get_or_init(|| {
+            is_new = true;
+            match read.take() {
+                Some(read) => read,
+                None => unreachable!("the slot is filled once"),
             }
-            let what = if self.file.is_none() { "missing file" } else { "directory of a table" };
-            self.damage.add(self.meta.name.to_string(), self.meta.bytes, what);
-            None
-        };
-        self.directory.get_or_init(load).as_ref()
+        });
+        if is_new {
+            self.cached_bytes.fetch_add(bytes, Ordering::Relaxed);
+            self.cache.add(bytes);
+        }
+        Block::Kept(kept)
+    }
+
+    /// A block of keys from the file; `None` = damaged.
+    pub(crate) fn read_keys(&self, index: usize) -> Option<Keys> {
+        let bytes = self.block(self.directory()?.key_row(index)?, "block of keys")?;
+        let layout = KeyBlock::parse(&bytes);
+        if layout.is_none() {
+            self.damaged_layout(index);
+        }
+        layout.map(|layout| Keys { bytes, layout })
+    }
+
+    /// A block of values from the file; `None` = damaged.
+    pub(crate) fn read_values(&self, index: usize) -> Option<Box<[u8]>> {
+        self.block(self.directory()?.value_row(index)?, "block of values")
+    }
+
+    /// The directory; `None` = damaged.
+    pub(crate) fn directory(&self) -> Option<&Directory> {
+        self.loaded().map(|loaded| &*loaded.directory)
+    }
+
+    #[inline]
+    fn loaded(&self) -> Option<&Loaded> {
+        self.loaded.get_or_init(|| self.load()).as_ref()
+    }
+
+    fn load(&self) -> Option<Loaded> {
+        let loaded = self.file.as_ref().map(|file| self.load_directory(&**file));
+        if let Some(Ok(Some(directory))) = loaded {
+            return Some(Loaded::new(Arc::new(directory)));
+        }
+        let what = if self.file.is_none() { "missing file" } else { "directory of a table" };
+        self.damage.add(self.meta.name.to_string(), self.meta.bytes, what);
+        None
     }
 
     fn load_directory(&self, file: &dyn File) -> io::Result<Option<Directory>> {
@@ -142,11 +247,11 @@ impl Table {
             return Ok(None);
         }
         let directory = file.read(footer.directory_offset, footer.directory_bytes() as usize)?.into_owned();
-        Ok(Directory::new(directory, &footer))
+        Ok(Directory::new(&directory, &footer))
     }
 
     /// Reads, copies, verifies and unpacks a block, in this order.
-    fn block(&self, row: BlockRow, what: &str) -> Option<Arc<[u8]>> {
+    fn block(&self, row: BlockRow, what: &str) -> Option<Box<[u8]>> {
         let block = self.try_block(row);
         if block.is_none() {
             self.damage.add(self.meta.name.to_string(), row.offset, what);
@@ -154,21 +259,19 @@ impl Table {
         block
     }
 
-    fn try_block(&self, row: BlockRow) -> Option<Arc<[u8]>> {
-        let stored = self.file.as_ref()?.read(row.offset, row.stored_bytes as usize).ok()?;
-        if row.stored_bytes == row.raw_bytes {
-            let copy: Arc<[u8]> = Arc::from(&*stored);
-            return (checksum(row.offset, &copy) == row.checksum).then_some(copy);
-        }
-        let copy = stored.into_owned();
+    fn try_block(&self, row: BlockRow) -> Option<Box<[u8]>> {
+        let copy = self.file.as_ref()?.read(row.offset, row.stored_bytes as usize).ok()?.into_owned();
         if checksum(row.offset, &copy) != row.checksum {
             return None;
         }
+        if row.stored_bytes == row.raw_bytes {
+            return Some(copy.into_boxed_slice());
+        }
         let raw = lz4_flex::block::decompress(&copy, row.raw_bytes as usize).ok()?;
-        (raw.len() == row.raw_bytes as usize).then(|| Arc::from(raw))
+        (raw.len() == row.raw_bytes as usize).then(|| raw.into_boxed_slice())
     }
 
-    fn damaged_layout(&self, index: usize) -> Found {
+    fn damaged_layout(&self, index: usize) -> Found<'static> {
         self.damage.add(self.meta.name.to_string(), index as u64, "layout of a block of keys");
         Found::Damaged
     }
@@ -198,5 +301,19 @@ impl Table {
             }
         }
         true
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.cache.remove(self.cached_bytes());
+    }
+}
+
+impl Loaded {
+    fn new(directory: Arc<Directory>) -> Self {
+        let keys = (0..directory.key_blocks).map(|_| OnceLock::new()).collect();
+        let values = (0..directory.value_blocks).map(|_| OnceLock::new()).collect();
+        Self { directory, keys, values }
     }
 }

@@ -1,123 +1,62 @@
-//! Reads a table from front to back, as compaction does: block after block, nothing kept longer than needed.
+//! Reads a table from front to back, as compaction does: block after block, each handed out and not kept here.
 
-use super::key_block::{KeyBlock, Stored};
-use super::reader::{Table, Value};
-use crate::block_cache::BlockCache;
-use crate::format::hash::key_hash;
+use super::reader::{Keys, Table};
 use std::sync::Arc;
 
-/// The entry a scan stands at.
-#[derive(Debug)]
-pub(crate) struct ScanEntry<'a> {
-    pub(crate) key: &'a [u8],
-    pub(crate) order: u64,
-    pub(crate) stored: Stored<'a>,
+/// Entries of a range of hashes, the end excluded (`None` = to the last), that are lost with a damaged block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hole {
+    pub(crate) start: u32,
+    pub(crate) end: Option<u32>,
+    /// What is as old as this may have been overwritten in it.
+    pub(crate) order_max: u64,
 }
 
 /// A position in a table.
 #[derive(Debug)]
 pub(crate) struct TableScan {
     table: Arc<Table>,
-    blocks: Arc<BlockCache>,
-    block_index: usize,
-    block: Option<(Arc<[u8]>, KeyBlock)>,
-    entry_index: usize,
-    /// Hash of the entry the scan stands at; `None` at the end.
-    pub(crate) hash: Option<u64>,
-    /// Ranges of hashes, end excluded (`None` = to the last), whose entries are lost with a damaged block.
-    pub(crate) holes: Vec<(u64, Option<u64>)>,
+    next_block: usize,
 }
 
 impl TableScan {
-    /// Begins at the first entry whose hash is not below `from`.
-    pub(crate) fn new(table: Arc<Table>, blocks: Arc<BlockCache>, from: u64) -> Self {
-        let start = table.directory().map(|directory| directory.key_block_of(from).unwrap_or(0));
-        let mut scan = Self {
-            block_index: start.unwrap_or(0),
-            holes: if start.is_none() { vec![(0, None)] } else { Vec::new() },
-            table,
-            blocks,
-            block: None,
-            entry_index: 0,
-            hash: None,
-        };
-        if start.is_some() {
-            scan.load();
-            while scan.hash.is_some_and(|hash| hash < from) {
-                scan.next();
+    /// Begins at the first block that can hold a hash from `from` on.
+    pub(crate) fn new(table: Arc<Table>, from: u32) -> Self {
+        let mut next_block = 0;
+        if let Some(directory) = table.directory() {
+            next_block = directory.key_block_of(from).unwrap_or(0);
+            while next_block > 0 && directory.first_hash(next_block) == Some(from) {
+                next_block -= 1;
             }
         }
-        scan
+        Self { table, next_block }
+    }
+
+    /// The next block that can be read; `holes` takes note of those that cannot.
+    pub(crate) fn next(&mut self, holes: &mut Vec<Hole>) -> Option<Keys> {
+        let order_max = self.table.meta.order_max;
+        let Some(directory) = self.table.directory() else {
+            if self.next_block == 0 {
+                holes.push(Hole { start: 0, end: None, order_max });
+                self.next_block = 1;
+            }
+            return None;
+        };
+        while self.next_block < directory.key_blocks {
+            let index = self.next_block;
+            self.next_block += 1;
+            if let Some(keys) = self.table.read_keys(index) {
+                return Some(keys);
+            }
+            let start = directory.first_hash(index).unwrap_or(0);
+            // Entries of the next block's first hash may stand in this one.
+            let end = directory.first_hash(index + 1).and_then(|next| next.checked_add(1));
+            holes.push(Hole { start, end, order_max });
+        }
+        None
     }
 
     pub(crate) fn table(&self) -> &Arc<Table> {
         &self.table
-    }
-
-    /// The entry the scan stands at.
-    pub(crate) fn entry(&self) -> Option<ScanEntry<'_>> {
-        let (block, layout) = self.block.as_ref()?;
-        let (key, stored) = layout.entry(block, self.entry_index)?;
-        let order = self.table.meta.order_base.saturating_add(layout.order(block, self.entry_index)?);
-        Some(ScanEntry { key, order, stored })
-    }
-
-    /// Bytes of a placed value of the entry the scan stands at; `None` = damaged.
-    pub(crate) fn value(&self, block: u32, offset: u32, bytes: u32) -> Option<Value> {
-        self.table.value(&self.blocks, block as usize, offset as usize, bytes as usize)
-    }
-
-    /// Goes to the next entry.
-    pub(crate) fn next(&mut self) {
-        self.entry_index += 1;
-        let more = self.block.as_ref().is_some_and(|(_, layout)| self.entry_index < layout.count);
-        if more {
-            self.hash = self.entry_hash();
-            if self.hash.is_none() {
-                self.skip_block();
-            }
-        } else {
-            self.block_index += 1;
-            self.load();
-        }
-    }
-
-    fn entry_hash(&self) -> Option<u64> {
-        self.entry().map(|entry| key_hash(entry.key))
-    }
-
-    /// Loads the block at `block_index`, or the next one that can be read.
-    fn load(&mut self) {
-        loop {
-            self.block = None;
-            self.entry_index = 0;
-            self.hash = None;
-            let key_blocks = self.table.directory().map_or(0, |directory| directory.key_blocks);
-            if self.block_index >= key_blocks {
-                return;
-            }
-            let block = self.table.key_block(&self.blocks, self.block_index);
-            self.block = block.and_then(|block| KeyBlock::parse(&block).map(|layout| (block, layout)));
-            self.hash = self.entry_hash();
-            if self.hash.is_some() {
-                return;
-            }
-            self.add_hole();
-            self.block_index += 1;
-        }
-    }
-
-    fn skip_block(&mut self) {
-        self.add_hole();
-        self.block_index += 1;
-        self.load();
-    }
-
-    fn add_hole(&mut self) {
-        if let Some(directory) = self.table.directory() {
-            let next = self.block_index + 1;
-            let end = (next < directory.key_blocks).then(|| directory.first_hash(next));
-            self.holes.push((directory.first_hash(self.block_index), end));
-        }
     }
 }

@@ -1,8 +1,8 @@
-//! Writes a table from entries in order of (hash, key). Nothing of it counts before a manifest or a commit names it.
+//! Writes a table from entries in order of (upper half of the hash, key). Nothing of it counts before a manifest or a commit names it.
 
 use super::TableMeta;
 use super::directory::{BlockRow, Footer};
-use super::key_block::{INLINE_BYTES_MAX, KeyBlockBuilder, Stored};
+use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlockBuilder, Stored};
 use crate::file_writer::FileWriter;
 use crate::format::hash::checksum;
 use crate::format::names::TableName;
@@ -10,9 +10,8 @@ use crate::vfs::File;
 use std::io;
 use std::sync::Arc;
 
-/// A key block is closed when it has this many bytes or entries.
+/// A key block is closed when it has this many bytes, or as many entries as it can.
 const KEY_BLOCK_BYTES: usize = 4 << 10;
-const KEY_BLOCK_ENTRIES: usize = 256;
 
 /// Values below this share blocks of [`SHARED_BYTES`]; others have a block of their own.
 const OWN_BLOCK_BYTES: usize = 4 << 10;
@@ -27,8 +26,8 @@ pub(crate) struct TableWriter {
     name: TableName,
     out: FileWriter,
     keys: KeyBlockBuilder,
-    key_directory: Vec<u8>,
-    key_blocks: u32,
+    first_hashes: Vec<u8>,
+    key_rows: Vec<BlockRow>,
     value_rows: Vec<BlockRow>,
     /// Small values that will share a block, and the row kept for it.
     shared: Vec<u8>,
@@ -55,8 +54,8 @@ impl TableWriter {
             name,
             out: FileWriter::new(file),
             keys: KeyBlockBuilder::default(),
-            key_directory: Vec::new(),
-            key_blocks: 0,
+            first_hashes: Vec::new(),
+            key_rows: Vec::new(),
             value_rows: Vec::new(),
             shared: Vec::new(),
             shared_row: 0,
@@ -66,12 +65,11 @@ impl TableWriter {
     }
 
     /// Adds an entry; `None` is a delete. Entries come in order of (hash, key), each key once.
-    pub(crate) fn add(&mut self, hash: u64, key: &[u8], order: u64, value: Option<&[u8]>) -> io::Result<()> {
-        let full = self.keys.len() >= KEY_BLOCK_ENTRIES || self.keys.body_bytes() >= KEY_BLOCK_BYTES;
-        if full && hash != self.keys.last_hash {
+    #[inline]
+    pub(crate) fn add(&mut self, hash: u32, key: &[u8], order: u64, value: Option<&[u8]>) -> io::Result<()> {
+        if self.keys.len() >= ENTRIES_MAX || self.keys.body_bytes() >= KEY_BLOCK_BYTES {
             self.close_key_block()?;
         }
-        debug_assert!(self.keys.len() == 0 || hash >= self.keys.last_hash, "entries come in order");
         let stored = match value {
             None => Stored::Deleted,
             Some(bytes) if bytes.len() <= INLINE_BYTES_MAX => Stored::Inline(bytes),
@@ -98,13 +96,13 @@ impl TableWriter {
         self.close_key_block()?;
         self.close_shared()?;
         let directory_offset = self.out.position();
-        let mut directory = std::mem::take(&mut self.key_directory);
-        for row in &self.value_rows {
+        let mut directory = std::mem::take(&mut self.first_hashes);
+        for row in self.key_rows.iter().chain(&self.value_rows) {
             row.write(&mut directory);
         }
         self.out.write(&directory)?;
         let footer = Footer {
-            key_blocks: self.key_blocks,
+            key_blocks: self.key_rows.len() as u32,
             value_blocks: self.value_rows.len() as u32,
             directory_offset,
             directory_checksum: checksum(0, &directory),
@@ -170,13 +168,14 @@ impl TableWriter {
         if self.keys.len() == 0 {
             return Ok(());
         }
-        let mut block = Vec::new();
-        let first_hash = self.keys.first_hash;
-        self.keys.finish(&mut block);
-        let row = self.write_raw(&block, block.len())?;
-        self.key_directory.extend_from_slice(&first_hash.to_le_bytes());
-        row.write(&mut self.key_directory);
-        self.key_blocks += 1;
+        self.first_hashes.extend_from_slice(&self.keys.first_hash.to_le_bytes());
+        let offset = self.out.position();
+        let row = |block: &[u8]| {
+            let bytes = block.len() as u32;
+            BlockRow { checksum: checksum(offset, block), offset, stored_bytes: bytes, raw_bytes: bytes }
+        };
+        let row = self.out.write_with(|out| self.keys.finish(out), row)?;
+        self.key_rows.push(row);
         Ok(())
     }
 

@@ -1,0 +1,55 @@
+//! Entries for a workload: keys and values of one length each, one after another.
+
+use fastrand::Rng;
+
+/// Borrowed entries; those of a commit are a part of those of a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Entries<'a> {
+    /// All keys.
+    pub keys: &'a [u8],
+    /// Bytes of one key.
+    pub key_bytes: usize,
+    /// All values.
+    pub values: &'a [u8],
+    /// Bytes of one value.
+    pub value_bytes: usize,
+}
+
+impl<'a> Entries<'a> {
+    /// Number of entries.
+    pub fn count(&self) -> usize {
+        self.keys.len() / self.key_bytes
+    }
+
+    /// Key after key with its value.
+    pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+        self.keys.chunks_exact(self.key_bytes).zip(self.values.chunks_exact(self.value_bytes))
+    }
+
+    /// Cuts the entries into `count` parts of equal size; the last one takes what is left over.
+    pub fn parts(&self, count: usize) -> impl Iterator<Item = Self> + use<'a> {
+        let (entries, each) = (*self, self.count() / count);
+        (0..count).map(move |part| {
+            let end = if part + 1 == count { entries.count() } else { (part + 1) * each };
+            let (start, end) = (part * each, end);
+            Entries {
+                keys: &entries.keys[start * entries.key_bytes..end * entries.key_bytes],
+                values: &entries.values[start * entries.value_bytes..end * entries.value_bytes],
+                ..entries
+            }
+        })
+    }
+}
+
+/// `count` pieces of `bytes` random bytes, which nothing compresses. The first four bytes of a piece count, scattered,
+/// so that no two pieces are equal.
+pub fn random(seed: u64, count: usize, bytes: usize) -> Vec<u8> {
+    let mut rng = Rng::with_seed(seed);
+    let mut data = vec![0; count * bytes];
+    rng.fill(&mut data);
+    for (index, piece) in data.chunks_exact_mut(bytes).enumerate() {
+        let scattered = (index as u32).wrapping_mul(0x9E37_79B1).to_le_bytes();
+        piece[..4].copy_from_slice(&scattered);
+    }
+    data
+}

@@ -1,0 +1,16 @@
+//! The workloads of turbo-persistence and Voron that Varve is measured on, written once for any store: a store is a
+//! [`Subject`], a workload times it, `run` takes subjects in turn and prints medians as lines of JSON.
+
+mod data;
+mod measure;
+mod run;
+mod subject;
+mod varve;
+mod workloads;
+
+pub use data::{Entries, random};
+pub use measure::{Sample, timed};
+pub use run::{Arguments, run};
+pub use subject::{Opened, Subject, file_order};
+pub use varve::Varve;
+pub use workloads::{Trial, trials};

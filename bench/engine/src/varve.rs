@@ -1,0 +1,116 @@
+//! Varve as a subject.
+
+use crate::data::Entries;
+use crate::subject::{Opened, Subject, file_order};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{JoinHandle, spawn};
+use std::time::{SystemTime, UNIX_EPOCH};
+use varve_core::{Durability, Handle, Options, Store};
+use varve_disk::{DiskPool, DiskVfs};
+use twox_hash::XxHash3_64;
+
+/// Varve with a number of threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Varve {
+    /// Threads of the pool.
+    pub threads: usize,
+}
+
+impl Subject for Varve {
+    fn name(&self) -> String {
+        if self.threads == 1 { "varve".to_owned() } else { format!("varve-{}-threads", self.threads) }
+    }
+
+    fn takes_part(&self, id: &str) -> bool {
+        self.threads == 1 || id.starts_with("compaction/") || id.starts_with("write/")
+    }
+
+    fn open(&self, folder: &Path, block_cache_bytes: usize) -> Box<dyn Opened> {
+        self.open_with(folder, block_cache_bytes, true)
+    }
+
+    fn open_quiet(&self, folder: &Path, block_cache_bytes: usize) -> Box<dyn Opened> {
+        self.open_with(folder, block_cache_bytes, false)
+    }
+
+    fn file_order(&self, keys: &[u8], key_bytes: usize) -> Vec<u32> {
+        file_order(keys, key_bytes, XxHash3_64::oneshot)
+    }
+}
+
+impl Varve {
+    fn open_with(self, folder: &Path, block_cache_bytes: usize, maintained: bool) -> Box<dyn Opened> {
+        let options = Options { block_cache_bytes, bytes_max: 64 << 30, ..Options::default() };
+        let pool = Arc::new(DiskPool::new(self.threads));
+        let store = Store::open(Arc::new(DiskVfs::new(folder.to_owned())), pool, options).expect("opens");
+        let mut handle = store.handle();
+        let namespace = handle.namespace("bench", "1").expect("a namespace");
+        Box::new(OpenVarve { store, handle, namespace, maintained, maintenance: None })
+    }
+}
+
+struct OpenVarve {
+    store: Arc<Store>,
+    handle: Handle,
+    namespace: u32,
+    maintained: bool,
+    /// Folding in the background, as the addon does it.
+    maintenance: Option<JoinHandle<()>>,
+}
+
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+impl OpenVarve {
+    fn maintain(&mut self) {
+        if self.maintenance.as_ref().is_none_or(JoinHandle::is_finished) {
+            let store = Arc::clone(&self.store);
+            let work = move || {
+                store.compact(false, &|_, _| ControlFlow::Continue(())).expect("folds");
+            };
+            self.maintenance = Some(spawn(work));
+        }
+    }
+}
+
+impl Opened for OpenVarve {
+    fn commit(&mut self, entries: Entries<'_>, durable: bool) {
+        for (key, value) in entries.iter() {
+            self.handle.put(self.namespace, key, value).expect("puts");
+        }
+        let durability = if durable { Durability::Durable } else { Durability::Relaxed };
+        let commit = self.handle.begin_commit().expect("something to commit");
+        if commit.run(Some(durability), now_ms()).expect("commits").maintenance_due && self.maintained {
+            self.maintain();
+        }
+    }
+
+    fn compact(&mut self, full: bool) {
+        self.store.compact(full, &|_, _| ControlFlow::Continue(())).expect("compacts");
+    }
+
+    fn lookup(&mut self, keys: &[u8], key_bytes: usize, order: &[u32]) -> usize {
+        let mut found = 0;
+        for index in order {
+            let start = *index as usize * key_bytes;
+            let key = &keys[start..start + key_bytes];
+            let hit = self.handle.get(self.namespace, key, |value| std::hint::black_box(value).len());
+            found += usize::from(hit.expect("looks up").is_some());
+        }
+        found
+    }
+
+    fn files(&self) -> usize {
+        self.store.stats().expect("counts").files as usize
+    }
+
+    fn close(self: Box<Self>) {
+        if let Some(thread) = self.maintenance {
+            thread.join().expect("folds");
+        }
+        self.store.close().expect("closes");
+    }
+}

@@ -1,0 +1,36 @@
+//! `compaction/key_8/value_4/entries_N/commits_C/{partial,full}`: fill a folder in C commits, close, reopen; timed is
+//! the compaction alone.
+
+use super::{BLOCK_CACHE_BYTES, SEED, Trial, Unit, binary};
+use crate::data::{Entries, random};
+use crate::measure::timed;
+
+pub(super) fn trials(quick: bool) -> Vec<Trial> {
+    let all = [(4 << 20, 8), (4 << 20, 32), (16 << 20, 128)];
+    let sizes = if quick { &all[..1] } else { &all[..] };
+    let kinds = [true, false];
+    let rounds = if quick { 3 } else { 5 };
+    sizes.iter().flat_map(|size| kinds.map(|full| trial(size.0, size.1, full, rounds))).collect()
+}
+
+fn trial(count: usize, commits: usize, full: bool, rounds: usize) -> Trial {
+    let kind = if full { "full" } else { "partial" };
+    Trial {
+        id: format!("compaction/key_8/value_4/entries_{}/commits_{commits}/{kind}", binary(count)),
+        unit: Unit::Ms,
+        rounds,
+        run: Box::new(move |subject, folder| {
+            let (keys, values) = (random(SEED, count, 8), random(SEED + 1, count, 4));
+            let entries = Entries { keys: &keys, key_bytes: 8, values: &values, value_bytes: 4 };
+            let mut store = subject.open_quiet(folder, BLOCK_CACHE_BYTES);
+            for part in entries.parts(commits) {
+                store.commit(part, false);
+            }
+            store.close();
+            let mut store = subject.open_quiet(folder, BLOCK_CACHE_BYTES);
+            let (sample, ()) = timed(|| store.compact(full));
+            store.close();
+            sample
+        }),
+    }
+}

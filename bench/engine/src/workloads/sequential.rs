@@ -1,0 +1,45 @@
+//! `sequential/items_N/transactions_T/key_16/value_128/{durable,relaxed}`, after Voron: sequential keys in commits of
+//! 100, one thread. Timed: all commits, without opening; `relaxed` includes closing, which must make it all durable.
+
+use super::{BLOCK_CACHE_BYTES, SEED, Trial, Unit};
+use crate::data::{Entries, random};
+use crate::measure::timed;
+
+const ITEMS_OF_COMMIT: usize = 100;
+
+pub(super) fn trials(quick: bool) -> Vec<Trial> {
+    let durable: &[usize] = if quick { &[100_000] } else { &[100_000, 600_000] };
+    let relaxed: &[usize] = if quick { &[600_000] } else { &[600_000, 10_000_000] };
+    let rounds = if quick { 3 } else { 5 };
+    let durable = durable.iter().map(|items| trial(*items, true, rounds));
+    durable.chain(relaxed.iter().map(|items| trial(*items, false, rounds))).collect()
+}
+
+fn trial(items: usize, durable: bool, rounds: usize) -> Trial {
+    let kind = if durable { "durable" } else { "relaxed" };
+    let name = if items == 10_000_000 { "10M".to_owned() } else { format!("{}k", items / 1_000) };
+    Trial {
+        id: format!("sequential/items_{name}/key_16/value_128/{kind}"),
+        unit: Unit::Us,
+        rounds,
+        run: Box::new(move |subject, folder| {
+            let values = random(SEED, ITEMS_OF_COMMIT, 128);
+            let mut keys = vec![0; ITEMS_OF_COMMIT * 16];
+            let commits = items / ITEMS_OF_COMMIT;
+            let mut store = subject.open(folder, BLOCK_CACHE_BYTES);
+            let work = || {
+                for commit in 0..commits {
+                    for (index, key) in keys.chunks_exact_mut(16).enumerate() {
+                        let number = (commit * ITEMS_OF_COMMIT + index) as u128;
+                        key.copy_from_slice(&number.to_be_bytes());
+                    }
+                    store.commit(Entries { keys: &keys, key_bytes: 16, values: &values, value_bytes: 128 }, durable);
+                }
+                store
+            };
+            let (sample, store) = timed(work);
+            store.close();
+            sample.per(commits)
+        }),
+    }
+}

@@ -1,0 +1,31 @@
+//! Varve and its rivals on one list of workloads, paired: `bench/rivals.mjs` builds and runs it.
+
+mod subjects {
+    pub(crate) mod fjall;
+    pub(crate) mod lmdb;
+    pub(crate) mod raw;
+    pub(crate) mod redb;
+    pub(crate) mod sqlite;
+    pub(crate) mod turbo;
+    pub(crate) mod turbo_table;
+}
+
+use subjects::turbo_table::{TurboTable, Values};
+use subjects::{fjall::Fjall, lmdb::Lmdb, raw::Raw, redb::Redb, sqlite::Sqlite, turbo::Turbo};
+use varve_bench::{Arguments, Subject, Varve, run};
+
+fn main() {
+    let subjects: [&dyn Subject; 10] = [
+        &Varve { threads: 1 },
+        &Varve { threads: 2 },
+        &Turbo,
+        &TurboTable(Values::Shared),
+        &TurboTable(Values::Inline),
+        &Raw,
+        &Lmdb,
+        &Redb,
+        &Fjall,
+        &Sqlite,
+    ];
+    run(&Arguments::from_env(), &subjects);
+}

@@ -1,0 +1,60 @@
+//! redb. Durable: its default. Relaxed: no durability, which the death of the process does not survive: weaker than ours.
+
+use redb::{Database, Durability, TableDefinition};
+use std::path::Path;
+use varve_bench::{Entries, Opened, Subject};
+
+const TABLE: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("bench");
+
+/// redb as it opens by default.
+pub(crate) struct Redb;
+
+impl Subject for Redb {
+    fn name(&self) -> String {
+        "redb".to_owned()
+    }
+
+    fn takes_part(&self, id: &str) -> bool {
+        id.starts_with("sequential/")
+    }
+
+    fn open(&self, folder: &Path, _block_cache_bytes: usize) -> Box<dyn Opened> {
+        Box::new(OpenRedb(Database::create(folder.join("redb")).expect("opens")))
+    }
+
+    fn file_order(&self, _keys: &[u8], _key_bytes: usize) -> Vec<u32> {
+        unreachable!("takes no part")
+    }
+}
+
+struct OpenRedb(Database);
+
+impl OpenRedb {
+    fn write(&self, entries: Option<Entries<'_>>, durability: Durability) {
+        let mut write = self.0.begin_write().expect("a transaction");
+        write.set_durability(durability).expect("sets");
+        if let Some(entries) = entries {
+            let mut table = write.open_table(TABLE).expect("a table");
+            for (key, value) in entries.iter() {
+                table.insert(key, value).expect("puts");
+            }
+        }
+        write.commit().expect("commits");
+    }
+}
+
+impl Opened for OpenRedb {
+    fn commit(&mut self, entries: Entries<'_>, durable: bool) {
+        self.write(Some(entries), if durable { Durability::Immediate } else { Durability::None });
+    }
+
+    fn compact(&mut self, _full: bool) {}
+
+    fn lookup(&mut self, _keys: &[u8], _key_bytes: usize, _order: &[u32]) -> usize {
+        unreachable!("takes no part")
+    }
+
+    fn close(self: Box<Self>) {
+        self.write(None, Durability::Immediate);
+    }
+}

@@ -1,0 +1,131 @@
+//! Finding the newest entry of each key of a range.
+
+use super::gather::{BATCH_ORDER, Range, Row};
+use crate::radix::{Item, hash_of};
+use crate::table::ScanStored;
+use std::ops::ControlFlow;
+
+/// Visits keys, range after range.
+#[derive(Debug)]
+pub(crate) struct Entries {
+    hidden_below: u64,
+    values: Values,
+}
+
+/// The newest entry of a key.
+#[derive(Debug)]
+pub(crate) struct Visit<'v> {
+    pub(crate) hash: u32,
+    pub(crate) key: &'v [u8],
+    pub(crate) order: u64,
+    /// Older entries of the same key.
+    pub(crate) shadowed: u64,
+    /// Whether nobody may see the entry: it is of another version, or a lost part of a table may have overwritten it.
+    pub(crate) is_hidden: bool,
+    row: Row<'v>,
+    values: &'v mut Values,
+}
+
+impl<'v> Visit<'v> {
+    /// The value; `None` = deleted, or lost.
+    #[inline]
+    pub(crate) fn value(self) -> Option<&'v [u8]> {
+        match self.row.stored {
+            ScanStored::Deleted => None,
+            ScanStored::Inline(bytes) => Some(bytes),
+            ScanStored::Placed { block, offset, bytes } => self.values.read(&self.row, block, offset, bytes),
+        }
+    }
+
+    /// Length of the value, without reading it; `None` = deleted.
+    pub(crate) fn value_bytes(&self) -> Option<usize> {
+        match self.row.stored {
+            ScanStored::Deleted => None,
+            ScanStored::Inline(bytes) => Some(bytes.len()),
+            ScanStored::Placed { bytes, .. } => Some(bytes as usize),
+        }
+    }
+}
+
+impl Entries {
+    pub(crate) fn new(hidden_below: u64) -> Self {
+        Self { hidden_below: hidden_below.min(BATCH_ORDER), values: Values::default() }
+    }
+
+    /// Calls `each` for every key of a range.
+    pub(crate) fn visit<B>(
+        &mut self,
+        range: &Range<'_>,
+        mut each: impl FnMut(Visit<'_>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let mut rest = range.items.as_slice();
+        let mut rows = Vec::new();
+        while let Some((first, tail)) = rest.split_first() {
+            let hash = hash_of(*first);
+            if tail.first().is_none_or(|next| hash_of(*next) != hash) {
+                rest = tail;
+                if let Some(row) = range.row(*first) {
+                    self.step(range, hash, row, 0, &mut each)?;
+                }
+                continue;
+            }
+            let count = rest.iter().take_while(|item| hash_of(**item) == hash).count();
+            let (same, tail) = rest.split_at(count);
+            rest = tail;
+            by_key(range, same, &mut rows);
+            for same_key in rows.chunk_by(|left: &Row<'_>, right| left.key == right.key) {
+                if let [newest, older @ ..] = same_key {
+                    self.step(range, hash, *newest, older.len() as u64, &mut each)?;
+                }
+            }
+            rows.clear();
+        }
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn step<'v, B>(
+        &'v mut self,
+        range: &'v Range<'_>,
+        hash: u32,
+        row: Row<'v>,
+        shadowed: u64,
+        each: &mut impl FnMut(Visit<'_>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let lost = |hole: &crate::table::Hole| {
+            row.order <= hole.order_max && hole.start <= hash && hole.end.is_none_or(|end| hash < end)
+        };
+        let is_hidden = row.order < self.hidden_below || range.holes.iter().any(lost);
+        let Row { key, order, .. } = row;
+        each(Visit { hash, key, order, shadowed, is_hidden, row, values: &mut self.values })
+    }
+}
+
+/// Entries of one hash by key, of one key the newest first.
+fn by_key<'r>(range: &'r Range<'_>, items: &[Item], rows: &mut Vec<Row<'r>>) {
+    rows.extend(items.iter().filter_map(|item| range.row(*item)));
+    rows.sort_by(|left, right| left.key.cmp(right.key).then(right.order.cmp(&left.order)));
+}
+
+/// The block of values that was read last, of each source: the next value of it is mostly in the same one.
+#[derive(Debug, Default)]
+struct Values {
+    last: Vec<Option<(u32, Box<[u8]>)>>,
+}
+
+impl Values {
+    fn read(&mut self, row: &Row<'_>, block: u32, offset: u32, bytes: u32) -> Option<&[u8]> {
+        let (table, source) = row.table?;
+        let source = source as usize;
+        if self.last.len() <= source {
+            self.last.resize_with(source + 1, || None);
+        }
+        let last = self.last.get_mut(source)?;
+        if last.as_ref().is_none_or(|(index, _)| *index != block) {
+            *last = table.read_values(block as usize).map(|bytes| (block, bytes));
+        }
+        let (_, all) = last.as_ref()?;
+        let start = offset as usize;
+        all.get(start..start.checked_add(bytes as usize)?)
+    }
+}
