@@ -46,13 +46,16 @@ pub fn run(arguments: &Arguments, subjects: &[&dyn Subject]) {
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "results are lines on stdout, progress on stderr")]
 fn run_trial(trial: &Trial, rounds: usize, subjects: &[&dyn Subject]) {
-    let subjects: Vec<_> = subjects.iter().filter(|subject| subject.takes_part(&trial.id)).collect();
+    let subjects: Vec<_> = subjects.iter().copied().filter(|subject| subject.takes_part(&trial.id)).collect();
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); subjects.len()];
     for round in 0..rounds {
         eprintln!("{} {}/{rounds}", trial.id, round + 1);
-        for (subject, samples) in subjects.iter().zip(&mut samples) {
+        // Another one begins each round: what one leaves behind, in the allocator and on the disk, meets all of them.
+        for turn in 0..subjects.len() {
+            let index = (round + turn) % subjects.len();
+            let (subject, samples) = (subjects[index], &mut samples[index]);
             let folder = tempfile::Builder::new().tempdir_in(bench_folder()).expect("a folder for the sample");
-            samples.push((trial.run)(**subject, folder.path()));
+            samples.push((trial.run)(subject, folder.path()));
         }
     }
     for (subject, samples) in subjects.iter().zip(&samples) {

@@ -111,6 +111,10 @@ impl Opened for OpenVarve {
         if let Some(thread) = self.maintenance {
             thread.join().expect("folds");
         }
-        self.store.close().expect("closes");
+        if self.maintained {
+            self.store.close().expect("closes");
+        } else {
+            self.store.flush().expect("flushes"); // closing would merge
+        }
     }
 }

@@ -6,32 +6,51 @@ use crate::format::entry::{Entry, Kind};
 use crate::format::hash::{key_hash, upper};
 use crate::key_map::KeyMap;
 use crate::radix::{self, Item, hash_of, item};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of entries that one commit can have.
-pub(crate) const BATCH_BYTES_MAX: u64 = u32::MAX as u64;
+/// Entries stand in segments of this size, so that what is there already is never moved; a larger one has its own.
+const SEGMENT_BITS: u32 = 20;
+const SEGMENT_BYTES: usize = 1 << SEGMENT_BITS;
+
+/// Segments that one commit can have: their number and the place in one fit into 32 bits.
+const SEGMENTS_MAX: usize = 1 << (32 - SEGMENT_BITS);
+
+/// Entries read ahead of the one that is handed out.
+const AHEAD: usize = 32;
 
 /// Buffered entries of any namespaces. Of entries with the same key the last one counts.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    bytes: Vec<u8>,
-    /// Hash of the key and offset into `bytes`, by namespace id, in the order of addition.
-    places: Vec<Vec<Item>>,
+    segments: Vec<Vec<u8>>,
+    bytes: u64,
     entries: u64,
-    /// Offsets by key, by namespace id, of the first entries; grows when somebody asks.
+    /// Hash of the key, segment and offset in it, by namespace id, in the order of addition.
+    places: Vec<Vec<Item>>,
+    /// By namespace id; grows when somebody asks.
     index: Mutex<Vec<Index>>,
 }
 
+/// Places by key of the first `covered` entries.
 #[derive(Debug, Default)]
 struct Index {
-    offsets: KeyMap<u32>,
+    places: KeyMap<u32>,
     covered: usize,
 }
 
 impl Batch {
-    /// Adds an entry; the caller sees to it that the batch stays below [`BATCH_BYTES_MAX`].
-    pub(crate) fn add(&mut self, entry: Entry<'_>) {
-        let place = item(upper(key_hash(entry.key)), self.bytes.len() as u32);
+    /// Adds an entry; `false` = the batch has as much as one commit can hold.
+    #[inline]
+    pub(crate) fn add(&mut self, entry: Entry<'_>) -> bool {
+        let bytes = entry.bytes();
+        let fits = self.segments.last().is_some_and(|last| last.len() + bytes <= SEGMENT_BYTES);
+        if !fits && !self.add_segment(bytes) {
+            return false;
+        }
+        let number = self.segments.len() as u32 - 1;
+        let Some(segment) = self.segments.last_mut() else { return false };
+        let place = item(upper(key_hash(entry.key)), number << SEGMENT_BITS | segment.len() as u32);
+        entry.write(segment);
         let namespace = usize::from(entry.namespace);
         if self.places.len() <= namespace {
             self.places.resize_with(namespace + 1, Vec::new);
@@ -39,8 +58,19 @@ impl Batch {
         if let Some(places) = self.places.get_mut(namespace) {
             places.push(place);
         }
-        entry.write(&mut self.bytes);
+        self.bytes += bytes as u64;
         self.entries += 1;
+        true
+    }
+
+    fn add_segment(&mut self, bytes: usize) -> bool {
+        if self.segments.len() >= SEGMENTS_MAX {
+            return false;
+        }
+        // Most batches are small, so the first segment grows with them.
+        let capacity = if self.segments.is_empty() { bytes } else { bytes.max(SEGMENT_BYTES) };
+        self.segments.push(Vec::with_capacity(capacity));
+        true
     }
 
     /// The buffered entry of a key.
@@ -52,40 +82,46 @@ impl Batch {
         }
         let index = all.get_mut(usize::from(namespace))?;
         for place in places.get(index.covered..)? {
-            let offset = *place as u32;
-            let Some(entry) = self.entry_at(offset) else { continue };
+            let place = *place as u32;
+            let Some(entry) = self.entry_at(place) else { continue };
             let is_key = |other: &u32| self.entry_at(*other).is_some_and(|found| found.key == entry.key);
-            *index.offsets.entry(key_hash(entry.key), is_key, offset).0 = offset;
+            *index.places.entry(key_hash(entry.key), is_key, place).0 = place;
         }
         index.covered = places.len();
-        let is_key = |offset: &u32| self.entry_at(*offset).is_some_and(|found| found.key == key);
-        self.entry_at(index.offsets.find(hash, is_key)?)
+        let is_key = |place: &u32| self.entry_at(*place).is_some_and(|found| found.key == key);
+        self.entry_at(index.places.find(hash, is_key)?)
     }
 
-    /// The entries that count, of one namespace, by upper half of the hash and key.
-    pub(crate) fn sorted(&self, namespace: u16) -> impl Iterator<Item = (u32, Entry<'_>)> {
+    /// Calls `each` with the entries that count, of one namespace, by upper half of the hash and key.
+    pub(crate) fn sorted<'a, E>(
+        &'a self,
+        namespace: u16,
+        mut each: impl FnMut(u32, Entry<'a>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut places = self.places.get(usize::from(namespace)).cloned().unwrap_or_default();
         radix::sort(&mut places, &mut Vec::new());
-        let mut at = 0;
-        let mut same: Vec<Entry<'_>> = Vec::new();
-        std::iter::from_fn(move || {
-            if let Some(entry) = same.pop() {
-                return Some((upper(key_hash(entry.key)), entry));
+        let (mut rest, mut touched) = (places.as_slice(), places.len());
+        while let Some((first, tail)) = rest.split_first() {
+            if rest.len() <= touched {
+                touched = rest.len().saturating_sub(AHEAD);
+                self.touch(rest);
             }
-            let first = *places.get(at)?;
-            at += 1;
-            let hash = hash_of(first);
-            if places.get(at).is_none_or(|next| hash_of(*next) != hash) {
-                return Some((hash, self.entry_at(first as u32)?));
+            let hash = hash_of(*first);
+            if tail.first().is_none_or(|next| hash_of(*next) != hash) {
+                rest = tail;
+                if let Some(entry) = self.entry_at(*first as u32) {
+                    each(hash, entry)?;
+                }
+                continue;
             }
-            same.extend(self.entry_at(first as u32));
-            while let Some(next) = places.get(at).filter(|next| hash_of(**next) == hash) {
-                same.extend(self.entry_at(*next as u32));
-                at += 1;
-            }
+            let count = rest.iter().take_while(|item| hash_of(**item) == hash).count();
+            let (same, tail) = rest.split_at(count);
+            rest = tail;
+            let mut same: Vec<Entry<'_>> = same.iter().filter_map(|item| self.entry_at(*item as u32)).collect();
             keep_last(&mut same);
-            same.pop().map(|entry| (hash, entry))
-        })
+            same.into_iter().try_for_each(|entry| each(hash, entry))?;
+        }
+        Ok(())
     }
 
     /// Ids of the namespaces that have entries.
@@ -95,8 +131,17 @@ impl Batch {
     }
 
     /// The entries as a log holds them.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+    pub(crate) fn joined(&self) -> Cow<'_, [u8]> {
+        match self.segments.as_slice() {
+            [] => Cow::Borrowed(&[]),
+            [one] => Cow::Borrowed(one),
+            all => Cow::Owned(all.concat()),
+        }
+    }
+
+    /// Bytes of all entries.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Entries added, overwritten ones included.
@@ -108,10 +153,14 @@ impl Batch {
         self.entries == 0
     }
 
+    /// Whether one commit can hold the entries of both.
+    pub(crate) fn has_room_for(&self, newer: &Self) -> bool {
+        self.segments.len() + newer.segments.len() < SEGMENTS_MAX
+    }
+
     /// Adds everything that `newer` holds on top.
     pub(crate) fn absorb(&mut self, newer: &Self) {
-        let mut reader = Reader::new(&newer.bytes);
-        while let Some(entry) = Entry::read(&mut reader) {
+        for entry in newer.entries() {
             self.add(entry);
         }
     }
@@ -119,8 +168,7 @@ impl Batch {
     /// The entries whose keys none of `newer` has.
     pub(crate) fn without(&self, newer: &[Arc<Self>]) -> Self {
         let mut kept = Self::default();
-        let mut reader = Reader::new(&self.bytes);
-        while let Some(entry) = Entry::read(&mut reader) {
+        for entry in self.entries() {
             let hash = key_hash(entry.key);
             if !newer.iter().any(|batch| batch.get(entry.namespace, hash, entry.key).is_some()) {
                 kept.add(entry);
@@ -129,16 +177,35 @@ impl Batch {
         kept
     }
 
+    fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.segments.iter().flat_map(|segment| {
+            let mut reader = Reader::new(segment);
+            std::iter::from_fn(move || Entry::read(&mut reader))
+        })
+    }
+
     #[inline]
-    fn entry_at(&self, offset: u32) -> Option<Entry<'_>> {
-        Entry::read(&mut Reader::new(self.bytes.get(offset as usize..)?))
+    fn entry_at(&self, place: u32) -> Option<Entry<'_>> {
+        Entry::read(&mut Reader::new(self.from(place)?))
+    }
+
+    #[inline]
+    fn from(&self, place: u32) -> Option<&[u8]> {
+        self.segments.get((place >> SEGMENT_BITS) as usize)?.get(place as usize % SEGMENT_BYTES..)
+    }
+
+    /// Reads one byte of each of the next entries. They lie anywhere, and the processor waits for all of them at once
+    /// where it would wait for one after another.
+    fn touch(&self, places: &[Item]) {
+        let first_byte = |place: &Item| self.from(*place as u32).and_then(<[u8]>::first).copied().unwrap_or(0);
+        std::hint::black_box(places.iter().take(AHEAD).map(first_byte).fold(0, |sum: u8, byte| sum.wrapping_add(byte)));
     }
 }
 
-/// Of entries in order of addition, keeps the last of each key; the greatest key comes first, to be popped last.
+/// Of entries in order of addition, keeps the last of each key, by key.
 fn keep_last(entries: &mut Vec<Entry<'_>>) {
     entries.reverse();
-    entries.sort_by(|left, right| right.key.cmp(left.key));
+    entries.sort_by(|left, right| left.key.cmp(right.key));
     entries.dedup_by(|later, earlier| later.key == earlier.key);
 }
 

@@ -25,7 +25,7 @@ use crate::table::{TableMeta, TableWriter};
 use std::sync::{PoisonError, RwLock};
 
 /// Commits from this size on write tables.
-const LARGE_BYTES: usize = 1 << 20;
+const LARGE_BYTES: u64 = 1 << 20;
 
 /// A log is left for a new one that often before a commit gives up.
 const ATTEMPTS: u32 = 16;
@@ -86,7 +86,7 @@ impl Committer {
         let Some(log) = log.as_mut() else { return Ok(None) };
         let order = next_order(read(state).last_order, log.writer)?;
         let mut bytes = 0;
-        let attached = if batch.bytes().len() >= LARGE_BYTES {
+        let attached = if batch.bytes() >= LARGE_BYTES {
             let metas = write_tables(context, log.writer, tables, batch, order, now_ms)?;
             bytes += metas.iter().map(|(_, meta)| meta.bytes).sum::<u64>();
             Some(attach_batch(&metas))
@@ -94,6 +94,7 @@ impl Committer {
             None
         };
         let record = attached.as_ref().unwrap_or(batch);
+        let entries = record.joined();
         let names = names_of(context, record);
         let borrowed: Vec<_> = names.iter().map(|(id, name, version)| (*id, name.as_str(), version.as_str())).collect();
         let name = FileName::Log(log.writer).to_string();
@@ -101,14 +102,14 @@ impl Committer {
             let name = name.clone();
             move |source| Error::io(operation, &name, source)
         };
-        bytes += log.commit(order, &prelude(now_ms, &borrowed), record.bytes()).map_err(wrap("append to"))?;
+        bytes += log.commit(order, &prelude(now_ms, &borrowed), &entries).map_err(wrap("append to"))?;
         if !log.locked && !log.is_at_its_name(&*context.vfs).map_err(wrap("look for"))? {
             return Ok(None);
         }
         if durability == Durability::Durable {
             sync_log(context, log)?;
         }
-        let commit = LogCommit { order, time_ms: now_ms, namespaces: borrowed, entries: record.bytes() };
+        let commit = LogCommit { order, time_ms: now_ms, namespaces: borrowed, entries: &entries };
         let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
         state.apply_own(context, log, &commit)?;
         let maintenance_due = state.memory_bytes >= MEMORY_BYTES_DUE || state.attached_tables() >= ATTACHED_TABLES_DUE;
@@ -175,9 +176,7 @@ fn write_tables(
         let wrap = |source| Error::io("write", &name.to_string(), source);
         let file = context.vfs.create_new(&name.to_string()).map_err(wrap)?;
         let mut table = TableWriter::new(name, file);
-        for (hash, entry) in batch.sorted(id) {
-            table.add(hash, entry.key, 0, entry.live_value()).map_err(wrap)?;
-        }
+        batch.sorted(id, |hash, entry| table.add(hash, entry.key, 0, entry.live_value())).map_err(wrap)?;
         metas.push((id, table.finish(order, now_ms, now_ms).map_err(wrap)?));
     }
     context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache folder", source))?;

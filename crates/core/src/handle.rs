@@ -1,6 +1,6 @@
 //! What one thread of the host holds: its buffered puts in front of the store that all threads of the process share.
 
-use crate::batch::{BATCH_BYTES_MAX, Batch};
+use crate::batch::Batch;
 use crate::entries::Source;
 use crate::error::{Error, Result};
 use crate::format::entry::{Entry, Kind};
@@ -83,13 +83,9 @@ impl Handle {
                 return Err(Error::TooLong { field, bytes: bytes as u64, bytes_max: bytes_max as u64 });
             }
         }
-        let entry = Entry { kind, namespace, key, value };
-        let bytes = self.pending.bytes().len() as u64 + entry.bytes() as u64;
-        // What is on the way may fail and come back.
-        if bytes > BATCH_BYTES_MAX || bytes + self.on_the_way.bytes() > BATCH_BYTES_MAX {
-            return Err(Error::TooLong { field: "commit", bytes, bytes_max: BATCH_BYTES_MAX });
+        if !self.pending.add(Entry { kind, namespace, key, value }) {
+            return Err(Error::Exhausted { field: "bytes of one commit", limit: self.pending.bytes() });
         }
-        self.pending.add(entry);
         Ok(())
     }
 
@@ -110,18 +106,17 @@ impl Handle {
     ) -> Result<Option<u64>> {
         let id = self.known(namespace)?;
         let sent: Vec<Sent> = self.on_the_way.lock().clone();
-        let mut newer = vec![Source::batch(self.pending.sorted(id), sent.len() as u64)];
+        let mut newer = vec![Source::batch(&self.pending, id, sent.len() as u64)];
         for (rank, sent) in sent.iter().enumerate() {
-            newer.push(Source::batch(sent.batch.sorted(id), rank as u64));
+            newer.push(Source::batch(&sent.batch, id, rank as u64));
         }
         self.store.scan(id, cursor, bytes_max, newer, each)
     }
 
     /// Bytes buffered and not yet committed.
     pub fn pending_bytes(&self) -> u64 {
-        let failed: usize =
-            self.on_the_way.lock().iter().filter(|sent| sent.failed).map(|sent| sent.batch.bytes().len()).sum();
-        (self.pending.bytes().len() + failed) as u64
+        let failed = self.on_the_way.lock().iter().filter(|sent| sent.failed).map(|sent| sent.batch.bytes()).sum::<u64>();
+        self.pending.bytes() + failed
     }
 
     /// Takes what is buffered for a commit on any thread; it stays readable here meanwhile. `None` where nothing is
@@ -130,14 +125,18 @@ impl Handle {
         let mut batches = self.on_the_way.lock();
         let (failed, mut sent): (Vec<Sent>, Vec<Sent>) = batches.drain(..).partition(|sent| sent.failed);
         let mut batch = Batch::default();
-        for older in &failed {
-            batch.absorb(&older.batch);
+        for older in failed {
+            // What does not fit into one commit with the others waits for the next one.
+            if sent.iter().all(|sent| !sent.failed) && batch.has_room_for(&older.batch) {
+                batch.absorb(&older.batch);
+            } else {
+                sent.push(older);
+            }
         }
-        let pending = std::mem::take(&mut self.pending);
         if batch.is_empty() {
-            batch = pending;
-        } else {
-            batch.absorb(&pending);
+            batch = std::mem::take(&mut self.pending);
+        } else if sent.iter().all(|sent| !sent.failed) && batch.has_room_for(&self.pending) {
+            batch.absorb(&std::mem::take(&mut self.pending));
         }
         let batch = Arc::new(batch);
         if !batch.is_empty() {
@@ -167,7 +166,7 @@ impl OnTheWay {
     }
 
     fn count(&self, batches: &[Sent]) {
-        let bytes = batches.iter().map(|sent| sent.batch.bytes().len() as u64).sum();
+        let bytes = batches.iter().map(|sent| sent.batch.bytes()).sum();
         self.bytes.store(bytes, Ordering::Release);
     }
 

@@ -19,76 +19,81 @@ pub(crate) fn hash_of(item: Item) -> u32 {
 /// Up to here comparing is cheapest.
 const SMALL: usize = 48;
 
-/// Buckets of one pass: more would not stay in the first cache while they fill.
-const BUCKETS_MAX: usize = 1 << 12;
+/// Up to here all items stay in the cache, wherever they are moved to, and each has a bucket of its own, about.
+const CACHED: usize = 1 << 15;
 
-/// Entries of a bucket, on average.
-const PER_BUCKET: usize = 2;
+/// Buckets for more items than that: as many as the processor can fill at the same time.
+const BUCKETS: usize = 1 << 9;
 
 /// Sorts items by hash, then by the lower half. `scratch` is only there to be used again.
-pub(crate) fn sort(items: &mut [Item], scratch: &mut Vec<Item>) {
-    if items.len() > SMALL {
-        if scratch.len() < items.len() {
-            scratch.resize(items.len(), 0);
-        }
-        if let Some(scratch) = scratch.get_mut(..items.len()) {
-            distribute(items, scratch);
-        }
-    } else {
+pub(crate) fn sort(items: &mut Vec<Item>, scratch: &mut Vec<Item>) {
+    if items.len() <= SMALL {
         insertion_sort(items);
+        return;
     }
+    scratch.resize(items.len(), 0);
+    let ends = distribute(items, scratch);
+    std::mem::swap(items, scratch);
+    sort_buckets(items, scratch, &ends);
 }
 
-/// Moves items to their buckets, then sorts each bucket.
-fn distribute(items: &mut [Item], scratch: &mut [Item]) {
+/// Moves items to their buckets in `to`; returns where each bucket ends.
+fn distribute(items: &[Item], to: &mut [Item]) -> Vec<u32> {
     let (mut low, mut high) = (u32::MAX, 0);
-    for item in &*items {
+    for item in items {
         low = low.min(hash_of(*item));
         high = high.max(hash_of(*item));
     }
     let span = u64::from(high - low) + 1;
-    let buckets = (items.len() / PER_BUCKET).min(BUCKETS_MAX);
+    let buckets = if items.len() <= CACHED { items.len() } else { BUCKETS };
     // Bucket of a hash: (hash - low) * buckets / span, with the division done once.
     let scale = ((buckets as u64) << 32) / span;
     let bucket_of = |item: Item| ((u64::from(hash_of(item) - low) * scale) >> 32) as usize;
     let mut ends = vec![0u32; buckets + 1];
-    for item in &*items {
+    for item in items {
         if let Some(count) = ends.get_mut(bucket_of(*item)) {
             *count += 1;
         }
     }
     let mut sum = 0;
-    let mut largest = 0;
     for end in &mut ends {
-        largest = largest.max(*end);
         (*end, sum) = (sum, sum + *end);
     }
-    for item in &*items {
+    for item in items {
         if let Some(next) = ends.get_mut(bucket_of(*item)) {
-            if let Some(place) = scratch.get_mut(*next as usize) {
+            if let Some(place) = to.get_mut(*next as usize) {
                 *place = *item;
             }
             *next += 1;
         }
     }
-    items.copy_from_slice(scratch);
+    ends
+}
+
+/// Sorts what lies in buckets already.
+fn sort_buckets(items: &mut [Item], scratch: &mut [Item], ends: &[u32]) {
+    let mut start = 0;
+    let largest = ends.iter().map(|end| *end - std::mem::replace(&mut start, *end)).max().unwrap_or(0);
     if largest as usize <= SMALL {
         // What is out of place is out of place by less than a bucket.
         insertion_sort(items);
         return;
     }
+    let evenly = items.len() / 4;
     let mut start = 0;
     for end in ends {
-        let range = start as usize..end as usize;
-        start = end;
-        let evenly = range.len() * 4 <= items.len();
+        let range = start as usize..*end as usize;
+        start = *end;
         let (Some(bucket), Some(scratch)) = (items.get_mut(range.clone()), scratch.get_mut(range)) else { continue };
-        match bucket.len() {
-            0..=1 => {}
-            2..=SMALL => insertion_sort(bucket),
-            // Hashes that somebody chose: no bucket may be most of what there was.
-            _ if !evenly => bucket.sort_unstable(),
-            _ => distribute(bucket, scratch),
+        if bucket.len() <= SMALL {
+            insertion_sort(bucket);
+        } else if bucket.len() > evenly {
+            // Somebody chose these hashes: buckets would not get any smaller.
+            bucket.sort_unstable();
+        } else {
+            scratch.copy_from_slice(bucket);
+            let ends = distribute(scratch, bucket);
+            sort_buckets(bucket, scratch, &ends);
         }
     }
 }

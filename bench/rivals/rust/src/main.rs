@@ -14,6 +14,9 @@ use subjects::turbo_table::{TurboTable, Values};
 use subjects::{fjall::Fjall, lmdb::Lmdb, raw::Raw, redb::Redb, sqlite::Sqlite, turbo::Turbo};
 use varve_bench::{Arguments, Subject, Varve, run};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let subjects: [&dyn Subject; 10] = [
         &Varve { threads: 1 },

@@ -1,9 +1,11 @@
 //! Gathering the entries of all sources, a range of hashes at a time.
 
-use crate::format::entry::{Entry, Kind};
+use crate::batch::Batch;
+use crate::format::entry::Kind;
 use crate::radix::{self, Item, item};
 use crate::state::MemoryEntry;
 use crate::table::{Hole, Keys, ScanStored, Table, TableScan};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 /// Entries of a range, about: their hashes and places, 8 bytes each, stay in the first cache while they are sorted.
@@ -31,9 +33,14 @@ pub(crate) enum Source<'a> {
 
 impl<'a> Source<'a> {
     /// Buffered entries, newer than everything committed; of two such sources the one with the higher rank is newer.
-    pub(crate) fn batch(entries: impl Iterator<Item = (u32, Entry<'a>)>, rank: u64) -> Self {
+    pub(crate) fn batch(batch: &'a Batch, namespace: u16, rank: u64) -> Self {
         let order = BATCH_ORDER + rank;
-        Self::Memory(entries.map(|(hash, entry)| (hash, MemoryEntry { order, entry })).collect())
+        let mut entries = Vec::new();
+        let Ok(()) = batch.sorted::<Infallible>(namespace, |hash, entry| {
+            entries.push((hash, MemoryEntry { order, entry }));
+            Ok(())
+        });
+        Self::Memory(entries)
     }
 
     fn entries(&self) -> u64 {

@@ -61,6 +61,24 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Appends bytes. Short ones of the usual lengths are moved in one step, where a call would take longer than the work.
+#[inline(always)]
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    match bytes.len() {
+        4 => put_array::<4>(out, bytes),
+        8 => put_array::<8>(out, bytes),
+        16 => put_array::<16>(out, bytes),
+        _ => out.extend_from_slice(bytes),
+    }
+}
+
+#[inline(always)]
+fn put_array<const N: usize>(out: &mut Vec<u8>, bytes: &[u8]) {
+    if let Some(array) = bytes.first_chunk::<N>() {
+        out.extend_from_slice(array);
+    }
+}
+
 /// Writes text with its length in front as u16; longer text was refused at the API.
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     debug_assert!(text.len() <= super::NAME_BYTES_MAX, "names are checked when a namespace is opened");

@@ -5,7 +5,7 @@
 //! u16 kind in the lowest 2 bits, namespace above | u16 key bytes | u32 value bytes | key | value
 //! ```
 
-use super::bytes::Reader;
+use super::bytes::{Reader, put_bytes};
 use super::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
 /// Bytes in front of the key.
@@ -37,12 +37,11 @@ impl<'a> Entry<'a> {
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         debug_assert!(self.key.len() <= KEY_BYTES_MAX && self.value.len() <= VALUE_BYTES_MAX, "checked at the API");
         let tag = self.namespace << 2 | self.kind as u16;
-        out.reserve(ENTRY_HEAD_BYTES + self.key.len() + self.value.len());
-        out.extend_from_slice(&tag.to_le_bytes());
-        out.extend_from_slice(&(self.key.len() as u16).to_le_bytes());
-        out.extend_from_slice(&(self.value.len() as u32).to_le_bytes());
-        out.extend_from_slice(self.key);
-        out.extend_from_slice(self.value);
+        out.reserve(self.bytes());
+        let head = u64::from(tag) | (self.key.len() as u64) << 16 | (self.value.len() as u64) << 32;
+        out.extend_from_slice(&head.to_le_bytes());
+        put_bytes(out, self.key);
+        put_bytes(out, self.value);
     }
 
     /// Takes one entry off untrusted bytes.

@@ -12,7 +12,7 @@
 //! Elsewhere an entry is `u8 kind | u16 key bytes | key | rest`; rest: kind 0 (deleted) nothing, 1 the value itself,
 //! 2 `u32 value block | u32 offset | u32 bytes`.
 
-use crate::format::bytes::{Reader, u32_at};
+use crate::format::bytes::{Reader, put_bytes, u32_at};
 use crate::format::order::ORDER_SHIFT;
 
 const HEAD_BYTES: usize = 24;
@@ -85,8 +85,8 @@ impl KeyBlockBuilder {
         }
         self.count += 1;
         if let (Some(_), Stored::Inline(bytes)) = (self.stride, value) {
-            self.body.extend_from_slice(key);
-            self.body.extend_from_slice(bytes);
+            put_bytes(&mut self.body, key);
+            put_bytes(&mut self.body, bytes);
         } else {
             write_spelled(&mut self.body, &mut self.ends, key, value);
         }

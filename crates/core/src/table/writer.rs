@@ -20,6 +20,10 @@ const SHARED_BYTES: usize = 16 << 10;
 /// Compressed bytes are kept if they save at least one part in this many.
 const SAVES_PART: usize = 8;
 
+/// Of blocks from this size on a sample is compressed first.
+const SAMPLED_BYTES_MIN: usize = 16 << 10;
+const SAMPLE_BYTES: usize = 2 << 10;
+
 /// A table being written.
 #[derive(Debug)]
 pub(crate) struct TableWriter {
@@ -182,14 +186,8 @@ impl TableWriter {
     /// Writes a block, compressed where that pays.
     fn write_block(&mut self, raw: &[u8]) -> io::Result<BlockRow> {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let bound = lz4_flex::block::get_maximum_output_size(raw.len());
-        if scratch.len() < bound {
-            scratch.resize(bound, 0);
-        }
-        let packed = lz4_flex::block::compress_into(raw, &mut scratch).ok();
-        let packed = packed.filter(|bytes| *bytes <= raw.len() - raw.len() / SAVES_PART);
-        let stored = packed.and_then(|bytes| scratch.get(..bytes)).unwrap_or(raw);
-        let row = self.write_raw(stored, raw.len());
+        let packed = if is_promising(raw, &mut scratch) { pack(raw, &mut scratch) } else { None };
+        let row = self.write_raw(packed.unwrap_or(raw), raw.len());
         self.scratch = scratch;
         row
     }
@@ -200,4 +198,28 @@ impl TableWriter {
         let (stored_bytes, raw_bytes) = (stored.len() as u32, raw_bytes as u32);
         Ok(BlockRow { checksum: checksum(offset, stored), offset, stored_bytes, raw_bytes })
     }
+}
+
+/// Whether a piece from the middle of a block can be compressed. What is compressed already is not tried in full.
+fn is_promising(raw: &[u8], scratch: &mut Vec<u8>) -> bool {
+    if raw.len() < SAMPLED_BYTES_MIN {
+        return true;
+    }
+    let middle = raw.len() / 2;
+    let sample = raw.get(middle..middle + SAMPLE_BYTES).unwrap_or(raw);
+    let bound = lz4_flex::block::get_maximum_output_size(sample.len());
+    if scratch.len() < bound {
+        scratch.resize(bound, 0);
+    }
+    lz4_flex::block::compress_into(sample, scratch).is_ok_and(|bytes| bytes < sample.len())
+}
+
+/// The block compressed; `None` = it does not pay.
+fn pack<'s>(raw: &[u8], scratch: &'s mut Vec<u8>) -> Option<&'s [u8]> {
+    let bound = lz4_flex::block::get_maximum_output_size(raw.len());
+    if scratch.len() < bound {
+        scratch.resize(bound, 0);
+    }
+    let bytes = lz4_flex::block::compress_into(raw, scratch).ok()?;
+    if bytes > raw.len() - raw.len() / SAVES_PART { None } else { scratch.get(..bytes) }
 }
