@@ -22,6 +22,7 @@ const WARM_UP_ROUNDS = 3
 const REST_MS = 2
 const RESTS_MAX = 500
 
+setFlagsFromString('--no-flush-bytecode') // else the many collections make V8 forget code between two rounds of a subject
 setFlagsFromString('--expose-gc')
 /** @type {() => void} */
 const collectGarbage = runInNewContext('gc')
@@ -47,6 +48,7 @@ export async function runPaired(workload, subjects, dir, rounds) {
     for (let turn = 0; turn < lanes.length; turn++) {
       const index = (turn + round + WARM_UP_ROUNDS) % lanes.length // nobody always comes after the same one
       const [lane, task] = [lanes[index], bench.tasks[index]]
+      task?.reset() // a task that has run would not run again
       await task?.run()
       if (round >= 0 && lane !== undefined && task !== undefined) record(lane, task)
     }
