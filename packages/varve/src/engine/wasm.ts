@@ -131,7 +131,12 @@ class WasmEngineStore implements EngineStore {
   }
 
   async close(): Promise<void> {
-    reportOf(this.#call(() => this.#store.close()))
+    try {
+      reportOf(this.#call(() => this.#store.close()))
+    } finally {
+      // The garbage collector sees a small object, not its scratch memory in the module, and would take its time.
+      this.#call(() => this.#store.free())
+    }
   }
 
   #call<T>(call: () => T): T {
