@@ -32,6 +32,12 @@ export function writeText(target: Uint8Array, text: string): number {
   return written === text.length || isWellFormed(text) ? written : writeCodeUnits(target, text)
 }
 
+/** Writes `text` to the start of `target`, which has room for it. False where it is not ASCII; what is written is void then. */
+export function writeAscii(target: Uint8Array, text: string): boolean {
+  const { read, written } = encoder.encodeInto(text, target)
+  return written === text.length && read === text.length
+}
+
 const POOLED_BYTES_MAX = 8192
 const encodePool = new Uint8Array(3 * POOLED_BYTES_MAX + 1)
 
@@ -64,29 +70,41 @@ export function readExactText(source: Uint8Array, start: number, end: number): s
   }
 }
 
-let pool = new Uint8Array(0)
-let poolUsed = 0
 const POOL_BYTES = 65_536
 const ON_HEAP_BYTES_MAX = 64
+
+// Buffers are kept beside their arrays: `.buffer` of an array is a call into V8, a third of what a copy costs. Of the
+// sources only the scratch memory of an engine is worth it; a larger one would be kept alive for nothing.
+const KEPT_SOURCE_BYTES_MAX = 131_072
+let poolBuffer: ArrayBuffer = new ArrayBuffer(0)
+let pool: Uint8Array = new Uint8Array(poolBuffer)
+let poolUsed = 0
+let keptSource: Uint8Array = pool
+let keptBuffer: ArrayBufferLike = poolBuffer
 
 /** A copy of source[start, end). Copies of up to 8 KiB share memory, so a small one kept for long keeps 64 KiB alive. */
 export function copyBytes(source: Uint8Array, start: number, end: number): Uint8Array {
   const size = end - start
   if (size <= ON_HEAP_BYTES_MAX) return Uint8Array.prototype.slice.call(source, start, end)
-  const view = new Uint8Array(source.buffer, source.byteOffset + start, size)
+  if (source !== keptSource && source.length <= KEPT_SOURCE_BYTES_MAX) {
+    keptSource = source
+    keptBuffer = source.buffer
+  }
+  const view = new Uint8Array(source === keptSource ? keptBuffer : source.buffer, source.byteOffset + start, size)
   if (size > POOLED_BYTES_MAX) {
     const copy = new Uint8Array(size)
     copy.set(view)
     return copy
   }
-  if (poolUsed + size > pool.length) {
-    pool = new Uint8Array(POOL_BYTES)
+  if (poolUsed + size > POOL_BYTES || poolUsed === 0) {
+    poolBuffer = new ArrayBuffer(POOL_BYTES)
+    pool = new Uint8Array(poolBuffer)
     poolUsed = 0
   }
   const offset = poolUsed
   poolUsed += (size + 7) & ~7 // aligned for typed arrays that the caller may lay over it
   pool.set(view, offset)
-  return new Uint8Array(pool.buffer, offset, size)
+  return new Uint8Array(poolBuffer, offset, size)
 }
 
 /** Whether `value` is a Uint8Array, also one of another realm (test runners and `node:vm` have several). */
