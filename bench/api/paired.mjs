@@ -71,6 +71,7 @@ function addTask(bench, lane, writes) {
   const beforeEach = async () => {
     await trial.before?.()
     collectGarbage()
+    if (writes) await rest()
   }
   const afterEach = async () => {
     if (writes) {
