@@ -1,6 +1,8 @@
 // @ts-check
-// SQLite, in the mode that its documentation and the binding's recommend for speed: a write-ahead log, prepared
-// statements, all writes of a commit in one transaction, a table that is its own index. A blob comes as a Buffer.
+// SQLite, in the mode that its documentation and the binding's recommend for speed: a write-ahead log, a memory map,
+// prepared statements, all writes of a commit in one transaction. A table that is its own index is best for the commits
+// and for small values; one with row ids reads values of 4 KiB and more two to three times as fast, but is then still
+// behind LMDB and LevelDB. A blob comes as a Buffer.
 //
 // durable: `synchronous = FULL`, the log is synced with each commit. relaxed: `NORMAL`, the log is synced at checkpoints
 // only; a commit survives the process, as one of Varve's does.
@@ -20,6 +22,7 @@ export const betterSqlite3 = {
     const db = new Database(join(dir, 'cache.sqlite'))
     db.pragma('journal_mode = WAL')
     db.pragma(`synchronous = ${durability === 'durable' ? 'FULL' : 'NORMAL'}`)
+    db.pragma('mmap_size = 4294967296')
     db.exec('CREATE TABLE IF NOT EXISTS t (k TEXT PRIMARY KEY, v BLOB) WITHOUT ROWID')
     const select = db.prepare('SELECT v FROM t WHERE k = ?').pluck()
     const insert = db.prepare('INSERT OR REPLACE INTO t VALUES (?, ?)')
