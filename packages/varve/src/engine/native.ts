@@ -49,11 +49,9 @@ export interface NativeAddon {
 const COMMIT_NOW_BYTES = 256 * 1024
 const PROGRESS_MS = 50
 
-let loaded: NativeAddon | undefined
-
 /** Loads the addon. Throws where there is none for this machine. */
 export function loadNative(): Engine {
-  const addon = (loaded ??= loadAddon())
+  const addon = loadAddon()
   return {
     name: 'native',
     async open(directory, options) {
