@@ -17,7 +17,7 @@ export async function varve(engine) {
     version,
     isAsync: false,
     async open(dir, durability) {
-      const cache = await openCache({ name: 'bench', dir, engine, durability, maxBytes: '4GiB' })
+      const cache = await openCache({ name: 'bench', dir, engine, durability })
       const entries = cache.namespace('entries')
       return {
         get: (key) => entries.get(key),
