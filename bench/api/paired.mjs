@@ -20,7 +20,7 @@ import { loopsOf } from './loops.mjs'
 const WARM_UP_ROUNDS = 3
 /** A process is at rest when it used less than a tenth of this time; it is waited for up to so many times. */
 const REST_MS = 2
-const RESTS_MAX = 500
+const RESTS_MAX = 100
 
 setFlagsFromString('--no-flush-bytecode') // else the many collections make V8 forget code between two rounds of a subject
 setFlagsFromString('--expose-gc')

@@ -35,12 +35,12 @@ const PASSES = 10
 const PASSES_LARGE = 2
 
 /**
- * Every workload. `isQuick`: a fifth of the rounds, and a tenth of the entries where values are large.
+ * Every workload. `isQuick`: a seventh of the rounds, and a tenth of the entries where values are large.
  * @param {boolean} isQuick
  * @returns {Workload[]}
  */
 export function workloads(isQuick) {
-  const rounds = (/** @type {number} */ count) => (isQuick ? Math.ceil(count / 5) : count)
+  const rounds = (/** @type {number} */ count) => (isQuick ? Math.ceil(count / 7) : count)
   const large = isQuick ? ENTRIES / 10 : ENTRIES
   return [
     hit('js/get/hit/value_128', rounds(31), ENTRIES, 128),

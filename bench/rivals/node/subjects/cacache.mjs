@@ -11,7 +11,7 @@ export const cacacheSubject = {
   version: versionOf('cacache'),
   isAsync: true,
   only: ['js/get/hit/', 'js/commit/100/relaxed'],
-  entriesMax: 200,
+  entriesMax: 100,
   open: (dir) => ({
     get: async (key) => (await cacache.get(dir, key, { memoize: false })).data,
     getMany: (keys) => Promise.all(keys.map(async (key) => (await cacache.get(dir, key, { memoize: false })).data)),
