@@ -5,7 +5,7 @@
 import type { Codec, CodecName } from './codec.ts'
 import type { EnginePage, EngineStore } from './engine.ts'
 import { toVarveError, VarveError } from './errors.ts'
-import { type Key, readKey, writeKey } from './key.ts'
+import { type Key, packKeys, readKey, writeKey } from './key.ts'
 import { PACK_BYTES, type Session } from './session.ts'
 
 /** Keys per crossing of getMany: a crossing is cheap, all their values are in memory at once. */
@@ -72,14 +72,8 @@ export class Namespace<V> {
     while (found.length < keys.length) {
       const store = session.store
       const pack = session.pack
-      const first = found.length
-      let count = 0
-      let used = 0
-      while (count < ends.length && first + count < keys.length && used <= PACK_BYTES) {
-        used += writeKey(pack.subarray(used), keys[first + count] as Key)
-        ends[count++] = used
-      }
-      this.#getPart(store, pack.subarray(0, used), ends.subarray(0, count), keys, found)
+      const count = packKeys(pack, PACK_BYTES, ends, keys, found.length)
+      this.#getPart(store, pack.subarray(0, ends[count - 1]), ends.subarray(0, count), keys, found)
     }
     return found
   }

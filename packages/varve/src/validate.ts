@@ -37,10 +37,10 @@ export function checkOptions<Options extends object>(call: string, given: Option
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new VarveError('INVALID_OPTION', `${call} takes an object with options, not ${describe(value)}`)
   }
-  const known = new Map<string, Field>(Object.entries<Field>(fields))
+  const known: Readonly<Record<string, Field>> = fields
   for (const [name, fieldValue] of Object.entries(value)) {
-    const field = known.get(name)
-    if (field === undefined) throw unknownOption(call, name, [...known.keys()])
+    const field = Object.hasOwn(known, name) ? known[name] : undefined
+    if (field === undefined) throw unknownOption(call, name, Object.keys(known))
     if (fieldValue !== undefined && !field.accepts(fieldValue)) throw wrongValue(name, fieldValue, field.expected)
   }
 }

@@ -8,6 +8,7 @@ import type {
   VerifyReport,
 } from '../engine.ts'
 import { EngineFailure, reportOf } from './answer.ts'
+import { libcName } from './libc.ts'
 import { pageOf, valuesOf } from './packed.ts'
 
 /** The functions of one session; `crates/node/src/{hot,cold,slow}.rs`. */
@@ -63,11 +64,7 @@ export function loadNative(): Engine {
 /** Name of the machine in file and package names: `linux-x64-gnu`, `darwin-arm64`. */
 function platformName(): string {
   const { platform, arch } = process
-  if (platform !== 'linux') return `${platform}-${arch}`
-  const report: unknown = process.report?.getReport()
-  const header: unknown = typeof report === 'object' && report !== null && 'header' in report ? report.header : undefined
-  const isGnu = typeof header === 'object' && header !== null && 'glibcVersionRuntime' in header
-  return `${platform}-${arch}-${isGnu ? 'gnu' : 'musl'}`
+  return platform === 'linux' ? `${platform}-${arch}-${libcName()}` : `${platform}-${arch}`
 }
 
 /** The file beside this package, else the one of the package for this platform. */

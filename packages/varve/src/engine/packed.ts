@@ -14,7 +14,8 @@ const PAGE_HEAD_BYTES = 24
 /** The answer of getMany for `count` keys. */
 export function valuesOf(bytes: Uint8Array, count: number): EngineValues {
   const view = viewOf(bytes)
-  const lengths = Int32Array.from({ length: count }, (_, index) => view.getInt32(index * 4, true))
+  const lengths = new Int32Array(count)
+  for (let index = 0; index < count; index++) lengths[index] = view.getInt32(index * 4, true)
   return { values: bytes.subarray(count * 4), lengths }
 }
 
@@ -25,7 +26,11 @@ export function pageOf(bytes: Uint8Array): EnginePage {
   const count = view.getUint32(12, true)
   const keysStart = PAGE_HEAD_BYTES + 8 * count
   const valuesStart = keysStart + view.getUint32(16, true)
-  const ends = (start: number): Uint32Array => Uint32Array.from({ length: count }, (_, index) => view.getUint32(start + index * 4, true))
+  const ends = (start: number): Uint32Array => {
+    const found = new Uint32Array(count)
+    for (let index = 0; index < count; index++) found[index] = view.getUint32(start + index * 4, true)
+    return found
+  }
   return {
     keys: bytes.subarray(keysStart, valuesStart),
     keyEnds: ends(PAGE_HEAD_BYTES),

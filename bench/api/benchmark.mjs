@@ -1,0 +1,42 @@
+// @ts-check
+// The command around the workloads: options, progress on stderr, one line of JSON on stdout for each id and subject.
+//
+//   --quick          all of it within a minute
+//   --only <prefix>  only ids that begin so
+//   --rounds <n>     instead of each workload's own number
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { step } from '../../scripts/steps.mjs'
+import { runPaired } from './paired.mjs'
+import { takesPart } from './subject.mjs'
+import { workloads } from './workloads.mjs'
+
+const OPTIONS = /** @type {const} */ ({ quick: { type: 'boolean' }, only: { type: 'string' }, rounds: { type: 'string' } })
+
+/** @param {readonly import('./subject.mjs').Subject[]} subjects */
+export async function benchmark(subjects) {
+  const { values: options } = parseArgs({ options: OPTIONS })
+  const chosen = workloads(options.quick ?? false).filter(({ id }) => id.startsWith(options.only ?? ''))
+  if (chosen.length === 0) throw new Error(`no id begins with '${options.only}'`)
+  for (const workload of chosen) {
+    const { id, unit } = workload
+    const taking = subjects.filter((subject) => takesPart(subject, id))
+    const rounds = Number(options.rounds ?? workload.rounds)
+    const dir = mkdtempSync(join(tmpdir(), 'varve-bench-'))
+    try {
+      const outcomes = await step(id, () => runPaired(workload, taking, dir, rounds))
+      for (const { subject, wall, cpu } of outcomes) {
+        const { name, engine, version } = subject
+        const line = { id, name, engine, version, unit, wall: rounded(wall), cpu: rounded(cpu), rounds }
+        process.stdout.write(`${JSON.stringify(line)}\n`)
+      }
+    } finally {
+      rmSync(dir, { recursive: true, force: true })
+    }
+  }
+}
+
+/** Four digits that count. @param {number} number */
+const rounded = (number) => Number(number.toPrecision(4))

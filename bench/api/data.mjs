@@ -1,0 +1,66 @@
+// @ts-check
+// The same data for every subject and every run: keys of 50 characters as a bundler would make them, values of random
+// bytes that nothing can compress, from a fixed seed.
+
+export const SEED = 42
+export const KEY_LENGTH = 50
+
+/**
+ * Random numbers of 32 bits (xorshift32).
+ * @param {number} seed anything but 0
+ * @returns {() => number}
+ */
+export function randomOf(seed) {
+  let state = seed
+  return () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return (state >>>= 0)
+  }
+}
+
+/** A key that is there. @param {number} index @param {string} [kind] */
+export const keyOf = (index, kind = 'module') => flat(`/project/src/components/${kind}-${index}.tsx`.padEnd(KEY_LENGTH, '|'))
+
+/** A key like `keyOf(index)` that no store has. @param {number} index */
+export const missingKeyOf = (index) => flat(`${keyOf(index).slice(0, -1)}!`)
+
+/** The text in memory of its own: V8 keeps one put together of parts as its parts until somebody reads it. @param {string} text */
+const flat = (text) => Buffer.from(text).toString('latin1')
+
+/**
+ * Values of one size, slices of one array. From 64 MiB on they overlap, so that large values need no more memory.
+ * @param {number} count
+ * @param {number} bytes of each value
+ * @returns {Uint8Array[]}
+ */
+export function valuesOf(count, bytes) {
+  const room = Math.max(bytes, Math.min(count * bytes, 64 << 20))
+  const random = randomOf(SEED)
+  const words = Uint32Array.from({ length: Math.ceil(room / 4) }, random)
+  const source = Buffer.from(words.buffer, 0, room)
+  const places = Math.max(1, Math.floor((room - bytes) / 64) + 1)
+  return Array.from({ length: count }, (_, index) => {
+    const start = count * bytes <= room ? index * bytes : ((index * 521) % places) * 64
+    return source.subarray(start, start + bytes)
+  })
+}
+
+/**
+ * The same elements in an order that no cache of a file can foresee.
+ * @template T
+ * @param {readonly T[]} elements
+ * @returns {T[]}
+ */
+export function shuffled(elements) {
+  const result = [...elements]
+  const random = randomOf(SEED)
+  for (let index = result.length - 1; index > 0; index--) {
+    const other = random() % (index + 1)
+    const kept = /** @type {T} */ (result[index])
+    result[index] = /** @type {T} */ (result[other])
+    result[other] = kept
+  }
+  return result
+}

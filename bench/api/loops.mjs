@@ -1,0 +1,64 @@
+// @ts-check
+// The timed loops. Each subject gets a copy of this module of its own (`loopsOf`), so that V8 compiles the loop for the
+// one store it calls, as it does in a program that uses one; a shared loop would cost the fastest subject most.
+
+/** @typedef {import('./subject.mjs').Store} Store */
+/** @typedef {typeof import('./loops.mjs')} Loops */
+
+/** @param {string} name of the subject @returns {Promise<Loops>} */
+export const loopsOf = (name) => import(`./loops.mjs?subject=${name}`)
+
+/**
+ * Bytes of all values found.
+ * @param {Store} store
+ * @param {readonly string[]} keys
+ */
+export function getAll(store, keys) {
+  let bytes = 0
+  for (const key of keys) {
+    const found = /** @type {import('./subject.mjs').Found} */ (store.get(key))
+    if (found !== undefined) bytes += found.length
+  }
+  return bytes
+}
+
+/**
+ * As `getAll` for stores that answer with promises.
+ * @param {Store} store
+ * @param {readonly string[]} keys
+ */
+export async function getAllAsync(store, keys) {
+  let bytes = 0
+  for (const key of keys) {
+    const found = await store.get(key)
+    if (found !== undefined) bytes += found.length
+  }
+  return bytes
+}
+
+/**
+ * Bytes of all values found in batches.
+ * @param {Store} store
+ * @param {readonly (readonly string[])[]} batches
+ */
+export async function getBatches(store, batches) {
+  let bytes = 0
+  for (const keys of batches) {
+    const answer = store.getMany(keys)
+    const values = answer instanceof Promise ? await answer : answer
+    for (const found of values) if (found !== undefined) bytes += found.length
+  }
+  return bytes
+}
+
+/**
+ * One commit for each batch.
+ * @param {Store} store
+ * @param {readonly (readonly import('./subject.mjs').Entry[])[]} batches
+ */
+export async function commitBatches(store, batches) {
+  for (const entries of batches) {
+    const done = store.commit(entries)
+    if (done instanceof Promise) await done
+  }
+}

@@ -1,0 +1,11 @@
+// @ts-check
+// `node bench/api/main.mjs`: the public API on both engines. bench/rivals/node/main.mjs runs the same with the rivals.
+import { setup } from '../../scripts/setup.mjs'
+import { runMain } from '../../scripts/steps.mjs'
+import { benchmark } from './benchmark.mjs'
+import { varve } from './subjects/varve.mjs'
+
+await runMain(async () => {
+  await setup()
+  await benchmark([await varve('native'), await varve('wasm')])
+})

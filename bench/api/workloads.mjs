@@ -1,0 +1,175 @@
+// @ts-check
+// What is measured, one workload for each id; none knows which subject it runs on. A trial is a workload on one open
+// store: `run` is timed, everything else is not.
+import { strict as assert } from 'node:assert'
+import { keyOf, missingKeyOf, shuffled, valuesOf } from './data.mjs'
+
+/** @typedef {import('./subject.mjs').Subject} Subject */
+/** @typedef {import('./subject.mjs').Store} Store */
+/** @typedef {import('./subject.mjs').Durability} Durability */
+/** @typedef {import('./loops.mjs').Loops} Loops */
+
+/**
+ * @typedef {object} Trial
+ * @property {number} operations that one run does
+ * @property {() => unknown} [before] each run
+ * @property {() => unknown} run
+ * @property {() => unknown} [after] each run
+ * @property {() => unknown} close
+ */
+
+/**
+ * @typedef {object} Workload
+ * @property {string} id
+ * @property {'ns' | 'us'} unit of one operation
+ * @property {number} rounds
+ * @property {boolean} [writes] whether a store may go on working after the call: its CPU time counts until it rests
+ * @property {(subject: Subject, loops: Loops, dir: string) => Promise<Trial>} prepare
+ */
+
+const ENTRIES = 10_000
+const MANY = 1000
+
+/** How often all keys are looked up in one round: what one subject evicts from the processor's caches is no other's. */
+const PASSES = 10
+const PASSES_LARGE = 2
+
+/**
+ * Every workload. `isQuick`: a seventh of the rounds, and a tenth of the entries where values are large.
+ * @param {boolean} isQuick
+ * @returns {Workload[]}
+ */
+export function workloads(isQuick) {
+  const rounds = (/** @type {number} */ count) => (isQuick ? Math.ceil(count / 7) : count)
+  const large = isQuick ? ENTRIES / 10 : ENTRIES
+  return [
+    hit('js/get/hit/value_128', rounds(31), ENTRIES, 128),
+    hit('js/get/hit/value_4Ki', rounds(31), ENTRIES, 4096),
+    hit('js/get/hit/value_32Ki', rounds(21), large, 32_768),
+    { id: 'js/get/miss', unit: 'ns', rounds: rounds(31), prepare: prepareMiss },
+    { id: `js/getMany/${MANY}`, unit: 'us', rounds: rounds(31), prepare: prepareMany },
+    commit('js/commit/1', rounds(31), 1, 'durable', 16),
+    commit('js/commit/1', rounds(31), 1, 'relaxed', 64),
+    commit('js/commit/100', rounds(31), 100, 'durable', 8),
+    commit('js/commit/100', rounds(31), 100, 'relaxed', 16),
+    commit('js/commit/10k', rounds(15), 10_000, 'durable', 1),
+    commit('js/commit/10k', rounds(15), 10_000, 'relaxed', 1),
+    { id: 'js/open+first_get', unit: 'us', rounds: rounds(51), prepare: prepareOpen },
+  ]
+}
+
+/** @param {string} id @param {number} rounds @param {number} count @param {number} bytes @returns {Workload} */
+function hit(id, rounds, count, bytes) {
+  return {
+    id,
+    unit: 'ns',
+    rounds,
+    async prepare(subject, loops, dir) {
+      const { store, entries } = await prefilled(subject, dir, count, bytes)
+      for (const [key, value] of entries) assert.deepEqual(Buffer.from((await store.get(key)) ?? ''), value, key)
+      const passes = bytes > 1024 ? PASSES_LARGE : PASSES
+      return reading(subject, loops, store, shuffled(entries.map(([key]) => key)), bytes * entries.length, passes)
+    },
+  }
+}
+
+/** @param {Subject} subject @param {Loops} loops @param {string} dir */
+async function prepareMiss(subject, loops, dir) {
+  const { store, entries } = await prefilled(subject, dir, ENTRIES, 128)
+  return reading(subject, loops, store, shuffled(entries.map((_, index) => missingKeyOf(index))), 0, PASSES)
+}
+
+/**
+ * Looks all keys up, one call for each.
+ * @param {Subject} subject
+ * @param {Loops} loops
+ * @param {Store} store
+ * @param {readonly string[]} keys
+ * @param {number} expected bytes
+ * @param {number} passes
+ * @returns {Trial}
+ */
+function reading({ isAsync }, loops, store, keys, expected, passes) {
+  const once = isAsync ? loops.getAllAsync : loops.getAll
+  const run = async () => {
+    for (let pass = 0; pass < passes; pass++) assert.equal(await once(store, keys), expected)
+  }
+  return { operations: passes * keys.length, run, close: () => store.close() }
+}
+
+/** @param {Subject} subject @param {Loops} loops @param {string} dir @returns {Promise<Trial>} */
+async function prepareMany(subject, loops, dir) {
+  const { store, entries } = await prefilled(subject, dir, ENTRIES, 128)
+  const keys = shuffled(entries.map(([key]) => key))
+  const batches = Array.from({ length: keys.length / MANY }, (_, index) => keys.slice(index * MANY, (index + 1) * MANY))
+  const run = async () => {
+    for (let pass = 0; pass < PASSES; pass++) assert.equal(await loops.getBatches(store, batches), 128 * keys.length)
+  }
+  return { operations: PASSES * batches.length, run, close: () => store.close() }
+}
+
+/**
+ * Puts `size` new entries of 128 bytes and commits them.
+ * @param {string} name
+ * @param {number} rounds
+ * @param {number} size
+ * @param {Durability} durability
+ * @param {number} operations commits in one round
+ * @returns {Workload}
+ */
+function commit(name, rounds, size, durability, operations) {
+  return {
+    id: durability === 'durable' ? name : `${name}/relaxed`,
+    unit: 'us',
+    rounds,
+    writes: true,
+    async prepare(subject, loops, dir) {
+      const store = await subject.open(dir, durability)
+      const values = valuesOf(size, 128)
+      /** @type {import('./subject.mjs').Entry[][]} */
+      let batches = []
+      let next = 0
+      const before = () => {
+        batches = Array.from({ length: operations }, () => values.map((value) => /** @type {const} */ ([keyOf(next++), value])))
+      }
+      const run = () => loops.commitBatches(store, batches)
+      const after = async () => {
+        const [key, value] = batches.at(-1)?.at(-1) ?? []
+        assert.deepEqual(Buffer.from((await store.get(key ?? '')) ?? ''), value)
+      }
+      return { operations, before, run, after, close: () => store.close() }
+    },
+  }
+}
+
+/** Opens a store that was closed, and reads one entry. @param {Subject} subject @param {Loops} _ @param {string} dir */
+async function prepareOpen(subject, _, dir) {
+  const { store: first, entries } = await prefilled(subject, dir, ENTRIES, 128)
+  await first.close()
+  const keys = shuffled(entries.map(([key]) => key))
+  let round = 0
+  /** @type {Store | undefined} */
+  let store
+  const run = async () => {
+    store = await subject.open(dir, 'relaxed')
+    const found = store.get(keys[round++ % keys.length] ?? '')
+    assert.equal((found instanceof Promise ? await found : found)?.length, 128)
+  }
+  return { operations: 1, run, after: () => store?.close(), close: () => undefined }
+}
+
+/**
+ * A store as a build finds it that is not the first: filled in one commit, closed, opened again.
+ * @param {Subject} subject
+ * @param {string} dir
+ * @param {number} count
+ * @param {number} bytes of each value
+ */
+async function prefilled(subject, dir, count, bytes) {
+  const values = valuesOf(Math.min(count, subject.entriesMax ?? count), bytes)
+  const entries = values.map((value, index) => /** @type {const} */ ([keyOf(index), value]))
+  const filling = await subject.open(dir, 'relaxed')
+  await filling.commit(entries)
+  await filling.close()
+  return { store: await subject.open(dir, 'relaxed'), entries }
+}

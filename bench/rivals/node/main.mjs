@@ -1,0 +1,17 @@
+// @ts-check
+// `node bench/rivals/node/main.mjs`: the workloads of bench/api on Varve and on the stores that one might take instead.
+import { setup } from '../../../scripts/setup.mjs'
+import { runMain } from '../../../scripts/steps.mjs'
+import { benchmark } from '../../api/benchmark.mjs'
+import { varve } from '../../api/subjects/varve.mjs'
+import { installRivals } from './install.mjs'
+
+await runMain(async () => {
+  await setup()
+  await installRivals()
+  const { lmdb } = await import('./subjects/lmdb.mjs')
+  const { classicLevel } = await import('./subjects/classic-level.mjs')
+  const { betterSqlite3 } = await import('./subjects/better-sqlite3.mjs')
+  const { cacacheSubject } = await import('./subjects/cacache.mjs')
+  await benchmark([await varve('native'), await varve('wasm'), lmdb, classicLevel, betterSqlite3, cacacheSubject])
+})

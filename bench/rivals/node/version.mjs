@@ -1,0 +1,9 @@
+// @ts-check
+// The version of a rival that is installed.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** @param {string} name @returns {string} */
+export function versionOf(name) {
+  return JSON.parse(readFileSync(join(import.meta.dirname, 'node_modules', name, 'package.json'), 'utf8')).version
+}
