@@ -1,7 +1,14 @@
 //! Finding the newest entry of a key: first the logs in memory, then the tables from the newest to the oldest, until
 //! none can have anything newer. A table that cannot be read ends the search: an older value must not take its place.
 
+mod index;
+mod which;
+
+pub(crate) use index::TableIndex;
+pub(crate) use which::Which;
+
 use crate::format::entry::Kind;
+use crate::format::hash::upper;
 use crate::state::State;
 use crate::table::{Found, Value};
 
@@ -22,6 +29,7 @@ impl Hit<'_> {
 }
 
 /// The value of `key`; `None` is a miss.
+#[inline]
 pub(crate) fn lookup<'a>(state: &'a State, id: u16, hash: u64, key: &[u8]) -> Option<Hit<'a>> {
     let namespace = state.namespace(id).filter(|_| !state.lost)?;
     let mut best_order = None;
@@ -32,13 +40,17 @@ pub(crate) fn lookup<'a>(state: &'a State, id: u16, hash: u64, key: &[u8]) -> Op
         best_order = Some(found.order);
         best = (found.entry.kind == Kind::Put).then_some(Hit::Memory(found.entry.value));
     }
-    for live in &namespace.tables {
+    let mut wasted = 0;
+    for live in namespace.which.tables(&namespace.tables, upper(hash)) {
         let newest = live.table.meta.order_max;
         if newest < namespace.hidden_below || best_order.is_some_and(|order| order >= newest) {
             break;
         }
         let (order, value) = match live.table.get(hash, key) {
-            Found::Miss => continue,
+            Found::Miss => {
+                wasted += 1;
+                continue;
+            }
             Found::Damaged => return None,
             Found::Deleted { order } => (order, None),
             Found::Value { order, value } => (order, Some(Hit::Table(value))),
@@ -47,6 +59,10 @@ pub(crate) fn lookup<'a>(state: &'a State, id: u16, hash: u64, key: &[u8]) -> Op
             best_order = Some(order);
             best = value;
         }
+    }
+    // One table has to be asked in any case.
+    if wasted > 1 {
+        namespace.which.count_wasted(wasted);
     }
     best
 }

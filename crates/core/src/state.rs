@@ -15,12 +15,16 @@ use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::key_map::KeyMap;
 use crate::log::{LogCommit, LogWriter, Stop};
+use crate::lookup::Which;
 use crate::manifest::Manifest;
 use crate::radix::{self, Item, item};
 use crate::table::{Table, TableMeta};
 use crate::vfs::{Access, File};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// An index over tables takes no more than this part of the memory for blocks, beside it.
+const INDEX_SHARE: usize = 4;
 
 /// Entries of small commits are gathered in segments of this size.
 const SEGMENT_BYTES: usize = 1 << 20;
@@ -56,6 +60,7 @@ pub(crate) struct Namespace {
     memory: KeyMap<Place>,
     /// Newest first.
     pub(crate) tables: Vec<LiveTable>,
+    pub(crate) which: Which,
     pub(crate) hidden_below: u64,
     pub(crate) oldest_ms: u64,
     pub(crate) newest_ms: u64,
@@ -285,6 +290,13 @@ impl State {
         self.namespaces.iter().flat_map(|namespace| &namespace.tables).map(|live| Arc::clone(&live.table)).collect()
     }
 
+    /// Whether lookups in a namespace ask so many tables in vain that an index over them pays.
+    #[inline]
+    pub(crate) fn is_index_due(&self, id: u16, blocks: &BlockCache) -> bool {
+        let due = |namespace: &Namespace| namespace.which.is_due(&namespace.tables, blocks.bytes_max() / INDEX_SHARE);
+        self.namespace(id).is_some_and(due)
+    }
+
     /// Makes tables forget their blocks, those with the most first, until half of what may be kept is left.
     pub(crate) fn trim_blocks(&mut self, blocks: &BlockCache) {
         let mut live: Vec<_> = self.namespaces.iter_mut().flat_map(|namespace| &mut namespace.tables).collect();
@@ -308,6 +320,7 @@ impl Namespace {
     pub(crate) fn add_table(&mut self, live: LiveTable) {
         let at = self.tables.partition_point(|other| other.table.meta.order_max > live.table.meta.order_max);
         self.tables.insert(at, live);
+        self.which.inserted(at);
     }
 }
 

@@ -10,11 +10,11 @@ use crate::context::Context;
 use crate::entries::{Entries, Ranges, Source};
 use crate::error::{Error, Result};
 use crate::handle::Handle;
-use crate::lookup::lookup;
+use crate::lookup::{TableIndex, lookup};
 use crate::options::{Durability, Options, Watch};
 use crate::pool::Pool;
 use crate::report::{CommitReport, CompactReport, Stats, Status, VerifyReport};
-use crate::state::{State, catch_up, load};
+use crate::state::{Namespace, State, catch_up, load};
 use crate::stats::{sources_of, stats};
 use crate::verify::verify;
 use crate::vfs::Vfs;
@@ -86,11 +86,27 @@ impl Store {
         let context = self.open_context()?;
         let state = self.state();
         let answer = lookup(&state, id, hash, key).map(|hit| use_value(hit.bytes()));
+        let is_index_due = state.is_index_due(id, &context.blocks);
         drop(state);
+        if is_index_due {
+            self.make_index(id);
+        }
         if context.blocks.is_over() {
             self.state.write().unwrap_or_else(PoisonError::into_inner).trim_blocks(&context.blocks);
         }
         Ok(answer)
+    }
+
+    /// Makes the index over the tables of a namespace, with the state free for others meanwhile.
+    fn make_index(&self, id: u16) {
+        let tables = match self.state().namespace(id) {
+            Some(namespace) => namespace.tables.iter().map(|live| Arc::clone(&live.table)).collect::<Vec<_>>(),
+            None => return,
+        };
+        let (index, covered) = TableIndex::new(tables.iter().map(|table| &**table));
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let Namespace { which, tables: live, .. } = state.namespace_mut(id);
+        which.install(live, &tables, index, &covered);
     }
 
     pub(crate) fn scan(

@@ -83,6 +83,15 @@ enum Block<'a, T> {
     Read(T),
 }
 
+impl<T> Block<'_, T> {
+    fn get(&self) -> &T {
+        match self {
+            Self::Kept(kept) => kept,
+            Self::Read(read) => read,
+        }
+    }
+}
+
 impl Table {
     pub(crate) fn new(
         meta: TableMeta,
@@ -117,10 +126,7 @@ impl Table {
         let Some(mut index) = loaded.directory.key_block_of(hash) else { return Found::Miss };
         loop {
             let Some(block) = self.keys(loaded, index) else { return Found::Damaged };
-            let keys = match &block {
-                Block::Kept(keys) => keys,
-                Block::Read(keys) => keys,
-            };
+            let keys = block.get();
             if let Some(at) = keys.layout.find(&keys.bytes, hash, key) {
                 return self.found(keys, at).unwrap_or_else(|| self.damaged_layout(index));
             }
@@ -197,6 +203,18 @@ impl Table {
             self.cache.add(bytes);
         }
         Block::Kept(kept)
+    }
+
+    /// Calls `each` with the upper half of every key's hash, in order; `false` = not all of them can be read.
+    pub(crate) fn hashes(&self, mut each: impl FnMut(u32)) -> bool {
+        let Some(loaded) = self.loaded() else { return false };
+        (0..loaded.keys.len()).all(|index| {
+            let read = loaded.keys.get(index).and_then(OnceLock::get).map(Block::Kept);
+            let Some(block) = read.or_else(|| self.read_keys(index).map(Block::Read)) else { return false };
+            let keys = block.get();
+            keys.layout.hashes(&keys.bytes).iter().for_each(|hash| each(u32::from_le_bytes(*hash)));
+            true
+        })
     }
 
     /// A block of keys from the file; `None` = damaged.
