@@ -7,6 +7,7 @@ pub(crate) mod frame;
 pub(crate) mod hash;
 pub(crate) mod names;
 pub(crate) mod order;
+pub(crate) mod search;
 
 /// Format of the files of this version, also in the folder's name (`v1`).
 pub(crate) const FORMAT: u32 = 1;

@@ -16,14 +16,12 @@ use crate::format::FORMAT;
 use crate::format::VALUE_BYTES_MAX;
 use crate::format::bytes::Reader;
 use crate::format::hash::checksum;
+use crate::format::search;
 
 pub(crate) const FOOTER_BYTES: usize = 96;
 const HASH_BYTES: usize = 4;
 const ROW_BYTES: usize = 24;
 const MAGIC: &[u8; 8] = b"varvetbl";
-
-/// Steps from a guessed place before it is bisected.
-const WALK_MAX: usize = 16;
 
 /// Longest block before compression that is believed.
 const RAW_BYTES_MAX: u32 = (VALUE_BYTES_MAX + (1 << 20)) as u32;
@@ -154,6 +152,12 @@ impl Directory {
         self.first_hashes.get(index).copied()
     }
 
+    /// First hashes of a key block and the next one.
+    #[inline]
+    pub(crate) fn bounds(&self, index: usize) -> (u32, u32) {
+        (self.first_hash(index).unwrap_or(0), self.first_hash(index + 1).unwrap_or(u32::MAX))
+    }
+
     pub(crate) fn key_row(&self, index: usize) -> Option<BlockRow> {
         if index < self.key_blocks { self.row(index) } else { None }
     }
@@ -167,25 +171,14 @@ impl Directory {
     }
 
     /// The last key block that can hold `hash`: the last one that does not begin after it. Where it begins with this very
-    /// hash, the block before may hold it too. Guessed from the hash alone, then walked.
+    /// hash, the block before may hold it too. Guessed from the hash alone.
     #[inline]
     pub(crate) fn key_block_of(&self, hash: u32) -> Option<usize> {
         let hashes = self.first_hashes.as_slice();
-        let begins_by = |index: usize| hashes.get(index).is_some_and(|first| *first <= hash);
-        let last = hashes.len().checked_sub(1)?;
-        let mut index = ((u64::from(hash) * hashes.len() as u64) >> 32) as usize;
-        let mut steps = 0;
-        while !begins_by(index) && index > 0 && steps < WALK_MAX {
-            index -= 1;
-            steps += 1;
-        }
-        while begins_by(index + 1) && steps < WALK_MAX {
-            index += 1;
-            steps += 1;
-        }
-        if begins_by(index) && (index == last || !begins_by(index + 1)) {
-            return Some(index);
-        }
-        hashes.partition_point(|first| *first <= hash).checked_sub(1)
+        let guess = (u64::from(hash) * hashes.len() as u64) >> 32;
+        // Not after it = below the next one.
+        let next = hash.checked_add(1);
+        let begun = next.map_or(hashes.len(), |next| search::count_below(hashes, |first| first, next, guess as usize));
+        begun.checked_sub(1)
     }
 }

@@ -14,6 +14,7 @@
 
 use crate::format::bytes::{Reader, put_bytes, u32_at};
 use crate::format::order::ORDER_SHIFT;
+use crate::format::search;
 
 const HEAD_BYTES: usize = 24;
 const VARIES: u16 = u16::MAX;
@@ -23,9 +24,6 @@ const PLACED: u8 = 2;
 
 /// Entries of a block, at most.
 pub(crate) const ENTRIES_MAX: usize = 256;
-
-/// Steps from a guessed place before it is bisected.
-const WALK_MAX: usize = 64;
 
 /// Longest value that stands in the key block itself.
 pub(crate) const INLINE_BYTES_MAX: usize = 16;
@@ -217,48 +215,36 @@ impl KeyBlock {
         all.as_chunks::<4>().0
     }
 
-    /// Index of the first entry whose hash is not below `hash`. Hashes are uniform: guessed from the first and the last,
-    /// then walked; bisected where somebody chose them.
+    /// Index of the first entry whose hash is not below `hash`.
     #[inline]
     pub(crate) fn lower_bound(&self, hashes: &[[u8; 4]], hash: u32) -> usize {
-        let at = |index: usize| hashes.get(index).map_or(u32::MAX, |bytes| u32::from_le_bytes(*bytes));
-        let last = hashes.len().saturating_sub(1);
-        let (low, high) = (at(0), at(last));
-        if hash <= low {
-            return 0;
-        }
-        if hash > high {
-            return hashes.len();
-        }
-        // low < hash <= high
-        let mut index = (u64::from(hash - low) * last as u64 / u64::from(high - low)) as usize;
-        let mut steps = 0;
-        while at(index) < hash && steps < WALK_MAX {
-            index += 1;
-            steps += 1;
-        }
-        while index > 0 && at(index - 1) >= hash && steps < WALK_MAX {
-            index -= 1;
-            steps += 1;
-        }
-        if at(index) >= hash && (index == 0 || at(index - 1) < hash) {
-            return index;
-        }
-        hashes.partition_point(|bytes| u32::from_le_bytes(*bytes) < hash)
+        search::count_below(hashes, u32::from_le_bytes, hash, guess(hashes, hash))
     }
 
-    /// Index of the entry of `key`.
+    /// Index of the entry of `key`. `low` and `high` are the first hashes of this block and the next one, which the
+    /// caller has at hand: those in the block itself would have to be waited for.
     #[inline]
-    pub(crate) fn find(&self, bytes: &[u8], hash: u32, key: &[u8]) -> Option<usize> {
+    pub(crate) fn find(&self, bytes: &[u8], (low, high): (u32, u32), hash: u32, key: &[u8]) -> Option<usize> {
         let hashes = self.hashes(bytes);
-        let mut index = self.lower_bound(hashes, hash);
+        let guess = search::guess(low, high, hashes.len(), hash);
+        if self.key_bytes != VARIES {
+            // The key will be near the guess, too: waiting for both at once is half the wait.
+            std::hint::black_box(bytes.get(self.start_of(guess)).copied());
+        }
+        let mut index = search::count_below(hashes, u32::from_le_bytes, hash, guess);
         while hashes.get(index).is_some_and(|other| u32::from_le_bytes(*other) == hash) {
-            if self.key(bytes, index)? == key {
+            if same(self.key(bytes, index)?, key) {
                 return Some(index);
             }
             index += 1;
         }
         None
+    }
+
+    /// Where an entry of a block with one length stands.
+    #[inline]
+    fn start_of(&self, index: usize) -> usize {
+        self.body as usize + index * (usize::from(self.key_bytes) + usize::from(self.value_bytes))
     }
 
     #[inline]
@@ -276,9 +262,7 @@ impl KeyBlock {
     #[inline]
     fn span<'a>(&self, bytes: &'a [u8], index: usize) -> Option<&'a [u8]> {
         if self.key_bytes != VARIES {
-            let stride = usize::from(self.key_bytes) + usize::from(self.value_bytes);
-            let start = self.body as usize + index * stride;
-            return bytes.get(start..start + stride);
+            return bytes.get(self.start_of(index)..self.start_of(index + 1));
         }
         let ends = bytes.get(self.ends as usize..self.body as usize)?;
         let start = if index == 0 { 0 } else { u32_at(ends, index - 1)? as usize };
@@ -316,5 +300,20 @@ impl KeyBlock {
             _ => return None,
         };
         Some((key, value))
+    }
+}
+
+#[inline]
+fn guess(hashes: &[[u8; 4]], hash: u32) -> usize {
+    let (Some(low), Some(high)) = (hashes.first(), hashes.last()) else { return 0 };
+    search::guess(u32::from_le_bytes(*low), u32::from_le_bytes(*high), hashes.len(), hash)
+}
+
+/// Whether keys are equal. A call would take longer than comparing short ones.
+#[inline]
+fn same(left: &[u8], right: &[u8]) -> bool {
+    match (left.first_chunk::<8>(), right.first_chunk::<8>()) {
+        (Some(left_head), Some(right_head)) if left.len() == 8 => right.len() == 8 && left_head == right_head,
+        _ => left == right,
     }
 }

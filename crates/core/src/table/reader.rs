@@ -127,7 +127,7 @@ impl Table {
         loop {
             let Some(block) = self.keys(loaded, index) else { return Found::Damaged };
             let keys = block.get();
-            if let Some(at) = keys.layout.find(&keys.bytes, hash, key) {
+            if let Some(at) = keys.layout.find(&keys.bytes, loaded.directory.bounds(index), hash, key) {
                 return self.found(keys, at).unwrap_or_else(|| self.damaged_layout(index));
             }
             // Entries of one hash may begin in the block before.
