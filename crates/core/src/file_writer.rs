@@ -20,6 +20,10 @@ impl FileWriter {
         Self { file, buffer: Vec::with_capacity(BUFFER_BYTES * 5 / 4), written: 0 }
     }
 
+    pub(crate) fn file(&self) -> Arc<dyn File> {
+        Arc::clone(&self.file)
+    }
+
     /// Offset at which the next byte will stand.
     #[inline]
     pub(crate) fn position(&self) -> u64 {

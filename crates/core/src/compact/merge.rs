@@ -12,8 +12,9 @@ use crate::error::{Error, Result};
 use crate::format::names::TableName;
 use crate::options::Watch;
 use crate::table::{TableMeta, TableWriter};
+use crate::vfs::File;
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A table is closed when it has this many bytes.
 const TABLE_BYTES: u64 = 1 << 30;
@@ -23,6 +24,9 @@ const WATCH_ENTRIES: u64 = 512;
 
 /// Bytes of ranges that are gathered ahead.
 const AHEAD_BYTES: usize = 4 << 20;
+
+/// Bytes after which the disk may begin with them.
+const SYNC_BYTES: u64 = 8 << 20;
 
 /// What to merge.
 #[derive(Debug)]
@@ -96,48 +100,66 @@ pub(crate) fn merge(
         times.newest_ms = times.newest_ms.max(live.table.meta.newest_ms);
         sources.push(Source::Table(live.table.clone()));
     }
-    let mut output = Output { context, name, writer: None, merged: Merged::default(), times };
-    let mut entries = Entries::new(namespace.hidden_below);
-    let mut write = |range: &Range<'_>| match entries.visit(range, |entry| output.take(plan, progress, entry)) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
-    };
+    let output = Output { context, name, writer: None, synced: 0, merged: Merged::default(), times };
+    let mut merging = Merging { plan, progress, entries: Entries::new(namespace.hidden_below), output };
     let mut ranges = Ranges::new(sources, 0);
     if context.pool.threads() > 1 {
-        in_two_threads(context, ranges, &mut write)?;
+        in_two_threads(context, ranges, &mut merging)?;
     } else {
-        ranges.try_for_each(|range| write(&range))?;
+        ranges.try_for_each(|range| merging.write(&range))?;
     }
-    output.close()?;
-    Ok(output.merged)
+    merging.output.close()?;
+    Ok(merging.output.merged)
 }
 
-/// Gathers ranges on one thread while another one writes those that were gathered before.
-fn in_two_threads(
-    context: &Context,
-    ranges: Ranges<'_>,
-    write: &mut (dyn FnMut(&Range<'_>) -> Result<()> + Send),
-) -> Result<()> {
-    let (ranges, write) = (Mutex::new(ranges), Mutex::new(write));
+struct Merging<'a, 'p> {
+    plan: &'a Merge<'a>,
+    progress: &'a mut Progress<'p>,
+    entries: Entries,
+    output: Output<'a>,
+}
+
+impl Merging<'_, '_> {
+    fn write(&mut self, range: &Range<'_>) -> Result<()> {
+        let Self { plan, progress, entries, output } = self;
+        match entries.visit(range, |entry| output.take(plan, progress, entry)) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(error) => Err(error),
+        }
+    }
+}
+
+/// Gathers ranges on one thread, and waits there for the disk, while another one writes those that were gathered before.
+fn in_two_threads(context: &Context, ranges: Ranges<'_>, merging: &mut Merging<'_, '_>) -> Result<()> {
+    let (ranges, merging) = (Mutex::new(ranges), Mutex::new(merging));
     let mut ready: Vec<Range<'_>> = Vec::new();
     loop {
-        let (gathered, written) = (Mutex::new(Vec::new()), Mutex::new(Ok(())));
-        context.pool.run(2, &|job| {
-            if job == 0 {
-                let mut write = write.lock().unwrap_or_else(PoisonError::into_inner);
-                let outcome = ready.iter().try_for_each(&mut **write);
-                *written.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
-            } else {
-                let mut ranges = ranges.lock().unwrap_or_else(PoisonError::into_inner);
-                *gathered.lock().unwrap_or_else(PoisonError::into_inner) = gather(&mut ranges);
+        let (gathered, written, synced) = (Mutex::new(Vec::new()), Mutex::new(Ok(())), Mutex::new(Ok(())));
+        let sync_due = lock(&merging).output.sync_due();
+        context.pool.run(3, &|job| match job {
+            0 => {
+                let mut merging = lock(&merging);
+                *lock(&written) = ready.iter().try_for_each(|range| merging.write(range));
             }
+            1 => *lock(&gathered) = gather(&mut lock(&ranges)),
+            // The system tells of an error once.
+            _ => *lock(&synced) = sync_due.as_ref().map_or(Ok(()), |(name, file)| sync(&**file, *name)),
         });
+        synced.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         written.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         ready = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
         if ready.is_empty() {
             return Ok(());
         }
     }
+}
+
+fn sync(file: &dyn File, name: TableName) -> Result<()> {
+    file.sync().map_err(|source| Error::io("sync", &name.to_string(), source))
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn gather<'a>(ranges: &mut Ranges<'a>) -> Vec<Range<'a>> {
@@ -163,11 +185,23 @@ struct Output<'a> {
     context: &'a Context,
     name: &'a mut (dyn FnMut() -> TableName + Send),
     writer: Option<(TableName, TableWriter)>,
+    /// Bytes of the table that were on their way to the disk already.
+    synced: u64,
     merged: Merged,
     times: Times,
 }
 
 impl Output<'_> {
+    /// The file, if so much of it was written that the disk can begin with it.
+    fn sync_due(&mut self) -> Option<(TableName, Arc<dyn File>)> {
+        let (name, writer) = self.writer.as_ref()?;
+        let due = writer.bytes() - self.synced >= SYNC_BYTES;
+        due.then(|| {
+            self.synced = writer.bytes();
+            (*name, writer.file())
+        })
+    }
+
     /// Adds the newest entry of a key, if anybody may see it.
     #[inline]
     fn take(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> ControlFlow<Error> {
@@ -199,6 +233,7 @@ impl Output<'_> {
     }
 
     fn close(&mut self) -> Result<()> {
+        self.synced = 0;
         if let Some((name, writer)) = self.writer.take() {
             let meta = writer.finish(0, self.times.oldest_ms, self.times.newest_ms);
             self.merged.tables.push(meta.map_err(|source| Error::io("write", &name.to_string(), source))?);
