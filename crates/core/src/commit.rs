@@ -31,7 +31,7 @@ const LARGE_BYTES: u64 = 1 << 20;
 const ATTEMPTS: u32 = 16;
 
 /// Bytes in memory, or attached tables, from which on folding is due.
-const MEMORY_BYTES_DUE: u64 = 16 << 20;
+const MEMORY_BYTES_DUE: u64 = 32 << 20;
 const ATTACHED_TABLES_DUE: usize = 8;
 
 /// The log of this process and what goes with it; one commit at a time.

@@ -60,8 +60,7 @@ pub(crate) fn compact(
                 claim_log(context, &surveyed.state)?
             }
         };
-        let mut taken = take(context, &surveyed, log.writer)?;
-        drop(surveyed);
+        let mut taken = take(context, surveyed, log.writer)?;
         if taken.state.lost || !still_ours(context, &taken.state.manifest, &log)? {
             continue;
         }

@@ -15,7 +15,6 @@ pub(crate) struct KeyMap<T> {
 
 #[derive(Debug)]
 struct Slot<T> {
-    hash: u64,
     next: u32,
     value: T,
 }
@@ -53,22 +52,13 @@ impl<T: Copy> KeyMap<T> {
         let is_new = index == NO_SLOT;
         if is_new {
             index = self.slots.len() as u32;
-            self.slots.push(Slot { hash, next: first, value });
+            self.slots.push(Slot { next: first, value });
             self.first.insert(hash, index);
         }
         match self.slots.get_mut(index as usize) {
             Some(slot) => (&mut slot.value, is_new),
             None => unreachable!("the slot was found or pushed just now"),
         }
-    }
-
-    /// All slots with their hashes, in order of insertion.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, T)> + '_ {
-        self.slots.iter().map(|slot| (slot.hash, slot.value))
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.slots.is_empty()
     }
 }
 
@@ -105,6 +95,5 @@ mod tests {
             assert_eq!(map.find(u64::from(value % 3), |other| *other == value), Some(value));
         }
         assert_eq!(map.find(1, |other| *other == 0), None);
-        assert_eq!(map.iter().count(), 1_000);
     }
 }

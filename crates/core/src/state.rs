@@ -2,32 +2,29 @@
 //! Loading reads, it never writes.
 
 mod load;
+mod memory;
 
-pub(crate) use load::{catch_up, load};
+pub(crate) use load::{catch_up, load, outline};
+pub(crate) use memory::MemoryEntry;
 
 use crate::block_cache::BlockCache;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::bytes::Reader;
 use crate::format::entry::{Entry, Kind};
-use crate::format::hash::{key_hash, upper};
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
-use crate::key_map::KeyMap;
 use crate::log::{LogCommit, LogWriter, Stop};
 use crate::lookup::Which;
 use crate::manifest::Manifest;
-use crate::radix::{self, Item, item};
 use crate::table::{Table, TableMeta};
 use crate::vfs::{Access, File};
+use memory::{Memory, Segments};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// An index over tables takes no more than this part of the memory for blocks, beside it.
 const INDEX_SHARE: usize = 4;
-
-/// Entries of small commits are gathered in segments of this size.
-const SEGMENT_BYTES: usize = 1 << 20;
 
 /// A committed state.
 #[derive(Debug, Default)]
@@ -38,8 +35,7 @@ pub(crate) struct State {
     pub(crate) namespaces: Vec<Namespace>,
     pub(crate) current: HashMap<String, Current>,
     pub(crate) logs: Vec<LogView>,
-    /// Bytes of entries in memory; segments are filled front to back.
-    segments: Vec<Vec<u8>>,
+    segments: Segments,
     pub(crate) memory_bytes: u64,
     /// Highest number of a manifest and lowest unused number of a writer, by the names in the folder.
     pub(crate) manifest_seen: u64,
@@ -47,6 +43,8 @@ pub(crate) struct State {
     /// Bytes that cannot be trusted were found where only everything or nothing can be believed: all is a miss, until
     /// the next commit sets the damage aside.
     pub(crate) lost: bool,
+    /// Only numbers and logs are wanted, neither tables nor entries.
+    is_outline: bool,
     /// A table that a log attaches is not there; perhaps it was folded meanwhile.
     vanished: bool,
 }
@@ -57,7 +55,7 @@ pub(crate) type OpenTables = [Arc<Table>];
 /// One namespace at one version.
 #[derive(Debug, Default)]
 pub(crate) struct Namespace {
-    memory: KeyMap<Place>,
+    memory: Memory,
     /// Newest first.
     pub(crate) tables: Vec<LiveTable>,
     pub(crate) which: Which,
@@ -93,21 +91,6 @@ pub(crate) struct LogView {
     pub(crate) stop: Stop,
     pub(crate) locked: Option<bool>,
     pub(crate) commits: u64,
-}
-
-/// Where an entry of a log is in memory.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    order: u64,
-    segment: u32,
-    offset: u32,
-}
-
-/// An entry in memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MemoryEntry<'a> {
-    pub(crate) order: u64,
-    pub(crate) entry: Entry<'a>,
 }
 
 impl State {
@@ -150,28 +133,31 @@ impl State {
 
     /// Takes up one commit of a log. Entries of `commit` were checked by the log's reader or written by us.
     pub(crate) fn apply(&mut self, context: &Context, commit: &LogCommit<'_>) -> Result<()> {
-        let mut ids: HashMap<u16, u16> = HashMap::with_capacity(commit.namespaces.len());
+        if self.is_outline {
+            self.last_order = self.last_order.max(commit.order);
+            return Ok(());
+        }
+        let mut ids: Vec<(u16, u16)> = Vec::with_capacity(commit.namespaces.len());
         for (log_id, name, version) in &commit.namespaces {
             let id = context.names.id(name, version)?;
             self.note_version(name, id, commit.order);
-            ids.insert(*log_id, id);
+            ids.push((*log_id, id));
             let namespace = self.namespace_mut(id);
             namespace.newest_ms = namespace.newest_ms.max(commit.time_ms);
             let oldest = if namespace.oldest_ms == 0 { commit.time_ms } else { namespace.oldest_ms };
             namespace.oldest_ms = oldest.min(commit.time_ms);
         }
-        let (segment, base) = self.add_segment(commit.entries);
+        self.memory_bytes += commit.entries.len() as u64;
+        let mut place = self.segments.add(commit.entries, commit.order);
         let mut reader = Reader::new(commit.entries);
-        let mut offset = base;
         while let Some(entry) = Entry::read(&mut reader) {
-            let place = Place { order: commit.order, segment, offset: offset as u32 };
-            offset += entry.bytes();
-            if let Some(id) = ids.get(&entry.namespace) {
+            if let Some((_, id)) = ids.iter().find(|(log_id, _)| *log_id == entry.namespace) {
                 match entry.kind {
                     Kind::Attach => self.attach(context, *id, commit.order, entry.value),
-                    Kind::Put | Kind::Delete => self.remember(*id, entry.key, place),
+                    Kind::Put | Kind::Delete => self.namespace_mut(*id).memory.add(entry.key, place),
                 }
             }
+            place = place.after(entry.bytes());
         }
         self.last_order = self.last_order.max(commit.order);
         Ok(())
@@ -205,32 +191,6 @@ impl State {
         Ok(())
     }
 
-    fn add_segment(&mut self, entries: &[u8]) -> (u32, usize) {
-        self.memory_bytes += entries.len() as u64;
-        let fits = self.segments.last().is_some_and(|last| last.len() + entries.len() <= last.capacity());
-        if !fits {
-            self.segments.push(Vec::with_capacity(entries.len().max(SEGMENT_BYTES.min(entries.len() * 64))));
-        }
-        let index = self.segments.len() - 1;
-        let base = self.segments.last().map_or(0, Vec::len);
-        if let Some(last) = self.segments.last_mut() {
-            last.extend_from_slice(entries);
-        }
-        (index as u32, base)
-    }
-
-    fn remember(&mut self, id: u16, key: &[u8], place: Place) {
-        self.namespace_mut(id);
-        let Self { namespaces, segments, .. } = self;
-        if let Some(namespace) = namespaces.get_mut(usize::from(id)) {
-            let is_key = |other: &Place| entry_at(segments, *other).is_some_and(|entry| entry.key == key);
-            let (kept, _) = namespace.memory.entry(key_hash(key), is_key, place);
-            if place.order >= kept.order {
-                *kept = place;
-            }
-        }
-    }
-
     fn attach(&mut self, context: &Context, id: u16, order: u64, description: &[u8]) {
         let Some(meta) = TableMeta::read(&mut Reader::new(description)) else { return };
         let known = self.namespace_mut(id).tables.iter().any(|live| live.table.meta == meta);
@@ -243,29 +203,17 @@ impl State {
     }
 
     /// The newest entry of a key among the logs, hidden ones included.
+    #[inline]
     pub(crate) fn memory_get(&self, namespace: &Namespace, hash: u64, key: &[u8]) -> Option<MemoryEntry<'_>> {
-        let is_key = |place: &Place| entry_at(&self.segments, *place).is_some_and(|entry| entry.key == key);
-        let place = namespace.memory.find(hash, is_key)?;
-        Some(MemoryEntry { order: place.order, entry: entry_at(&self.segments, place)? })
+        namespace.memory.get(&self.segments, hash, key)
     }
 
-    /// Entries of the logs of one namespace, hidden ones left out, in no order.
+    /// Entries of the logs of one namespace as they came, hidden ones left out; older ones of a key are among them.
     pub(crate) fn memory_entries<'a>(
         &'a self,
         namespace: &'a Namespace,
     ) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
-        let visible = namespace.memory.iter().filter(|(_, place)| place.order >= namespace.hidden_below);
-        visible.filter_map(|(hash, place)| {
-            Some((upper(hash), MemoryEntry { order: place.order, entry: entry_at(&self.segments, place)? }))
-        })
-    }
-
-    /// The same by hash and key.
-    pub(crate) fn memory_sorted<'a>(&'a self, namespace: &'a Namespace) -> Vec<(u32, MemoryEntry<'a>)> {
-        let entries: Vec<_> = self.memory_entries(namespace).collect();
-        let mut items: Vec<Item> = entries.iter().enumerate().map(|(at, (hash, _))| item(*hash, at as u32)).collect();
-        radix::sort(&mut items, &mut Vec::new());
-        items.iter().filter_map(|item| entries.get(*item as u32 as usize).copied()).collect()
+        namespace.memory.iter(&self.segments).filter(|(_, found)| found.order >= namespace.hidden_below)
     }
 
     /// Makes the commits of other writers survive the loss of power: ours may rest on them, and must not outlive them.
@@ -322,8 +270,4 @@ impl Namespace {
         self.tables.insert(at, live);
         self.which.inserted(at);
     }
-}
-
-fn entry_at(segments: &[Vec<u8>], place: Place) -> Option<Entry<'_>> {
-    Entry::read(&mut Reader::new(segments.get(place.segment as usize)?.get(place.offset as usize..)?))
 }

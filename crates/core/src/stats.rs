@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// All sources of a namespace, and the order below which entries are hidden.
 pub(crate) fn sources_of(state: &State, id: u16) -> (Vec<Source<'_>>, u64) {
     let Some(namespace) = state.namespace(id).filter(|_| !state.lost) else { return (Vec::new(), 0) };
-    let mut sources = vec![Source::Memory(state.memory_sorted(namespace))];
+    let mut sources = vec![Source::memory(state.memory_entries(namespace).collect())];
     let visible = namespace.tables.iter().filter(|live| live.table.meta.order_max >= namespace.hidden_below);
     sources.extend(visible.map(|live| Source::Table(Arc::clone(&live.table))));
     (sources, namespace.hidden_below)

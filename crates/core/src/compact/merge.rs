@@ -89,13 +89,13 @@ pub(crate) fn merge(
     progress: &mut Progress<'_>,
 ) -> Result<Merged> {
     let Some(namespace) = taken.state.namespace(plan.id) else { return Ok(Merged::default()) };
-    let mut folded = taken.state.memory_sorted(namespace);
-    folded.retain(|(_, found)| taken.is_folded_order(found.order));
+    let entries = taken.state.memory_entries(namespace);
+    let folded: Vec<_> = entries.filter(|(_, found)| taken.is_folded_order(found.order)).collect();
     let mut times = Times { oldest_ms: namespace.oldest_ms, newest_ms: 0 };
     if !folded.is_empty() {
         times.newest_ms = namespace.newest_ms;
     }
-    let mut sources = vec![Source::Memory(folded)];
+    let mut sources = vec![Source::memory(folded)];
     for live in plan.tables.iter().filter_map(|index| namespace.tables.get(*index)) {
         times.newest_ms = times.newest_ms.max(live.table.meta.newest_ms);
         sources.push(Source::Table(live.table.clone()));

@@ -7,7 +7,7 @@ use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::log::Stop;
 use crate::state::{LogView, State, load};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, PoisonError, RwLock};
 
@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 pub(crate) struct Taken {
     pub(crate) state: State,
     /// Writers whose logs are taken and will be folded whole.
-    pub(crate) folded: HashSet<u32>,
+    pub(crate) folded: BTreeSet<u32>,
     /// No other log was there after the last one was taken: every commit that can still come is newer than these.
     pub(crate) alone: bool,
 }
@@ -32,7 +32,7 @@ pub(crate) fn survey(
     committer.lock().unwrap_or_else(PoisonError::into_inner).seal(context)?;
     let open = state.read().unwrap_or_else(PoisonError::into_inner).tables();
     let state = load(context, &open)?;
-    let mut folded = HashSet::new();
+    let mut folded = BTreeSet::new();
     for view in state.logs.iter().filter(|view| Some(view.writer) != claim) {
         if matches!(view.name, FileName::Taken { .. }) || is_done(view)? {
             folded.insert(view.writer);
@@ -41,24 +41,42 @@ pub(crate) fn survey(
     Ok(Taken::new(state, folded, claim))
 }
 
-/// Takes what the survey found, by renaming, and reads all of it to its end. The new name has our number in it: the old
-/// name may belong to somebody else by now, who is trying out the number, and must not replace what was taken.
-pub(crate) fn take(context: &Context, surveyed: &Taken, claim: u32) -> Result<Taken> {
-    for view in surveyed.state.logs.iter().filter(|view| surveyed.folded.contains(&view.writer)) {
+/// Takes what the survey found, by renaming. The new name has our number in it: the old name may belong to somebody else
+/// by now, who is trying out the number, and must not replace what was taken.
+pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result<Taken> {
+    let mut complete = true;
+    for view in surveyed.state.logs.iter_mut().filter(|view| surveyed.folded.contains(&view.writer)) {
         if matches!(view.name, FileName::Log(_)) {
-            let (source, target) =
-                (view.name.to_string(), FileName::Taken { writer: view.writer, by: claim }.to_string());
-            match context.vfs.rename(&source, &target) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("take", &source, error)),
-                _ => {}
+            let source = view.name.to_string();
+            let target = FileName::Taken { writer: view.writer, by: claim };
+            match context.vfs.rename(&source, &target.to_string()) {
+                Ok(()) => view.name = target,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => complete = false,
+                Err(error) => return Err(Error::io("take", &source, error)),
             }
         }
+        complete &= view.stop == Stop::Sealed;
+    }
+    if complete && nothing_new(context, &surveyed.state, claim)? {
+        return Ok(Taken::new(surveyed.state, surveyed.folded, Some(claim)));
     }
     // Whatever was appended before a log lost its name is found now.
     let state = load(context, &surveyed.state.tables())?;
     let taken = state.logs.iter().filter(|view| matches!(view.name, FileName::Taken { .. }));
     let folded = taken.map(|view| view.writer).collect();
     Ok(Taken::new(state, folded, Some(claim)))
+}
+
+/// Whether the folder has the logs and the manifest that the survey found, and our own claim. Logs that were sealed then
+/// have nothing new, and what others append to theirs is newer than all of this and stays where it is.
+fn nothing_new(context: &Context, state: &State, claim: u32) -> Result<bool> {
+    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
+    Ok(names.iter().filter_map(|name| FileName::parse(name)).all(|name| match name {
+        FileName::Manifest(number) => number <= state.manifest.number,
+        name => name.log_writer().is_none_or(|writer| {
+            writer == claim || state.manifest.log_from(writer).is_none() || state.logs.iter().any(|view| view.name == name)
+        }),
+    }))
 }
 
 /// Whether nobody can append to a log any more, or whoever does will notice that it was taken.
@@ -76,7 +94,7 @@ fn is_done(view: &LogView) -> Result<bool> {
 }
 
 impl Taken {
-    fn new(state: State, folded: HashSet<u32>, claim: Option<u32>) -> Self {
+    fn new(state: State, folded: BTreeSet<u32>, claim: Option<u32>) -> Self {
         let alone = state.logs.iter().all(|view| folded.contains(&view.writer) || Some(view.writer) == claim);
         Self { state, folded, alone }
     }

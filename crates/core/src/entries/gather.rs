@@ -26,12 +26,19 @@ type Sorted<'a> = Arc<Vec<(u32, MemoryEntry<'a>)>>;
 /// Where entries come from.
 #[derive(Debug)]
 pub(crate) enum Source<'a> {
-    /// Entries of logs, or buffered ones.
+    /// By hash, those of equal hash as they came.
     Memory(Vec<(u32, MemoryEntry<'a>)>),
     Table(Arc<Table>),
 }
 
 impl<'a> Source<'a> {
+    /// Entries of logs as they came, or buffered ones.
+    pub(crate) fn memory(entries: Vec<(u32, MemoryEntry<'a>)>) -> Self {
+        let mut items: Vec<Item> = entries.iter().enumerate().map(|(at, (hash, _))| item(*hash, at as u32)).collect();
+        radix::sort(&mut items, &mut Vec::new());
+        Self::Memory(items.iter().filter_map(|item| entries.get(*item as u32 as usize).copied()).collect())
+    }
+
     /// Buffered entries, newer than everything committed; of two such sources the one with the higher rank is newer.
     pub(crate) fn batch(batch: &'a Batch, namespace: u16, rank: u64) -> Self {
         let order = BATCH_ORDER + rank;

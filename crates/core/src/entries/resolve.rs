@@ -101,9 +101,9 @@ impl Entries {
     }
 }
 
-/// Entries of one hash by key, of one key the newest first.
+/// Entries of one hash by key, of one key the newest first: of one commit that is the one that came last.
 fn by_key<'r>(range: &'r Range<'_>, items: &[Item], rows: &mut Vec<Row<'r>>) {
-    rows.extend(items.iter().filter_map(|item| range.row(*item)));
+    rows.extend(items.iter().rev().filter_map(|item| range.row(*item)));
     rows.sort_by(|left, right| left.key.cmp(right.key).then(right.order.cmp(&left.order)));
 }
 

@@ -24,7 +24,18 @@ const GAP_ATTEMPTS: u32 = 4;
 /// The newest state; tables that are open already are taken over.
 pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
     for attempt in 1..=ATTEMPTS {
-        if let Some(state) = try_load(context, open, attempt)? {
+        if let Some(state) = read_folder(context, State::default(), open, attempt)? {
+            return Ok(state);
+        }
+    }
+    Err(Error::Busy { operation: "read the cache", attempts: ATTEMPTS })
+}
+
+/// The same without tables and entries: which numbers are in use, and how far each log goes.
+pub(crate) fn outline(context: &Context) -> Result<State> {
+    for attempt in 1..=ATTEMPTS {
+        let state = State { is_outline: true, ..State::default() };
+        if let Some(state) = read_folder(context, state, &[], attempt)? {
             return Ok(state);
         }
     }
@@ -38,10 +49,9 @@ fn list(context: &Context) -> Result<Vec<FileName>> {
 }
 
 /// `None` = something vanished meanwhile. On the `last` attempt what is missing is damage.
-fn try_load(context: &Context, open: &OpenTables, attempt: u32) -> Result<Option<State>> {
+fn read_folder(context: &Context, mut state: State, open: &OpenTables, attempt: u32) -> Result<Option<State>> {
     let last = attempt == ATTEMPTS;
     let names = list(context)?;
-    let mut state = State::default();
     for name in &names {
         if let FileName::Manifest(number) = name {
             state.manifest_seen = state.manifest_seen.max(*number);
@@ -67,7 +77,7 @@ fn try_load(context: &Context, open: &OpenTables, attempt: u32) -> Result<Option
     state.next_writer_seen = state.next_writer_seen.max(state.manifest.next_writer);
     state.last_order = state.manifest.last_order;
     if !all_logs_listed(context, &mut state, &names, attempt)
-        || !open_tables(context, &mut state, open, last)?
+        || !(state.is_outline || open_tables(context, &mut state, open, last)?)
         || !read_logs(context, &mut state, &names)?
     {
         return Ok(None);

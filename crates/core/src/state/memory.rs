@@ -1,0 +1,124 @@
+//! The entries of all logs that are not folded yet, as their bytes stand in the logs. A commit only adds to a list; the
+//! index by key grows when somebody looks a key up, so that a process that only writes never makes it.
+
+use crate::format::bytes::Reader;
+use crate::format::entry::Entry;
+use crate::format::hash::{key_hash, upper};
+use crate::key_map::KeyMap;
+use std::sync::{PoisonError, RwLock};
+
+/// Entries of small commits are gathered in segments of this size.
+const SEGMENT_BYTES: usize = 1 << 20;
+
+/// Bytes of entries; segments are filled front to back.
+#[derive(Debug, Default)]
+pub(crate) struct Segments {
+    all: Vec<Vec<u8>>,
+}
+
+/// An entry in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemoryEntry<'a> {
+    pub(crate) order: u64,
+    pub(crate) entry: Entry<'a>,
+}
+
+/// Where an entry of a log is in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    order: u64,
+    segment: u32,
+    offset: u32,
+}
+
+/// The entries of one namespace in the order in which they were learned.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    entries: Vec<(u32, Place)>,
+    index: RwLock<Index>,
+}
+
+/// The newest of each key among the first `covered` entries.
+#[derive(Debug, Default)]
+struct Index {
+    places: KeyMap<Place>,
+    covered: usize,
+}
+
+impl Segments {
+    /// Copies entries; the answer is the place of the first one.
+    pub(super) fn add(&mut self, entries: &[u8], order: u64) -> Place {
+        let fits = self.all.last().is_some_and(|last| last.len() + entries.len() <= last.capacity());
+        if !fits {
+            self.all.push(Vec::with_capacity(entries.len().max(SEGMENT_BYTES.min(entries.len() * 64))));
+        }
+        let segment = self.all.len() as u32 - 1;
+        let offset = self.all.last().map_or(0, Vec::len) as u32;
+        if let Some(last) = self.all.last_mut() {
+            last.extend_from_slice(entries);
+        }
+        Place { order, segment, offset }
+    }
+
+    #[inline]
+    fn entry(&self, place: Place) -> Option<Entry<'_>> {
+        Entry::read(&mut Reader::new(self.all.get(place.segment as usize)?.get(place.offset as usize..)?))
+    }
+}
+
+impl Place {
+    /// The place of what follows an entry of so many bytes.
+    pub(super) fn after(self, bytes: usize) -> Self {
+        Self { offset: self.offset + bytes as u32, ..self }
+    }
+}
+
+impl Memory {
+    pub(super) fn add(&mut self, key: &[u8], place: Place) {
+        self.entries.push((upper(key_hash(key)), place));
+    }
+
+    /// The newest entry of a key.
+    #[inline]
+    pub(super) fn get<'a>(&self, segments: &'a Segments, hash: u64, key: &[u8]) -> Option<MemoryEntry<'a>> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        if index.covered == self.entries.len() {
+            return index.find(segments, hash, key);
+        }
+        drop(index);
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        index.cover(&self.entries, segments);
+        index.find(segments, hash, key)
+    }
+
+    /// All entries, older ones of the same key included.
+    pub(super) fn iter<'a>(&'a self, segments: &'a Segments) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
+        let entry = |(hash, place): &(u32, Place)| {
+            Some((*hash, MemoryEntry { order: place.order, entry: segments.entry(*place)? }))
+        };
+        self.entries.iter().filter_map(entry)
+    }
+}
+
+impl Index {
+    fn find<'a>(&self, segments: &'a Segments, hash: u64, key: &[u8]) -> Option<MemoryEntry<'a>> {
+        let is_key = |place: &Place| segments.entry(*place).is_some_and(|entry| entry.key == key);
+        let place = self.places.find(hash, is_key)?;
+        Some(MemoryEntry { order: place.order, entry: segments.entry(place)? })
+    }
+
+    fn cover(&mut self, entries: &[(u32, Place)], segments: &Segments) {
+        for (_, place) in entries.get(self.covered..).unwrap_or_default() {
+            let Some(entry) = segments.entry(*place) else { continue };
+            let is_key = |other: &Place| segments.entry(*other).is_some_and(|found| found.key == entry.key);
+            let (kept, _) = self.places.entry(key_hash(entry.key), is_key, *place);
+            if place.order >= kept.order {
+                *kept = *place;
+            }
+        }
+        self.covered = entries.len();
+    }
+}
