@@ -8,7 +8,7 @@ export interface Pending {
 }
 
 /** About how many bytes a pack should have: large ones share more, small ones are restored sooner. */
-export const PACK_BYTES: number = 8 << 20
+export const PACK_BYTES: number = 2 << 20
 
 /** Values in one pack: at most, and in the first pack of a kind, when their size is not known yet. */
 const ITEMS_MAX = 1000

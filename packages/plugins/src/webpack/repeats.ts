@@ -13,22 +13,24 @@ const FACTOR = 0x2c1b3c6d
 /** FACTOR to the power of BLOCK: what a byte has become when it leaves the window. */
 const FACTOR_OUT = Array.from({ length: BLOCK }).reduce((power: number) => Math.imul(power, FACTOR), 1)
 const SLOT_BITS_MAX = 22
+/** Bytes that are compared by one call where repeats are long. */
+const STRETCH = 512
 
-/** The bytes of `source` from `start` on; what comes before is `known` to the reader. */
-export function encodeRepeats(source: Buffer, start: number): Buffer {
+/** The bytes of `source` from `start` on, in pieces; what comes before is `known` to the reader. */
+export function encodeRepeats(source: Buffer, start: number): Buffer[] {
   const copies = findCopies(source, start)
   const head = Buffer.allocUnsafe(8 + copies.length * 4)
   head.writeUInt32LE(source.length - start, 0)
   head.writeUInt32LE(copies.length / 3, 4)
-  const literals: Buffer[] = [head]
+  const pieces: Buffer[] = [head]
   let position = start
   copies.forEach((number, index) => {
     head.writeUInt32LE(number, 8 + index * 4)
-    if (index % 3 === 0) literals.push(source.subarray(position, position + number))
+    if (index % 3 === 0) pieces.push(source.subarray(position, position + number))
     if (index % 3 !== 1) position += number
   })
-  literals.push(source.subarray(position))
-  return Buffer.concat(literals)
+  pieces.push(source.subarray(position))
+  return pieces
 }
 
 /** The bytes again. Throws where `encoded` is not what encodeRepeats wrote. */
@@ -112,8 +114,15 @@ function hashOf(source: Buffer, at: number): number {
 function lengthOf(source: Buffer, from: number, position: number, end: number): number {
   const most = Math.min(source.length - position, end - from)
   let length = 0
+  while (length < STRETCH && length < most && source[from + length] === source[position + length]) length++
+  if (length < STRETCH) return length
+  while (length + STRETCH <= most && isSame(source, from + length, position + length)) length += STRETCH
   while (length < most && source[from + length] === source[position + length]) length++
   return length
+}
+
+function isSame(source: Buffer, from: number, position: number): boolean {
+  return source.compare(source, from, from + STRETCH, position, position + STRETCH) === 0
 }
 
 /** How many bytes before `from`, at most `most`, are those before `position`. */

@@ -10,10 +10,10 @@
 /** What webpack's serialiser makes of a value, with every function called. */
 export type Resolved = Buffer | Resolved[]
 
-/** Values as they are, or the content of something lazy. */
+/** Values as they are, or the content of something lazy; in pieces. */
 export interface Section {
   readonly isLazy: boolean
-  readonly bytes: Buffer
+  readonly bytes: readonly Buffer[]
 }
 
 const VALUES = 0xf1
@@ -28,9 +28,13 @@ export function sectionsOf(parts: readonly Resolved[]): Section[] | undefined {
   }
 }
 
-/** The same as one stream of webpack's serialiser. */
-export function streamOf(sections: readonly Section[]): Buffer {
-  return Buffer.concat(sections.flatMap(({ isLazy, bytes }) => (isLazy ? [lazyHead(bytes.length), bytes] : [bytes])))
+/** The same as one stream of webpack's serialiser, in pieces. */
+export function streamOf(sections: readonly Section[]): Buffer[] {
+  return sections.flatMap(({ isLazy, bytes }) => (isLazy ? [lazyHead(lengthOf(bytes)), ...bytes] : bytes))
+}
+
+export function lengthOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0)
 }
 
 function lazyHead(size: number): Buffer {
@@ -41,29 +45,14 @@ function lazyHead(size: number): Buffer {
   return head
 }
 
-/** Reads parts; all buffers between two functions as one. */
+/** Reads parts. Throws where they are no sections. */
 class Reader {
   readonly #parts: readonly Resolved[]
   #index = 0
   #position = 0
 
   constructor(parts: readonly Resolved[]) {
-    const joined: Resolved[] = []
-    let run: Buffer[] = []
-    const close = (): void => {
-      if (run.length > 0) joined.push(run.length === 1 && run[0] !== undefined ? run[0] : Buffer.concat(run))
-      run = []
-    }
-    for (const part of parts) {
-      if (Buffer.isBuffer(part)) {
-        if (part.length > 0) run.push(part)
-      } else {
-        close()
-        joined.push(part)
-      }
-    }
-    close()
-    this.#parts = joined
+    this.#parts = parts.filter((part) => part.length > 0 || !Buffer.isBuffer(part))
   }
 
   sections(): Section[] {
@@ -77,32 +66,38 @@ class Reader {
     return found
   }
 
-  #takeLazy(part: Buffer): Buffer {
+  #takeLazy(part: Buffer): Buffer[] {
     const count = part.readUInt32LE(this.#position + 1)
     const sizes = Array.from({ length: count }, (_, index) => part.readUInt32LE(this.#position + 5 + 4 * index))
     this.#take(5 + 4 * count)
-    const content: Resolved[] = sizes.map((size) => (size === 0 ? [this.#takeFunction()] : this.#take(size)))
-    if (content.every((one) => Buffer.isBuffer(one))) return content.length === 1 && content[0] ? content[0] : Buffer.concat(content)
+    if (!sizes.includes(0)) return sizes.flatMap((size) => this.#take(size))
+    const content = sizes.flatMap((size): Resolved[] => (size === 0 ? [this.#takeFunction()] : this.#take(size)))
     return streamOf(new Reader(content).sections())
   }
 
-  #takeFunction(): Buffer {
+  #takeFunction(): Buffer[] {
     const list = this.#parts[this.#index]
     if (list === undefined || Buffer.isBuffer(list)) throw new Error('no function')
     this.#index += 1
-    return list.every((one) => Buffer.isBuffer(one)) ? Buffer.concat(list) : streamOf(new Reader(list).sections())
+    const pieces = list.filter((one) => Buffer.isBuffer(one))
+    return pieces.length === list.length ? pieces : streamOf(new Reader(list).sections())
   }
 
-  #take(size: number): Buffer {
-    const part = this.#parts[this.#index]
-    if (!Buffer.isBuffer(part) || this.#position + size > part.length) throw new Error('the parts end early')
-    const taken = part.subarray(this.#position, this.#position + size)
-    this.#position += size
-    if (this.#position === part.length) {
-      this.#position = 0
-      this.#index += 1
+  #take(size: number): Buffer[] {
+    const pieces: Buffer[] = []
+    for (let left = size; left > 0; ) {
+      const part = this.#parts[this.#index]
+      if (!Buffer.isBuffer(part)) throw new Error('the parts end early')
+      const piece = part.subarray(this.#position, this.#position + left)
+      pieces.push(piece)
+      left -= piece.length
+      this.#position += piece.length
+      if (this.#position === part.length) {
+        this.#position = 0
+        this.#index += 1
+      }
     }
-    return taken
+    return pieces
   }
 }
 

@@ -11,7 +11,7 @@
 import type { Compiler } from 'webpack'
 import { lazyMaker } from './lazy.ts'
 import { decodeRepeats, encodeRepeats } from './repeats.ts'
-import { type Resolved, type Section, sectionsOf, streamOf } from './sections.ts'
+import { lengthOf, type Resolved, type Section, sectionsOf, streamOf } from './sections.ts'
 
 /** webpack's serialiser, the public one that makes buffers. Its types promise promises; most answers are there at once. */
 export type Serializer = Compiler['webpack']['util']['serialization']['buffersSerializer']
@@ -82,18 +82,18 @@ async function resolveParts(parts: readonly Part[]): Promise<Resolved[]> {
 }
 
 function apartBytes(sections: readonly Section[]): Buffer {
-  const kept = sections.filter(({ isLazy }) => !isLazy).map(({ bytes }) => bytes)
-  const apart = sections.filter(({ isLazy }) => isLazy).map(({ bytes }) => bytes)
+  const kept = sections.filter(({ isLazy }) => !isLazy).flatMap(({ bytes }) => bytes)
+  const apart = sections.filter(({ isLazy }) => isLazy).flatMap(({ bytes }) => bytes)
   const source = Buffer.concat([...kept, ...apart])
-  const keptBytes = kept.reduce((sum, bytes) => sum + bytes.length, 0)
-  const places: Buffer[] = []
+  const keptBytes = lengthOf(kept)
+  const places: number[] = []
   let place = 0
   for (const { isLazy, bytes } of sections) {
-    if (isLazy) places.push(u32(place), u32(bytes.length))
-    else place += bytes.length
+    if (isLazy) places.push(place, lengthOf(bytes))
+    else place += lengthOf(bytes)
   }
-  const head = [Buffer.of(APART), u32(keptBytes), u32(apart.length), ...places]
-  return Buffer.concat([...head, source.subarray(0, keptBytes), encodeRepeats(source, keptBytes)])
+  const head = [keptBytes, places.length / 2, ...places].map(u32)
+  return Buffer.concat([Buffer.of(APART), ...head, source.subarray(0, keptBytes), ...encodeRepeats(source, keptBytes)])
 }
 
 /** The parts; where webpack would not know lazy ones again, one part with all of it. */
@@ -114,7 +114,7 @@ function readApart(payload: Buffer, asLazy: ReturnType<typeof lazyMaker>): Part[
     const size = payload.readUInt32LE(12 + 8 * index)
     const at = from
     if (place > end) parts.push(stream.subarray(end, place))
-    if (asLazy === undefined) parts.push(streamOf([{ isLazy: true, bytes: lazyBytes(at, size) }]))
+    if (asLazy === undefined) parts.push(...streamOf([{ isLazy: true, bytes: [lazyBytes(at, size)] }]))
     else parts.push(asLazy(() => [lazyBytes(at, size)]))
     from += size
     end = place
