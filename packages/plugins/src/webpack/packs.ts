@@ -9,7 +9,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Namespace } from 'varve'
-import { PACK_BYTES } from './groups.ts'
+import { kindOf, PACK_BYTES } from './groups.ts'
 import { decodePointer, encodePointer, ID_BYTES, type Pointer } from './pointer.ts'
 import { asBuffer, type ValueCodec } from './value.ts'
 
@@ -18,7 +18,7 @@ const SMALL_BYTES = 256 << 10
 const SMALL_PACKS_MAX = 12
 
 /** A pack in which a smaller part of the values than this is used is written anew, and its other values go. */
-const USED_MIN = 0.75
+const USED_MIN = 0.85
 
 /** Values of more bytes than the cache takes cost a pack its others; leaves room for what the cache adds. */
 const BYTES_MAX = 60 << 20
@@ -57,6 +57,28 @@ export class Packs {
 
   /** Packs these items. Returns the bytes; undefined where one cannot be serialised or they are too many bytes. */
   async write(environment: string, items: readonly Item[]): Promise<number | undefined> {
+    return (await this.#put(environment, items))?.bytes
+  }
+
+  /** Deletes packs without use, writes anew what is scattered. `isValid` says which environments still hold. */
+  async tidy(isValid: (environment: string) => boolean | Promise<boolean>): Promise<void> {
+    if (this.#replaced.size === 0) return
+    const used = await this.#usesByPack(isValid)
+    for (const pack of this.#replaced) if (!used.has(pack)) this.#packs.delete(keyOf(pack))
+    const packs = scattered([...used.values()])
+    const written = new Set<string | undefined>()
+    for (const group of groupsOf(packs.flat())) {
+      const items = await this.#again(group)
+      if (items.length > 0) written.add((await this.#put(group[0]?.environment ?? '', items))?.pack)
+    }
+    // Where one was not written, its values are still where they were. One may have been written just as it was.
+    const isComplete = !written.has(undefined)
+    for (const [use] of packs) if (use !== undefined && isComplete && !written.has(use.pack)) this.#packs.delete(keyOf(use.pack))
+    this.#replaced.clear()
+    this.#restored.clear()
+  }
+
+  async #put(environment: string, items: readonly Item[]): Promise<{ pack: string; bytes: number } | undefined> {
     const bytes = await encodeOrNothing(this.#codec, items)
     if (bytes === undefined || bytes.length > BYTES_MAX) return undefined
     const pack = createHash('sha256').update(bytes).digest().toString('latin1', 0, ID_BYTES)
@@ -67,23 +89,7 @@ export class Packs {
       if (old !== undefined && old.pack !== pack) this.#replaced.add(old.pack)
       this.#pointers.put(identifier, encodePointer({ environment, pack, packBytes: bytes.length, packItems: items.length, place, etag }))
     })
-    return bytes.length
-  }
-
-  /** Deletes packs without use, writes anew what is scattered. `isValid` says which environments still hold. */
-  async tidy(isValid: (environment: string) => boolean | Promise<boolean>): Promise<void> {
-    if (this.#replaced.size === 0) return
-    const used = await this.#usesByPack(isValid)
-    for (const pack of this.#replaced) if (!used.has(pack)) this.#packs.delete(keyOf(pack))
-    this.#replaced.clear()
-    for (const group of scattered([...used.values()])) {
-      const environment = group[0]?.[0]?.environment ?? ''
-      const items = await Promise.all(group.flat().map((use) => this.#again(use)))
-      const written = await this.write(environment, items.filter((item) => item !== undefined))
-      if (written !== undefined) for (const [use] of group) if (use !== undefined) this.#packs.delete(keyOf(use.pack))
-    }
-    this.#replaced.clear()
-    this.#restored.clear()
+    return { pack, bytes: bytes.length }
   }
 
   async #usesByPack(isValid: (environment: string) => boolean | Promise<boolean>): Promise<Map<string, Use[]>> {
@@ -104,9 +110,13 @@ export class Packs {
     return used
   }
 
-  async #again({ pack, identifier, place, etag }: Use): Promise<Item | undefined> {
-    const data: unknown = await this.read(pack, place)
-    return typeof data === 'object' && data !== null ? { identifier, etag, data } : undefined
+  async #again(uses: readonly Use[]): Promise<Item[]> {
+    const items: Item[] = []
+    for (const { pack, identifier, place, etag } of uses) {
+      const data: unknown = await this.read(pack, place)
+      if (typeof data === 'object' && data !== null) items.push({ identifier, etag, data })
+    }
+    return items
   }
 
   #hand(pack: string, values: Values, place: number): unknown {
@@ -135,24 +145,32 @@ interface Use extends Pointer {
   readonly identifier: string
 }
 
-/** Groups of packs to be written anew as one: of one environment, and not too many bytes. */
-function scattered(packs: readonly Use[][]): Use[][][] {
+/** Packs to be written anew. */
+function scattered(packs: readonly Use[][]): Use[][] {
   const sizeOf = (uses: readonly Use[]): number => uses[0]?.packBytes ?? 0
   const isFull = (uses: readonly Use[]): boolean => uses.length >= (uses[0]?.packItems ?? 0) * USED_MIN
   const small = packs.filter((uses) => isFull(uses) && sizeOf(uses) < SMALL_BYTES)
-  const chosen = packs.filter((uses) => !isFull(uses)).concat(small.length > SMALL_PACKS_MAX ? small : [])
-  const groups: Use[][][] = []
-  const open = new Map<string, { group: Use[][]; bytes: number }>()
-  for (const uses of chosen) {
-    const environment = uses[0]?.environment ?? ''
-    let last = open.get(environment)
-    if (last === undefined || last.bytes + sizeOf(uses) > PACK_BYTES) {
+  return packs.filter((uses) => !isFull(uses)).concat(small.length > SMALL_PACKS_MAX ? small : [])
+}
+
+/**
+ * Values for one pack each: of one environment, of one kind, and not too many bytes. Kinds differ in size and in how long
+ * their values are used; a pack of several would be kept for its small values when the large ones are without use.
+ */
+function groupsOf(uses: readonly Use[]): Use[][] {
+  const groups: Use[][] = []
+  const open = new Map<string, { group: Use[]; bytes: number }>()
+  for (const use of uses) {
+    const name = `${use.environment} ${kindOf(use.identifier)}`
+    const bytes = use.packBytes / use.packItems
+    let last = open.get(name)
+    if (last === undefined || last.bytes + bytes > PACK_BYTES) {
       last = { group: [], bytes: 0 }
-      open.set(environment, last)
+      open.set(name, last)
       groups.push(last.group)
     }
-    last.group.push(uses)
-    last.bytes += sizeOf(uses)
+    last.group.push(use)
+    last.bytes += bytes
   }
   return groups
 }
