@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 import webpack from 'webpack'
 
-const { folder, cache, options = {}, entry = './main.js', output = 'dist' } = JSON.parse(process.argv[2] ?? '')
+const { folder, cache, options = {}, config = {}, entry = './main.js', output = 'dist' } = JSON.parse(process.argv[2] ?? '')
 const plugin = new VarveWebpackPlugin({ dir: join(folder, 'cache'), ...options })
 /** @type {string[]} */
 const warnings = []
@@ -27,6 +27,7 @@ const compiler = webpack({
   module: { rules: [{ test: /\.js$/, use: [join(folder, 'loader.cjs')] }] },
   infrastructureLogging: { level: 'warn', console: Object.assign(Object.create(console), log) },
   plugins: cache === 'varve' ? [plugin] : [],
+  ...config,
 })
 
 compiler?.run((error, stats) => {

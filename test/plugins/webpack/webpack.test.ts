@@ -69,6 +69,18 @@ describe('VarveWebpackPlugin', () => {
     expect(changed.digest).toBe((await build(folder, { cache: 'none' })).digest)
   })
 
+  it('what webpack left lazy is restored when asked for, and stored again with what changed around it', async () => {
+    const folder = makeApplication()
+    const configs = [{ mode: 'development', devtool: false }, { mode: 'development', devtool: 'source-map' }]
+    for (let round = 0; round < 6; round++) {
+      // Three builds without maps, then three in another cache with maps of all sources.
+      const config = configs[Math.floor(round / 3)]
+      writeFileSync(join(folder, `module-${round}.js`), `export const value = ${round} * 5\n`)
+      const built = await build(folder, { config, options: { name: String(config?.devtool) } })
+      expect(built).toMatchObject({ failure: null, skipped: 0, digest: (await build(folder, { config, cache: 'none' })).digest })
+    }
+  })
+
   it('a changed loader or version option is a full miss', async () => {
     const folder = makeApplication()
     await build(folder)

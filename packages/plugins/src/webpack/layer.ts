@@ -12,18 +12,17 @@ import { performance } from 'node:perf_hooks'
 import { type Cache, type Namespace, openCache, type VarveError } from 'varve'
 import type { Compiler } from 'webpack'
 import { Environments, type FileSystemInfo } from './environment.ts'
-import { groupsOf, type Pending } from './groups.ts'
+import { GroupSizes, groupsOf, kindOf, type Pending } from './groups.ts'
 import { identityOf, LAYOUT, lookOf } from './identity.ts'
 import type { VarveWebpackOptions } from './options.ts'
 import { type Item, Packs } from './packs.ts'
 import { decodePointer, type Etag, textOf } from './pointer.ts'
-import { asBuffer } from './value.ts'
+import { asBuffer, ValueCodec } from './value.ts'
 
 /** How long entries are serialised at a stretch in idle time, milliseconds. */
 const SLICE_MS = 10
 
-/** Values in one pack: at most, and in the first slice of idle time. */
-const ITEMS_MAX = 1000
+/** Values in the first pack of a slice of idle time. */
 const ITEMS_FIRST = 4
 const IDLE_TIMEOUT_MS = 5000
 const IDLE_TIMEOUT_FOR_INITIAL_STORE_MS = 1000
@@ -67,6 +66,7 @@ export class DiskLayer {
   #look: string | undefined
   readonly #logger: ReturnType<Compiler['getInfrastructureLogger']>
   readonly #pending: Map<string, Pending> = new Map()
+  readonly #sizes: GroupSizes = new GroupSizes()
   readonly #dependencies: Set<string> = new Set()
   readonly #optionalDependencies: Set<string> = new Set()
   readonly #warned: Set<string> = new Set()
@@ -199,7 +199,7 @@ export class DiskLayer {
     const version = await environments.begin()
     const pointers = cache.namespace(`webpack ${identity.name}`, { version })
     const values = cache.namespace(`webpack packs ${identity.name}`, { version })
-    const packs = new Packs(pointers, values, this.#compiler.webpack.util.serialization.buffersSerializer)
+    const packs = new Packs(pointers, values, new ValueCodec(this.#compiler.webpack))
     this.#open = { cache, pointers, packs, environments }
   }
 
@@ -236,14 +236,14 @@ export class DiskLayer {
     if (this.#open === undefined || this.#pending.size === 0 || !this.#isReported) return
     const { cache, packs, environments } = this.#open
     const environment = await environments.capture(this.#dependencies, this.#optionalDependencies)
-    let items = isSliced ? ITEMS_FIRST : ITEMS_MAX
-    for (const group of groupsOf(this.#pending, () => items)) {
+    let items = isSliced ? ITEMS_FIRST : Number.POSITIVE_INFINITY
+    for (const group of groupsOf(this.#pending, (kind) => Math.min(items, this.#sizes.of(kind)))) {
       const startMs = performance.now()
       await this.#writeGroup(packs, environment, group)
       if (!isSliced) continue
       // As many at once as fit into half a slice, going by the last group.
       const spentMs = Math.max(performance.now() - startMs, 0.1)
-      items = Math.round(Math.min(Math.max((items * SLICE_MS) / 2 / spentMs, 1), items * 2, ITEMS_MAX))
+      items = Math.round(Math.min(Math.max((items * SLICE_MS) / 2 / spentMs, 1), items * 2))
       await new Promise((resume) => setImmediate(resume))
       if (!this.#isIdle) return // the next build has begun; what is put already goes into the next commit
     }
@@ -253,7 +253,7 @@ export class DiskLayer {
     this.#logger.log(`wrote ${report.entries} entries`)
   }
 
-  /** Packs a group of values; where one cannot be serialised, finds it by halves and leaves it out. */
+  /** Packs a group of values; where one cannot be stored, finds it by halves and leaves it out. */
   async #writeGroup(packs: Packs, environment: string, group: readonly [string, Pending][]): Promise<void> {
     const items: Item[] = []
     for (const [identifier, { etag, data }] of group) {
@@ -264,6 +264,7 @@ export class DiskLayer {
     if (bytes !== undefined) {
       this.#stats.stored += items.length
       this.#stats.bytesWritten += bytes
+      this.#sizes.note(kindOf(first?.identifier ?? ''), items.length, bytes)
     } else if (items.length > 1) {
       const middle = group.length >> 1
       await this.#writeGroup(packs, environment, group.slice(0, middle))
@@ -271,7 +272,7 @@ export class DiskLayer {
       return
     } else if (first !== undefined) {
       this.#stats.skipped += 1
-      this.#logger.debug(`skipped ${first.identifier}: not serialisable`)
+      this.#logger.debug(`skipped ${first.identifier}: not serialisable, or too large`)
     }
     for (const [identifier, pending] of group) {
       if (this.#pending.get(identifier) === pending) this.#pending.delete(identifier)

@@ -4,16 +4,24 @@
  * once for each stream: one by one, the entries of a real build take eight times the bytes. A pack is restored as a
  * whole when the first of its values is asked for; a warm build asks for nearly all.
  *
- * A value that is written again goes to a new pack. A pack that nothing points to any more is deleted; when there are
- * many, the small ones are written anew as one.
+ * A value that is written again goes to a new pack. A pack that nothing points to any more is deleted; when much of one
+ * is without use, or there are many small ones, what is still used of them is written anew.
  */
 import { createHash } from 'node:crypto'
 import type { Namespace } from 'varve'
-import { decodePointer, encodePointer, ID_BYTES } from './pointer.ts'
-import { asBuffer, decodeValue, encodeValue, type Serializer } from './value.ts'
+import { kindOf, PACK_BYTES } from './groups.ts'
+import { decodePointer, encodePointer, ID_BYTES, type Pointer } from './pointer.ts'
+import { asBuffer, type ValueCodec } from './value.ts'
 
-/** More packs than this are tidied up. */
-const PACKS_MAX = 12
+/** Packs of fewer bytes are small; more small ones than this are written anew as few. */
+const SMALL_BYTES = 256 << 10
+const SMALL_PACKS_MAX = 12
+
+/** A pack in which a smaller part of the values than this is used is written anew, and its other values go. */
+const USED_MIN = 0.85
+
+/** Values of more bytes than the cache takes cost a pack its others; leaves room for what the cache adds. */
+const BYTES_MAX = 60 << 20
 
 /** One value to be packed. */
 export interface Item {
@@ -29,15 +37,15 @@ type Values = (object | undefined)[]
 export class Packs {
   readonly #pointers: Namespace<Uint8Array>
   readonly #packs: Namespace<Uint8Array>
-  readonly #serializer: Serializer
+  readonly #codec: ValueCodec
   readonly #restored: Map<string, Values | Promise<Values>> = new Map()
   /** Packs that had a value which was written again: perhaps nothing points to them any more. */
   readonly #replaced: Set<string> = new Set()
 
-  constructor(pointers: Namespace<Uint8Array>, packs: Namespace<Uint8Array>, serializer: Serializer) {
+  constructor(pointers: Namespace<Uint8Array>, packs: Namespace<Uint8Array>, codec: ValueCodec) {
     this.#pointers = pointers
     this.#packs = packs
-    this.#serializer = serializer
+    this.#codec = codec
   }
 
   /** The value in a place of a pack, or a promise of it; undefined where there is none. Throws where it is no pack. */
@@ -47,57 +55,68 @@ export class Packs {
     return this.#hand(pack, values, place)
   }
 
-  /** Packs these items. Returns the bytes; undefined where one of them cannot be serialised. */
+  /** Packs these items. Returns the bytes; undefined where one cannot be serialised or they are too many bytes. */
   async write(environment: string, items: readonly Item[]): Promise<number | undefined> {
-    const bytes = await encodeOrNothing(this.#serializer, items)
-    if (bytes === undefined) return undefined
+    return (await this.#put(environment, items))?.bytes
+  }
+
+  /** Deletes packs without use, writes anew what is scattered. `isValid` says which environments still hold. */
+  async tidy(isValid: (environment: string) => boolean | Promise<boolean>): Promise<void> {
+    if (this.#replaced.size === 0) return
+    const used = await this.#usesByPack(isValid)
+    for (const pack of this.#replaced) if (!used.has(pack)) this.#packs.delete(keyOf(pack))
+    const packs = scattered([...used.values()])
+    const written = new Set<string | undefined>()
+    for (const group of groupsOf(packs.flat())) {
+      const items = await this.#again(group)
+      if (items.length > 0) written.add((await this.#put(group[0]?.environment ?? '', items))?.pack)
+    }
+    // Where one was not written, its values are still where they were. One may have been written just as it was.
+    const isComplete = !written.has(undefined)
+    for (const [use] of packs) if (use !== undefined && isComplete && !written.has(use.pack)) this.#packs.delete(keyOf(use.pack))
+    this.#replaced.clear()
+    this.#restored.clear()
+  }
+
+  async #put(environment: string, items: readonly Item[]): Promise<{ pack: string; bytes: number } | undefined> {
+    const bytes = await encodeOrNothing(this.#codec, items)
+    if (bytes === undefined || bytes.length > BYTES_MAX) return undefined
     const pack = createHash('sha256').update(bytes).digest().toString('latin1', 0, ID_BYTES)
     this.#packs.put(keyOf(pack), bytes)
     items.forEach(({ identifier, etag }, place) => {
       const before = this.#pointers.get(identifier)
       const old = before === undefined ? undefined : decodePointer(asBuffer(before))
       if (old !== undefined && old.pack !== pack) this.#replaced.add(old.pack)
-      this.#pointers.put(identifier, encodePointer({ environment, pack, place, etag }))
+      this.#pointers.put(identifier, encodePointer({ environment, pack, packBytes: bytes.length, packItems: items.length, place, etag }))
     })
-    return bytes.length
+    return { pack, bytes: bytes.length }
   }
 
-  /** Deletes packs without use and joins small ones, if there are many. `isValid` says which environments still hold. */
-  async tidy(isValid: (environment: string) => boolean | Promise<boolean>): Promise<void> {
-    if (this.#replaced.size === 0) return
-    const used = await this.#itemsByPack(isValid)
-    for (const pack of this.#replaced) if (!used.has(pack)) this.#packs.delete(keyOf(pack))
-    this.#replaced.clear()
-    if (used.size <= PACKS_MAX) return
-    const smallFirst = [...used].sort(([, left], [, right]) => left.length - right.length)
-    const small = smallFirst.slice(0, used.size - PACKS_MAX / 2)
-    const byEnvironment = groupBy(small)
-    for (const [environment, packs] of byEnvironment) {
-      const items = await Promise.all(packs.flatMap(([pack, uses]) => uses.map((use) => this.#again(pack, use))))
-      const written = await this.write(environment, items.filter((item) => item !== undefined))
-      if (written !== undefined) for (const [pack] of packs) this.#packs.delete(keyOf(pack))
-    }
-    this.#restored.clear()
-  }
-
-  async #itemsByPack(isValid: (environment: string) => boolean | Promise<boolean>): Promise<Map<string, Use[]>> {
+  async #usesByPack(isValid: (environment: string) => boolean | Promise<boolean>): Promise<Map<string, Use[]>> {
     const used = new Map<string, Use[]>()
     const pointers = [...this.#pointers.entries()] // all of them first: some are deleted on the way
     for (const [identifier, bytes] of pointers) {
       const pointer = decodePointer(asBuffer(bytes))
-      if (pointer !== undefined && (await isValid(pointer.environment))) {
-        const { pack, place, etag, environment } = pointer
-        used.set(pack, [...(used.get(pack) ?? []), { identifier: String(identifier), place, etag, environment }])
-      } else {
+      const verdict = pointer !== undefined && isValid(pointer.environment)
+      if (pointer === undefined || !(verdict instanceof Promise ? await verdict : verdict)) {
         this.#pointers.delete(identifier)
+        continue
       }
+      const use = { ...pointer, identifier: String(identifier) }
+      const uses = used.get(pointer.pack)
+      if (uses === undefined) used.set(pointer.pack, [use])
+      else uses.push(use)
     }
     return used
   }
 
-  async #again(pack: string, { identifier, place, etag }: Use): Promise<Item | undefined> {
-    const data: unknown = await this.read(pack, place)
-    return typeof data === 'object' && data !== null ? { identifier, etag, data } : undefined
+  async #again(uses: readonly Use[]): Promise<Item[]> {
+    const items: Item[] = []
+    for (const { pack, identifier, place, etag } of uses) {
+      const data: unknown = await this.read(pack, place)
+      if (typeof data === 'object' && data !== null) items.push({ identifier, etag, data })
+    }
+    return items
   }
 
   #hand(pack: string, values: Values, place: number): unknown {
@@ -114,33 +133,51 @@ export class Packs {
 
   #restore(pack: string): Values | Promise<Values> {
     const bytes = this.#packs.get(keyOf(pack))
-    const value = bytes === undefined ? [] : decodeValue(this.#serializer, asBuffer(bytes))
+    const value = bytes === undefined ? [] : this.#codec.decode(asBuffer(bytes))
     const values = value instanceof Promise ? value.then(valuesOf) : valuesOf(value)
     this.#restored.set(pack, values)
     return values
   }
 }
 
-/** A pointer's part in a pack. */
-interface Use {
+/** A value in use. */
+interface Use extends Pointer {
   readonly identifier: string
-  readonly place: number
-  readonly etag: string | null
-  readonly environment: string
 }
 
-function groupBy(packs: readonly [string, Use[]][]): Map<string, [string, Use[]][]> {
-  const groups = new Map<string, [string, Use[]][]>()
-  for (const [pack, uses] of packs) {
-    const environment = uses[0]?.environment ?? ''
-    groups.set(environment, [...(groups.get(environment) ?? []), [pack, uses]])
+/** Packs to be written anew. */
+function scattered(packs: readonly Use[][]): Use[][] {
+  const sizeOf = (uses: readonly Use[]): number => uses[0]?.packBytes ?? 0
+  const isFull = (uses: readonly Use[]): boolean => uses.length >= (uses[0]?.packItems ?? 0) * USED_MIN
+  const small = packs.filter((uses) => isFull(uses) && sizeOf(uses) < SMALL_BYTES)
+  return packs.filter((uses) => !isFull(uses)).concat(small.length > SMALL_PACKS_MAX ? small : [])
+}
+
+/**
+ * Values for one pack each: of one environment, of one kind, and not too many bytes. Kinds differ in size and in how long
+ * their values are used; a pack of several would be kept for its small values when the large ones are without use.
+ */
+function groupsOf(uses: readonly Use[]): Use[][] {
+  const groups: Use[][] = []
+  const open = new Map<string, { group: Use[]; bytes: number }>()
+  for (const use of uses) {
+    const name = `${use.environment} ${kindOf(use.identifier)}`
+    const bytes = use.packBytes / use.packItems
+    let last = open.get(name)
+    if (last === undefined || last.bytes + bytes > PACK_BYTES) {
+      last = { group: [], bytes: 0 }
+      open.set(name, last)
+      groups.push(last.group)
+    }
+    last.group.push(use)
+    last.bytes += bytes
   }
   return groups
 }
 
-async function encodeOrNothing(serializer: Serializer, items: readonly Item[]): Promise<Buffer | undefined> {
+async function encodeOrNothing(codec: ValueCodec, items: readonly Item[]): Promise<Buffer | undefined> {
   try {
-    return await encodeValue(serializer, items.map(({ data }) => data))
+    return await codec.encode(items.map(({ data }) => data))
   } catch {
     return undefined
   }

@@ -1,7 +1,7 @@
 /**
  * What stands under an identifier: what must be known before the value may be used, and which pack has it.
  *
- *   u8[8] environment | u8[8] pack | u32 place in the pack | u8 1 = has an etag | etag as UTF-8
+ *   u8[8] environment | u8[8] pack | u32 bytes of the pack | u32 its values | u32 place in it | u8 1 = has an etag | etag as UTF-8
  */
 
 /** What webpack compares entries by, next to their identifier. */
@@ -11,12 +11,16 @@ export interface Etag {
 
 /** Ids of environments and packs: this many Latin-1 characters. */
 export const ID_BYTES = 8
-const ETAG_AT = 2 * ID_BYTES + 5
+const NUMBERS_AT = 2 * ID_BYTES
+const ETAG_AT = NUMBERS_AT + 13
 
 /** Where a value is, and when it may be used. */
 export interface Pointer {
   readonly environment: string
   readonly pack: string
+  readonly packBytes: number
+  /** Values in the pack, whether still used or not. */
+  readonly packItems: number
   readonly place: number
   readonly etag: string | null
 }
@@ -26,11 +30,13 @@ export function textOf(etag: Etag | null): string | null {
   return etag === null ? null : etag.toString()
 }
 
-export function encodePointer({ environment, pack, place, etag }: Pointer): Buffer {
+export function encodePointer({ environment, pack, packBytes, packItems, place, etag }: Pointer): Buffer {
   const bytes = Buffer.alloc(ETAG_AT + (etag === null ? 0 : Buffer.byteLength(etag)))
   bytes.write(environment, 0, 'latin1')
   bytes.write(pack, ID_BYTES, 'latin1')
-  bytes.writeUInt32LE(place, 2 * ID_BYTES)
+  bytes.writeUInt32LE(packBytes, NUMBERS_AT)
+  bytes.writeUInt32LE(packItems, NUMBERS_AT + 4)
+  bytes.writeUInt32LE(place, NUMBERS_AT + 8)
   bytes[ETAG_AT - 1] = etag === null ? 0 : 1
   if (etag !== null) bytes.write(etag, ETAG_AT)
   return bytes
@@ -42,7 +48,9 @@ export function decodePointer(bytes: Buffer): Pointer | undefined {
   return {
     environment: bytes.toString('latin1', 0, ID_BYTES),
     pack: bytes.toString('latin1', ID_BYTES, 2 * ID_BYTES),
-    place: bytes.readUInt32LE(2 * ID_BYTES),
+    packBytes: bytes.readUInt32LE(NUMBERS_AT),
+    packItems: bytes.readUInt32LE(NUMBERS_AT + 4),
+    place: bytes.readUInt32LE(NUMBERS_AT + 8),
     etag: bytes[ETAG_AT - 1] === 0 ? null : bytes.toString('utf8', ETAG_AT),
   }
 }

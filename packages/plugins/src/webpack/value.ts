@@ -1,9 +1,17 @@
 /**
- * A value's bytes: `u8 kind | payload`. Kind 1: the payload is one stream of webpack's serialiser. Kind 2: webpack left
- * parts of it lazy; the payload is a list, which is a u32 count and, for each part, a u32 length with that many
- * bytes, or 0xffffffff followed by the list that the lazy part gave.
+ * A value's bytes: `u8 kind | payload`.
+ *
+ *   1  one stream of webpack's serialiser
+ *   2  webpack left parts of it lazy: a list, which is a u32 count and, for each part, a u32 length with that many
+ *      bytes, or 0xffffffff followed by the list that the lazy part gave
+ *   3  a stream whose lazy sections are kept apart, since hardly any is ever restored:
+ *      u32 bytes of the stream without them | u32 count | for each: u32 place in the stream, u32 bytes | stream |
+ *      the lazy sections one after another, what they repeat written once
  */
 import type { Compiler } from 'webpack'
+import { lazyMaker } from './lazy.ts'
+import { decodeRepeats, encodeRepeats } from './repeats.ts'
+import { lengthOf, type Resolved, type Section, sectionsOf, streamOf } from './sections.ts'
 
 /** webpack's serialiser, the public one that makes buffers. Its types promise promises; most answers are there at once. */
 export type Serializer = Compiler['webpack']['util']['serialization']['buffersSerializer']
@@ -11,26 +19,55 @@ export type Serializer = Compiler['webpack']['util']['serialization']['buffersSe
 /** What webpack's serialiser makes of a value: bytes, and functions that give more of them. */
 export type Part = Buffer | (() => Part[] | Promise<Part[]>)
 
-/** The same with every function called. */
-type Resolved = Buffer | Resolved[]
-
 const STREAM = 1
 const LIST = 2
+const APART = 3
 const LAZY = 0xffffffff
 
 /** Serialised values keep no state between each other. */
 const CONTEXT = {}
 
-/** The bytes of a value; undefined where webpack declares it not to be serialisable. Throws where serialising fails. */
-export function encodeValue(serializer: Serializer, data: object): Buffer | undefined | Promise<Buffer | undefined> {
-  const parts: Part[] | null | Promise<Part[] | null> = serializer.serialize(data, CONTEXT)
-  return parts instanceof Promise ? parts.then(joinParts) : joinParts(parts)
-}
+/** Values to bytes and back, by the serialiser of one webpack. */
+export class ValueCodec {
+  readonly #serializer: Serializer
+  /** Makes a function one that webpack can serialise again; undefined where this webpack has no such thing. */
+  readonly #asLazy: ReturnType<typeof lazyMaker>
 
-/** The value, or a promise of it. Throws where it cannot be restored. */
-export function decodeValue(serializer: Serializer, bytes: Buffer): unknown {
-  const payload = bytes.subarray(1)
-  return serializer.deserialize(bytes[0] === STREAM ? [payload] : readList(payload, 0).parts, CONTEXT)
+  constructor(webpack: Compiler['webpack']) {
+    this.#serializer = webpack.util.serialization.buffersSerializer
+    this.#asLazy = lazyMaker(webpack)
+  }
+
+  /** The bytes of a value; undefined where webpack declares it not to be serialisable. Throws where serialising fails. */
+  encode(data: object): Buffer | undefined | Promise<Buffer | undefined> {
+    const parts: Part[] | null | Promise<Part[] | null> = this.#serializer.serialize(data, CONTEXT)
+    return parts instanceof Promise ? parts.then((ready) => this.#join(ready)) : this.#join(parts)
+  }
+
+  /** The value, or a promise of it. Throws where it cannot be restored. */
+  decode(bytes: Buffer): unknown {
+    const payload = bytes.subarray(1)
+    return this.#serializer.deserialize(this.#partsOf(bytes[0], payload), CONTEXT)
+  }
+
+  #partsOf(kind: number | undefined, payload: Buffer): Part[] {
+    if (kind === STREAM) return [payload]
+    const asLazy = this.#asLazy ?? (<T extends object>(part: () => T) => part)
+    return kind === LIST ? readList(payload, 0, asLazy).parts : readApart(payload, this.#asLazy)
+  }
+
+  #join(parts: readonly Part[] | null): Buffer | undefined | Promise<Buffer> {
+    if (parts === null || parts === undefined) return undefined
+    if (parts.every((part) => Buffer.isBuffer(part))) return this.#joinResolved(parts)
+    return resolveParts(parts).then((resolved) => this.#joinResolved(resolved))
+  }
+
+  #joinResolved(parts: readonly Resolved[]): Buffer {
+    const sections = this.#asLazy === undefined ? undefined : sectionsOf(parts)
+    if (sections?.some(({ isLazy }) => isLazy)) return apartBytes(sections)
+    if (parts.every((part) => Buffer.isBuffer(part))) return Buffer.concat([Buffer.of(STREAM), ...parts])
+    return Buffer.concat([Buffer.of(LIST), ...listBytes(parts)])
+  }
 }
 
 /** The same bytes as webpack takes them. */
@@ -38,16 +75,52 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-function joinParts(parts: readonly Part[] | null): Buffer | undefined | Promise<Buffer> {
-  if (parts === null || parts === undefined) return undefined
-  if (parts.every((part) => Buffer.isBuffer(part))) return Buffer.concat([Buffer.of(STREAM), ...parts])
-  return resolveParts(parts).then((resolved) => Buffer.concat([Buffer.of(LIST), ...listBytes(resolved)]))
-}
-
 async function resolveParts(parts: readonly Part[]): Promise<Resolved[]> {
   const resolved: Resolved[] = []
   for (const part of parts) resolved.push(Buffer.isBuffer(part) ? part : await resolveParts(await part()))
   return resolved
+}
+
+function apartBytes(sections: readonly Section[]): Buffer {
+  const kept = sections.filter(({ isLazy }) => !isLazy).flatMap(({ bytes }) => bytes)
+  const apart = sections.filter(({ isLazy }) => isLazy).flatMap(({ bytes }) => bytes)
+  const source = Buffer.concat([...kept, ...apart])
+  const keptBytes = lengthOf(kept)
+  const places: number[] = []
+  let place = 0
+  for (const { isLazy, bytes } of sections) {
+    if (isLazy) places.push(place, lengthOf(bytes))
+    else place += lengthOf(bytes)
+  }
+  const head = [keptBytes, places.length / 2, ...places].map(u32)
+  return Buffer.concat([Buffer.of(APART), ...head, source.subarray(0, keptBytes), ...encodeRepeats(source, keptBytes)])
+}
+
+/** The parts; where webpack would not know lazy ones again, one part with all of it. */
+function readApart(payload: Buffer, asLazy: ReturnType<typeof lazyMaker>): Part[] {
+  const count = payload.readUInt32LE(4)
+  const start = 8 + 8 * count
+  const stream = payload.subarray(start, start + payload.readUInt32LE(0))
+  const encoded = payload.subarray(start + stream.length)
+  let decoded: Buffer | undefined
+  const lazyBytes = (from: number, size: number): Buffer => {
+    decoded ??= decodeRepeats(stream, encoded)
+    return decoded.subarray(from, from + size)
+  }
+  const parts: Part[] = []
+  let end = 0
+  for (let index = 0, from = 0; index < count; index++) {
+    const place = payload.readUInt32LE(8 + 8 * index)
+    const size = payload.readUInt32LE(12 + 8 * index)
+    const at = from
+    if (place > end) parts.push(stream.subarray(end, place))
+    if (asLazy === undefined) parts.push(...streamOf([{ isLazy: true, bytes: [lazyBytes(at, size)] }]))
+    else parts.push(asLazy(() => [lazyBytes(at, size)]))
+    from += size
+    end = place
+  }
+  if (stream.length > end) parts.push(stream.subarray(end))
+  return parts
 }
 
 function listBytes(list: readonly Resolved[]): Buffer[] {
@@ -59,15 +132,15 @@ function listBytes(list: readonly Resolved[]): Buffer[] {
   return bytes
 }
 
-function readList(source: Buffer, start: number): { parts: Part[]; end: number } {
+function readList(source: Buffer, start: number, asLazy: (part: () => Part[]) => () => Part[]): { parts: Part[]; end: number } {
   const parts: Part[] = []
   let end = start + 4
   for (let count = source.readUInt32LE(start); count > 0; count--) {
     const length = source.readUInt32LE(end)
     end += 4
     if (length === LAZY) {
-      const inner = readList(source, end)
-      parts.push(() => inner.parts)
+      const inner = readList(source, end, asLazy)
+      parts.push(asLazy(() => inner.parts))
       end = inner.end
     } else {
       parts.push(source.subarray(end, end + length))

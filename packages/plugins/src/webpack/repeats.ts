@@ -1,0 +1,133 @@
+/**
+ * What bytes repeat of themselves or of other bytes is written once. webpack keeps one text at several stages of its
+ * making, each some hundred KB from the next, where compression with a small window does not find it.
+ *
+ *   u32 length | u32 copies | for each: u32 literals before it, u32 from, u32 length | literals
+ *
+ * `from` counts over `known` and then the bytes themselves; a copy lies in one of the two and ends before it begins.
+ */
+
+/** Shorter repeats are not looked for: places of blocks this long, this far apart, are remembered. */
+const BLOCK = 32
+const FACTOR = 0x2c1b3c6d
+/** FACTOR to the power of BLOCK: what a byte has become when it leaves the window. */
+const FACTOR_OUT = Array.from({ length: BLOCK }).reduce((power: number) => Math.imul(power, FACTOR), 1)
+const SLOT_BITS_MAX = 22
+/** Bytes that are compared by one call where repeats are long. */
+const STRETCH = 512
+
+/** The bytes of `source` from `start` on, in pieces; what comes before is `known` to the reader. */
+export function encodeRepeats(source: Buffer, start: number): Buffer[] {
+  const copies = findCopies(source, start)
+  const head = Buffer.allocUnsafe(8 + copies.length * 4)
+  head.writeUInt32LE(source.length - start, 0)
+  head.writeUInt32LE(copies.length / 3, 4)
+  const pieces: Buffer[] = [head]
+  let position = start
+  copies.forEach((number, index) => {
+    head.writeUInt32LE(number, 8 + index * 4)
+    if (index % 3 === 0) pieces.push(source.subarray(position, position + number))
+    if (index % 3 !== 1) position += number
+  })
+  pieces.push(source.subarray(position))
+  return pieces
+}
+
+/** The bytes again. Throws where `encoded` is not what encodeRepeats wrote. */
+export function decodeRepeats(known: Buffer, encoded: Buffer): Buffer {
+  const target = Buffer.allocUnsafeSlow(encoded.readUInt32LE(0))
+  const copies = encoded.readUInt32LE(4)
+  let literal = 8 + copies * 12
+  let position = 0
+  for (let at = 8; at < 8 + copies * 12; at += 12) {
+    const literals = encoded.readUInt32LE(at)
+    const from = encoded.readUInt32LE(at + 4)
+    const length = encoded.readUInt32LE(at + 8)
+    position += encoded.copy(target, position, literal, literal + literals)
+    literal += literals
+    if (from < known.length) known.copy(target, position, from, from + length)
+    else target.copyWithin(position, from - known.length, from - known.length + length)
+    position += length
+  }
+  position += encoded.copy(target, position, literal)
+  if (position !== target.length) throw new Error(`${position} bytes were restored, not ${target.length}`)
+  return target
+}
+
+/** For each copy: literals before it, where it is copied from, its length. */
+function findCopies(source: Buffer, start: number): number[] {
+  const places = new Places(source.length)
+  const copies: number[] = []
+  for (let at = 0; at + BLOCK <= start; at += BLOCK) places.note(hashOf(source, at), at)
+  let written = start
+  let position = start
+  let hash = 0
+  let isHashed = false
+  while (position + BLOCK <= source.length) {
+    if (!isHashed) hash = hashOf(source, position)
+    isHashed = true
+    const from = places.find(hash)
+    if (position % BLOCK === 0) places.note(hash, position)
+    const length = from < 0 ? 0 : lengthOf(source, from, position, from < start ? start : position)
+    if (length < BLOCK) {
+      hash = (Math.imul(hash, FACTOR) + (source[position + BLOCK] ?? 0) - Math.imul(source[position] ?? 0, FACTOR_OUT)) | 0
+      position += 1
+      continue
+    }
+    const room = from < start ? from : Math.min(from - start, position - from - length)
+    const back = lengthBefore(source, from, position, Math.min(room, position - written))
+    copies.push(position - back - written, from - back, length + back)
+    position += length
+    written = position
+    isHashed = false
+  }
+  return copies
+}
+
+/** Where blocks were seen last, by a hash of their bytes; some are forgotten. */
+class Places {
+  readonly #slots: Int32Array
+  readonly #shift: number
+
+  constructor(bytes: number) {
+    const bits = Math.min(Math.max(Math.ceil(Math.log2(bytes / BLOCK + 1)) + 1, 8), SLOT_BITS_MAX)
+    this.#slots = new Int32Array(1 << bits)
+    this.#shift = 32 - bits
+  }
+
+  note(hash: number, at: number): void {
+    this.#slots[Math.imul(hash, 0x9e3779b1) >>> this.#shift] = at + 1
+  }
+
+  find(hash: number): number {
+    return (this.#slots[Math.imul(hash, 0x9e3779b1) >>> this.#shift] ?? 0) - 1
+  }
+}
+
+function hashOf(source: Buffer, at: number): number {
+  let hash = 0
+  for (let i = at; i < at + BLOCK; i++) hash = (Math.imul(hash, FACTOR) + (source[i] ?? 0)) | 0
+  return hash
+}
+
+/** How many bytes from `from` on, up to `end`, are those from `position` on. */
+function lengthOf(source: Buffer, from: number, position: number, end: number): number {
+  const most = Math.min(source.length - position, end - from)
+  let length = 0
+  while (length < STRETCH && length < most && source[from + length] === source[position + length]) length++
+  if (length < STRETCH) return length
+  while (length + STRETCH <= most && isSame(source, from + length, position + length)) length += STRETCH
+  while (length < most && source[from + length] === source[position + length]) length++
+  return length
+}
+
+function isSame(source: Buffer, from: number, position: number): boolean {
+  return source.compare(source, from, from + STRETCH, position, position + STRETCH) === 0
+}
+
+/** How many bytes before `from`, at most `most`, are those before `position`. */
+function lengthBefore(source: Buffer, from: number, position: number, most: number): number {
+  let length = 0
+  while (length < most && source[from - 1 - length] === source[position - 1 - length]) length++
+  return length
+}

@@ -1,0 +1,68 @@
+/** The bytes of a pack: what they repeat is written once, what is lazy is told from what is not. */
+import { describe, expect, it } from 'vitest'
+import { decodeRepeats, encodeRepeats } from '../../../packages/plugins/dist/webpack/repeats.js'
+import { lengthOf, type Resolved, sectionsOf, streamOf } from '../../../packages/plugins/dist/webpack/sections.js'
+import { type Random, randomOf, runSeed } from '../../random.ts'
+
+const ROUNDS = 500
+
+/** Bytes that repeat themselves near and far, overlapping too, with runs of one byte between. */
+function repetitive(random: Random): Buffer {
+  let bytes = Buffer.alloc(0)
+  for (let piece = random(12); piece > 0; piece--) {
+    const from = random(bytes.length + 1)
+    const pieces = [
+      () => Buffer.from(Array.from({ length: random(400) }, () => random(256))),
+      () => Buffer.alloc(random(2000), random(3)),
+      () => bytes.subarray(from, from + random(9000)),
+    ]
+    bytes = Buffer.concat([bytes, pieces[random(3)]?.() ?? bytes])
+  }
+  return bytes
+}
+
+const u32 = (...values: number[]): Buffer => Buffer.from(Uint32Array.from(values).buffer)
+const values = (text: string): Buffer => Buffer.concat([Buffer.of(0xf1), u32(text.length, 0), Buffer.from(text)])
+const lazy = (...sizes: number[]): Buffer => Buffer.concat([Buffer.of(0xf2), u32(sizes.length, ...sizes)])
+
+describe('repeats', () => {
+  it('come back, whatever is known before', () => {
+    const random = randomOf(runSeed('repeats'))
+    for (let round = 0; round < ROUNDS; round++) {
+      const source = repetitive(random)
+      const start = random(source.length + 1)
+      const encoded = Buffer.concat(encodeRepeats(source, start))
+      expect(decodeRepeats(source.subarray(0, start), encoded).equals(source.subarray(start)), `round ${round}`).toBe(true)
+    }
+  })
+
+  it('are written once, however far apart', () => {
+    const random = randomOf(1)
+    const text = Buffer.from(Array.from({ length: 1_000_000 }, () => random(256)))
+    const pieces = encodeRepeats(Buffer.concat([text, text.subarray(5), text.subarray(0, 7777)]), text.length)
+    expect(lengthOf(pieces)).toBeLessThan(200)
+  })
+})
+
+describe('sections', () => {
+  it('are found across the parts, functions among them', () => {
+    const parts: Resolved[] = [values('ab'), lazy(3), Buffer.from('xy'), Buffer.from('z'), [Buffer.from('function')], values('cd')]
+    const sections = sectionsOf(parts)
+    expect(sections?.map(({ isLazy }) => isLazy)).toEqual([false, true, true, false])
+    const stream = Buffer.concat([values('ab'), lazy(3), Buffer.from('xyz'), lazy(8), Buffer.from('function'), values('cd')])
+    expect(Buffer.concat(streamOf(sections ?? [])).equals(stream)).toBe(true)
+  })
+
+  it('inside of lazy ones are joined', () => {
+    const inner = values('in')
+    const sections = sectionsOf([lazy(inner.length, 0), inner, [Buffer.from('function')]])
+    const stream = Buffer.concat([lazy(inner.length + 17), inner, lazy(8), Buffer.from('function')])
+    expect(Buffer.concat(streamOf(sections ?? [])).equals(stream)).toBe(true)
+  })
+
+  it('are none where bytes only begin like them', () => {
+    for (const bytes of [Buffer.of(0xf1, 1), Buffer.of(7), Buffer.concat([values('ab'), Buffer.of(0)]), lazy(9)]) {
+      expect(sectionsOf([bytes])).toBeUndefined()
+    }
+  })
+})
