@@ -102,11 +102,12 @@ impl Committer {
             let name = name.clone();
             move |source| Error::io(operation, &name, source)
         };
-        bytes += log.commit(order, &prelude(now_ms, &borrowed), &entries).map_err(wrap("append to"))?;
+        let durable = durability == Durability::Durable;
+        bytes += log.commit(order, &prelude(now_ms, &borrowed), &entries, durable).map_err(wrap("append to"))?;
         if !log.locked && !log.is_at_its_name(&*context.vfs).map_err(wrap("look for"))? {
             return Ok(None);
         }
-        if durability == Durability::Durable {
+        if durable {
             sync_log(context, log)?;
         }
         let commit = LogCommit { order, time_ms: now_ms, namespaces: borrowed, entries: &entries };

@@ -1,10 +1,13 @@
 //! An open file that is read by copying and written at its end.
 
+use crate::direct::DirectFile;
 use crate::platform;
 use std::borrow::Cow;
 use std::fs;
 use std::io::{self, ErrorKind, IoSlice, Write};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use varve_core::vfs::File;
 
 /// Parts in one system call: the limit (`IOV_MAX`) of Linux, macOS and the BSDs.
@@ -17,13 +20,28 @@ const BYTES_MAX: usize = 1 << 30;
 #[derive(Debug)]
 pub(crate) struct DiskFile {
     file: fs::File,
-    writable: bool,
+    /// Of a file that is written here.
+    path: Option<PathBuf>,
     holds_lock: AtomicBool,
+    direct: Mutex<Direct>,
+}
+
+/// The way past the system's cache.
+#[derive(Debug)]
+enum Direct {
+    Untried,
+    Refused,
+    Open(DirectFile),
 }
 
 impl DiskFile {
-    pub(crate) fn new(file: fs::File, writable: bool) -> Self {
-        Self { file, writable, holds_lock: AtomicBool::new(false) }
+    /// A file for reading, or one that was created at `path` for writing.
+    pub(crate) fn new(file: fs::File, path: Option<PathBuf>) -> Self {
+        Self { file, path, holds_lock: AtomicBool::new(false), direct: Mutex::new(Direct::Untried) }
+    }
+
+    fn direct(&self) -> MutexGuard<'_, Direct> {
+        self.direct.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -45,8 +63,11 @@ impl File for DiskFile {
     }
 
     fn append(&self, parts: &[&[u8]]) -> io::Result<()> {
-        if !self.writable {
+        if self.path.is_none() {
             return Err(ErrorKind::PermissionDenied.into());
+        }
+        if let Direct::Open(direct) = &mut *self.direct() {
+            direct.leave(&self.file)?;
         }
         if platform::WRITES_VECTORED {
             return append_vectored(&self.file, parts);
@@ -55,6 +76,28 @@ impl File for DiskFile {
             [part] => (&self.file).write_all(part),
             parts => (&self.file).write_all(&parts.concat()),
         }
+    }
+
+    /// Only while the lock is held: then nobody else asks where the file ends.
+    fn append_durable(&self, parts: &[&[u8]]) -> io::Result<()> {
+        let mut direct = self.direct();
+        if let (Direct::Untried, Some(path)) = (&*direct, &self.path) {
+            let may = self.holds_lock.load(Ordering::Acquire);
+            *direct = may.then(|| DirectFile::open(path, &self.file)).flatten().map_or(Direct::Refused, Direct::Open);
+        }
+        if let Direct::Open(open) = &mut *direct {
+            match open.append(parts) {
+                // Some file systems say so only now; nothing was written.
+                Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                    open.leave(&self.file)?;
+                    *direct = Direct::Refused;
+                }
+                outcome => return outcome,
+            }
+        }
+        drop(direct);
+        self.append(parts)?;
+        self.sync()
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -68,6 +111,15 @@ impl File for DiskFile {
         let taken = platform::try_lock(&self.file)?;
         self.holds_lock.fetch_or(taken, Ordering::AcqRel);
         Ok(taken)
+    }
+}
+
+impl Drop for DiskFile {
+    fn drop(&mut self) {
+        if let Direct::Open(direct) = &mut *self.direct() {
+            // Zeros that stay are read as the end.
+            let _ = direct.leave(&self.file);
+        }
     }
 }
 

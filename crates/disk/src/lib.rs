@@ -3,6 +3,7 @@
 //!
 //! What differs between systems is in `platform`; what needs `unsafe` is in `map.rs` and `guard.rs`, nowhere else.
 
+mod direct;
 mod file;
 #[cfg(unix)]
 mod guard;

@@ -83,7 +83,7 @@ impl Vfs for DiskVfs {
         {
             return Ok(mapped);
         }
-        Ok(Arc::new(DiskFile::new(file, false)))
+        Ok(Arc::new(DiskFile::new(file, None)))
     }
 
     fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
@@ -95,7 +95,7 @@ impl Vfs for DiskVfs {
             }
             file => file?,
         };
-        Ok(Arc::new(DiskFile::new(file, true)))
+        Ok(Arc::new(DiskFile::new(file, Some(path))))
     }
 
     fn exists(&self, name: &str) -> io::Result<bool> {

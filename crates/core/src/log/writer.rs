@@ -32,10 +32,14 @@ impl LogWriter {
         Ok(log)
     }
 
-    /// Appends a commit: one vectored write.
-    pub(crate) fn commit(&mut self, order: u64, prelude: &[u8], entries: &[u8]) -> io::Result<u64> {
+    /// Appends a commit: one vectored write. `durable` ones wait for the disk in the same step, where nothing else waits.
+    pub(crate) fn commit(&mut self, order: u64, prelude: &[u8], entries: &[u8], durable: bool) -> io::Result<u64> {
         let before = self.end;
-        self.append(FrameKind::Commit, order, &[prelude, entries])?;
+        if durable && self.named && !self.unsynced {
+            self.append_with(FrameKind::Commit, order, &[prelude, entries], |file, parts| file.append_durable(parts))?;
+        } else {
+            self.append(FrameKind::Commit, order, &[prelude, entries])?;
+        }
         self.commits += 1;
         Ok(self.end - before)
     }
@@ -46,13 +50,23 @@ impl LogWriter {
     }
 
     fn append(&mut self, kind: FrameKind, tag: u64, parts: &[&[u8]]) -> io::Result<()> {
+        self.unsynced = true;
+        self.append_with(kind, tag, parts, |file, parts| file.append(parts))
+    }
+
+    fn append_with(
+        &mut self,
+        kind: FrameKind,
+        tag: u64,
+        parts: &[&[u8]],
+        append: impl FnOnce(&dyn File, &[&[u8]]) -> io::Result<()>,
+    ) -> io::Result<()> {
         let (head, padding) = seal_parts(kind, tag, u64::from(self.writer), self.end, parts);
         let mut all: Vec<&[u8]> = Vec::with_capacity(parts.len() + 2);
         all.push(&head);
         all.extend_from_slice(parts);
         all.push(padding);
-        self.unsynced = true;
-        self.file.append(&all)?;
+        append(&*self.file, &all)?;
         self.end += all.iter().map(|part| part.len() as u64).sum::<u64>();
         Ok(())
     }

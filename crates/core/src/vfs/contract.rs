@@ -29,6 +29,7 @@ pub const CASES: &[Case] = &[
     ("a stream sees what others append", stream_sees_what_others_append),
     ("an empty file can be opened", empty_file_can_be_opened),
     ("sync succeeds and keeps the content", sync_succeeds_and_keeps_the_content),
+    ("durable appends mix with others", durable_appends_mix_with_others),
     ("link gives a second name", link_gives_a_second_name),
     ("link fails where the target is taken", link_fails_where_the_target_is_taken),
     ("link lets one of many win", link_lets_one_of_many_win),
@@ -172,6 +173,32 @@ fn sync_succeeds_and_keeps_the_content(vfs: &dyn Vfs) {
     vfs.sync_folder().unwrap();
     file.append(&[b"two"]).unwrap();
     assert_eq!(read(vfs, "a"), b"onetwo");
+}
+
+/// Every way to append goes on where the last one ended, whatever zeros stand there meanwhile; a reader sees it all.
+fn durable_appends_mix_with_others(vfs: &dyn Vfs) {
+    for locked in [false, true] {
+        let name = format!("mixed-{locked}");
+        let file = vfs.create_new(&name).expect("creates");
+        if locked {
+            try_lock(&*file);
+        }
+        let mut expected: Vec<u8> = Vec::new();
+        for (index, length) in [10, 5_000, 4_096, 1, 0, 3_000, 4_086, 100_000, 7, 50_000, 200_000, 3].into_iter().enumerate() {
+            let part = vec![index as u8 + 1; length];
+            let outcome = if index % 4 == 3 { file.append(&[&part]) } else { file.append_durable(&[b"-", &part]) };
+            outcome.expect("appends");
+            expected.extend_from_slice(if index % 4 == 3 { b"" } else { b"-" });
+            expected.extend_from_slice(&part);
+            let other = vfs.open(&name, Access::Stream).expect("opens");
+            let bytes = other.read(0, other.len().expect("has a length") as usize).expect("reads");
+            let (head, tail) = bytes.split_at(expected.len());
+            assert!(head == expected, "{length} bytes more, locked {locked}");
+            assert!(tail.iter().all(|byte| *byte == 0), "zeros until the next append");
+        }
+        drop(file);
+        assert_eq!(read(vfs, &name), expected, "no zeros once it is dropped");
+    }
 }
 
 fn link_gives_a_second_name(vfs: &dyn Vfs) {

@@ -3,7 +3,7 @@
 use crate::map;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,6 +34,42 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
 
 pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     file.read_exact_at(bytes, offset)
+}
+
+/// A second handle of a local file that was opened at `path`, whose writes go past the cache and wait for the disk. `None`
+/// where there is no such thing, or another file is at `path` by now.
+pub(crate) fn open_direct(path: &Path, same: &File) -> Option<File> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    if map::is_local(same) {
+        let flags = libc::O_DIRECT | libc::O_DSYNC | libc::O_NOFOLLOW;
+        let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).ok()?;
+        let (ours, theirs) = (same.metadata().ok()?, file.metadata().ok()?);
+        return ((ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino())).then_some(file);
+    }
+    let _ = (path, same);
+    None
+}
+
+/// One write, whole or an error: what is left of one may not begin at a block.
+pub(crate) fn write_once_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    loop {
+        match file.write_at(bytes, offset) {
+            Ok(count) if count == bytes.len() => return Ok(()),
+            Ok(_) => return Err(ErrorKind::WriteZero.into()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// One read; less than asked for at the end of the file.
+pub(crate) fn read_once_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    loop {
+        match file.read_at(bytes, offset) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
 }
 
 /// Whether the lock is ours now. It belongs to the open file and goes with it.

@@ -28,6 +28,21 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create_new(true).open(path)
 }
 
+/// Not yet: a write-through handle here has rules of its own.
+pub(crate) fn open_direct(_path: &Path, _same: &File) -> Option<File> {
+    None
+}
+
+/// Only for a direct file.
+pub(crate) fn write_once_at(_file: &File, _bytes: &[u8], _offset: u64) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// Only for a direct file.
+pub(crate) fn read_once_at(_file: &File, _bytes: &mut [u8], _offset: u64) -> io::Result<usize> {
+    Err(ErrorKind::Unsupported.into())
+}
+
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).create(path)
 }
