@@ -209,9 +209,9 @@ fn keep_last(entries: &mut Vec<Entry<'_>>) {
     entries.dedup_by(|later, earlier| later.key == earlier.key);
 }
 
-impl Entry<'_> {
+impl<'a> Entry<'a> {
     /// The value of a put, nothing for a delete.
-    pub(crate) fn live_value(&self) -> Option<&[u8]> {
+    pub(crate) fn live_value(&self) -> Option<&'a [u8]> {
         (self.kind == Kind::Put).then_some(self.value)
     }
 }

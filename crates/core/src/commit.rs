@@ -21,7 +21,7 @@ use crate::options::Durability;
 use crate::report::CommitReport;
 use crate::reset::reset;
 use crate::state::State;
-use crate::table::{TableMeta, TableWriter};
+use crate::table::{TableMeta, TableWriter, ValueBytes};
 use std::sync::{PoisonError, RwLock};
 
 /// Commits from this size on write tables.
@@ -177,7 +177,7 @@ fn write_tables(
         let wrap = |source| Error::io("write", &name.to_string(), source);
         let file = context.vfs.create_new(&name.to_string()).map_err(wrap)?;
         let mut table = TableWriter::new(name, file);
-        batch.sorted(id, |hash, entry| table.add(hash, entry.key, 0, entry.live_value())).map_err(wrap)?;
+        batch.sorted(id, |hash, entry| table.add(hash, entry.key, 0, entry.live_value().map(ValueBytes::Staying))).map_err(wrap)?;
         metas.push((id, table.finish(order, now_ms, now_ms).map_err(wrap)?));
     }
     context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache folder", source))?;

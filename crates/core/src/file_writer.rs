@@ -1,23 +1,36 @@
 //! Writes a file from front to back through one buffer. The position is counted here, never asked of the file.
 //! 256 KiB as in turbo-persistence (next.js PR 90542): large enough that a call's cost vanishes, small enough for L2.
+//! Bytes that stay where they are until the end are not copied: they are lent, and go out between pieces of the buffer.
 
 use crate::vfs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// A buffer in front of a file that only grows.
+/// A buffer in front of a file that only grows; `'v` is the life of what is lent.
 #[derive(Debug)]
-pub(crate) struct FileWriter {
+pub(crate) struct FileWriter<'v> {
     file: Arc<dyn File>,
     buffer: Vec<u8>,
+    /// What goes out next, in order; what stands in the buffer after the last piece follows.
+    pieces: Vec<Piece<'v>>,
+    pieced: usize,
     written: u64,
+    waiting: usize,
 }
 
-impl FileWriter {
+#[derive(Debug)]
+enum Piece<'v> {
+    Buffered(Range<usize>),
+    Lent(&'v [u8]),
+}
+
+impl<'v> FileWriter<'v> {
     pub(crate) fn new(file: Arc<dyn File>) -> Self {
-        Self { file, buffer: Vec::with_capacity(BUFFER_BYTES * 5 / 4), written: 0 }
+        let buffer = Vec::with_capacity(BUFFER_BYTES * 5 / 4);
+        Self { file, buffer, pieces: Vec::new(), pieced: 0, written: 0, waiting: 0 }
     }
 
     pub(crate) fn file(&self) -> Arc<dyn File> {
@@ -27,7 +40,7 @@ impl FileWriter {
     /// Offset at which the next byte will stand.
     #[inline]
     pub(crate) fn position(&self) -> u64 {
-        self.written + self.buffer.len() as u64
+        self.written + self.waiting as u64
     }
 
     /// Calls `fill` to append to the buffer; the answer is what `read` makes of the bytes appended.
@@ -39,33 +52,54 @@ impl FileWriter {
         let start = self.buffer.len();
         fill(&mut self.buffer);
         let answer = read(self.buffer.get(start..).unwrap_or_default());
-        if self.buffer.len() >= BUFFER_BYTES {
-            self.flush(&[])?;
-        }
+        self.waiting += self.buffer.len() - start;
+        self.flush_if_full()?;
         Ok(answer)
     }
 
-    /// Adds bytes; those that fill the buffer go out together with it, uncopied.
+    /// Adds a copy of `bytes`.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.buffer.len() + bytes.len() < BUFFER_BYTES {
-            self.buffer.extend_from_slice(bytes);
-            Ok(())
-        } else {
-            self.flush(bytes)
+        self.write_with(|buffer| buffer.extend_from_slice(bytes), |_| ())
+    }
+
+    /// Adds `bytes` without a copy.
+    pub(crate) fn lend(&mut self, bytes: &'v [u8]) -> io::Result<()> {
+        self.end_piece();
+        self.pieces.push(Piece::Lent(bytes));
+        self.waiting += bytes.len();
+        self.flush_if_full()
+    }
+
+    fn end_piece(&mut self) {
+        if self.buffer.len() > self.pieced {
+            self.pieces.push(Piece::Buffered(self.pieced..self.buffer.len()));
+            self.pieced = self.buffer.len();
         }
     }
 
-    fn flush(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.append(&[&self.buffer, bytes])?;
-        self.written = self.position() + bytes.len() as u64;
+    fn flush_if_full(&mut self) -> io::Result<()> {
+        if self.waiting >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.end_piece();
+        let bytes = |piece: &Piece<'v>| match piece {
+            Piece::Buffered(range) => self.buffer.get(range.clone()).unwrap_or_default(),
+            Piece::Lent(bytes) => bytes,
+        };
+        self.file.append(&self.pieces.iter().map(bytes).collect::<Vec<_>>())?;
+        self.written += self.waiting as u64;
+        self.waiting = 0;
+        self.pieced = 0;
+        self.pieces.clear();
         self.buffer.clear();
         Ok(())
     }
 
     /// Writes what is buffered and makes the file's bytes survive the loss of power.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        if !self.buffer.is_empty() {
-            self.flush(&[])?;
+        if self.waiting > 0 {
+            self.flush()?;
         }
         self.file.sync()
     }

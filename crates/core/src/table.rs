@@ -19,7 +19,7 @@ mod writer;
 pub(crate) use key_block::Stored as ScanStored;
 pub(crate) use reader::{Found, Keys, Table, Value};
 pub(crate) use scan::{Hole, TableScan};
-pub(crate) use writer::TableWriter;
+pub(crate) use writer::{TableWriter, ValueBytes};
 
 use crate::format::bytes::Reader;
 use crate::format::names::TableName;

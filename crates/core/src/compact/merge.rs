@@ -11,7 +11,7 @@ use crate::entries::{Entries, Range, Ranges, Source, Visit};
 use crate::error::{Error, Result};
 use crate::format::names::TableName;
 use crate::options::Watch;
-use crate::table::{TableMeta, TableWriter};
+use crate::table::{TableMeta, TableWriter, ValueBytes};
 use crate::vfs::File;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -184,7 +184,7 @@ struct Times {
 struct Output<'a> {
     context: &'a Context,
     name: &'a mut (dyn FnMut() -> TableName + Send),
-    writer: Option<(TableName, TableWriter)>,
+    writer: Option<(TableName, TableWriter<'static>)>,
     /// Bytes of the table that were on their way to the disk already.
     synced: u64,
     merged: Merged,
@@ -229,7 +229,7 @@ impl Output<'_> {
                 self.writer.insert((name, TableWriter::new(name, file)))
             }
         };
-        writer.add(hash, key, order, value).map_err(|source| Error::io("write", &name.to_string(), source))
+        writer.add(hash, key, order, value.map(ValueBytes::Passing)).map_err(|source| Error::io("write", &name.to_string(), source))
     }
 
     fn close(&mut self) -> Result<()> {

@@ -26,9 +26,9 @@ const SAMPLE_BYTES: usize = 2 << 10;
 
 /// A table being written.
 #[derive(Debug)]
-pub(crate) struct TableWriter {
+pub(crate) struct TableWriter<'v> {
     name: TableName,
-    out: FileWriter,
+    out: FileWriter<'v>,
     keys: KeyBlockBuilder,
     first_hashes: Vec<u8>,
     key_rows: Vec<BlockRow>,
@@ -40,7 +40,25 @@ pub(crate) struct TableWriter {
     footer: Footer,
 }
 
-impl TableWriter {
+/// Bytes of a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ValueBytes<'b, 'v> {
+    /// Gone when the call returns.
+    Passing(&'b [u8]),
+    /// There until the table is finished.
+    Staying(&'v [u8]),
+}
+
+impl<'b, 'v: 'b> ValueBytes<'b, 'v> {
+    fn get(self) -> &'b [u8] {
+        match self {
+            Self::Passing(bytes) => bytes,
+            Self::Staying(bytes) => bytes,
+        }
+    }
+}
+
+impl<'v> TableWriter<'v> {
     pub(crate) fn new(name: TableName, file: Arc<dyn File>) -> Self {
         let footer = Footer {
             key_blocks: 0,
@@ -70,13 +88,22 @@ impl TableWriter {
 
     /// Adds an entry; `None` is a delete. Entries come in order of (hash, key), each key once.
     #[inline]
-    pub(crate) fn add(&mut self, hash: u32, key: &[u8], order: u64, value: Option<&[u8]>) -> io::Result<()> {
+    pub(crate) fn add<'b>(
+        &mut self,
+        hash: u32,
+        key: &[u8],
+        order: u64,
+        value: Option<ValueBytes<'b, 'v>>,
+    ) -> io::Result<()>
+    where
+        'v: 'b,
+    {
         if self.keys.len() >= ENTRIES_MAX || self.keys.body_bytes() >= KEY_BLOCK_BYTES {
             self.close_key_block()?;
         }
         let stored = match value {
             None => Stored::Deleted,
-            Some(bytes) if bytes.len() <= INLINE_BYTES_MAX => Stored::Inline(bytes),
+            Some(bytes) if bytes.get().len() <= INLINE_BYTES_MAX => Stored::Inline(bytes.get()),
             Some(bytes) => self.place(bytes)?,
         };
         self.keys.add(hash, key, order, stored);
@@ -85,7 +112,7 @@ impl TableWriter {
         self.footer.order_min = self.footer.order_min.min(order);
         self.footer.order_max = self.footer.order_max.max(order);
         self.footer.key_bytes += key.len() as u64;
-        self.footer.value_bytes += value.map_or(0, |bytes| bytes.len() as u64);
+        self.footer.value_bytes += value.map_or(0, |bytes| bytes.get().len() as u64);
         Ok(())
     }
 
@@ -137,9 +164,10 @@ impl TableWriter {
         })
     }
 
-    fn place(&mut self, bytes: &[u8]) -> io::Result<Stored<'static>> {
+    fn place(&mut self, value: ValueBytes<'_, 'v>) -> io::Result<Stored<'static>> {
+        let bytes = value.get();
         if bytes.len() >= OWN_BLOCK_BYTES {
-            let row = self.write_block(bytes)?;
+            let row = self.write_block(value)?;
             self.value_rows.push(row);
             return Ok(Stored::Placed {
                 block: self.value_rows.len() as u32 - 1,
@@ -164,7 +192,7 @@ impl TableWriter {
             return Ok(());
         }
         let shared = std::mem::take(&mut self.shared);
-        let row = self.write_block(&shared)?;
+        let row = self.write_block(ValueBytes::Passing(&shared))?;
         if let Some(kept) = self.value_rows.get_mut(self.shared_row) {
             *kept = row;
         }
@@ -189,19 +217,22 @@ impl TableWriter {
     }
 
     /// Writes a block, compressed where that pays.
-    fn write_block(&mut self, raw: &[u8]) -> io::Result<BlockRow> {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let packed = if is_promising(raw, &mut scratch) { pack(raw, &mut scratch) } else { None };
-        let row = self.write_raw(packed.unwrap_or(raw), raw.len());
-        self.scratch = scratch;
-        row
-    }
-
-    fn write_raw(&mut self, stored: &[u8], raw_bytes: usize) -> io::Result<BlockRow> {
+    fn write_block(&mut self, raw: ValueBytes<'_, 'v>) -> io::Result<BlockRow> {
+        let bytes = raw.get();
+        let packed = if is_promising(bytes, &mut self.scratch) { pack(bytes, &mut self.scratch) } else { None };
+        let stored = packed.unwrap_or(bytes);
         let offset = self.out.position();
-        self.out.write(stored)?;
-        let (stored_bytes, raw_bytes) = (stored.len() as u32, raw_bytes as u32);
-        Ok(BlockRow { checksum: checksum(offset, stored), offset, stored_bytes, raw_bytes })
+        let row = BlockRow {
+            checksum: checksum(offset, stored),
+            offset,
+            stored_bytes: stored.len() as u32,
+            raw_bytes: bytes.len() as u32,
+        };
+        match (packed, raw) {
+            (None, ValueBytes::Staying(bytes)) => self.out.lend(bytes)?,
+            _ => self.out.write(stored)?,
+        }
+        Ok(row)
     }
 }
 
