@@ -24,7 +24,7 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
     if known.manifest.number == 0 && !known.lost {
         publish_first(&*context.vfs)?;
     }
-    let mut next = outline(context)?.next_writer_seen;
+    let mut next = outline(context, known)?.next_writer_seen;
     for _ in 0..ATTEMPTS {
         if next > WRITER_MAX - 64 {
             return Err(Error::Exhausted { field: "writers", limit: u64::from(WRITER_MAX) });
@@ -46,7 +46,7 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
             Err(source) => return Err(Error::io("lock", &name, source)),
         };
         let log = LogWriter::start(file, writer, locked).map_err(wrap("write"))?;
-        let mut state = outline(context)?;
+        let mut state = outline(context, known)?;
         let mut same = state.logs.iter().filter(|view| view.writer == writer);
         if same.next().is_some_and(|view| view.name == FileName::Log(writer)) && same.next().is_none() {
             state.sync_others(context, Some(writer))?;

@@ -44,13 +44,15 @@ pub(crate) fn compact(
     let mut claim: Option<LogWriter> = None;
     let mut tables = 0;
     for _ in 0..ATTEMPTS {
+        let names = sweep::names(context)?;
         let surveyed = survey(context, state, committer, claim.as_ref().map(|log| log.writer))?;
         if surveyed.state.lost {
             reset(context, state)?;
             continue;
         }
         if surveyed.folded.is_empty() && plan(context, &surveyed, full).is_empty() {
-            sweep::sweep(context, &surveyed.state.manifest, &surveyed.state.tables())?;
+            let needless = sweep::needless(names, &surveyed.state, surveyed.state.manifest.number);
+            sweep::remove_all(context, &needless)?;
             return Ok(CompactReport::default());
         }
         let log = match claim.take() {
@@ -67,9 +69,10 @@ pub(crate) fn compact(
         let plans = plan(context, &taken, full);
         if let Some((report, manifest)) = fold(context, &mut taken, &plans, log.writer, &mut tables, watch)? {
             drop(log);
+            let names = sweep::names(context)?;
             reload(context, state, committer)?;
-            let open = state.read().unwrap_or_else(PoisonError::into_inner).tables();
-            sweep::sweep(context, &manifest, &open)?;
+            let needless = sweep::needless(names, &state.read().unwrap_or_else(PoisonError::into_inner), manifest.number);
+            sweep::remove_all(context, &needless)?;
             return Ok(report);
         }
         claim = Some(log);

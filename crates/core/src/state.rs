@@ -79,7 +79,7 @@ pub(crate) struct Current {
 }
 
 /// A log as far as it was read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LogView {
     pub(crate) writer: u32,
     pub(crate) name: FileName,
@@ -94,6 +94,18 @@ pub(crate) struct LogView {
 }
 
 impl State {
+    /// What is known now, for somebody who works on it while this goes on.
+    pub(crate) fn snapshot(&self) -> Self {
+        Self {
+            manifest: self.manifest.clone(),
+            namespaces: self.namespaces.iter().map(Namespace::snapshot).collect(),
+            current: self.current.clone(),
+            logs: self.logs.clone(),
+            segments: self.segments.clone(),
+            ..*self
+        }
+    }
+
     pub(crate) fn namespace(&self, id: u16) -> Option<&Namespace> {
         self.namespaces.get(usize::from(id))
     }
@@ -264,6 +276,10 @@ impl State {
 }
 
 impl Namespace {
+    fn snapshot(&self) -> Self {
+        Self { memory: self.memory.snapshot(), tables: self.tables.clone(), which: Which::default(), ..*self }
+    }
+
     /// Adds a table in its place: newest first.
     pub(crate) fn add_table(&mut self, live: LiveTable) {
         let at = self.tables.partition_point(|other| other.table.meta.order_max > live.table.meta.order_max);

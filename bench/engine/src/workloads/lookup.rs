@@ -11,7 +11,7 @@ use crate::subject::Subject;
 use std::path::Path;
 
 const LOOKUPS: usize = 500_000;
-const UNCACHED_LOOKUPS: usize = 20_000;
+const UNCACHED_LOOKUPS: usize = 500_000;
 const STORE_ENTRIES: usize = 1_000 << 10;
 const STORE_CACHE_BYTES: usize = 512 << 20;
 

@@ -10,19 +10,22 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::{FileName, TableName};
 use crate::manifest::Manifest;
-use crate::state::{OpenTables, load};
+use crate::state::State;
 use std::collections::HashSet;
 use std::io;
 
-/// Removes what is not needed any more. `expected` is the manifest that the caller published or read.
-pub(crate) fn sweep(context: &Context, expected: &Manifest, open: &OpenTables) -> Result<()> {
+/// What lies in the folder, to be listed before the state is loaded that tells what of it is needed.
+pub(crate) fn names(context: &Context) -> Result<Vec<FileName>> {
     let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
-    let names: Vec<FileName> = names.iter().filter_map(|name| FileName::parse(name)).collect();
-    let state = load(context, open)?;
-    if state.lost || state.manifest.number < expected.number || state.manifest.number == 0 {
-        return Ok(());
-    }
+    Ok(names.iter().filter_map(|name| FileName::parse(name)).collect())
+}
+
+/// Which of `names` nobody needs any more. `published` is the number of the manifest that the caller published or read.
+pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> Vec<FileName> {
     let manifest = &state.manifest;
+    if state.lost || manifest.number < published || manifest.number == 0 {
+        return Vec::new();
+    }
     let writers: HashSet<u32> = names
         .iter()
         .filter(|name| matches!(name, FileName::Log(_) | FileName::Taken { .. }))
@@ -31,24 +34,23 @@ pub(crate) fn sweep(context: &Context, expected: &Manifest, open: &OpenTables) -
         .collect();
     let mentioned: HashSet<TableName> =
         state.namespaces.iter().flat_map(|namespace| &namespace.tables).map(|live| live.table.meta.name).collect();
-    for name in names {
-        let needless = match name {
-            FileName::Manifest(number) => number < manifest.number,
-            FileName::Log(writer) | FileName::Taken { writer, .. } => manifest.log_from(writer).is_none(),
-            FileName::Table(table) => !mentioned.contains(&table) && !writers.contains(&table.writer),
-            FileName::Temporary(writer) => !writers.contains(&writer),
-        };
-        if needless {
-            remove(context, &name.to_string())?;
-        }
-    }
-    Ok(())
+    let is_needless = |name: &FileName| match *name {
+        FileName::Manifest(number) => number < manifest.number,
+        FileName::Log(writer) | FileName::Taken { writer, .. } => manifest.log_from(writer).is_none(),
+        FileName::Table(table) => !mentioned.contains(&table) && !writers.contains(&table.writer),
+        FileName::Temporary(writer) => !writers.contains(&writer),
+    };
+    names.into_iter().filter(is_needless).collect()
+}
+
+/// Removes files.
+pub(crate) fn remove_all(context: &Context, names: &[FileName]) -> Result<()> {
+    names.iter().try_for_each(|name| remove(context, &name.to_string()))
 }
 
 /// Removes what a compaction wrote and did not try to publish.
 pub(crate) fn discard_tables(context: &Context, writer: u32) -> Result<()> {
-    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
-    for name in names.iter().filter_map(|name| FileName::parse(name)) {
+    for name in names(context)? {
         if matches!(name, FileName::Table(table) if table.writer == writer) {
             remove(context, &name.to_string())?;
         }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::log::Stop;
-use crate::state::{LogView, State, load};
+use crate::state::{LogView, State, catch_up, load};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -29,9 +29,7 @@ pub(crate) fn survey(
     committer: &Mutex<Committer>,
     claim: Option<u32>,
 ) -> Result<Taken> {
-    committer.lock().unwrap_or_else(PoisonError::into_inner).seal(context)?;
-    let open = state.read().unwrap_or_else(PoisonError::into_inner).tables();
-    let state = load(context, &open)?;
+    let state = sealed(context, state, committer)?;
     let mut folded = BTreeSet::new();
     for view in state.logs.iter().filter(|view| Some(view.writer) != claim) {
         if matches!(view.name, FileName::Taken { .. }) || is_done(view)? {
@@ -39,6 +37,20 @@ pub(crate) fn survey(
         }
     }
     Ok(Taken::new(state, folded, claim))
+}
+
+/// The newest state, with the log of this process sealed: what is in memory already, where nothing but new commits came.
+fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<State> {
+    let mut committer = committer.lock().unwrap_or_else(PoisonError::into_inner);
+    committer.seal(context)?;
+    let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
+    if catch_up(context, &mut state)?.is_some() && !state.lost {
+        return Ok(state.snapshot());
+    }
+    let open = state.tables();
+    drop(state);
+    drop(committer);
+    load(context, &open)
 }
 
 /// Takes what the survey found, by renaming. The new name has our number in it: the old name may belong to somebody else

@@ -15,10 +15,11 @@ pub(crate) fn upper(hash: u64) -> u32 {
     (hash >> 32) as u32
 }
 
-/// Checksum of `bytes` at a place: the same bytes somewhere else have another one.
+/// Checksum of `bytes` at a place: the same bytes somewhere else have another one. The place is not the seed, for which
+/// xxh3 would derive a secret anew each time, at the cost of half a block.
 #[inline]
 pub(crate) fn checksum(place: u64, bytes: &[u8]) -> u64 {
-    XxHash3_64::oneshot_with_seed(place, bytes)
+    XxHash3_64::oneshot(bytes) ^ mix(place)
 }
 
 /// As [`checksum`] of the parts joined together.
@@ -26,11 +27,18 @@ pub(crate) fn checksum_parts(place: u64, parts: &[&[u8]]) -> u64 {
     if let [one] = parts {
         return checksum(place, one);
     }
-    let mut hasher = XxHash3_64::with_seed(place);
+    let mut hasher = XxHash3_64::new();
     for part in parts {
         hasher.write(part);
     }
-    hasher.finish()
+    hasher.finish() ^ mix(place)
+}
+
+/// Spreads a place over all bits; 0 stays 0.
+#[inline]
+fn mix(place: u64) -> u64 {
+    let spread = (place ^ (place >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    spread ^ (spread >> 32)
 }
 
 #[cfg(test)]

@@ -31,10 +31,12 @@ pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
     Err(Error::Busy { operation: "read the cache", attempts: ATTEMPTS })
 }
 
-/// The same without tables and entries: which numbers are in use, and how far each log goes.
-pub(crate) fn outline(context: &Context) -> Result<State> {
+/// The same without tables and entries: which numbers are in use, and how far each log goes. Logs that are `known` to be
+/// sealed are not read again.
+pub(crate) fn outline(context: &Context, known: &State) -> Result<State> {
     for attempt in 1..=ATTEMPTS {
-        let state = State { is_outline: true, ..State::default() };
+        let logs = known.logs.iter().filter(|log| log.stop == Stop::Sealed).cloned().collect();
+        let state = State { is_outline: true, logs, ..State::default() };
         if let Some(state) = read_folder(context, state, &[], attempt)? {
             return Ok(state);
         }
@@ -180,7 +182,8 @@ fn open_table(context: &Context, meta: TableMeta, open: &OpenTables, last: bool)
 
 /// Reads every log that is not folded, from where the manifest says. `false` = one vanished.
 fn read_logs(context: &Context, state: &mut State, names: &[FileName]) -> Result<bool> {
-    for name in names {
+    state.logs.retain(|log| names.contains(&log.name) && state.manifest.log_from(log.writer).is_some());
+    for name in names.iter().filter(|name| !state.logs.iter().any(|log| log.name == **name)).collect::<Vec<_>>() {
         let Some(writer) = name.log_writer() else { continue };
         let Some(from) = state.manifest.log_from(writer) else { continue };
         let file = match context.vfs.open(&name.to_string(), Access::Stream) {

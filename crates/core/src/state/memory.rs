@@ -5,15 +5,15 @@ use crate::format::bytes::Reader;
 use crate::format::entry::Entry;
 use crate::format::hash::{key_hash, upper};
 use crate::key_map::KeyMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Entries of small commits are gathered in segments of this size.
 const SEGMENT_BYTES: usize = 1 << 20;
 
-/// Bytes of entries; segments are filled front to back.
-#[derive(Debug, Default)]
+/// Bytes of entries; segments are filled front to back. A snapshot shares them, and then the next entries begin a new one.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Segments {
-    all: Vec<Vec<u8>>,
+    all: Vec<Arc<Vec<u8>>>,
 }
 
 /// An entry in memory.
@@ -48,16 +48,17 @@ struct Index {
 impl Segments {
     /// Copies entries; the answer is the place of the first one.
     pub(super) fn add(&mut self, entries: &[u8], order: u64) -> Place {
-        let fits = self.all.last().is_some_and(|last| last.len() + entries.len() <= last.capacity());
-        if !fits {
-            self.all.push(Vec::with_capacity(entries.len().max(SEGMENT_BYTES.min(entries.len() * 64))));
-        }
-        let segment = self.all.len() as u32 - 1;
-        let offset = self.all.last().map_or(0, Vec::len) as u32;
-        if let Some(last) = self.all.last_mut() {
+        if let Some(last) = self.all.last_mut().and_then(Arc::get_mut)
+            && last.len() + entries.len() <= last.capacity()
+        {
+            let offset = last.len() as u32;
             last.extend_from_slice(entries);
+            return Place { order, segment: self.all.len() as u32 - 1, offset };
         }
-        Place { order, segment, offset }
+        let mut segment = Vec::with_capacity(entries.len().max(SEGMENT_BYTES.min(entries.len() * 64)));
+        segment.extend_from_slice(entries);
+        self.all.push(Arc::new(segment));
+        Place { order, segment: self.all.len() as u32 - 1, offset: 0 }
     }
 
     #[inline]
@@ -74,6 +75,11 @@ impl Place {
 }
 
 impl Memory {
+    /// The same entries; the index grows anew when somebody asks.
+    pub(super) fn snapshot(&self) -> Self {
+        Self { entries: self.entries.clone(), index: RwLock::default() }
+    }
+
     pub(super) fn add(&mut self, key: &[u8], place: Place) {
         self.entries.push((upper(key_hash(key)), place));
     }
