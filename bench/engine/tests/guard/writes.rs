@@ -4,7 +4,7 @@ use crate::bounds::check;
 use crate::count::{Counts, counted};
 use crate::files::CountingVfs;
 use crate::store::{Data, commit, compact, open};
-use varve_core::Durability;
+use varve_core::{Durability, Handle};
 
 /// One durable commit into an empty folder, puts included: it writes a table.
 fn write(workload: &str, count: usize, value_bytes: usize) {
@@ -77,14 +77,14 @@ const COMMITS: usize = 1_000;
 const ENTRIES_OF_COMMIT: usize = 100;
 
 /// Small commits to the log. The first one, which begins the log, is not counted.
-fn sequential(durability: Durability) -> (CountingVfs, Counts) {
+fn sequential(durability: Durability) -> (CountingVfs, Handle, Counts) {
     let data = Data::new((COMMITS + 1) * ENTRIES_OF_COMMIT, 16, 128);
     let folder = CountingVfs::default();
     let (mut handle, namespace) = open(&folder);
     let mut parts = data.entries().parts(COMMITS + 1);
     commit(&mut handle, namespace, parts.next().expect("a first commit"), durability);
     let (counts, ()) = counted(|| parts.for_each(|part| commit(&mut handle, namespace, part, durability)));
-    (folder, counts)
+    (folder, handle, counts)
 }
 
 fn check_sequential(workload: &str, counts: &Counts) {
@@ -105,27 +105,45 @@ fn check_sequential(workload: &str, counts: &Counts) {
 }
 
 #[test]
-fn relaxed_commits_and_the_log_they_leave() {
-    let (folder, counts) = sequential(Durability::Relaxed);
+fn relaxed_commits_and_their_fold() {
+    let (_, handle, counts) = sequential(Durability::Relaxed);
     check_sequential("sequential/relaxed", &counts);
     let log_bytes = counts.files().appended_bytes as f64;
-    let (opening, (handle, _)) = counted(|| open(&folder));
     let (folding, _) = counted(|| compact(&handle, false));
     check(
-        "log/commits_1001",
+        "fold/own",
         &[
-            ("opening: bytes read per byte of the log", opening.files().read_bytes as f64 / log_bytes),
-            ("opening: allocations per commit", opening.allocations as f64 / COMMITS as f64),
-            ("folding: bytes read per byte of the log", folding.files().read_bytes as f64 / log_bytes),
-            ("folding: bytes written per byte of the log", folding.files().appended_bytes as f64 / log_bytes),
-            ("folding: allocations per commit", folding.allocations as f64 / COMMITS as f64),
+            ("bytes read per byte of the log", folding.files().read_bytes as f64 / log_bytes),
+            ("bytes written per byte of the log", folding.files().appended_bytes as f64 / log_bytes),
+            ("allocations per commit", folding.allocations as f64 / COMMITS as f64),
         ],
     );
 }
 
 #[test]
 fn durable_commits() {
-    check_sequential("sequential/durable", &sequential(Durability::Durable).1);
+    let (.., counts) = sequential(Durability::Durable);
+    check_sequential("sequential/durable", &counts);
+}
+
+/// Nobody sealed the log: whoever folds it cannot know that nothing more will come.
+#[test]
+fn the_log_of_a_writer_that_died() {
+    let (folder, handle, counts) = sequential(Durability::Relaxed);
+    drop(handle);
+    let log_bytes = counts.files().appended_bytes as f64;
+    let (opening, (handle, _)) = counted(|| open(&folder));
+    let (folding, _) = counted(|| compact(&handle, false));
+    check(
+        "fold/of_the_dead",
+        &[
+            ("opening: bytes read per byte of the log", opening.files().read_bytes as f64 / log_bytes),
+            ("opening: allocations per commit", opening.allocations as f64 / COMMITS as f64),
+            ("bytes read per byte of the log", folding.files().read_bytes as f64 / log_bytes),
+            ("bytes written per byte of the log", folding.files().appended_bytes as f64 / log_bytes),
+            ("allocations per commit", folding.allocations as f64 / COMMITS as f64),
+        ],
+    );
 }
 
 /// Opens one table that a manifest names.
