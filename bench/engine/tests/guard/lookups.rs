@@ -1,0 +1,67 @@
+//! Lookups whose blocks were all read before: they neither allocate nor read.
+
+use crate::bounds::check;
+use crate::count::{Counts, counted};
+use crate::files::CountingVfs;
+use crate::store::{Data, absent_keys, commit, compact, open};
+use varve_core::{Durability, Handle};
+
+const LOOKUPS: usize = 10_000;
+
+/// Looks up keys of 8 bytes; answers how many are there.
+fn look(handle: &Handle, namespace: u32, keys: &[u8]) -> usize {
+    let found = keys.chunks_exact(8).filter(|key| {
+        let hit = handle.get(namespace, key, |value| std::hint::black_box(value).len());
+        hit.expect("looks up").is_some()
+    });
+    found.count()
+}
+
+/// Warms with every key and with absent ones, then counts hits all over the tables and misses not asked for before.
+fn warm_and_check(workload: &str, handle: &Handle, namespace: u32, keys: &[u8]) {
+    let absent = absent_keys(2 * LOOKUPS);
+    let (known_absent, new_absent) = absent.split_at(LOOKUPS * 8);
+    look(handle, namespace, known_absent); // with many tables, makes the index over them
+    assert_eq!(look(handle, namespace, keys), keys.len() / 8, "every key is there");
+    let step = keys.len() / 8 / LOOKUPS;
+    let some: Vec<u8> = keys.chunks_exact(8).step_by(step).take(LOOKUPS).flatten().copied().collect();
+    let (hits, hit_count) = counted(|| look(handle, namespace, &some));
+    let (misses, miss_count) = counted(|| look(handle, namespace, new_absent));
+    assert_eq!((hit_count, miss_count), (LOOKUPS, 0), "lookups find what is there");
+    let reads = |counts: &Counts| counts.files().reads as f64;
+    check(
+        workload,
+        &[
+            ("hits: allocations", hits.allocations as f64),
+            ("hits: reads", reads(&hits)),
+            ("misses: allocations", misses.allocations as f64),
+            ("misses: reads", reads(&misses)),
+        ],
+    );
+}
+
+#[test]
+fn lookups_in_one_table() {
+    let data = Data::new(100_000, 8, 4);
+    let folder = CountingVfs::default();
+    let (mut handle, namespace) = open(&folder);
+    commit(&mut handle, namespace, data.entries(), Durability::Relaxed);
+    compact(&handle, true);
+    drop(handle);
+    let (handle, namespace) = open(&folder);
+    warm_and_check("lookup/tables_1", &handle, namespace, &data.keys);
+}
+
+/// Values of 256 bytes make few entries enough for a table, and have blocks of their own.
+#[test]
+fn lookups_in_many_tables() {
+    const TABLES: usize = 50;
+    let data = Data::new(4_200 * TABLES, 8, 256);
+    let folder = CountingVfs::default();
+    let (mut handle, namespace) = open(&folder);
+    for part in data.entries().parts(TABLES) {
+        commit(&mut handle, namespace, part, Durability::Relaxed);
+    }
+    assert_eq!(handle.store().stats().expect("counts").tables, TABLES as u64, "every commit wrote a table");
+    warm_and_check("lookup/tables_50", &handle, namespace, &data.keys);
+}
