@@ -5,19 +5,21 @@ use std::mem::MaybeUninit;
 use std::time::Instant;
 
 /// What one run of a workload took.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Sample {
     /// Nanoseconds by the clock, for each unit of the workload.
     pub wall_ns: f64,
     /// Nanoseconds of the processor, all threads of the process and the kernel on its behalf.
     pub cpu_ns: f64,
+    /// What else is to be known: a name, a unit, a value.
+    pub extra: Vec<(&'static str, &'static str, f64)>,
 }
 
 impl Sample {
     /// The sample of one of `count` equal steps.
     #[must_use]
     pub fn per(self, count: usize) -> Self {
-        Self { wall_ns: self.wall_ns / count as f64, cpu_ns: self.cpu_ns / count as f64 }
+        Self { wall_ns: self.wall_ns / count as f64, cpu_ns: self.cpu_ns / count as f64, ..self }
     }
 }
 
@@ -25,8 +27,15 @@ impl Sample {
 pub fn timed<R>(work: impl FnOnce() -> R) -> (Sample, R) {
     let (wall, cpu) = (Instant::now(), cpu_ns());
     let result = work();
-    let sample = Sample { cpu_ns: cpu_ns() - cpu, wall_ns: wall.elapsed().as_nanos() as f64 };
+    let sample = Sample { cpu_ns: cpu_ns() - cpu, wall_ns: wall.elapsed().as_nanos() as f64, extra: Vec::new() };
     (sample, result)
+}
+
+/// Bytes of memory of this process that no file backs; 0 where the system does not say.
+pub fn memory_bytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0
 }
 
 fn cpu_ns() -> f64 {

@@ -36,11 +36,6 @@ pub trait Opened {
     /// Looks up keys of `key_bytes` each in the order given; returns how many were found.
     fn lookup(&mut self, keys: &[u8], key_bytes: usize, order: &[u32]) -> usize;
 
-    /// Files in use, or 0 where nobody counts.
-    fn files(&self) -> usize {
-        0
-    }
-
     /// Closes in an orderly way; all committed survives the loss of power afterwards.
     fn close(self: Box<Self>);
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::{JoinHandle, spawn};
 use std::time::{SystemTime, UNIX_EPOCH};
+use twox_hash::XxHash3_64;
 use varve_core::{Durability, Handle, Options, Store};
 use varve_disk::{DiskPool, DiskVfs};
-use twox_hash::XxHash3_64;
 
 /// Varve with a number of threads.
 #[derive(Clone, Copy, Debug)]
@@ -101,10 +101,6 @@ impl Opened for OpenVarve {
             found += usize::from(hit.expect("looks up").is_some());
         }
         found
-    }
-
-    fn files(&self) -> usize {
-        self.store.stats().expect("counts").files as usize
     }
 
     fn close(self: Box<Self>) {

@@ -177,7 +177,9 @@ fn write_tables(
         let wrap = |source| Error::io("write", &name.to_string(), source);
         let file = context.vfs.create_new(&name.to_string()).map_err(wrap)?;
         let mut table = TableWriter::new(name, file);
-        batch.sorted(id, |hash, entry| table.add(hash, entry.key, 0, entry.live_value().map(ValueBytes::Staying))).map_err(wrap)?;
+        batch
+            .sorted(id, |hash, entry| table.add(hash, entry.key, 0, entry.live_value().map(ValueBytes::Staying)))
+            .map_err(wrap)?;
         metas.push((id, table.finish(order, now_ms, now_ms).map_err(wrap)?));
     }
     context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache folder", source))?;

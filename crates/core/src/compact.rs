@@ -17,6 +17,7 @@ mod take;
 use crate::claim::claim_log;
 use crate::commit::Committer;
 use crate::context::Context;
+use crate::entries::{Ranges, Source, garbage};
 use crate::error::{Error, Result};
 use crate::format::names::{FileName, TableName};
 use crate::log::LogWriter;
@@ -24,11 +25,11 @@ use crate::manifest::{Manifest, ManifestNamespace, OpenLog, Published, publish};
 use crate::options::Watch;
 use crate::report::CompactReport;
 use crate::reset::reset;
-use crate::state::{Current, LogView, State, load};
+use crate::state::{Current, LiveTable, LogView, Namespace, State, load};
 use crate::table::TableMeta;
 use merge::{Merge, Progress, merge};
 use pick::{Candidate, pick};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use take::{Taken, survey, take};
 
 const ATTEMPTS: u32 = 16;
@@ -71,7 +72,8 @@ pub(crate) fn compact(
             drop(log);
             let names = sweep::names(context)?;
             reload(context, state, committer)?;
-            let needless = sweep::needless(names, &state.read().unwrap_or_else(PoisonError::into_inner), manifest.number);
+            let needless =
+                sweep::needless(names, &state.read().unwrap_or_else(PoisonError::into_inner), manifest.number);
             sweep::remove_all(context, &needless)?;
             return Ok(report);
         }
@@ -115,11 +117,13 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
         let ours: Vec<usize> = (0..namespace.tables.len())
             .filter(|index| namespace.tables.get(*index).is_some_and(|live| taken.is_folded(live.attached_by)))
             .collect();
+        let garbage = garbage_of(taken, namespace);
         let candidates: Vec<Candidate> = ours
             .iter()
-            .filter_map(|index| namespace.tables.get(*index))
-            .map(|live| Candidate {
+            .filter_map(|index| namespace.tables.get(*index).zip(garbage.get(*index)))
+            .map(|(live, garbage_bytes)| Candidate {
                 bytes: live.table.meta.bytes,
+                garbage_bytes: *garbage_bytes,
                 is_damaged: damaged.iter().any(|place| place.file == live.table.meta.name.to_string()),
                 is_hidden: live.table.meta.order_min < namespace.hidden_below,
                 is_settled: live.attached_by.is_none()
@@ -137,6 +141,20 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
     }
     plans.sort_unstable_by_key(|plan| plan.id);
     plans
+}
+
+/// Bytes of each table that nobody needs any more, from a sample of all entries: those of the first hashes.
+fn garbage_of(taken: &Taken, namespace: &Namespace) -> Vec<u64> {
+    let folded = taken.state.memory_entries(namespace).filter(|(_, found)| taken.is_folded_order(found.order));
+    let mut sources: Vec<Source<'_>> =
+        namespace.tables.iter().map(|live| Source::Table(Arc::clone(&live.table))).collect();
+    sources.push(Source::memory(folded.collect()));
+    let counts = Ranges::new(sources, 0).next().map(|range| garbage(&range, namespace.tables.len()));
+    let share = |(live, (all, garbage)): (&LiveTable, &(u64, u64))| {
+        (u128::from(live.table.meta.bytes) * u128::from(*garbage) / u128::from((*all).max(1))) as u64
+    };
+    let counts = counts.unwrap_or_else(|| vec![(0, 0); namespace.tables.len()]);
+    namespace.tables.iter().zip(&counts).map(share).collect()
 }
 
 /// Writes the tables and publishes. `None` = another participant was faster, or seemed to be: it may have published

@@ -9,4 +9,4 @@ mod gather;
 mod resolve;
 
 pub(crate) use gather::{Range, Ranges, Source};
-pub(crate) use resolve::{Entries, Visit};
+pub(crate) use resolve::{Entries, Visit, garbage};

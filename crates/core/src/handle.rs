@@ -115,7 +115,8 @@ impl Handle {
 
     /// Bytes buffered and not yet committed.
     pub fn pending_bytes(&self) -> u64 {
-        let failed = self.on_the_way.lock().iter().filter(|sent| sent.failed).map(|sent| sent.batch.bytes()).sum::<u64>();
+        let failed =
+            self.on_the_way.lock().iter().filter(|sent| sent.failed).map(|sent| sent.batch.bytes()).sum::<u64>();
         self.pending.bytes() + failed
     }
 

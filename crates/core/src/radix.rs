@@ -107,7 +107,8 @@ fn insertion_sort(items: &mut [Item]) {
             continue;
         }
         let mut at = index - 1;
-        while let Some(before) = at.checked_sub(1).and_then(|before| items.get(before)).copied().filter(|it| *it > item) {
+        while let Some(before) = at.checked_sub(1).and_then(|before| items.get(before)).copied().filter(|it| *it > item)
+        {
             if let Some(place) = items.get_mut(at) {
                 *place = before;
             }

@@ -26,6 +26,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 const LOGS_LEFT: usize = 2;
 const LOG_BYTES_LEFT: u64 = 256 << 10;
 
+/// Entries of logs in memory, about; beside it a fold needs as much again.
+const MEMORY_BYTES_MAX: u64 = 96 << 20;
+
 /// One folder, shared by all threads of the process.
 #[derive(Debug)]
 pub struct Store {
@@ -149,7 +152,13 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let durability = durability.unwrap_or(context.options.durability);
-        self.committer().commit(context, &self.state, batch, durability, now_ms)
+        let report = self.committer().commit(context, &self.state, batch, durability, now_ms)?;
+        // Whoever commits faster than folding in the background can follow does it himself. The commit stands, whatever
+        // comes of it.
+        if self.state().memory_bytes >= MEMORY_BYTES_MAX {
+            let _ = self.compact(false, &|_, _| ControlFlow::Continue(()));
+        }
+        Ok(report)
     }
 
     /// Takes up what other processes committed. `true` where something changed.

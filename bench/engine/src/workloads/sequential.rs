@@ -1,11 +1,18 @@
 //! `sequential/items_N/transactions_T/key_16/value_128/{durable,relaxed}`, after Voron: sequential keys in commits of
-//! 100, one thread. Timed: all commits, without opening; `relaxed` includes closing, which must make it all durable.
+//! 100, one thread. Timed: all commits. Beside it: memory that was in use at most, the time of closing, which makes all of
+//! it durable, and the files there are then.
 
 use super::{BLOCK_CACHE_BYTES, SEED, Trial, Unit};
 use crate::data::{Entries, random};
-use crate::measure::timed;
+use crate::measure::{memory_bytes, timed};
+
+use std::fs;
+use std::path::Path;
 
 const ITEMS_OF_COMMIT: usize = 100;
+
+/// Commits between two looks at the memory.
+const MEMORY_COMMITS: usize = 500;
 
 pub(super) fn trials(quick: bool) -> Vec<Trial> {
     let durable: &[usize] = if quick { &[100_000] } else { &[100_000, 600_000] };
@@ -26,9 +33,14 @@ fn trial(items: usize, durable: bool, rounds: usize) -> Trial {
             let values = random(SEED, ITEMS_OF_COMMIT, 128);
             let mut keys = vec![0; ITEMS_OF_COMMIT * 16];
             let commits = items / ITEMS_OF_COMMIT;
+            let before = memory_bytes();
+            let mut memory = before;
             let mut store = subject.open(folder, BLOCK_CACHE_BYTES);
             let work = || {
                 for commit in 0..commits {
+                    if commit % MEMORY_COMMITS == 0 {
+                        memory = memory.max(memory_bytes());
+                    }
                     for (index, key) in keys.chunks_exact_mut(16).enumerate() {
                         let number = (commit * ITEMS_OF_COMMIT + index) as u128;
                         key.copy_from_slice(&number.to_be_bytes());
@@ -38,8 +50,18 @@ fn trial(items: usize, durable: bool, rounds: usize) -> Trial {
                 store
             };
             let (sample, store) = timed(work);
-            store.close();
-            sample.per(commits)
+            let (close, ()) = timed(|| store.close());
+            let mut sample = sample.per(commits);
+            let files = walk(folder);
+            sample.extra.push(("memory", "MB", (memory - before) / 1e6));
+            sample.extra.push(("close", "ms", close.wall_ns / 1e6));
+            sample.extra.push(("files", "files", files as f64));
+            sample
         }),
     }
+}
+
+fn walk(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).expect("lists").map(|entry| entry.expect("an entry").path());
+    entries.map(|path| if path.is_dir() { walk(&path) } else { 1 }).sum()
 }

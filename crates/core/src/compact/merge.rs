@@ -229,7 +229,9 @@ impl Output<'_> {
                 self.writer.insert((name, TableWriter::new(name, file)))
             }
         };
-        writer.add(hash, key, order, value.map(ValueBytes::Passing)).map_err(|source| Error::io("write", &name.to_string(), source))
+        writer
+            .add(hash, key, order, value.map(ValueBytes::Passing))
+            .map_err(|source| Error::io("write", &name.to_string(), source))
     }
 
     fn close(&mut self) -> Result<()> {

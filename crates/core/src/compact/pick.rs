@@ -1,17 +1,33 @@
 //! Which tables to merge. Pure: numbers in, numbers out.
 //!
-//! Tables are taken from the smallest up, as long as the next one is at most [`RATIO`] times what was gathered before
-//! it. So each table left is more than three times as large as all smaller ones together: their number grows with the
-//! logarithm of the data, and what they hold twice is at most a third plus a ninth plus ... of it. A table is a file
-//! and a probe for each lookup, however small; so none weighs less than [`WEIGHT_MIN`].
+//! - Tables are taken from the smallest up, as long as the next one is at most [`RATIO`] times what was gathered before it.
+//!   So each table left is more than three times as large as all smaller ones together, and their number grows with the
+//!   logarithm of the data. A table is a file and a probe for each lookup, however small; so none weighs less than
+//!   [`WEIGHT_MIN`].
+//! - While much is written at once, large tables cost more to copy than to ask (`lookup/index.rs`): they wait until
+//!   [`RUN`] of a size are together, so that each byte is copied once for every [`RUN`]-fold of the data.
+//! - Where a quarter of all bytes is overwritten or deleted, everything is merged: the garbage pays for the copying.
 
 const RATIO: u64 = 3;
 const WEIGHT_MIN: u64 = 64 << 10;
+
+/// A table from this size on is large, and so is what comes from logs.
+const LARGE_BYTES: u64 = 24 << 20;
+const LARGE_FOLD_BYTES: u64 = 16 << 20;
+
+/// Large tables that are merged together, and how much larger than the smallest of them one may be.
+const RUN: usize = 6;
+const RUN_RATIO: u64 = 2;
+
+/// Of all bytes so many are garbage at most: one in this many.
+const GARBAGE_PART: u64 = 4;
 
 /// A table as far as the decision needs it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Candidate {
     pub(crate) bytes: u64,
+    /// Bytes of entries that newer ones overwrite, as far as a sample can tell.
+    pub(crate) garbage_bytes: u64,
     pub(crate) is_damaged: bool,
     /// Has entries that nobody sees.
     pub(crate) is_hidden: bool,
@@ -30,21 +46,55 @@ pub(crate) fn pick(tables: &[Candidate], folded_bytes: u64, full: bool, alone: b
         let nothing_to_gain = folded_bytes == 0 && (one_settled || (!alone && tables.len() <= 1));
         return if nothing_to_gain { Vec::new() } else { everything() };
     }
+    let sum = |bytes: fn(&Candidate) -> u64| tables.iter().map(bytes).sum::<u64>();
+    if sum(|table| table.garbage_bytes) > sum(|table| table.bytes) / GARBAGE_PART {
+        return everything();
+    }
     let mut by_size = everything();
     by_size.sort_by_key(|index| tables.get(*index).map_or(0, |table| table.bytes));
+    let mut picked = small(tables, &by_size, folded_bytes);
+    picked.extend(large_run(tables, &by_size, folded_bytes));
+    let one_table_alone = folded_bytes == 0 && picked.len() == 1 && !tables.iter().any(|table| table.is_hidden);
+    if one_table_alone { Vec::new() } else { picked }
+}
+
+/// Small tables, each not much larger than all before it, and whatever has entries that nobody sees.
+fn small(tables: &[Candidate], by_size: &[usize], folded_bytes: u64) -> Vec<usize> {
     let mut gathered = if folded_bytes > 0 { folded_bytes.max(WEIGHT_MIN) } else { 0 };
     let mut picked = Vec::new();
     for index in by_size {
-        let Some(table) = tables.get(index) else { continue };
+        let Some(table) = tables.get(*index) else { continue };
         let weight = table.bytes.max(WEIGHT_MIN);
-        if gathered > 0 && weight > gathered * RATIO && !table.is_hidden {
+        let waits = folded_bytes >= LARGE_FOLD_BYTES && table.bytes >= LARGE_BYTES;
+        let too_large = waits || (gathered > 0 && weight > gathered * RATIO);
+        if too_large && !table.is_hidden {
             break;
         }
         gathered += weight;
-        picked.push(index);
+        picked.push(*index);
     }
-    let one_table_alone = folded_bytes == 0 && picked.len() == 1 && !tables.iter().any(|table| table.is_hidden);
-    if one_table_alone { Vec::new() } else { picked }
+    picked
+}
+
+/// The first large tables that are of a size and, with what is folded, enough for a run.
+fn large_run(tables: &[Candidate], by_size: &[usize], folded_bytes: u64) -> Vec<usize> {
+    if folded_bytes < LARGE_FOLD_BYTES {
+        return Vec::new();
+    }
+    let bytes = |index: &usize| tables.get(*index).map_or(0, |table| table.bytes);
+    let large: Vec<usize> = by_size
+        .iter()
+        .copied()
+        .filter(|index| tables.get(*index).is_some_and(|table| table.bytes >= LARGE_BYTES && !table.is_hidden))
+        .collect();
+    (0..large.len())
+        .map(|start| {
+            let run = large.get(start..).unwrap_or_default();
+            let most = run.first().map_or(0, bytes).saturating_mul(RUN_RATIO);
+            run.iter().copied().take_while(|index| bytes(index) <= most).collect::<Vec<_>>()
+        })
+        .find(|run| run.len() + usize::from(run.first().map_or(0, bytes) <= folded_bytes * RUN_RATIO) >= RUN)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -62,6 +112,29 @@ mod tests {
         assert_eq!(pick(&mib(&[1_000]), 8 << 20, false, true), Vec::<usize>::new());
         assert_eq!(pick(&mib(&[20]), 8 << 20, false, true), [0]);
         assert_eq!(pick(&mib(&[20]), 0, false, true), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn large_tables_are_copied_a_few_times_only() {
+        let (mut sizes, mut copied): (Vec<u64>, u64) = (Vec::new(), 0);
+        for _ in 0..100 {
+            let folded = 32 << 20;
+            let picked = pick(&tables(&sizes), folded, false, true);
+            let merged = folded + picked.iter().map(|index| sizes[*index]).sum::<u64>();
+            copied += merged - folded;
+            let kept = sizes.iter().enumerate().filter(|(index, _)| !picked.contains(index));
+            sizes = kept.map(|(_, size)| *size).collect();
+            sizes.push(merged);
+            assert!(sizes.len() <= 16, "{sizes:?}");
+        }
+        assert!(copied <= 2 * (3_200 << 20), "{copied}");
+    }
+
+    #[test]
+    fn garbage_is_merged_away() {
+        let garbage = |bytes| [Candidate { bytes: 100 << 20, garbage_bytes: bytes, ..Candidate::default() }; 1];
+        assert_eq!(pick(&garbage(20 << 20), 1 << 20, false, true), Vec::<usize>::new());
+        assert_eq!(pick(&garbage(30 << 20), 1 << 20, false, true), [0]);
     }
 
     /// A thousand processes with one tiny commit each once left a table for every third of them: next to a table's own

@@ -86,7 +86,9 @@ fn nothing_new(context: &Context, state: &State, claim: u32) -> Result<bool> {
     Ok(names.iter().filter_map(|name| FileName::parse(name)).all(|name| match name {
         FileName::Manifest(number) => number <= state.manifest.number,
         name => name.log_writer().is_none_or(|writer| {
-            writer == claim || state.manifest.log_from(writer).is_none() || state.logs.iter().any(|view| view.name == name)
+            writer == claim
+                || state.manifest.log_from(writer).is_none()
+                || state.logs.iter().any(|view| view.name == name)
         }),
     }))
 }

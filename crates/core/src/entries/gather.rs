@@ -199,7 +199,10 @@ impl<'a> Cursor<'a> {
             let (count, length) = match chunk {
                 Chunk::Table { keys, .. } => {
                     let hashes = keys.layout.hashes(&keys.bytes).iter().enumerate().skip(from);
-                    (hashes.take_while(|(index, hash)| add(u32::from_le_bytes(**hash), *index)).count(), keys.layout.count.into())
+                    (
+                        hashes.take_while(|(index, hash)| add(u32::from_le_bytes(**hash), *index)).count(),
+                        keys.layout.count.into(),
+                    )
                 }
                 Chunk::Memory { entries, start } => {
                     let piece = entries.iter().skip(*start).take(CHUNK_ENTRIES).enumerate();

@@ -39,11 +39,7 @@ impl<'v> Visit<'v> {
 
     /// Length of the value, without reading it; `None` = deleted.
     pub(crate) fn value_bytes(&self) -> Option<usize> {
-        match self.row.stored {
-            ScanStored::Deleted => None,
-            ScanStored::Inline(bytes) => Some(bytes.len()),
-            ScanStored::Placed { bytes, .. } => Some(bytes as usize),
-        }
+        self.row.stored.bytes()
     }
 }
 
@@ -99,6 +95,29 @@ impl Entries {
         let Row { key, order, .. } = row;
         each(Visit { hash, key, order, shadowed, is_hidden, row, values: &mut self.values })
     }
+}
+
+/// Of each source that is a table, by its number: bytes of keys and values in a range, and how many of them are of
+/// entries that newer ones overwrite, or that say that a key is deleted.
+pub(crate) fn garbage(range: &Range<'_>, sources: usize) -> Vec<(u64, u64)> {
+    let mut counts = vec![(0, 0); sources];
+    let mut rows = Vec::new();
+    for same_hash in range.items.chunk_by(|left, right| hash_of(*left) == hash_of(*right)) {
+        rows.clear();
+        by_key(range, same_hash, &mut rows);
+        for same_key in rows.chunk_by(|left: &Row<'_>, right| left.key == right.key) {
+            for (age, row) in same_key.iter().enumerate() {
+                let Some((all, garbage)) = row.table.and_then(|(_, source)| counts.get_mut(source as usize)) else {
+                    continue;
+                };
+                let value_bytes = row.stored.bytes();
+                let bytes = row.key.len() as u64 + value_bytes.unwrap_or(0) as u64;
+                *all += bytes;
+                *garbage += if age > 0 || value_bytes.is_none() { bytes } else { 0 };
+            }
+        }
+    }
+    counts
 }
 
 /// Entries of one hash by key, of one key the newest first: of one commit that is the one that came last.

@@ -41,7 +41,11 @@ mod tests {
                     let expected = hashes.partition_point(|other| *other < hash);
                     let (low, high) = (hashes.first().copied().unwrap_or(0), hashes.last().copied().unwrap_or(0));
                     for guess in [guess(low, high, count, hash), 0, count, random.usize(..=count)] {
-                        assert_eq!(count_below(&hashes, |hash| hash, hash, guess), expected, "{count} {mask:x} {guess}");
+                        assert_eq!(
+                            count_below(&hashes, |hash| hash, hash, guess),
+                            expected,
+                            "{count} {mask:x} {guess}"
+                        );
                     }
                 }
             }

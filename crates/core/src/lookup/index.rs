@@ -36,8 +36,7 @@ impl TableIndex {
         let (mut items, mut covered) = (Vec::new(), Vec::new());
         for (number, table) in tables.enumerate() {
             let before = items.len();
-            let is_covered =
-                number < TABLES_MAX && table.hashes(|hash| items.push(item(hash, number as u32)));
+            let is_covered = number < TABLES_MAX && table.hashes(|hash| items.push(item(hash, number as u32)));
             if !is_covered {
                 items.truncate(before);
             }

@@ -72,7 +72,13 @@ impl Which {
     }
 
     /// Takes up an index of `indexed`, which were all `tables` when it was made.
-    pub(crate) fn install(&mut self, tables: &[LiveTable], indexed: &[Arc<Table>], index: TableIndex, covered: &[bool]) {
+    pub(crate) fn install(
+        &mut self,
+        tables: &[LiveTable],
+        indexed: &[Arc<Table>],
+        index: TableIndex,
+        covered: &[bool],
+    ) {
         let same = tables.len() == indexed.len()
             && tables.iter().zip(indexed).all(|(live, table)| live.table.meta == table.meta);
         if !same {

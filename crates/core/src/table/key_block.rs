@@ -36,6 +36,17 @@ pub(crate) enum Stored<'a> {
     Placed { block: u32, offset: u32, bytes: u32 },
 }
 
+impl Stored<'_> {
+    /// Length of the value; `None` = deleted.
+    pub(crate) fn bytes(&self) -> Option<usize> {
+        match self {
+            Self::Deleted => None,
+            Self::Inline(bytes) => Some(bytes.len()),
+            Self::Placed { bytes, .. } => Some(*bytes as usize),
+        }
+    }
+}
+
 /// Collects entries of one block.
 #[derive(Debug, Default)]
 pub(crate) struct KeyBlockBuilder {

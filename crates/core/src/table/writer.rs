@@ -21,7 +21,7 @@ const SHARED_BYTES: usize = 16 << 10;
 const SAVES_PART: usize = 8;
 
 /// Of blocks from this size on a sample is compressed first.
-const SAMPLED_BYTES_MIN: usize = 16 << 10;
+const SAMPLED_BYTES_MIN: usize = 8 << 10;
 const SAMPLE_BYTES: usize = 2 << 10;
 
 /// A table being written.

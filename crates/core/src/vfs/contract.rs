@@ -184,7 +184,9 @@ fn durable_appends_mix_with_others(vfs: &dyn Vfs) {
             try_lock(&*file);
         }
         let mut expected: Vec<u8> = Vec::new();
-        for (index, length) in [10, 5_000, 4_096, 1, 0, 3_000, 4_086, 100_000, 7, 50_000, 200_000, 3].into_iter().enumerate() {
+        for (index, length) in
+            [10, 5_000, 4_096, 1, 0, 3_000, 4_086, 100_000, 7, 50_000, 200_000, 3].into_iter().enumerate()
+        {
             let part = vec![index as u8 + 1; length];
             let outcome = if index % 4 == 3 { file.append(&[&part]) } else { file.append_durable(&[b"-", &part]) };
             outcome.expect("appends");
