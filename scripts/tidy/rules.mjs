@@ -17,6 +17,9 @@ export const UNSAFE_FILES = [
   'crates/disk/src/platform/*', // calls of an operating system that std lacks
   'crates/disk/tests/contract/truncated.rs', // a foreign map, to prove that the guard leaves it alone
   'crates/node/src/raw*', // Node-API callbacks of the hot calls
+  'bench/engine/src/measure.rs', // the CPU time of the process
+  'bench/engine/src/workloads/open.rs', // files dropped from the system's cache
+  'bench/rivals/rust/src/subjects/lmdb.rs', // a rival whose interface asks for it
   'bench/engine/tests/guard/allocator.rs', // an allocator that counts: GlobalAlloc has no safe form
 ]
 
@@ -31,6 +34,8 @@ export const CRATE_ARROWS = new Map([
   ['varve-node', ['varve-core', 'varve-disk', 'varve-door']],
   ['varve-wasm', ['varve-core', 'varve-door']],
   ['varve-bindgen', []],
+  ['varve-bench', ['varve-core', 'varve-disk']],
+  ['varve-bench-rivals', ['varve-bench']],
 ])
 
 /** Most dependencies of a crate. */
@@ -43,7 +48,7 @@ export const CORE_LAYERS = [
   ['batch', 'claim', 'entries', 'lookup'],
   ['context', 'state'],
   ['log', 'manifest', 'table'],
-  ['block_cache', 'damage', 'file_writer', 'format', 'key_map', 'names'],
+  ['block_cache', 'damage', 'file_writer', 'format', 'key_map', 'names', 'radix'],
   ['error', 'options', 'pool', 'report', 'vfs'],
 ]
 

@@ -13,4 +13,4 @@ pub use measure::{Sample, timed};
 pub use run::{Arguments, run};
 pub use subject::{Opened, Subject, file_order};
 pub use varve::Varve;
-pub use workloads::{Trial, trials};
+pub use workloads::{Run, Trial, trials};

@@ -32,7 +32,7 @@ pub fn timed<R>(work: impl FnOnce() -> R) -> (Sample, R) {
 }
 
 /// Bytes of memory of this process that no file backs; 0 where the system does not say.
-pub fn memory_bytes() -> f64 {
+pub(crate) fn memory_bytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0

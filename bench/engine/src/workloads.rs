@@ -24,8 +24,11 @@ pub struct Trial {
     /// How often each subject runs.
     pub rounds: usize,
     /// Fills the folder, then measures.
-    pub run: Box<dyn Fn(&dyn Subject, &Path) -> Sample>,
+    pub run: Run,
 }
+
+/// A subject and an empty folder in, what it took out.
+pub type Run = Box<dyn Fn(&dyn Subject, &Path) -> Sample>;
 
 impl fmt::Debug for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,7 @@
-//! The memory that verified blocks of all tables may take. Each table keeps its own blocks, in slots that are filled once
-//! and then read without a lock; only the sum is kept here. Where it grows too large, whole tables forget their blocks
-//! (`State::trim_blocks`): a block that is still wanted is read again for less than a list of all of them would cost.
+//! The memory that verified blocks of all tables may take. Each table keeps its own blocks, in slots that are filled
+//! once and then read without a lock; only the sum is kept here. Where it grows too large, whole tables forget their
+//! blocks (`State::trim_blocks`): a block that is still wanted is read again for less than a list of all of them would
+//! cost.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

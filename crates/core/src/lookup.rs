@@ -1,12 +1,6 @@
 //! Finding the newest entry of a key: first the logs in memory, then the tables from the newest to the oldest, until
 //! none can have anything newer. A table that cannot be read ends the search: an older value must not take its place.
 
-mod index;
-mod which;
-
-pub(crate) use index::TableIndex;
-pub(crate) use which::Which;
-
 use crate::format::entry::Kind;
 use crate::format::hash::upper;
 use crate::state::State;

@@ -1,9 +1,12 @@
 //! What one process knows of the folder: the manifest, its tables, and the entries of all logs that are not folded yet.
 //! Loading reads, it never writes.
 
+mod index;
 mod load;
 mod memory;
+mod which;
 
+pub(crate) use index::TableIndex;
 pub(crate) use load::{catch_up, load, outline};
 pub(crate) use memory::MemoryEntry;
 
@@ -15,13 +18,13 @@ use crate::format::entry::{Entry, Kind};
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::log::{LogCommit, LogWriter, Stop};
-use crate::lookup::Which;
 use crate::manifest::Manifest;
 use crate::table::{Table, TableMeta};
 use crate::vfs::{Access, File};
 use memory::{Memory, Segments};
 use std::collections::HashMap;
 use std::sync::Arc;
+use which::Which;
 
 /// An index over tables takes no more than this part of the memory for blocks, beside it.
 const INDEX_SHARE: usize = 4;

@@ -76,8 +76,8 @@ pub trait File: Debug + Send + Sync {
     /// Adds `parts` at the end of the file. Only for a file from `create_new`, by one thread at a time.
     fn append(&self, parts: &[&[u8]]) -> io::Result<()>;
 
-    /// As `append` and then `sync`, in one step where the system has one; only after all bytes before were synced. Zeros
-    /// may follow in the file until the next `append` or until it is dropped.
+    /// As `append` and then `sync`, in one step where the system has one; only after all bytes before were synced.
+    /// Zeros may follow in the file until the next `append` or until it is dropped.
     fn append_durable(&self, parts: &[&[u8]]) -> io::Result<()> {
         self.append(parts)?;
         self.sync()

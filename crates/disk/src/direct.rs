@@ -1,9 +1,10 @@
-//! Appending past the system's cache: the bytes are on the disk when the call returns, without a flush of everything else
-//! that the disk holds. On this way a durable append costs a third (Voron, "the end is nigh (sequentially)").
+//! Appending past the system's cache: the bytes are on the disk when the call returns, without a flush of everything
+//! else that the disk holds. On this way a durable append costs a third (Voron, "the end is nigh (sequentially)").
 //!
-//! The system takes whole blocks from an aligned address only. So the last block is padded with zeros, and written again
-//! with the next append: the bytes that were in it already are the same, so a write that stops in between harms none. And
-//! as a file that grows costs a commit of the file system's journal, it grows by more zeros the more was appended.
+//! The system takes whole blocks from an aligned address only. So the last block is padded with zeros, and written
+//! again with the next append: the bytes that were in it already are the same, so a write that stops in between harms
+//! none. And as a file that grows costs a commit of the file system's journal, it grows by more zeros the more was
+//! appended.
 
 use crate::platform;
 use std::fs;

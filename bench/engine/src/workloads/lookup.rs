@@ -1,8 +1,8 @@
 //! `lookup/entries_N/{hit,miss}/{cached,uncached}/{file_order,random}`: one table, keys of 8 and values of 4 bytes.
 //! Cached = every block was read before. Uncached = every lookup reads and checks its blocks again.
 //!
-//! `lookup/store/tables_T/{hit,miss}`: 1000 Ki entries in T commits that were never merged, in random order. Values have
-//! 256 bytes, so that 200 commits are large enough for a table each.
+//! `lookup/store/tables_T/{hit,miss}`: 1000 Ki entries in T commits that were never merged, in random order. Values
+//! have 256 bytes, so that 200 commits are large enough for a table each.
 
 use super::{BLOCK_CACHE_BYTES, SEED, Trial, Unit, binary};
 use crate::data::{Entries, random};

@@ -1,5 +1,5 @@
-//! `open/entries_1Mi/commits_{1,128}/{warm,cold}`: open a folder and look one key up. Cold = its files were dropped from
-//! the system's cache before.
+//! `open/entries_1Mi/commits_{1,128}/{warm,cold}`: open a folder and look one key up. Cold = its files were dropped
+//! from the system's cache before.
 #![expect(unsafe_code, reason = "posix_fadvise is a system call without a safe form")]
 
 use super::{BLOCK_CACHE_BYTES, SEED, Trial, Unit};

@@ -1,6 +1,6 @@
 //! `sequential/items_N/transactions_T/key_16/value_128/{durable,relaxed}`, after Voron: sequential keys in commits of
-//! 100, one thread. Timed: all commits. Beside it: memory that was in use at most, the time of closing, which makes all of
-//! it durable, and the files there are then.
+//! 100, one thread. Timed: all commits. Beside it: memory that was in use at most, the time of closing, which makes all
+//! of it durable, and the files there are then.
 
 use super::{BLOCK_CACHE_BYTES, SEED, Trial, Unit};
 use crate::data::{Entries, random};
@@ -43,7 +43,7 @@ fn trial(items: usize, durable: bool, rounds: usize) -> Trial {
                     }
                     for (index, key) in keys.chunks_exact_mut(16).enumerate() {
                         let number = (commit * ITEMS_OF_COMMIT + index) as u128;
-                        key.copy_from_slice(&number.to_be_bytes());
+                        key.copy_from_slice(&in_order(number));
                     }
                     store.commit(Entries { keys: &keys, key_bytes: 16, values: &values, value_bytes: 128 }, durable);
                 }
@@ -59,6 +59,11 @@ fn trial(items: usize, durable: bool, rounds: usize) -> Trial {
             sample
         }),
     }
+}
+
+/// Bytes in the order of the numbers, as a sorted store wants them.
+fn in_order(number: u128) -> [u8; 16] {
+    number.swap_bytes().to_le_bytes()
 }
 
 fn walk(folder: &Path) -> usize {

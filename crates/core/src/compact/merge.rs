@@ -1,5 +1,5 @@
-//! Merging the logs' entries and some tables of one namespace into new tables, in order of (hash, key). While one thread
-//! writes, another one gathers and sorts what comes next.
+//! Merging the logs' entries and some tables of one namespace into new tables, in order of (hash, key). While one
+//! thread writes, another one gathers and sorts what comes next.
 //!
 //! Of entries with one key the newest wins. It is left out if nobody may see it (`hidden_below`), if it lies in a hole
 //! that a damaged block left in a table that may have had something newer, or if it is a delete that hides nothing
@@ -129,7 +129,8 @@ impl Merging<'_, '_> {
     }
 }
 
-/// Gathers ranges on one thread, and waits there for the disk, while another one writes those that were gathered before.
+/// Gathers ranges on one thread, and waits there for the disk, while another one writes those that were gathered
+/// before.
 fn in_two_threads(context: &Context, ranges: Ranges<'_>, merging: &mut Merging<'_, '_>) -> Result<()> {
     let (ranges, merging) = (Mutex::new(ranges), Mutex::new(merging));
     let mut ready: Vec<Range<'_>> = Vec::new();

@@ -39,7 +39,8 @@ pub(crate) fn survey(
     Ok(Taken::new(state, folded, claim))
 }
 
-/// The newest state, with the log of this process sealed: what is in memory already, where nothing but new commits came.
+/// The newest state, with the log of this process sealed: what is in memory already, where nothing but new commits
+/// came.
 fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<State> {
     let mut committer = committer.lock().unwrap_or_else(PoisonError::into_inner);
     committer.seal(context)?;
@@ -53,8 +54,8 @@ fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>
     load(context, &open)
 }
 
-/// Takes what the survey found, by renaming. The new name has our number in it: the old name may belong to somebody else
-/// by now, who is trying out the number, and must not replace what was taken.
+/// Takes what the survey found, by renaming. The new name has our number in it: the old name may belong to somebody
+/// else by now, who is trying out the number, and must not replace what was taken.
 pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result<Taken> {
     let mut complete = true;
     for view in surveyed.state.logs.iter_mut().filter(|view| surveyed.folded.contains(&view.writer)) {
@@ -79,8 +80,8 @@ pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result
     Ok(Taken::new(state, folded, Some(claim)))
 }
 
-/// Whether the folder has the logs and the manifest that the survey found, and our own claim. Logs that were sealed then
-/// have nothing new, and what others append to theirs is newer than all of this and stays where it is.
+/// Whether the folder has the logs and the manifest that the survey found, and our own claim. Logs that were sealed
+/// then have nothing new, and what others append to theirs is newer than all of this and stays where it is.
 fn nothing_new(context: &Context, state: &State, claim: u32) -> Result<bool> {
     let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
     Ok(names.iter().filter_map(|name| FileName::parse(name)).all(|name| match name {

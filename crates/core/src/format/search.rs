@@ -1,5 +1,6 @@
-//! Finding a hash among sorted ones. They are uniform, so its place is guessed; then a window around the guess is counted
-//! through without a branch: the processor guesses branches on hashes wrong, and forgets what it has begun beside.
+//! Finding a hash among sorted ones. They are uniform, so its place is guessed; then a window around the guess is
+//! counted through without a branch: the processor guesses branches on hashes wrong, and forgets what it has begun
+//! beside.
 
 /// Numbers in a window.
 const WINDOW: usize = 32;

@@ -32,7 +32,8 @@ impl LogWriter {
         Ok(log)
     }
 
-    /// Appends a commit: one vectored write. `durable` ones wait for the disk in the same step, where nothing else waits.
+    /// Appends a commit: one vectored write. `durable` ones wait for the disk in the same step, where nothing else
+    /// waits.
     pub(crate) fn commit(&mut self, order: u64, prelude: &[u8], entries: &[u8], durable: bool) -> io::Result<u64> {
         let before = self.end;
         if durable && self.named && !self.unsynced {

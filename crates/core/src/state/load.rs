@@ -31,8 +31,8 @@ pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
     Err(Error::Busy { operation: "read the cache", attempts: ATTEMPTS })
 }
 
-/// The same without tables and entries: which numbers are in use, and how far each log goes. Logs that are `known` to be
-/// sealed are not read again.
+/// The same without tables and entries: which numbers are in use, and how far each log goes. Logs that are `known` to
+/// be sealed are not read again.
 pub(crate) fn outline(context: &Context, known: &State) -> Result<State> {
     for attempt in 1..=ATTEMPTS {
         let logs = known.logs.iter().filter(|log| log.stop == Stop::Sealed).cloned().collect();

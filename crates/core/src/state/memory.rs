@@ -10,7 +10,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Entries of small commits are gathered in segments of this size.
 const SEGMENT_BYTES: usize = 1 << 20;
 
-/// Bytes of entries; segments are filled front to back. A snapshot shares them, and then the next entries begin a new one.
+/// Bytes of entries; segments are filled front to back. A snapshot shares them, and then the next entries begin a new
+/// one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Segments {
     all: Vec<Arc<Vec<u8>>>,

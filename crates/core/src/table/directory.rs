@@ -170,8 +170,8 @@ impl Directory {
         BlockRow::read(&mut Reader::new(self.rows.get(index * ROW_BYTES..)?))
     }
 
-    /// The last key block that can hold `hash`: the last one that does not begin after it. Where it begins with this very
-    /// hash, the block before may hold it too. Guessed from the hash alone.
+    /// The last key block that can hold `hash`: the last one that does not begin after it. Where it begins with this
+    /// very hash, the block before may hold it too. Guessed from the hash alone.
     #[inline]
     pub(crate) fn key_block_of(&self, hash: u32) -> Option<usize> {
         let hashes = self.first_hashes.as_slice();

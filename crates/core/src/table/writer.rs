@@ -1,4 +1,5 @@
-//! Writes a table from entries in order of (upper half of the hash, key). Nothing of it counts before a manifest or a commit names it.
+//! Writes a table from entries in order of (upper half of the hash, key). Nothing of it counts before a manifest or a
+//! commit names it.
 
 use super::TableMeta;
 use super::directory::{BlockRow, Footer};

@@ -36,8 +36,8 @@ pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::R
     file.read_exact_at(bytes, offset)
 }
 
-/// A second handle of a local file that was opened at `path`, whose writes go past the cache and wait for the disk. `None`
-/// where there is no such thing, or another file is at `path` by now.
+/// A second handle of a local file that was opened at `path`, whose writes go past the cache and wait for the disk.
+/// `None` where there is no such thing, or another file is at `path` by now.
 pub(crate) fn open_direct(path: &Path, same: &File) -> Option<File> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     if map::is_local(same) {

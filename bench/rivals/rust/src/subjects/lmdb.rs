@@ -1,4 +1,5 @@
-//! LMDB. Durable: its default, which syncs data and meta page. Relaxed: NO_SYNC, which the death of the process survives.
+//! LMDB. Durable: its default, which syncs data and meta page. Relaxed: NO_SYNC, which the death of the process
+//! survives.
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, FlagSetMode, PutFlags};

@@ -1,4 +1,5 @@
-//! redb. Durable: its default. Relaxed: no durability, which the death of the process does not survive: weaker than ours.
+//! redb. Durable: its default. Relaxed: no durability, which the death of the process does not survive: weaker than
+//! ours.
 
 use redb::{Database, Durability, TableDefinition};
 use std::path::Path;

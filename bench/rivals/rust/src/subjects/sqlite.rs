@@ -1,5 +1,5 @@
-//! SQLite with a write-ahead log. Durable: synchronous = FULL. Relaxed: synchronous = OFF, which the death of the process
-//! survives.
+//! SQLite with a write-ahead log. Durable: synchronous = FULL. Relaxed: synchronous = OFF, which the death of the
+//! process survives.
 
 use rusqlite::{Connection, params};
 use std::path::Path;

@@ -30,7 +30,8 @@ impl Subject for TurboTable {
     }
 
     fn open(&self, folder: &Path, block_cache_bytes: usize) -> Box<dyn Opened> {
-        let cache = || BlockCache::with(1_000, block_cache_bytes as u64, BlockWeighter, <_>::default(), BlockCacheLifecycle);
+        let cache =
+            || BlockCache::with(1_000, block_cache_bytes as u64, BlockWeighter, <_>::default(), BlockCacheLifecycle);
         let block_count = fs::read_to_string(folder.join("blocks")).ok().and_then(|count| count.parse().ok());
         let meta = |block_count| StaticSortedFileMetaData { sequence_number: 1, block_count };
         Box::new(OpenTable {
@@ -80,7 +81,8 @@ impl Entry for Pair<'_> {
 
 impl Opened for OpenTable {
     fn commit(&mut self, entries: Entries<'_>, _durable: bool) {
-        let mut pairs: Vec<_> = entries.iter().map(|(key, value)| Pair(hash_key(&key), key, value, self.values)).collect();
+        let mut pairs: Vec<_> =
+            entries.iter().map(|(key, value)| Pair(hash_key(&key), key, value, self.values)).collect();
         pairs.sort_by_key(|pair| pair.0);
         let file = self.folder.join("00000001.sst");
         let (meta, _) = write_static_stored_file(&pairs, &file, MetaEntryFlags::FRESH).expect("writes");

@@ -6,8 +6,8 @@ use crate::table::Table;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Tables that were asked for nothing, in parts of all keys, before an index pays: making it costs some 20 ns a key, asking
-/// a table some 80.
+/// Tables that were asked for nothing, in parts of all keys, before an index pays: making it costs some 20 ns a key,
+/// asking a table some 80.
 const KEYS_PER_WASTED: u64 = 4;
 
 /// From this number of tables on.

@@ -1,6 +1,7 @@
 //! Which of many tables may have a key. Without it a lookup asks every table, and a miss costs as much as there are
-//! tables. It holds of every key 32 bits of the hash, as the tables have them, and the number of its table: some 5 bytes.
-//! It lives in memory only and is made when the tables that were asked for nothing have cost as much as making it does.
+//! tables. It holds of every key 32 bits of the hash, as the tables have them, and the number of its table: some 5
+//! bytes. It lives in memory only and is made when the tables that were asked for nothing have cost as much as making
+//! it does.
 
 use crate::radix::{self, Item, hash_of, item};
 use crate::table::Table;
