@@ -49,3 +49,20 @@ impl BlockCache {
         self.bytes_max
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_over_the_cap_is_to_be_forgotten_down_to_half_of_it() {
+        let cache = BlockCache::new(1 << 20);
+        cache.add(1 << 20);
+        assert!(!cache.is_over() && cache.admits(16 << 10) && !cache.admits((16 << 10) + 1));
+        cache.add(1);
+        assert!(cache.is_over());
+        assert_eq!(cache.surplus(), (1 << 19) + 1);
+        cache.remove(cache.surplus());
+        assert_eq!(cache.surplus(), 0);
+    }
+}

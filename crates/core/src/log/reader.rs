@@ -102,3 +102,24 @@ fn parse_commit(order: u64, body: &[u8]) -> Option<LogCommit<'_>> {
     }
     Some(LogCommit { order, time_ms, namespaces, entries })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::{LogWriter, prelude};
+    use crate::vfs::{MemVfs, Vfs};
+
+    /// A log that is written past the system's cache is padded, and its writer may die before it cuts the zeros off.
+    #[test]
+    fn zeros_behind_the_last_commit_are_the_end() {
+        for zeros in [1, 31, 32, 100, 4_095, 300_000] {
+            let vfs = MemVfs::default();
+            let mut log = LogWriter::start(vfs.create_new("0.log").unwrap(), 0, true).unwrap();
+            log.commit(1 << 24, &prelude(1, &[(0, "a", "1")]), &[], false).unwrap();
+            log.file().append(&[&vec![0; zeros]]).unwrap();
+            let mut orders = Vec::new();
+            let scan = scan(&*log.file(), 0, 0, &mut |commit| orders.push(commit.order)).unwrap();
+            assert_eq!((orders, scan.stop, scan.end), (vec![1 << 24], Stop::End, log.bytes()), "{zeros} zeros");
+        }
+    }
+}

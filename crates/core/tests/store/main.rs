@@ -5,4 +5,5 @@ mod crash;
 mod damage;
 mod history;
 mod model;
+mod tables;
 mod writers;

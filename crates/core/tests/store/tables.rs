@@ -1,0 +1,67 @@
+//! Lookups over many tables: the newest entry of a key is found, whichever tables an index leaves out.
+
+use crate::history::{commit, open_with};
+use std::collections::HashMap;
+use varve_core::vfs::Vfs;
+use varve_core::vfs::sim::SimVfs;
+use varve_core::{Durability, Handle, Options};
+
+const KEYS: u32 = 30_000;
+
+/// A commit that is large enough for a table of its own.
+fn write_table(handle: &mut Handle, id: u32, model: &mut HashMap<u32, u32>, random: &mut fastrand::Rng, table: u32) {
+    for _ in 0..5_000 {
+        let key = random.u32(..KEYS);
+        if random.u32(..10) == 0 {
+            handle.delete(id, &key.to_le_bytes()).expect("delete");
+            model.remove(&key);
+        } else {
+            let value = [table.to_le_bytes().as_slice(), &[7; 250]].concat();
+            handle.put(id, &key.to_le_bytes(), &value).expect("put");
+            model.insert(key, table);
+        }
+    }
+    commit(handle, Durability::Relaxed).expect("commit");
+}
+
+fn agree(handle: &Handle, id: u32, model: &HashMap<u32, u32>, when: &str) {
+    for key in 0..KEYS {
+        let found = handle.get(id, &key.to_le_bytes(), |value| value.first_chunk().copied().map(u32::from_le_bytes));
+        assert_eq!(found.expect("get").flatten(), model.get(&key).copied(), "key {key} {when}");
+    }
+}
+
+#[test]
+fn the_newest_of_many_tables_is_found_before_and_after_an_index_is_made() {
+    look_up_with(64 << 20);
+}
+
+/// Not even an index fits, and blocks are forgotten all the time.
+#[test]
+fn the_newest_of_many_tables_is_found_with_little_memory() {
+    look_up_with(1 << 20);
+}
+
+fn look_up_with(block_cache_bytes: usize) {
+    let mut random = fastrand::Rng::with_seed(11);
+    let vfs = SimVfs::new();
+    let options = Options { block_cache_bytes, ..Options::default() };
+    let mut handle = open_with(&vfs, options).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    let mut model = HashMap::new();
+    for table in 0..12 {
+        write_table(&mut handle, id, &mut model, &mut random, table);
+    }
+    assert_eq!(vfs.list().expect("list").iter().filter(|name| name.ends_with(".table")).count(), 12);
+    for round in 0..3 {
+        agree(&handle, id, &model, &format!("in round {round}: asking in vain makes the index"));
+    }
+    for table in 12..16 {
+        write_table(&mut handle, id, &mut model, &mut random, table);
+        agree(&handle, id, &model, "with tables that are newer than the index");
+    }
+    for key in 0..KEYS {
+        let absent = (KEYS + key).to_le_bytes();
+        assert!(!handle.has(id, &absent).expect("has"), "key {} was never put", KEYS + key);
+    }
+}
