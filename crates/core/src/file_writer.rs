@@ -33,10 +33,6 @@ impl<'v> FileWriter<'v> {
         Self { file, buffer, pieces: Vec::new(), pieced: 0, written: 0, waiting: 0 }
     }
 
-    pub(crate) fn file(&self) -> Arc<dyn File> {
-        Arc::clone(&self.file)
-    }
-
     /// Offset at which the next byte will stand.
     #[inline]
     pub(crate) fn position(&self) -> u64 {

@@ -12,9 +12,8 @@ use crate::error::{Error, Result};
 use crate::format::names::TableName;
 use crate::options::Watch;
 use crate::table::{TableMeta, TableWriter, ValueBytes};
-use crate::vfs::File;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A table is closed when it has this many bytes.
 const TABLE_BYTES: u64 = 1 << 30;
@@ -24,9 +23,6 @@ const WATCH_ENTRIES: u64 = 512;
 
 /// Bytes of ranges that are gathered ahead.
 const AHEAD_BYTES: usize = 4 << 20;
-
-/// Bytes after which the disk may begin with them.
-const SYNC_BYTES: u64 = 8 << 20;
 
 /// What to merge.
 #[derive(Debug)]
@@ -100,7 +96,7 @@ pub(crate) fn merge(
         times.newest_ms = times.newest_ms.max(live.table.meta.newest_ms);
         sources.push(Source::Table(live.table.clone()));
     }
-    let output = Output { context, name, writer: None, synced: 0, merged: Merged::default(), times };
+    let output = Output { context, name, writer: None, merged: Merged::default(), times };
     let mut merging = Merging { plan, progress, entries: Entries::new(namespace.hidden_below), output };
     let mut ranges = Ranges::new(sources, 0);
     if context.pool.threads() > 1 {
@@ -129,34 +125,26 @@ impl Merging<'_, '_> {
     }
 }
 
-/// Gathers ranges on one thread, and waits there for the disk, while another one writes those that were gathered
-/// before.
+/// Gathers ranges on one thread while another one writes those that were gathered before.
 fn in_two_threads(context: &Context, ranges: Ranges<'_>, merging: &mut Merging<'_, '_>) -> Result<()> {
     let (ranges, merging) = (Mutex::new(ranges), Mutex::new(merging));
     let mut ready: Vec<Range<'_>> = Vec::new();
     loop {
-        let (gathered, written, synced) = (Mutex::new(Vec::new()), Mutex::new(Ok(())), Mutex::new(Ok(())));
-        let sync_due = lock(&merging).output.sync_due();
-        context.pool.run(3, &|job| match job {
-            0 => {
+        let (gathered, written) = (Mutex::new(Vec::new()), Mutex::new(Ok(())));
+        context.pool.run(2, &|job| {
+            if job == 0 {
                 let mut merging = lock(&merging);
                 *lock(&written) = ready.iter().try_for_each(|range| merging.write(range));
+            } else {
+                *lock(&gathered) = gather(&mut lock(&ranges));
             }
-            1 => *lock(&gathered) = gather(&mut lock(&ranges)),
-            // The system tells of an error once.
-            _ => *lock(&synced) = sync_due.as_ref().map_or(Ok(()), |(name, file)| sync(&**file, *name)),
         });
-        synced.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         written.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         ready = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
         if ready.is_empty() {
             return Ok(());
         }
     }
-}
-
-fn sync(file: &dyn File, name: TableName) -> Result<()> {
-    file.sync().map_err(|source| Error::io("sync", &name.to_string(), source))
 }
 
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -186,23 +174,11 @@ struct Output<'a> {
     context: &'a Context,
     name: &'a mut (dyn FnMut() -> TableName + Send),
     writer: Option<(TableName, TableWriter<'static>)>,
-    /// Bytes of the table that were on their way to the disk already.
-    synced: u64,
     merged: Merged,
     times: Times,
 }
 
 impl Output<'_> {
-    /// The file, if so much of it was written that the disk can begin with it.
-    fn sync_due(&mut self) -> Option<(TableName, Arc<dyn File>)> {
-        let (name, writer) = self.writer.as_ref()?;
-        let due = writer.bytes() - self.synced >= SYNC_BYTES;
-        due.then(|| {
-            self.synced = writer.bytes();
-            (*name, writer.file())
-        })
-    }
-
     /// Adds the newest entry of a key, if anybody may see it.
     #[inline]
     fn take(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> ControlFlow<Error> {
@@ -236,7 +212,6 @@ impl Output<'_> {
     }
 
     fn close(&mut self) -> Result<()> {
-        self.synced = 0;
         if let Some((name, writer)) = self.writer.take() {
             let meta = writer.finish(0, self.times.oldest_ms, self.times.newest_ms);
             self.merged.tables.push(meta.map_err(|source| Error::io("write", &name.to_string(), source))?);

@@ -122,11 +122,6 @@ impl<'v> TableWriter<'v> {
         self.out.position() + self.shared.len() as u64
     }
 
-    /// The file, for a sync of what was written so far.
-    pub(crate) fn file(&self) -> Arc<dyn File> {
-        self.out.file()
-    }
-
     /// Writes what is left, syncs the file and describes it.
     pub(crate) fn finish(mut self, order_base: u64, oldest_ms: u64, newest_ms: u64) -> io::Result<TableMeta> {
         assert!(self.footer.entries > 0, "an empty table is not written");

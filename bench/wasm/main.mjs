@@ -1,0 +1,125 @@
+// @ts-check
+// `node bench/wasm/main.mjs`: the WebAssembly engine beside the native one, on the two workloads of the engine that cost
+// the most, through the public API. CPU time counts every thread of the native engine as one. --quick: fewer rounds.
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openCache } from 'varve'
+import { at } from '../../scripts/root.mjs'
+import { randomOf } from '../api/data.mjs'
+
+const { values: options } = parseArgs({
+  options: { quick: { type: 'boolean' }, rounds: { type: 'string' }, fill: { type: 'string' } },
+})
+const ENGINES = /** @type {const} */ (['native', 'wasm'])
+const WRITTEN = 873_813
+const COMPACTED = 4 << 20
+const COMMITS = 8
+
+/** @typedef {'native' | 'wasm'} Engine */
+/** @typedef {{ wall: number, cpu: number }} Sample milliseconds */
+
+/** Keys of 8 and values of 4 random bytes, one after another. @param {number} count */
+function entriesOf(count) {
+  const random = randomOf(42)
+  return Uint32Array.from({ length: count * 3 }, random)
+}
+
+/** @param {string} dir @param {Engine} engine */
+const open = (dir, engine) => openCache({ name: 'bench', dir, engine, durability: 'durable', maxBytes: 64 * 2 ** 30 })
+
+/**
+ * @param {import('varve').Cache} cache
+ * @param {Uint32Array} numbers
+ */
+function putAll(cache, numbers) {
+  const entries = cache.namespace('entries')
+  const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength)
+  for (let start = 0; start < bytes.length; start += 12) {
+    entries.put(bytes.subarray(start, start + 8), bytes.subarray(start + 8, start + 12))
+  }
+}
+
+/** @param {() => Promise<unknown>} work @returns {Promise<Sample>} */
+async function timed(work) {
+  const start = process.hrtime.bigint()
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return { wall: Number(process.hrtime.bigint() - start) / 1e6, cpu: (user + system) / 1e3 }
+}
+
+/** @param {Engine} engine @param {string} dir @param {Uint32Array} numbers */
+function write(engine, dir, numbers) {
+  return timed(async () => {
+    const cache = await open(dir, engine)
+    putAll(cache, numbers)
+    await cache.commit()
+    await cache.close()
+  })
+}
+
+/**
+ * A folder with a table for each commit: closing would merge them, so the process that fills it just ends. Its log is one
+ * without a lock, which either engine may take.
+ * @param {string} dir
+ */
+async function fill(dir) {
+  const cache = await open(dir, 'wasm')
+  const numbers = entriesOf(COMPACTED)
+  const part = numbers.length / COMMITS
+  for (let commit = 0; commit < COMMITS; commit++) {
+    putAll(cache, numbers.subarray(commit * part, (commit + 1) * part))
+    await cache.commit()
+  }
+  process.exit(0)
+}
+
+/** @param {Engine} engine @param {string} dir */
+async function compaction(engine, dir) {
+  const cache = await open(dir, engine)
+  const sample = await timed(() => cache.compact({ full: true }))
+  await cache.close()
+  return sample
+}
+
+/** @param {number[]} numbers */
+const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN
+
+/**
+ * @param {string} id
+ * @param {number} rounds
+ * @param {(engine: Engine, dir: string) => Promise<Sample>} run
+ * @param {string} folder
+ */
+async function paired(id, rounds, run, folder) {
+  /** @type {Record<Engine, Sample[]>} */
+  const samples = { native: [], wasm: [] }
+  for (let round = 0; round < rounds; round++) {
+    process.stderr.write(`${id} ${round + 1}/${rounds}\n`)
+    for (const engine of round % 2 === 0 ? ENGINES : ENGINES.toReversed()) {
+      const dir = mkdtempSync(join(folder, `${engine}-`))
+      samples[engine].push(await run(engine, dir))
+      rmSync(dir, { recursive: true, force: true })
+    }
+  }
+  for (const engine of ENGINES) {
+    const [wall, cpu] = [median(samples[engine].map((sample) => sample.wall)), median(samples[engine].map((sample) => sample.cpu))]
+    console.log(JSON.stringify({ id, name: `varve-${engine}`, engine, unit: 'ms', wall, cpu, rounds }))
+  }
+}
+
+if (options.fill === undefined) {
+  const folder = mkdtempSync(join(at('target'), 'bench-wasm-'))
+  const rounds = Number(options.rounds ?? (options.quick === true ? 3 : 7))
+  const numbers = entriesOf(WRITTEN)
+  await paired('wasm/write/key_8/value_4/entries_853Ki', rounds, (engine, dir) => write(engine, dir, numbers), folder)
+  const filled = join(folder, 'filled')
+  execFileSync(process.execPath, [import.meta.filename, '--fill', filled])
+  const id = 'wasm/compaction/key_8/value_4/entries_4Mi/commits_8/full'
+  await paired(id, rounds, (engine, dir) => (cpSync(filled, dir, { recursive: true }), compaction(engine, dir)), folder)
+  rmSync(folder, { recursive: true, force: true })
+} else {
+  await fill(options.fill)
+}
