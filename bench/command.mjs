@@ -1,6 +1,7 @@
 // @ts-check
 // What `npm run bench` and `npm run bench:rivals` share: options, which ids are meant, how a number looks.
 import { parseArgs } from 'node:util'
+import { StepFailed } from '../scripts/steps.mjs'
 import { measure } from './programs.mjs'
 import { programPrefix } from './results.mjs'
 
@@ -29,8 +30,9 @@ export function readOptions() {
  */
 export async function figuresOf(programs, { isQuick, only }) {
   const figures = await measure(programs, { isQuick, only: [...new Set(only.map(programPrefix))] })
-  if (figures.length === 0) throw new Error(`no id${isQuick ? ' of the quick form' : ''} begins with ${only.join(' or ')}`)
-  return figures
+  if (figures.length > 0) return figures
+  process.stderr.write(`no id${isQuick ? ' of the quick form' : ''} begins with ${only.join(' or ')}\n`)
+  throw new StepFailed('nothing to measure')
 }
 
 /**

@@ -1,7 +1,7 @@
 // @ts-check
 // `npm run bench`: Varve alone, engine and API, in a few minutes.
 //
-//   --full           all sizes and all rounds (the better part of an hour)
+//   --full           all sizes and all rounds
 //   --only <prefix>  only ids that begin so; may be repeated
 //   --json           one array on stdout instead of the table
 import { setup } from '../scripts/setup.mjs'

@@ -5,8 +5,8 @@
 
 /** @typedef {import('./results.mjs').Compared} Compared */
 
-const WIDTH = 1000
-const LEFT = 560
+const WIDTH = 1060
+const LEFT = 620
 const RIGHT = WIDTH - 24
 const TOP = 76
 const LINE = 18
@@ -22,6 +22,7 @@ text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: #1f2328 }
 .bytes { fill: #1a7f37; stroke: #1a7f37 }
 .growth { fill: #8250df; stroke: #8250df }
 .goal { stroke-width: 2.5 }
+circle.wall { fill: none; stroke-width: 2 }
 @media (prefers-color-scheme: dark) {
   text { fill: #f0f6fc }
   .faint { fill: #9198a1 }
@@ -43,6 +44,9 @@ const label = (x, y, text, rest = '') => `<text x="${x}" y="${y}"${rest}>${escap
 
 /** @param {number} x @param {number} from @param {number} to @param {string} kind */
 const vertical = (x, from, to, kind) => `<line class="${kind}" x1="${x}" x2="${x}" y1="${from}" y2="${to}"/>`
+
+/** Wall time is a ring around CPU time, where both are the same. @param {string} metric @param {number} x @param {number} y @param {string} [hint] */
+const dot = (metric, x, y, hint = '') => `<circle class="${metric}" cx="${x}" cy="${y}" r="${metric === 'wall' ? 5 : 3.5}">${hint}</circle>`
 
 /** The ratio at which the goal is met. @param {Compared} result */
 function goalRatio({ goal, rival }) {
@@ -73,7 +77,7 @@ function lineOf(results, x, y) {
     const goal = goalRatio(result)
     if (goal !== undefined) parts.push(vertical(x(goal), y - 7, y + 7, `${metric} goal`))
     const hint = `<title>${escaped(`${id} ${metric}: ${ratio?.toPrecision(3)} of ${name}`)}</title>`
-    parts.push(`<circle class="${metric}" cx="${x(ratio ?? 1)}" cy="${y}" r="4">${hint}</circle>`)
+    parts.push(dot(metric, x(ratio ?? 1), y, hint))
   }
   return parts.join('')
 }
@@ -87,7 +91,7 @@ function frameOf(all, grid, bottom, subtitle) {
   const metrics = [...new Set(all.map(({ metric }) => metric))]
   metrics.forEach((metric, index) => {
     const x = LEFT + index * 76
-    parts.push(`<circle class="${metric}" cx="${x}" cy="18" r="4"/>`, label(x + 10, 22, metric))
+    parts.push(dot(metric, x, 18), label(x + 10, 22, metric))
   })
   parts.push(vertical(LEFT + metrics.length * 76, 11, 25, 'goal equal'), label(LEFT + metrics.length * 76 + 8, 22, 'goal, in its colour'))
   for (const { ratio, x } of grid) {

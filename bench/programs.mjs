@@ -17,11 +17,13 @@ import { cargo, lockedInCi, rustEnv } from '../scripts/tools.mjs'
  * @property {readonly string[]} areas what its ids begin with
  * @property {readonly string[]} command
  * @property {() => Promise<unknown>} [build]
+ * @property {readonly string[]} [slow] prefixes that get few rounds in the quick form, if asked for by themselves
  */
 
 /** @typedef {{ isQuick: boolean, only: readonly string[] }} Choice */
 
 const RUST_AREAS = ['write/', 'compaction/', 'lookup/', 'open/', 'sequential/']
+const SLOW_ROUNDS = 2
 const rivalsTarget = join(targetDir, 'rivals')
 
 /** @type {readonly Program[]} */
@@ -42,6 +44,7 @@ export const PAIRED = [
     areas: RUST_AREAS,
     command: [join(rivalsTarget, 'release/varve-bench-rivals')],
     build: () => step('build: rivals of the engine', buildRivals),
+    slow: ['lookup/store/tables_200/miss', 'sequential/items_600k'],
   },
   { title: 'API and its rivals', areas: ['js/'], command: [process.execPath, at('bench/rivals/node/main.mjs')] },
   { title: 'webpack', areas: ['webpack/'], command: [process.execPath, at('bench/webpack/main.mjs')] },
@@ -65,11 +68,18 @@ export async function measure(programs, { isQuick, only }) {
     const prefixes = only.filter((prefix) => program.areas.some((area) => area.startsWith(prefix) || prefix.startsWith(area)))
     if (only.length > 0 && prefixes.length === 0) continue
     await program.build?.()
-    const args = [...(isQuick ? ['--quick'] : []), ...prefixes.flatMap((prefix) => ['--only', prefix])]
-    figures.push(...(await figuresOf(program, args)))
+    const slow = isQuick ? prefixes.filter((prefix) => program.slow?.includes(prefix)) : []
+    const others = prefixes.filter((prefix) => !slow.includes(prefix))
+    const args = (isQuick ? ['--quick'] : []).concat(others.flatMap(onlyOf))
+    if (others.length > 0 || slow.length === 0) figures.push(...(await figuresOf(program, args)))
+    const slowArgs = ['--quick', '--rounds', String(SLOW_ROUNDS), ...slow.flatMap(onlyOf)]
+    if (slow.length > 0) figures.push(...(await figuresOf({ ...program, title: `${program.title}, slow ones` }, slowArgs)))
   }
   return figures
 }
+
+/** @param {string} prefix */
+const onlyOf = (prefix) => ['--only', prefix]
 
 /** @param {Program} program @param {readonly string[]} args */
 async function figuresOf({ title, command }, args) {
@@ -96,7 +106,10 @@ function read(line) {
   if ('metric' in line) return [line]
   const { id, name, unit, rounds, wall, cpu } = line
   return [
-    { id, name, metric: 'wall', value: wall, unit, rounds },
-    { id, name, metric: 'cpu', value: cpu, unit, rounds },
+    { id, name, metric: 'wall', value: rounded(wall), unit, rounds },
+    { id, name, metric: 'cpu', value: rounded(cpu), unit, rounds },
   ]
 }
+
+/** @param {number} number */
+const rounded = (number) => Number(number.toPrecision(6))

@@ -57,11 +57,18 @@ function rivalOf({ best, bestId }, ours, figures) {
   return least(figures.filter((figure) => figure.id === id && figure.metric === ours.metric && best.includes(figure.name)))
 }
 
-/** Two threads are compared with one. @param {Figure} ours @param {readonly Figure[]} figures */
+/**
+ * Two threads are compared with one; where goals name rivals for another metric, with the best of them; else with the
+ * best of all.
+ * @param {Figure} ours
+ * @param {readonly Figure[]} figures
+ */
 function usualRival(ours, figures) {
   const same = figures.filter(({ id, metric }) => id === ours.id && metric === ours.metric)
   if (ours.name === 'varve-2-threads') return same.find(({ name }) => name === 'varve')
-  return least(same.filter(({ name }) => !OURS.has(name) && !BESIDE.has(name)))
+  const rivals = same.filter(({ name }) => !OURS.has(name) && !BESIDE.has(name))
+  const named = GOALS.flatMap((goal) => (isGoalOf(goal, ours.id) ? goal.best : []))
+  return least(rivals.filter(({ name }) => named.includes(name))) ?? least(rivals)
 }
 
 /** @param {readonly Figure[]} figures */
@@ -73,7 +80,8 @@ function against(ours, rival, goal) {
   const ratio = ours.value / rival.value
   const name = rival.id === ours.id ? rival.name : `${rival.name}, ${rival.id}`
   const isMet = goal === undefined ? null : (goal.of === 'ours' ? ours.value : ratio) <= goal.max
-  return [{ ...alone(ours), rival: rival.value, name, ratio, goal: goal ? { of: goal.of, max: goal.max } : null, isMet }]
+  const limit = goal === undefined ? null : { of: goal.of, max: goal.max }
+  return [{ ...alone(ours), rival: rival.value, name, ratio: Number(ratio.toPrecision(4)), goal: limit, isMet }]
 }
 
 /** What `--json` prints: times only. @param {readonly Result[]} results */

@@ -2,7 +2,7 @@
 // `npm run bench:rivals`: Varve and its rivals, paired in the same run, against the goals. What it finds is kept in
 // bench/results, as numbers and as a plot, unless only a part was measured.
 //
-//   --quick          what has a goal, in small sizes and few rounds: five minutes
+//   --quick          what has a goal, in small sizes and few rounds: less than five minutes
 //   --only <prefix>  only ids that begin so; may be repeated
 //   --json           one array on stdout instead of the table
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -19,10 +19,16 @@ import { compare, jsonOf } from './results.mjs'
 /** @typedef {import('./results.mjs').Compared} Compared */
 
 const RESULTS = 'bench/results'
-const HEAD = ['id', 'metric', 'ours', 'rival', '', 'name of the rival', 'ratio', 'goal', 'met']
+const HEAD = ['id', 'metric', 'ours', 'rival', 'unit', 'name of the rival', 'ratio', 'goal', 'met']
 const RIGHT = new Set(['ours', 'rival', 'ratio', 'goal'])
-/** The quick form of webpack knows one size, which has no goal. */
-const QUICK_WEBPACK = 'webpack/warm/modules_300'
+const SEQUENTIAL = 'sequential/items_'
+/** The quick form: what has a goal; of webpack, the one size that it knows, which has none. */
+const QUICK = [
+  ...goalPrefixes().filter((prefix) => prefix !== SEQUENTIAL),
+  `${SEQUENTIAL}100k`,
+  `${SEQUENTIAL}600k`,
+  'webpack/warm/modules_300',
+]
 
 /** @param {readonly Compared[]} results */
 async function tableOf(results) {
@@ -43,13 +49,13 @@ const listOf = (facts) => Object.entries(facts).map(([name, value]) => `${name} 
 await runMain(async () => {
   const { isQuick, isJson, only } = readOptions()
   await setup()
-  const measured = only.length > 0 || !isQuick ? only : [...goalPrefixes(), QUICK_WEBPACK]
-  const figures = await figuresOf(PAIRED, { isQuick, only: measured })
+  const figures = await figuresOf(PAIRED, { isQuick, only: only.length > 0 || !isQuick ? only : QUICK })
   const results = wanted(compare(figures), only)
   const [machine, versions, date] = [await readMachine(), readVersions(), new Date().toISOString().slice(0, 10)]
   if (only.length === 0) {
+    const kept = { machine, versions, date, quick: isQuick, results, figures }
     mkdirSync(at(RESULTS), { recursive: true })
-    writeFileSync(at(`${RESULTS}/rivals.json`), `${JSON.stringify({ machine, versions, date, quick: isQuick, results }, undefined, 2)}\n`)
+    writeFileSync(at(`${RESULTS}/rivals.json`), `${JSON.stringify(kept, undefined, 2)}\n`)
     writeFileSync(at(`${RESULTS}/rivals.svg`), plot(results, `${machine.cpu}, ${machine.cores} cores, ${date}${isQuick ? ', quick form' : ''}`))
     process.stderr.write(`  kept in ${RESULTS}/rivals.json and ${RESULTS}/rivals.svg\n`)
   }
