@@ -75,7 +75,7 @@ function lineOf(results, x, y) {
   for (const result of results) {
     const { metric, ratio } = result
     const goal = goalRatio(result)
-    if (goal !== undefined) parts.push(vertical(x(goal), y - 7, y + 7, `${metric} goal`))
+    if (goal !== undefined) parts.push(vertical(x(goal), y - 8, y + 8, `${metric} goal`))
     const hint = `<title>${escaped(`${id} ${metric}: ${ratio?.toPrecision(3)} of ${name}`)}</title>`
     parts.push(dot(metric, x(ratio ?? 1), y, hint))
   }
@@ -93,7 +93,7 @@ function frameOf(all, grid, bottom, subtitle) {
     const x = LEFT + index * 76
     parts.push(dot(metric, x, 18), label(x + 10, 22, metric))
   })
-  parts.push(vertical(LEFT + metrics.length * 76, 11, 25, 'goal equal'), label(LEFT + metrics.length * 76 + 8, 22, 'goal, in its colour'))
+  parts.push(vertical(LEFT + metrics.length * 76, 11, 25, 'goal equal'), label(LEFT + metrics.length * 76 + 8, 22, 'goal'))
   for (const { ratio, x } of grid) {
     parts.push(vertical(x, TOP - 12, bottom, ratio === 1 ? 'equal' : 'grid'))
     parts.push(label(x, TOP - 18, String(ratio), ' class="faint" text-anchor="middle"'))
