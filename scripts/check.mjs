@@ -1,6 +1,7 @@
 // @ts-check
 // `npm run check`: everything that is right or wrong without running a test. One line a step; all steps run, those
 // that fail are shown in full.
+import { existsSync } from 'node:fs'
 import { packageFolders } from './build/packages.mjs'
 import { checkConsumer } from './consumer.mjs'
 import { at } from './root.mjs'
@@ -13,6 +14,9 @@ const DENY = ['--', '--deny', 'warnings']
 
 /** Libraries for JavaScript only: what they export is dead code to a test. */
 const DOORS = ['varve-node', 'varve-wasm']
+
+/** Their types are there once `npm run bench:rivals` has installed them. */
+const RIVALS = ['bench/rivals/node'].filter((folder) => existsSync(at(`${folder}/node_modules`)))
 
 /** @param {readonly string[]} names */
 const without = (names) => names.flatMap((name) => ['--exclude', name])
@@ -30,6 +34,8 @@ const STEPS = [
   ['tsc: packages', () => tsc(['--build'])],
   ['tsc: tests', () => tsc(['--project', 'test'])],
   ['tsc: scripts', () => tsc(['--project', 'scripts'])],
+  ['tsc: bench', () => tsc(['--project', 'bench'])],
+  ...RIVALS.map((folder) => /** @type {const} */ (['tsc: rivals', () => tsc(['--project', folder])])),
   ['oxlint', () => tool('oxlint', ['--deny-warnings'])],
   ...packageFolders.map(
     (folder) => /** @type {const} */ ([`publint ${folder}`, () => tool('publint', ['--strict', folder])]),

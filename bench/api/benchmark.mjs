@@ -2,7 +2,7 @@
 // The command around the workloads: options, progress on stderr, one line of JSON on stdout for each id and subject.
 //
 //   --quick          all of it within a minute
-//   --only <prefix>  only ids that begin so
+//   --only <prefix>  only ids that begin so; may be repeated
 //   --rounds <n>     instead of each workload's own number
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,13 +13,18 @@ import { runPaired } from './paired.mjs'
 import { takesPart } from './subject.mjs'
 import { workloads } from './workloads.mjs'
 
-const OPTIONS = /** @type {const} */ ({ quick: { type: 'boolean' }, only: { type: 'string' }, rounds: { type: 'string' } })
+const OPTIONS = /** @type {const} */ ({
+  quick: { type: 'boolean' },
+  only: { type: 'string', multiple: true },
+  rounds: { type: 'string' },
+})
 
 /** @param {readonly import('./subject.mjs').Subject[]} subjects */
 export async function benchmark(subjects) {
   const { values: options } = parseArgs({ options: OPTIONS })
-  const chosen = workloads(options.quick ?? false).filter(({ id }) => id.startsWith(options.only ?? ''))
-  if (chosen.length === 0) throw new Error(`no id begins with '${options.only}'`)
+  const only = options.only ?? ['']
+  const chosen = workloads(options.quick ?? false).filter(({ id }) => only.some((prefix) => id.startsWith(prefix)))
+  if (chosen.length === 0) throw new Error(`no id begins with ${only.join(' or ')}`)
   for (const workload of chosen) {
     const { id, unit } = workload
     const taking = subjects.filter((subject) => takesPart(subject, id))

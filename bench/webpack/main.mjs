@@ -3,7 +3,7 @@
 // build runs in a process of its own, the subjects take turns, and all outputs must be the same. Needs `npm run setup`.
 //
 //   --quick          the small application and few rounds, at most a minute and a half
-//   --only <prefix>  only ids that begin so
+//   --only <prefix>  only ids that begin so; may be repeated
 //   --rounds <n>     that many rounds of each trial (the whole takes some 15 minutes)
 //
 // stdout: one JSON object a line, medians over the rounds. stderr: progress, and how the caches compare (medians of the
@@ -19,7 +19,7 @@ import { RUN, TRIALS } from './trials.mjs'
 /** @typedef {import('./trials.mjs').Trial} Trial */
 
 const { values: options } = parseArgs({
-  options: { quick: { type: 'boolean' }, only: { type: 'string', default: '' }, rounds: { type: 'string' } },
+  options: { quick: { type: 'boolean' }, only: { type: 'string', multiple: true, default: [''] }, rounds: { type: 'string' } },
 })
 
 /** @type {readonly { metric: string, unit: string, of: (sample: Sample) => number | undefined }[]} */
@@ -48,7 +48,9 @@ function roundsOf({ rounds, quickRounds }) {
 }
 
 /** @param {Trial} trial */
-const isWanted = ({ id, quickRounds }) => id.startsWith(options.only) && !(options.quick && quickRounds === 0)
+function isWanted({ id, quickRounds }) {
+  return options.only.some((prefix) => id.startsWith(prefix)) && !(options.quick && quickRounds === 0)
+}
 
 /**
  * Prints a trial's figures.

@@ -1,0 +1,56 @@
+// @ts-check
+// What `npm run bench` and `npm run bench:rivals` share: options, which ids are meant, how a number looks.
+import { parseArgs } from 'node:util'
+import { StepFailed } from '../scripts/steps.mjs'
+import { measure } from './programs.mjs'
+import { programPrefix } from './results.mjs'
+
+/** @typedef {import('./programs.mjs').Figure} Figure */
+/** @typedef {import('./programs.mjs').Program} Program */
+/** @typedef {{ isQuick: boolean, isFull: boolean, isJson: boolean, only: readonly string[] }} Options */
+
+/** @returns {Options} */
+export function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      quick: { type: 'boolean', default: false },
+      full: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      only: { type: 'string', multiple: true, default: [] },
+    },
+  })
+  const { quick: isQuick, full: isFull, json: isJson, only } = values
+  if (isQuick && isFull) throw new Error('--quick and --full exclude each other')
+  return { isQuick, isFull, isJson, only }
+}
+
+/**
+ * @param {readonly Program[]} programs
+ * @param {{ isQuick: boolean, only: readonly string[] }} choice
+ */
+export async function figuresOf(programs, { isQuick, only }) {
+  const figures = await measure(programs, { isQuick, only: [...new Set(only.map(programPrefix))] })
+  if (figures.length > 0) return figures
+  process.stderr.write(`no id${isQuick ? ' of the quick form' : ''} begins with ${only.join(' or ')}\n`)
+  throw new StepFailed('nothing to measure')
+}
+
+/**
+ * Those that were asked for, by their whole ids.
+ * @template {{ id: string }} Item
+ * @param {readonly Item[]} items
+ * @param {readonly string[]} only
+ */
+export const wanted = (items, only) => items.filter(({ id }) => only.length === 0 || only.some((prefix) => id.startsWith(prefix)))
+
+const digits = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, roundingPriority: 'auto' })
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+
+/** Three digits that count. @param {number | null} number */
+export function shown(number) {
+  if (number === null) return ''
+  return number >= 1000 ? whole.format(number) : digits.format(number)
+}
+
+/** The style of all tables here. */
+export const PLAIN = { head: [], border: [], compact: true }

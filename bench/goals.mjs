@@ -1,0 +1,79 @@
+// @ts-check
+// What Varve promises against its rivals, as data. Ratios are ours / rival, so smaller is better.
+
+/** @typedef {'wall' | 'cpu' | 'bytes' | 'growth'} Metric */
+/**
+ * @typedef {object} Goal
+ * @property {string} id a star stands for anything
+ * @property {string} ours
+ * @property {readonly string[]} best the rival; of several, the best one
+ * @property {string} [bestId] where the rival is measured, if not at the same id
+ * @property {Metric} metric
+ * @property {number} max of the ratio, or of our figure itself
+ * @property {'ratio' | 'ours'} of
+ */
+
+const PEER = ['turbo-persistence']
+const RAW = ['raw-append'] // not a store: what the disk gives to the same bytes
+const STORES = ['lmdb', 'redb', 'fjall', 'sqlite']
+const NODE_STORES = ['lmdb', 'classic-level', 'better-sqlite3']
+const WEBPACK = ['webpack filesystem']
+
+/** @param {string} id @param {readonly string[]} best @param {Metric} metric @param {number} max @param {string} [ours] @returns {Goal} */
+const ratio = (id, best, metric, max, ours = 'varve') => ({ id, ours, best, metric, max, of: 'ratio' })
+
+/** @param {string} id @param {number} native @param {number} [wasm] @returns {Goal[]} */
+const node = (id, native, wasm) => [
+  ratio(id, NODE_STORES, 'cpu', native, 'varve-native'),
+  ...(wasm === undefined ? [] : [ratio(id, NODE_STORES, 'cpu', wasm, 'varve-wasm')]),
+]
+
+/** @param {string} size @returns {Goal[]} */
+const compaction = (size) => [
+  ratio(`compaction/key_8/value_4/entries_${size}/full`, PEER, 'cpu', 0.3),
+  ratio(`compaction/key_8/value_4/entries_${size}/full`, ['varve'], 'wall', 0.6, 'varve-2-threads'),
+]
+
+/** @type {readonly Goal[]} */
+export const GOALS = [
+  ratio('write/key_8/value_4/entries_853Ki', PEER, 'cpu', 0.35),
+  ratio('write/key_4/value_32Ki/entries_319', PEER, 'cpu', 0.6),
+  ratio('write/key_4/value_32Ki/entries_3.12Ki', PEER, 'cpu', 0.6),
+  ...['4Mi/commits_8', '4Mi/commits_32', '16Mi/commits_128'].flatMap(compaction),
+  ratio('lookup/entries_1000Ki/hit/cached/file_order', PEER, 'cpu', 0.5),
+  ratio('lookup/entries_1000Ki/hit/cached/random', PEER, 'cpu', 0.35),
+  ratio('lookup/entries_1000Ki/hit/uncached/*', PEER, 'cpu', 0.3),
+  ratio('lookup/entries_1000Ki/miss/uncached/*', PEER, 'cpu', 0.3),
+  ratio('lookup/entries_1000Ki/miss/cached/*', PEER, 'cpu', 0.3),
+  ratio('lookup/store/tables_20/miss', PEER, 'cpu', 0.2),
+  ratio('lookup/store/tables_200/miss', PEER, 'cpu', 0.2),
+  { ...ratio('lookup/store/tables_200/miss', ['varve'], 'cpu', 3), bestId: 'lookup/store/tables_4/miss' },
+  ratio('sequential/items_*/durable', RAW, 'wall', 1 / 1.2),
+  ratio('sequential/items_*/durable', STORES, 'wall', 1 / 3),
+  ratio('sequential/items_*/relaxed', RAW, 'wall', 1 / 0.35),
+  ratio('sequential/items_*/relaxed', STORES, 'wall', 1 / 3),
+  ratio('open/entries_1Mi/commits_128/warm', PEER, 'wall', 0.5),
+  ratio('open/entries_1Mi/commits_128/cold', PEER, 'wall', 0.5),
+  ...node('js/get/hit/value_128', 0.25, 0.6),
+  ...node('js/get/miss', 0.25, 0.6),
+  ...node('js/getMany/1000', 0.5),
+  ...node('js/commit/10k', 0.5),
+  ...node('js/commit/10k/relaxed', 0.5),
+  ...node('js/open+first_get', 0.5),
+  ratio('webpack/warm/modules_3000', WEBPACK, 'wall', 0.9),
+  ratio('webpack/warm/modules_3000', WEBPACK, 'bytes', 0.6),
+  { ...ratio('webpack/growth/*', WEBPACK, 'growth', 1.5), of: 'ours' },
+]
+
+/** @param {Goal} goal @param {string} id */
+export function isGoalOf({ id: pattern }, id) {
+  const [start = '', ...others] = pattern.split('*')
+  const end = others.at(-1)
+  if (end === undefined) return id === pattern
+  return id.length >= start.length + end.length && id.startsWith(start) && id.endsWith(end)
+}
+
+/** Prefixes of the ids that goals speak of. */
+export const goalPrefixes = () => [
+  ...new Set(GOALS.flatMap(({ id, bestId }) => [id, bestId ?? id]).map((id) => id.slice(0, `${id}*`.indexOf('*')))),
+]

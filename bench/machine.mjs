@@ -1,0 +1,36 @@
+// @ts-check
+// Where and with what was measured: the machine, and the versions of all that took part.
+import { readFileSync } from 'node:fs'
+import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
+import { at } from '../scripts/root.mjs'
+import { run } from '../scripts/steps.mjs'
+import { rustEnv } from '../scripts/tools.mjs'
+
+/** @typedef {{ cpu: string, cores: number, memory: string, kernel: string, node: string, rustc: string }} Machine */
+
+const CRATES = ['rspack-turbo-persistence', 'heed', 'redb', 'fjall', 'rusqlite']
+
+/** @returns {Promise<Machine>} */
+export async function readMachine() {
+  const rustc = await run('rustc', ['--version'], { env: rustEnv() })
+  return {
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    memory: `${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
+    kernel: `${type()} ${release()}`,
+    node: process.version.slice(1),
+    rustc: rustc.split(' ')[1] ?? 'unknown',
+  }
+}
+
+/** @returns {Record<string, string>} */
+export function readVersions() {
+  const lock = readFileSync(at('bench/rivals/rust/Cargo.lock'), 'utf8')
+  const crates = CRATES.map((name) => [name, new RegExp(`^name = "${name}"\\nversion = "(.+)"$`, 'm').exec(lock)?.[1]])
+  const { version } = readJson('packages/varve/package.json')
+  const { webpack } = readJson('package.json').devDependencies
+  return { varve: version, ...Object.fromEntries(crates), ...readJson('bench/rivals/node/package.json').dependencies, webpack }
+}
+
+/** @param {string} path */
+const readJson = (path) => JSON.parse(readFileSync(at(path), 'utf8'))

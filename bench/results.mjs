@@ -1,0 +1,92 @@
+// @ts-check
+// From figures to results: ours beside the rival that it is compared with, and the goal if there is one.
+import { GOALS, isGoalOf } from './goals.mjs'
+
+/** @typedef {import('./goals.mjs').Goal} Goal */
+/** @typedef {import('./goals.mjs').Metric} Metric */
+/** @typedef {import('./programs.mjs').Figure} Figure */
+
+/**
+ * @typedef {object} Result
+ * @property {string} id
+ * @property {Metric} metric
+ * @property {number} ours
+ * @property {number | null} rival
+ * @property {string | null} name of the rival
+ * @property {number | null} ratio
+ * @property {string} unit
+ */
+/** @typedef {Result & { goal: { of: 'ratio' | 'ours', max: number } | null, isMet: boolean | null }} Compared */
+
+/** Names of ours, and what tells their ids apart. */
+const OURS = new Map([
+  ['varve', ''],
+  ['varve-2-threads', '/threads_2'],
+  ['varve-native', '/native'],
+  ['varve-wasm', '/wasm'],
+])
+/** No rivals: limits, and webpack without a cache. */
+const BESIDE = new Set(['raw-append', 'no cache'])
+
+/** The id as programs know it. @param {string} prefix */
+export function programPrefix(prefix) {
+  const suffix = [...OURS.values()].find((text) => text !== '' && prefix.endsWith(text)) ?? ''
+  return prefix.slice(0, prefix.length - suffix.length)
+}
+
+/** @param {readonly Figure[]} figures @returns {Result[]} */
+export const resultsOfOurs = (figures) => figures.flatMap((figure) => (OURS.has(figure.name) ? alone(figure) : []))
+
+/** @param {Figure} figure @returns {Result} */
+function alone({ id, name, metric, value, unit }) {
+  return { id: `${id}${OURS.get(name)}`, metric, ours: value, rival: null, name: null, ratio: null, unit }
+}
+
+/** One result for each goal; for what has none, one against the best rival. @param {readonly Figure[]} figures @returns {Compared[]} */
+export function compare(figures) {
+  return figures.filter(({ name }) => OURS.has(name)).flatMap((ours) => {
+    const goals = GOALS.filter((goal) => goal.ours === ours.name && goal.metric === ours.metric && isGoalOf(goal, ours.id))
+    const results = goals.flatMap((goal) => against(ours, rivalOf(goal, ours, figures), goal))
+    return results.length > 0 ? results : against(ours, usualRival(ours, figures))
+  })
+}
+
+/** @param {Goal} goal @param {Figure} ours @param {readonly Figure[]} figures */
+function rivalOf({ best, bestId }, ours, figures) {
+  const id = bestId ?? ours.id
+  return least(figures.filter((figure) => figure.id === id && figure.metric === ours.metric && best.includes(figure.name)))
+}
+
+/**
+ * Two threads are compared with one; where goals name rivals for another metric, with the best of them; else with the
+ * best of all.
+ * @param {Figure} ours
+ * @param {readonly Figure[]} figures
+ */
+function usualRival(ours, figures) {
+  const same = figures.filter(({ id, metric }) => id === ours.id && metric === ours.metric)
+  if (ours.name === 'varve-2-threads') return same.find(({ name }) => name === 'varve')
+  const rivals = same.filter(({ name }) => !OURS.has(name) && !BESIDE.has(name))
+  const named = GOALS.flatMap((goal) => (isGoalOf(goal, ours.id) ? goal.best : []))
+  return least(rivals.filter(({ name }) => named.includes(name))) ?? least(rivals)
+}
+
+/** @param {readonly Figure[]} figures */
+const least = (figures) => figures.toSorted((left, right) => left.value - right.value)[0]
+
+/** @param {Figure} ours @param {Figure | undefined} rival @param {Goal} [goal] @returns {Compared[]} */
+function against(ours, rival, goal) {
+  if (rival === undefined) return []
+  const ratio = ours.value / rival.value
+  const name = rival.id === ours.id ? rival.name : `${rival.name}, ${rival.id}`
+  const isMet = goal === undefined ? null : (goal.of === 'ours' ? ours.value : ratio) <= goal.max
+  const limit = goal === undefined ? null : { of: goal.of, max: goal.max }
+  return [{ ...alone(ours), rival: rival.value, name, ratio: Number(ratio.toPrecision(4)), goal: limit, isMet }]
+}
+
+/** What `--json` prints: times only. @param {readonly Result[]} results */
+export function jsonOf(results) {
+  const times = results.filter(({ metric }) => metric === 'wall' || metric === 'cpu')
+  const rows = times.map(({ id, metric, ours, rival, name, ratio, unit }) => ({ id, metric, ours, rival, name, ratio, unit }))
+  return `${JSON.stringify(rows, undefined, 2)}\n`
+}

@@ -1,0 +1,64 @@
+// @ts-check
+// `npm run bench:rivals`: Varve and its rivals, paired in the same run, against the goals. What it finds is kept in
+// bench/results, as numbers and as a plot, unless only a part was measured.
+//
+//   --quick          what has a goal, in small sizes and few rounds: less than five minutes
+//   --only <prefix>  only ids that begin so; may be repeated
+//   --json           one array on stdout instead of the table
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { at } from '../scripts/root.mjs'
+import { setup } from '../scripts/setup.mjs'
+import { runMain } from '../scripts/steps.mjs'
+import { figuresOf, PLAIN, readOptions, shown, wanted } from './command.mjs'
+import { goalPrefixes } from './goals.mjs'
+import { readMachine, readVersions } from './machine.mjs'
+import { plot } from './plot.mjs'
+import { PAIRED } from './programs.mjs'
+import { compare, jsonOf } from './results.mjs'
+
+/** @typedef {import('./results.mjs').Compared} Compared */
+
+const RESULTS = 'bench/results'
+const HEAD = ['id', 'metric', 'ours', 'rival', 'unit', 'name of the rival', 'ratio', 'goal', 'met']
+const RIGHT = new Set(['ours', 'rival', 'ratio', 'goal'])
+const SEQUENTIAL = 'sequential/items_'
+/** The quick form: what has a goal; of webpack, the one size that it knows, which has none. */
+const QUICK = [
+  ...goalPrefixes().filter((prefix) => prefix !== SEQUENTIAL),
+  `${SEQUENTIAL}100k`,
+  `${SEQUENTIAL}600k`,
+  'webpack/warm/modules_300',
+]
+
+/** @param {readonly Compared[]} results */
+async function tableOf(results) {
+  const { default: Table } = await import('cli-table3')
+  const colAligns = HEAD.map((name) => (RIGHT.has(name) ? /** @type {const} */ ('right') : /** @type {const} */ ('left')))
+  const table = new Table({ head: HEAD, colAligns, style: PLAIN })
+  for (const { id, metric, ours, rival, unit, name, ratio, goal, isMet } of results) {
+    const limit = goal === null ? '' : `${goal.of === 'ours' ? 'ours ' : ''}<= ${shown(goal.max)}`
+    table.push([id, metric, shown(ours), shown(rival), unit, name, shown(ratio), limit, isMet === null ? '' : isMet ? 'yes' : 'NO'])
+  }
+  const goals = results.filter(({ goal }) => goal !== null)
+  return `${table.toString()}\n${goals.filter(({ isMet }) => isMet).length} of ${goals.length} goals met\n`
+}
+
+/** @param {Record<string, string | number>} facts */
+const listOf = (facts) => Object.entries(facts).map(([name, value]) => `${name} ${value}`).join(', ')
+
+await runMain(async () => {
+  const { isQuick, isJson, only } = readOptions()
+  await setup()
+  const figures = await figuresOf(PAIRED, { isQuick, only: only.length > 0 || !isQuick ? only : QUICK })
+  const results = wanted(compare(figures), only)
+  const [machine, versions, date] = [await readMachine(), readVersions(), new Date().toISOString().slice(0, 10)]
+  if (only.length === 0) {
+    const kept = { machine, versions, date, quick: isQuick, results, figures }
+    mkdirSync(at(RESULTS), { recursive: true })
+    writeFileSync(at(`${RESULTS}/rivals.json`), `${JSON.stringify(kept, undefined, 2)}\n`)
+    writeFileSync(at(`${RESULTS}/rivals.svg`), plot(results, `${machine.cpu}, ${machine.cores} cores, ${date}${isQuick ? ', quick form' : ''}`))
+    process.stderr.write(`  kept in ${RESULTS}/rivals.json and ${RESULTS}/rivals.svg\n`)
+  }
+  if (isJson) return void process.stdout.write(jsonOf(results))
+  process.stdout.write(`${await tableOf(results)}${date}: ${listOf(machine)}\n${listOf(versions)}\n`)
+})
