@@ -1,7 +1,7 @@
 // @ts-check
 // What Varve promises against its rivals, as data. Ratios are ours / rival, so smaller is better.
 
-/** @typedef {'wall' | 'cpu' | 'bytes' | 'growth'} Metric */
+/** @typedef {'wall' | 'cpu' | 'bytes' | 'growth' | 'memory' | 'close' | 'files'} Metric */
 /**
  * @typedef {object} Goal
  * @property {string} id a star stands for anything
@@ -34,6 +34,9 @@ const compaction = (size) => [
   ratio(`compaction/key_8/value_4/entries_${size}/full`, ['varve'], 'wall', 0.6, 'varve-2-threads'),
 ]
 
+/** What a long relaxed run may leave or take: megabytes, milliseconds, files. @param {[Metric, number]} limit @returns {Goal} */
+const ours = ([metric, max]) => ({ ...ratio('sequential/items_10M/*/relaxed', STORES, metric, max), of: 'ours' })
+
 /** @type {readonly Goal[]} */
 export const GOALS = [
   ratio('write/key_8/value_4/entries_853Ki', PEER, 'cpu', 0.35),
@@ -52,6 +55,9 @@ export const GOALS = [
   ratio('sequential/items_*/durable', STORES, 'wall', 1 / 3),
   ratio('sequential/items_*/relaxed', RAW, 'wall', 1 / 0.35),
   ratio('sequential/items_*/relaxed', STORES, 'wall', 1 / 3),
+  ours(['memory', 300]),
+  ours(['close', 2_000]),
+  ours(['files', 63]),
   ratio('open/entries_1Mi/commits_128/warm', PEER, 'wall', 0.5),
   ratio('open/entries_1Mi/commits_128/cold', PEER, 'wall', 0.5),
   ...node('js/get/hit/value_128', 0.25, 0.6),
@@ -60,6 +66,8 @@ export const GOALS = [
   ...node('js/commit/10k', 0.5),
   ...node('js/commit/10k/relaxed', 0.5),
   ...node('js/open+first_get', 0.5),
+  ratio('wasm/write/key_8/value_4/entries_853Ki', ['varve-native'], 'cpu', 2.5, 'varve-wasm'),
+  ratio('wasm/compaction/key_8/value_4/entries_4Mi/commits_8/full', ['varve-native'], 'cpu', 2.5, 'varve-wasm'),
   ratio('webpack/warm/modules_3000', WEBPACK, 'wall', 0.9),
   ratio('webpack/warm/modules_3000', WEBPACK, 'bytes', 0.6),
   { ...ratio('webpack/growth/*', WEBPACK, 'growth', 1.5), of: 'ours' },

@@ -10,7 +10,12 @@ import { at } from '../../scripts/root.mjs'
 import { randomOf } from '../api/data.mjs'
 
 const { values: options } = parseArgs({
-  options: { quick: { type: 'boolean' }, rounds: { type: 'string' }, fill: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean' },
+    rounds: { type: 'string' },
+    only: { type: 'string', multiple: true },
+    fill: { type: 'string' },
+  },
 })
 const ENGINES = /** @type {const} */ (['native', 'wasm'])
 const WRITTEN = 873_813
@@ -94,6 +99,7 @@ const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1] ?
  * @param {string} folder
  */
 async function paired(id, rounds, run, folder) {
+  if (options.only !== undefined && !options.only.some((prefix) => id.startsWith(prefix))) return
   /** @type {Record<Engine, Sample[]>} */
   const samples = { native: [], wasm: [] }
   for (let round = 0; round < rounds; round++) {

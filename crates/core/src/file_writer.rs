@@ -1,11 +1,13 @@
 //! Writes a file from front to back through one buffer. The position is counted here, never asked of the file.
 //! 256 KiB as in turbo-persistence (next.js PR 90542): large enough that a call's cost vanishes, small enough for L2.
 //! Bytes that stay where they are until the end are not copied: they are lent, and go out between pieces of the buffer.
+//! Or full buffers go to an outbox, and another thread sends them while this one fills the next.
 
 use crate::vfs::File;
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -19,6 +21,35 @@ pub(crate) struct FileWriter<'v> {
     pieced: usize,
     written: u64,
     waiting: usize,
+    outbox: Option<Arc<Outbox>>,
+}
+
+/// Full buffers of a file on their way, the oldest first.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    file: Arc<dyn File>,
+    full: Mutex<VecDeque<Vec<u8>>>,
+    /// Held by whoever sends.
+    sending: Mutex<()>,
+}
+
+impl Outbox {
+    /// Sends everything that is there.
+    pub(crate) fn send(&self) -> io::Result<()> {
+        let _one = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(buffer) = self.next() {
+            self.file.append(&[&buffer])?;
+        }
+        Ok(())
+    }
+
+    fn next(&self) -> Option<Vec<u8>> {
+        self.full.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    fn add(&self, buffer: Vec<u8>) {
+        self.full.lock().unwrap_or_else(PoisonError::into_inner).push_back(buffer);
+    }
 }
 
 #[derive(Debug)]
@@ -30,7 +61,14 @@ enum Piece<'v> {
 impl<'v> FileWriter<'v> {
     pub(crate) fn new(file: Arc<dyn File>) -> Self {
         let buffer = Vec::with_capacity(BUFFER_BYTES * 5 / 4);
-        Self { file, buffer, pieces: Vec::new(), pieced: 0, written: 0, waiting: 0 }
+        Self { file, buffer, pieces: Vec::new(), pieced: 0, written: 0, waiting: 0, outbox: None }
+    }
+
+    /// From now on full buffers go to the answer, and nothing may be lent. `send` may be called on another thread at
+    /// any time; `finish` sends what is left.
+    pub(crate) fn use_outbox(&mut self) -> Arc<Outbox> {
+        let new = || Outbox { file: Arc::clone(&self.file), full: Mutex::default(), sending: Mutex::default() };
+        Arc::clone(self.outbox.get_or_insert_with(|| Arc::new(new())))
     }
 
     /// Offset at which the next byte will stand.
@@ -60,6 +98,7 @@ impl<'v> FileWriter<'v> {
 
     /// Adds `bytes` without a copy.
     pub(crate) fn lend(&mut self, bytes: &'v [u8]) -> io::Result<()> {
+        debug_assert!(self.outbox.is_none(), "an outbox takes whole buffers");
         self.end_piece();
         self.pieces.push(Piece::Lent(bytes));
         self.waiting += bytes.len();
@@ -78,6 +117,12 @@ impl<'v> FileWriter<'v> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        if let Some(outbox) = &self.outbox {
+            outbox.add(std::mem::replace(&mut self.buffer, Vec::with_capacity(BUFFER_BYTES * 5 / 4)));
+            self.written += self.waiting as u64;
+            self.waiting = 0;
+            return Ok(());
+        }
         self.end_piece();
         let bytes = |piece: &Piece<'v>| match piece {
             Piece::Buffered(range) => self.buffer.get(range.clone()).unwrap_or_default(),
@@ -96,6 +141,9 @@ impl<'v> FileWriter<'v> {
     pub(crate) fn finish(mut self) -> io::Result<()> {
         if self.waiting > 0 {
             self.flush()?;
+        }
+        if let Some(outbox) = &self.outbox {
+            outbox.send()?;
         }
         self.file.sync()
     }

@@ -9,11 +9,12 @@ use super::take::Taken;
 use crate::context::Context;
 use crate::entries::{Entries, Range, Ranges, Source, Visit};
 use crate::error::{Error, Result};
+use crate::file_writer::Outbox;
 use crate::format::names::TableName;
 use crate::options::Watch;
 use crate::table::{TableMeta, TableWriter, ValueBytes};
 use std::ops::ControlFlow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A table is closed when it has this many bytes.
 const TABLE_BYTES: u64 = 1 << 30;
@@ -125,26 +126,34 @@ impl Merging<'_, '_> {
     }
 }
 
-/// Gathers ranges on one thread while another one writes those that were gathered before.
+/// Gathers ranges on one thread, and sends there what is full, while another one fills blocks from those gathered
+/// before.
 fn in_two_threads(context: &Context, ranges: Ranges<'_>, merging: &mut Merging<'_, '_>) -> Result<()> {
     let (ranges, merging) = (Mutex::new(ranges), Mutex::new(merging));
     let mut ready: Vec<Range<'_>> = Vec::new();
     loop {
-        let (gathered, written) = (Mutex::new(Vec::new()), Mutex::new(Ok(())));
+        let (gathered, written, sent) = (Mutex::new(Vec::new()), Mutex::new(Ok(())), Mutex::new(Ok(())));
+        let outbox = lock(&merging).output.outbox();
         context.pool.run(2, &|job| {
             if job == 0 {
                 let mut merging = lock(&merging);
                 *lock(&written) = ready.iter().try_for_each(|range| merging.write(range));
             } else {
                 *lock(&gathered) = gather(&mut lock(&ranges));
+                *lock(&sent) = outbox.as_ref().map_or(Ok(()), |(name, outbox)| send(outbox, *name));
             }
         });
+        sent.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         written.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         ready = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
         if ready.is_empty() {
             return Ok(());
         }
     }
+}
+
+fn send(outbox: &Outbox, name: TableName) -> Result<()> {
+    outbox.send().map_err(|source| Error::io("write", &name.to_string(), source))
 }
 
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -179,6 +188,11 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
+    /// Of the table that is being written, if there is one.
+    fn outbox(&mut self) -> Option<(TableName, Arc<Outbox>)> {
+        self.writer.as_mut().map(|(name, writer)| (*name, writer.use_outbox()))
+    }
+
     /// Adds the newest entry of a key, if anybody may see it.
     #[inline]
     fn take(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> ControlFlow<Error> {

@@ -4,7 +4,7 @@
 use super::TableMeta;
 use super::directory::{BlockRow, Footer};
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlockBuilder, Stored};
-use crate::file_writer::FileWriter;
+use crate::file_writer::{FileWriter, Outbox};
 use crate::format::hash::checksum;
 use crate::format::names::TableName;
 use crate::vfs::File;
@@ -115,6 +115,11 @@ impl<'v> TableWriter<'v> {
         self.footer.key_bytes += key.len() as u64;
         self.footer.value_bytes += value.map_or(0, |bytes| bytes.get().len() as u64);
         Ok(())
+    }
+
+    /// Where full buffers wait for another thread from now on; values must be passing.
+    pub(crate) fn use_outbox(&mut self) -> Arc<Outbox> {
+        self.out.use_outbox()
     }
 
     /// Bytes written so far, roughly.
