@@ -43,6 +43,9 @@ async function tableOf(results) {
   return `${table.toString()}\n${goals.filter(({ isMet }) => isMet).length} of ${goals.length} goals met\n`
 }
 
+/** Memory and files of a rival may be nothing at all. @param {Compared} result */
+const isDrawn = ({ ratio }) => ratio !== null && ratio > 0 && Number.isFinite(ratio)
+
 /** @param {Record<string, string | number>} facts */
 const listOf = (facts) => Object.entries(facts).map(([name, value]) => `${name} ${value}`).join(', ')
 
@@ -56,7 +59,8 @@ await runMain(async () => {
     const kept = { machine, versions, date, quick: isQuick, results, figures }
     mkdirSync(at(RESULTS), { recursive: true })
     writeFileSync(at(`${RESULTS}/rivals.json`), `${JSON.stringify(kept, undefined, 2)}\n`)
-    writeFileSync(at(`${RESULTS}/rivals.svg`), plot(results, `${machine.cpu}, ${machine.cores} cores, ${date}${isQuick ? ', quick form' : ''}`))
+    const title = `${machine.cpu}, ${machine.cores} cores, ${date}${isQuick ? ', quick form' : ''}`
+    writeFileSync(at(`${RESULTS}/rivals.svg`), plot(results.filter(isDrawn), title))
     process.stderr.write(`  kept in ${RESULTS}/rivals.json and ${RESULTS}/rivals.svg\n`)
   }
   if (isJson) return void process.stdout.write(jsonOf(results))

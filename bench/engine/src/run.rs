@@ -70,7 +70,8 @@ fn run_trial(trial: &Trial, rounds: usize, subjects: &[&dyn Subject]) {
         for (index, (name, unit, _)) in samples.first().map_or(&[][..], |sample| &sample.extra).iter().enumerate() {
             let value = median(samples.iter().map(|sample| sample.extra[index].2));
             println!(
-                "{{\"id\":\"{}\",\"name\":\"{}\",\"metric\":\"{name}\",\"unit\":\"{unit}\",\"value\":{value},\"rounds\":{rounds}}}",
+                "{{\"id\":\"{}\",\"name\":\"{}\",\"metric\":\"{name}\",\"unit\":\"{unit}\",\"value\":{value},\
+                 \"rounds\":{rounds}}}",
                 trial.id,
                 subject.name(),
             );
