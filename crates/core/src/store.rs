@@ -27,7 +27,7 @@ const LOGS_LEFT: usize = 2;
 const LOG_BYTES_LEFT: u64 = 256 << 10;
 
 /// Entries of logs in memory, about; beside it a fold needs as much again.
-const MEMORY_BYTES_MAX: u64 = 64 << 20;
+const MEMORY_BYTES_MAX: u64 = 96 << 20;
 
 /// One folder, shared by all threads of the process.
 #[derive(Debug)]
