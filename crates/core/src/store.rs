@@ -26,8 +26,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 const LOGS_LEFT: usize = 2;
 const LOG_BYTES_LEFT: u64 = 256 << 10;
 
-/// Entries of logs in memory, about; beside it a fold needs as much again.
-const MEMORY_BYTES_MAX: u64 = 96 << 20;
+/// Bytes in the log of this process while the one before it is folded; all of them are in memory, too.
+const LOG_BYTES_MAX: u64 = 64 << 20;
 
 /// One folder, shared by all threads of the process.
 #[derive(Debug)]
@@ -152,10 +152,13 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let durability = durability.unwrap_or(context.options.durability);
-        let report = self.committer().commit(context, &self.state, batch, durability, now_ms)?;
+        let mut committer = self.committer();
+        let report = committer.commit(context, &self.state, batch, durability, now_ms)?;
+        let is_too_fast = committer.log.as_ref().is_some_and(|log| log.bytes() >= LOG_BYTES_MAX);
+        drop(committer);
         // Whoever commits faster than folding in the background can follow does it himself. The commit stands, whatever
         // comes of it.
-        if self.state().memory_bytes >= MEMORY_BYTES_MAX {
+        if is_too_fast {
             let _ = self.compact(false, &|_, _| ControlFlow::Continue(()));
         }
         Ok(report)

@@ -121,3 +121,26 @@ fn a_thousand_commits_or_a_thousand_processes_leave_few_files() {
         assert_eq!(dump(&handle, id).len(), processes * commits);
     }
 }
+
+/// Commits once folded their own log each time, as soon as the logs of other processes, which nobody but them may fold,
+/// were large enough together.
+#[test]
+fn large_logs_of_others_do_not_end_the_log_of_this_process() {
+    let vfs = SimVfs::new();
+    let value = vec![7; 900 << 10];
+    let mut others: Vec<(Handle, u32)> = (0..2).map(|_| named(&vfs)).collect();
+    for (other, id) in &mut others {
+        for number in 0..60u32 {
+            other.put(*id, &number.to_le_bytes(), &value).expect("put");
+            commit(other, Durability::Relaxed).expect("commit");
+        }
+    }
+    let (mut handle, id) = named(&vfs);
+    let mut writers = Vec::new();
+    for number in 0..3u32 {
+        handle.put(id, &number.to_le_bytes(), b"small").expect("put");
+        commit(&mut handle, Durability::Relaxed).expect("commit");
+        writers.push(handle.store().status().writer.expect("a log is open for the next commit"));
+    }
+    assert!(writers.iter().all(|writer| *writer == writers[0]), "{writers:?}");
+}
