@@ -126,23 +126,25 @@ impl Handle {
         let mut batches = self.on_the_way.lock();
         let (failed, mut sent): (Vec<Sent>, Vec<Sent>) = batches.drain(..).partition(|sent| sent.failed);
         let mut batch = Batch::default();
+        // What does not fit into one commit with the others waits for the next one; what came after it waits, too.
+        let mut waiting = Vec::new();
         for older in failed {
-            // What does not fit into one commit with the others waits for the next one.
-            if sent.iter().all(|sent| !sent.failed) && batch.has_room_for(&older.batch) {
+            if waiting.is_empty() && batch.has_room_for(&older.batch) {
                 batch.absorb(&older.batch);
             } else {
-                sent.push(older);
+                waiting.push(older);
             }
         }
         if batch.is_empty() {
             batch = std::mem::take(&mut self.pending);
-        } else if sent.iter().all(|sent| !sent.failed) && batch.has_room_for(&self.pending) {
+        } else if waiting.is_empty() && batch.has_room_for(&self.pending) {
             batch.absorb(&std::mem::take(&mut self.pending));
         }
         let batch = Arc::new(batch);
         if !batch.is_empty() {
             sent.push(Sent { batch: Arc::clone(&batch), failed: false });
         }
+        sent.extend(waiting);
         *batches = sent;
         self.on_the_way.count(&batches);
         drop(batches);
