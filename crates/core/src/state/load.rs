@@ -45,7 +45,7 @@ pub(crate) fn outline(context: &Context, known: &State) -> Result<State> {
 }
 
 /// Names in the folder that are ours.
-fn list(context: &Context) -> Result<Vec<FileName>> {
+pub(crate) fn list(context: &Context) -> Result<Vec<FileName>> {
     let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
     Ok(names.iter().filter_map(|name| FileName::parse(name)).collect())
 }
@@ -259,5 +259,8 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
     if newest.max().unwrap_or(0) != state.manifest_seen || known != state.logs.len() || state.lost {
         return Ok(None);
     }
-    extend(context, state).map(Some)
+    let knew = state.vanished;
+    let changed = extend(context, state)?;
+    // A table that is gone before its log was read: a newer manifest has folded it.
+    Ok((knew || !state.vanished).then_some(changed))
 }
