@@ -5,7 +5,7 @@ use crate::format::bytes::Reader;
 use crate::format::entry::{Entry, Kind};
 use crate::format::hash::{key_hash, upper};
 use crate::key_map::KeyMap;
-use crate::radix::{self, Item, hash_of, item};
+use crate::radix::{self, Item, hash_of, item, same_hash};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -100,26 +100,21 @@ impl Batch {
     ) -> Result<(), E> {
         let mut places = self.places.get(usize::from(namespace)).cloned().unwrap_or_default();
         radix::sort(&mut places, &mut Vec::new());
-        let (mut rest, mut touched) = (places.as_slice(), places.len());
-        while let Some((first, tail)) = rest.split_first() {
-            if rest.len() <= touched {
-                touched = rest.len().saturating_sub(AHEAD);
-                self.touch(rest);
+        let (mut at, mut touched) = (0, 0);
+        for same in places.chunk_by(same_hash) {
+            if at >= touched {
+                touched = at + AHEAD;
+                self.touch(places.get(at..touched.min(places.len())).unwrap_or_default());
             }
-            let hash = hash_of(*first);
-            if tail.first().is_none_or(|next| hash_of(*next) != hash) {
-                rest = tail;
-                if let Some(entry) = self.entry_at(*first as u32) {
-                    each(hash, entry)?;
-                }
-                continue;
+            at += same.len();
+            let entry = |item: &Item| Some((hash_of(*item), self.entry_at(*item as u32)?));
+            if let [one] = same {
+                entry(one).map_or(Ok(()), |(hash, entry)| each(hash, entry))?;
+            } else {
+                let mut same: Vec<_> = same.iter().filter_map(entry).collect();
+                keep_last(&mut same);
+                same.into_iter().try_for_each(|(hash, entry)| each(hash, entry))?;
             }
-            let count = rest.iter().take_while(|item| hash_of(**item) == hash).count();
-            let (same, tail) = rest.split_at(count);
-            rest = tail;
-            let mut same: Vec<Entry<'_>> = same.iter().filter_map(|item| self.entry_at(*item as u32)).collect();
-            keep_last(&mut same);
-            same.into_iter().try_for_each(|entry| each(hash, entry))?;
         }
         Ok(())
     }
@@ -155,7 +150,7 @@ impl Batch {
 
     /// Whether one commit can hold the entries of both.
     pub(crate) fn has_room_for(&self, newer: &Self) -> bool {
-        self.segments.len() + newer.segments.len() < SEGMENTS_MAX
+        self.is_empty() || self.segments.len() + newer.segments.len() < SEGMENTS_MAX
     }
 
     /// Adds everything that `newer` holds on top.
@@ -194,19 +189,19 @@ impl Batch {
         self.segments.get((place >> SEGMENT_BITS) as usize)?.get(place as usize % SEGMENT_BYTES..)
     }
 
-    /// Reads one byte of each of the next entries. They lie anywhere, and the processor waits for all of them at once
+    /// Reads one byte of each of these entries. They lie anywhere, and the processor waits for all of them at once
     /// where it would wait for one after another.
     fn touch(&self, places: &[Item]) {
         let first_byte = |place: &Item| self.from(*place as u32).and_then(<[u8]>::first).copied().unwrap_or(0);
-        std::hint::black_box(places.iter().take(AHEAD).map(first_byte).fold(0, |sum: u8, byte| sum.wrapping_add(byte)));
+        std::hint::black_box(places.iter().map(first_byte).fold(0, |sum: u8, byte| sum.wrapping_add(byte)));
     }
 }
 
 /// Of entries in order of addition, keeps the last of each key, by key.
-fn keep_last(entries: &mut Vec<Entry<'_>>) {
+fn keep_last(entries: &mut Vec<(u32, Entry<'_>)>) {
     entries.reverse();
-    entries.sort_by(|left, right| left.key.cmp(right.key));
-    entries.dedup_by(|later, earlier| later.key == earlier.key);
+    entries.sort_by(|(_, left), (_, right)| left.key.cmp(right.key));
+    entries.dedup_by(|(_, later), (_, earlier)| later.key == earlier.key);
 }
 
 impl<'a> Entry<'a> {

@@ -3,8 +3,9 @@
 //!
 //! 1. Damage that was found is set aside, a log is claimed if there is none.
 //! 2. From `LARGE_BYTES` on: tables are written and synced, then the folder.
-//! 3. The record is appended. Without a lock: if the log has lost its name meanwhile, 2 and 3 again in a new log.
-//! 4. `durable`: the log is synced, its name too if it is new.
+//! 3. The record is appended; `durable` ones wait for the disk in the same step, where nothing else waits for it.
+//!    Without a lock: if the log has lost its name meanwhile, 2 and 3 again in a new log.
+//! 4. `durable`: the log is synced if 3 did not, its name too if it is new.
 //! 5. The entries become visible in this process.
 //!
 //! An error leaves the log behind under its name and the entries with the caller; the next commit begins a new log.

@@ -25,7 +25,7 @@ use crate::manifest::{Manifest, ManifestNamespace, OpenLog, Published, publish};
 use crate::options::Watch;
 use crate::report::CompactReport;
 use crate::reset::reset;
-use crate::state::{Current, LiveTable, LogView, Namespace, State, load};
+use crate::state::{Current, LiveTable, LogView, Namespace, State, list, load};
 use crate::table::TableMeta;
 use merge::{Merge, Progress, merge};
 use pick::{Candidate, pick};
@@ -45,7 +45,7 @@ pub(crate) fn compact(
     let mut claim: Option<LogWriter> = None;
     let mut tables = 0;
     for _ in 0..ATTEMPTS {
-        let names = sweep::names(context)?;
+        let names = list(context)?;
         let surveyed = survey(context, state, committer, claim.as_ref().map(|log| log.writer))?;
         if surveyed.state.lost {
             reset(context, state)?;
@@ -70,7 +70,7 @@ pub(crate) fn compact(
         let plans = plan(context, &taken, full);
         if let Some((report, manifest)) = fold(context, &mut taken, &plans, log.writer, &mut tables, watch)? {
             drop(log);
-            let names = sweep::names(context)?;
+            let names = list(context)?;
             reload(context, state, committer)?;
             let needless =
                 sweep::needless(names, &state.read().unwrap_or_else(PoisonError::into_inner), manifest.number);
@@ -117,7 +117,7 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
         let ours: Vec<usize> = (0..namespace.tables.len())
             .filter(|index| namespace.tables.get(*index).is_some_and(|live| taken.is_folded(live.attached_by)))
             .collect();
-        let garbage = garbage_of(taken, namespace);
+        let garbage = if full { vec![0; namespace.tables.len()] } else { garbage_of(taken, namespace) };
         let candidates: Vec<Candidate> = ours
             .iter()
             .filter_map(|index| namespace.tables.get(*index).zip(garbage.get(*index)))
@@ -131,7 +131,7 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
                     && live.table.meta.deletes == 0,
             })
             .collect();
-        let folded_bytes = if taken.folded.is_empty() { 0 } else { taken.folded_bytes(*id) };
+        let folded_bytes = taken.folded_entries(namespace).map(|(_, found)| found.entry.bytes() as u64).sum();
         let picked = pick(&candidates, folded_bytes, full, taken.alone);
         if folded_bytes > 0 || !picked.is_empty() {
             let merge = picked.iter().filter_map(|at| ours.get(*at).copied()).collect::<Vec<_>>();
@@ -145,15 +145,19 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
 
 /// Bytes of each table that nobody needs any more, from a sample of all entries: those of the first hashes.
 fn garbage_of(taken: &Taken, namespace: &Namespace) -> Vec<u64> {
-    let folded = taken.state.memory_entries(namespace).filter(|(_, found)| taken.is_folded_order(found.order));
+    if namespace.tables.is_empty() {
+        return Vec::new();
+    }
     let mut sources: Vec<Source<'_>> =
         namespace.tables.iter().map(|live| Source::Table(Arc::clone(&live.table))).collect();
-    sources.push(Source::memory(folded.collect()));
-    let counts = Ranges::new(sources, 0).next().map(|range| garbage(&range, namespace.tables.len()));
+    sources.push(Source::memory(taken.folded_entries(namespace).collect()));
+    let counts = match Ranges::new(sources, 0).next() {
+        Some(range) => garbage(&range, namespace.tables.len()),
+        None => vec![(0, 0); namespace.tables.len()],
+    };
     let share = |(live, (all, garbage)): (&LiveTable, &(u64, u64))| {
         (u128::from(live.table.meta.bytes) * u128::from(*garbage) / u128::from((*all).max(1))) as u64
     };
-    let counts = counts.unwrap_or_else(|| vec![(0, 0); namespace.tables.len()]);
     namespace.tables.iter().zip(&counts).map(share).collect()
 }
 

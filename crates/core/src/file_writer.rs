@@ -119,18 +119,21 @@ impl<'v> FileWriter<'v> {
     fn flush(&mut self) -> io::Result<()> {
         if let Some(outbox) = &self.outbox {
             outbox.add(std::mem::replace(&mut self.buffer, Vec::with_capacity(BUFFER_BYTES * 5 / 4)));
-            self.written += self.waiting as u64;
-            self.waiting = 0;
-            return Ok(());
+        } else {
+            self.send()?;
         }
+        self.written += self.waiting as u64;
+        self.waiting = 0;
+        Ok(())
+    }
+
+    fn send(&mut self) -> io::Result<()> {
         self.end_piece();
         let bytes = |piece: &Piece<'v>| match piece {
             Piece::Buffered(range) => self.buffer.get(range.clone()).unwrap_or_default(),
             Piece::Lent(bytes) => bytes,
         };
         self.file.append(&self.pieces.iter().map(bytes).collect::<Vec<_>>())?;
-        self.written += self.waiting as u64;
-        self.waiting = 0;
         self.pieced = 0;
         self.pieces.clear();
         self.buffer.clear();

@@ -21,7 +21,7 @@ pub struct Options {
     pub read_only: bool,
     /// Cap of the tables in bytes, kept at compaction; what was written to longest ago goes first.
     pub bytes_max: u64,
-    /// Memory for decoded blocks in bytes.
+    /// Memory for decoded blocks in bytes; an index over many tables may take a quarter of it beside them.
     pub block_cache_bytes: usize,
 }
 

@@ -16,6 +16,12 @@ pub(crate) fn hash_of(item: Item) -> u32 {
     (item >> 32) as u32
 }
 
+/// Whether two items have the same hash.
+#[inline]
+pub(crate) fn same_hash(left: &Item, right: &Item) -> bool {
+    hash_of(*left) == hash_of(*right)
+}
+
 /// Up to here comparing is cheapest.
 const SMALL: usize = 48;
 

@@ -7,7 +7,7 @@ mod memory;
 mod which;
 
 pub(crate) use index::TableIndex;
-pub(crate) use load::{catch_up, load, outline};
+pub(crate) use load::{catch_up, list, load, outline};
 pub(crate) use memory::MemoryEntry;
 
 use crate::block_cache::BlockCache;
@@ -286,7 +286,7 @@ impl Namespace {
     /// Adds a table in its place: newest first.
     pub(crate) fn add_table(&mut self, live: LiveTable) {
         let at = self.tables.partition_point(|other| other.table.meta.order_max > live.table.meta.order_max);
+        self.which.inserted(at, live.table.meta.entries);
         self.tables.insert(at, live);
-        self.which.inserted(at);
     }
 }

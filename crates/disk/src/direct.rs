@@ -51,9 +51,7 @@ impl DirectFile {
         if start + length as u64 > self.reserved && self.appended >= AHEAD_BYTES_MIN {
             length += self.appended.min(AHEAD_BYTES_MAX).next_multiple_of(BLOCK_BYTES);
         }
-        self.buffer.resize(self.buffer.len().max(length + BLOCK_BYTES), 0);
-        let aligned = self.buffer.as_ptr().align_offset(BLOCK_BYTES);
-        let bytes = self.buffer.get_mut(aligned..aligned + length).ok_or(io::ErrorKind::OutOfMemory)?;
+        let bytes = aligned(&mut self.buffer, length)?;
         let mut place = 0;
         for part in [self.tail.as_slice()].iter().chain(parts) {
             bytes[place..place + part.len()].copy_from_slice(part);
@@ -83,11 +81,8 @@ impl DirectFile {
     fn find_end(&mut self) -> io::Result<u64> {
         let end = self.file.metadata()?.len();
         let length = end as usize % BLOCK_BYTES;
-        self.buffer.resize(self.buffer.len().max(BLOCK_BYTES * 2), 0);
-        let aligned = self.buffer.as_ptr().align_offset(BLOCK_BYTES);
-        let block = self.buffer.get_mut(aligned..aligned + BLOCK_BYTES).ok_or(io::ErrorKind::OutOfMemory)?;
-        let read = platform::read_once_at(&self.file, block, end - length as u64)?;
-        if length > 0 && read < length {
+        let block = aligned(&mut self.buffer, BLOCK_BYTES)?;
+        if platform::read_once_at(&self.file, block, end - length as u64)? < length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         self.tail.clear();
@@ -95,4 +90,11 @@ impl DirectFile {
         self.reserved = end;
         Ok(end)
     }
+}
+
+/// So many bytes of the buffer, from an address that the system takes.
+fn aligned(buffer: &mut Vec<u8>, length: usize) -> io::Result<&mut [u8]> {
+    buffer.resize(buffer.len().max(length + BLOCK_BYTES), 0);
+    let start = buffer.as_ptr().align_offset(BLOCK_BYTES);
+    buffer.get_mut(start..start + length).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }

@@ -86,8 +86,7 @@ pub(crate) fn merge(
     progress: &mut Progress<'_>,
 ) -> Result<Merged> {
     let Some(namespace) = taken.state.namespace(plan.id) else { return Ok(Merged::default()) };
-    let entries = taken.state.memory_entries(namespace);
-    let folded: Vec<_> = entries.filter(|(_, found)| taken.is_folded_order(found.order)).collect();
+    let folded: Vec<_> = taken.folded_entries(namespace).collect();
     let mut times = Times { oldest_ms: namespace.oldest_ms, newest_ms: 0 };
     if !folded.is_empty() {
         times.newest_ms = namespace.newest_ms;

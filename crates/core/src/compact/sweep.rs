@@ -10,17 +10,12 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::{FileName, TableName};
 use crate::manifest::Manifest;
-use crate::state::State;
+use crate::state::{State, list};
 use std::collections::HashSet;
 use std::io;
 
-/// What lies in the folder, to be listed before the state is loaded that tells what of it is needed.
-pub(crate) fn names(context: &Context) -> Result<Vec<FileName>> {
-    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
-    Ok(names.iter().filter_map(|name| FileName::parse(name)).collect())
-}
-
-/// Which of `names` nobody needs any more. `published` is the number of the manifest that the caller published or read.
+/// Which of `names` nobody needs any more; they were listed before `state` was read. `published` is the number of the
+/// manifest that the caller published or read.
 pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> Vec<FileName> {
     let manifest = &state.manifest;
     if state.lost || manifest.number < published || manifest.number == 0 {
@@ -50,7 +45,7 @@ pub(crate) fn remove_all(context: &Context, names: &[FileName]) -> Result<()> {
 
 /// Removes what a compaction wrote and did not try to publish.
 pub(crate) fn discard_tables(context: &Context, writer: u32) -> Result<()> {
-    for name in names(context)? {
+    for name in list(context)? {
         if matches!(name, FileName::Table(table) if table.writer == writer) {
             remove(context, &name.to_string())?;
         }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::log::Stop;
-use crate::state::{LogView, State, catch_up, load};
+use crate::state::{LogView, MemoryEntry, Namespace, State, catch_up, list, load};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -83,8 +83,7 @@ pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result
 /// Whether the folder has the logs and the manifest that the survey found, and our own claim. Logs that were sealed
 /// then have nothing new, and what others append to theirs is newer than all of this and stays where it is.
 fn nothing_new(context: &Context, state: &State, claim: u32) -> Result<bool> {
-    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
-    Ok(names.iter().filter_map(|name| FileName::parse(name)).all(|name| match name {
+    Ok(list(context)?.into_iter().all(|name| match name {
         FileName::Manifest(number) => number <= state.manifest.number,
         name => name.log_writer().is_none_or(|writer| {
             writer == claim
@@ -119,16 +118,13 @@ impl Taken {
         attached_by.is_none_or(|writer| self.folded.contains(&writer))
     }
 
-    /// Whether an entry stands in a log that is folded now.
-    pub(crate) fn is_folded_order(&self, order: u64) -> bool {
-        self.folded.contains(&(order as u32 & WRITER_MAX))
-    }
-
-    /// Bytes of entries of one namespace in the logs that are folded now.
-    pub(crate) fn folded_bytes(&self, id: u16) -> u64 {
-        let Some(namespace) = self.state.namespace(id) else { return 0 };
-        let folded = self.state.memory_entries(namespace).filter(|(_, found)| self.is_folded_order(found.order));
-        folded.map(|(_, found)| found.entry.bytes() as u64).sum()
+    /// Entries of one namespace in the logs that are folded now, as they came.
+    pub(crate) fn folded_entries<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+    ) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
+        let is_folded = |order: u64| self.folded.contains(&(order as u32 & WRITER_MAX));
+        self.state.memory_entries(namespace).filter(move |(_, found)| is_folded(found.order))
     }
 
     /// Bytes of all files that the next manifest will stand for.

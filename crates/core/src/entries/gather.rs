@@ -242,7 +242,7 @@ impl<'a> Cursor<'a> {
     /// Passes over entries of hashes below `from`.
     fn skip_to(&mut self, from: u32, holes: &mut Vec<Hole>) {
         while let Some(Chunk::Table { keys, .. }) = &self.chunk {
-            self.at = keys.layout.lower_bound(keys.layout.hashes(&keys.bytes), from);
+            self.at = keys.layout.lower_bound(&keys.bytes, from);
             if self.at < keys.layout.count.into() {
                 return;
             }

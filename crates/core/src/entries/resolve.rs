@@ -1,8 +1,8 @@
 //! Finding the newest entry of each key of a range.
 
 use super::gather::{BATCH_ORDER, Range, Row};
-use crate::radix::{Item, hash_of};
-use crate::table::ScanStored;
+use crate::radix::{Item, hash_of, same_hash};
+use crate::table::{Hole, ScanStored};
 use std::ops::ControlFlow;
 
 /// Visits keys, range after range.
@@ -54,27 +54,21 @@ impl Entries {
         range: &Range<'_>,
         mut each: impl FnMut(Visit<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        let mut rest = range.items.as_slice();
         let mut rows = Vec::new();
-        while let Some((first, tail)) = rest.split_first() {
-            let hash = hash_of(*first);
-            if tail.first().is_none_or(|next| hash_of(*next) != hash) {
-                rest = tail;
-                if let Some(row) = range.row(*first) {
+        for items in range.items.chunk_by(same_hash) {
+            let hash = items.first().map_or(0, |item| hash_of(*item));
+            if let [one] = items {
+                if let Some(row) = range.row(*one) {
                     self.step(range, hash, row, 0, &mut each)?;
                 }
                 continue;
             }
-            let count = rest.iter().take_while(|item| hash_of(**item) == hash).count();
-            let (same, tail) = rest.split_at(count);
-            rest = tail;
-            by_key(range, same, &mut rows);
-            for same_key in rows.chunk_by(|left: &Row<'_>, right| left.key == right.key) {
-                if let [newest, older @ ..] = same_key {
+            by_key(range, items, &mut rows);
+            for rows in rows.chunk_by(same_key) {
+                if let [newest, older @ ..] = rows {
                     self.step(range, hash, *newest, older.len() as u64, &mut each)?;
                 }
             }
-            rows.clear();
         }
         ControlFlow::Continue(())
     }
@@ -88,9 +82,8 @@ impl Entries {
         shadowed: u64,
         each: &mut impl FnMut(Visit<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        let lost = |hole: &crate::table::Hole| {
-            row.order <= hole.order_max && hole.start <= hash && hole.end.is_none_or(|end| hash < end)
-        };
+        let lost =
+            |hole: &Hole| row.order <= hole.order_max && hole.start <= hash && hole.end.is_none_or(|end| hash < end);
         let is_hidden = row.order < self.hidden_below || range.holes.iter().any(lost);
         let Row { key, order, .. } = row;
         each(Visit { hash, key, order, shadowed, is_hidden, row, values: &mut self.values })
@@ -102,11 +95,10 @@ impl Entries {
 pub(crate) fn garbage(range: &Range<'_>, sources: usize) -> Vec<(u64, u64)> {
     let mut counts = vec![(0, 0); sources];
     let mut rows = Vec::new();
-    for same_hash in range.items.chunk_by(|left, right| hash_of(*left) == hash_of(*right)) {
-        rows.clear();
-        by_key(range, same_hash, &mut rows);
-        for same_key in rows.chunk_by(|left: &Row<'_>, right| left.key == right.key) {
-            for (age, row) in same_key.iter().enumerate() {
+    for items in range.items.chunk_by(same_hash) {
+        by_key(range, items, &mut rows);
+        for rows in rows.chunk_by(same_key) {
+            for (age, row) in rows.iter().enumerate() {
                 let Some((all, garbage)) = row.table.and_then(|(_, source)| counts.get_mut(source as usize)) else {
                     continue;
                 };
@@ -122,8 +114,13 @@ pub(crate) fn garbage(range: &Range<'_>, sources: usize) -> Vec<(u64, u64)> {
 
 /// Entries of one hash by key, of one key the newest first: of one commit that is the one that came last.
 fn by_key<'r>(range: &'r Range<'_>, items: &[Item], rows: &mut Vec<Row<'r>>) {
+    rows.clear();
     rows.extend(items.iter().rev().filter_map(|item| range.row(*item)));
     rows.sort_by(|left, right| left.key.cmp(right.key).then(right.order.cmp(&left.order)));
+}
+
+fn same_key(left: &Row<'_>, right: &Row<'_>) -> bool {
+    left.key == right.key
 }
 
 /// The block of values that was read last, of each source: the next value of it is mostly in the same one.

@@ -20,6 +20,8 @@ pub(crate) struct Which {
     /// Positions of the tables in the index, by their number, and of all others; both newest first.
     indexed: Vec<u32>,
     fresh: Vec<u32>,
+    /// Keys of all tables.
+    keys: u64,
     wasted: AtomicU64,
 }
 
@@ -40,8 +42,9 @@ impl Which {
         everything.iter().chain(both.filter_map(|position| tables.get(position as usize)))
     }
 
-    /// A table was inserted at `position`.
-    pub(crate) fn inserted(&mut self, position: usize) {
+    /// A table of so many keys was inserted at `position`.
+    pub(crate) fn inserted(&mut self, position: usize, keys: u64) {
+        self.keys += keys;
         if self.index.is_none() {
             return;
         }
@@ -65,9 +68,8 @@ impl Which {
         if asked < TABLES_MIN {
             return false;
         }
-        let keys = tables.iter().map(|live| live.table.meta.entries).sum::<u64>();
-        let due = self.wasted.load(Ordering::Relaxed) > keys / KEYS_PER_WASTED
-            && TableIndex::bytes_for(keys) <= bytes_max as u64;
+        let due = self.wasted.load(Ordering::Relaxed) > self.keys / KEYS_PER_WASTED
+            && TableIndex::bytes_for(self.keys) <= bytes_max as u64;
         due && self.wasted.swap(0, Ordering::Relaxed) > 0
     }
 

@@ -126,21 +126,22 @@ impl Footer {
 #[derive(Debug)]
 pub(crate) struct Directory {
     first_hashes: Vec<u32>,
-    rows: Vec<u8>,
+    /// As in the file.
+    bytes: Vec<u8>,
     pub(crate) key_blocks: usize,
     pub(crate) value_blocks: usize,
 }
 
 impl Directory {
     /// `bytes` are the directory as the footer describes it.
-    pub(crate) fn new(bytes: &[u8], footer: &Footer) -> Option<Self> {
-        if bytes.len() as u64 != footer.directory_bytes() || checksum(0, bytes) != footer.directory_checksum {
+    pub(crate) fn new(bytes: Vec<u8>, footer: &Footer) -> Option<Self> {
+        if bytes.len() as u64 != footer.directory_bytes() || checksum(0, &bytes) != footer.directory_checksum {
             return None;
         }
-        let (hashes, rows) = bytes.split_at_checked(footer.key_blocks as usize * HASH_BYTES)?;
+        let hashes = bytes.get(..footer.key_blocks as usize * HASH_BYTES)?;
         Some(Self {
             first_hashes: hashes.as_chunks().0.iter().map(|hash| u32::from_le_bytes(*hash)).collect(),
-            rows: rows.to_vec(),
+            bytes,
             key_blocks: footer.key_blocks as usize,
             value_blocks: footer.value_blocks as usize,
         })
@@ -167,7 +168,8 @@ impl Directory {
     }
 
     fn row(&self, index: usize) -> Option<BlockRow> {
-        BlockRow::read(&mut Reader::new(self.rows.get(index * ROW_BYTES..)?))
+        let start = self.key_blocks * HASH_BYTES + index * ROW_BYTES;
+        BlockRow::read(&mut Reader::new(self.bytes.get(start..)?))
     }
 
     /// The last key block that can hold `hash`: the last one that does not begin after it. Where it begins with this

@@ -228,8 +228,8 @@ impl KeyBlock {
 
     /// Index of the first entry whose hash is not below `hash`.
     #[inline]
-    pub(crate) fn lower_bound(&self, hashes: &[[u8; 4]], hash: u32) -> usize {
-        search::count_below(hashes, u32::from_le_bytes, hash, guess(hashes, hash))
+    pub(crate) fn lower_bound(&self, bytes: &[u8], hash: u32) -> usize {
+        self.hashes(bytes).partition_point(|other| u32::from_le_bytes(*other) < hash)
     }
 
     /// Index of the entry of `key`. `low` and `high` are the first hashes of this block and the next one, which the
@@ -312,12 +312,6 @@ impl KeyBlock {
         };
         Some((key, value))
     }
-}
-
-#[inline]
-fn guess(hashes: &[[u8; 4]], hash: u32) -> usize {
-    let (Some(low), Some(high)) = (hashes.first(), hashes.last()) else { return 0 };
-    search::guess(u32::from_le_bytes(*low), u32::from_le_bytes(*high), hashes.len(), hash)
 }
 
 /// Whether keys are equal. A call would take longer than comparing short ones.

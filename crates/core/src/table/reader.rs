@@ -265,7 +265,7 @@ impl Table {
             return Ok(None);
         }
         let directory = file.read(footer.directory_offset, footer.directory_bytes() as usize)?.into_owned();
-        Ok(Directory::new(&directory, &footer))
+        Ok(Directory::new(directory, &footer))
     }
 
     /// Reads, copies, verifies and unpacks a block, in this order.

@@ -208,11 +208,7 @@ impl<'v> TableWriter<'v> {
         }
         self.first_hashes.extend_from_slice(&self.keys.first_hash.to_le_bytes());
         let offset = self.out.position();
-        let row = |block: &[u8]| {
-            let bytes = block.len() as u32;
-            BlockRow { checksum: checksum(offset, block), offset, stored_bytes: bytes, raw_bytes: bytes }
-        };
-        let row = self.out.write_with(|out| self.keys.finish(out), row)?;
+        let row = self.out.write_with(|out| self.keys.finish(out), |block| row_of(offset, block, block.len()))?;
         self.key_rows.push(row);
         Ok(())
     }
@@ -223,17 +219,22 @@ impl<'v> TableWriter<'v> {
         let packed = if is_promising(bytes, &mut self.scratch) { pack(bytes, &mut self.scratch) } else { None };
         let stored = packed.unwrap_or(bytes);
         let offset = self.out.position();
-        let row = BlockRow {
-            checksum: checksum(offset, stored),
-            offset,
-            stored_bytes: stored.len() as u32,
-            raw_bytes: bytes.len() as u32,
-        };
+        let row = row_of(offset, stored, bytes.len());
         match (packed, raw) {
             (None, ValueBytes::Staying(bytes)) => self.out.lend(bytes)?,
             _ => self.out.write(stored)?,
         }
         Ok(row)
+    }
+}
+
+/// The row of a block whose `stored` bytes begin at `offset`.
+fn row_of(offset: u64, stored: &[u8], raw_bytes: usize) -> BlockRow {
+    BlockRow {
+        checksum: checksum(offset, stored),
+        offset,
+        stored_bytes: stored.len() as u32,
+        raw_bytes: raw_bytes as u32,
     }
 }
 
@@ -244,19 +245,20 @@ fn is_promising(raw: &[u8], scratch: &mut Vec<u8>) -> bool {
     }
     let middle = raw.len() / 2;
     let sample = raw.get(middle..middle + SAMPLE_BYTES).unwrap_or(raw);
-    let bound = lz4_flex::block::get_maximum_output_size(sample.len());
-    if scratch.len() < bound {
-        scratch.resize(bound, 0);
-    }
-    lz4_flex::block::compress_into(sample, scratch).is_ok_and(|bytes| bytes < sample.len())
+    compress(sample, scratch).is_some_and(|bytes| bytes < sample.len())
 }
 
 /// The block compressed; `None` = it does not pay.
 fn pack<'s>(raw: &[u8], scratch: &'s mut Vec<u8>) -> Option<&'s [u8]> {
+    let bytes = compress(raw, scratch)?;
+    if bytes > raw.len() - raw.len() / SAVES_PART { None } else { scratch.get(..bytes) }
+}
+
+/// Compresses to the start of `scratch`; returns how many bytes that takes.
+fn compress(raw: &[u8], scratch: &mut Vec<u8>) -> Option<usize> {
     let bound = lz4_flex::block::get_maximum_output_size(raw.len());
     if scratch.len() < bound {
         scratch.resize(bound, 0);
     }
-    let bytes = lz4_flex::block::compress_into(raw, scratch).ok()?;
-    if bytes > raw.len() - raw.len() / SAVES_PART { None } else { scratch.get(..bytes) }
+    lz4_flex::block::compress_into(raw, scratch).ok()
 }
