@@ -9,6 +9,7 @@ import { gzipSync } from 'node:zlib'
 import { at } from '../scripts/root.mjs'
 import { setup } from '../scripts/setup.mjs'
 import { run, runMain } from '../scripts/steps.mjs'
+import { median } from './median.mjs'
 
 const ENTRIES = 10_000
 const VALUE = new Uint8Array(128).fill(7)
@@ -16,9 +17,6 @@ const KEYS = Array.from({ length: ENTRIES }, (_, index) => `/project/src/compone
 const { values: options } = parseArgs({ options: { json: { type: 'boolean' } } })
 
 /** @typedef {{ id: string, engine: string, value: number, unit: string }} Figure */
-
-/** @param {number[]} numbers */
-const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN
 
 /**
  * Nanoseconds for each of `KEYS`, median of 31 rounds.

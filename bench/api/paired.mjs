@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Bench } from 'tinybench'
+import { median } from '../median.mjs'
 import { loopsOf } from './loops.mjs'
 
 /** @typedef {import('./subject.mjs').Subject} Subject */
@@ -103,10 +104,4 @@ async function rest() {
 function cpuMsSince(start) {
   const { user, system } = process.cpuUsage(start)
   return (user + system) / 1000
-}
-
-/** @param {readonly number[]} numbers */
-export function median(numbers) {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  return sorted[sorted.length >> 1] ?? Number.NaN
 }

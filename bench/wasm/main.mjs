@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
 import { at } from '../../scripts/root.mjs'
 import { randomOf } from '../api/data.mjs'
+import { median } from '../median.mjs'
 
 const { values: options } = parseArgs({
   options: {
@@ -88,9 +89,6 @@ async function compaction(engine, dir) {
   await cache.close()
   return sample
 }
-
-/** @param {number[]} numbers */
-const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN
 
 /**
  * @param {string} id

@@ -11,6 +11,7 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { runMain } from '../../scripts/steps.mjs'
+import { median } from '../median.mjs'
 import { Site, SUBJECTS } from './site.mjs'
 import { RUN, TRIALS } from './trials.mjs'
 
@@ -32,14 +33,6 @@ const METRICS = [
 
 /** @param {string} text */
 const tell = (text) => void process.stderr.write(`${text}\n`)
-
-/** @param {number[]} numbers */
-function median(numbers) {
-  const sorted = numbers.toSorted((left, right) => left - right)
-  const middle = sorted.length >> 1
-  const above = sorted[middle] ?? Number.NaN
-  return sorted.length % 2 === 1 ? above : (above + (sorted[middle - 1] ?? above)) / 2
-}
 
 /** @param {Trial} trial */
 function roundsOf({ rounds, quickRounds }) {

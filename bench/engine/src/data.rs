@@ -2,6 +2,9 @@
 
 use fastrand::Rng;
 
+/// Of all data.
+pub(crate) const SEED: u64 = 42;
+
 /// Borrowed entries; those of a commit are a part of those of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Entries<'a> {
@@ -38,6 +41,29 @@ impl<'a> Entries<'a> {
                 ..entries
             }
         })
+    }
+}
+
+/// Entries of random bytes, as every workload but `sequential` takes them.
+#[derive(Debug)]
+pub struct Data {
+    keys: Vec<u8>,
+    key_bytes: usize,
+    values: Vec<u8>,
+    value_bytes: usize,
+}
+
+impl Data {
+    /// The same for the same numbers.
+    pub fn new(count: usize, key_bytes: usize, value_bytes: usize) -> Self {
+        let (keys, values) = (random(SEED, count, key_bytes), random(SEED + 1, count, value_bytes));
+        Self { keys, key_bytes, values, value_bytes }
+    }
+
+    /// All of them.
+    pub fn entries(&self) -> Entries<'_> {
+        let Self { keys, key_bytes, values, value_bytes } = self;
+        Entries { keys, key_bytes: *key_bytes, values, value_bytes: *value_bytes }
     }
 }
 

@@ -8,7 +8,7 @@ mod subject;
 mod varve;
 mod workloads;
 
-pub use data::{Entries, random};
+pub use data::{Data, Entries, random};
 pub use measure::{Sample, timed};
 pub use run::{Arguments, run};
 pub use subject::{Opened, Subject, file_order};

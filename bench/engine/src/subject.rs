@@ -22,7 +22,9 @@ pub trait Subject {
     }
 
     /// The numbers of the keys, of `key_bytes` each, in the order of a table.
-    fn file_order(&self, keys: &[u8], key_bytes: usize) -> Vec<u32>;
+    fn file_order(&self, _keys: &[u8], _key_bytes: usize) -> Vec<u32> {
+        unreachable!("{} takes no part in lookups", self.name())
+    }
 }
 
 /// An open store.
@@ -30,11 +32,13 @@ pub trait Opened {
     /// One atomic commit. Durable = it survives the loss of power when this returns; else the death of the process.
     fn commit(&mut self, entries: Entries<'_>, durable: bool);
 
-    /// Merges everything, or what is due.
-    fn compact(&mut self, full: bool);
+    /// Merges everything, or what is due; nothing, where there is no such thing.
+    fn compact(&mut self, _full: bool) {}
 
     /// Looks up keys of `key_bytes` each in the order given; returns how many were found.
-    fn lookup(&mut self, keys: &[u8], key_bytes: usize, order: &[u32]) -> usize;
+    fn lookup(&mut self, _keys: &[u8], _key_bytes: usize, _order: &[u32]) -> usize {
+        unreachable!("a subject that takes no part in lookups")
+    }
 
     /// Closes in an orderly way; all committed survives the loss of power afterwards.
     fn close(self: Box<Self>);

@@ -13,7 +13,6 @@ use std::path::Path;
 
 /// Memory for blocks that subjects may use, where they can be told.
 const BLOCK_CACHE_BYTES: usize = 64 << 20;
-const SEED: u64 = 42;
 
 /// One id.
 pub struct Trial {

@@ -1,8 +1,8 @@
 //! `compaction/key_8/value_4/entries_N/commits_C/{partial,full}`: fill a folder in C commits, close, reopen; timed is
 //! the compaction alone.
 
-use super::{BLOCK_CACHE_BYTES, SEED, Trial, Unit, binary};
-use crate::data::{Entries, random};
+use super::{BLOCK_CACHE_BYTES, Trial, Unit, binary};
+use crate::data::Data;
 use crate::measure::timed;
 
 pub(super) fn trials(quick: bool) -> Vec<Trial> {
@@ -20,10 +20,9 @@ fn trial(count: usize, commits: usize, full: bool, rounds: usize) -> Trial {
         unit: Unit::Ms,
         rounds,
         run: Box::new(move |subject, folder| {
-            let (keys, values) = (random(SEED, count, 8), random(SEED + 1, count, 4));
-            let entries = Entries { keys: &keys, key_bytes: 8, values: &values, value_bytes: 4 };
+            let data = Data::new(count, 8, 4);
             let mut store = subject.open_quiet(folder, BLOCK_CACHE_BYTES);
-            for part in entries.parts(commits) {
+            for part in data.entries().parts(commits) {
                 store.commit(part, false);
             }
             store.close();

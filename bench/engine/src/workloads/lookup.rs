@@ -4,10 +4,10 @@
 //! `lookup/store/tables_T/{hit,miss}`: 1000 Ki entries in T commits that were never merged, in random order. Values
 //! have 256 bytes, so that 200 commits are large enough for a table each.
 
-use super::{BLOCK_CACHE_BYTES, SEED, Trial, Unit, binary};
-use crate::data::{Entries, random};
+use super::{BLOCK_CACHE_BYTES, Trial, Unit, binary};
+use crate::data::{Data, SEED, random};
 use crate::measure::{Sample, timed};
-use crate::subject::Subject;
+use crate::subject::{Opened, Subject};
 use std::path::Path;
 
 const LOOKUPS: usize = 500_000;
@@ -46,17 +46,17 @@ fn one_table(count: usize, hit: bool, cached: bool, order: Order, rounds: usize)
         unit: Unit::Ns,
         rounds,
         run: Box::new(move |subject, folder| {
-            let (keys, values) = (random(SEED, count, 8), random(SEED + 1, count, 4));
-            let entries = Entries { keys: &keys, key_bytes: 8, values: &values, value_bytes: 4 };
+            let data = Data::new(count, 8, 4);
+            let keys = data.entries().keys;
             let mut store = subject.open(folder, BLOCK_CACHE_BYTES);
-            store.commit(entries, false);
+            store.commit(data.entries(), false);
             store.compact(true);
             store.close();
             let order = match order {
-                Order::File => subject.file_order(&keys, 8),
+                Order::File => subject.file_order(keys, 8),
                 Order::Random => random_order(count),
             };
-            look(subject, folder, &keys, order, hit, cached)
+            look(subject, folder, keys, order, hit, cached)
         }),
     }
 }
@@ -68,14 +68,13 @@ fn store(tables: usize, hit: bool, rounds: usize) -> Trial {
         unit: Unit::Ns,
         rounds,
         run: Box::new(move |subject, folder| {
-            let (keys, values) = (random(SEED, STORE_ENTRIES, 8), random(SEED + 1, STORE_ENTRIES, 256));
-            let entries = Entries { keys: &keys, key_bytes: 8, values: &values, value_bytes: 256 };
+            let data = Data::new(STORE_ENTRIES, 8, 256);
             let mut store = subject.open_quiet(folder, STORE_CACHE_BYTES);
-            for part in entries.parts(tables) {
+            for part in data.entries().parts(tables) {
                 store.commit(part, false);
             }
             let all = random_order(STORE_ENTRIES);
-            warm_and_time(&mut *store, &keys, &all, hit)
+            warm_and_time(&mut *store, data.entries().keys, &all, hit)
         }),
     }
 }
@@ -93,14 +92,14 @@ fn look(subject: &dyn Subject, folder: &Path, keys: &[u8], order: Vec<u32>, hit:
 }
 
 /// Reads every block once, then measures.
-fn warm_and_time(store: &mut dyn crate::subject::Opened, keys: &[u8], order: &[u32], hit: bool) -> Sample {
+fn warm_and_time(store: &mut dyn Opened, keys: &[u8], order: &[u32], hit: bool) -> Sample {
     store.lookup(keys, 8, order);
     let order: Vec<u32> = order.iter().copied().cycle().take(LOOKUPS).collect();
     let absent = absent_keys(keys.len() / 8);
     time(store, if hit { keys } else { &absent }, &order, hit)
 }
 
-fn time(store: &mut dyn crate::subject::Opened, keys: &[u8], order: &[u32], hit: bool) -> Sample {
+fn time(store: &mut dyn Opened, keys: &[u8], order: &[u32], hit: bool) -> Sample {
     let (sample, found) = timed(|| store.lookup(keys, 8, order));
     assert_eq!(found, if hit { order.len() } else { 0 }, "lookups find what is there");
     sample.per(order.len())

@@ -2,8 +2,8 @@
 //! from the system's cache before.
 #![expect(unsafe_code, reason = "posix_fadvise is a system call without a safe form")]
 
-use super::{BLOCK_CACHE_BYTES, SEED, Trial, Unit};
-use crate::data::{Entries, random};
+use super::{BLOCK_CACHE_BYTES, Trial, Unit};
+use crate::data::Data;
 use crate::measure::timed;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -21,10 +21,9 @@ fn trial(commits: usize, cold: bool, rounds: usize) -> Trial {
         unit: Unit::Us,
         rounds,
         run: Box::new(move |subject, folder| {
-            let (keys, values) = (random(SEED, 1 << 20, 8), random(SEED + 1, 1 << 20, 4));
-            let entries = Entries { keys: &keys, key_bytes: 8, values: &values, value_bytes: 4 };
+            let data = Data::new(1 << 20, 8, 4);
             let mut store = subject.open(folder, BLOCK_CACHE_BYTES);
-            for part in entries.parts(commits) {
+            for part in data.entries().parts(commits) {
                 store.commit(part, false);
             }
             store.close();
@@ -32,7 +31,7 @@ fn trial(commits: usize, cold: bool, rounds: usize) -> Trial {
                 drop_from_cache(folder);
             }
             let (sample, mut store) = timed(|| subject.open(folder, BLOCK_CACHE_BYTES));
-            assert_eq!(store.lookup(&keys, 8, &[12_345]), 1, "the folder holds what was committed");
+            assert_eq!(store.lookup(data.entries().keys, 8, &[12_345]), 1, "the folder holds what was committed");
             store.close();
             sample
         }),

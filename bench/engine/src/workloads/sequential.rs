@@ -2,8 +2,8 @@
 //! 100, one thread. Timed: all commits. Beside it: memory that was in use at most, the time of closing, which makes all
 //! of it durable, and the files there are then.
 
-use super::{BLOCK_CACHE_BYTES, SEED, Trial, Unit};
-use crate::data::{Entries, random};
+use super::{BLOCK_CACHE_BYTES, Trial, Unit};
+use crate::data::{Entries, SEED, random};
 use crate::measure::{memory_bytes, timed};
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! `write/key_K/value_V/entries_N`: open an empty folder, put everything in one batch, commit it durably, close.
 
-use super::{BLOCK_CACHE_BYTES, SEED, Trial, Unit};
-use crate::data::{Entries, random};
+use super::{BLOCK_CACHE_BYTES, Trial, Unit};
+use crate::data::Data;
 use crate::measure::timed;
 
 /// Key bytes, value bytes, entries, name of that number.
@@ -19,11 +19,10 @@ fn trial((key_bytes, value_bytes, count, name): (usize, usize, usize, &str), rou
         unit: Unit::Ms,
         rounds,
         run: Box::new(move |subject, folder| {
-            let (keys, values) = (random(SEED, count, key_bytes), random(SEED + 1, count, value_bytes));
-            let entries = Entries { keys: &keys, key_bytes, values: &values, value_bytes };
+            let data = Data::new(count, key_bytes, value_bytes);
             let work = || {
                 let mut store = subject.open(folder, BLOCK_CACHE_BYTES);
-                store.commit(entries, true);
+                store.commit(data.entries(), true);
                 store.close();
             };
             timed(work).0

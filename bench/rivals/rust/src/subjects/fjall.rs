@@ -21,10 +21,6 @@ impl Subject for Fjall {
         let keyspace = database.keyspace("bench", KeyspaceCreateOptions::default).expect("a keyspace");
         Box::new(OpenFjall { database, keyspace })
     }
-
-    fn file_order(&self, _keys: &[u8], _key_bytes: usize) -> Vec<u32> {
-        unreachable!("takes no part")
-    }
 }
 
 struct OpenFjall {
@@ -40,12 +36,6 @@ impl Opened for OpenFjall {
             batch.insert(&self.keyspace, key, value);
         }
         batch.commit().expect("commits");
-    }
-
-    fn compact(&mut self, _full: bool) {}
-
-    fn lookup(&mut self, _keys: &[u8], _key_bytes: usize, _order: &[u32]) -> usize {
-        unreachable!("takes no part")
     }
 
     fn close(self: Box<Self>) {

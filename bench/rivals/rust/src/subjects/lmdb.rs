@@ -32,10 +32,6 @@ impl Subject for Lmdb {
         let database = created.expect("a database").unwrap_commit();
         Box::new(OpenLmdb { env, database })
     }
-
-    fn file_order(&self, _keys: &[u8], _key_bytes: usize) -> Vec<u32> {
-        unreachable!("takes no part")
-    }
 }
 
 struct OpenLmdb {
@@ -54,12 +50,6 @@ impl Opened for OpenLmdb {
             self.database.put_with_flags(&mut write, PutFlags::APPEND, key, value).expect("puts");
         }
         write.commit().expect("commits");
-    }
-
-    fn compact(&mut self, _full: bool) {}
-
-    fn lookup(&mut self, _keys: &[u8], _key_bytes: usize, _order: &[u32]) -> usize {
-        unreachable!("takes no part")
     }
 
     fn close(self: Box<Self>) {

@@ -21,10 +21,6 @@ impl Subject for Raw {
         let file = OpenOptions::new().append(true).create(true).open(folder.join("log")).expect("opens");
         Box::new(OpenRaw { file, buffer: Vec::new() })
     }
-
-    fn file_order(&self, _keys: &[u8], _key_bytes: usize) -> Vec<u32> {
-        unreachable!("it cannot look up")
-    }
 }
 
 struct OpenRaw {
@@ -43,12 +39,6 @@ impl Opened for OpenRaw {
         if durable {
             self.file.sync_data().expect("syncs");
         }
-    }
-
-    fn compact(&mut self, _full: bool) {}
-
-    fn lookup(&mut self, _keys: &[u8], _key_bytes: usize, _order: &[u32]) -> usize {
-        unreachable!("it cannot look up")
     }
 
     fn close(self: Box<Self>) {

@@ -22,10 +22,6 @@ impl Subject for Redb {
     fn open(&self, folder: &Path, _block_cache_bytes: usize) -> Box<dyn Opened> {
         Box::new(OpenRedb(Database::create(folder.join("redb")).expect("opens")))
     }
-
-    fn file_order(&self, _keys: &[u8], _key_bytes: usize) -> Vec<u32> {
-        unreachable!("takes no part")
-    }
 }
 
 struct OpenRedb(Database);
@@ -47,12 +43,6 @@ impl OpenRedb {
 impl Opened for OpenRedb {
     fn commit(&mut self, entries: Entries<'_>, durable: bool) {
         self.write(Some(entries), if durable { Durability::Immediate } else { Durability::None });
-    }
-
-    fn compact(&mut self, _full: bool) {}
-
-    fn lookup(&mut self, _keys: &[u8], _key_bytes: usize, _order: &[u32]) -> usize {
-        unreachable!("takes no part")
     }
 
     fn close(self: Box<Self>) {

@@ -23,10 +23,6 @@ impl Subject for Sqlite {
         connection.execute_batch(schema).expect("creates");
         Box::new(OpenSqlite { connection, durable: None })
     }
-
-    fn file_order(&self, _keys: &[u8], _key_bytes: usize) -> Vec<u32> {
-        unreachable!("takes no part")
-    }
 }
 
 struct OpenSqlite {
@@ -48,12 +44,6 @@ impl Opened for OpenSqlite {
             }
         }
         write.commit().expect("commits");
-    }
-
-    fn compact(&mut self, _full: bool) {}
-
-    fn lookup(&mut self, _keys: &[u8], _key_bytes: usize, _order: &[u32]) -> usize {
-        unreachable!("takes no part")
     }
 
     fn close(self: Box<Self>) {

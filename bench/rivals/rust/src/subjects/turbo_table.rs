@@ -89,8 +89,6 @@ impl Opened for OpenTable {
         fs::write(self.folder.join("blocks"), meta.block_count.to_string()).expect("writes");
     }
 
-    fn compact(&mut self, _full: bool) {}
-
     fn lookup(&mut self, keys: &[u8], key_bytes: usize, order: &[u32]) -> usize {
         let table = self.table.as_ref().expect("a table");
         let found = |index: &&u32| {
