@@ -47,7 +47,7 @@ export const CORE_LAYERS = [
   ['commit', 'compact', 'reset', 'stats', 'verify'],
   ['batch', 'claim', 'entries', 'lookup'],
   ['context', 'state'],
-  ['log', 'manifest', 'table'],
+  ['files', 'log', 'manifest', 'table'],
   ['block_cache', 'damage', 'file_writer', 'format', 'key_map', 'names', 'radix'],
   ['error', 'options', 'pool', 'report', 'vfs'],
 ]

@@ -1,8 +1,10 @@
 //! Entries on their way to a commit: their bytes exactly as a log holds them, and of each the hash and the place, which
 //! is all that sorting moves. Looking a key up before it is committed is rare, so the index for it grows only then.
 
+use crate::files::Hold;
 use crate::format::bytes::Reader;
 use crate::format::entry::{Entry, Kind};
+use crate::format::filed::{Filed, Form};
 use crate::format::hash::{key_hash, upper};
 use crate::key_map::KeyMap;
 use crate::radix::{self, Item, hash_of, item, same_hash};
@@ -25,6 +27,10 @@ pub(crate) struct Batch {
     segments: Vec<Vec<u8>>,
     bytes: u64,
     entries: u64,
+    /// Length of the longest value that may become a file.
+    longest_value: usize,
+    /// Of the files that its entries name, and of those that wait to be named.
+    holds: Mutex<Vec<Hold>>,
     /// Hash of the key, segment and offset in it, by namespace id, in the order of addition.
     places: Vec<Vec<Item>>,
     /// By namespace id; grows when somebody asks.
@@ -60,6 +66,9 @@ impl Batch {
         }
         self.bytes += bytes as u64;
         self.entries += 1;
+        if entry.kind == Kind::Put {
+            self.longest_value = self.longest_value.max(entry.value.len());
+        }
         true
     }
 
@@ -153,8 +162,24 @@ impl Batch {
         self.is_empty() || self.segments.len() + newer.segments.len() < SEGMENTS_MAX
     }
 
-    /// Adds everything that `newer` holds on top.
+    /// Length of the longest value that may become a file.
+    pub(crate) fn longest_value(&self) -> usize {
+        self.longest_value
+    }
+
+    /// Keeps files from being collected until this is committed.
+    pub(crate) fn keep(&self, holds: impl IntoIterator<Item = Hold>) {
+        self.holds.lock().unwrap_or_else(PoisonError::into_inner).extend(holds);
+    }
+
+    /// Once it is committed.
+    pub(crate) fn take_holds(&self) -> Vec<Hold> {
+        std::mem::take(&mut *self.holds.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Adds everything that `newer` has on top.
     pub(crate) fn absorb(&mut self, newer: &Self) {
+        self.keep(newer.take_holds());
         for entry in newer.entries() {
             self.add(entry);
         }
@@ -163,6 +188,7 @@ impl Batch {
     /// The entries whose keys none of `newer` has.
     pub(crate) fn without(&self, newer: &[Arc<Self>]) -> Self {
         let mut kept = Self::default();
+        kept.keep(self.take_holds());
         for entry in self.entries() {
             let hash = key_hash(entry.key);
             if !newer.iter().any(|batch| batch.get(entry.namespace, hash, entry.key).is_some()) {
@@ -172,7 +198,7 @@ impl Batch {
         kept
     }
 
-    fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         self.segments.iter().flat_map(|segment| {
             let mut reader = Reader::new(segment);
             std::iter::from_fn(move || Entry::read(&mut reader))
@@ -205,8 +231,19 @@ fn keep_last(entries: &mut Vec<(u32, Entry<'_>)>) {
 }
 
 impl<'a> Entry<'a> {
-    /// The value of a put, nothing for a delete.
+    /// The value of a put as it is stored, nothing for a delete.
     pub(crate) fn live_value(&self) -> Option<&'a [u8]> {
-        (self.kind == Kind::Put).then_some(self.value)
+        matches!(self.kind, Kind::Put | Kind::PutFiled).then_some(self.value)
+    }
+
+    /// The value of a buffered put, where large values are not files yet.
+    pub(crate) fn buffered_value(&self) -> Option<&'a [u8]> {
+        if self.kind != Kind::PutFiled {
+            return self.live_value();
+        }
+        match Filed::parse(self.value)?.form {
+            Form::Beside(value) => Some(value),
+            Form::Content | Form::Packed { .. } => None,
+        }
     }
 }

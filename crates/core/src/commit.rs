@@ -2,13 +2,16 @@
 //! them; nothing of them counts before that.
 //!
 //! 1. Damage that was found is set aside, a log is claimed if there is none.
-//! 2. From `LARGE_BYTES` on: tables are written and synced, then the folder.
-//! 3. The record is appended; `durable` ones wait for the disk in the same step, where nothing else waits for it.
-//!    Without a lock: if the log has lost its name meanwhile, 2 and 3 again in a new log.
-//! 4. `durable`: the log is synced if 3 did not, its name too if it is new.
-//! 5. The entries become visible in this process.
+//! 2. Large values become files (`commit/values.rs`), while the log says that they are held.
+//! 3. From `LARGE_BYTES` on: tables are written and synced, then the folder.
+//! 4. The record is appended; `durable` ones wait for the disk in the same step, where nothing else waits for it.
+//!    Without a lock: if the log has lost its name meanwhile, 2 to 4 again in a new log.
+//! 5. `durable`: the log is synced if 4 did not, its name too if it is new.
+//! 6. The entries become visible in this process.
 //!
 //! An error leaves the log behind under its name and the entries with the caller; the next commit begins a new log.
+
+mod values;
 
 use crate::batch::Batch;
 use crate::claim::claim_log;
@@ -57,13 +60,58 @@ impl Committer {
         if read(state).lost {
             reset(context, state)?;
         }
+        let outcome = self.try_often("commit", context, state, |committer| {
+            let bytes_min = context.options.file_bytes_min;
+            if batch.longest_value() < bytes_min {
+                return committer.append(context, state, batch, durability, now_ms);
+            }
+            let hold = context.files.hold();
+            let Some(writer) = committer.append_hold(context)? else { return Ok(None) };
+            let filed = values::file_values(context, writer, batch, bytes_min)?;
+            filed.keep([hold]);
+            committer.append(context, state, &filed, durability, now_ms)
+        });
+        if outcome.is_ok() {
+            drop(batch.take_holds());
+            self.release(context);
+        }
+        outcome
+    }
+
+    /// Says in the log that files are held, before any is written. Returns the number of the writer.
+    pub(crate) fn hold(&mut self, context: &Context, state: &RwLock<State>) -> Result<u32> {
+        if read(state).lost {
+            reset(context, state)?;
+        }
+        self.try_often("store files", context, state, |committer| committer.append_hold(context))
+    }
+
+    /// Says in the log that no files are held any more, once that is so.
+    pub(crate) fn release(&mut self, context: &Context) {
+        if context.files.is_held() {
+            return;
+        }
+        // A log that cannot be appended to is left; what it holds ends with its life.
+        if self.log.as_mut().is_some_and(|log| log.holds && log.hold(false).is_err()) {
+            self.left.extend(self.log.take());
+        }
+    }
+
+    /// Tries with a new log as long as the answer is that the log was taken away.
+    fn try_often<T>(
+        &mut self,
+        operation: &'static str,
+        context: &Context,
+        state: &RwLock<State>,
+        mut step: impl FnMut(&mut Self) -> Result<Option<T>>,
+    ) -> Result<T> {
         for _ in 0..ATTEMPTS {
             if self.log.is_none() {
                 self.log = Some(claim_log(context, &read(state))?);
                 self.tables = 0;
             }
-            match self.append(context, state, batch, durability, now_ms) {
-                Ok(Some(report)) => return Ok(report),
+            match step(self) {
+                Ok(Some(done)) => return Ok(done),
                 Ok(None) => self.log = None,
                 Err(error) => {
                     self.left.extend(self.log.take().filter(|log| log.commits > 0));
@@ -71,7 +119,19 @@ impl Committer {
                 }
             }
         }
-        Err(Error::Busy { operation: "commit", attempts: ATTEMPTS })
+        Err(Error::Busy { operation, attempts: ATTEMPTS })
+    }
+
+    /// `None` = the log was taken away.
+    fn append_hold(&mut self, context: &Context) -> Result<Option<u32>> {
+        let Some(log) = self.log.as_mut() else { return Ok(None) };
+        let name = FileName::Log(log.writer).to_string();
+        if !log.holds {
+            log.hold(true).map_err(|source| Error::io("append to", &name, source))?;
+        }
+        let is_there =
+            log.locked || log.is_at_its_name(&*context.vfs).map_err(|source| Error::io("look for", &name, source))?;
+        Ok(is_there.then_some(log.writer))
     }
 
     /// `None` = the log was taken away before the record was in it.
@@ -87,6 +147,10 @@ impl Committer {
         let Some(log) = log.as_mut() else { return Ok(None) };
         let order = next_order(read(state).last_order, log.writer)?;
         let mut bytes = 0;
+        let durable = durability == Durability::Durable;
+        if durable {
+            context.files.sync(&*context.pool)?;
+        }
         let attached = if batch.bytes() >= LARGE_BYTES {
             let metas = write_tables(context, log.writer, tables, batch, order, now_ms)?;
             bytes += metas.iter().map(|(_, meta)| meta.bytes).sum::<u64>();
@@ -103,7 +167,6 @@ impl Committer {
             let name = name.clone();
             move |source| Error::io(operation, &name, source)
         };
-        let durable = durability == Durability::Durable;
         bytes += log.commit(order, &prelude(now_ms, &borrowed), &entries, durable).map_err(wrap("append to"))?;
         if !log.locked && !log.is_at_its_name(&*context.vfs).map_err(wrap("look for"))? {
             return Ok(None);
@@ -135,14 +198,15 @@ impl Committer {
         outcome
     }
 
-    /// Ends the log, synced; the next commit begins another one.
-    pub(crate) fn seal(&mut self, context: &Context) -> Result<()> {
-        if let Some(mut log) = self.log.take_if(|log| log.commits > 0) {
-            let name = FileName::Log(log.writer).to_string();
-            log.seal().map_err(|source| Error::io("seal", &name, source))?;
-            sync_log(context, &mut log)?;
-        }
-        Ok(())
+    /// Ends the log, synced; the next commit begins another one. While files are held it begins at once and says so.
+    pub(crate) fn seal(&mut self, context: &Context, state: &RwLock<State>) -> Result<()> {
+        self.release(context);
+        let Some(mut log) = self.log.take_if(|log| log.commits > 0) else { return Ok(()) };
+        let held = if context.files.is_held() { self.hold(context, state).map(drop) } else { Ok(()) };
+        let name = FileName::Log(log.writer).to_string();
+        log.seal().map_err(|source| Error::io("seal", &name, source))?;
+        sync_log(context, &mut log)?;
+        held
     }
 }
 
@@ -179,7 +243,10 @@ fn write_tables(
         let file = context.vfs.create_new(&name.to_string()).map_err(wrap)?;
         let mut table = TableWriter::new(name, file);
         batch
-            .sorted(id, |hash, entry| table.add(hash, entry.key, 0, entry.live_value().map(ValueBytes::Staying)))
+            .sorted(id, |hash, entry| {
+                let form = if entry.kind == Kind::PutFiled { ValueBytes::Filed } else { ValueBytes::Staying };
+                table.add(hash, entry.key, 0, entry.live_value().map(form))
+            })
             .map_err(wrap)?;
         metas.push((id, table.finish(order, now_ms, now_ms).map_err(wrap)?));
     }

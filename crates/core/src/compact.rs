@@ -4,11 +4,13 @@
 //! 2. `pick`: which tables are worth merging with what is in the logs. A pure decision.
 //! 3. `merge`: one new table for each namespace that has something to fold or merge.
 //! 4. The manifest is published if nobody was faster; else all of it again from the newer manifest.
-//! 5. `sweep`: files that the new manifest does not mention are removed.
+//! 5. `sweep`: files that the new manifest does not mention are removed; `collect`: files
+//!    that no entry names.
 //!
 //! While nobody else writes (`alone`), a full merge forgets the order of commits and deleted entries: the same entries
 //! give the same bytes.
 
+mod collect;
 mod merge;
 mod pick;
 mod sweep;
@@ -19,6 +21,7 @@ use crate::commit::Committer;
 use crate::context::Context;
 use crate::entries::{Ranges, Source, garbage};
 use crate::error::{Error, Result};
+use crate::format::entry::Kind;
 use crate::format::names::{FileName, TableName};
 use crate::log::LogWriter;
 use crate::manifest::{Manifest, ManifestNamespace, OpenLog, Published, publish};
@@ -27,6 +30,7 @@ use crate::report::CompactReport;
 use crate::reset::reset;
 use crate::state::{Current, LiveTable, LogView, Namespace, State, list, load};
 use crate::table::TableMeta;
+use collect::collect;
 use merge::{Merge, Progress, merge};
 use pick::{Candidate, pick};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -54,7 +58,8 @@ pub(crate) fn compact(
         if surveyed.folded.is_empty() && plan(context, &surveyed, full).is_empty() {
             let needless = sweep::needless(names, &surveyed.state, surveyed.state.manifest.number);
             sweep::remove_all(context, &needless)?;
-            return Ok(CompactReport::default());
+            let files_removed = collect_files(context, &surveyed.state, full)?;
+            return Ok(CompactReport { files_removed, ..CompactReport::default() });
         }
         let log = match claim.take() {
             Some(log) => log,
@@ -68,18 +73,38 @@ pub(crate) fn compact(
             continue;
         }
         let plans = plan(context, &taken, full);
-        if let Some((report, manifest)) = fold(context, &mut taken, &plans, log.writer, &mut tables, watch)? {
+        if names_files(&taken, &plans) {
+            context.files.set_collect_due(true);
+        }
+        if let Some((mut report, manifest)) = fold(context, &mut taken, &plans, log.writer, &mut tables, watch)? {
             drop(log);
             let names = list(context)?;
             reload(context, state, committer)?;
-            let needless =
-                sweep::needless(names, &state.read().unwrap_or_else(PoisonError::into_inner), manifest.number);
+            let state = state.read().unwrap_or_else(PoisonError::into_inner).snapshot();
+            let needless = sweep::needless(names, &state, manifest.number);
             sweep::remove_all(context, &needless)?;
+            report.files_removed = collect_files(context, &state, full)?;
             return Ok(report);
         }
         claim = Some(log);
     }
     Err(Error::Busy { operation: "compact", attempts: ATTEMPTS })
+}
+
+/// Whether what is folded and merged names files, or held some: then some may not be needed any more.
+fn names_files(taken: &Taken, plans: &[Plan]) -> bool {
+    let held = taken.state.logs.iter().any(|view| view.holds && taken.folded.contains(&view.writer));
+    let merged = plans.iter().any(|plan| {
+        let Some(namespace) = taken.state.namespace(plan.id) else { return false };
+        let tables = plan.merge.iter().filter_map(|index| namespace.tables.get(*index));
+        tables.map(|live| live.table.meta.file_bytes).sum::<u64>() > 0
+            || taken.folded_entries(namespace).any(|(_, found)| found.entry.kind == Kind::PutFiled)
+    });
+    held || merged
+}
+
+fn collect_files(context: &Context, state: &State, full: bool) -> Result<u64> {
+    if full || context.files.is_collect_due() { collect(context, &state.tables()) } else { Ok(0) }
 }
 
 /// Whether tables may still be written under our number: nobody has taken the log that keeps it, and no manifest
@@ -124,7 +149,8 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
             .map(|(live, garbage_bytes)| Candidate {
                 bytes: live.table.meta.bytes,
                 garbage_bytes: *garbage_bytes,
-                is_damaged: damaged.iter().any(|place| place.file == live.table.meta.name.to_string()),
+                is_damaged: damaged.iter().any(|place| place.file == live.table.meta.name.to_string())
+                    || taken.names_lost_files(&live.table),
                 is_hidden: live.table.meta.order_min < namespace.hidden_below,
                 is_settled: live.attached_by.is_none()
                     && live.table.meta.order_max == 0
@@ -254,6 +280,8 @@ fn next_manifest(
         manifest.namespaces.push(ManifestNamespace { name, version, latest: *latest, hidden_below, tables });
     }
     manifest.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
-    sweep::evict(&mut manifest, context.options.bytes_max);
+    if sweep::evict(&mut manifest, context.options.bytes_max) {
+        context.files.set_collect_due(true);
+    }
     manifest
 }

@@ -2,6 +2,7 @@
 
 use crate::block_cache::BlockCache;
 use crate::damage::DamageList;
+use crate::files::Files;
 use crate::names::Names;
 use crate::options::Options;
 use crate::pool::Pool;
@@ -16,11 +17,14 @@ pub(crate) struct Context {
     pub(crate) names: Names,
     pub(crate) damage: Arc<DamageList>,
     pub(crate) blocks: Arc<BlockCache>,
+    pub(crate) files: Files,
 }
 
 impl Context {
     pub(crate) fn new(vfs: Arc<dyn Vfs>, pool: Arc<dyn Pool>, options: Options) -> Self {
         let blocks = Arc::new(BlockCache::new(options.block_cache_bytes));
-        Self { vfs, pool, options, names: Names::default(), damage: Arc::default(), blocks }
+        let damage: Arc<DamageList> = Arc::default();
+        let files = Files::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only);
+        Self { vfs, pool, options, names: Names::default(), damage, blocks, files }
     }
 }

@@ -2,9 +2,12 @@
 //! used; every byte is covered by a checksum. `FORMAT.md` shows each layout with an example.
 
 pub(crate) mod bytes;
+pub(crate) mod digest;
 pub(crate) mod entry;
+pub(crate) mod filed;
 pub(crate) mod frame;
 pub(crate) mod hash;
+pub(crate) mod lz4;
 pub(crate) mod names;
 pub(crate) mod order;
 pub(crate) mod search;

@@ -3,7 +3,10 @@
 use crate::batch::Batch;
 use crate::entries::Source;
 use crate::error::{Error, Result};
+use crate::files::Hold;
+use crate::format::digest::FileRef;
 use crate::format::entry::{Entry, Kind};
+use crate::format::filed::{FILE_REF_BYTES, Filed, Form};
 use crate::format::hash::key_hash;
 use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::options::Durability;
@@ -50,25 +53,54 @@ impl Handle {
         let id = self.known(namespace)?;
         let hash = key_hash(key);
         if let Some(entry) = self.pending.get(id, hash, key) {
-            return Ok(entry.live_value().map(use_value));
+            return Ok(entry.buffered_value().map(use_value));
         }
         if self.on_the_way.bytes() > 0 {
             let batches = self.on_the_way.lock();
             if let Some(entry) = batches.iter().rev().find_map(|sent| sent.batch.get(id, hash, key)) {
-                return Ok(entry.live_value().map(use_value));
+                return Ok(entry.buffered_value().map(use_value));
             }
         }
         self.store.get(id, hash, key, use_value)
     }
 
-    /// Whether the entry exists.
+    /// Whether the entry exists. The value is not read.
     pub fn has(&self, namespace: u32, key: &[u8]) -> Result<bool> {
-        self.get(namespace, key, |_| ()).map(|found| found.is_some())
+        let id = self.known(namespace)?;
+        let hash = key_hash(key);
+        match self.buffered(id, hash, key, |entry| entry.live_value().is_some()) {
+            Some(is_put) => Ok(is_put),
+            None => self.store.has(id, hash, key),
+        }
+    }
+
+    /// Calls `answer` with the buffered entry of a key.
+    fn buffered<R>(&self, id: u16, hash: u64, key: &[u8], answer: impl FnOnce(Entry<'_>) -> R) -> Option<R> {
+        if let Some(entry) = self.pending.get(id, hash, key) {
+            return Some(answer(entry));
+        }
+        if self.on_the_way.bytes() == 0 {
+            return None;
+        }
+        self.on_the_way.lock().iter().rev().find_map(|sent| sent.batch.get(id, hash, key)).map(answer)
     }
 
     /// Buffers an entry.
     pub fn put(&mut self, namespace: u32, key: &[u8], value: &[u8]) -> Result<()> {
         self.add(namespace, Kind::Put, key, value)
+    }
+
+    /// Buffers an entry that needs `files`: they stay as long as it does. They were stored by [`Store::store_files`],
+    /// or an entry that is still there names them.
+    pub fn put_filed(&mut self, namespace: u32, key: &[u8], value: &[u8], files: &[FileRef]) -> Result<()> {
+        let mut filed = Vec::with_capacity(value.len() + files.len() * FILE_REF_BYTES + 8);
+        Filed::write(files, Form::Beside(value), &mut filed);
+        self.add(namespace, Kind::PutFiled, key, &filed)
+    }
+
+    /// Keeps files that were stored until what is buffered here at that time, or later, is committed.
+    pub fn keep(&mut self, hold: Hold) {
+        self.pending.keep([hold]);
     }
 
     /// Buffers the removal of an entry.
@@ -135,7 +167,9 @@ impl Handle {
                 waiting.push(older);
             }
         }
-        if batch.is_empty() {
+        // Holds wait with the buffer as long as there are no entries to commit.
+        if self.pending.is_empty() {
+        } else if batch.is_empty() {
             batch = std::mem::take(&mut self.pending);
         } else if waiting.is_empty() && batch.has_room_for(&self.pending) {
             batch.absorb(&std::mem::take(&mut self.pending));

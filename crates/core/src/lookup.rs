@@ -8,16 +8,24 @@ use crate::table::{Found, Value};
 
 /// The value of a key.
 #[derive(Debug)]
-pub(crate) enum Hit<'a> {
+pub(crate) struct Hit<'a> {
+    place: Place<'a>,
+    /// It names files: see `format/filed.rs`.
+    pub(crate) is_filed: bool,
+}
+
+#[derive(Debug)]
+enum Place<'a> {
     Memory(&'a [u8]),
     Table(Value<'a>),
 }
 
 impl Hit<'_> {
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Memory(bytes) => bytes,
-            Self::Table(value) => value.bytes(),
+        match &self.place {
+            Place::Memory(bytes) => bytes,
+            Place::Table(value) => value.bytes(),
         }
     }
 }
@@ -32,7 +40,8 @@ pub(crate) fn lookup<'a>(state: &'a State, id: u16, hash: u64, key: &[u8]) -> Op
         && found.order >= namespace.hidden_below
     {
         best_order = Some(found.order);
-        best = (found.entry.kind == Kind::Put).then_some(Hit::Memory(found.entry.value));
+        let is_filed = found.entry.kind == Kind::PutFiled;
+        best = found.entry.live_value().map(|value| Hit { place: Place::Memory(value), is_filed });
     }
     let mut wasted = 0;
     for live in namespace.which.tables(&namespace.tables, upper(hash)) {
@@ -47,7 +56,7 @@ pub(crate) fn lookup<'a>(state: &'a State, id: u16, hash: u64, key: &[u8]) -> Op
             }
             Found::Damaged => return None,
             Found::Deleted { order } => (order, None),
-            Found::Value { order, value } => (order, Some(Hit::Table(value))),
+            Found::Value { order, value, is_filed } => (order, Some(Hit { place: Place::Table(value), is_filed })),
         };
         if order >= namespace.hidden_below && best_order.is_none_or(|best| order > best) {
             best_order = Some(order);

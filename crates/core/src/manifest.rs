@@ -6,7 +6,7 @@
 //! u64 last order | u32 next writer
 //! u32 count | count x (u32 writer | u64 from)            logs below `next writer` that are not folded yet
 //! u32 count | count x namespace                          sorted by name
-//! namespace: text name | text version | u64 latest order | u64 hidden below | u32 count | count x table (96 bytes)
+//! namespace: text name | text version | u64 latest order | u64 hidden below | u32 count | count x table (104 bytes)
 //! ```
 //! Every log below `next writer` that is not listed is done, whatever files of it may still lie about.
 

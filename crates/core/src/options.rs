@@ -19,15 +19,24 @@ pub struct Options {
     pub durability: Durability,
     /// Write nothing at all; puts stay in memory.
     pub read_only: bool,
-    /// Cap of the tables in bytes, kept at compaction; what was written to longest ago goes first.
+    /// Cap in bytes of the tables and of the files they name, kept at compaction; what was written to longest ago goes
+    /// first.
     pub bytes_max: u64,
+    /// Values of this length and more are files of their own, stored once however many entries have them.
+    pub file_bytes_min: usize,
     /// Memory for decoded blocks in bytes; an index over many tables may take a quarter of it beside them.
     pub block_cache_bytes: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { durability: Durability::Relaxed, read_only: false, bytes_max: 1 << 30, block_cache_bytes: 64 << 20 }
+        Self {
+            durability: Durability::Relaxed,
+            read_only: false,
+            bytes_max: 1 << 30,
+            file_bytes_min: 1 << 20,
+            block_cache_bytes: 64 << 20,
+        }
     }
 }
 

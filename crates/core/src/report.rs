@@ -29,9 +29,11 @@ pub struct CompactReport {
     pub tables_written: u64,
     /// Entries dropped: overwritten, deleted, of an older version, evicted or damaged.
     pub entries_dropped: u64,
-    /// Bytes of all files before and after.
+    /// Bytes of logs and tables before and after.
     pub bytes_before: u64,
     pub bytes_after: u64,
+    /// Files of content removed that no entry names any more.
+    pub files_removed: u64,
 }
 
 /// Sizes and counts of the whole cache.
@@ -48,6 +50,9 @@ pub struct Stats {
     pub table_bytes: u64,
     pub logs: u64,
     pub log_bytes: u64,
+    /// Files of content that entries name (large values, outputs) and their bytes; counted in `files` and `bytes`, too.
+    pub content_files: u64,
+    pub content_bytes: u64,
     pub namespaces: Vec<NamespaceStats>,
 }
 

@@ -45,6 +45,7 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
             let own = FileName::Log(log.writer).to_string();
             context.vfs.remove(&own).map_err(|source| Error::io("remove", &own, source))?;
             set_aside(context, found.manifest_seen, &dead)?;
+            context.files.set_collect_due(true);
         }
     }
     Err(Error::Busy { operation: "set damage aside", attempts: ATTEMPTS })

@@ -14,15 +14,17 @@ use crate::block_cache::BlockCache;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::bytes::Reader;
+use crate::format::digest::FileRef;
 use crate::format::entry::{Entry, Kind};
+use crate::format::filed::Filed;
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::log::{LogCommit, LogWriter, Stop};
 use crate::manifest::Manifest;
-use crate::table::{Table, TableMeta};
+use crate::table::{Directory, Table, TableMeta};
 use crate::vfs::{Access, File};
 use memory::{Memory, Segments};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use which::Which;
 
@@ -94,6 +96,8 @@ pub(crate) struct LogView {
     pub(crate) stop: Stop,
     pub(crate) locked: Option<bool>,
     pub(crate) commits: u64,
+    /// Whether its writer has stored files that it has not named yet.
+    pub(crate) holds: bool,
 }
 
 impl State {
@@ -169,7 +173,7 @@ impl State {
             if let Some((_, id)) = ids.iter().find(|(log_id, _)| *log_id == entry.namespace) {
                 match entry.kind {
                     Kind::Attach => self.attach(context, *id, commit.order, entry.value),
-                    Kind::Put | Kind::Delete => self.namespace_mut(*id).memory.add(entry.key, place),
+                    Kind::Put | Kind::Delete | Kind::PutFiled => self.namespace_mut(*id).memory.add(entry.key, place),
                 }
             }
             place = place.after(entry.bytes());
@@ -194,6 +198,7 @@ impl State {
                     stop: Stop::End,
                     locked: Some(log.locked),
                     commits: 0,
+                    holds: false,
                 });
                 self.next_writer_seen = self.next_writer_seen.max(log.writer + 1);
                 self.logs.last_mut()
@@ -229,6 +234,18 @@ impl State {
         namespace: &'a Namespace,
     ) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
         namespace.memory.iter(&self.segments).filter(|(_, found)| found.order >= namespace.hidden_below)
+    }
+
+    /// Every file that an entry of a table or a log names, once; those of tables that cannot be read are missing.
+    pub(crate) fn named_files(&self) -> BTreeSet<FileRef> {
+        let directories = self.namespaces.iter().flat_map(|namespace| &namespace.tables);
+        let directories = directories.filter_map(|live| live.table.directory());
+        let mut named: BTreeSet<FileRef> = directories.flat_map(Directory::files).collect();
+        let entries = self.namespaces.iter().flat_map(|namespace| self.memory_entries(namespace));
+        let filed = entries.filter(|(_, found)| found.entry.kind == Kind::PutFiled);
+        let filed = filed.filter_map(|(_, found)| Filed::parse(found.entry.value));
+        named.extend(filed.flat_map(|filed| filed.files()));
+        named
     }
 
     /// Makes the commits of other writers survive the loss of power: ours may rest on them, and must not outlive them.

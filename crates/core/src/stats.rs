@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::entries::{Entries, Ranges, Source};
 use crate::error::{Error, Result};
+use crate::format::filed::Filed;
 use crate::format::names::FileName;
 use crate::report::{NamespaceStats, Stats};
 use crate::state::{Current, State};
@@ -45,6 +46,12 @@ pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
             FileName::Manifest(_) | FileName::Temporary(_) => {}
         }
     }
+    for file in state.named_files() {
+        stats.content_files += 1;
+        stats.content_bytes += file.bytes;
+    }
+    stats.files += stats.content_files;
+    stats.bytes += stats.content_bytes;
     for Current { id, .. } in state.current.values() {
         stats.namespaces.extend(namespace_stats(context, state, *id));
     }
@@ -71,7 +78,8 @@ fn namespace_stats(context: &Context, state: &State, id: u16) -> Option<Namespac
             if let Some(value_bytes) = entry.value_bytes().filter(|_| !entry.is_hidden) {
                 stats.entries += 1;
                 stats.key_bytes += entry.key.len() as u64;
-                stats.value_bytes += value_bytes as u64;
+                let filed = if entry.is_filed { entry.value().and_then(Filed::parse) } else { None };
+                stats.value_bytes += filed.map_or(value_bytes as u64, |filed| filed.value_bytes());
             }
             ControlFlow::Continue(())
         });

@@ -9,6 +9,8 @@ use crate::compact::{compact, reload};
 use crate::context::Context;
 use crate::entries::{Entries, Ranges, Source};
 use crate::error::{Error, Result};
+use crate::files::{Content, Hold};
+use crate::format::digest::FileRef;
 use crate::handle::Handle;
 use crate::lookup::lookup;
 use crate::options::{Durability, Options, Watch};
@@ -28,6 +30,9 @@ const LOG_BYTES_LEFT: u64 = 256 << 10;
 
 /// Bytes in the log of this process while the one before it is folded; all of them are in memory, too.
 const LOG_BYTES_MAX: u64 = 64 << 20;
+
+/// How often a value is looked up whose file is not there.
+const READS: u32 = 8;
 
 /// One folder, shared by all threads of the process.
 #[derive(Debug)]
@@ -88,7 +93,14 @@ impl Store {
     ) -> Result<Option<R>> {
         let context = self.open_context()?;
         let state = self.state();
-        let answer = lookup(&state, id, hash, key).map(|hit| use_value(hit.bytes()));
+        let answer = match lookup(&state, id, hash, key) {
+            Some(hit) if hit.is_filed => {
+                let filed = hit.bytes().to_vec();
+                drop(state);
+                return Ok(self.filed_value(id, hash, key, filed)?.map(|value| use_value(&value)));
+            }
+            hit => hit.map(|hit| use_value(hit.bytes())),
+        };
         let is_index_due = state.is_index_due(id, &context.blocks);
         drop(state);
         if is_index_due {
@@ -98,6 +110,51 @@ impl Store {
             self.state.write().unwrap_or_else(PoisonError::into_inner).trim_blocks(&context.blocks);
         }
         Ok(answer)
+    }
+
+    pub(crate) fn has(&self, id: u16, hash: u64, key: &[u8]) -> Result<bool> {
+        self.open_context()?;
+        Ok(lookup(&self.state(), id, hash, key).is_some())
+    }
+
+    /// The value of an entry that names files. A file that is not there may have been collected since this state was
+    /// read: then there is a newer one.
+    fn filed_value(&self, id: u16, hash: u64, key: &[u8], mut filed: Vec<u8>) -> Result<Option<Vec<u8>>> {
+        let context = self.open_context()?;
+        for attempt in 1.. {
+            match context.files.value(&filed)? {
+                Content::Whole(value) => return Ok(Some(value)),
+                Content::Damaged => return Ok(None),
+                Content::Missing if attempt < READS && self.refresh()? => {}
+                Content::Missing => break,
+            }
+            filed = match lookup(&self.state(), id, hash, key) {
+                None => return Ok(None),
+                Some(hit) if !hit.is_filed => return Ok(Some(hit.bytes().to_vec())),
+                Some(hit) => hit.bytes().to_vec(),
+            };
+        }
+        context.files.note_missing(&filed);
+        Ok(None)
+    }
+
+    /// Stores contents as files, in parallel. They stay until the entries that name them are gone, which are to be
+    /// committed while the hold is there: see [`Handle::keep`].
+    pub fn store_files(&self, contents: &[&[u8]]) -> Result<(Vec<FileRef>, Hold)> {
+        let context = self.open_context()?;
+        self.check_writable()?;
+        let hold = context.files.hold();
+        let writer = self.committer().hold(context, &self.state)?;
+        let stored = context.files.put_all(writer, contents, false, &*context.pool)?;
+        Ok((stored, hold))
+    }
+
+    /// The content of a file that an entry names; `None` = it is not there, or not what it was.
+    pub fn read_file(&self, file: &FileRef) -> Result<Option<Vec<u8>>> {
+        match self.open_context()?.files.read(file)? {
+            Content::Whole(content) => Ok(Some(content)),
+            Content::Missing | Content::Damaged => Ok(None),
+        }
     }
 
     /// Makes the index over the tables of a namespace, with the state free for others meanwhile.
@@ -120,7 +177,7 @@ impl Store {
         newer: Vec<Source<'_>>,
         each: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<u64>> {
-        self.open_context()?;
+        let context = self.open_context()?;
         let state = self.state();
         let (mut sources, hidden_below) = sources_of(&state, id);
         sources.extend(newer);
@@ -130,19 +187,26 @@ impl Store {
         for range in Ranges::new(sources, from) {
             let outcome = entries.visit(&range, |entry| {
                 // A page ends between two hashes, so that the cursor says exactly where the next one begins.
-                if bytes >= bytes_max && last_hash != Some(entry.hash) {
-                    return ControlFlow::Break(entry.hash);
+                let hash = entry.hash;
+                if bytes >= bytes_max && last_hash != Some(hash) {
+                    return ControlFlow::Break(Ok(hash));
                 }
-                last_hash = Some(entry.hash);
-                let (key, is_hidden) = (entry.key, entry.is_hidden);
-                if let Some(value) = entry.value().filter(|_| !is_hidden) {
-                    bytes += (key.len() + value.len()) as u64;
-                    each(key, value);
-                }
+                last_hash = Some(hash);
+                let (key, is_hidden, is_filed) = (entry.key, entry.is_hidden, entry.is_filed);
+                let Some(value) = entry.value().filter(|_| !is_hidden) else { return ControlFlow::Continue(()) };
+                let content = if is_filed { context.files.value(value).map(Some) } else { Ok(None) };
+                let value = match &content {
+                    Ok(None) => value,
+                    Ok(Some(Content::Whole(value))) => value,
+                    Ok(Some(Content::Missing | Content::Damaged)) => return ControlFlow::Continue(()),
+                    Err(_) => return ControlFlow::Break(content.map(|_| hash)),
+                };
+                bytes += (key.len() + value.len()) as u64;
+                each(key, value);
                 ControlFlow::Continue(())
             });
             if let ControlFlow::Break(next) = outcome {
-                return Ok(Some(u64::from(next)));
+                return next.map(|next| Some(u64::from(next)));
             }
         }
         Ok(None)
@@ -184,6 +248,7 @@ impl Store {
         let mut committer = self.committer();
         let own = committer.log.as_ref().map(|log| log.writer);
         self.state.write().unwrap_or_else(PoisonError::into_inner).sync_others(context, own)?;
+        context.files.sync(&*context.pool)?;
         committer.flush(context)
     }
 
@@ -231,6 +296,7 @@ impl Store {
     /// Leaves the folder tidy if this process has written to it.
     fn settle(&self) -> Result<()> {
         let wrote = self.committer().log.as_ref().is_some_and(|log| log.commits > 0);
+        self.context.files.sync(&*self.context.pool)?;
         if !wrote {
             return self.committer().flush(&self.context);
         }
@@ -242,7 +308,7 @@ impl Store {
             compact(&self.context, &self.state, &self.committer, false, &|_, _| ControlFlow::Continue(()))?;
         }
         let mut committer = self.committer();
-        committer.seal(&self.context)?;
+        committer.seal(&self.context, &self.state)?;
         committer.flush(&self.context)
     }
 }

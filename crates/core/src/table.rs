@@ -16,6 +16,7 @@ mod reader;
 mod scan;
 mod writer;
 
+pub(crate) use directory::Directory;
 pub(crate) use key_block::Stored as ScanStored;
 pub(crate) use reader::{Found, Keys, Table, Value};
 pub(crate) use scan::{Hole, TableScan};
@@ -40,6 +41,8 @@ pub(crate) struct TableMeta {
     pub(crate) order_max: u64,
     pub(crate) key_bytes: u64,
     pub(crate) value_bytes: u64,
+    /// Bytes of the files that its entries name.
+    pub(crate) file_bytes: u64,
     /// Times of the commits it was written from.
     pub(crate) oldest_ms: u64,
     pub(crate) newest_ms: u64,
@@ -59,6 +62,7 @@ impl TableMeta {
             self.order_max,
             self.key_bytes,
             self.value_bytes,
+            self.file_bytes,
             self.oldest_ms,
             self.newest_ms,
         ] {
@@ -78,6 +82,7 @@ impl TableMeta {
             order_max: bytes.u64()?,
             key_bytes: bytes.u64()?,
             value_bytes: bytes.u64()?,
+            file_bytes: bytes.u64()?,
             oldest_ms: bytes.u64()?,
             newest_ms: bytes.u64()?,
         })

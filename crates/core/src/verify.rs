@@ -2,7 +2,8 @@
 
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::options::Watch;
+use crate::files::Content;
+use crate::options::{Options, Watch};
 use crate::report::VerifyReport;
 use crate::state::load;
 use crate::stats::stats;
@@ -10,10 +11,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<VerifyReport> {
-    let context = Context::new(Arc::clone(&shared.vfs), Arc::clone(&shared.pool), shared.options.clone());
+    let options = Options { read_only: true, ..shared.options.clone() };
+    let context = Context::new(Arc::clone(&shared.vfs), Arc::clone(&shared.pool), options);
     let state = load(&context, &[])?;
     let tables: Vec<_> = state.namespaces.iter().flat_map(|namespace| &namespace.tables).collect();
-    let total = tables.iter().map(|live| live.table.meta.bytes).sum();
+    let files = state.named_files();
+    let total = tables.iter().map(|live| live.table.meta.bytes).chain(files.iter().map(|file| file.bytes)).sum();
     let mut done = 0;
     for live in &tables {
         let finished = live.table.verify(&mut |bytes| {
@@ -21,6 +24,15 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<VerifyReport>
             watch(done, total) == ControlFlow::Continue(())
         });
         if !finished {
+            return Err(Error::Cancelled);
+        }
+    }
+    for file in &files {
+        if context.files.read(file)? == Content::Missing {
+            context.files.note(file, "missing file");
+        }
+        done += file.bytes;
+        if watch(done, total) == ControlFlow::Break(()) {
             return Err(Error::Cancelled);
         }
     }

@@ -1,4 +1,4 @@
-//! The door to files. Core reads and writes one flat folder through [`Vfs`] and [`File`] and knows nothing else of
+//! The door to files. Core reads and writes flat folders through [`Vfs`] and [`File`] and knows nothing else of
 //! the machine below: a disk (`varve-disk`), JavaScript's files (`varve-wasm`), memory ([`MemVfs`]) or a simulation
 //! that crashes on request (`SimVfs`). Calls go through it per file or per block, never per key.
 //!
@@ -31,7 +31,7 @@ pub enum Access {
     Random,
 }
 
-/// One flat folder of files. The folder itself comes into being with the first `create_new`.
+/// One flat folder of files. The folder itself comes into being with the first `create_new` in it or below it.
 pub trait Vfs: Debug + Send + Sync {
     /// Names of the regular files in the folder, in any order; empty where the folder does not exist.
     fn list(&self) -> io::Result<Vec<String>>;
@@ -55,7 +55,10 @@ pub trait Vfs: Debug + Send + Sync {
     /// Removes a file. `NotFound` where it is missing.
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// Makes every name given, changed or removed so far survive the loss of power.
+    /// A folder in this one, which need not exist. `InvalidInput` for what is no name. `list` does not show it.
+    fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>>;
+
+    /// Makes every name given, changed or removed in this folder so far survive the loss of power.
     fn sync_folder(&self) -> io::Result<()>;
 }
 

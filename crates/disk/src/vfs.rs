@@ -120,6 +120,10 @@ impl Vfs for DiskVfs {
         fs::remove_file(self.path(name)?)
     }
 
+    fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
+        Ok(Arc::new(Self::new(self.path(name)?)))
+    }
+
     fn sync_folder(&self) -> io::Result<()> {
         match platform::sync_folder(&self.folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -61,6 +61,10 @@ impl Vfs for HostFolder {
         self.host.call(|host| host.remove(name)).map(drop)
     }
 
+    fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
+        Ok(Arc::new(Self::new(self.host.host()?.folder(name))))
+    }
+
     fn sync_folder(&self) -> io::Result<()> {
         self.host.call(Host::sync_folder).map(drop)
     }

@@ -27,6 +27,8 @@ export interface Host {
   link(source: string, target: string): number
   rename(source: string, target: string): number
   remove(name: string): number
+  /** A folder in this one, which need not exist. */
+  folder(name: string): Host
   syncFolder(): number
   size(file: number): number
   /** Fills `target` from `offset` on as far as the file goes; the number of bytes. */
@@ -58,6 +60,8 @@ extern "C" {
     pub(crate) fn rename(this: &Host, source: &str, target: &str) -> f64;
     #[wasm_bindgen(method)]
     pub(crate) fn remove(this: &Host, name: &str) -> f64;
+    #[wasm_bindgen(method)]
+    pub(crate) fn folder(this: &Host, name: &str) -> Host;
     #[wasm_bindgen(method, js_name = syncFolder)]
     pub(crate) fn sync_folder(this: &Host) -> f64;
     #[wasm_bindgen(method)]

@@ -10,9 +10,12 @@ use crate::context::Context;
 use crate::entries::{Entries, Range, Ranges, Source, Visit};
 use crate::error::{Error, Result};
 use crate::file_writer::Outbox;
+use crate::format::digest::Digest;
+use crate::format::filed::Filed;
 use crate::format::names::TableName;
 use crate::options::Watch;
 use crate::table::{TableMeta, TableWriter, ValueBytes};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -96,7 +99,7 @@ pub(crate) fn merge(
         times.newest_ms = times.newest_ms.max(live.table.meta.newest_ms);
         sources.push(Source::Table(live.table.clone()));
     }
-    let output = Output { context, name, writer: None, merged: Merged::default(), times };
+    let output = Output { context, name, writer: None, lost: &taken.lost, merged: Merged::default(), times };
     let mut merging = Merging { plan, progress, entries: Entries::new(namespace.hidden_below), output };
     let mut ranges = Ranges::new(sources, 0);
     if context.pool.threads() > 1 {
@@ -171,6 +174,10 @@ fn gather<'a>(ranges: &mut Ranges<'a>) -> Vec<Range<'a>> {
     gathered
 }
 
+fn names_any(filed: &[u8], lost: &BTreeSet<Digest>) -> bool {
+    Filed::parse(filed).is_none_or(|filed| filed.files().any(|file| lost.contains(&file.digest)))
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Times {
     oldest_ms: u64,
@@ -182,6 +189,8 @@ struct Output<'a> {
     context: &'a Context,
     name: &'a mut (dyn FnMut() -> TableName + Send),
     writer: Option<(TableName, TableWriter<'static>)>,
+    /// Entries that name one of these files have no value.
+    lost: &'a BTreeSet<Digest>,
     merged: Merged,
     times: Times,
 }
@@ -195,18 +204,20 @@ impl Output<'_> {
     /// Adds the newest entry of a key, if anybody may see it.
     #[inline]
     fn take(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> ControlFlow<Error> {
-        let Visit { hash, key, order, shadowed, is_hidden, .. } = entry;
+        let Visit { hash, key, order, shadowed, is_hidden, is_filed, .. } = entry;
         self.merged.dropped += shadowed;
         let order = if plan.settle { 0 } else { order };
         let value = if is_hidden { None } else { entry.value() };
+        let value = value.filter(|value| !is_filed || self.lost.is_empty() || !names_any(value, self.lost));
         let needless = is_hidden || (value.is_none() && plan.drop_deletes);
         self.merged.dropped += u64::from(needless);
         let stepped = progress.step(key.len() + value.map_or(0, <[u8]>::len));
+        let value = value.map(if is_filed { ValueBytes::Filed } else { ValueBytes::Passing });
         let outcome = stepped.and_then(|()| if needless { Ok(()) } else { self.add(hash, key, order, value) });
         outcome.map_or_else(ControlFlow::Break, ControlFlow::Continue)
     }
 
-    fn add(&mut self, hash: u32, key: &[u8], order: u64, value: Option<&[u8]>) -> Result<()> {
+    fn add(&mut self, hash: u32, key: &[u8], order: u64, value: Option<ValueBytes<'_, 'static>>) -> Result<()> {
         if self.writer.as_ref().is_some_and(|(_, writer)| writer.bytes() >= TABLE_BYTES) {
             self.close()?;
         }
@@ -219,9 +230,7 @@ impl Output<'_> {
                 self.writer.insert((name, TableWriter::new(name, file)))
             }
         };
-        writer
-            .add(hash, key, order, value.map(ValueBytes::Passing))
-            .map_err(|source| Error::io("write", &name.to_string(), source))
+        writer.add(hash, key, order, value).map_err(|source| Error::io("write", &name.to_string(), source))
     }
 
     fn close(&mut self) -> Result<()> {

@@ -3,10 +3,12 @@
 use crate::commit::Committer;
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::format::digest::Digest;
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::log::Stop;
 use crate::state::{LogView, MemoryEntry, Namespace, State, catch_up, list, load};
+use crate::table::Table;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -19,6 +21,8 @@ pub(crate) struct Taken {
     pub(crate) folded: BTreeSet<u32>,
     /// No other log was there after the last one was taken: every commit that can still come is newer than these.
     pub(crate) alone: bool,
+    /// Files that entries name and that are damaged or missing.
+    pub(crate) lost: BTreeSet<Digest>,
 }
 
 /// What there is to do: seals the log of this process and finds the logs that can be taken. Their locks stay with the
@@ -36,14 +40,14 @@ pub(crate) fn survey(
             folded.insert(view.writer);
         }
     }
-    Ok(Taken::new(state, folded, claim))
+    Ok(Taken::new(state, folded, claim, context.files.lost()?))
 }
 
 /// The newest state, with the log of this process sealed: what is in memory already, where nothing but new commits
 /// came.
 fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<State> {
     let mut committer = committer.lock().unwrap_or_else(PoisonError::into_inner);
-    committer.seal(context)?;
+    committer.seal(context, state)?;
     let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
     if catch_up(context, &mut state)?.is_some() && !state.lost {
         return Ok(state.snapshot());
@@ -71,13 +75,13 @@ pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result
         complete &= view.stop == Stop::Sealed;
     }
     if complete && nothing_new(context, &surveyed.state, claim)? {
-        return Ok(Taken::new(surveyed.state, surveyed.folded, Some(claim)));
+        return Ok(Taken::new(surveyed.state, surveyed.folded, Some(claim), surveyed.lost));
     }
     // Whatever was appended before a log lost its name is found now.
     let state = load(context, &surveyed.state.tables())?;
     let taken = state.logs.iter().filter(|view| matches!(view.name, FileName::Taken { .. }));
     let folded = taken.map(|view| view.writer).collect();
-    Ok(Taken::new(state, folded, Some(claim)))
+    Ok(Taken::new(state, folded, Some(claim), surveyed.lost))
 }
 
 /// Whether the folder has the logs and the manifest that the survey found, and our own claim. Logs that were sealed
@@ -108,9 +112,9 @@ fn is_done(view: &LogView) -> Result<bool> {
 }
 
 impl Taken {
-    fn new(state: State, folded: BTreeSet<u32>, claim: Option<u32>) -> Self {
+    fn new(state: State, folded: BTreeSet<u32>, claim: Option<u32>, lost: BTreeSet<Digest>) -> Self {
         let alone = state.logs.iter().all(|view| folded.contains(&view.writer) || Some(view.writer) == claim);
-        Self { state, folded, alone }
+        Self { state, folded, alone, lost }
     }
 
     /// Whether a table may be merged: the manifest names it, or the log that attached it is folded now.
@@ -125,6 +129,12 @@ impl Taken {
     ) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
         let is_folded = |order: u64| self.folded.contains(&(order as u32 & WRITER_MAX));
         self.state.memory_entries(namespace).filter(move |(_, found)| is_folded(found.order))
+    }
+
+    pub(crate) fn names_lost_files(&self, table: &Table) -> bool {
+        let names_lost =
+            || table.directory().is_some_and(|all| all.files().any(|file| self.lost.contains(&file.digest)));
+        !self.lost.is_empty() && table.meta.file_bytes > 0 && names_lost()
     }
 
     /// Bytes of all files that the next manifest will stand for.

@@ -22,6 +22,8 @@ pub(crate) struct Visit<'v> {
     pub(crate) shadowed: u64,
     /// Whether nobody may see the entry: it is of another version, or a lost part of a table may have overwritten it.
     pub(crate) is_hidden: bool,
+    /// Whether the value names files.
+    pub(crate) is_filed: bool,
     row: Row<'v>,
     values: &'v mut Values,
 }
@@ -33,7 +35,7 @@ impl<'v> Visit<'v> {
         match self.row.stored {
             ScanStored::Deleted => None,
             ScanStored::Inline(bytes) => Some(bytes),
-            ScanStored::Placed { block, offset, bytes } => self.values.read(&self.row, block, offset, bytes),
+            ScanStored::Placed { block, offset, bytes, .. } => self.values.read(&self.row, block, offset, bytes),
         }
     }
 
@@ -85,8 +87,8 @@ impl Entries {
         let lost =
             |hole: &Hole| row.order <= hole.order_max && hole.start <= hash && hole.end.is_none_or(|end| hash < end);
         let is_hidden = row.order < self.hidden_below || range.holes.iter().any(lost);
-        let Row { key, order, .. } = row;
-        each(Visit { hash, key, order, shadowed, is_hidden, row, values: &mut self.values })
+        let Row { key, order, is_filed, .. } = row;
+        each(Visit { hash, key, order, shadowed, is_hidden, is_filed, row, values: &mut self.values })
     }
 }
 

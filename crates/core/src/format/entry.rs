@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Delete,
     /// The value describes a table whose entries belong to this commit.
     Attach,
+    /// The value names files: see `format/filed.rs`.
+    PutFiled,
 }
 
 /// One entry, borrowed from the bytes it stands in.
@@ -53,7 +55,7 @@ impl<'a> Entry<'a> {
             0 => Kind::Put,
             1 => Kind::Delete,
             2 => Kind::Attach,
-            _ => return None,
+            _ => Kind::PutFiled,
         };
         let key = bytes.take(usize::from(key_bytes))?;
         let value = bytes.take(usize::try_from(value_bytes).ok()?)?;

@@ -36,13 +36,16 @@ const WINDOW_BYTES: usize = 256 << 10;
 pub(crate) enum FrameKind {
     LogStart = u32::from_le_bytes(*b"VLOG") as isize,
     Commit = u32::from_le_bytes(*b"CMIT") as isize,
+    Hold = u32::from_le_bytes(*b"HOLD") as isize,
     Seal = u32::from_le_bytes(*b"SEAL") as isize,
     Manifest = u32::from_le_bytes(*b"VMAN") as isize,
 }
 
 impl FrameKind {
     fn parse(word: u32) -> Option<Self> {
-        [Self::LogStart, Self::Commit, Self::Seal, Self::Manifest].into_iter().find(|kind| *kind as u32 == word)
+        [Self::LogStart, Self::Commit, Self::Hold, Self::Seal, Self::Manifest]
+            .into_iter()
+            .find(|kind| *kind as u32 == word)
     }
 }
 

@@ -41,13 +41,15 @@ pub(crate) struct LogScan {
     pub(crate) stop: Stop,
     /// Whether the writer holds the file's lock while it lives. `None` where the start frame has not arrived.
     pub(crate) locked: Option<bool>,
+    /// Whether files are held, by the last frame that says so; `None` = none did.
+    pub(crate) holds: Option<bool>,
 }
 
 /// Calls `each` for every commit from `from` on. The start frame is always read.
 pub(crate) fn scan(file: &dyn File, writer: u32, from: u64, each: &mut dyn FnMut(LogCommit<'_>)) -> Result<LogScan> {
     let name = || format!("{writer}.log");
     let mut frames = FrameReader::new(file, u64::from(writer)).map_err(|source| Error::io("read", &name(), source))?;
-    let mut state = LogScan { end: 0, stop: Stop::End, locked: None };
+    let mut state = LogScan { end: 0, stop: Stop::End, locked: None, holds: None };
     let mut damage_reads = 0;
     loop {
         let found = frames.at(state.end).map_err(|source| Error::io("read", &name(), source))?;
@@ -77,6 +79,10 @@ pub(crate) fn scan(file: &dyn File, writer: u32, from: u64, each: &mut dyn FnMut
                             return Ok(LogScan { stop: Stop::Damaged("commit"), ..state });
                         };
                         each(commit);
+                        state.end = end;
+                    }
+                    (FrameKind::Hold, false) => {
+                        state.holds = Some(tag != 0);
                         state.end = end;
                     }
                     _ => return Ok(LogScan { stop: Stop::Damaged("order of frames"), ..state }),

@@ -19,6 +19,8 @@ pub(crate) struct LogWriter {
     end: u64,
     /// Commits appended.
     pub(crate) commits: u64,
+    /// Whether the log says that files are held.
+    pub(crate) holds: bool,
     /// Whether bytes wait for a sync, and whether the name has had its.
     unsynced: bool,
     named: bool,
@@ -27,7 +29,7 @@ pub(crate) struct LogWriter {
 impl LogWriter {
     /// Begins a log in a file that was just created.
     pub(crate) fn start(file: Arc<dyn File>, writer: u32, locked: bool) -> io::Result<Self> {
-        let mut log = Self { file, writer, locked, end: 0, commits: 0, unsynced: true, named: false };
+        let mut log = Self { file, writer, locked, end: 0, commits: 0, holds: false, unsynced: true, named: false };
         log.append(FrameKind::LogStart, u64::from(FORMAT), &[if locked { LOCK } else { NAME }])?;
         Ok(log)
     }
@@ -43,6 +45,13 @@ impl LogWriter {
         }
         self.commits += 1;
         Ok(self.end - before)
+    }
+
+    /// Says whether files are held for commits to come.
+    pub(crate) fn hold(&mut self, holds: bool) -> io::Result<()> {
+        self.append(FrameKind::Hold, u64::from(holds), &[])?;
+        self.holds = holds;
+        Ok(())
     }
 
     /// Says that nothing more will come.

@@ -201,6 +201,7 @@ fn read_logs(context: &Context, state: &mut State, names: &[FileName]) -> Result
             stop: Stop::End,
             locked: None,
             commits: 0,
+            holds: false,
         };
         state.logs.push(view);
     }
@@ -235,6 +236,7 @@ fn extend(context: &Context, state: &mut State) -> Result<bool> {
         log.end = log.end.max(outcome.end);
         log.stop = outcome.stop;
         log.locked = outcome.locked;
+        log.holds = outcome.holds.unwrap_or(log.holds);
         log.commits += commits;
         changed |= commits > 0;
         state.logs.push(log);

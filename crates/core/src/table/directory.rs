@@ -4,8 +4,9 @@
 //! directory: n x u32 upper half of the first hash of a key block
 //!            n x row of a key block, m x row of a value block:
 //!                (u64 checksum | u64 offset | u32 stored bytes | u32 raw bytes)
+//!            f x file that entries name, sorted: 32 bytes digest, u64 bytes
 //! footer, 96 bytes:
-//! 0  "varvetbl"          8  u32 format         12 u32 key blocks     16 u32 value blocks    20 u32 zero
+//! 0  "varvetbl"          8  u32 format         12 u32 key blocks     16 u32 value blocks    20 u32 files
 //! 24 u64 entries         32 u64 deletes        40 u64 order min      48 u64 order max
 //! 56 u64 offset of the directory               64 u64 key bytes      72 u64 value bytes
 //! 80 u64 checksum of the directory             88 u64 checksum of the 88 bytes before
@@ -15,6 +16,8 @@
 use crate::format::FORMAT;
 use crate::format::VALUE_BYTES_MAX;
 use crate::format::bytes::Reader;
+use crate::format::digest::FileRef;
+use crate::format::filed::{FILE_REF_BYTES, read_file_refs};
 use crate::format::hash::checksum;
 use crate::format::search;
 
@@ -58,6 +61,7 @@ impl BlockRow {
 pub(crate) struct Footer {
     pub(crate) key_blocks: u32,
     pub(crate) value_blocks: u32,
+    pub(crate) files: u32,
     pub(crate) entries: u64,
     pub(crate) deletes: u64,
     pub(crate) order_min: u64,
@@ -73,7 +77,7 @@ impl Footer {
     pub(crate) fn write(&self) -> (Vec<u8>, u64) {
         let mut out = Vec::with_capacity(FOOTER_BYTES);
         out.extend_from_slice(MAGIC);
-        for number in [FORMAT, self.key_blocks, self.value_blocks, 0] {
+        for number in [FORMAT, self.key_blocks, self.value_blocks, self.files] {
             out.extend_from_slice(&number.to_le_bytes());
         }
         for number in [
@@ -100,10 +104,11 @@ impl Footer {
         }
         let mut reader = Reader::new(head);
         let known = reader.take(8)? == MAGIC && reader.u32()? == FORMAT;
-        let (key_blocks, value_blocks, _) = (reader.u32()?, reader.u32()?, reader.u32()?);
+        let (key_blocks, value_blocks, files) = (reader.u32()?, reader.u32()?, reader.u32()?);
         let footer = Self {
             key_blocks,
             value_blocks,
+            files,
             entries: reader.u64()?,
             deletes: reader.u64()?,
             order_min: reader.u64()?,
@@ -118,7 +123,9 @@ impl Footer {
 
     pub(crate) fn directory_bytes(&self) -> u64 {
         let blocks = u64::from(self.key_blocks) + u64::from(self.value_blocks);
-        u64::from(self.key_blocks) * HASH_BYTES as u64 + blocks * ROW_BYTES as u64
+        u64::from(self.key_blocks) * HASH_BYTES as u64
+            + blocks * ROW_BYTES as u64
+            + u64::from(self.files) * FILE_REF_BYTES as u64
     }
 }
 
@@ -165,6 +172,12 @@ impl Directory {
 
     pub(crate) fn value_row(&self, index: usize) -> Option<BlockRow> {
         if index < self.value_blocks { self.row(self.key_blocks + index) } else { None }
+    }
+
+    /// Every file that an entry of the table names, once.
+    pub(crate) fn files(&self) -> impl Iterator<Item = FileRef> {
+        let rows_end = self.key_blocks * HASH_BYTES + (self.key_blocks + self.value_blocks) * ROW_BYTES;
+        read_file_refs(self.bytes.get(rows_end..).unwrap_or_default())
     }
 
     fn row(&self, index: usize) -> Option<BlockRow> {

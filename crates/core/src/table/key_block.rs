@@ -10,7 +10,7 @@
 //! ```
 //! Where all keys have one length and all values one of at most 16 bytes, the body is `key value` over and over.
 //! Elsewhere an entry is `u8 kind | u16 key bytes | key | rest`; rest: kind 0 (deleted) nothing, 1 the value itself,
-//! 2 `u32 value block | u32 offset | u32 bytes`.
+//! 2 `u32 value block | u32 offset | u32 bytes`, 3 the same of a value that names files.
 
 use crate::format::bytes::{Reader, put_bytes, u32_at};
 use crate::format::order::ORDER_SHIFT;
@@ -21,6 +21,7 @@ const VARIES: u16 = u16::MAX;
 const DELETED: u8 = 0;
 const INLINE: u8 = 1;
 const PLACED: u8 = 2;
+const FILED: u8 = 3;
 
 /// Entries of a block, at most.
 pub(crate) const ENTRIES_MAX: usize = 256;
@@ -33,7 +34,13 @@ pub(crate) const INLINE_BYTES_MAX: usize = 16;
 pub(crate) enum Stored<'a> {
     Deleted,
     Inline(&'a [u8]),
-    Placed { block: u32, offset: u32, bytes: u32 },
+    /// `is_filed` = it names files.
+    Placed {
+        block: u32,
+        offset: u32,
+        bytes: u32,
+        is_filed: bool,
+    },
 }
 
 impl Stored<'_> {
@@ -143,7 +150,8 @@ fn write_spelled(body: &mut Vec<u8>, ends: &mut Vec<u8>, key: &[u8], value: Stor
     let kind = match value {
         Stored::Deleted => DELETED,
         Stored::Inline(_) => INLINE,
-        Stored::Placed { .. } => PLACED,
+        Stored::Placed { is_filed: false, .. } => PLACED,
+        Stored::Placed { is_filed: true, .. } => FILED,
     };
     let [low, high] = (key.len() as u16).to_le_bytes();
     body.extend_from_slice(&[kind, low, high]);
@@ -151,7 +159,7 @@ fn write_spelled(body: &mut Vec<u8>, ends: &mut Vec<u8>, key: &[u8], value: Stor
     match value {
         Stored::Deleted => {}
         Stored::Inline(bytes) => body.extend_from_slice(bytes),
-        Stored::Placed { block, offset, bytes } => {
+        Stored::Placed { block, offset, bytes, .. } => {
             for number in [block, offset, bytes] {
                 body.extend_from_slice(&number.to_le_bytes());
             }
@@ -307,7 +315,10 @@ impl KeyBlock {
         let value = match kind {
             DELETED => Stored::Deleted,
             INLINE => Stored::Inline(reader.take(reader.remaining())?),
-            PLACED => Stored::Placed { block: reader.u32()?, offset: reader.u32()?, bytes: reader.u32()? },
+            PLACED | FILED => {
+                let (block, offset, bytes) = (reader.u32()?, reader.u32()?, reader.u32()?);
+                Stored::Placed { block, offset, bytes, is_filed: kind == FILED }
+            }
             _ => return None,
         };
         Some((key, value))

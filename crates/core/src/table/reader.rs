@@ -7,6 +7,7 @@ use super::key_block::{INLINE_BYTES_MAX, KeyBlock, Stored};
 use crate::block_cache::BlockCache;
 use crate::damage::DamageList;
 use crate::format::hash::{checksum, upper};
+use crate::format::lz4;
 use crate::vfs::File;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,6 +48,8 @@ pub(crate) enum Found<'a> {
     Value {
         order: u64,
         value: Value<'a>,
+        /// It names files.
+        is_filed: bool,
     },
     Deleted {
         order: u64,
@@ -147,10 +150,14 @@ impl Table {
             Stored::Inline(bytes) => {
                 let mut inline = [0; INLINE_BYTES_MAX];
                 inline.get_mut(..bytes.len())?.copy_from_slice(bytes);
-                Found::Value { order, value: Value::Inline { bytes: inline, length: bytes.len() as u8 } }
+                Found::Value {
+                    order,
+                    value: Value::Inline { bytes: inline, length: bytes.len() as u8 },
+                    is_filed: false,
+                }
             }
-            Stored::Placed { block, offset, bytes } => match self.value(block, offset, bytes) {
-                Some(value) => Found::Value { order, value },
+            Stored::Placed { block, offset, bytes, is_filed } => match self.value(block, offset, bytes) {
+                Some(value) => Found::Value { order, value, is_filed },
                 None => Found::Damaged,
             },
         })
@@ -285,8 +292,7 @@ impl Table {
         if row.stored_bytes == row.raw_bytes {
             return Some(copy.into_boxed_slice());
         }
-        let raw = lz4_flex::block::decompress(&copy, row.raw_bytes as usize).ok()?;
-        (raw.len() == row.raw_bytes as usize).then(|| raw.into_boxed_slice())
+        lz4::unpack(&copy, row.raw_bytes as usize).map(Vec::into_boxed_slice)
     }
 
     fn damaged_layout(&self, index: usize) -> Found<'static> {

@@ -5,9 +5,13 @@ use super::TableMeta;
 use super::directory::{BlockRow, Footer};
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlockBuilder, Stored};
 use crate::file_writer::{FileWriter, Outbox};
+use crate::format::digest::FileRef;
+use crate::format::filed::{Filed, write_file_ref};
 use crate::format::hash::checksum;
+use crate::format::lz4;
 use crate::format::names::TableName;
 use crate::vfs::File;
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
@@ -17,13 +21,6 @@ const KEY_BLOCK_BYTES: usize = 4 << 10;
 /// Values below this share blocks of [`SHARED_BYTES`]; others have a block of their own.
 const OWN_BLOCK_BYTES: usize = 4 << 10;
 const SHARED_BYTES: usize = 16 << 10;
-
-/// Compressed bytes are kept if they save at least one part in this many.
-const SAVES_PART: usize = 8;
-
-/// Of blocks from this size on a sample is compressed first.
-const SAMPLED_BYTES_MIN: usize = 8 << 10;
-const SAMPLE_BYTES: usize = 2 << 10;
 
 /// A table being written.
 #[derive(Debug)]
@@ -38,6 +35,8 @@ pub(crate) struct TableWriter<'v> {
     shared: Vec<u8>,
     shared_row: usize,
     scratch: Vec<u8>,
+    /// That its entries name.
+    files: BTreeSet<FileRef>,
     footer: Footer,
 }
 
@@ -48,12 +47,14 @@ pub(crate) enum ValueBytes<'b, 'v> {
     Passing(&'b [u8]),
     /// There until the table is finished.
     Staying(&'v [u8]),
+    /// Gone when the call returns; names files.
+    Filed(&'b [u8]),
 }
 
 impl<'b, 'v: 'b> ValueBytes<'b, 'v> {
     fn get(self) -> &'b [u8] {
         match self {
-            Self::Passing(bytes) => bytes,
+            Self::Passing(bytes) | Self::Filed(bytes) => bytes,
             Self::Staying(bytes) => bytes,
         }
     }
@@ -64,6 +65,7 @@ impl<'v> TableWriter<'v> {
         let footer = Footer {
             key_blocks: 0,
             value_blocks: 0,
+            files: 0,
             entries: 0,
             deletes: 0,
             order_min: u64::MAX,
@@ -83,6 +85,7 @@ impl<'v> TableWriter<'v> {
             shared: Vec::new(),
             shared_row: 0,
             scratch: Vec::new(),
+            files: BTreeSet::new(),
             footer,
         }
     }
@@ -104,6 +107,7 @@ impl<'v> TableWriter<'v> {
         }
         let stored = match value {
             None => Stored::Deleted,
+            Some(ValueBytes::Filed(bytes)) => self.place_filed(bytes)?,
             Some(bytes) if bytes.get().len() <= INLINE_BYTES_MAX => Stored::Inline(bytes.get()),
             Some(bytes) => self.place(bytes)?,
         };
@@ -137,10 +141,12 @@ impl<'v> TableWriter<'v> {
         for row in self.key_rows.iter().chain(&self.value_rows) {
             row.write(&mut directory);
         }
+        self.files.iter().for_each(|file| write_file_ref(file, &mut directory));
         self.out.write(&directory)?;
         let footer = Footer {
             key_blocks: self.key_rows.len() as u32,
             value_blocks: self.value_rows.len() as u32,
+            files: self.files.len() as u32,
             directory_offset,
             directory_checksum: checksum(0, &directory),
             ..self.footer
@@ -160,8 +166,18 @@ impl<'v> TableWriter<'v> {
             order_max: order_base + footer.order_max,
             key_bytes: footer.key_bytes,
             value_bytes: footer.value_bytes,
+            file_bytes: self.files.iter().map(|file| file.bytes).sum(),
             oldest_ms,
             newest_ms,
+        })
+    }
+
+    fn place_filed(&mut self, bytes: &[u8]) -> io::Result<Stored<'static>> {
+        self.files.extend(Filed::parse(bytes).into_iter().flat_map(|filed| filed.files()));
+        let placed = self.place(ValueBytes::Passing(bytes))?;
+        Ok(match placed {
+            Stored::Placed { block, offset, bytes, .. } => Stored::Placed { block, offset, bytes, is_filed: true },
+            stored => stored,
         })
     }
 
@@ -174,6 +190,7 @@ impl<'v> TableWriter<'v> {
                 block: self.value_rows.len() as u32 - 1,
                 offset: 0,
                 bytes: bytes.len() as u32,
+                is_filed: false,
             });
         }
         if self.shared.len() + bytes.len() > SHARED_BYTES {
@@ -185,7 +202,7 @@ impl<'v> TableWriter<'v> {
         }
         let offset = self.shared.len() as u32;
         self.shared.extend_from_slice(bytes);
-        Ok(Stored::Placed { block: self.shared_row as u32, offset, bytes: bytes.len() as u32 })
+        Ok(Stored::Placed { block: self.shared_row as u32, offset, bytes: bytes.len() as u32, is_filed: false })
     }
 
     fn close_shared(&mut self) -> io::Result<()> {
@@ -216,7 +233,7 @@ impl<'v> TableWriter<'v> {
     /// Writes a block, compressed where that pays.
     fn write_block(&mut self, raw: ValueBytes<'_, 'v>) -> io::Result<BlockRow> {
         let bytes = raw.get();
-        let packed = if is_promising(bytes, &mut self.scratch) { pack(bytes, &mut self.scratch) } else { None };
+        let packed = lz4::pack(bytes, &mut self.scratch);
         let stored = packed.unwrap_or(bytes);
         let offset = self.out.position();
         let row = row_of(offset, stored, bytes.len());
@@ -236,29 +253,4 @@ fn row_of(offset: u64, stored: &[u8], raw_bytes: usize) -> BlockRow {
         stored_bytes: stored.len() as u32,
         raw_bytes: raw_bytes as u32,
     }
-}
-
-/// Whether a piece from the middle of a block can be compressed. What is compressed already is not tried in full.
-fn is_promising(raw: &[u8], scratch: &mut Vec<u8>) -> bool {
-    if raw.len() < SAMPLED_BYTES_MIN {
-        return true;
-    }
-    let middle = raw.len() / 2;
-    let sample = raw.get(middle..middle + SAMPLE_BYTES).unwrap_or(raw);
-    compress(sample, scratch).is_some_and(|bytes| bytes < sample.len())
-}
-
-/// The block compressed; `None` = it does not pay.
-fn pack<'s>(raw: &[u8], scratch: &'s mut Vec<u8>) -> Option<&'s [u8]> {
-    let bytes = compress(raw, scratch)?;
-    if bytes > raw.len() - raw.len() / SAVES_PART { None } else { scratch.get(..bytes) }
-}
-
-/// Compresses to the start of `scratch`; returns how many bytes that takes.
-fn compress(raw: &[u8], scratch: &mut Vec<u8>) -> Option<usize> {
-    let bound = lz4_flex::block::get_maximum_output_size(raw.len());
-    if scratch.len() < bound {
-        scratch.resize(bound, 0);
-    }
-    lz4_flex::block::compress_into(raw, scratch).ok()
 }

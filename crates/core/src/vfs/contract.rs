@@ -38,6 +38,7 @@ pub const CASES: &[Case] = &[
     ("remove frees the name", remove_frees_the_name),
     ("an open file outlives its name", open_file_outlives_its_name),
     ("an open file outlives its replacement", open_file_outlives_its_replacement),
+    ("a folder in the folder has files of its own", folder_has_files_of_its_own),
     ("one handle holds the lock until it is dropped", one_handle_holds_the_lock),
     ("a lock follows its file through a rename", lock_follows_its_file),
 ];
@@ -70,6 +71,23 @@ fn missing_file_is_not_found(vfs: &dyn Vfs) {
         assert!(matches!(kind(vfs.link("a", "b")), ErrorKind::NotFound | ErrorKind::Unsupported));
         assert!(!vfs.exists("b").unwrap());
     }
+}
+
+fn folder_has_files_of_its_own(vfs: &dyn Vfs) {
+    let inner = vfs.folder("files").unwrap().folder("a0").unwrap();
+    missing_folder_is_empty(&*inner);
+    write(&*inner, "one", b"inner");
+    write(vfs, "one", b"outer");
+    assert_eq!(names(&*inner), ["one"]);
+    assert_eq!(names(vfs), ["one"]);
+    assert_eq!(read(&*inner, "one"), b"inner");
+    inner.rename("one", "two").unwrap();
+    inner.sync_folder().unwrap();
+    let again = vfs.folder("files").unwrap().folder("a0").unwrap();
+    assert_eq!(read(&*again, "two"), b"inner");
+    again.remove("two").unwrap();
+    assert_eq!(names(&*inner), [""; 0]);
+    assert_eq!(read(vfs, "one"), b"outer");
 }
 
 fn create_new_makes_an_empty_file(vfs: &dyn Vfs) {

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Debug, Default)]
 pub struct MemVfs {
     names: Arc<Mutex<BTreeMap<String, Arc<Inode>>>>,
+    folders: Arc<Mutex<BTreeMap<String, MemVfs>>>,
 }
 
 /// What a name leads to; lives as long as a name or a handle does.
@@ -85,6 +86,10 @@ impl Vfs for MemVfs {
 
     fn remove(&self, name: &str) -> io::Result<()> {
         self.names().remove(name).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
+        Ok(Arc::new(hold(&self.folders).entry(name.to_owned()).or_default().clone()))
     }
 
     fn sync_folder(&self) -> io::Result<()> {

@@ -36,6 +36,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Default)]
 pub struct SimVfs {
     state: Arc<Mutex<State>>,
+    /// In front of the names of a folder in the folder: `files/`.
+    prefix: String,
 }
 
 impl SimVfs {
@@ -128,7 +130,7 @@ impl SimVfs {
     }
 
     fn from_image(options: Options, image: Image) -> Self {
-        Self { state: Arc::new(Mutex::new(State::new(options, image))) }
+        Self { state: Arc::new(Mutex::new(State::new(options, image))), prefix: String::new() }
     }
 
     /// A test that panics in one thread must not change what the others see, so a poisoned lock is as good as any.
@@ -146,6 +148,10 @@ impl SimVfs {
         }
     }
 
+    fn full(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
     fn handle(&self, inode: InodeId, writable: bool) -> Arc<dyn File> {
         Arc::new(SimFile::new(self.clone(), inode, writable))
     }
@@ -153,37 +159,43 @@ impl SimVfs {
 
 impl Vfs for SimVfs {
     fn list(&self) -> io::Result<Vec<String>> {
-        self.call(Call::List, |state| Ok(state.names.keys().map(ToString::to_string).collect()))
+        let here =
+            |name: &Arc<str>| Some(name.strip_prefix(&*self.prefix)?.to_owned()).filter(|rest| !rest.contains('/'));
+        self.call(Call::List, |state| Ok(state.names.keys().filter_map(here).collect()))
     }
 
     fn open(&self, name: &str, _access: Access) -> io::Result<Arc<dyn File>> {
-        let inode = self.call(Call::Open, |state| state.find(name))?;
+        let inode = self.call(Call::Open, |state| state.find(&self.full(name)))?;
         Ok(self.handle(inode, false))
     }
 
     fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
-        let inode = self.call(Call::CreateNew, |state| state.create_new(name))?;
+        let inode = self.call(Call::CreateNew, |state| state.create_new(&self.full(name)))?;
         Ok(self.handle(inode, true))
     }
 
     fn exists(&self, name: &str) -> io::Result<bool> {
-        self.call(Call::Exists, |state| Ok(state.names.contains_key(name)))
+        self.call(Call::Exists, |state| Ok(state.names.contains_key(&*self.full(name))))
     }
 
     fn link(&self, source: &str, target: &str) -> io::Result<()> {
-        self.call(Call::Link, |state| state.link(source, target))
+        self.call(Call::Link, |state| state.link(&self.full(source), &self.full(target)))
     }
 
     fn rename(&self, source: &str, target: &str) -> io::Result<()> {
-        self.call(Call::Rename, |state| state.rename(source, target))
+        self.call(Call::Rename, |state| state.rename(&self.full(source), &self.full(target)))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.call(Call::Remove, |state| state.remove(name))
+        self.call(Call::Remove, |state| state.remove(&self.full(name)))
+    }
+
+    fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
+        Ok(Arc::new(Self { state: Arc::clone(&self.state), prefix: format!("{}{name}/", self.prefix) }))
     }
 
     fn sync_folder(&self) -> io::Result<()> {
-        self.call(Call::SyncFolder, State::sync_folder)
+        self.call(Call::SyncFolder, |state| state.sync_folder(&self.prefix))
     }
 }
 

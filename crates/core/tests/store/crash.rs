@@ -2,10 +2,10 @@
 //! missing, be torn or read as zeros. The cache must open, hold some committed state, none older than the last commit
 //! that was acknowledged as durable, and take the next commit.
 
-use crate::history::{Expected, commit, compact, dump, open, random_key, random_value};
+use crate::history::{Expected, commit, compact, dump, open, open_filing, random_key, random_value};
 use std::collections::{BTreeSet, HashSet};
 use varve_core::vfs::sim::SimVfs;
-use varve_core::{Durability, Handle};
+use varve_core::{Durability, Handle, Options};
 
 const STATES: usize = 100_000;
 
@@ -53,6 +53,8 @@ fn record(seed: u64) -> Recorded {
         1 => SimVfs::new().without_locks(),
         _ => SimVfs::new(),
     };
+    let file_bytes_min = if random.bool() { 64 } else { Options::default().file_bytes_min };
+    let open = |vfs: &SimVfs| open_filing(vfs, file_bytes_min);
     let mut writer = open(&vfs).expect("open");
     let mut id = writer.namespace("n", "1").expect("namespace");
     let mut content = Expected::new();
@@ -118,9 +120,13 @@ fn change(random: &mut fastrand::Rng, writer: &mut Handle, id: u32, content: &mu
         }
     }
     if large {
-        let value = vec![random.u8(..); 1 << 20];
-        writer.put(id, b"large", &value).expect("put");
-        content.insert(b"large".to_vec(), value);
+        // Two that make the commit so large that it writes a table, or one that is a file.
+        let bytes = if random.bool() { 600 << 10 } else { 1 << 20 };
+        for key in [b"large", b"great"] {
+            let value = vec![random.u8(..); bytes];
+            writer.put(id, key, &value).expect("put");
+            content.insert(key.to_vec(), value);
+        }
     }
 }
 

@@ -1,15 +1,20 @@
 //! Damage: bytes that are not what was written. Every answer is right or a miss; nothing is stale; `verify` sees it;
 //! the next commit works and what it wrote is there.
 
-use crate::history::{Expected, commit, compact, dump, open};
+use crate::history::{Expected, commit, compact, dump, open, open_filing};
 use varve_core::vfs::Vfs;
 use varve_core::vfs::sim::SimVfs;
 use varve_core::{Durability, Handle};
 
 /// A small cache in which every key but one was written several times.
 fn small_cache(folds: &[bool]) -> (SimVfs, Expected) {
+    small_cache_filing(folds, 1 << 20)
+}
+
+/// The same; values of `file_bytes_min` and more are files.
+fn small_cache_filing(folds: &[bool], file_bytes_min: usize) -> (SimVfs, Expected) {
     let vfs = SimVfs::new();
-    let mut handle = open(&vfs).expect("open");
+    let mut handle = open_filing(&vfs, file_bytes_min).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     let mut content = Expected::new();
     for (round, fold) in folds.iter().enumerate() {
@@ -85,7 +90,7 @@ fn one_flipped_bit_in_any_byte_costs_a_miss_at_most() {
     let mut flips = 0;
     for folds in SHAPES {
         let (vfs, content) = small_cache(&folds);
-        for name in vfs.list().expect("list") {
+        for name in vfs.names() {
             for byte in 0..vfs.length(&name) {
                 let damaged = vfs.fork();
                 let bit = random.u32(..8);
@@ -97,6 +102,38 @@ fn one_flipped_bit_in_any_byte_costs_a_miss_at_most() {
     }
     println!("{flips} flips");
     assert!(flips > 10_000, "{flips}");
+}
+
+#[test]
+fn a_damaged_truncated_or_missing_file_costs_its_own_entries_at_most() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    for folds in SHAPES {
+        let (vfs, content) = small_cache_filing(&folds, 300);
+        let files: Vec<String> = vfs.names().into_iter().filter(|name| name.starts_with("files/")).collect();
+        assert!(files.len() >= 5, "{files:?}");
+        for name in vfs.names() {
+            let is_file = name.starts_with("files/");
+            let step = if is_file { 1 } else { 5 };
+            for byte in (0..vfs.length(&name)).step_by(step) {
+                let damaged = vfs.fork();
+                let bit = random.u32(..8);
+                damaged.flip(&name, byte, bit);
+                check_damaged(&damaged, &content, &format!("bit {bit} of byte {byte} of {name}, {folds:?}"));
+            }
+            for length in (0..if is_file { vfs.length(&name) } else { 0 }).step_by(3) {
+                let damaged = vfs.fork();
+                damaged.truncate(&name, length);
+                check_damaged(&damaged, &content, &format!("{name} truncated to {length}, {folds:?}"));
+            }
+        }
+        for name in files {
+            let damaged = vfs.fork();
+            damaged.erase(&name);
+            check_damaged(&damaged, &content, &format!("{name} missing, {folds:?}"));
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod canonical;
 mod crash;
 mod damage;
+mod files;
 mod history;
 mod model;
 mod tables;

@@ -37,6 +37,7 @@ export function memoryHost(path: string): Host {
       return renamed
     },
     remove: (name) => (folder.delete(name) ? 0 : NOT_FOUND),
+    folder: (name) => memoryHost(`${path}/${name}`),
     syncFolder: () => 0,
     size: (file) => openFiles.get(file)?.length ?? INVALID,
     read(file, offset, target) {

@@ -35,6 +35,7 @@ export function nodeHost(files: typeof fs, folder: string): Host {
     link: (source, target) => linkNew(files, pathOf(source), pathOf(target)),
     rename: (source, target) => done(() => files.renameSync(pathOf(source), pathOf(target))),
     remove: (name) => done(() => files.unlinkSync(pathOf(name))),
+    folder: (name) => nodeHost(files, pathOf(name)),
     syncFolder: () => syncFolder(files, folder),
     size: (file) => attempt(() => files.fstatSync(file).size),
     read: (file, offset, target) => attempt(() => readAt(files, file, offset, target)),

@@ -117,7 +117,7 @@ impl CrashStates {
                 let named = |one: &&mut Pending| one.operation.names() == Some(inode);
                 self.pending.iter_mut().filter(named).for_each(|one| one.file_synced = true);
             }
-            Operation::SyncFolder => self.settle(Operation::changes_names),
+            Operation::SyncFolder { folder } => self.settle(|one| one.changes_names_in(&folder)),
             Operation::Lose { inode, pages: LostPages::Gone } => {
                 self.pending.retain(|one| one.operation.appends_to() != Some(inode));
             }

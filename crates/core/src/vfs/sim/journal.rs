@@ -46,7 +46,10 @@ pub(super) enum Operation {
     Remove {
         name: Arc<str>,
     },
-    SyncFolder,
+    /// Of the folder whose files have this in front of their names.
+    SyncFolder {
+        folder: Arc<str>,
+    },
     /// A sync failed and the machine forgot what it had not written.
     Lose {
         inode: InodeId,
@@ -75,6 +78,18 @@ impl Operation {
         self.names().is_some() || matches!(self, Self::Remove { .. })
     }
 
+    /// Whether this changes a name in the folder, and not in one below it.
+    pub(super) fn changes_names_in(&self, folder: &str) -> bool {
+        let (Self::Create { name, .. }
+        | Self::Link { target: name, .. }
+        | Self::Rename { target: name, .. }
+        | Self::Remove { name }) = self
+        else {
+            return false;
+        };
+        name.strip_prefix(folder).is_some_and(|rest| !rest.contains('/'))
+    }
+
     /// What a change of names does to the entries of the folder on the disk, where others may not have happened.
     pub(super) fn apply_to(&self, names: &mut Names) {
         match self {
@@ -88,7 +103,7 @@ impl Operation {
             Self::Remove { name } => {
                 names.remove(name);
             }
-            Self::Append { .. } | Self::Sync { .. } | Self::SyncFolder | Self::Lose { .. } => {}
+            Self::Append { .. } | Self::Sync { .. } | Self::SyncFolder { .. } | Self::Lose { .. } => {}
         }
     }
 }
@@ -102,7 +117,7 @@ impl fmt::Display for Operation {
             Self::Link { target, inode } => write!(out, "link #{inode} as {target}"),
             Self::Rename { source, target, .. } => write!(out, "rename {source} to {target}"),
             Self::Remove { name } => write!(out, "remove {name}"),
-            Self::SyncFolder => write!(out, "sync folder"),
+            Self::SyncFolder { folder } => write!(out, "sync folder {folder}"),
             Self::Lose { inode, pages } => write!(out, "lose unsynced bytes of #{inode} ({pages:?})"),
         }
     }

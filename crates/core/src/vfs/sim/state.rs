@@ -126,8 +126,8 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn sync_folder(&mut self) -> io::Result<()> {
-        self.journal.push(Operation::SyncFolder);
+    pub(super) fn sync_folder(&mut self, folder: &str) -> io::Result<()> {
+        self.journal.push(Operation::SyncFolder { folder: folder.into() });
         Ok(())
     }
 

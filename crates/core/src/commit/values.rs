@@ -1,0 +1,42 @@
+//! Large values become files on their way to a commit, each packed where that pays. They are synced before the commit
+//! names them, as its tables are: whatever survives a loss of power, no entry comes back without its value.
+
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::files::each_in_parallel;
+use crate::format::digest::FileRef;
+use crate::format::entry::{Entry, Kind};
+use crate::format::filed::{Filed, Form};
+use crate::format::lz4;
+
+/// The batch with values from `bytes_min` on stored under temporary names of `writer`; entries name them.
+pub(super) fn file_values(context: &Context, writer: u32, batch: &Batch, bytes_min: usize) -> Result<Batch> {
+    let is_large = |entry: &Entry<'_>| entry.kind == Kind::Put && entry.value.len() >= bytes_min;
+    let large: Vec<Entry<'_>> = batch.entries().filter(is_large).collect();
+    let stored = each_in_parallel(&*context.pool, &large, |entry| file_value(context, writer, entry.value))?;
+    context.files.sync_folders(stored.iter().map(|(file, _)| file.digest))?;
+    let mut stored = stored.into_iter();
+    let mut filed = Batch::default();
+    let mut value = Vec::new();
+    for entry in batch.entries() {
+        if is_large(&entry)
+            && let Some((file, form)) = stored.next()
+        {
+            value.clear();
+            Filed::write(&[file], form, &mut value);
+            filed.add(Entry { kind: Kind::PutFiled, value: &value, ..entry });
+        } else {
+            filed.add(entry);
+        }
+    }
+    Ok(filed)
+}
+
+fn file_value(context: &Context, writer: u32, value: &[u8]) -> Result<(FileRef, Form<'static>)> {
+    let mut scratch = Vec::new();
+    match lz4::pack(value, &mut scratch) {
+        Some(packed) => Ok((context.files.put(writer, packed, true)?, Form::Packed { raw_bytes: value.len() as u32 })),
+        None => Ok((context.files.put(writer, value, true)?, Form::Content)),
+    }
+}

@@ -1,0 +1,123 @@
+//! Removing files that nobody needs: neither a table nor a log names them. Only a compaction drops the entry that named
+//! a file, and publishes that durably; so a loss of power never brings back an entry whose file is gone.
+//!
+//! Nobody waits for anybody, so somebody may store the same content just now, and rely on the file that is there:
+//! 1. While any log says that its writer holds files, nothing is collected.
+//! 2. The folders are listed, then the folder of the cache is read: what was written later is not in the list.
+//! 3. What nobody names is renamed to `.gone`. Who stores that content from now on finds it missing, and writes it.
+//! 4. The folder of the cache is read once more. Whoever found the content before 3 had said so in his log before he
+//!    looked: his hold, or by now the entry, is there, and the file gets its name back.
+//! 5. The rest is removed. Where a collection died half way, the next one goes on from `.gone`; readers look there
+//!    as well.
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::files::Name;
+use crate::format::digest::Digest;
+use crate::format::names::FileName;
+use crate::state::{OpenTables, list, load};
+use crate::vfs::Vfs;
+use std::collections::HashSet;
+use std::io::{self, ErrorKind};
+
+/// What the folder of the cache says about files.
+struct Needed {
+    named: HashSet<Digest>,
+    held: bool,
+    /// Writers that have a log.
+    writers: HashSet<u32>,
+}
+
+/// Removes what nobody needs. Returns the number of files removed; 0 where somebody holds files, or where it cannot be
+/// known what is needed. `open` are tables that are open.
+pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
+    let files = &context.files;
+    let mut listed = Vec::new();
+    for shard in 0..=u8::MAX {
+        let names = files.shard(shard)?.list();
+        let names = names.map_err(|source| Error::io("list", &format!("files/{shard:02x}"), source))?;
+        listed.extend(names.iter().filter_map(|name| Some((shard, Name::parse(name)?))));
+    }
+    if listed.is_empty() {
+        files.set_collect_due(false);
+        return Ok(0);
+    }
+    let Some(needed) = Needed::read(context, open)?.filter(|needed| !needed.held) else { return Ok(0) };
+    let mut gone = Vec::new();
+    let mut removed = 0;
+    for (shard, name) in listed {
+        let folder = files.shard(shard)?;
+        match name {
+            Name::Content(digest) if needed.named.contains(&digest) => {}
+            Name::Content(digest) => {
+                if rename(folder, name, Name::Gone(digest))? {
+                    gone.push(digest);
+                }
+            }
+            Name::Gone(digest) => gone.push(digest),
+            Name::Temporary { writer, .. } if needed.writers.contains(&writer) => {}
+            Name::Temporary { .. } | Name::Bad(_) => removed += u64::from(remove(folder, name)?),
+        }
+    }
+    let needed = Needed::read(context, open)?;
+    let is_needed = |digest: &Digest| needed.as_ref().is_none_or(|needed| needed.held || needed.named.contains(digest));
+    for digest in &gone {
+        let folder = files.shard(digest.shard())?;
+        if is_needed(digest) {
+            give_back(folder, digest)?;
+        } else {
+            removed += u64::from(remove(folder, Name::Gone(*digest))?);
+        }
+    }
+    let is_done = needed.is_some_and(|needed| !needed.held);
+    files.set_collect_due(!is_done);
+    Ok(removed)
+}
+
+impl Needed {
+    /// `None` = some table cannot be read, so nothing is known.
+    fn read(context: &Context, open: &OpenTables) -> Result<Option<Self>> {
+        let state = load(context, open)?;
+        if state.lost {
+            return Ok(None);
+        }
+        let tables = state.namespaces.iter().flat_map(|namespace| &namespace.tables);
+        if tables.filter(|live| live.table.directory().is_none()).count() > 0 {
+            return Ok(None);
+        }
+        let named = state.named_files().into_iter().map(|file| file.digest).collect();
+        let names = list(context)?;
+        let writers = names.iter().copied().filter_map(FileName::log_writer).collect();
+        Ok(Some(Self { named, held: state.logs.iter().any(|log| log.holds), writers }))
+    }
+}
+
+/// A file that is needed after all gets its name back, unless the content was written anew.
+fn give_back(folder: &dyn Vfs, digest: &Digest) -> Result<()> {
+    let (gone, content) = (Name::Gone(*digest), Name::Content(*digest));
+    match folder.link(&gone.to_string(), &content.to_string()) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            return rename(folder, gone, content).map(drop);
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {}
+        outcome => outcome.map_err(|source| Error::io("give back", &content.to_string(), source))?,
+    }
+    remove(folder, gone).map(drop)
+}
+
+fn rename(folder: &dyn Vfs, source: Name, target: Name) -> Result<bool> {
+    let outcome = folder.rename(&source.to_string(), &target.to_string());
+    is_ours(outcome).map_err(|error| Error::io("rename", &source.to_string(), error))
+}
+
+fn remove(folder: &dyn Vfs, name: Name) -> Result<bool> {
+    is_ours(folder.remove(&name.to_string())).map_err(|error| Error::io("remove", &name.to_string(), error))
+}
+
+/// Someone else was faster, or has it open on a system that minds: then it waits for the next collection.
+fn is_ours(outcome: io::Result<()>) -> io::Result<bool> {
+    match outcome {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => Ok(false),
+        outcome => outcome.map(|()| true),
+    }
+}

@@ -1,0 +1,108 @@
+//! Reading content. Everything is copied and its digest verified before anybody sees it.
+
+use super::Files;
+use super::shard::{Name, path_of};
+use crate::error::{Error, Result};
+use crate::format::digest::{Digest, FileRef};
+use crate::format::filed::{Filed, Form};
+use crate::format::lz4;
+use crate::vfs::{Access, File};
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::sync::{Arc, PoisonError};
+
+/// What there is of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Whole(Vec<u8>),
+    /// Nobody has it under this name, or not any more.
+    Missing,
+    /// It was there, was not what its name says, and has been set aside.
+    Damaged,
+}
+
+impl Files {
+    /// The content of a file that some entry names.
+    pub(crate) fn read(&self, file: &FileRef) -> Result<Content> {
+        let wrap = |source| Error::io("read", &path_of(Name::Content(file.digest), file.digest.shard()), source);
+        let Some(open) = self.open(&file.digest)? else { return Ok(Content::Missing) };
+        let Some(open) = open else { return self.damaged(file, "no regular file") };
+        let bytes = open.len().map_err(wrap)?;
+        if bytes != file.bytes {
+            return self.damaged(file, "length of a file");
+        }
+        let content = match open.read(0, bytes as usize) {
+            Ok(content) => content.into_owned(),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return self.damaged(file, "length of a file"),
+            Err(source) => return Err(wrap(source)),
+        };
+        if Digest::of(&content) == file.digest {
+            return Ok(Content::Whole(content));
+        }
+        self.damaged(file, "content of a file")
+    }
+
+    /// The value that stands in place of which an entry has `filed`.
+    pub(crate) fn value(&self, filed: &[u8]) -> Result<Content> {
+        let Some(parsed) = Filed::parse(filed) else { return Ok(Content::Damaged) };
+        let content = match (parsed.form, parsed.files().next()) {
+            (Form::Beside(value), _) => return Ok(Content::Whole(value.to_vec())),
+            (_, Some(file)) => self.read(&file)?,
+            (_, None) => return Ok(Content::Damaged),
+        };
+        Ok(match (parsed.form, content) {
+            (Form::Packed { raw_bytes }, Content::Whole(packed)) => {
+                lz4::unpack(&packed, raw_bytes as usize).map_or(Content::Damaged, Content::Whole)
+            }
+            (_, content) => content,
+        })
+    }
+
+    /// `None` = missing; `Some(None)` = something else has its name. A file that is about to be collected counts.
+    fn open(&self, digest: &Digest) -> Result<Option<Option<Arc<dyn File>>>> {
+        let shard = self.shard(digest.shard())?;
+        // It may get its name back between the first two looks.
+        for name in [Name::Content(*digest), Name::Gone(*digest), Name::Content(*digest)] {
+            match shard.open(&name.to_string(), Access::Stream) {
+                Ok(file) => return Ok(Some(Some(file))),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) if error.kind() == ErrorKind::InvalidInput => return Ok(Some(None)),
+                Err(source) => return Err(Error::io("open", &path_of(name, digest.shard()), source)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn damaged(&self, file: &FileRef, what: &str) -> Result<Content> {
+        self.note(file, what);
+        if self.may_write {
+            // Where it cannot be moved it stays a miss, and the next write says why.
+            let _ = self.set_aside(self.shard(file.digest.shard())?, &file.digest);
+        }
+        Ok(Content::Damaged)
+    }
+
+    /// Those of the files met as damaged or missing that are still not there: entries that name them have no value.
+    pub(crate) fn lost(&self) -> Result<BTreeSet<Digest>> {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut still = BTreeSet::new();
+        for digest in lost.iter() {
+            if self.open(digest)?.flatten().is_none() {
+                still.insert(*digest);
+            }
+        }
+        lost.clone_from(&still);
+        Ok(still)
+    }
+
+    /// Takes note that files which an entry names are not there.
+    pub(crate) fn note_missing(&self, filed: &[u8]) {
+        Filed::parse(filed).iter().flat_map(Filed::files).for_each(|file| self.note(&file, "missing file"));
+    }
+
+    /// Adds a file to the list of damage.
+    pub(crate) fn note(&self, file: &FileRef, what: &str) {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(file.digest);
+        self.damage.add(path_of(Name::Content(file.digest), file.digest.shard()), 0, what);
+    }
+}

@@ -1,0 +1,63 @@
+//! Names in one of the 256 folders of files.
+
+use crate::format::digest::Digest;
+use std::fmt;
+
+/// What a file is, by its name. Names that are not ours parse as `None` and are never touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    Content(Digest),
+    Gone(Digest),
+    Bad(Digest),
+    Temporary { writer: u32, index: u32 },
+}
+
+impl Name {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        let Some((stem, kind)) = name.split_once('.') else { return Digest::parse(name).map(Self::Content) };
+        match kind {
+            "gone" => Digest::parse(stem).map(Self::Gone),
+            "bad" => Digest::parse(stem).map(Self::Bad),
+            "tmp" => {
+                let (writer, index) = stem.split_once('-')?;
+                let parsed = Self::Temporary { writer: writer.parse().ok()?, index: index.parse().ok()? };
+                (parsed.to_string() == name).then_some(parsed)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Content(digest) => write!(out, "{digest}"),
+            Self::Gone(digest) => write!(out, "{digest}.gone"),
+            Self::Bad(digest) => write!(out, "{digest}.bad"),
+            Self::Temporary { writer, index } => write!(out, "{writer}-{index}.tmp"),
+        }
+    }
+}
+
+/// Where a file is, seen from the folder of the cache.
+pub(crate) fn path_of(name: Name, shard: u8) -> String {
+    format!("files/{shard:02x}/{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_as_it_was_written_and_no_other_is_ours() {
+        let digest = Digest::of(b"content");
+        for name in
+            [Name::Content(digest), Name::Gone(digest), Name::Bad(digest), Name::Temporary { writer: 3, index: 12 }]
+        {
+            assert_eq!(Name::parse(&name.to_string()), Some(name));
+        }
+        for foreign in ["", ".gone", "notes.txt", "3-.tmp", "03-1.tmp", "+3-1.tmp", "x.gone"] {
+            assert_eq!(Name::parse(foreign), None, "{foreign}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What a file is called: the BLAKE3 digest of its content.
+
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// BLAKE3, 32 bytes; written as 64 hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub [u8; 32]);
+
+/// A file that an entry names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[expect(missing_docs, reason = "the names of the fields say it")]
+pub struct FileRef {
+    pub digest: Digest,
+    /// Length of the content.
+    pub bytes: u64,
+}
+
+impl Digest {
+    /// Of these bytes.
+    pub fn of(content: &[u8]) -> Self {
+        Self(*blake3::hash(content).as_bytes())
+    }
+
+    /// From 64 hex digits, lower case.
+    pub fn parse(hex: &str) -> Option<Self> {
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Some(byte - b'0'),
+            b'a'..=b'f' => Some(byte - b'a' + 10),
+            _ => None,
+        };
+        let (pairs, rest) = hex.as_bytes().as_chunks::<2>();
+        if pairs.len() != 32 || !rest.is_empty() {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = digit(*high)? << 4 | digit(*low)?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// The folder it lies in.
+    pub(crate) fn shard(&self) -> u8 {
+        let Self([first, ..]) = self;
+        *first
+    }
+}
+
+impl FileRef {
+    /// Of these bytes.
+    pub fn of(content: &[u8]) -> Self {
+        Self { digest: Digest::of(content), bytes: content.len() as u64 }
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_read_as_it_was_written_and_nothing_else_is_one() {
+        let digest = Digest::of(b"hello");
+        let hex = digest.to_string();
+        assert_eq!(hex, "ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f");
+        assert_eq!(Digest::parse(&hex), Some(digest));
+        for foreign in ["", &hex[1..], &hex.to_uppercase(), &format!("{hex}0"), &hex.replace('e', "g")] {
+            assert_eq!(Digest::parse(foreign), None, "{foreign}");
+        }
+    }
+}

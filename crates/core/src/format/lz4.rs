@@ -1,0 +1,46 @@
+//! LZ4, block format, kept only where it pays.
+
+/// Packed bytes are kept if they save at least one part in this many.
+const SAVES_PART: usize = 8;
+
+/// Of blocks from this size on a sample is packed first.
+const SAMPLED_BYTES_MIN: usize = 8 << 10;
+const SAMPLE_BYTES: usize = 2 << 10;
+
+/// The bytes packed, at the start of `scratch`; `None` = it does not pay.
+pub(crate) fn pack<'s>(raw: &[u8], scratch: &'s mut Vec<u8>) -> Option<&'s [u8]> {
+    if !is_promising(raw, scratch) {
+        return None;
+    }
+    let bytes = compress(raw, scratch)?;
+    if bytes > raw.len() - raw.len() / SAVES_PART { None } else { scratch.get(..bytes) }
+}
+
+/// The bytes that were packed, exactly `raw_bytes` of them, which the caller has bounded.
+pub(crate) fn unpack(packed: &[u8], raw_bytes: usize) -> Option<Vec<u8>> {
+    // It cannot shrink more than 255-fold, so nothing more is allocated for.
+    if raw_bytes > packed.len().saturating_mul(255).saturating_add(64) {
+        return None;
+    }
+    let raw = lz4_flex::block::decompress(packed, raw_bytes).ok()?;
+    (raw.len() == raw_bytes).then_some(raw)
+}
+
+/// Whether a piece from the middle can be packed. What is packed already is not tried in full.
+fn is_promising(raw: &[u8], scratch: &mut Vec<u8>) -> bool {
+    if raw.len() < SAMPLED_BYTES_MIN {
+        return true;
+    }
+    let middle = raw.len() / 2;
+    let sample = raw.get(middle..middle + SAMPLE_BYTES).unwrap_or(raw);
+    compress(sample, scratch).is_some_and(|bytes| bytes < sample.len())
+}
+
+/// Packs to the start of `scratch`; returns how many bytes that takes.
+fn compress(raw: &[u8], scratch: &mut Vec<u8>) -> Option<usize> {
+    let bound = lz4_flex::block::get_maximum_output_size(raw.len());
+    if scratch.len() < bound {
+        scratch.resize(bound, 0);
+    }
+    lz4_flex::block::compress_into(raw, scratch).ok()
+}

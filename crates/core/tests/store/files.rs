@@ -1,0 +1,303 @@
+//! Files by content: what entries name stays and is stored once; what nobody names any more is collected, whoever does
+//! what at the same time.
+
+use crate::history::{commit, compact, open, open_filing, open_with};
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use varve_core::vfs::sim::SimVfs;
+use varve_core::vfs::{Access, File, Vfs};
+use varve_core::{Durability, FileRef, Handle, Options, SerialPool, Store};
+
+const FILED: usize = 64;
+
+fn value(number: u8) -> Vec<u8> {
+    (0..200u8).map(|index| index.wrapping_mul(number).wrapping_add(index >> 3)).collect()
+}
+
+fn files_of(vfs: &SimVfs) -> Vec<String> {
+    vfs.names().into_iter().filter(|name| name.starts_with("files/")).collect()
+}
+
+fn put(handle: &mut Handle, key: &[u8], value: &[u8]) {
+    let id = handle.namespace("n", "1").expect("namespace");
+    handle.put(id, key, value).expect("put");
+    commit(handle, Durability::Relaxed).expect("commit");
+}
+
+fn get(handle: &mut Handle, key: &[u8]) -> Option<Vec<u8>> {
+    let id = handle.namespace("n", "1").expect("namespace");
+    handle.get(id, key, <[u8]>::to_vec).expect("get")
+}
+
+fn is_sound(handle: &Handle) -> bool {
+    handle.store().verify(&|_, _| ControlFlow::Continue(())).expect("verify").sound
+}
+
+#[test]
+fn equal_large_values_are_one_file_until_the_last_entry_is_gone() {
+    let vfs = SimVfs::new();
+    let mut handle = open_filing(&vfs, FILED).expect("open");
+    for key in [b"a", b"b", b"c"] {
+        put(&mut handle, key, &value(1));
+    }
+    put(&mut handle, b"small", b"value");
+    compact(&handle, true).expect("compact");
+    assert_eq!(files_of(&vfs).len(), 1);
+    for (key, left) in [(b"a", 1), (b"b", 1), (b"c", 0)] {
+        assert_eq!(get(&mut handle, key), Some(value(1)));
+        let id = handle.namespace("n", "1").expect("namespace");
+        handle.delete(id, key).expect("delete");
+        commit(&mut handle, Durability::Relaxed).expect("commit");
+        compact(&handle, true).expect("compact");
+        assert_eq!(files_of(&vfs).len(), left);
+        assert_eq!(get(&mut handle, key), None);
+    }
+    assert_eq!(get(&mut handle, b"small").as_deref(), Some(&b"value"[..]));
+    assert!(is_sound(&handle));
+}
+
+#[test]
+fn stored_files_stay_until_they_are_named_and_as_long_as_they_are() {
+    let vfs = SimVfs::new();
+    let mut handle = open(&vfs).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    let (files, hold) = handle.store().store_files(&[b"one", b"two", b"one"]).expect("store");
+    assert_eq!(files, [FileRef::of(b"one"), FileRef::of(b"two"), FileRef::of(b"one")]);
+    handle.keep(hold);
+    // Neither a compaction of this process nor one of another collects them before they are named.
+    put(&mut open(&vfs).expect("open"), b"other", b"entry");
+    compact(&handle, true).expect("compact");
+    compact(&open(&vfs).expect("open"), true).expect("compact by another process");
+    assert_eq!(files_of(&vfs).len(), 2);
+    handle.put_filed(id, b"outputs", b"manifest", &files).expect("put");
+    assert_eq!(get(&mut handle, b"outputs").as_deref(), Some(&b"manifest"[..]));
+    commit(&mut handle, Durability::Durable).expect("commit");
+    for _ in 0..2 {
+        compact(&handle, true).expect("compact");
+        compact(&open(&vfs).expect("open"), true).expect("compact by another process");
+        assert_eq!(get(&mut handle, b"outputs").as_deref(), Some(&b"manifest"[..]));
+        assert_eq!(handle.store().read_file(&files[1]).expect("read").as_deref(), Some(&b"two"[..]));
+    }
+    handle.delete(id, b"outputs").expect("delete");
+    commit(&mut handle, Durability::Relaxed).expect("commit");
+    compact(&handle, true).expect("compact");
+    assert_eq!(files_of(&vfs), [""; 0]);
+    assert_eq!(handle.store().read_file(&files[1]).expect("read"), None);
+}
+
+#[test]
+fn what_a_dead_process_stored_and_never_named_is_collected() {
+    let vfs = SimVfs::new();
+    let dead = open(&vfs).expect("open");
+    let stored = dead.store().store_files(&[b"one", b"two"]).expect("store");
+    drop((stored, dead));
+    compact(&open(&vfs).expect("open"), true).expect("compact");
+    assert_eq!(files_of(&vfs), [""; 0]);
+}
+
+#[test]
+fn a_reader_of_an_older_state_gets_what_took_the_place_of_a_collected_value() {
+    let vfs = SimVfs::new();
+    let mut writer = open_filing(&vfs, FILED).expect("open");
+    put(&mut writer, b"key", &value(1));
+    let mut reader = open_filing(&vfs, FILED).expect("open");
+    put(&mut writer, b"key", &value(2));
+    compact(&writer, true).expect("compact");
+    assert_eq!(files_of(&vfs).len(), 1);
+    assert_eq!(get(&mut reader, b"key"), Some(value(2)));
+    assert!(reader.store().status().damage.is_empty());
+}
+
+#[test]
+fn a_damaged_file_is_set_aside_and_written_anew_in_the_same_run() {
+    let vfs = SimVfs::new();
+    put(&mut open_filing(&vfs, FILED).expect("open"), b"key", &value(1));
+    let file = files_of(&vfs).remove(0);
+    vfs.flip(&file, 100, 3);
+    let mut handle = open_filing(&vfs, FILED).expect("open");
+    assert_eq!(get(&mut handle, b"key"), None);
+    assert_eq!(handle.store().status().damage[0].file, file);
+    put(&mut handle, b"key", &value(1));
+    assert_eq!(get(&mut open(&vfs).expect("open"), b"key"), Some(value(1)));
+    compact(&handle, true).expect("compact");
+    assert_eq!(files_of(&vfs), [file]);
+    assert!(is_sound(&open(&vfs).expect("open")));
+}
+
+#[test]
+fn files_count_for_the_cap() {
+    let vfs = SimVfs::new();
+    let options = Options { bytes_max: 2_000, file_bytes_min: FILED, ..Options::default() };
+    let mut handle = open_with(&vfs, options).expect("open");
+    let mut random = vec![0; 5_000];
+    fastrand::Rng::with_seed(1).fill(&mut random);
+    put(&mut handle, b"key", &random);
+    compact(&handle, true).expect("compact");
+    assert_eq!((get(&mut handle, b"key").is_some(), files_of(&vfs).len()), (false, 0));
+}
+
+/// A folder whose n-th call is preceded by something that somebody else does.
+#[derive(Clone)]
+struct Interrupted {
+    folder: Arc<dyn Vfs>,
+    calls: Arc<AtomicUsize>,
+    at: usize,
+    act: Arc<Mutex<dyn FnMut() + Send>>,
+}
+
+impl Interrupted {
+    fn pass(&self) -> &dyn Vfs {
+        if self.calls.fetch_add(1, Ordering::Relaxed) == self.at {
+            self.act.lock().expect("not poisoned")();
+        }
+        &*self.folder
+    }
+}
+
+impl std::fmt::Debug for Interrupted {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.folder.fmt(out)
+    }
+}
+
+impl Vfs for Interrupted {
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.pass().list()
+    }
+    fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
+        self.pass().open(name, access)
+    }
+    fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        self.pass().create_new(name)
+    }
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        self.pass().exists(name)
+    }
+    fn link(&self, source: &str, target: &str) -> io::Result<()> {
+        self.pass().link(source, target)
+    }
+    fn rename(&self, source: &str, target: &str) -> io::Result<()> {
+        self.pass().rename(source, target)
+    }
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.pass().remove(name)
+    }
+    fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
+        Ok(Arc::new(Self { folder: self.folder.folder(name)?, ..self.clone() }))
+    }
+    fn sync_folder(&self) -> io::Result<()> {
+        self.pass().sync_folder()
+    }
+}
+
+fn open_interrupted(vfs: &SimVfs, at: usize, act: impl FnMut() + Send + 'static) -> (Handle, Arc<AtomicUsize>) {
+    let calls: Arc<AtomicUsize> = Arc::default();
+    let folder =
+        Interrupted { folder: Arc::new(vfs.clone()), calls: Arc::clone(&calls), at, act: Arc::new(Mutex::new(act)) };
+    let options = Options { file_bytes_min: FILED, ..Options::default() };
+    (Store::open(Arc::new(folder), Arc::new(SerialPool), options).expect("open").handle(), calls)
+}
+
+/// A folder with a file that nobody names any more, and one that an entry names.
+fn with_garbage(vfs: SimVfs) -> SimVfs {
+    let mut handle = open_filing(&vfs, FILED).expect("open");
+    put(&mut handle, b"old", &value(1));
+    put(&mut handle, b"kept", &value(2));
+    put(&mut handle, b"old", b"small now");
+    handle.store().close().expect("close");
+    vfs
+}
+
+const MACHINES: [fn() -> SimVfs; 4] = [
+    SimVfs::new,
+    || SimVfs::new().without_locks(),
+    || SimVfs::new().without_links(),
+    || SimVfs::new().without_links().without_locks(),
+];
+
+/// Whatever step of a collection it is at which somebody else stores the content again, nothing is lost.
+#[test]
+fn a_commit_at_any_moment_of_a_collection_keeps_its_file() {
+    for machine in MACHINES {
+        for at in 0.. {
+            let vfs = with_garbage(machine());
+            let other = vfs.clone();
+            let (handle, calls) = open_interrupted(&vfs, at, move || {
+                put(&mut open_filing(&other, FILED).expect("open"), b"new", &value(1));
+            });
+            compact(&handle, true).expect("compact");
+            let done = calls.load(Ordering::Relaxed) <= at;
+            drop(handle);
+            check_interrupted(&vfs, !done, &format!("commit before call {at} of the collection"));
+            if done {
+                break;
+            }
+        }
+    }
+}
+
+/// The same, where what was stored is named only after the collection.
+#[test]
+fn files_stored_at_any_moment_of_a_collection_stay_until_they_are_named() {
+    // Without a lock the log that holds them may be folded by the very compaction.
+    for machine in [SimVfs::new, || SimVfs::new().without_links()] as [fn() -> SimVfs; 2] {
+        for at in 0.. {
+            let vfs = with_garbage(machine());
+            let other = vfs.clone();
+            let stored = Arc::new(Mutex::new(None));
+            let storing = Arc::clone(&stored);
+            let (handle, calls) = open_interrupted(&vfs, at, move || {
+                let handle = open_filing(&other, FILED).expect("open");
+                let (files, hold) = handle.store().store_files(&[&value(1)]).expect("store");
+                *storing.lock().expect("not poisoned") = Some((handle, files, hold));
+            });
+            compact(&handle, true).expect("compact");
+            let Some((mut other, files, hold)) = stored.lock().expect("not poisoned").take() else {
+                assert!(calls.load(Ordering::Relaxed) <= at);
+                break;
+            };
+            other.keep(hold);
+            let id = other.namespace("n", "1").expect("namespace");
+            other.put_filed(id, b"new", &value(1), &files).expect("put");
+            commit(&mut other, Durability::Relaxed).expect("commit");
+            compact(&handle, true).expect("compact");
+            drop((handle, other));
+            check_interrupted(&vfs, true, &format!("files stored before call {at} of the collection"));
+        }
+    }
+}
+
+/// And the other way round.
+#[test]
+fn a_collection_at_any_moment_of_a_commit_keeps_its_file() {
+    for machine in MACHINES {
+        for at in 0.. {
+            let vfs = with_garbage(machine());
+            let other = vfs.clone();
+            let (mut handle, calls) = open_interrupted(&vfs, at, move || {
+                compact(&open_filing(&other, FILED).expect("open"), true).expect("compact");
+            });
+            put(&mut handle, b"new", &value(1));
+            let done = calls.load(Ordering::Relaxed) <= at;
+            drop(handle);
+            check_interrupted(&vfs, true, &format!("collection before call {at} of the commit"));
+            if done {
+                break;
+            }
+        }
+    }
+}
+
+fn check_interrupted(vfs: &SimVfs, is_put: bool, context: &str) {
+    for _ in 0..2 {
+        let mut handle = open_filing(vfs, FILED).expect("open");
+        assert_eq!(get(&mut handle, b"new"), is_put.then(|| value(1)), "{context}");
+        assert_eq!(get(&mut handle, b"kept"), Some(value(2)), "{context}");
+        assert!(is_sound(&handle), "{context}");
+        compact(&handle, true).expect("compact");
+    }
+    let files = files_of(vfs);
+    assert!(files.len() == 1 + usize::from(is_put), "{context}: {files:?}");
+}
