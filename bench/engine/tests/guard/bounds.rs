@@ -44,7 +44,7 @@ const BOUNDS: &[(&str, &str, f64, Bound)] = &[
     ("write/value_32Ki", "syncs of other files", 2.0, AtMost(2.0)),
     ("write/value_32Ki", "syncs of the folder", 4.0, AtMost(4.0)),
     ("write/value_32Ki", "reads of the table", 0.0, AtMost(0.0)),
-    ("compaction/commits_8/full", "allocations per entry", 0.00926, AtMost(0.0116)),
+    ("compaction/commits_8/full", "allocations per entry", 0.012, AtMost(0.015)),
     ("compaction/commits_8/full", "allocated bytes per entry", 32.7, AtMost(40.8)),
     ("compaction/commits_8/full", "reads per block of keys", 1.01, AtMost(1.26)),
     ("compaction/commits_8/full", "bytes read per entry", 16.2, AtMost(20.3)),
