@@ -14,10 +14,11 @@ parentPort?.on('message', async ({ order, key }) => {
   } else if (order === 'get') parentPort?.postMessage(space.get(key))
   else if (order === 'refresh') parentPort?.postMessage(cache.refresh())
   else if (order === 'storm') {
-    parentPort?.postMessage('storming')
     for (let number = 0; ; number++) {
       space.put(`${key} ${number}`, 'x'.repeat(number % 5000))
       await cache.commit({ durability: number % 5 === 0 ? 'durable' : 'relaxed' })
+      // Whoever ends this thread may rely on the first commit.
+      if (number === 0) parentPort?.postMessage('storming')
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
