@@ -243,9 +243,9 @@ fn write_tables(
         let file = context.vfs.create_new(&name.to_string()).map_err(wrap)?;
         let mut table = TableWriter::new(name, file);
         batch
-            .sorted(id, |hash, entry| {
-                let form = if entry.kind == Kind::PutFiled { ValueBytes::Filed } else { ValueBytes::Staying };
-                table.add(hash, entry.key, 0, entry.live_value().map(form))
+            .sorted(id, |hash, entry| match entry.kind {
+                Kind::PutFiled => table.add_filed(hash, entry.key, 0, entry.value),
+                _ => table.add(hash, entry.key, 0, entry.live_value().map(ValueBytes::Staying)),
             })
             .map_err(wrap)?;
         metas.push((id, table.finish(order, now_ms, now_ms).map_err(wrap)?));

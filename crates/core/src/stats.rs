@@ -78,7 +78,7 @@ fn namespace_stats(context: &Context, state: &State, id: u16) -> Option<Namespac
             if let Some(value_bytes) = entry.value_bytes().filter(|_| !entry.is_hidden) {
                 stats.entries += 1;
                 stats.key_bytes += entry.key.len() as u64;
-                let filed = if entry.is_filed { entry.value().and_then(Filed::parse) } else { None };
+                let filed = if entry.is_filed() { entry.value().and_then(Filed::parse) } else { None };
                 stats.value_bytes += filed.map_or(value_bytes as u64, |filed| filed.value_bytes());
             }
             ControlFlow::Continue(())

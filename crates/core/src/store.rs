@@ -192,7 +192,7 @@ impl Store {
                     return ControlFlow::Break(Ok(hash));
                 }
                 last_hash = Some(hash);
-                let (key, is_hidden, is_filed) = (entry.key, entry.is_hidden, entry.is_filed);
+                let (key, is_hidden, is_filed) = (entry.key, entry.is_hidden, entry.is_filed());
                 let Some(value) = entry.value().filter(|_| !is_hidden) else { return ControlFlow::Continue(()) };
                 let content = if is_filed { context.files.value(value).map(Some) } else { Ok(None) };
                 let value = match &content {

@@ -17,7 +17,7 @@ mod scan;
 mod writer;
 
 pub(crate) use directory::Directory;
-pub(crate) use key_block::Stored as ScanStored;
+pub(crate) use key_block::{NAMES_FILES, Stored as ScanStored};
 pub(crate) use reader::{Found, Keys, Table, Value};
 pub(crate) use scan::{Hole, TableScan};
 pub(crate) use writer::{TableWriter, ValueBytes};

@@ -174,10 +174,6 @@ fn gather<'a>(ranges: &mut Ranges<'a>) -> Vec<Range<'a>> {
     gathered
 }
 
-fn names_any(filed: &[u8], lost: &BTreeSet<Digest>) -> bool {
-    Filed::parse(filed).is_none_or(|filed| filed.files().any(|file| lost.contains(&file.digest)))
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Times {
     oldest_ms: u64,
@@ -204,33 +200,62 @@ impl Output<'_> {
     /// Adds the newest entry of a key, if anybody may see it.
     #[inline]
     fn take(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> ControlFlow<Error> {
-        let Visit { hash, key, order, shadowed, is_hidden, is_filed, .. } = entry;
+        let Visit { hash, key, order, shadowed, is_hidden, .. } = entry;
         self.merged.dropped += shadowed;
         let order = if plan.settle { 0 } else { order };
+        let is_filed = entry.is_filed();
         let value = if is_hidden { None } else { entry.value() };
-        let value = value.filter(|value| !is_filed || self.lost.is_empty() || !names_any(value, self.lost));
         let needless = is_hidden || (value.is_none() && plan.drop_deletes);
         self.merged.dropped += u64::from(needless);
         let stepped = progress.step(key.len() + value.map_or(0, <[u8]>::len));
-        let value = value.map(if is_filed { ValueBytes::Filed } else { ValueBytes::Passing });
-        let outcome = stepped.and_then(|()| if needless { Ok(()) } else { self.add(hash, key, order, value) });
+        let outcome = stepped.and_then(|()| match value {
+            _ if needless => Ok(()),
+            Some(value) if is_filed => self.add_filed(hash, key, order, value),
+            value => self.add(hash, key, order, value),
+        });
         outcome.map_or_else(ControlFlow::Break, ControlFlow::Continue)
     }
 
-    fn add(&mut self, hash: u32, key: &[u8], order: u64, value: Option<ValueBytes<'_, 'static>>) -> Result<()> {
+    #[inline]
+    fn add(&mut self, hash: u32, key: &[u8], order: u64, value: Option<&[u8]>) -> Result<()> {
+        let (name, writer) = self.open_writer()?;
+        writer
+            .add(hash, key, order, value.map(ValueBytes::Passing))
+            .map_err(|source| Error::io("write", &name.to_string(), source))
+    }
+
+    /// A value that names files, unless one of them is lost.
+    #[cold]
+    fn add_filed(&mut self, hash: u32, key: &[u8], order: u64, value: &[u8]) -> Result<()> {
+        let names_lost = |filed: Filed<'_>| filed.files().any(|file| self.lost.contains(&file.digest));
+        let is_lost = Filed::parse(value).is_none_or(names_lost);
+        let (name, writer) = self.open_writer()?;
+        let added =
+            if is_lost { writer.add(hash, key, order, None) } else { writer.add_filed(hash, key, order, value) };
+        added.map_err(|source| Error::io("write", &name.to_string(), source))
+    }
+
+    /// The table that is being written; a new one where that is full.
+    #[inline]
+    fn open_writer(&mut self) -> Result<&mut (TableName, TableWriter<'static>)> {
         if self.writer.as_ref().is_some_and(|(_, writer)| writer.bytes() >= TABLE_BYTES) {
             self.close()?;
         }
-        let (name, writer) = match &mut self.writer {
-            Some(open) => open,
-            None => {
-                let name = (self.name)();
-                let file = self.context.vfs.create_new(&name.to_string());
-                let file = file.map_err(|source| Error::io("create", &name.to_string(), source))?;
-                self.writer.insert((name, TableWriter::new(name, file)))
-            }
-        };
-        writer.add(hash, key, order, value).map_err(|source| Error::io("write", &name.to_string(), source))
+        if self.writer.is_none() {
+            self.writer = Some(self.begin_table()?);
+        }
+        match &mut self.writer {
+            Some(open) => Ok(open),
+            None => unreachable!("it was opened just now"),
+        }
+    }
+
+    #[cold]
+    fn begin_table(&mut self) -> Result<(TableName, TableWriter<'static>)> {
+        let name = (self.name)();
+        let file = self.context.vfs.create_new(&name.to_string());
+        let file = file.map_err(|source| Error::io("create", &name.to_string(), source))?;
+        Ok((name, TableWriter::new(name, file)))
     }
 
     fn close(&mut self) -> Result<()> {

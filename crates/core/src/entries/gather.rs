@@ -71,8 +71,6 @@ pub(super) struct Row<'r> {
     pub(super) key: &'r [u8],
     pub(super) order: u64,
     pub(super) stored: ScanStored<'r>,
-    /// The value names files.
-    pub(super) is_filed: bool,
     /// The table that has the value, and the number of the source.
     pub(super) table: Option<(&'r Table, u32)>,
 }
@@ -96,14 +94,16 @@ impl Range<'_> {
             Chunk::Table { keys, table, source } => {
                 let (key, stored) = keys.layout.entry(&keys.bytes, index)?;
                 let order = table.meta.order_base.saturating_add(keys.layout.order(&keys.bytes, index)?);
-                let is_filed = matches!(stored, ScanStored::Placed { is_filed: true, .. });
-                Some(Row { key, order, stored, is_filed, table: Some((table, *source)) })
+                Some(Row { key, order, stored, table: Some((table, *source)) })
             }
             Chunk::Memory { entries, start } => {
                 let (_, MemoryEntry { order, entry }) = entries.get(start + index)?;
-                let stored = entry.live_value().map_or(ScanStored::Deleted, ScanStored::Inline);
-                let is_filed = entry.kind == Kind::PutFiled;
-                Some(Row { key: entry.key, order: *order, stored, is_filed, table: None })
+                let stored = match entry.kind {
+                    Kind::Put => ScanStored::Inline(entry.value),
+                    Kind::PutFiled => ScanStored::Filed(entry.value),
+                    Kind::Delete | Kind::Attach => ScanStored::Deleted,
+                };
+                Some(Row { key: entry.key, order: *order, stored, table: None })
             }
         }
     }

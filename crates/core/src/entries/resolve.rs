@@ -2,7 +2,7 @@
 
 use super::gather::{BATCH_ORDER, Range, Row};
 use crate::radix::{Item, hash_of, same_hash};
-use crate::table::{Hole, ScanStored};
+use crate::table::{Hole, NAMES_FILES, ScanStored};
 use std::ops::ControlFlow;
 
 /// Visits keys, range after range.
@@ -22,8 +22,6 @@ pub(crate) struct Visit<'v> {
     pub(crate) shadowed: u64,
     /// Whether nobody may see the entry: it is of another version, or a lost part of a table may have overwritten it.
     pub(crate) is_hidden: bool,
-    /// Whether the value names files.
-    pub(crate) is_filed: bool,
     row: Row<'v>,
     values: &'v mut Values,
 }
@@ -34,8 +32,20 @@ impl<'v> Visit<'v> {
     pub(crate) fn value(self) -> Option<&'v [u8]> {
         match self.row.stored {
             ScanStored::Deleted => None,
-            ScanStored::Inline(bytes) => Some(bytes),
-            ScanStored::Placed { block, offset, bytes, .. } => self.values.read(&self.row, block, offset, bytes),
+            ScanStored::Inline(bytes) | ScanStored::Filed(bytes) => Some(bytes),
+            ScanStored::Placed { block, offset, bytes } => {
+                self.values.read(&self.row, block & !NAMES_FILES, offset, bytes)
+            }
+        }
+    }
+
+    /// Whether the value names files.
+    #[inline]
+    pub(crate) fn is_filed(&self) -> bool {
+        match self.row.stored {
+            ScanStored::Placed { block, .. } => block & NAMES_FILES != 0,
+            ScanStored::Filed(_) => true,
+            ScanStored::Inline(_) | ScanStored::Deleted => false,
         }
     }
 
@@ -87,8 +97,8 @@ impl Entries {
         let lost =
             |hole: &Hole| row.order <= hole.order_max && hole.start <= hash && hole.end.is_none_or(|end| hash < end);
         let is_hidden = row.order < self.hidden_below || range.holes.iter().any(lost);
-        let Row { key, order, is_filed, .. } = row;
-        each(Visit { hash, key, order, shadowed, is_hidden, is_filed, row, values: &mut self.values })
+        let Row { key, order, .. } = row;
+        each(Visit { hash, key, order, shadowed, is_hidden, row, values: &mut self.values })
     }
 }
 

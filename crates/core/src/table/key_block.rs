@@ -10,7 +10,7 @@
 //! ```
 //! Where all keys have one length and all values one of at most 16 bytes, the body is `key value` over and over.
 //! Elsewhere an entry is `u8 kind | u16 key bytes | key | rest`; rest: kind 0 (deleted) nothing, 1 the value itself,
-//! 2 `u32 value block | u32 offset | u32 bytes`, 3 the same of a value that names files.
+//! 2 `u32 value block | u32 offset | u32 bytes`; the highest bit of the block's number says that the value names files.
 
 use crate::format::bytes::{Reader, put_bytes, u32_at};
 use crate::format::order::ORDER_SHIFT;
@@ -21,7 +21,9 @@ const VARIES: u16 = u16::MAX;
 const DELETED: u8 = 0;
 const INLINE: u8 = 1;
 const PLACED: u8 = 2;
-const FILED: u8 = 3;
+
+/// In the number of a block of values: the value names files.
+pub(crate) const NAMES_FILES: u32 = 1 << 31;
 
 /// Entries of a block, at most.
 pub(crate) const ENTRIES_MAX: usize = 256;
@@ -34,13 +36,14 @@ pub(crate) const INLINE_BYTES_MAX: usize = 16;
 pub(crate) enum Stored<'a> {
     Deleted,
     Inline(&'a [u8]),
-    /// `is_filed` = it names files.
+    /// With [`NAMES_FILES`] in the number of the block: a value that names files.
     Placed {
         block: u32,
         offset: u32,
         bytes: u32,
-        is_filed: bool,
     },
+    /// Of an entry of a log: a value that names files.
+    Filed(&'a [u8]),
 }
 
 impl Stored<'_> {
@@ -48,7 +51,7 @@ impl Stored<'_> {
     pub(crate) fn bytes(&self) -> Option<usize> {
         match self {
             Self::Deleted => None,
-            Self::Inline(bytes) => Some(bytes.len()),
+            Self::Inline(bytes) | Self::Filed(bytes) => Some(bytes.len()),
             Self::Placed { bytes, .. } => Some(*bytes as usize),
         }
     }
@@ -149,17 +152,16 @@ impl KeyBlockBuilder {
 fn write_spelled(body: &mut Vec<u8>, ends: &mut Vec<u8>, key: &[u8], value: Stored<'_>) {
     let kind = match value {
         Stored::Deleted => DELETED,
-        Stored::Inline(_) => INLINE,
-        Stored::Placed { is_filed: false, .. } => PLACED,
-        Stored::Placed { is_filed: true, .. } => FILED,
+        Stored::Inline(_) | Stored::Filed(_) => INLINE,
+        Stored::Placed { .. } => PLACED,
     };
     let [low, high] = (key.len() as u16).to_le_bytes();
     body.extend_from_slice(&[kind, low, high]);
     body.extend_from_slice(key);
     match value {
         Stored::Deleted => {}
-        Stored::Inline(bytes) => body.extend_from_slice(bytes),
-        Stored::Placed { block, offset, bytes, .. } => {
+        Stored::Inline(bytes) | Stored::Filed(bytes) => body.extend_from_slice(bytes),
+        Stored::Placed { block, offset, bytes } => {
             for number in [block, offset, bytes] {
                 body.extend_from_slice(&number.to_le_bytes());
             }
@@ -300,29 +302,31 @@ impl KeyBlock {
         reader.take(usize::from(length))
     }
 
-    /// Key and value of an entry.
-    #[inline]
+    /// Key and value of an entry. Handed out in memory, they would have to be waited for.
+    #[inline(always)]
     pub(crate) fn entry<'a>(&self, bytes: &'a [u8], index: usize) -> Option<(&'a [u8], Stored<'a>)> {
         let span = self.span(bytes, index)?;
         if self.key_bytes != VARIES {
             let (key, value) = span.split_at_checked(usize::from(self.key_bytes))?;
             return Some((key, Stored::Inline(value)));
         }
-        let mut reader = Reader::new(span);
-        let kind = reader.u8()?;
-        let length = reader.u16()?;
-        let key = reader.take(usize::from(length))?;
-        let value = match kind {
-            DELETED => Stored::Deleted,
-            INLINE => Stored::Inline(reader.take(reader.remaining())?),
-            PLACED | FILED => {
-                let (block, offset, bytes) = (reader.u32()?, reader.u32()?, reader.u32()?);
-                Stored::Placed { block, offset, bytes, is_filed: kind == FILED }
-            }
-            _ => return None,
-        };
-        Some((key, value))
+        spelled_entry(span)
     }
+}
+
+/// Key and value of an entry of a block whose lengths vary.
+fn spelled_entry(span: &[u8]) -> Option<(&[u8], Stored<'_>)> {
+    let mut reader = Reader::new(span);
+    let kind = reader.u8()?;
+    let length = reader.u16()?;
+    let key = reader.take(usize::from(length))?;
+    let value = match kind {
+        DELETED => Stored::Deleted,
+        INLINE => Stored::Inline(reader.take(reader.remaining())?),
+        PLACED => Stored::Placed { block: reader.u32()?, offset: reader.u32()?, bytes: reader.u32()? },
+        _ => return None,
+    };
+    Some((key, value))
 }
 
 /// Whether keys are equal. A call would take longer than comparing short ones.

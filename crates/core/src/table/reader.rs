@@ -3,7 +3,7 @@
 
 use super::TableMeta;
 use super::directory::{BlockRow, Directory, FOOTER_BYTES, Footer};
-use super::key_block::{INLINE_BYTES_MAX, KeyBlock, Stored};
+use super::key_block::{INLINE_BYTES_MAX, KeyBlock, NAMES_FILES, Stored};
 use crate::block_cache::BlockCache;
 use crate::damage::DamageList;
 use crate::format::hash::{checksum, upper};
@@ -147,6 +147,8 @@ impl Table {
         let (_, stored) = keys.layout.entry(&keys.bytes, at)?;
         Some(match stored {
             Stored::Deleted => Found::Deleted { order },
+            // Blocks have no such values.
+            Stored::Filed(_) => return None,
             Stored::Inline(bytes) => {
                 let mut inline = [0; INLINE_BYTES_MAX];
                 inline.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -156,8 +158,8 @@ impl Table {
                     is_filed: false,
                 }
             }
-            Stored::Placed { block, offset, bytes, is_filed } => match self.value(block, offset, bytes) {
-                Some(value) => Found::Value { order, value, is_filed },
+            Stored::Placed { block, offset, bytes } => match self.value(block & !NAMES_FILES, offset, bytes) {
+                Some(value) => Found::Value { order, value, is_filed: block & NAMES_FILES != 0 },
                 None => Found::Damaged,
             },
         })

@@ -3,7 +3,7 @@
 
 use super::TableMeta;
 use super::directory::{BlockRow, Footer};
-use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlockBuilder, Stored};
+use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlockBuilder, NAMES_FILES, Stored};
 use crate::file_writer::{FileWriter, Outbox};
 use crate::format::digest::FileRef;
 use crate::format::filed::{Filed, write_file_ref};
@@ -47,14 +47,12 @@ pub(crate) enum ValueBytes<'b, 'v> {
     Passing(&'b [u8]),
     /// There until the table is finished.
     Staying(&'v [u8]),
-    /// Gone when the call returns; names files.
-    Filed(&'b [u8]),
 }
 
 impl<'b, 'v: 'b> ValueBytes<'b, 'v> {
     fn get(self) -> &'b [u8] {
         match self {
-            Self::Passing(bytes) | Self::Filed(bytes) => bytes,
+            Self::Passing(bytes) => bytes,
             Self::Staying(bytes) => bytes,
         }
     }
@@ -102,23 +100,44 @@ impl<'v> TableWriter<'v> {
     where
         'v: 'b,
     {
-        if self.keys.len() >= ENTRIES_MAX || self.keys.body_bytes() >= KEY_BLOCK_BYTES {
-            self.close_key_block()?;
-        }
+        self.make_room()?;
         let stored = match value {
             None => Stored::Deleted,
-            Some(ValueBytes::Filed(bytes)) => self.place_filed(bytes)?,
             Some(bytes) if bytes.get().len() <= INLINE_BYTES_MAX => Stored::Inline(bytes.get()),
             Some(bytes) => self.place(bytes)?,
         };
+        self.add_stored(hash, key, order, stored, value.map(|bytes| bytes.get().len()));
+        Ok(())
+    }
+
+    /// The same for a value that names files.
+    #[cold]
+    pub(crate) fn add_filed(&mut self, hash: u32, key: &[u8], order: u64, value: &[u8]) -> io::Result<()> {
+        self.make_room()?;
+        self.files.extend(Filed::parse(value).into_iter().flat_map(|filed| filed.files()));
+        let placed = match self.place(ValueBytes::Passing(value))? {
+            Stored::Placed { block, offset, bytes } => Stored::Placed { block: block | NAMES_FILES, offset, bytes },
+            stored => stored,
+        };
+        self.add_stored(hash, key, order, placed, Some(value.len()));
+        Ok(())
+    }
+
+    #[inline]
+    fn make_room(&mut self) -> io::Result<()> {
+        let is_full = self.keys.len() >= ENTRIES_MAX || self.keys.body_bytes() >= KEY_BLOCK_BYTES;
+        if is_full { self.close_key_block() } else { Ok(()) }
+    }
+
+    #[inline]
+    fn add_stored(&mut self, hash: u32, key: &[u8], order: u64, stored: Stored<'_>, value_bytes: Option<usize>) {
         self.keys.add(hash, key, order, stored);
         self.footer.entries += 1;
-        self.footer.deletes += u64::from(value.is_none());
+        self.footer.deletes += u64::from(value_bytes.is_none());
         self.footer.order_min = self.footer.order_min.min(order);
         self.footer.order_max = self.footer.order_max.max(order);
         self.footer.key_bytes += key.len() as u64;
-        self.footer.value_bytes += value.map_or(0, |bytes| bytes.get().len() as u64);
-        Ok(())
+        self.footer.value_bytes += value_bytes.unwrap_or(0) as u64;
     }
 
     /// Where full buffers wait for another thread from now on; values must be passing.
@@ -172,15 +191,6 @@ impl<'v> TableWriter<'v> {
         })
     }
 
-    fn place_filed(&mut self, bytes: &[u8]) -> io::Result<Stored<'static>> {
-        self.files.extend(Filed::parse(bytes).into_iter().flat_map(|filed| filed.files()));
-        let placed = self.place(ValueBytes::Passing(bytes))?;
-        Ok(match placed {
-            Stored::Placed { block, offset, bytes, .. } => Stored::Placed { block, offset, bytes, is_filed: true },
-            stored => stored,
-        })
-    }
-
     fn place(&mut self, value: ValueBytes<'_, 'v>) -> io::Result<Stored<'static>> {
         let bytes = value.get();
         if bytes.len() >= OWN_BLOCK_BYTES {
@@ -190,7 +200,6 @@ impl<'v> TableWriter<'v> {
                 block: self.value_rows.len() as u32 - 1,
                 offset: 0,
                 bytes: bytes.len() as u32,
-                is_filed: false,
             });
         }
         if self.shared.len() + bytes.len() > SHARED_BYTES {
@@ -202,7 +211,7 @@ impl<'v> TableWriter<'v> {
         }
         let offset = self.shared.len() as u32;
         self.shared.extend_from_slice(bytes);
-        Ok(Stored::Placed { block: self.shared_row as u32, offset, bytes: bytes.len() as u32, is_filed: false })
+        Ok(Stored::Placed { block: self.shared_row as u32, offset, bytes: bytes.len() as u32 })
     }
 
     fn close_shared(&mut self) -> io::Result<()> {
