@@ -30,6 +30,7 @@ mod store;
 mod table;
 mod verify;
 pub mod vfs;
+mod walk;
 
 pub use error::{Error, Result};
 pub use format::{KEY_BYTES_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX};
@@ -38,3 +39,4 @@ pub use options::{Durability, Options, Watch};
 pub use pool::{Pool, SerialPool};
 pub use report::{CommitReport, CompactReport, Damage, NamespaceStats, Stats, Status, VerifyReport};
 pub use store::Store;
+pub use walk::{Walk, WalkEntry, WalkNamespace};

@@ -6,4 +6,5 @@ mod damage;
 mod history;
 mod model;
 mod tables;
+mod walk;
 mod writers;
