@@ -16,6 +16,9 @@ const WINDOW_BYTES: u64 = 256 << 10;
 const WINDOW_ENTRIES_MIN: u64 = 64;
 const WINDOW_ENTRIES_MAX: u64 = 8 << 10;
 
+/// Mapped files count as memory of this process as far as they were read; after so many bytes they are let go.
+const HELD_BYTES: usize = 8 << 20;
+
 /// A position in a cache.
 #[derive(Debug)]
 pub struct Walk {
@@ -26,6 +29,8 @@ pub struct Walk {
     at: usize,
     from: u64,
     after: Option<Vec<u8>>,
+    /// Bytes of keys and values since files were let go.
+    held_bytes: usize,
     /// Of that namespace.
     entries: Entries,
 }
@@ -75,7 +80,7 @@ impl Walk {
         }
         namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
         let entries = entries_of(&state, namespaces.first());
-        Self { state, with_values, namespaces, at: 0, from: 0, after: None, entries }
+        Self { state, with_values, namespaces, at: 0, from: 0, after: None, held_bytes: 0, entries }
     }
 
     /// Bytes of keys and values done and in all, about: what was overwritten counts until it is compacted.
@@ -90,7 +95,9 @@ impl Walk {
     /// was all.
     pub fn go_on(&mut self, each: &mut dyn FnMut(WalkEntry<'_>) -> ControlFlow<()>) -> bool {
         while self.at < self.namespaces.len() {
-            if self.window(each).is_break() {
+            let outcome = self.window(each);
+            self.release(if self.from < HASHES { HELD_BYTES } else { 0 });
+            if outcome.is_break() {
                 return true;
             }
             if self.from >= HASHES {
@@ -102,8 +109,20 @@ impl Walk {
         false
     }
 
+    /// Lets go of the files of this namespace, if more was read than `bytes_max`.
+    fn release(&mut self, bytes_max: usize) {
+        if self.held_bytes <= bytes_max {
+            return;
+        }
+        self.held_bytes = 0;
+        let here = self.namespaces.get(self.at).and_then(|namespace| self.state.namespace(namespace.id));
+        for live in here.map_or(&[][..], |namespace| &namespace.tables) {
+            live.table.release();
+        }
+    }
+
     fn window(&mut self, each: &mut dyn FnMut(WalkEntry<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
-        let Self { state, with_values, namespaces, at, from, after, entries } = self;
+        let Self { state, with_values, namespaces, at, from, after, held_bytes, entries } = self;
         let (number, with_values) = (*at, *with_values);
         let Some(namespace) = namespaces.get(number) else { return ControlFlow::Continue(()) };
         let Some(in_state) = state.namespace(namespace.id) else { return ControlFlow::Continue(()) };
@@ -122,6 +141,7 @@ impl Walk {
             let value = if with_values { entry.value() } else { Some(&[][..]) };
             // A value that cannot be read is a miss.
             let Some(value) = value else { return ControlFlow::Continue(()) };
+            *held_bytes += key.len() + value.len();
             match each(WalkEntry { number, namespace, key, value, value_bytes }) {
                 ControlFlow::Continue(()) => ControlFlow::Continue(()),
                 ControlFlow::Break(()) => ControlFlow::Break((hash, key.to_vec())),
