@@ -63,10 +63,13 @@ fn remove(context: &Context, name: &str) -> Result<()> {
 }
 
 /// Keeps the tables under the cap: those written to longest ago go first. What an evicted table hid stays hidden.
-pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) {
-    while manifest.tables().map(|table| table.bytes).sum::<u64>() > bytes_max {
+/// Returns how many entries went, those included that were overwritten.
+pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> u64 {
+    let entries = |manifest: &Manifest| manifest.tables().map(|table| table.entries).sum::<u64>();
+    let before = entries(manifest);
+    while manifest.table_bytes() > bytes_max {
         let oldest = manifest.tables().min_by_key(|table| (table.newest_ms, table.order_max)).copied();
-        let Some(oldest) = oldest else { return };
+        let Some(oldest) = oldest else { break };
         for namespace in &mut manifest.namespaces {
             if namespace.tables.iter().any(|table| table.name == oldest.name) {
                 namespace.hidden_below = namespace.hidden_below.max(oldest.order_max + 1);
@@ -75,4 +78,5 @@ pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) {
             }
         }
     }
+    before - entries(manifest)
 }
