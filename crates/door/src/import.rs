@@ -108,11 +108,11 @@ impl Target {
     fn add(&mut self, object: &[u8], first_line: u64) -> Result<()> {
         let line: Line<'_> = serde_json::from_slice(object).map_err(|error| syntax(&error, first_line))?;
         let failed = |text: String| at_line(first_line, &text);
-        let key = one_of("a key", [("key", line.key, Kind::Text), ("keyBase64", line.key_base64, Kind::Base64)]);
+        let key = one_of("key", [("key", line.key, Kind::Text), ("keyBase64", line.key_base64, Kind::Base64)]);
         let key = key.map_err(failed)?;
         let values =
             [("text", line.text, Kind::Text), ("json", line.json, Kind::Json), ("base64", line.base64, Kind::Base64)];
-        let value = one_of("a value", values).map_err(|text| {
+        let value = one_of("value", values).map_err(|text| {
             let hint = if line.value_bytes.0.is_some() { "; an export of keys only has none" } else { "" };
             failed(format!("{text}{hint}"))
         })?;
@@ -179,7 +179,7 @@ fn one_of<'a, const N: usize>(
     match (there.next(), there.next()) {
         (Some((name, raw, kind)), None) => bytes(name, raw, kind),
         (Some((name, ..)), Some((other, ..))) => Err(format!("there are both '{name}' and '{other}'")),
-        (None, _) => Err(format!("there is not {what}: no field {names}")),
+        (None, _) => Err(format!("the {what} is missing: no field {names}")),
     }
 }
 
