@@ -40,14 +40,16 @@ describe('varve export and import', () => {
     const [dir, folder] = [await makeCache(), makeFolder()]
     const before = snapshot(dir)
     const [file, ndjson, target] = [join(folder, 'a.json'), join(folder, 'a.ndjson'), join(folder, 'target')]
-    expect(varve(['export', '--dir', dir, '-o', file])).toMatchObject({ status: 0, err: '', out: expect.stringMatching(/308 entries of 2 namespaces/) })
+    const written = varve(['export', '--dir', dir, '-o', file])
+    expect(written).toMatchObject({ status: 0, err: '', out: expect.stringContaining('308 entries of 2 namespaces') })
     const report = JSON.parse(varve(['export', '--dir', dir, '--format', 'ndjson', '--output', ndjson, '--json'], '', 'wasm').out)
     expect(report).toEqual({ file: ndjson, entries: 308, namespaces: 2, bytes: statSync(ndjson).size })
     expect(snapshot(dir)).toEqual(before)
     expect(readdirSync(folder)).toEqual(['a.json', 'a.ndjson'])
     expect(statSync(file).mode & 0o077).toBe(0)
 
-    expect(varve(['import', ndjson, '--dir', target])).toMatchObject({ status: 0, err: '', out: expect.stringContaining('308 entries of 2 namespaces, 1 commit') })
+    const taken = varve(['import', ndjson, '--dir', target])
+    expect(taken).toMatchObject({ status: 0, err: '', out: expect.stringContaining('308 entries of 2 namespaces, 1 commit') })
     expect(varve(['export', '--dir', target], '', 'wasm').out === readFileSync(file, 'utf8')).toBe(true)
     expect(varve(['diff', dir, target]).status).toBe(0)
   })
@@ -76,7 +78,8 @@ describe('varve export and import', () => {
     const keys = JSON.parse(varve(['export', '--dir', dir, '--keys-only', '--namespace', 'bytes']).out)
     expect(keys.length).toBe(301)
     expect(keys.find(({ key }: { key?: string }) => key === 'key 7')).toEqual({ namespace: 'bytes', version: '', key: 'key 7', valueBytes: 3007 })
-    expect(varve(['export', '--dir', dir, '--namespace', 'nothing'])).toMatchObject({ status: 2, out: '', err: expect.stringContaining("there is 'bytes', 'text'") })
+    const nothing = varve(['export', '--dir', dir, '--namespace', 'nothing'])
+    expect(nothing).toMatchObject({ status: 2, out: '', err: expect.stringContaining("there is 'bytes', 'text'") })
     expect(varve(['export', '--dir', dir, '--format', 'xml'])).toMatchObject({ status: 2, out: '' })
     expect(varve(['export', '--dir', makeFolder()]).status).toBe(3)
   })

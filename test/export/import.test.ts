@@ -32,7 +32,11 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
   ['a field that nobody knows', line({ key: 'a', value: 'b' }), 'unknown field `value`'],
   ['no namespace', '{\n\n"version":"","key":"a","text":""}', 'line 3: column 33 of the entry: missing field `namespace`'],
   ['no name', line({ namespace: '', key: 'a', text: '' }), "line 1: field 'namespace' is empty"],
-  ['two versions of a namespace', `${GOOD}${line({ version: '2', key: 'a', text: '' })}`, "line 2: field 'version' is '2', but namespace 'n' had '' before"],
+  [
+    'two versions of a namespace',
+    `${GOOD}${line({ version: '2', key: 'a', text: '' })}`,
+    "line 2: field 'version' is '2', but namespace 'n' had '' before",
+  ],
   ['a name too long', line({ namespace: 'x'.repeat(2000), key: 'a', text: '' }), 'line 1: namespace has 2000 bytes, the limit is 1024'],
 ]
 

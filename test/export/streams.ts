@@ -40,7 +40,7 @@ export interface Line {
 
 /** The lines of an NDJSON export. */
 export function linesOf(ndjson: string): Line[] {
-  return ndjson.split('\n').slice(0, -1).map((line) => JSON.parse(line))
+  return ndjson.split('\n').slice(0, -1).map((text) => JSON.parse(text))
 }
 
 /** A line with the fields that all have. */

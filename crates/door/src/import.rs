@@ -39,7 +39,7 @@ struct Target {
     may_replace: bool,
     /// By name: version and number.
     known: HashMap<String, (String, u32)>,
-    /// Namespace and version of the entry before as they stood in the input, and the number: mostly the next one's, too.
+    /// Namespace and version of the entry before as they stood in the input, and the number: mostly the next one's.
     last: Option<(Box<str>, Box<str>, u32)>,
     entries: u64,
 }

@@ -1,5 +1,6 @@
-//! `export/json/entries_1M`: all entries of one table as a JSON array, to a file; keys are paths of 50 characters, values
-//! 128 bytes of text. The file is written to the system's cache and not synced. Every subject writes the same bytes.
+//! `export/json/entries_1M`: all entries of one table as a JSON array, to a file; keys are paths of 50 characters,
+//! values 128 bytes of text. The file is written to the system's cache and not synced. Every subject writes the same
+//! bytes.
 
 use super::{BLOCK_CACHE_BYTES, Trial, Unit};
 use crate::data::Data;
