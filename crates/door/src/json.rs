@@ -8,44 +8,48 @@ use serde_json::value::RawValue;
 /// First byte of U+0080 to U+009F, and of U+00A0 to U+00BF.
 const C1_LEAD: u8 = 0xC2;
 
-/// Adds a text in quotes. By hand, because serde_json looks at one byte after another: that took twice the time of all
-/// else that an export does.
+/// Adds a text in quotes: eight bytes are copied, then looked at, and where one is special what follows it is taken
+/// back. By hand: serde_json looks at one byte after another and takes 144 ns for 128 bytes of code and 25 ns for a key
+/// of 50, this 105 and 13; crates with vector instructions take 92 and 21 and know nothing of DEL and C1.
 pub(crate) fn add_text(out: &mut Vec<u8>, text: &str) {
-    let bytes = text.as_bytes();
-    out.reserve(bytes.len() + 2);
+    let mut rest = text.as_bytes();
+    out.reserve(rest.len() + rest.len() / 8 + 16);
     out.push(b'"');
-    let (mut written, mut from) = (0, 0);
-    while let Some(at) = next_special(bytes, from) {
-        let special = bytes.get(at).copied().unwrap_or_default();
-        let next = bytes.get(at + 1).copied().unwrap_or_default();
-        from = at + 1;
-        if special == C1_LEAD {
-            if next > 0x9F {
-                continue;
-            }
-            from += 1;
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
+        out.extend_from_slice(word);
+        let found = specials(u64::from_le_bytes(*word));
+        if found == 0 {
+            rest = after;
+        } else {
+            let plain = found.trailing_zeros() as usize / 8;
+            out.truncate(out.len() - word.len() + plain);
+            rest = add_first(out, rest.get(plain..).unwrap_or_default());
         }
-        out.extend_from_slice(bytes.get(written..at).unwrap_or_default());
-        written = from;
-        add_escape(out, if special == C1_LEAD { next } else { special });
     }
-    out.extend_from_slice(bytes.get(written..).unwrap_or_default());
+    while !rest.is_empty() {
+        rest = add_first(out, rest);
+    }
     out.push(b'"');
 }
 
-/// The first byte from `from` on that may not stand as it is, or begins a character that may not.
+/// Adds the first byte, or the escape of the character that begins with it. Returns what follows.
 #[inline]
-fn next_special(bytes: &[u8], mut from: usize) -> Option<usize> {
-    let rest = bytes.get(from..)?;
-    let (words, tail) = rest.as_chunks::<8>();
-    for word in words {
-        let found = specials(u64::from_le_bytes(*word));
-        if found != 0 {
-            return Some(from + found.trailing_zeros() as usize / 8);
+fn add_first<'a>(out: &mut Vec<u8>, text: &'a [u8]) -> &'a [u8] {
+    match text {
+        [C1_LEAD, low @ 0x80..=0x9F, rest @ ..] => {
+            add_escape(out, *low);
+            rest
         }
-        from += 8;
+        [byte @ (0..0x20 | b'"' | b'\\' | 0x7F), rest @ ..] => {
+            add_escape(out, *byte);
+            rest
+        }
+        [byte, rest @ ..] => {
+            out.push(*byte);
+            rest
+        }
+        [] => text,
     }
-    tail.iter().position(|byte| matches!(*byte, 0..0x20 | b'"' | b'\\' | 0x7F | C1_LEAD)).map(|at| from + at)
 }
 
 /// The highest bit of every special byte of a word, from its lowest byte on; above the first one there may be others.

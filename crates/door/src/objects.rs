@@ -1,6 +1,6 @@
 //! Cuts a stream of bytes into the JSON objects that it is made of, however it was cut before: objects one after
-//! another (lines, pretty-printed or not), or one array of them. Looks only for where an object ends; whether it is JSON
-//! is for who reads it.
+//! another (lines, pretty-printed or not), or one array of them. Looks only for where an object ends; whether it is
+//! JSON is for who reads it.
 
 use crate::failure::{Failure, Result};
 
