@@ -26,6 +26,10 @@ pub enum Form {
 #[derive(Clone, Copy, Debug)]
 pub struct Export(pub Form);
 
+/// All forms.
+pub const EXPORTS: [Export; 4] =
+    [Export(Form::Buffered), Export(Form::Unbuffered), Export(Form::PlainLoop), Export(Form::Bytes)];
+
 /// Bytes in one write of those who have no export.
 const CHUNK_BYTES: usize = 256 << 10;
 

@@ -10,7 +10,7 @@ mod varve;
 mod workloads;
 
 pub use data::{Data, Entries, random};
-pub use export::{Export, Form};
+pub use export::{EXPORTS, Export, Form};
 pub use measure::{Sample, timed};
 pub use run::{Arguments, run};
 pub use subject::{Opened, Subject, file_order};

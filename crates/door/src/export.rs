@@ -205,3 +205,63 @@ impl ExportOptions {
         serde_json::from_str(json).map_err(|error| Failure::argument(format!("options of an export: {error}")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use varve_core::vfs::MemVfs;
+    use varve_core::{Options, SerialPool};
+
+    const ENTRIES: usize = 9_000;
+
+    fn filled() -> Arc<Store> {
+        let store = Store::open(Arc::new(MemVfs::default()), Arc::new(SerialPool), Options::default()).expect("opens");
+        let mut handle = store.handle();
+        for (name, version) in [("texts", "1 text"), ("bytes", ""), ("values", " json")] {
+            let id = handle.namespace(name, version).expect("a namespace");
+            for index in 0..ENTRIES / 3 {
+                let value = format!("[{index},\"{}\"]", "x".repeat(index % 300));
+                handle.put(id, format!("key {index}").as_bytes(), value.as_bytes()).expect("puts");
+            }
+        }
+        handle.begin_commit().expect("entries").run(None, 1).expect("commits");
+        store
+    }
+
+    fn options(list: bool, keys_only: bool) -> ExportOptions {
+        let (text_tag, json_tag) = ("text".to_owned(), "json".to_owned());
+        ExportOptions { namespace: None, list, keys_only, text_tag, json_tag }
+    }
+
+    #[test]
+    fn a_buffer_changes_neither_the_bytes_nor_where_they_may_be_cut() {
+        let store = filled();
+        for (list, keys_only) in [(true, false), (false, false), (true, true), (false, true)] {
+            let mut export = Export::new(&store, options(list, keys_only)).expect("begins");
+            let (mut unbuffered, mut ends, mut entry) = (Vec::new(), Vec::new(), Vec::new());
+            export.go_on(&mut entry, &mut |entry| {
+                unbuffered.append(entry);
+                ends.push(unbuffered.len());
+                ControlFlow::Continue(())
+            });
+            unbuffered.append(&mut entry);
+            assert_eq!(ends.len(), ENTRIES);
+
+            let mut export = Export::new(&store, options(list, keys_only)).expect("begins");
+            let (mut buffered, mut chunk) = (Vec::new(), Vec::new());
+            loop {
+                let progress = export.fill(&mut chunk);
+                assert_eq!(progress.bytes, chunk.len());
+                buffered.extend_from_slice(&chunk);
+                if !progress.more {
+                    assert_eq!((progress.entries, progress.namespaces), (ENTRIES as u64, 3));
+                    assert_eq!(progress.done, progress.total);
+                    break;
+                }
+                assert!(chunk.len() >= BUFFER_BYTES && ends.contains(&buffered.len()), "cut behind an entry");
+            }
+            assert!(buffered == unbuffered && buffered.len() > BUFFER_BYTES);
+        }
+    }
+}
