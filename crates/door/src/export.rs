@@ -215,18 +215,18 @@ mod tests {
 
     const ENTRIES: usize = 9_000;
 
-    fn filled() -> Arc<Store> {
-        let store = Store::open(Arc::new(MemVfs::default()), Arc::new(SerialPool), Options::default()).expect("opens");
+    fn filled() -> Result<Arc<Store>> {
+        let store = Store::open(Arc::new(MemVfs::default()), Arc::new(SerialPool), Options::default())?;
         let mut handle = store.handle();
         for (name, version) in [("texts", "1 text"), ("bytes", ""), ("values", " json")] {
-            let id = handle.namespace(name, version).expect("a namespace");
+            let id = handle.namespace(name, version)?;
             for index in 0..ENTRIES / 3 {
                 let value = format!("[{index},\"{}\"]", "x".repeat(index % 300));
-                handle.put(id, format!("key {index}").as_bytes(), value.as_bytes()).expect("puts");
+                handle.put(id, format!("key {index}").as_bytes(), value.as_bytes())?;
             }
         }
-        handle.begin_commit().expect("entries").run(None, 1).expect("commits");
-        store
+        handle.begin_commit().map(|commit| commit.run(None, 1)).transpose()?;
+        Ok(store)
     }
 
     fn options(list: bool, keys_only: bool) -> ExportOptions {
@@ -235,10 +235,10 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_changes_neither_the_bytes_nor_where_they_may_be_cut() {
-        let store = filled();
+    fn a_buffer_changes_neither_the_bytes_nor_where_they_may_be_cut() -> Result<()> {
+        let store = filled()?;
         for (list, keys_only) in [(true, false), (false, false), (true, true), (false, true)] {
-            let mut export = Export::new(&store, options(list, keys_only)).expect("begins");
+            let mut export = Export::new(&store, options(list, keys_only))?;
             let (mut unbuffered, mut ends, mut entry) = (Vec::new(), Vec::new(), Vec::new());
             export.go_on(&mut entry, &mut |entry| {
                 unbuffered.append(entry);
@@ -248,7 +248,7 @@ mod tests {
             unbuffered.append(&mut entry);
             assert_eq!(ends.len(), ENTRIES);
 
-            let mut export = Export::new(&store, options(list, keys_only)).expect("begins");
+            let mut export = Export::new(&store, options(list, keys_only))?;
             let (mut buffered, mut chunk) = (Vec::new(), Vec::new());
             loop {
                 let progress = export.fill(&mut chunk);
@@ -263,5 +263,6 @@ mod tests {
             }
             assert!(buffered == unbuffered && buffered.len() > BUFFER_BYTES);
         }
+        Ok(())
     }
 }

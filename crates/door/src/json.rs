@@ -114,9 +114,10 @@ fn has_controls(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::error::Error;
 
     #[test]
-    fn no_control_character_stands_as_it_is() {
+    fn no_control_character_stands_as_it_is() -> Result<(), Box<dyn Error>> {
         let mut all: String = (0..0x180).filter_map(char::from_u32).collect();
         all.push_str("\u{2028}\u{1F600}");
         // Wherever a character stands among those that are looked at together.
@@ -124,29 +125,31 @@ mod tests {
             let text = format!("{}{all}{}", "x".repeat(plain), "y".repeat(plain % 3));
             let mut out = Vec::new();
             add_text(&mut out, &text);
-            let json = String::from_utf8(out).expect("UTF-8");
+            let json = String::from_utf8(out)?;
             assert!(!json.chars().any(char::is_control), "{json}");
-            assert_eq!(serde_json::from_str::<String>(&json).expect("JSON"), text);
+            assert_eq!(serde_json::from_str::<String>(&json)?, text);
         }
         for short in ["", "a", "\"", "\u{85}", "0123456789abcdef", "0123456789abcde\u{85}"] {
             let mut out = Vec::new();
             add_text(&mut out, short);
-            assert_eq!(serde_json::from_slice::<String>(&out).expect("JSON"), short);
+            assert_eq!(serde_json::from_slice::<String>(&out)?, short);
         }
+        Ok(())
     }
 
     #[test]
-    fn bytes_come_back_from_base64() {
+    fn bytes_come_back_from_base64() -> Result<(), Box<dyn Error>> {
         for length in 0..100usize {
             let bytes: Vec<u8> = (0..length).map(|index| (index * 89) as u8).collect();
             let mut out = Vec::new();
             add_base64(&mut out, &bytes);
-            let text: String = serde_json::from_slice(&out).expect("JSON");
+            let text: String = serde_json::from_slice(&out)?;
             assert_eq!(read_base64(&text), Ok(bytes));
         }
         for wrong in ["A", "AA", "AA=", "AAAA=", "A A=", "AB=="] {
             assert!(read_base64(wrong).is_err(), "{wrong}");
         }
+        Ok(())
     }
 
     #[test]
