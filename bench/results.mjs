@@ -26,7 +26,7 @@ const OURS = new Map([
   ['varve-wasm', '/wasm'],
 ])
 /** No rivals: limits, and webpack without a cache. */
-const BESIDE = new Set(['raw-append', 'no cache'])
+const BESIDE = new Set(['raw-append', 'bytes', 'no cache'])
 
 /** The id as programs know it. @param {string} prefix */
 export function programPrefix(prefix) {

@@ -34,7 +34,7 @@ export const CRATE_ARROWS = new Map([
   ['varve-node', ['varve-core', 'varve-disk', 'varve-door']],
   ['varve-wasm', ['varve-core', 'varve-door']],
   ['varve-bindgen', []],
-  ['varve-bench', ['varve-core', 'varve-disk']],
+  ['varve-bench', ['varve-core', 'varve-disk', 'varve-door']],
   ['varve-bench-rivals', ['varve-bench']],
 ])
 
@@ -44,7 +44,7 @@ export const DEPENDENCIES_MAX = new Map([['varve-core', 4]])
 /** Modules of core, from the top down: a module uses its own layer and those below. */
 export const CORE_LAYERS = [
   ['store', 'handle'],
-  ['commit', 'compact', 'reset', 'stats', 'verify'],
+  ['commit', 'compact', 'reset', 'stats', 'verify', 'walk'],
   ['batch', 'claim', 'entries', 'lookup'],
   ['context', 'state'],
   ['files', 'log', 'manifest', 'table'],

@@ -60,6 +60,24 @@ impl Data {
         Self { keys, key_bytes, values, value_bytes }
     }
 
+    /// Paths as keys and lines of code as values, as a bundler has them: some characters of a value need an escape in
+    /// JSON.
+    pub fn text(count: usize, key_bytes: usize, value_bytes: usize) -> Self {
+        const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ .,;=()'\"\n/_";
+        let letters = |bytes: &mut Vec<u8>, letters: &[u8]| {
+            for byte in bytes {
+                *byte = letters[usize::from(*byte) % letters.len()];
+            }
+        };
+        let mut data = Self::new(count, key_bytes, value_bytes);
+        letters(&mut data.keys, &LETTERS[..26]);
+        letters(&mut data.values, LETTERS);
+        for (index, key) in data.keys.chunks_exact_mut(key_bytes).enumerate() {
+            key[key_bytes - 8..].copy_from_slice(format!("{index:08}").as_bytes());
+        }
+        data
+    }
+
     /// All of them.
     pub fn entries(&self) -> Entries<'_> {
         let Self { keys, key_bytes, values, value_bytes } = self;

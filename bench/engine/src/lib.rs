@@ -2,6 +2,7 @@
 //! [`Subject`], a workload times it, `run` takes subjects in turn and prints medians as lines of JSON.
 
 mod data;
+mod export;
 mod measure;
 mod run;
 mod subject;
@@ -9,6 +10,7 @@ mod varve;
 mod workloads;
 
 pub use data::{Data, Entries, random};
+pub use export::{EXPORTS, Export, Form};
 pub use measure::{Sample, timed};
 pub use run::{Arguments, run};
 pub use subject::{Opened, Subject, file_order};

@@ -38,6 +38,20 @@ pub(crate) fn memory_bytes() -> f64 {
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0
 }
 
+/// Most memory that this process held at any moment since `forget_peak`, mapped files included; 0 where the system does
+/// not say.
+pub(crate) fn peak_bytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0
+}
+
+/// The peak begins anew at what is held now.
+pub(crate) fn forget_peak() {
+    let forgotten = std::fs::write("/proc/self/clear_refs", "5");
+    drop(forgotten); // elsewhere there is no such file, and no figure either
+}
+
 fn cpu_ns() -> f64 {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `usage` is large enough for the answer; all-zero bytes are valid where the call should fail.

@@ -1,6 +1,7 @@
 //! What a store must be able to do to be measured.
 
 use crate::data::Entries;
+use std::fs::File;
 use std::path::Path;
 
 /// A store under test.
@@ -9,8 +10,8 @@ pub trait Subject {
     fn name(&self) -> String;
 
     /// Whether it takes part in the workload of this id.
-    fn takes_part(&self, _id: &str) -> bool {
-        true
+    fn takes_part(&self, id: &str) -> bool {
+        !id.starts_with("export/")
     }
 
     /// Opens the folder, which may be empty. `block_cache_bytes` 0 = every lookup reads and checks its blocks again.
@@ -38,6 +39,11 @@ pub trait Opened {
     /// Looks up keys of `key_bytes` each in the order given; returns how many were found.
     fn lookup(&mut self, _keys: &[u8], _key_bytes: usize, _order: &[u32]) -> usize {
         unreachable!("a subject that takes no part in lookups")
+    }
+
+    /// Writes all entries as JSON.
+    fn export(&mut self, _target: &mut File) {
+        unreachable!("a subject that takes no part in exports")
     }
 
     /// Closes in an orderly way; all committed survives the loss of power afterwards.

@@ -24,15 +24,16 @@ impl Subject for Varve {
     }
 
     fn takes_part(&self, id: &str) -> bool {
-        self.threads == 1 || id.starts_with("compaction/") || id.starts_with("write/")
+        let is_export = id.starts_with("export/"); // has subjects of its own
+        (self.threads == 1 && !is_export) || id.starts_with("compaction/") || id.starts_with("write/")
     }
 
     fn open(&self, folder: &Path, block_cache_bytes: usize) -> Box<dyn Opened> {
-        self.open_with(folder, block_cache_bytes, true)
+        Box::new(self.open_with(folder, block_cache_bytes, "1", true))
     }
 
     fn open_quiet(&self, folder: &Path, block_cache_bytes: usize) -> Box<dyn Opened> {
-        self.open_with(folder, block_cache_bytes, false)
+        Box::new(self.open_with(folder, block_cache_bytes, "1", false))
     }
 
     fn file_order(&self, keys: &[u8], key_bytes: usize) -> Vec<u32> {
@@ -41,17 +42,22 @@ impl Subject for Varve {
 }
 
 impl Varve {
-    fn open_with(self, folder: &Path, block_cache_bytes: usize, maintained: bool) -> Box<dyn Opened> {
+    /// Opens the folder with a version of the namespace, and merges nothing unless `compact` is called.
+    pub(crate) fn open_as(self, folder: &Path, block_cache_bytes: usize, version: &str) -> OpenVarve {
+        self.open_with(folder, block_cache_bytes, version, false)
+    }
+
+    fn open_with(self, folder: &Path, block_cache_bytes: usize, version: &str, maintained: bool) -> OpenVarve {
         let options = Options { block_cache_bytes, bytes_max: 64 << 30, ..Options::default() };
         let pool = Arc::new(DiskPool::new(self.threads));
         let store = Store::open(Arc::new(DiskVfs::new(folder.to_owned())), pool, options).expect("opens");
         let mut handle = store.handle();
-        let namespace = handle.namespace("bench", "1").expect("a namespace");
-        Box::new(OpenVarve { store, handle, namespace, maintained, maintenance: None })
+        let namespace = handle.namespace("bench", version).expect("a namespace");
+        OpenVarve { store, handle, namespace, maintained, maintenance: None }
     }
 }
 
-struct OpenVarve {
+pub(crate) struct OpenVarve {
     store: Arc<Store>,
     handle: Handle,
     namespace: u32,
@@ -65,6 +71,10 @@ fn now_ms() -> u64 {
 }
 
 impl OpenVarve {
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
     fn maintain(&mut self) {
         if self.maintenance.as_ref().is_none_or(JoinHandle::is_finished) {
             let store = Arc::clone(&self.store);

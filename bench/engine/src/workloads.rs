@@ -1,6 +1,7 @@
 //! The workloads by their ids. Data are made and folders filled before the clock starts.
 
 mod compaction;
+mod export;
 mod lookup;
 mod open;
 mod sequential;
@@ -72,6 +73,7 @@ pub fn trials(quick: bool) -> Vec<Trial> {
     trials.extend(lookup::trials(quick));
     trials.extend(open::trials(quick));
     trials.extend(sequential::trials(quick));
+    trials.extend(export::trials(quick));
     trials
 }
 

@@ -55,7 +55,8 @@ pub(crate) fn compact(
             reset(context, state)?;
             continue;
         }
-        if surveyed.folded.is_empty() && plan(context, &surveyed, full).is_empty() {
+        let is_over = surveyed.state.manifest.total_bytes() > context.options.bytes_max;
+        if surveyed.folded.is_empty() && !is_over && plan(context, &surveyed, full).is_empty() {
             let needless = sweep::needless(names, &surveyed.state, surveyed.state.manifest.number);
             sweep::remove_all(context, &needless)?;
             let files_removed = collect_files(context, &surveyed.state, full)?;
@@ -211,8 +212,13 @@ fn fold(
     };
     // An entry of a log that stays may be why an older one is dropped here; it must not be less durable.
     taken.state.sync_others(context, Some(writer))?;
-    let manifest = next_manifest(context, taken, plans, &written, writer);
-    report.bytes_after = manifest.tables().map(|table| table.bytes).sum();
+    let mut manifest = next_manifest(context, taken, plans, &written, writer);
+    let evicted = sweep::evict(&mut manifest, context.options.bytes_max);
+    if evicted > 0 {
+        context.files.set_collect_due(true);
+    }
+    report.entries_dropped += evicted;
+    report.bytes_after = manifest.table_bytes();
     match publish(&*context.vfs, writer, &manifest)? {
         Published::Won => Ok(Some((report, manifest))),
         Published::Lost => Ok(None),
@@ -280,8 +286,5 @@ fn next_manifest(
         manifest.namespaces.push(ManifestNamespace { name, version, latest: *latest, hidden_below, tables });
     }
     manifest.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
-    if sweep::evict(&mut manifest, context.options.bytes_max) {
-        context.files.set_collect_due(true);
-    }
     manifest
 }

@@ -17,14 +17,14 @@ pub(crate) struct Context {
     pub(crate) names: Names,
     pub(crate) damage: Arc<DamageList>,
     pub(crate) blocks: Arc<BlockCache>,
-    pub(crate) files: Files,
+    pub(crate) files: Arc<Files>,
 }
 
 impl Context {
     pub(crate) fn new(vfs: Arc<dyn Vfs>, pool: Arc<dyn Pool>, options: Options) -> Self {
         let blocks = Arc::new(BlockCache::new(options.block_cache_bytes));
         let damage: Arc<DamageList> = Arc::default();
-        let files = Files::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only);
+        let files = Arc::new(Files::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only));
         Self { vfs, pool, options, names: Names::default(), damage, blocks, files }
     }
 }

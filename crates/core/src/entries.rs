@@ -8,5 +8,5 @@
 mod gather;
 mod resolve;
 
-pub(crate) use gather::{Range, Ranges, Source};
+pub(crate) use gather::{HASHES, Range, Ranges, Source};
 pub(crate) use resolve::{Entries, Visit, garbage};

@@ -31,6 +31,7 @@ mod store;
 mod table;
 mod verify;
 pub mod vfs;
+mod walk;
 
 pub use error::{Error, Result};
 pub use files::Hold;
@@ -41,3 +42,4 @@ pub use options::{Durability, Options, Watch};
 pub use pool::{Pool, SerialPool};
 pub use report::{CommitReport, CompactReport, Damage, NamespaceStats, Stats, Status, VerifyReport};
 pub use store::Store;
+pub use walk::{Walk, WalkEntry, WalkNamespace};

@@ -62,6 +62,16 @@ impl Manifest {
         self.namespaces.iter().flat_map(|namespace| &namespace.tables)
     }
 
+    /// Bytes of all tables.
+    pub(crate) fn table_bytes(&self) -> u64 {
+        self.tables().map(|table| table.bytes).sum()
+    }
+
+    /// The same with the files they name; one that several tables name counts for each.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.table_bytes().saturating_add(self.tables().map(|table| table.file_bytes).sum())
+    }
+
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend_from_slice(&self.last_order.to_le_bytes());

@@ -248,6 +248,25 @@ impl State {
         named
     }
 
+    /// Brings the entries of the logs into the order of their hashes, for `memory_window`. For a snapshot only: lookups
+    /// and later commits rely on the order in which they came.
+    pub(crate) fn sort_memory(&mut self) {
+        for namespace in &mut self.namespaces {
+            namespace.memory.sort();
+        }
+    }
+
+    /// The `memory_entries` of hashes from `from` to `end`, the end excluded, after `sort_memory`.
+    pub(crate) fn memory_window<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        from: u64,
+        end: u64,
+    ) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
+        let places = namespace.memory.window(from, end);
+        self.segments.entries(places).filter(|(_, found)| found.order >= namespace.hidden_below)
+    }
+
     /// Makes the commits of other writers survive the loss of power: ours may rest on them, and must not outlive them.
     pub(crate) fn sync_others(&mut self, context: &Context, own: Option<u32>) -> Result<()> {
         let mut synced = false;

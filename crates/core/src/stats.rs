@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::format::filed::Filed;
 use crate::format::names::FileName;
 use crate::report::{NamespaceStats, Stats};
-use crate::state::{Current, State};
+use crate::state::{Current, Namespace, State};
 use crate::vfs::Access;
 use std::io;
 use std::ops::ControlFlow;
@@ -15,10 +15,15 @@ use std::sync::Arc;
 /// All sources of a namespace, and the order below which entries are hidden.
 pub(crate) fn sources_of(state: &State, id: u16) -> (Vec<Source<'_>>, u64) {
     let Some(namespace) = state.namespace(id).filter(|_| !state.lost) else { return (Vec::new(), 0) };
-    let mut sources = vec![Source::memory(state.memory_entries(namespace).collect())];
+    let memory = Source::memory(state.memory_entries(namespace).collect());
+    (with_tables(memory, namespace), namespace.hidden_below)
+}
+
+/// Entries of logs and the tables that have something to add.
+pub(crate) fn with_tables<'a>(memory: Source<'a>, namespace: &Namespace) -> Vec<Source<'a>> {
     let visible = namespace.tables.iter().filter(|live| live.table.meta.order_max >= namespace.hidden_below);
-    sources.extend(visible.map(|live| Source::Table(Arc::clone(&live.table))));
-    (sources, namespace.hidden_below)
+    let tables = visible.map(|live| Source::Table(Arc::clone(&live.table)));
+    std::iter::once(memory).chain(tables).collect()
 }
 
 pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {

@@ -20,6 +20,7 @@ use crate::state::{Namespace, State, TableIndex, catch_up, load};
 use crate::stats::{sources_of, stats};
 use crate::verify::verify;
 use crate::vfs::Vfs;
+use crate::walk::Walk;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -258,6 +259,20 @@ impl Store {
         self.check_writable()?;
         let _one = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
         compact(context, &self.state, &self.committer, full, watch)
+    }
+
+    /// Walks through what is committed now, or through one namespace of it; without values it reads none.
+    pub fn walk(&self, only: Option<&str>, with_values: bool) -> Result<Walk> {
+        let context = self.open_context()?;
+        let state = self.state().snapshot();
+        Ok(Walk::new(context, state, only, with_values))
+    }
+
+    /// The version of a namespace that counts now; none where nothing was ever committed to it.
+    pub fn version_of(&self, name: &str) -> Result<Option<String>> {
+        let context = self.open_context()?;
+        let current = self.state().current.get(name).map(|current| current.id);
+        Ok(current.and_then(|id| context.names.get(id)).map(|(_, version)| version))
     }
 
     /// Sizes and counts, exact.

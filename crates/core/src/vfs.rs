@@ -76,6 +76,10 @@ pub trait File: Debug + Send + Sync {
     /// bytes are a window on the file: whoever needs them to stay the same copies first and verifies the copy.
     fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>>;
 
+    /// Lets go of the memory that holds what was read, where it is the system's. The file stays as readable as before;
+    /// a hint for those who read much of it once.
+    fn release(&self) {}
+
     /// Adds `parts` at the end of the file. Only for a file from `create_new`, by one thread at a time.
     fn append(&self, parts: &[&[u8]]) -> io::Result<()>;
 

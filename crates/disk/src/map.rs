@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "mapping a file and asking where it lies are system calls without a safe form")]
 
 use crate::guard::{self, Watched};
-use memmap2::{Mmap, MmapOptions};
+use memmap2::{Mmap, MmapOptions, UncheckedAdvice};
 use std::borrow::Cow;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -44,6 +44,15 @@ impl File for MappedFile {
         let range = start.and_then(|start| Some(start..start.checked_add(length)?));
         let window = range.and_then(|range| self.bytes.get(range));
         window.map(Cow::Borrowed).ok_or_else(|| ErrorKind::UnexpectedEof.into())
+    }
+
+    fn release(&self) {
+        // SAFETY: nobody wrote to the private map, so its pages hold nothing but the file and are read from it again.
+        // What `guard` put in place of vanished pages are zeros, and zeros they are afterwards. Borrowed bytes are a
+        // window that may change anyway.
+        let advised = unsafe { self.bytes.unchecked_advise(UncheckedAdvice::DontNeed) };
+        // A hint that is not taken costs memory only.
+        let _ = advised;
     }
 
     fn append(&self, _parts: &[&[u8]]) -> io::Result<()> {

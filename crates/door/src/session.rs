@@ -8,6 +8,7 @@
 
 use crate::failure::{Failure, Result};
 use crate::packed::{Page, Values, length_of, reserve};
+use crate::transfer::Transfers;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use varve_core::{Durability, Error, Handle, PendingCommit, Store};
@@ -25,7 +26,9 @@ pub struct Session {
     handle: Option<Handle>,
     begun: VecDeque<PendingCommit>,
     /// The answer that `take` fetches.
-    held: Vec<u8>,
+    pub(crate) held: Vec<u8>,
+    /// Exports and imports under way.
+    pub(crate) transfers: Transfers,
     /// The key of the running call, moved out of the scratch buffer because the value will overwrite it.
     key: Vec<u8>,
 }
@@ -33,7 +36,13 @@ pub struct Session {
 impl Session {
     /// A new user of `store`.
     pub fn new(store: &Arc<Store>) -> Self {
-        Self { handle: Some(store.handle()), begun: VecDeque::new(), held: Vec::new(), key: Vec::new() }
+        Self {
+            handle: Some(store.handle()),
+            begun: VecDeque::new(),
+            held: Vec::new(),
+            transfers: Transfers::default(),
+            key: Vec::new(),
+        }
     }
 
     /// A number for a namespace.
@@ -149,6 +158,7 @@ impl Session {
     pub fn close(&mut self) -> Option<Arc<Store>> {
         self.begun.clear();
         self.held = Vec::new();
+        self.transfers = Transfers::default();
         self.handle.take().map(|handle| Arc::clone(handle.store()))
     }
 

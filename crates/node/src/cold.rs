@@ -11,6 +11,12 @@ pub(crate) struct BeginCommit;
 pub(crate) struct CommitNow;
 pub(crate) struct Refresh;
 pub(crate) struct Status;
+pub(crate) struct BeginExport;
+pub(crate) struct ExportChunk;
+pub(crate) struct BeginImport;
+pub(crate) struct FeedImport;
+pub(crate) struct FinishImport;
+pub(crate) struct EndTransfer;
 
 impl Call for Namespace {
     const NAME: &'static str = "namespace";
@@ -72,5 +78,66 @@ impl Call for Status {
 
     fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
         Ok(Answer::Text(answer(Ok(context.store()?.status()))))
+    }
+}
+
+/// Returns the number of the export.
+impl Call for BeginExport {
+    const NAME: &'static str = "beginExport";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let options = arguments.text(0)?;
+        context.with(|desk| desk.session.begin_export(&options)).map(|number| Answer::Count(number.into()))
+    }
+}
+
+/// The chunk is held; returns JSON with its length.
+impl Call for ExportChunk {
+    const NAME: &'static str = "exportChunk";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let number = arguments.number(0)?;
+        Ok(Answer::Text(answer(context.with(|desk| desk.session.export_chunk(number)))))
+    }
+}
+
+/// Returns the number of the import.
+impl Call for BeginImport {
+    const NAME: &'static str = "beginImport";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let may_replace = arguments.flag(0)?;
+        context.with(|desk| desk.session.begin_import(may_replace)).map(|number| Answer::Count(number.into()))
+    }
+}
+
+impl Call for FeedImport {
+    const NAME: &'static str = "feedImport";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let (number, piece) = (arguments.number(0)?, arguments.bytes(1)?);
+        Ok(Answer::Text(answer(context.with(|desk| desk.session.feed_import(number, piece)))))
+    }
+}
+
+impl Call for FinishImport {
+    const NAME: &'static str = "finishImport";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let number = arguments.number(0)?;
+        Ok(Answer::Text(answer(context.with(|desk| desk.session.finish_import(number)))))
+    }
+}
+
+/// Lets go of an export or an import.
+impl Call for EndTransfer {
+    const NAME: &'static str = "endTransfer";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let number = arguments.number(0)?;
+        context.with(|desk| {
+            desk.session.end_transfer(number);
+            Ok(Answer::Nothing)
+        })
     }
 }

@@ -66,6 +66,9 @@ fn session(env: &Env, seat: Seat) -> Result<napi::sys::napi_value> {
     let functions = functions.add::<control::BeginWatch>()?.add::<control::WatchDone>()?;
     let functions = functions.add::<control::WatchTotal>()?.add::<control::CancelWatch>()?;
     let functions = functions.add::<control::EndWatch>()?;
+    let functions = functions.add::<cold::BeginExport>()?.add::<cold::ExportChunk>()?;
+    let functions = functions.add::<cold::BeginImport>()?.add::<cold::FeedImport>()?.add::<CommitImport>()?;
+    let functions = functions.add::<cold::FinishImport>()?.add::<cold::EndTransfer>()?;
     Ok(functions.add::<Stats>()?.add::<Verify>()?.add::<Close>()?.finish())
 }
 
@@ -99,6 +102,7 @@ impl Task for Work {
 }
 
 struct Commit;
+struct CommitImport;
 struct Flush;
 struct Compact;
 struct Stats;
@@ -113,6 +117,17 @@ impl Call for Commit {
         let (durability, now_ms) = (durability_of(&arguments.text(0)?)?, arguments.count(1)?);
         let commit = context.with(|desk| desk.session.next_commit())?;
         Ok(Work::promise(context, move || Ok(answer(Ok(commit.run(durability, now_ms)?)))))
+    }
+}
+
+/// Commits what an import has; the report is null where it has nothing.
+impl Call for CommitImport {
+    const NAME: &'static str = "commitImport";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let (number, now_ms) = (arguments.number(0)?, arguments.count(1)?);
+        let commit = context.with(|desk| desk.session.commit_import(number))?;
+        Ok(Work::promise(context, move || Ok(answer(Ok(commit.map(|commit| commit.run(None, now_ms)).transpose()?)))))
     }
 }
 

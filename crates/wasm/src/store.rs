@@ -5,7 +5,7 @@ use crate::files::HostFolder;
 use crate::host::Host;
 use crate::watch::{Watcher, watched};
 use std::sync::Arc;
-use varve_core::{CommitReport, Options, SerialPool, Store};
+use varve_core::{CommitReport, Options, PendingCommit, SerialPool, Store};
 use varve_door::{Failure, Result, Session, answer, durability_of};
 use wasm_bindgen::prelude::*;
 
@@ -109,6 +109,49 @@ impl WasmStore {
     /// Commits what is buffered. The report is null where nothing was.
     pub fn commit(&mut self, durability: &str, now_ms: f64) -> String {
         answer(self.try_commit(durability, now_ms as u64))
+    }
+
+    /// JSON with the number of an export of what is committed now.
+    #[wasm_bindgen(js_name = beginExport)]
+    pub fn begin_export(&mut self, options: &str) -> String {
+        answer(self.session.begin_export(options))
+    }
+
+    /// JSON with the length of the next chunk, which is held.
+    #[wasm_bindgen(js_name = exportChunk)]
+    pub fn export_chunk(&mut self, export: u32) -> String {
+        answer(self.session.export_chunk(export))
+    }
+
+    /// JSON with the number of an import.
+    #[wasm_bindgen(js_name = beginImport)]
+    pub fn begin_import(&mut self, may_replace: bool) -> String {
+        answer(self.session.begin_import(may_replace))
+    }
+
+    /// Takes the next piece of an import.
+    #[wasm_bindgen(js_name = feedImport)]
+    pub fn feed_import(&mut self, import: u32, piece: &[u8]) -> String {
+        answer(self.session.feed_import(import, piece))
+    }
+
+    /// Whether the input of an import may end here.
+    #[wasm_bindgen(js_name = finishImport)]
+    pub fn finish_import(&mut self, import: u32) -> String {
+        answer(self.session.finish_import(import))
+    }
+
+    /// Commits what an import has. The report is null where it has nothing.
+    #[wasm_bindgen(js_name = commitImport)]
+    pub fn commit_import(&mut self, import: u32, now_ms: f64) -> String {
+        let run = |commit: PendingCommit| Ok(commit.run(None, now_ms as u64)?);
+        answer(self.session.commit_import(import).and_then(|commit| commit.map(run).transpose()))
+    }
+
+    /// Lets go of an export or an import.
+    #[wasm_bindgen(js_name = endTransfer)]
+    pub fn end_transfer(&mut self, transfer: u32) {
+        self.session.end_transfer(transfer);
     }
 
     /// Makes every commit so far survive the loss of power.

@@ -4,11 +4,16 @@
  */
 import { type CodecName, codecOf } from './codec.ts'
 import { VarveError } from './errors.ts'
+import { EXPORT_FIELDS, exportJson } from './export-json.ts'
+import { IMPORT_FIELDS, importJson } from './import-json.ts'
 import { Maintenance } from './maintenance.ts'
 import { Namespace } from './namespace.ts'
-import type { CommitOptions, CompactOptions, Durability, NamespaceOptions, WatchOptions } from './options.ts'
-import type { CommitReport, CompactReport, EngineStatus, Stats, VerifyReport } from './reports.ts'
+import type {
+  CommitOptions, CompactOptions, Durability, ExportOptions, ImportOptions, NamespaceOptions, WatchOptions,
+} from './options.ts'
+import type { CommitReport, CompactReport, EngineStatus, ExportReport, ImportReport, Stats, VerifyReport } from './reports.ts'
 import type { Session } from './session.ts'
+import type { ImportSource, NodeTarget, WebTarget } from './transfer.ts'
 import { BOOLEAN, checkOptions, describe, type Fields, oneOf, STRING } from './validate.ts'
 import { joinVersions } from './version.ts'
 import { WATCH_FIELDS, watched } from './watch.ts'
@@ -118,6 +123,42 @@ export class Cache {
   async compact(options: CompactOptions = {}): Promise<CompactReport> {
     checkOptions('compact()', options, COMPACT_FIELDS)
     return watched(options, (control) => this.#session.run((store) => store.compact(options.full ?? false, control)))
+  }
+
+  /**
+   * Writes all entries as JSON to a stream of Node.js or of the web, which stays open. One committed state, whatever is
+   * committed meanwhile; what is buffered is not part of it. The same entries give the same bytes, on both engines:
+   * namespaces by name, entries in the order of their keys' hashes. Memory stays at some chunks of 256 KiB, more where
+   * a value is larger. `docs/export.md` describes the format.
+   *
+   * Rejects with IO where the stream fails, with CANCELLED when `signal` aborts; what was written stays written then.
+   *
+   * @example
+   * const file = createWriteStream('cache.json')
+   * await cache.exportJson(file)
+   * await finished(file.end())
+   */
+  async exportJson(target: NodeTarget | WebTarget, options: ExportOptions = {}): Promise<ExportReport> {
+    checkOptions('exportJson()', options, EXPORT_FIELDS)
+    return watched(options, (control) => exportJson(this.#session, target, options, control))
+  }
+
+  /**
+   * Takes back what `exportJson` wrote: keys, values and versions come back to the byte. Reads any array of such
+   * objects and any sequence of them, however they are spaced. Commits by itself, every 16 MiB of entries and at the
+   * end; where it rejects, whole commits before are there and nothing else.
+   *
+   * `onProgress` is told bytes read; their total is not known. Rejects with INVALID_ARGUMENT and the line of the input
+   * where that is no export, with IO where the stream fails, with CANCELLED, and as `commit` does.
+   *
+   * @example
+   * const { entries } = await cache.importJson(createReadStream('cache.json'))
+   */
+  async importJson(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
+    checkOptions('importJson()', options, IMPORT_FIELDS)
+    const isRelaxed = this.#opened.durability === 'relaxed'
+    const committed = ({ maintenanceDue }: CommitReport): void => this.#maintenance.committed(isRelaxed, maintenanceDue)
+    return watched(options, (control) => importJson(this.#session, source, options, control, committed))
   }
 
   /** Sizes and counts, exact. */

@@ -76,6 +76,22 @@ export interface EngineStore {
   /** Everything buffered as one atomic commit. Small relaxed commits are done when the call returns. */
   commit(durability: 'relaxed' | 'durable' | undefined): Promise<CommitReport>
   flush(): Promise<void>
+
+  /** Begins an export of what is committed now; several may be under way, each has its number. */
+  beginExport(options: EngineExport): number
+  /** The next chunk: as many entries as make 256 KiB or a little more. */
+  exportChunk(transfer: number): EngineChunk
+  /** Begins an import; a namespace that has another version here is refused unless `overwrite`. */
+  beginImport(overwrite: boolean): number
+  /** Takes the next piece of the input. What it holds is apart from what is buffered otherwise. */
+  feedImport(transfer: number, piece: Uint8Array): EngineImport
+  /** Throws where the input may not end here. */
+  finishImport(transfer: number): void
+  /** What was fed since the last time as one atomic commit; undefined where nothing was. */
+  commitImport(transfer: number): Promise<CommitReport | undefined>
+  /** Lets go of an export or an import, finished or not. */
+  endTransfer(transfer: number): void
+
   /** Takes up what other processes committed; true where something changed. */
   refresh(): boolean
   /** Folds and merges what is due, or everything if `full`. */
@@ -85,6 +101,39 @@ export interface EngineStore {
   status(): EngineStatus
   /** Folds what is due, seals the log, lets go of every file. */
   close(): Promise<void>
+}
+
+/** What to export: `crates/door/src/export.rs`. */
+export interface EngineExport {
+  /** Of this namespace only; null = of all. */
+  readonly namespace: string | null
+  /** One array, not one object a line. */
+  readonly list: boolean
+  readonly keysOnly: boolean
+  /** Tags of the codecs whose values are text and JSON. */
+  readonly textTag: string
+  readonly jsonTag: string
+}
+
+/** A chunk of an export, and how far it is. */
+export interface EngineChunk {
+  readonly chunk: Uint8Array
+  /** So far. */
+  readonly entries: number
+  readonly namespaces: number
+  /** Bytes of keys and values, about: so far and in all. */
+  readonly done: number
+  readonly total: number
+  /** Whether another chunk follows. */
+  readonly more: boolean
+}
+
+/** How far an import is. */
+export interface EngineImport {
+  readonly entries: number
+  readonly namespaces: number
+  /** Bytes that wait for a commit. */
+  readonly pendingBytes: number
 }
 
 /** Watches and stops a long call. */

@@ -11,6 +11,8 @@ export type {
   CompactOptions,
   Durability,
   EngineChoice,
+  ExportOptions,
+  ImportOptions,
   NamespaceOptions,
   WatchOptions,
 } from './options.ts'
@@ -18,7 +20,10 @@ export type {
   CommitReport,
   CompactReport,
   Damage,
+  ExportReport,
+  ImportReport,
   NamespaceStats,
   Stats,
   VerifyReport,
 } from './reports.ts'
+export type { ImportSource, NodeTarget, WebSource, WebTarget } from './transfer.ts'

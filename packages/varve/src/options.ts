@@ -89,6 +89,35 @@ export interface WatchOptions {
   readonly onProgress?: ((done: number, total: number) => void) | undefined
 }
 
+/** Options of `cache.exportJson`. */
+export interface ExportOptions extends WatchOptions {
+  /**
+   * `'json'`: one array, an entry a line. `'ndjson'`: the same lines without the array around them.
+   * @defaultValue `'json'`
+   */
+  readonly format?: 'json' | 'ndjson' | undefined
+  /**
+   * Only the entries of the namespace of that name.
+   * @defaultValue all namespaces
+   */
+  readonly namespace?: string | undefined
+  /**
+   * Keys and lengths of values, no values: none is read. Such an export cannot be imported.
+   * @defaultValue `false`
+   */
+  readonly keysOnly?: boolean | undefined
+}
+
+/** Options of `cache.importJson`. */
+export interface ImportOptions extends WatchOptions {
+  /**
+   * Take entries of a namespace that has another version in this cache. As with any other commit of another version,
+   * what the namespace holds is dropped. Without it such entries are refused.
+   * @defaultValue `false`
+   */
+  readonly overwrite?: boolean | undefined
+}
+
 /** Options of `cache.compact`. */
 export interface CompactOptions extends WatchOptions {
   /**

@@ -31,6 +31,26 @@ export interface CompactReport {
   readonly bytesAfter: number
 }
 
+/** The outcome of an export. */
+export interface ExportReport {
+  readonly entries: number
+  /** Namespaces with at least one entry. */
+  readonly namespaces: number
+  /** Bytes written. */
+  readonly bytes: number
+}
+
+/** The outcome of an import. */
+export interface ImportReport {
+  /** Entries taken, those included that overwrote one another. */
+  readonly entries: number
+  readonly namespaces: number
+  /** Commits, each atomic: one for every 16 MiB of entries, about. */
+  readonly commits: number
+  /** Bytes read. */
+  readonly bytes: number
+}
+
 /** Sizes and counts of the whole cache, exact. */
 export interface Stats {
   /** Number of the manifest that was read. */

@@ -12,13 +12,13 @@ mod subjects {
 
 use subjects::turbo_table::{TurboTable, Values};
 use subjects::{fjall::Fjall, lmdb::Lmdb, raw::Raw, redb::Redb, sqlite::Sqlite, turbo::Turbo};
-use varve_bench::{Arguments, Subject, Varve, run};
+use varve_bench::{Arguments, EXPORTS, Subject, Varve, run};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    let subjects: [&dyn Subject; 10] = [
+    let stores: [&dyn Subject; 10] = [
         &Varve { threads: 1 },
         &Varve { threads: 2 },
         &Turbo,
@@ -30,5 +30,6 @@ fn main() {
         &Fjall,
         &Sqlite,
     ];
-    run(&Arguments::from_env(), &subjects);
+    let exports = EXPORTS.iter().map(|export| export as &dyn Subject);
+    run(&Arguments::from_env(), &stores.into_iter().chain(exports).collect::<Vec<_>>());
 }

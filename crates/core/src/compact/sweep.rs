@@ -63,10 +63,12 @@ fn remove(context: &Context, name: &str) -> Result<()> {
 }
 
 /// Keeps the tables and the files they name under the cap: those written to longest ago go first. What an evicted table
-/// hid stays hidden. Whether some were evicted.
-pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> bool {
-    let before = manifest.tables().count();
-    while manifest.tables().map(|table| table.bytes.saturating_add(table.file_bytes)).sum::<u64>() > bytes_max {
+/// hid stays hidden.
+/// Returns how many entries went, those included that were overwritten.
+pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> u64 {
+    let entries = |manifest: &Manifest| manifest.tables().map(|table| table.entries).sum::<u64>();
+    let before = entries(manifest);
+    while manifest.total_bytes() > bytes_max {
         let oldest = manifest.tables().min_by_key(|table| (table.newest_ms, table.order_max)).copied();
         let Some(oldest) = oldest else { break };
         for namespace in &mut manifest.namespaces {
@@ -77,5 +79,5 @@ pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> bool {
             }
         }
     }
-    manifest.tables().count() < before
+    before - entries(manifest)
 }

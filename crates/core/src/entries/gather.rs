@@ -16,7 +16,7 @@ const CHUNK_BITS: u32 = 8;
 const CHUNK_ENTRIES: usize = 1 << CHUNK_BITS;
 
 /// Hashes end here.
-const HASHES: u64 = 1 << 32;
+pub(crate) const HASHES: u64 = 1 << 32;
 
 /// Buffered entries have no order yet; this makes them newer than any that has.
 pub(super) const BATCH_ORDER: u64 = u64::MAX - (1 << 20);
@@ -164,21 +164,28 @@ impl<'a> Ranges<'a> {
     }
 }
 
+impl<'a> Ranges<'a> {
+    /// All entries of hashes below `end` that were not handed out yet.
+    pub(crate) fn up_to(&mut self, end: u64) -> Range<'a> {
+        let mut items = Vec::with_capacity(RANGE_ENTRIES as usize * 5 / 4);
+        let mut chunks = Vec::with_capacity(self.cursors.len() * 2);
+        for cursor in &mut self.cursors {
+            cursor.gather(end, &mut items, &mut chunks, &mut self.holes);
+        }
+        self.from = end;
+        radix::sort(&mut items, &mut self.scratch);
+        Range { items, chunks, holes: self.holes.clone() }
+    }
+}
+
 impl<'a> Iterator for Ranges<'a> {
     type Item = Range<'a>;
 
     fn next(&mut self) -> Option<Range<'a>> {
         while self.cursors.iter().any(|cursor| cursor.chunk.is_some()) {
-            let end = self.from.saturating_add(self.width);
-            let mut items = Vec::with_capacity(RANGE_ENTRIES as usize * 5 / 4);
-            let mut chunks = Vec::with_capacity(self.cursors.len() * 2);
-            for cursor in &mut self.cursors {
-                cursor.gather(end, &mut items, &mut chunks, &mut self.holes);
-            }
-            self.from = end;
-            if !items.is_empty() {
-                radix::sort(&mut items, &mut self.scratch);
-                return Some(Range { items, chunks, holes: self.holes.clone() });
+            let range = self.up_to(self.from.saturating_add(self.width));
+            if !range.items.is_empty() {
+                return Some(range);
             }
         }
         None

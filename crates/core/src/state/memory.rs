@@ -62,6 +62,14 @@ impl Segments {
         Place { order, segment: self.all.len() as u32 - 1, offset: 0 }
     }
 
+    /// The entries of these places.
+    pub(super) fn entries<'a>(&'a self, places: &'a [(u32, Place)]) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
+        let entry = |(hash, place): &(u32, Place)| {
+            Some((*hash, MemoryEntry { order: place.order, entry: self.entry(*place)? }))
+        };
+        places.iter().filter_map(entry)
+    }
+
     #[inline]
     fn entry(&self, place: Place) -> Option<Entry<'_>> {
         Entry::read(&mut Reader::new(self.all.get(place.segment as usize)?.get(place.offset as usize..)?))
@@ -101,12 +109,20 @@ impl Memory {
         index.find(segments, hash, key)
     }
 
+    /// Brings the entries into the order of their hashes; those of equal hash stay as they came.
+    pub(super) fn sort(&mut self) {
+        self.entries.sort_by_key(|(hash, _)| *hash);
+    }
+
+    /// Of sorted entries those of hashes from `from` to `end`, the end excluded.
+    pub(super) fn window(&self, from: u64, end: u64) -> &[(u32, Place)] {
+        let before = |hash: u64| self.entries.partition_point(|(other, _)| u64::from(*other) < hash);
+        self.entries.get(before(from)..before(end)).unwrap_or_default()
+    }
+
     /// All entries, older ones of the same key included.
     pub(super) fn iter<'a>(&'a self, segments: &'a Segments) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
-        let entry = |(hash, place): &(u32, Place)| {
-            Some((*hash, MemoryEntry { order: place.order, entry: segments.entry(*place)? }))
-        };
-        self.entries.iter().filter_map(entry)
+        segments.entries(&self.entries)
     }
 }
 

@@ -116,6 +116,13 @@ impl Table {
         fresh
     }
 
+    /// Lets go of what the system holds of the file in the memory of this process.
+    pub(crate) fn release(&self) {
+        if let Some(file) = &self.file {
+            file.release();
+        }
+    }
+
     /// Bytes of blocks that are kept.
     pub(crate) fn cached_bytes(&self) -> usize {
         self.cached_bytes.load(Ordering::Relaxed)

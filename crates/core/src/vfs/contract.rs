@@ -145,9 +145,17 @@ fn read_gives_exactly_what_was_asked_for(vfs: &dyn Vfs) {
     for access in [Access::Stream, Access::Random] {
         let file = vfs.open("a", access).unwrap();
         assert_eq!(file.len().unwrap(), 20_000);
-        for (offset, length) in [(0, 0), (0, 1), (0, 20_000), (4_095, 2), (19_999, 1), (20_000, 0)] {
-            let window = expected.get(offset..offset + length).unwrap();
-            assert!(*file.read(offset as u64, length).unwrap() == *window, "{access:?} {offset} {length}");
+        for released in [false, true] {
+            if released {
+                file.release();
+            }
+            for (offset, length) in [(0, 0), (0, 1), (0, 20_000), (4_095, 2), (19_999, 1), (20_000, 0)] {
+                let window = expected.get(offset..offset + length).unwrap();
+                assert!(
+                    *file.read(offset as u64, length).unwrap() == *window,
+                    "{access:?} {offset} {length} {released}"
+                );
+            }
         }
     }
 }

@@ -7,4 +7,5 @@ mod files;
 mod history;
 mod model;
 mod tables;
+mod walk;
 mod writers;

@@ -2,8 +2,8 @@
 import { Command } from 'commander'
 import { toVarveError } from '../errors.ts'
 import { escapeText } from './escape.ts'
-import { EXIT_HELP, FAILED, NO_CACHE, USAGE } from './exit.ts'
-import { writeJson } from './output.ts'
+import { EXIT_HELP, FAILED, NO_CACHE, OK, USAGE } from './exit.ts'
+import { isClosedPipe, writeJson } from './output.ts'
 
 /** Options of every command. */
 export interface CommonOptions {
@@ -22,7 +22,8 @@ export function command(name: string, description: string): Command {
 
 /** Tells what went wrong and returns the exit code. */
 export async function report(error: unknown, isJson: boolean): Promise<number> {
-  const { code, message } = toVarveError(error)
+  const { code, message, cause } = toVarveError(error)
+  if (isClosedPipe(cause)) return OK
   if (isJson) await writeJson({ error: { code, message } })
   else process.stderr.write(`varve: ${message.split('\n').map(escapeText).join('\n')}\n`)
   if (code === 'INVALID_OPTION' || code === 'INVALID_ARGUMENT' || code === 'KEY_TOO_LONG') return USAGE

@@ -1,5 +1,6 @@
 /** Walking through the raw entries of a cache: keys and values as bytes, whatever codec wrote them. */
-import { type Key, readKey } from '../key.ts'
+import { InvalidArgumentError } from 'commander'
+import { type Key, readKey, writeKey } from '../key.ts'
 import type { NamespaceStats } from '../reports.ts'
 import type { Session } from '../session.ts'
 import { VarveError } from '../errors.ts'
@@ -42,6 +43,28 @@ export function* entriesOf(session: Session, namespaces: readonly NamespaceStats
       cursor = page.next
     }
   }
+}
+
+/** The value of a key, undefined where there is none. */
+export function valueOf(session: Session, { name, version }: NamespaceStats, key: Key): Uint8Array | undefined {
+  return session.call((store) => {
+    const number = store.namespace(name, version)
+    const keyBytes = writeKey(session.scratchOf(store), key)
+    const length = store.get(number, keyBytes)
+    if (length < 0) return undefined
+    const value = new Uint8Array(length)
+    const after = session.scratchOf(store)
+    if (length <= after.length) value.set(after.subarray(0, length))
+    else store.take(value)
+    return value
+  })
+}
+
+/** An option that is a count. */
+export function wholeNumber(text: string): number {
+  const number = Number(text)
+  if (Number.isSafeInteger(number) && number >= 0) return number
+  throw new InvalidArgumentError(`'${text}' is no whole number.`)
 }
 
 /** A key in JSON: text, or base64 where it is no text. */

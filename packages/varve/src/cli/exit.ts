@@ -2,7 +2,7 @@
 
 /** Done; nothing wrong was found. */
 export const OK = 0
-/** The answer is no: damage found, or no such key. */
+/** The answer is no: damage found, no such key, not the same. */
 export const NEGATIVE = 1
 /** The command line is wrong. */
 export const USAGE = 2
@@ -15,7 +15,7 @@ export const FAILED = 4
 export const EXIT_HELP = `
 Exit codes:
   0  done, nothing wrong found
-  1  damage found (verify, doctor), or no such key (get)
+  1  damage found (verify, doctor), no such key (get), or differences (diff)
   2  the command line is wrong
   3  no cache in that folder
   4  failed: no access, no engine, disk full and the like`

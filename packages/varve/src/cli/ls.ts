@@ -1,7 +1,7 @@
 /** `varve ls`: the keys of a cache. */
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { command, type CommonOptions } from './command.ts'
-import { entriesOf, keyJson, namespacesOf, type RawEntry } from './entries.ts'
+import { entriesOf, keyJson, namespacesOf, type RawEntry, wholeNumber } from './entries.ts'
 import { escapeKey, escapeText } from './escape.ts'
 import { findCache, inspect } from './folder.ts'
 import { size, write, writeJsonList } from './output.ts'
@@ -44,10 +44,4 @@ function* firstOf<T>(items: Iterable<T>, count: number): Generator<T> {
     left -= 1
     if (left <= 0) return
   }
-}
-
-function wholeNumber(text: string): number {
-  const number = Number(text)
-  if (Number.isSafeInteger(number) && number >= 0) return number
-  throw new InvalidArgumentError(`'${text}' is no whole number.`)
 }

@@ -1,13 +1,20 @@
 #!/usr/bin/env node
 /** `varve`: looks inside a cache. One file per command; this one puts them together. */
 import { Command, CommanderError } from 'commander'
+import { clearCommand } from './clear.ts'
 import { compactCommand } from './compact.ts'
 import { report } from './command.ts'
+import { diffCommand } from './diff.ts'
 import { doctorCommand } from './doctor.ts'
 import { EXIT_HELP, OK, USAGE } from './exit.ts'
+import { exportCommand } from './export.ts'
+import { gcCommand } from './gc.ts'
 import { getCommand } from './get.ts'
+import { importCommand } from './import.ts'
 import { lsCommand } from './ls.ts'
+import { isClosedPipe } from './output.ts'
 import { statsCommand } from './stats.ts'
+import { topCommand } from './top.ts'
 import { verifyCommand } from './verify.ts'
 
 const program = new Command('varve')
@@ -15,9 +22,16 @@ const program = new Command('varve')
   .addHelpText('after', EXIT_HELP)
   .exitOverride()
 
-for (const command of [statsCommand, lsCommand, getCommand, verifyCommand, compactCommand, doctorCommand]) {
+const LOOKING = [statsCommand, topCommand, lsCommand, getCommand, diffCommand, exportCommand, verifyCommand, doctorCommand]
+const CHANGING = [importCommand, compactCommand, gcCommand, clearCommand]
+for (const command of [...LOOKING, ...CHANGING]) {
   program.addCommand(command.exitOverride())
 }
+
+process.stdout.on('error', (error) => {
+  if (isClosedPipe(error)) process.exit(OK)
+  throw error
+})
 
 try {
   await program.parseAsync()

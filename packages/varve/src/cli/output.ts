@@ -12,6 +12,11 @@ export async function write(chunk: string | Uint8Array): Promise<void> {
   if (!process.stdout.write(chunk)) await once(process.stdout, 'drain')
 }
 
+/** Whether the reader of standard output has gone, as `head` does once it has enough. Then nobody wants the rest. */
+export function isClosedPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE'
+}
+
 /** Writes one JSON value. */
 export async function writeJson(value: unknown): Promise<void> {
   await write(`${JSON.stringify(value, undefined, 2)}\n`)

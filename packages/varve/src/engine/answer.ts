@@ -1,5 +1,5 @@
 /** Answers of both engines that are JSON: `{"ok": <report>}`, or `{"code", "message"}` where the call failed. */
-import type { EngineError } from '../engine.ts'
+import type { EngineChunk, EngineError } from '../engine.ts'
 
 /** An error of an engine. */
 export class EngineFailure extends Error implements EngineError {
@@ -11,6 +11,9 @@ export class EngineFailure extends Error implements EngineError {
     this.code = code
   }
 }
+
+/** A chunk of an export before it is taken: its length stands for it. */
+export type ChunkReport = Omit<EngineChunk, 'chunk'> & { readonly bytes: number }
 
 /** The report of an answer. Throws the failure where it is one. */
 export function reportOf<Report>(answer: string): Report {

@@ -4,10 +4,10 @@
  */
 import { builtin } from '../builtin.ts'
 import type {
-  CommitReport, CompactReport, Engine, EngineControl, EngineOptions, EnginePage, EngineStatus, EngineStore, EngineValues, Stats,
-  VerifyReport,
+  CommitReport, CompactReport, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage, EngineStatus,
+  EngineStore, EngineValues, Stats, VerifyReport,
 } from '../engine.ts'
-import { EngineFailure, reportOf } from './answer.ts'
+import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import { libcName } from './libc.ts'
 import { pageOf, valuesOf } from './packed.ts'
 
@@ -29,6 +29,13 @@ interface NativeSession {
   status(): string
   commit(durability: string, nowMs: number): Promise<string>
   flush(): Promise<string>
+  beginExport(options: string): number
+  exportChunk(transfer: number): string
+  beginImport(overwrite: boolean): number
+  feedImport(transfer: number, piece: Uint8Array): string
+  finishImport(transfer: number): string
+  commitImport(transfer: number, nowMs: number): Promise<string>
+  endTransfer(transfer: number): void
   compact(full: boolean, watch: number): Promise<string>
   stats(): Promise<string>
   verify(watch: number): Promise<string>
@@ -93,6 +100,8 @@ class NativeStore implements EngineStore {
   readonly delete: EngineStore['delete']
   readonly pendingBytes: EngineStore['pendingBytes']
   readonly refresh: EngineStore['refresh']
+  readonly beginImport: EngineStore['beginImport']
+  readonly endTransfer: EngineStore['endTransfer']
   readonly #session: NativeSession
   readonly #isRelaxed: boolean
   /** Commits under way, the last one. */
@@ -110,6 +119,8 @@ class NativeStore implements EngineStore {
     this.delete = session.delete
     this.pendingBytes = session.pendingBytes
     this.refresh = session.refresh
+    this.beginImport = session.beginImport
+    this.endTransfer = session.endTransfer
   }
 
   getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
@@ -140,6 +151,27 @@ class NativeStore implements EngineStore {
   async flush(): Promise<void> {
     await this.#commits
     reportOf(await this.#session.flush())
+  }
+
+  beginExport(options: EngineExport): number {
+    return this.#session.beginExport(JSON.stringify(options))
+  }
+
+  exportChunk(transfer: number): EngineChunk {
+    const { bytes, ...progress } = reportOf<ChunkReport>(this.#session.exportChunk(transfer))
+    return { chunk: this.#taken(bytes), ...progress }
+  }
+
+  feedImport(transfer: number, piece: Uint8Array): EngineImport {
+    return reportOf(this.#session.feedImport(transfer, piece))
+  }
+
+  finishImport(transfer: number): void {
+    reportOf(this.#session.finishImport(transfer))
+  }
+
+  async commitImport(transfer: number): Promise<CommitReport | undefined> {
+    return reportOf<CommitReport | null>(await this.#session.commitImport(transfer, Date.now())) ?? undefined
   }
 
   compact(full: boolean, control: EngineControl): Promise<CompactReport> {

@@ -4,10 +4,10 @@
  */
 import { type Host, WasmStore } from '../../generated/varve_wasm.js'
 import type {
-  CommitReport, CompactReport, Engine, EngineControl, EngineOptions, EnginePage, EngineStatus, EngineStore, EngineValues, Stats,
-  VerifyReport,
+  CommitReport, CompactReport, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage, EngineStatus,
+  EngineStore, EngineValues, Stats, VerifyReport,
 } from '../engine.ts'
-import { EngineFailure, reportOf } from './answer.ts'
+import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import { pageOf, valuesOf } from './packed.ts'
 import { guarded, instance } from './wasm-module.ts'
 
@@ -107,6 +107,37 @@ class WasmEngineStore implements EngineStore {
 
   async flush(): Promise<void> {
     reportOf(this.#call(() => this.#store.flush()))
+  }
+
+  beginExport(options: EngineExport): number {
+    return reportOf(this.#call(() => this.#store.beginExport(JSON.stringify(options))))
+  }
+
+  exportChunk(transfer: number): EngineChunk {
+    const { bytes, ...progress } = reportOf<ChunkReport>(this.#call(() => this.#store.exportChunk(transfer)))
+    const chunk = new Uint8Array(bytes)
+    this.take(chunk)
+    return { chunk, ...progress }
+  }
+
+  beginImport(overwrite: boolean): number {
+    return reportOf(this.#call(() => this.#store.beginImport(overwrite)))
+  }
+
+  feedImport(transfer: number, piece: Uint8Array): EngineImport {
+    return reportOf(this.#call(() => this.#store.feedImport(transfer, piece)))
+  }
+
+  finishImport(transfer: number): void {
+    reportOf(this.#call(() => this.#store.finishImport(transfer)))
+  }
+
+  async commitImport(transfer: number): Promise<CommitReport | undefined> {
+    return reportOf<CommitReport | null>(this.#call(() => this.#store.commitImport(transfer, Date.now()))) ?? undefined
+  }
+
+  endTransfer(transfer: number): void {
+    this.#call(() => this.#store.endTransfer(transfer))
   }
 
   refresh(): boolean {

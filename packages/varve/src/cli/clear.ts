@@ -1,0 +1,43 @@
+/** `varve clear`: removes every entry of a namespace, as one commit. */
+import type { Command } from 'commander'
+import { writeKey } from '../key.ts'
+import { command, type CommonOptions } from './command.ts'
+import { entriesOf, namespacesOf } from './entries.ts'
+import { escapeText } from './escape.ts'
+import { findCache, openFolder } from './folder.ts'
+import { counted, size, write, writeJson } from './output.ts'
+import { withProgress } from './progress.ts'
+import { controlOf } from './watched.ts'
+
+interface ClearOptions extends CommonOptions {
+  readonly namespace: string
+}
+
+export const clearCommand: Command = command('clear', 'remove all entries of a namespace; builds may go on meanwhile')
+  .requiredOption('--namespace <name>', 'of this namespace')
+  .action(run)
+
+async function run(options: ClearOptions): Promise<void> {
+  const dir = findCache(options.dir)
+  const { session } = await openFolder(dir, false)
+  try {
+    const namespaces = await namespacesOf(session, options.namespace)
+    let entries = 0
+    for (const { namespace, key } of entriesOf(session, namespaces)) {
+      session.call((store) => {
+        const keyBytes = writeKey(session.scratchOf(store), key)
+        store.delete(store.namespace(namespace.name, namespace.version), keyBytes)
+      })
+      entries += 1
+    }
+    if (entries > 0) await session.run((store) => store.commit(undefined))
+    const compact = (): Promise<{ bytesBefore: number; bytesAfter: number }> =>
+      withProgress('compact', (watch) => session.run((store) => store.compact(false, controlOf(watch))))
+    const { bytesBefore, bytesAfter } = await compact()
+    if (options.json === true) return await writeJson({ dir, namespace: options.namespace, entries, bytesBefore, bytesAfter })
+    const removed = `${counted(entries, 'entry', 'entries')} of '${escapeText(options.namespace)}' removed`
+    await write(`${escapeText(dir)}\n${removed}, ${size(bytesBefore)} -> ${size(bytesAfter)}\n`)
+  } finally {
+    await session.close()
+  }
+}

@@ -1,0 +1,113 @@
+/** `varve diff`: which entries two caches do not share. Reads both once and looks keys up, so memory stays small. */
+import type { Command } from 'commander'
+import type { NamespaceStats } from '../reports.ts'
+import type { Session } from '../session.ts'
+import { command, type CommonOptions } from './command.ts'
+import { entriesOf, keyJson, namespacesOf, valueOf, wholeNumber } from './entries.ts'
+import { escapeKey, escapeText } from './escape.ts'
+import { NEGATIVE } from './exit.ts'
+import { findCache, inspect } from './folder.ts'
+import { table, write, writeJson } from './output.ts'
+import type { Key } from '../key.ts'
+
+interface DiffOptions extends CommonOptions {
+  readonly limit: number
+}
+
+type Change = 'onlyLeft' | 'onlyRight' | 'changed'
+
+/** One entry that differs. */
+interface Difference {
+  readonly namespace: string
+  readonly key: Key
+  readonly change: Change
+}
+
+/** How the entries of a namespace compare; a version is null where there is no such namespace. */
+interface Compared extends Record<Change, number> {
+  readonly name: string
+  readonly leftVersion: string | null
+  readonly rightVersion: string | null
+  equal: number
+}
+
+const MARKS: Readonly<Record<Change, string>> = { onlyLeft: '-', onlyRight: '+', changed: '~' }
+
+export const diffCommand: Command = command('diff', 'entries that only one of two caches has, or that have different values')
+  .argument('<left>', 'folder of a cache')
+  .argument('<right>', 'folder of another')
+  .option('--limit <count>', 'name at most so many entries; all are counted', wholeNumber, 20)
+  .action(run)
+
+async function run(left: string, right: string, options: DiffOptions): Promise<void> {
+  await inspect(findCache(left), (leftOpen) =>
+    inspect(findCache(right), async (rightOpen) => {
+      const found: Difference[] = []
+      const namespaces = await compare(leftOpen.session, rightOpen.session, (difference) => {
+        if (found.length < options.limit) found.push(difference)
+      })
+      const isEqual = namespaces.every(({ onlyLeft, onlyRight, changed }) => onlyLeft + onlyRight + changed === 0)
+      if (!isEqual) process.exitCode = NEGATIVE
+      if (options.json === true) {
+        const entries = found.map(({ namespace, key, change }) => ({ namespace, ...keyJson(key), change }))
+        return writeJson({ equal: isEqual, namespaces, entries })
+      }
+      await write(textOf(namespaces, found))
+    }),
+  )
+}
+
+function textOf(namespaces: readonly Compared[], found: readonly Difference[]): string {
+  const head = ['namespace', 'equal', 'only left', 'only right', 'changed', 'version']
+  const rows = namespaces.map(({ name, leftVersion, rightVersion, equal, onlyLeft, onlyRight, changed }) => {
+    const version = leftVersion === rightVersion ? (leftVersion ?? '') : `${leftVersion ?? 'none'} | ${rightVersion ?? 'none'}`
+    return [escapeText(name), ...[equal, onlyLeft, onlyRight, changed].map((count) => count.toLocaleString('en')), escapeText(version)]
+  })
+  const lines = found.map(({ namespace, key, change }) => `${MARKS[change]} ${escapeText(namespace)}  ${escapeKey(key)}\n`)
+  return `${table(head, rows, head.slice(1, 5))}${lines.join('')}`
+}
+
+/** Compares namespace by namespace, by name. With another version nothing is shared: such entries mean something else. */
+async function compare(left: Session, right: Session, tell: (difference: Difference) => void): Promise<readonly Compared[]> {
+  const [leftAll, rightAll] = [await namespacesOf(left, undefined), await namespacesOf(right, undefined)]
+  const names = [...new Set([...leftAll, ...rightAll].map(({ name }) => name))].sort()
+  return names.map((name) => {
+    const [inLeft, inRight] = [leftAll, rightAll].map((all) => all.find((namespace) => namespace.name === name))
+    const versions = { leftVersion: inLeft?.version ?? null, rightVersion: inRight?.version ?? null }
+    const compared: Compared = { name, ...versions, equal: 0, onlyLeft: 0, onlyRight: 0, changed: 0 }
+    const isShared = inLeft?.version === inRight?.version
+    const count = (key: Key, change: Change): void => {
+      compared[change] += 1
+      tell({ namespace: name, key, change })
+    }
+    if (inLeft !== undefined) compareTo(left, inLeft, isShared ? right : undefined, compared, count)
+    if (inRight !== undefined) findMissing(right, inRight, isShared ? left : undefined, count)
+    return compared
+  })
+}
+
+function compareTo(
+  left: Session,
+  namespace: NamespaceStats,
+  right: Session | undefined,
+  compared: Compared,
+  count: (key: Key, change: Change) => void,
+): void {
+  for (const { key, value } of entriesOf(left, [namespace])) {
+    const other = right === undefined ? undefined : valueOf(right, namespace, key)
+    if (other === undefined) count(key, 'onlyLeft')
+    else if (Buffer.compare(value, other) !== 0) count(key, 'changed')
+    else compared.equal += 1
+  }
+}
+
+function findMissing(
+  right: Session,
+  namespace: NamespaceStats,
+  left: Session | undefined,
+  count: (key: Key, change: Change) => void,
+): void {
+  for (const { key } of entriesOf(right, [namespace])) {
+    if (left === undefined || valueOf(left, namespace, key) === undefined) count(key, 'onlyRight')
+  }
+}

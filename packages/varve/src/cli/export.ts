@@ -1,0 +1,82 @@
+/** `varve export`: the entries of a cache as JSON, to a file or to standard output. */
+import { type Command, Option } from 'commander'
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { finished } from 'node:stream/promises'
+import { exportJson } from '../export-json.ts'
+import type { ExportOptions } from '../options.ts'
+import type { ExportReport } from '../reports.ts'
+import type { Session } from '../session.ts'
+import { toVarveError, VarveError } from '../errors.ts'
+import { command, type CommonOptions } from './command.ts'
+import { namespacesOf } from './entries.ts'
+import { escapeText } from './escape.ts'
+import { findCache, inspect } from './folder.ts'
+import { counted, size, write, writeJson } from './output.ts'
+import { withProgress } from './progress.ts'
+import { controlOf } from './watched.ts'
+
+interface ExportCommandOptions extends CommonOptions {
+  readonly format: 'json' | 'ndjson'
+  readonly output?: string
+  readonly namespace?: string
+  readonly keysOnly?: boolean
+}
+
+export const exportCommand: Command = command('export', 'the entries of a cache as JSON; they come back with import')
+  .addOption(new Option('--format <format>', 'one array, or one object a line').choices(['json', 'ndjson']).default('json'))
+  .option('-o, --output <file>', 'write to this file, complete or not at all (default: -, standard output)')
+  .option('--namespace <name>', 'of this namespace only')
+  .option('--keys-only', 'keys and lengths of values, without the values')
+  .action(run)
+
+async function run(options: ExportCommandOptions): Promise<void> {
+  const { format, output, namespace, keysOnly } = options
+  const wanted: ExportOptions = { format, namespace, keysOnly }
+  await inspect(findCache(options.dir), async ({ session }) => {
+    if (namespace !== undefined) await namespacesOf(session, namespace)
+    if (output === undefined || output === '-') return toStandardOutput(session, wanted)
+    const report = await toFile(session, resolve(output), wanted)
+    if (options.json === true) return writeJson({ file: resolve(output), ...report })
+    const what = `${counted(report.entries, 'entry', 'entries')} of ${counted(report.namespaces, 'namespace')}`
+    await write(`${escapeText(output)}: ${what}, ${size(report.bytes)}\n`)
+  })
+}
+
+/** Under another name first, so that the file is never half an export. */
+async function toFile(session: Session, path: string, wanted: ExportOptions): Promise<ExportReport> {
+  const temporary = `${path}.${randomUUID()}.tmp`
+  const file = createWriteStream(temporary, { flags: 'wx', mode: 0o600 })
+  try {
+    const report = await withProgress('export', (watch) => exportJson(session, file, wanted, controlOf(watch)))
+    await finished(file.end())
+    await rename(temporary, path)
+    return report
+  } catch (error) {
+    file.destroy()
+    await rm(temporary, { force: true })
+    throw causedByFile(error, path)
+  }
+}
+
+async function toStandardOutput(session: Session, wanted: ExportOptions): Promise<void> {
+  // A bar between the lines of an export would be in the way; Ctrl-C ends it as it ends any filter.
+  if (process.stdout.isTTY) {
+    await exportJson(session, process.stdout, wanted, { signal: undefined, onProgress: undefined })
+    return
+  }
+  await withProgress('export', (watch) => exportJson(session, process.stdout, wanted, controlOf(watch)))
+}
+
+function causedByFile(error: unknown, path: string): VarveError {
+  const failure = toVarveError(error)
+  const cause = failure.cause instanceof Error ? failure.cause : failure
+  const code = 'code' in cause ? cause.code : undefined
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    return new VarveError('PERMISSION', `cannot write '${path}': ${cause.message}`, { cause })
+  }
+  if (code === 'ENOSPC' || code === 'EDQUOT') return new VarveError('DISK_FULL', `cannot write '${path}': ${cause.message}`, { cause })
+  return failure.code === 'INTERNAL' ? new VarveError('IO', `cannot write '${path}': ${cause.message}`, { cause }) : failure
+}

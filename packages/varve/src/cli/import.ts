@@ -1,0 +1,71 @@
+/** `varve import`: takes back what `varve export` wrote. */
+import type { Command } from 'commander'
+import { createReadStream, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { importJson } from '../import-json.ts'
+import type { CommitReport, EngineControl } from '../engine.ts'
+import type { ImportReport } from '../reports.ts'
+import { VarveError } from '../errors.ts'
+import type { ImportSource } from '../transfer.ts'
+import { command, type CommonOptions } from './command.ts'
+import { escapeText } from './escape.ts'
+import { findCache, openFolder } from './folder.ts'
+import { counted, write, writeJson } from './output.ts'
+import { withProgress } from './progress.ts'
+import { controlOf } from './watched.ts'
+
+interface ImportCommandOptions extends CommonOptions {
+  readonly overwrite?: boolean
+}
+
+export const importCommand: Command = command('import', 'put the entries of an export into a cache, over those of the same keys')
+  .argument('[file]', 'an export as JSON or NDJSON (default: -, standard input)')
+  .option('--overwrite', 'also where it has another version of a namespace, which drops what the cache has of it')
+  .addHelpText('after', '\nWith --dir, a folder without a cache becomes one. Commits of some 16 MiB are whole or not there.')
+  .action(run)
+
+async function run(given: string | undefined, options: ImportCommandOptions): Promise<void> {
+  const { source, bytes } = inputOf(given)
+  const dir = targetOf(options.dir)
+  const { session } = await openFolder(dir, false)
+  try {
+    const compactDue = async ({ maintenanceDue }: CommitReport): Promise<void> => {
+      const control: EngineControl = { signal: undefined, onProgress: undefined }
+      if (maintenanceDue) await session.run((store) => store.compact(false, control))
+    }
+    const call = (): Promise<ImportReport> =>
+      withProgress('import', ({ signal, onProgress }) => {
+        const watch = bytes === undefined ? { signal } : { signal, onProgress: (done: number) => onProgress?.(done, bytes) }
+        return importJson(session, source, { overwrite: options.overwrite }, controlOf(watch), compactDue)
+      })
+    const report = await call()
+    if (options.json === true) return await writeJson({ dir, ...report })
+    const what = `${counted(report.entries, 'entry', 'entries')} of ${counted(report.namespaces, 'namespace')}`
+    await write(`${escapeText(dir)}: ${what}, ${counted(report.commits, 'commit')}\n`)
+  } finally {
+    await session.close()
+  }
+}
+
+/** The cache that is meant; a folder named with --dir becomes one where it holds none. */
+function targetOf(given: string | undefined): string {
+  try {
+    return findCache(given)
+  } catch (error) {
+    if (given !== undefined && error instanceof VarveError && error.code === 'NOT_A_CACHE') return resolve(given)
+    throw error
+  }
+}
+
+function inputOf(given: string | undefined): { readonly source: ImportSource; readonly bytes: number | undefined } {
+  if (given === undefined || given === '-') return { source: process.stdin, bytes: undefined }
+  try {
+    const status = statSync(given)
+    if (status.isDirectory()) throw new VarveError('INVALID_ARGUMENT', `'${given}' is a folder; name the file of an export`)
+    return { source: createReadStream(given), bytes: status.isFile() ? status.size : undefined }
+  } catch (error) {
+    if (error instanceof VarveError) throw error
+    const code = error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'INVALID_ARGUMENT' : 'PERMISSION'
+    throw new VarveError(code, `cannot read '${given}': ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+}

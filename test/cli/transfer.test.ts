@@ -1,0 +1,210 @@
+/** `varve export`, `import`, `diff`, `clear`, `gc` and `top`: files and pipes, counts, exit codes. */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openCache } from 'varve'
+import { describe, expect, it } from 'vitest'
+import { makeFolder, snapshot } from '../folders.ts'
+import { randomOf } from '../random.ts'
+
+const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
+const NASTY = ['plain', 'line\nbreak', '\u001b[31mred', 'nul\0', 'back\\slash', 'c1\u009b31m', 'ü']
+
+interface Ran {
+  readonly status: number | null
+  readonly out: string
+  readonly err: string
+}
+
+function varve(args: readonly string[], input = '', engine = 'auto'): Ran {
+  const env = { ...process.env, VARVE_ENGINE: engine }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', input, env, maxBuffer: 64 << 20 })
+  return { status, out: stdout, err: stderr }
+}
+
+async function makeCache(dir: string = join(makeFolder(), 'cache'), count = 300): Promise<string> {
+  const cache = await openCache({ name: 'cli', dir })
+  const text = cache.namespace('text', { version: '2', codec: 'text' })
+  for (const key of NASTY) text.put(key, `value of ${key}`)
+  const bytes = cache.namespace('bytes')
+  bytes.put(new Uint8Array([0xff, 0xfe]), new Uint8Array([0, 1, 2]))
+  for (let number = 0; number < count; number++) bytes.put(`key ${number}`, new Uint8Array(3000 + number).fill(number))
+  await cache.commit()
+  await cache.close()
+  return dir
+}
+
+describe('varve export and import', () => {
+  it('a file and back, the same on both engines, and nothing is written to the cache', async () => {
+    const [dir, folder] = [await makeCache(), makeFolder()]
+    const before = snapshot(dir)
+    const [file, ndjson, target] = [join(folder, 'a.json'), join(folder, 'a.ndjson'), join(folder, 'target')]
+    const written = varve(['export', '--dir', dir, '-o', file])
+    expect(written).toMatchObject({ status: 0, err: '', out: expect.stringContaining('308 entries of 2 namespaces') })
+    const report = JSON.parse(varve(['export', '--dir', dir, '--format', 'ndjson', '--output', ndjson, '--json'], '', 'wasm').out)
+    expect(report).toEqual({ file: ndjson, entries: 308, namespaces: 2, bytes: statSync(ndjson).size })
+    expect(snapshot(dir)).toEqual(before)
+    expect(readdirSync(folder)).toEqual(['a.json', 'a.ndjson'])
+    expect(statSync(file).mode & 0o077).toBe(0)
+
+    const taken = varve(['import', ndjson, '--dir', target])
+    expect(taken).toMatchObject({ status: 0, err: '', out: expect.stringContaining('308 entries of 2 namespaces, 1 commit') })
+    expect(varve(['export', '--dir', target], '', 'wasm').out === readFileSync(file, 'utf8')).toBe(true)
+    expect(varve(['diff', dir, target]).status).toBe(0)
+  })
+
+  it('pipes: standard output, standard input, and a reader that has enough', async () => {
+    const dir = await makeCache(undefined, 3000)
+    const { status, out, err } = varve(['export', '--dir', dir, '--namespace', 'text', '--format', 'ndjson', '-o', '-'])
+    expect([status, err]).toEqual([0, ''])
+    expect(out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+    expect(out.trimEnd().split('\n').map((line) => JSON.parse(line).key).sort()).toEqual([...NASTY].sort())
+    const target = join(makeFolder(), 'target')
+    for (const args of [[], ['-']]) {
+      const report = JSON.parse(varve(['import', ...args, '--dir', target, '--json'], out).out)
+      expect(report).toEqual({ dir: target, entries: 7, namespaces: 1, commits: 1, bytes: Buffer.byteLength(out) })
+    }
+    const child = spawn(process.execPath, [MAIN, 'export', '--dir', dir], { stdio: ['ignore', 'pipe', 'pipe'] })
+    let said = ''
+    child.stderr.on('data', (chunk) => (said += String(chunk)))
+    child.stdout.once('data', () => child.stdout.destroy())
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    expect([code, said]).toEqual([0, ''])
+  })
+
+  it('keys only; a namespace that is not there; a wrong format', async () => {
+    const dir = await makeCache()
+    const keys = JSON.parse(varve(['export', '--dir', dir, '--keys-only', '--namespace', 'bytes']).out)
+    expect(keys.length).toBe(301)
+    expect(keys.find(({ key }: { key?: string }) => key === 'key 7')).toEqual({ namespace: 'bytes', version: '', key: 'key 7', valueBytes: 3007 })
+    const nothing = varve(['export', '--dir', dir, '--namespace', 'nothing'])
+    expect(nothing).toMatchObject({ status: 2, out: '', err: expect.stringContaining("there is 'bytes', 'text'") })
+    expect(varve(['export', '--dir', dir, '--format', 'xml'])).toMatchObject({ status: 2, out: '' })
+    expect(varve(['export', '--dir', makeFolder()]).status).toBe(3)
+  })
+
+  it('a file that cannot be written stays as it was, and no other is left', async () => {
+    const [dir, folder] = [await makeCache(), makeFolder()]
+    const file = join(folder, 'file')
+    mkdirSync(file)
+    const { status, err } = varve(['export', '--dir', dir, '-o', file])
+    expect([status, readdirSync(folder)]).toEqual([4, ['file']])
+    expect(err).toContain(`cannot write '${file}'`)
+    expect(varve(['export', '--dir', dir, '-o', join(folder, 'missing', 'file')])).toMatchObject({ status: 4, out: '' })
+  })
+
+  it('what is no export: line and field, exit code 2, nothing there', async () => {
+    const target = join(makeFolder(), 'target')
+    const good = '{"namespace":"n","version":"","key":"a","base64":"AA=="}\n'
+    const { status, out, err } = varve(['import', '--dir', target], `${good}{"namespace":"n","version":"","key":"\u009b","text":1}`)
+    expect([status, out, err]).toEqual([2, '', "varve: line 2: field 'text' is no text\n"])
+    expect(existsSync(target)).toBe(false)
+    const hostile = varve(['import', '--dir', target, '--json'], '{"\u001b[31m\u009b":1}')
+    expect(JSON.parse(hostile.out).error.code).toBe('INVALID_ARGUMENT')
+    expect(varve(['import', '--dir', target], '{"\u007f\u009b":1}').err.trimEnd()).not.toMatch(/\p{Cc}/u)
+    expect(varve(['import', join(target, 'missing'), '--dir', target])).toMatchObject({ status: 2, out: '' })
+    expect(varve(['import', makeFolder(), '--dir', target])).toMatchObject({ status: 2, err: expect.stringContaining('is a folder') })
+  })
+
+  it('another version of a namespace is taken with --overwrite only', async () => {
+    const dir = await makeCache()
+    const line = '{"namespace":"text","version":"3 text","key":"new","text":"x"}\n'
+    expect(varve(['import', '--dir', dir], line)).toMatchObject({ status: 2, err: expect.stringContaining("has '2 text' here") })
+    expect(varve(['import', '--dir', dir, '--overwrite'], line).status).toBe(0)
+    expect(varve(['export', '--dir', dir, '--namespace', 'text', '--format', 'ndjson']).out).toBe(line)
+  })
+})
+
+describe('varve diff', () => {
+  it('counts by namespace, names entries, exit code 1 where there are differences', async () => {
+    const [left, right] = [await makeCache(), await makeCache()]
+    expect(varve(['diff', left, right])).toMatchObject({ status: 0, err: '' })
+    const cache = await openCache({ name: 'cli', dir: right })
+    const text = cache.namespace('text', { version: '2', codec: 'text' })
+    text.put('plain', 'another value')
+    text.delete('nul\0')
+    text.put('added\n', '')
+    cache.namespace('more').put('a', new Uint8Array(1))
+    await cache.commit()
+    await cache.close()
+    const { status, out } = varve(['diff', left, right])
+    expect(status).toBe(1)
+    for (const line of ['- text  nul\\x00', '+ text  added\\x0a', '~ text  plain', '+ more  a']) expect(out.split('\n')).toContain(line)
+    const json = JSON.parse(varve(['diff', left, right, '--json', '--limit', '1'], '', 'wasm').out)
+    expect(json).toEqual({
+      equal: false,
+      namespaces: [
+        { name: 'bytes', leftVersion: '', rightVersion: '', equal: 301, onlyLeft: 0, onlyRight: 0, changed: 0 },
+        { name: 'more', leftVersion: null, rightVersion: '', equal: 0, onlyLeft: 0, onlyRight: 1, changed: 0 },
+        { name: 'text', leftVersion: '2 text', rightVersion: '2 text', equal: 5, onlyLeft: 1, onlyRight: 1, changed: 1 },
+      ],
+      entries: [{ namespace: 'more', key: 'a', change: 'onlyRight' }],
+    })
+    expect(varve(['diff', left, makeFolder()]).status).toBe(3)
+    expect(varve(['diff', left]).status).toBe(2)
+  })
+
+  it('entries of another version are not the same', async () => {
+    const [left, right] = [await makeCache(), await makeCache()]
+    const cache = await openCache({ name: 'cli', dir: right })
+    cache.namespace('text', { version: '3', codec: 'text' }).put('plain', 'value of plain')
+    await cache.commit()
+    await cache.close()
+    const { namespaces } = JSON.parse(varve(['diff', left, right, '--json']).out)
+    expect(namespaces[1]).toEqual({ name: 'text', leftVersion: '2 text', rightVersion: '3 text', equal: 0, onlyLeft: 7, onlyRight: 1, changed: 0 })
+  })
+})
+
+describe('varve clear, gc and top', () => {
+  it('clear removes one namespace and leaves the others', async () => {
+    for (const engine of ['native', 'wasm']) {
+      const dir = await makeCache()
+      expect(varve(['clear', '--dir', dir], '', engine)).toMatchObject({ status: 2, out: '' })
+      expect(varve(['clear', '--dir', dir, '--namespace', 'nothing'], '', engine).status).toBe(2)
+      const { status, out } = varve(['clear', '--dir', dir, '--namespace', 'bytes', '--json'], '', engine)
+      const report = JSON.parse(out)
+      expect([status, report.entries, report.namespace]).toEqual([0, 301, 'bytes'])
+      expect(report.bytesAfter).toBeLessThan(report.bytesBefore)
+      const left = JSON.parse(varve(['ls', '--dir', dir, '--json']).out)
+      expect(left.map(({ namespace }: { namespace: string }) => namespace)).toEqual(NASTY.map(() => 'text'))
+      expect(varve(['clear', '--dir', dir, '--namespace', 'text'], '', engine).out).toContain("7 entries of 'text' removed")
+    }
+  })
+
+  it('gc says what it freed, and keeps a cap', async () => {
+    for (const engine of ['native', 'wasm']) {
+      const dir = join(makeFolder(), 'cache')
+      const cache = await openCache({ name: 'cli', dir })
+      const random = randomOf(7)
+      for (let round = 0; round < 3; round++) {
+        const space = cache.namespace(`round ${round}`)
+        for (let number = 0; number < 400; number++) space.put(`key ${number}`, Uint8Array.from({ length: 3000 }, () => random(256)))
+        await cache.commit()
+      }
+      await cache.compact({ full: true })
+      await cache.close()
+      expect(varve(['gc', '--dir', dir], '', engine)).toMatchObject({ status: 0, out: `${dir}\nnothing to free\n` })
+      const { status, out } = varve(['gc', '--dir', dir, '--max-bytes', '2MB', '--json'], '', engine)
+      const report = JSON.parse(out)
+      expect([status, report.bytesFreed]).toEqual([0, report.bytesBefore - report.bytesAfter])
+      expect(report.bytesAfter).toBeLessThanOrEqual(2e6)
+      expect(report.bytesFreed).toBeGreaterThan(0)
+      const { namespaces } = JSON.parse(varve(['stats', '--dir', dir, '--json']).out)
+      const left = namespaces.reduce((sum: number, { entries }: { entries: number }) => sum + entries, 0)
+      expect(report.entriesDropped).toBe(1200 - left)
+      expect(varve(['verify', '--dir', dir]).status).toBe(0)
+      expect(varve(['gc', '--dir', dir, '--max-bytes', '1'], '', engine).status).toBe(2)
+    }
+  })
+
+  it('top names the largest entries and namespaces', async () => {
+    const dir = await makeCache()
+    const { namespaces, entries } = JSON.parse(varve(['top', '--dir', dir, '--limit', '2', '--json']).out)
+    expect(namespaces.map(({ name }: { name: string }) => name)).toEqual(['bytes', 'text'])
+    expect(entries).toEqual([299, 298].map((number) => ({ namespace: 'bytes', key: `key ${number}`, valueBytes: 3000 + number })))
+    const { out } = varve(['top', '--dir', dir, '--namespace', 'text'])
+    expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+    expect(out).toContain('\\x1b[31mred')
+  })
+})

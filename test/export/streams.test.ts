@@ -1,0 +1,149 @@
+/** Exports and imports keep to the pace of their streams, can be stopped, and survive streams that fail. */
+import { join } from 'node:path'
+import { PassThrough, Readable, Writable } from 'node:stream'
+import { type Cache, openCache, VarveError } from 'varve'
+import { describe, expect, it } from 'vitest'
+import { makeFolder } from '../folders.ts'
+import { exported, line } from './streams.ts'
+
+const CHUNK_BYTES = 256 * 1024
+
+/** A cache whose export has some 20 chunks. */
+async function filled(engine: 'native' | 'wasm'): Promise<Cache> {
+  const cache = await openCache({ name: 'streams', dir: join(makeFolder(), 'cache'), engine })
+  const space = cache.namespace('n', { codec: 'text' })
+  for (let index = 0; index < 20_000; index++) space.put(`key ${index}`, `${index} `.repeat(30))
+  await cache.commit()
+  return cache
+}
+
+describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
+  it('gets chunks of 256 KiB that end with an entry, one at a time', async () => {
+    const cache = await filled(engine)
+    let [waiting, waitingMax] = [0, 0]
+    const chunks: Buffer[] = []
+    const slow = new Writable({
+      highWaterMark: 1 << 30, // the export waits for what was taken, not for what the stream calls too much
+      write(chunk: Buffer, _encoding, done) {
+        chunks.push(chunk)
+        setTimeout(() => {
+          waiting -= 1
+          done()
+        }, 2)
+      },
+    })
+    const write = slow.write.bind(slow)
+    slow.write = ((chunk: Uint8Array, callback: () => void) => {
+      waitingMax = Math.max(waitingMax, ++waiting)
+      return write(chunk, callback)
+    }) as typeof slow.write
+    await cache.exportJson(slow, { format: 'ndjson' })
+    expect(waitingMax).toBe(1)
+    expect(chunks.length).toBeGreaterThan(10)
+    expect(chunks.every((chunk) => chunk.at(-1) === 0x0a)).toBe(true)
+    const full = chunks.slice(0, -1).map((chunk) => chunk.length)
+    expect(Math.min(...full)).toBeGreaterThanOrEqual(CHUNK_BYTES)
+    expect(Math.max(...full)).toBeLessThan(CHUNK_BYTES + 1000)
+    expect(Buffer.concat(chunks).toString()).toBe(await exported(cache, { format: 'ndjson' }))
+    await cache.close()
+  })
+
+  it('of the web will do as well', async () => {
+    const [cache, other] = [await filled(engine), await openCache({ name: 'other', dir: join(makeFolder(), 'cache'), engine })]
+    const through = new TransformStream<Uint8Array, Uint8Array>()
+    const reading = other.importJson(through.readable)
+    const report = await cache.exportJson(through.writable)
+    await through.writable.close()
+    expect(await reading).toMatchObject({ entries: report.entries, bytes: report.bytes })
+    expect(await exported(other)).toBe(await exported(cache))
+    await Promise.all([cache.close(), other.close()])
+  })
+
+  it('that stands still is left when the signal aborts', async () => {
+    const cache = await filled(engine)
+    const cancelled = { name: 'VarveError', code: 'CANCELLED' }
+    const stuck = new Writable({ write: () => {} })
+    await expect(cache.exportJson(stuck, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject(cancelled)
+    await expect(cache.exportJson(stuck, { signal: AbortSignal.abort() })).rejects.toMatchObject(cancelled)
+    await expect(cache.importJson(new PassThrough(), { signal: AbortSignal.timeout(50) })).rejects.toMatchObject(cancelled)
+    const silent = new ReadableStream<Uint8Array>()
+    await expect(cache.importJson(silent, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject(cancelled)
+    await cache.close()
+  })
+
+  it('that never makes the export wait leaves room for others, who may stop it', async () => {
+    const cache = await filled(engine)
+    const stop = new AbortController()
+    const eager = { on: () => {}, off: () => {}, write: (_chunk: Uint8Array, done: () => void) => (done(), true) }
+    const again = async (): Promise<void> => {
+      for (;;) await cache.exportJson(eager, { signal: stop.signal })
+    }
+    setTimeout(() => stop.abort(), 20)
+    await expect(again()).rejects.toMatchObject({ code: 'CANCELLED' })
+    await cache.close()
+  })
+
+  it('that fails makes the call fail, and nothing else', async () => {
+    const cache = await filled(engine)
+    const full = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error('no space'), { code: 'ENOSPC' })) })
+    const failure = await cache.exportJson(full).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(VarveError)
+    expect(failure).toMatchObject({ code: 'IO', message: 'the stream failed: no space', cause: { code: 'ENOSPC' } })
+    const gone = new PassThrough()
+    gone.destroy()
+    await expect(cache.exportJson(gone)).rejects.toMatchObject({ code: 'IO' })
+    const broken = Readable.from((function* () {
+      yield line({ version: ' text', key: 'half', text: '' })
+      throw new Error('cut off')
+    })())
+    await expect(cache.importJson(broken)).rejects.toMatchObject({ code: 'IO', message: 'the stream failed: cut off' })
+    await cache.commit()
+    expect(cache.namespace('n', { codec: 'text' }).has('half')).toBe(false)
+    await cache.close()
+  })
+
+  it('is told progress, up to the end; who throws in it stops the call with his own error', async () => {
+    const cache = await filled(engine)
+    const told: [number, number][] = []
+    const target = new PassThrough().resume()
+    await cache.exportJson(target, { onProgress: (done, total) => told.push([done, total]) })
+    const [done, total] = told.at(-1) ?? []
+    expect(total).toBeGreaterThan(1e6)
+    expect(done).toBe(total)
+    expect(told.map(([step]) => step)).toEqual(told.map(([step]) => step).sort((left, right) => left - right))
+    const bug = new Error('a bug in the host')
+    const call = cache.exportJson(target, {
+      onProgress: () => {
+        throw bug
+      },
+    })
+    await expect(call).rejects.toBe(bug)
+    await cache.close()
+  })
+
+  it('is let go of when the cache closes', async () => {
+    const cache = await filled(engine)
+    const slow = new Writable({ write: (_chunk, _encoding, done) => void setTimeout(done, 5) })
+    const call = cache.exportJson(slow)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    const [outcome] = await Promise.allSettled([call, cache.close()])
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'CLOSED' } })
+  })
+
+  it('is checked, as options are', async () => {
+    const cache = await filled(engine)
+    const wrong = { name: 'VarveError', code: 'INVALID_ARGUMENT' }
+    const anything = (value: unknown): never => value as never
+    for (const target of [undefined, null, 'cache.json', 3, {}]) await expect(cache.exportJson(anything(target))).rejects.toMatchObject(wrong)
+    for (const source of [undefined, 'cache.json', Buffer.from('{}'), {}]) {
+      await expect(cache.importJson(anything(source))).rejects.toMatchObject(wrong)
+    }
+    await expect(cache.importJson(anything([{ key: 'a' }]))).rejects.toMatchObject(wrong)
+    await expect(cache.exportJson(new PassThrough(), anything({ keyOnly: true }))).rejects.toThrow("did you mean 'keysOnly'?")
+    await expect(cache.exportJson(new PassThrough(), anything({ format: 'xml' }))).rejects.toThrow("'json' or 'ndjson'")
+    const locked = new WritableStream()
+    locked.getWriter()
+    await expect(cache.exportJson(locked)).rejects.toMatchObject(wrong)
+    await cache.close()
+  })
+})
