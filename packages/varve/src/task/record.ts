@@ -11,8 +11,7 @@
  *      timeMs: 1795257075000 }]                             when the work was done
  */
 
-/** Names and digests in turn, sorted by name. */
-export type Digests = readonly string[]
+import { type Digests, isDigests, sameDigests } from './named.ts'
 
 /** A file as recorded. Where mtime is 0, only the digest says something. */
 export type RecordedFile = readonly [path: string, digest: string, size: number, mtimeMs: number, ctimeMs: number]
@@ -43,13 +42,6 @@ export function resultKey(key: string, result: string): string {
   return `${key}\0${result}`
 }
 
-/** Whether two lists of digests are the same. */
-export function sameDigests(one: Digests, other: Digests): boolean {
-  if (one.length !== other.length) return false
-  for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false
-  return true
-}
-
 /** Whether both are about the same state of the world; the stamps of files are no part of it. */
 function dependsOnSame(one: Variant, other: Variant): boolean {
   if (one.files.length !== other.files.length) return false
@@ -62,10 +54,6 @@ function isVariant(value: unknown): value is Variant {
   if (typeof value !== 'object' || value === null) return false
   const { inputs, added, env, files, result } = value as Partial<Record<keyof Variant, unknown>>
   return isDigests(inputs) && isDigests(added) && isDigests(env) && Array.isArray(files) && files.every(isFile) && typeof result === 'string'
-}
-
-function isDigests(value: unknown): value is Digests {
-  return Array.isArray(value) && value.length % 2 === 0 && value.every((part) => typeof part === 'string')
 }
 
 function isFile(value: unknown): value is RecordedFile {
