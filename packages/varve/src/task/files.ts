@@ -116,8 +116,9 @@ function lookAt(files: typeof fs, absolute: string): Look {
     if (stats === undefined) return 'missing'
     // Anything else, such as a pipe, has no content to compare, and reading it might never end.
     return stats.isFile() || stats.isDirectory() ? stats : 'unreadable'
-  } catch {
-    return 'unreadable'
+  } catch (error) {
+    // A path through a file, where a folder was: as missing as anything.
+    return error instanceof Error && 'code' in error && error.code === 'ENOTDIR' ? 'missing' : 'unreadable'
   }
 }
 

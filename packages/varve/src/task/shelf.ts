@@ -32,6 +32,15 @@ export class Shelf<V> {
     this.#parts = parts
   }
 
+  get codec(): Codec<V> {
+    return this.#parts.codec
+  }
+
+  /** Tells apart whatever makes results of another kind. */
+  get version(): string {
+    return this.#parts.results.version
+  }
+
   /** The variants of an id, those used last first. */
   variants(key: string): readonly Variant[] {
     const record = this.#parts.records.get(key)

@@ -120,14 +120,17 @@ export class Task<V> {
   /** Waits for who does this work already, or does it. */
   async #join(search: Search, work: TaskWork<V>): Promise<V> {
     const { asked, present } = search
+    const { flights, shelf, root } = this.#parts
     const env = asked.env.map((variable) => [variable, present.env(variable)])
-    const name = JSON.stringify([this.name, asked.key, asked.inputs, env, asked.files])
-    const { isJoined, landing } = await this.#parts.flights.join(name, () => this.#fly(search, work))
-    // What came out may be another run's own; who waited for it looks at the files as they are now.
-    const landed = isJoined && landing.kind === 'own' ? await this.#fly(await this.#search(asked), work) : landing
-    if (isJoined && landed === landing) this.#counters.shared++
-    if (landed.kind === 'failed') throw landed.error
-    return landed.value as V
+    const { isShared, landing } = await flights.join({
+      name: JSON.stringify([this.name, shelf.version, root.folder, asked.key, asked.inputs, env, asked.files]),
+      fly: async (isLate) => this.#fly(isLate ? await this.#search(asked) : search, work),
+      encode: (value) => shelf.codec.encode(value),
+      decode: (bytes) => shelf.codec.decode(bytes, 0, bytes.length, true),
+    })
+    if (isShared) this.#counters.shared++
+    if (landing.kind === 'failed') throw landing.error
+    return landing.value as V
   }
 
   /** Does the work and puts its result. Never rejects. */
