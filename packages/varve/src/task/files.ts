@@ -77,9 +77,9 @@ export class Files {
     return Math.max(look.mtimeMs, look.ctimeMs) > this.startMs - tickMs
   }
 
-  /** Whether the file was looked at already. */
+  /** Whether so much is known of the file already that `hasChanged` would notice a change from now on. */
   hasSeen(path: string): boolean {
-    return this.#looks.has(path)
+    return this.#digests.has(path) || (this.#looks.has(path) && !this.isYoung(path))
   }
 
   /** Whether the file is no longer what was seen here. */

@@ -31,10 +31,12 @@ export function readVariants(record: unknown): readonly Variant[] {
   return Array.isArray(record) && record.every(isVariant) ? record : []
 }
 
-/** `variants` with `made` first, at most `count` of them. */
-export function withVariant(variants: readonly Variant[], made: Variant, count: number): readonly Variant[] {
-  const others = variants.filter((variant) => !dependsOnSame(variant, made))
-  return [made, ...others].slice(0, count)
+/** `variants` with `made` at this place, instead of one about the same state of the world; at most `count` of them. */
+export function withVariant(variants: readonly Variant[], made: Variant, place: number, count: number): readonly Variant[] {
+  return variants
+    .filter((variant) => !dependsOnSame(variant, made))
+    .toSpliced(place, 0, made)
+    .slice(0, count)
 }
 
 /** The key of a variant's result: no two ids share one, so that a result can go with the last variant that needs it. */

@@ -59,7 +59,7 @@ export class Shelf<V> {
     return this.#write(() => {
       const result = this.#putResult(key, value)
       const before = this.variants(key) // anew: other runs of this id may have put theirs meanwhile
-      const after = withVariant(before, { ...made, result }, this.#parts.variants)
+      const after = withVariant(before, { ...made, result }, 0, this.#parts.variants)
       this.#parts.records.put(key, after)
       for (const variant of before) {
         const isKept = variant.result === UNDEFINED_RESULT || after.some((kept) => kept.result === variant.result)
@@ -69,16 +69,16 @@ export class Shelf<V> {
   }
 
   /**
-   * To be told of each hit. Renews the stamps of files that only moved in time, and saves a variant from going next: only
-   * one in the older half is taken to the front, so that a build which alternates between two writes nothing.
+   * To be told of each hit, with the place of the variant. Renews the stamps of files that only moved in time, and saves a
+   * variant from going next: only one in the older half is taken to the front, so that a build which alternates between
+   * two writes nothing.
    */
-  used(key: string, variants: readonly Variant[], index: number, moved: Files | undefined): void {
-    const variant = variants[index]
+  used(key: string, variant: Variant, index: number, moved: Files | undefined): void {
     const isOld = index > 0 && index >= this.#parts.variants / 2
-    if (variant === undefined || (moved === undefined && !isOld)) return
+    if (moved === undefined && !isOld) return
     const renewed = moved === undefined ? variant : { ...variant, files: variant.files.map((file) => moved.record(file[0]) ?? file) }
-    const others = variants.filter((other) => other !== variant)
-    this.#write(() => this.#parts.records.put(key, isOld ? [renewed, ...others] : variants.with(index, renewed)))
+    const place = isOld ? 0 : index
+    this.#write(() => this.#parts.records.put(key, withVariant(this.variants(key), renewed, place, this.#parts.variants)))
   }
 
   #putResult(key: string, value: V): string {

@@ -76,7 +76,7 @@ export class Task<V> {
       if (hit === undefined) continue
       this.#counters.hits++
       if (found === 'moved') this.#counters.healed++
-      this.#parts.shelf.used(asked.key, variants, index, found === 'moved' ? present.files : undefined)
+      this.#parts.shelf.used(asked.key, variant, index, found === 'moved' ? present.files : undefined)
       return hit.value
     }
     return this.#join({ asked, variants, present }, work)

@@ -50,7 +50,7 @@ export class Threads {
     this.#claims = inherited instanceof SharedArrayBuffer ? new Claims(inherited) : new Claims()
     this.#channel = new threads.BroadcastChannel(NAME)
     this.#channel.unref()
-    this.#channel.onmessage = (event) => this.#hear((event as { data: Message }).data)
+    this.#channel.addEventListener('message', (event) => this.#hear((event as Event & { data: Message }).data))
     if (inherited !== undefined) return
     threads.setEnvironmentData(NAME, this.#claims.memory)
     this.#tellTable()
@@ -93,17 +93,17 @@ export class Threads {
   }
 
   async #wait(claims: Claims, name: string, digest: number): Promise<Held | Uint8Array | undefined> {
-    let landed: { readonly bytes: Uint8Array | undefined } | undefined
-    this.#waiting.set(name, (bytes) => (landed = { bytes }))
+    const waiter: { landed?: { readonly bytes: Uint8Array | undefined } } = {}
+    this.#waiting.set(name, (bytes) => (waiter.landed = { bytes }))
     try {
       let [pollMs, goneMs] = [POLL_MS_MIN, 0]
-      for (let waitedMs = 0; landed === undefined && goneMs < DELIVERY_MS && waitedMs < WAIT_MS_MAX; waitedMs += pollMs) {
+      for (let waitedMs = 0; waiter.landed === undefined && goneMs < DELIVERY_MS && waitedMs < WAIT_MS_MAX; waitedMs += pollMs) {
         if (!claims.await(digest)) goneMs += pollMs
         else if (claims.takeOver(digest)) return this.#hold({ claims, name, digest })
         await new Promise((resolve) => setTimeout(resolve, pollMs))
         pollMs = Math.min(pollMs * 1.5, POLL_MS_MAX)
       }
-      return landed?.bytes
+      return waiter.landed?.bytes
     } finally {
       this.#waiting.delete(name)
     }
