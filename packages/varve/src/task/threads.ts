@@ -47,7 +47,7 @@ export class Threads {
   constructor(threads: typeof workers) {
     this.#workers = threads
     const inherited = threads.getEnvironmentData(NAME)
-    this.#claims = inherited instanceof SharedArrayBuffer ? new Claims(inherited) : new Claims()
+    this.#claims = isShared(inherited) ? new Claims(inherited) : new Claims()
     this.#channel = new threads.BroadcastChannel(NAME)
     this.#channel.unref()
     this.#channel.addEventListener('message', (event) => this.#hear((event as Event & { data: Message }).data))
@@ -128,6 +128,11 @@ export class Threads {
   #tell(message: Message): void {
     this.#channel.postMessage(message)
   }
+}
+
+/** Whether it is shared memory, also of another realm. */
+function isShared(value: unknown): value is SharedArrayBuffer {
+  return Object.prototype.toString.call(value) === '[object SharedArrayBuffer]'
 }
 
 let ofThisThread: Threads | undefined
