@@ -13,6 +13,9 @@
 
 import { type Digests, isDigests, sameDigests } from './named.ts'
 
+/** `result` of a variant whose work returned undefined, which no codec holds. */
+export const UNDEFINED_RESULT = ''
+
 /** A file as recorded. Where mtime is 0, only the digest says something. */
 export type RecordedFile = readonly [path: string, digest: string, size: number, mtimeMs: number, ctimeMs: number]
 
