@@ -46,7 +46,7 @@ export function* entriesOf(session: Session, namespaces: readonly NamespaceStats
 }
 
 /** The value of a key, undefined where there is none. */
-export function valueOf(session: Session, { name, version }: NamespaceStats, key: Key): Uint8Array | undefined {
+export function valueOf(session: Session, { name, version }: Pick<NamespaceStats, 'name' | 'version'>, key: Key): Uint8Array | undefined {
   return session.call((store) => {
     const number = store.namespace(name, version)
     const keyBytes = writeKey(session.scratchOf(store), key)

@@ -37,7 +37,8 @@ async function run(given: string, options: GetOptions): Promise<void> {
   })
 }
 
-function parseKey(given: string): Key {
+/** The key that is given on the command line. Throws INVALID_ARGUMENT at an escape that is none. */
+export function parseKey(given: string): Key {
   try {
     return unescapeKey(given)
   } catch (error) {

@@ -16,13 +16,14 @@ import { isClosedPipe } from './output.ts'
 import { statsCommand } from './stats.ts'
 import { topCommand } from './top.ts'
 import { verifyCommand } from './verify.ts'
+import { whyCommand } from './why.ts'
 
 const program = new Command('varve')
   .description('Looks inside a cache of Varve: what it holds, how large it is, whether every byte is sound.')
   .addHelpText('after', EXIT_HELP)
   .exitOverride()
 
-const LOOKING = [statsCommand, topCommand, lsCommand, getCommand, diffCommand, exportCommand, verifyCommand, doctorCommand]
+const LOOKING = [statsCommand, topCommand, lsCommand, getCommand, whyCommand, diffCommand, exportCommand, verifyCommand, doctorCommand]
 const CHANGING = [importCommand, compactCommand, gcCommand, clearCommand]
 for (const command of [...LOOKING, ...CHANGING]) {
   program.addCommand(command.exitOverride())
