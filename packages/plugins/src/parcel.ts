@@ -1,0 +1,152 @@
+/**
+ * Varve as the cache of Parcel, in the place of its LMDBCache: no addon of another database, every byte checksummed.
+ *
+ * @example
+ * import { Parcel } from '@parcel/core'
+ * import { VarveParcelCache } from '@varve/plugins/parcel'
+ * const bundler = new Parcel({ entries: 'index.html', defaultConfig: '@parcel/config-default', cache: new VarveParcelCache() })
+ */
+import { Buffer } from 'node:buffer'
+import { Readable } from 'node:stream'
+import { LazyNamespace } from './adapters/lazy-namespace.ts'
+import { ADAPTER_FIELDS, type AdapterOptions, checkOptions } from './adapters/options.ts'
+import { deleteContents, getContents, piecesOf, putContents } from './parcel/contents.ts'
+
+/** Options of `new VarveParcelCache(options)`. */
+export interface VarveParcelOptions extends Omit<AdapterOptions, 'maxBytes'> {
+  /**
+   * Bytes of the folder from which `ensure` begins with an empty cache. Parcel fails where one entry of its graph is
+   * missing, so its entries go all at once, and never while it runs.
+   * @defaultValue `4 GiB`
+   */
+  readonly maxBytes?: number | undefined
+}
+
+const MAX_BYTES = 4 * 1024 ** 3
+
+const FIELDS = {
+  ...ADAPTER_FIELDS,
+  maxBytes: ['a number of bytes', (value: unknown) => typeof value === 'number' && value > 0],
+} as const
+
+/** Data, that is, what `set` was given, apart from blobs. */
+const dataKey = (key: string): string => `data ${key}`
+const blobKey = (key: string): string => `blob ${key}`
+const largeKey = (key: string): string => `large ${key}`
+
+/**
+ * The `Cache` of Parcel. Blobs may be of any size. What a method has resolved is committed, so that other workers,
+ * threads or processes, see it.
+ */
+export class VarveParcelCache {
+  readonly #options: VarveParcelOptions
+  readonly #space: LazyNamespace
+
+  /** Opens the cache at the first call. Throws INVALID_OPTION where an option is unknown or of the wrong kind. */
+  constructor(options: VarveParcelOptions = {}) {
+    checkOptions('new VarveParcelCache()', options, FIELDS)
+    this.#options = options
+    // The engine drops what is oldest, entry by entry; that must not happen to Parcel.
+    this.#space = new LazyNamespace('parcel', { ...options, maxBytes: Number.MAX_SAFE_INTEGER }, 'clone')
+  }
+
+  /**
+   * Makes sure that the cache is there and whole: reads and checks every byte of it, and empties it where one is
+   * damaged or the folder is above `maxBytes`. Costs about a second per GiB.
+   */
+  async ensure(): Promise<void> {
+    const space = await this.#space.open()
+    const { bytes, isSound } = await space.examine()
+    if (isSound && bytes <= (this.#options.maxBytes ?? MAX_BYTES)) return
+    space.clear('')
+    await space.committed()
+  }
+
+  async has(key: string): Promise<boolean> {
+    const space = await this.#space.open()
+    return space.has(dataKey(key)) || space.has(blobKey(key))
+  }
+
+  /** What `set` was given, as structured clone has it; null for a miss. */
+  async get<T>(key: string): Promise<T | null> {
+    const entry = (await this.#space.open()).get(dataKey(key))
+    return entry === undefined ? null : (entry.value as T)
+  }
+
+  async set(key: string, value: unknown): Promise<void> {
+    const space = await this.#space.open()
+    space.put(dataKey(key), value)
+    await space.committed()
+  }
+
+  /** The contents of `setStream` or `setLargeBlob`; the stream fails with ENOENT where there are none. */
+  getStream(key: string): Readable {
+    return Readable.from(this.#pieces(key), { objectMode: false })
+  }
+
+  async setStream(key: string, stream: Readable): Promise<void> {
+    await putContents(await this.#space.open(), largeKey(key), stream.map((chunk: Buffer | string) => Buffer.from(chunk)))
+  }
+
+  /** Rejects with ENOENT where there is no such blob, as Parcel expects it. */
+  async getBlob(key: string): Promise<Buffer> {
+    return (await this.getBuffer(key)) ?? missing(key)
+  }
+
+  async setBlob(key: string, contents: Buffer | string): Promise<void> {
+    await putContents(await this.#space.open(), blobKey(key), [Buffer.from(contents)])
+  }
+
+  /** As `getBlob`, but null where there is none. */
+  async getBuffer(key: string): Promise<Buffer | null> {
+    return getContents(await this.#space.open(), blobKey(key)) ?? null
+  }
+
+  async hasLargeBlob(key: string): Promise<boolean> {
+    return (await this.#space.open()).has(largeKey(key))
+  }
+
+  /** Rejects with ENOENT where there is no such blob. */
+  async getLargeBlob(key: string): Promise<Buffer> {
+    return getContents(await this.#space.open(), largeKey(key)) ?? missing(key)
+  }
+
+  /** Rejects with the reason of `signal` where that was aborted before. */
+  async setLargeBlob(key: string, contents: Buffer | string, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    options.signal?.throwIfAborted()
+    await putContents(await this.#space.open(), largeKey(key), [Buffer.from(contents)])
+  }
+
+  async deleteLargeBlob(key: string): Promise<void> {
+    const space = await this.#space.open()
+    deleteContents(space, largeKey(key))
+    await space.committed()
+  }
+
+  /** Does nothing: every read sees what others have committed. */
+  refresh(): void {}
+
+  /** Lets go of the folder, which Parcel does not ask for: the end of its process does the same. */
+  async close(): Promise<void> {
+    await this.#space.close()
+  }
+
+  /** What a worker needs to open the same cache; `onWarning` stays behind. */
+  serialize(): { readonly options: VarveParcelOptions } {
+    const { onWarning: _, ...options } = this.#options
+    return { options }
+  }
+
+  static deserialize({ options }: { readonly options: VarveParcelOptions }): VarveParcelCache {
+    return new VarveParcelCache(options)
+  }
+
+  async *#pieces(key: string): AsyncGenerator<Buffer, void> {
+    const space = await this.#space.open()
+    for (const piece of piecesOf(space, largeKey(key))) yield piece ?? missing(key)
+  }
+}
+
+function missing(key: string): never {
+  throw Object.assign(new Error(`ENOENT: no entry '${key}' in the cache`), { code: 'ENOENT' })
+}
