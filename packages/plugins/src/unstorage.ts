@@ -13,11 +13,8 @@ import { ADAPTER_FIELDS, type AdapterOptions, checkOptions } from './adapters/op
 /** Options of `varveDriver(options)`. */
 export interface VarveDriverOptions extends AdapterOptions {}
 
-/** What `getMeta` tells of an item. */
-export interface VarveItemMeta {
-  /** When it was set. */
-  readonly mtime: Date
-}
+/** What `getMeta` tells of an item: when it was set. */
+export type VarveItemMeta = { readonly mtime: Date }
 
 /** The driver, as unstorage's `Driver` has it. Keys are `a:b:c`; values are strings, raw ones whatever they were. */
 export interface VarveDriver {
