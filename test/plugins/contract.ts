@@ -25,7 +25,7 @@ interface Counts {
 }
 
 const COUNT = 40
-const ROUNDS = 12
+const ROUNDS = 6
 
 /** Runs the promises with a tool's program. */
 export function adapterContract(program: string): void {

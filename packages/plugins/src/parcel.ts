@@ -8,12 +8,19 @@
  */
 import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
-import { LazyNamespace } from './adapters/lazy-namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions, checkOptions } from './adapters/options.ts'
+import { VarveError } from 'varve'
+import { LazyNamespace, type OpenNamespace } from './adapters/lazy-namespace.ts'
+import { ADAPTER_FIELDS, type AdapterOptions, checkOptions, type Fields } from './adapters/options.ts'
 import { deleteContents, getContents, piecesOf, putContents } from './parcel/contents.ts'
 
 /** Options of `new VarveParcelCache(options)`. */
-export interface VarveParcelOptions extends Omit<AdapterOptions, 'maxBytes'> {
+export interface VarveParcelOptions extends Omit<AdapterOptions, 'maxBytes' | 'readOnly'> {
+  /**
+   * Folder of the cache, relative to the working directory; below Parcel's `cacheDir`. Parcel keeps a snapshot of the
+   * file system there, and is wrong where one of the two is older than the other.
+   * @defaultValue `.parcel-cache/varve`
+   */
+  readonly dir?: string | undefined
   /**
    * Bytes of the folder from which `ensure` begins with an empty cache. Parcel fails where one entry of its graph is
    * missing, so its entries go all at once, and never while it runs.
@@ -24,10 +31,11 @@ export interface VarveParcelOptions extends Omit<AdapterOptions, 'maxBytes'> {
 
 const MAX_BYTES = 4 * 1024 ** 3
 
-const FIELDS = {
-  ...ADAPTER_FIELDS,
+const { readOnly: _readOnly, ...ADAPTER } = ADAPTER_FIELDS
+const FIELDS: Fields<VarveParcelOptions> = {
+  ...ADAPTER,
   maxBytes: ['a number of bytes', (value: unknown) => typeof value === 'number' && value > 0],
-} as const
+}
 
 /** Data, that is, what `set` was given, apart from blobs. */
 const dataKey = (key: string): string => `data ${key}`
@@ -36,7 +44,14 @@ const largeKey = (key: string): string => `large ${key}`
 
 /**
  * The `Cache` of Parcel. Blobs may be of any size. What a method has resolved is committed, so that other workers,
- * threads or processes, see it.
+ * threads or processes, see it. Methods that write reject with IO where the folder cannot be written, as Parcel's own
+ * caches do: a graph that is older than Parcel believes would make wrong bundles.
+ *
+ * Parcel's workers open the cache again, so the class has to be known there, too:
+ *
+ * @example
+ * // cache.cjs, loaded everywhere by NODE_OPTIONS='--require ./cache.cjs'
+ * require('@parcel/core').registerSerializableClass('VarveParcelCache', require('@varve/plugins/parcel').VarveParcelCache)
  */
 export class VarveParcelCache {
   readonly #options: VarveParcelOptions
@@ -47,7 +62,8 @@ export class VarveParcelCache {
     checkOptions('new VarveParcelCache()', options, FIELDS)
     this.#options = options
     // The engine drops what is oldest, entry by entry; that must not happen to Parcel.
-    this.#space = new LazyNamespace('parcel', { ...options, maxBytes: Number.MAX_SAFE_INTEGER }, 'clone')
+    const all = { dir: '.parcel-cache/varve', ...options, maxBytes: Number.MAX_SAFE_INTEGER }
+    this.#space = new LazyNamespace('parcel', all, 'clone')
   }
 
   /**
@@ -59,7 +75,7 @@ export class VarveParcelCache {
     const { bytes, isSound } = await space.examine()
     if (isSound && bytes <= (this.#options.maxBytes ?? MAX_BYTES)) return
     space.clear('')
-    await space.committed()
+    await committed(space)
   }
 
   async has(key: string): Promise<boolean> {
@@ -76,7 +92,7 @@ export class VarveParcelCache {
   async set(key: string, value: unknown): Promise<void> {
     const space = await this.#space.open()
     space.put(dataKey(key), value)
-    await space.committed()
+    await committed(space)
   }
 
   /** The contents of `setStream` or `setLargeBlob`; the stream fails with ENOENT where there are none. */
@@ -85,7 +101,7 @@ export class VarveParcelCache {
   }
 
   async setStream(key: string, stream: Readable): Promise<void> {
-    await putContents(await this.#space.open(), largeKey(key), stream.map((chunk: Buffer | string) => Buffer.from(chunk)))
+    await this.#put(largeKey(key), stream.map((chunk: Buffer | string) => Buffer.from(chunk)))
   }
 
   /** Rejects with ENOENT where there is no such blob, as Parcel expects it. */
@@ -94,7 +110,7 @@ export class VarveParcelCache {
   }
 
   async setBlob(key: string, contents: Buffer | string): Promise<void> {
-    await putContents(await this.#space.open(), blobKey(key), [Buffer.from(contents)])
+    await this.#put(blobKey(key), [Buffer.from(contents)])
   }
 
   /** As `getBlob`, but null where there is none. */
@@ -114,13 +130,13 @@ export class VarveParcelCache {
   /** Rejects with the reason of `signal` where that was aborted before. */
   async setLargeBlob(key: string, contents: Buffer | string, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     options.signal?.throwIfAborted()
-    await putContents(await this.#space.open(), largeKey(key), [Buffer.from(contents)])
+    await this.#put(largeKey(key), [Buffer.from(contents)])
   }
 
   async deleteLargeBlob(key: string): Promise<void> {
     const space = await this.#space.open()
     deleteContents(space, largeKey(key))
-    await space.committed()
+    await committed(space)
   }
 
   /** Does nothing: every read sees what others have committed. */
@@ -141,10 +157,23 @@ export class VarveParcelCache {
     return new VarveParcelCache(options)
   }
 
+  async #put(key: string, contents: Parameters<typeof putContents>[2]): Promise<void> {
+    const space = await this.#space.open()
+    if (!(await putContents(space, key, contents))) notCommitted()
+  }
+
   async *#pieces(key: string): AsyncGenerator<Buffer, void> {
     const space = await this.#space.open()
     for (const piece of piecesOf(space, largeKey(key))) yield piece ?? missing(key)
   }
+}
+
+async function committed(space: OpenNamespace): Promise<void> {
+  if (!(await space.committed())) notCommitted()
+}
+
+function notCommitted(): never {
+  throw new VarveError('IO', 'the cache of Parcel cannot be written; see the warning before this, or build without a cache')
 }
 
 function missing(key: string): never {

@@ -115,7 +115,7 @@ describe('the transformer in Jest', () => {
 
   it('many runs leave few files', async () => {
     const folder = makeProject()
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < 5; round++) {
       writeFileSync(join(folder, `module-${round}.js`), `exports.double = (x = ${round}) => x + x\n`)
       expect((await run(folder, {}, WORKERS)).failed).toBe(0)
     }

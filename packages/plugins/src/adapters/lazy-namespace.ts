@@ -53,9 +53,10 @@ export class LazyNamespace {
   async #open(): Promise<OpenNamespace> {
     const { name = this.#tool, dir, version = '', maxBytes, durability, readOnly = false, engine } = this.#options
     const warn = (warning: VarveError): void => this.#warn(warning)
-    const cache = await openOrKeepInMemory({ name, dir, maxBytes, durability, readOnly, engine, onWarning: warn }, warn)
+    const wanted = { name, dir, maxBytes, durability, readOnly, engine, onWarning: warn }
+    const [cache, isUsable] = await openOrKeepInMemory(wanted, warn)
     const space = cache.namespace(this.#tool, { version: `${LAYOUT} ${version}` })
-    return new OpenNamespace(cache, space, this.#dataKind, readOnly, warn)
+    return new OpenNamespace(cache, space, this.#dataKind, isUsable && !readOnly, warn)
   }
 
   #warn(warning: VarveError): void {
@@ -72,15 +73,15 @@ export class OpenNamespace {
   readonly #cache: Cache
   readonly #space: Namespace<Uint8Array>
   readonly #dataKind: DataKind
-  readonly #readOnly: boolean
+  readonly #isWritable: boolean
   readonly #warn: (warning: VarveError) => void
   #committing: Promise<boolean> | undefined
 
-  constructor(cache: Cache, space: Namespace<Uint8Array>, dataKind: DataKind, readOnly: boolean, warn: (warning: VarveError) => void) {
+  constructor(cache: Cache, space: Namespace<Uint8Array>, dataKind: DataKind, isWritable: boolean, warn: (warning: VarveError) => void) {
     this.#cache = cache
     this.#space = space
     this.#dataKind = dataKind
-    this.#readOnly = readOnly
+    this.#isWritable = isWritable
     this.#warn = warn
   }
 
@@ -148,7 +149,7 @@ export class OpenNamespace {
     void this.committed()
   }
 
-  /** Resolves when all that was put so far is committed; false where it could not be and stays in memory. */
+  /** Resolves to true when all that was put so far is committed, to false where it could not be and stays in memory. */
   committed(): Promise<boolean> {
     this.#committing ??= this.#commit()
     return this.#committing
@@ -178,7 +179,7 @@ export class OpenNamespace {
   async #commit(): Promise<boolean> {
     await endOfTurn()
     this.#committing = undefined
-    if (this.#readOnly) return false
+    if (!this.#isWritable) return false
     try {
       await this.#cache.commit()
       return true
@@ -201,13 +202,13 @@ function toWarning(error: unknown): VarveError {
   return error instanceof VarveError ? error : new VarveError('INTERNAL', String(error), { cause: error })
 }
 
-/** The cache, or an empty one in memory where its folder cannot be used. */
-async function openOrKeepInMemory(options: CacheOptions, warn: (warning: VarveError) => void): Promise<Cache> {
+/** The cache, or an empty one in memory where its folder cannot be used; and which of the two it is. */
+async function openOrKeepInMemory(options: CacheOptions, warn: (warning: VarveError) => void): Promise<[cache: Cache, isUsable: boolean]> {
   try {
-    return await openCache(options)
+    return [await openCache(options), true]
   } catch (error) {
     if (!(error instanceof VarveError) || !UNUSABLE.has(error.code)) throw error
     warn(error)
-    return openCache({ ...options, engine: 'memory' })
+    return [await openCache({ ...options, engine: 'memory' }), false]
   }
 }

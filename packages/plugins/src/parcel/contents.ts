@@ -11,6 +11,8 @@ import type { OpenNamespace } from '../adapters/lazy-namespace.ts'
 /** Longest entry; Varve's own limit is 64 MiB, and a piece has to fit into memory twice. */
 const PIECE_BYTES_MAX = 16 * 1024 * 1024
 
+type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
 /** Stands for contents in pieces. */
 interface Head {
   readonly id: string
@@ -18,8 +20,8 @@ interface Head {
   readonly bytes: number
 }
 
-/** Puts contents as they arrive, at most a piece of them in memory, and commits them. */
-export async function putContents(space: OpenNamespace, key: string, contents: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
+/** Puts contents as they arrive, at most a piece of them in memory, and commits them; false where that failed. */
+export async function putContents(space: OpenNamespace, key: string, contents: Chunks): Promise<boolean> {
   const before = headOf(space, key)
   const id = randomUUID()
   let [pieces, bytes, waiting, waitingBytes]: [number, number, Uint8Array[], number] = [0, 0, [], 0]
@@ -42,7 +44,7 @@ export async function putContents(space: OpenNamespace, key: string, contents: I
     space.put(key, { id, pieces, bytes: bytes + waitingBytes } satisfies Head)
   }
   if (before !== undefined) deletePieces(space, key, before)
-  await space.committed()
+  return space.committed()
 }
 
 /** The contents piece by piece; undefined where there are none or one piece is missing. */
