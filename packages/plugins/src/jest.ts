@@ -9,7 +9,8 @@
  */
 import { createHash } from 'node:crypto'
 import { LazyNamespace, type OpenNamespace } from './adapters/lazy-namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions, checkOptions, type Fields } from './adapters/options.ts'
+import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
 import { type Loaded, loadTransformer, type TransformedSource, type Transformer, type TransformOptions } from './jest/transformer.ts'
 
 export type { TransformedSource, Transformer, TransformOptions } from './jest/transformer.ts'
@@ -27,8 +28,8 @@ export interface VarveJestOptions extends AdapterOptions {
 
 const FIELDS: Fields<VarveJestOptions> = {
   ...ADAPTER_FIELDS,
-  transformer: ["the name or path of a transformer, such as 'babel-jest'", (value) => typeof value === 'string' && value !== ''],
-  transformerConfig: ['anything', () => true],
+  transformer: TEXT,
+  transformerConfig: ANYTHING,
 }
 
 /** Called by Jest. Rejects with INVALID_OPTION where an option is unknown or wrong. */

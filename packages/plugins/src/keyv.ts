@@ -7,10 +7,11 @@
  * const keyv = new Keyv({ store: new VarveKeyv({ dir: '.cache/pages' }), namespace: 'pages' })
  */
 import { EventEmitter } from 'node:events'
-import { VarveError } from 'varve'
+import type { VarveError } from 'varve'
 import { LazyNamespace, type OpenNamespace } from './adapters/lazy-namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions, checkOptions } from './adapters/options.ts'
+import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import type { Stamped } from './adapters/value.ts'
+import { checkOptions } from './build/validate.ts'
 
 /** Options of `new VarveKeyv(options)`. */
 export interface VarveKeyvOptions extends AdapterOptions {}

@@ -8,7 +8,8 @@
  */
 import type { Buffer } from 'node:buffer'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions, checkOptions } from './adapters/options.ts'
+import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { checkOptions } from './build/validate.ts'
 
 /** Options of `new VarveMetroStore(options)`. */
 export interface VarveMetroOptions extends AdapterOptions {}

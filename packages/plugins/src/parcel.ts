@@ -10,11 +10,12 @@ import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { VarveError } from 'varve'
 import { LazyNamespace, type OpenNamespace } from './adapters/lazy-namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions, checkOptions, type Fields } from './adapters/options.ts'
+import { ADAPTER_FIELDS, type AdapterOptions, isAmount } from './adapters/options.ts'
+import { checkOptions, type Fields } from './build/validate.ts'
 import { deleteContents, getContents, piecesOf, putContents } from './parcel/contents.ts'
 
 /** Options of `new VarveParcelCache(options)`. */
-export interface VarveParcelOptions extends Omit<AdapterOptions, 'maxBytes' | 'readOnly'> {
+export interface VarveParcelOptions extends Omit<AdapterOptions, 'maxBytes' | 'readonly'> {
   /**
    * Folder of the cache, relative to the working directory; below Parcel's `cacheDir`. Parcel keeps a snapshot of the
    * file system there, and is wrong where one of the two is older than the other.
@@ -31,10 +32,10 @@ export interface VarveParcelOptions extends Omit<AdapterOptions, 'maxBytes' | 'r
 
 const MAX_BYTES = 4 * 1024 ** 3
 
-const { readOnly: _readOnly, ...ADAPTER } = ADAPTER_FIELDS
+const { readonly: _, ...ADAPTER } = ADAPTER_FIELDS
 const FIELDS: Fields<VarveParcelOptions> = {
   ...ADAPTER,
-  maxBytes: ['a number of bytes', (value: unknown) => typeof value === 'number' && value > 0],
+  maxBytes: ['a number of bytes', isAmount],
 }
 
 /** Data, that is, what `set` was given, apart from blobs. */
@@ -149,7 +150,7 @@ export class VarveParcelCache {
 
   /** What a worker needs to open the same cache; `onWarning` stays behind. */
   serialize(): { readonly options: VarveParcelOptions } {
-    const { onWarning: _, ...options } = this.#options
+    const { onWarning: _unused, ...options } = this.#options
     return { options }
   }
 

@@ -8,7 +8,8 @@
  */
 import { Buffer } from 'node:buffer'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions, checkOptions } from './adapters/options.ts'
+import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { checkOptions } from './build/validate.ts'
 
 /** Options of `varveDriver(options)`. */
 export interface VarveDriverOptions extends AdapterOptions {}

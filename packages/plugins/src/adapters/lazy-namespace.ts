@@ -51,7 +51,7 @@ export class LazyNamespace {
   }
 
   async #open(): Promise<OpenNamespace> {
-    const { name = this.#tool, dir, version = '', maxBytes, durability, readOnly = false, engine } = this.#options
+    const { name = this.#tool, dir, version = '', maxBytes, durability, readonly: readOnly = false, engine } = this.#options
     const warn = (warning: VarveError): void => this.#warn(warning)
     const wanted = { name, dir, maxBytes, durability, readOnly, engine, onWarning: warn }
     const [cache, isUsable] = await openOrKeepInMemory(wanted, warn)
@@ -143,7 +143,7 @@ export class OpenNamespace {
   /** Removes every entry whose key begins with `prefix`, or is no string and `prefix` is empty. */
   clear(prefix: string): void {
     this.#refresh()
-    for (const key of [...this.#space.keys()]) {
+    for (const key of this.#space.keys()) {
       if (prefix === '' || (typeof key === 'string' && key.startsWith(prefix))) this.#space.delete(key)
     }
     void this.committed()
