@@ -150,7 +150,7 @@ export class VarveParcelCache {
 
   /** What a worker needs to open the same cache; `onWarning` stays behind. */
   serialize(): { readonly options: VarveParcelOptions } {
-    const { onWarning: _unused, ...options } = this.#options
+    const { onWarning: _, ...options } = this.#options
     return { options }
   }
 

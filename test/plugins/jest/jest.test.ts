@@ -137,7 +137,8 @@ describe('createTransformer', () => {
 
   it('wraps what there is: process, processAsync, canInstrument, keys', async () => {
     const dir = makeFolder()
-    const sync = await createTransformer({ dir, transformer: makeTransformer('canInstrument: true, process: (text) => ({ code: `${text} ${++runs}` })') })
+    const both = 'canInstrument: true, process: (text) => ({ code: `${text} ${++runs}` })'
+    const sync = await createTransformer({ dir, transformer: makeTransformer(both) })
     expect([sync.canInstrument, sync.processAsync]).toEqual([true, undefined])
     expect(sync.process?.('a', '/a.js', options)).toEqual({ code: 'a 1' })
     expect(sync.process?.('a', '/a.js', options)).toEqual({ code: 'a 1' })
@@ -168,8 +169,8 @@ describe('createTransformer', () => {
 
   it('names what is wrong with an option', async () => {
     const make = (given: object): Promise<unknown> => createTransformer({ transformer: 'babel-jest', ...given })
-    await expect(make({ cacheDirectory: 'x' })).rejects.toThrow("@varve/plugins/jest has no option 'cacheDirectory'; did you mean 'dir'?")
-    await expect(make({ transformer: undefined })).rejects.toThrow("option 'transformer' is \"\"")
+    await expect(make({ transform: 'x' })).rejects.toThrow("@varve/plugins/jest has no option 'transform'; did you mean 'transformer'?")
+    await expect(make({ transformer: undefined })).rejects.toThrow("option 'transformer' is ''")
     await expect(make({ transformer: 'not-there' })).rejects.toThrow("'not-there' is not found from")
     await expect(make({ transformer: makeTransformer('') })).rejects.toThrow('exports neither process, processAsync nor createTransformer')
   })

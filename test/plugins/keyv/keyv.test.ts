@@ -3,14 +3,12 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { VarveKeyv } from '@varve/plugins/keyv'
-import Keyv, { type KeyvStoreAdapter } from 'keyv'
-import Keyv6 from 'keyv-6'
+import { Keyv, type KeyvStoreAdapter } from 'keyv'
+import { Keyv as Keyv6 } from 'keyv-6'
 import type { VarveError } from 'varve'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 import { adapterContract } from '../contract.ts'
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 describe('VarveKeyv', () => {
   adapterContract(fileURLToPath(new URL('program.mjs', import.meta.url)))
@@ -36,16 +34,18 @@ describe('VarveKeyv', () => {
   })
 
   it('ttl counts in milliseconds for get, has, getMany, delete and the iterator', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
     const store = new VarveKeyv({ dir: makeFolder() })
     await store.setMany([{ key: 'short', value: 1, ttl: 20 }, { key: 'long', value: 2, ttl: 60_000 }, { key: 'ever', value: 3 }])
     expect(await store.hasMany(['short', 'long', 'ever', 'none'])).toEqual([true, true, true, false])
-    await pause(40)
+    vi.setSystemTime(Date.now() + 21)
     expect(await store.getMany(['short', 'long', 'ever'])).toEqual([undefined, 2, 3])
     expect(await store.delete('short')).toBe(false)
     const found: unknown[] = []
     for await (const entry of store.iterator()) found.push(entry)
     expect(found.sort()).toEqual([['ever', 3], ['long', 2]])
     await store.disconnect()
+    vi.useRealTimers()
   })
 
   it('keeps what Keyv does not serialise, and bytes as bytes', async () => {
@@ -102,12 +102,12 @@ describe('VarveKeyv', () => {
     await store.disconnect()
   })
 
-  it('readOnly reads and changes nothing', async () => {
+  it('readonly reads and changes nothing', async () => {
     const dir = makeFolder()
     const writer = new VarveKeyv({ dir })
     await writer.set('key', 'value')
     await writer.disconnect()
-    const reader = new VarveKeyv({ dir, readOnly: true })
+    const reader = new VarveKeyv({ dir, readonly: true })
     expect(await reader.set('other', 'value')).toBe(false)
     expect(await reader.getMany(['key', 'other'])).toEqual(['value', 'value'])
     await reader.disconnect()
@@ -116,8 +116,8 @@ describe('VarveKeyv', () => {
 
   it('names what is wrong with an option', () => {
     const make = (options: object) => () => new VarveKeyv(options)
-    expect(make({ directory: 'x' })).toThrow("new VarveKeyv() has no option 'directory'; did you mean 'dir'?")
+    expect(make({ dri: 'x' })).toThrow("new VarveKeyv() has no option 'dri'; did you mean 'dir'?")
     expect(make({ maxByte: 1 })).toThrow("did you mean 'maxBytes'?")
-    expect(make({ engine: 'rust' })).toThrow("option 'engine' is \"rust\"; expected 'auto' or 'native' or 'wasm' or 'memory'")
+    expect(make({ engine: 'rust' })).toThrow("option 'engine' is 'rust'; expected 'auto' or 'native' or 'wasm' or 'memory'")
   })
 })

@@ -1,7 +1,7 @@
 // @ts-check
 // Asks Keyv for values and sets what is missing.
 import { VarveKeyv } from '@varve/plugins/keyv'
-import Keyv from 'keyv'
+import { Keyv } from 'keyv'
 
 const { options, first, count } = JSON.parse(process.argv[2] ?? '')
 const keyv = new Keyv({ store: new VarveKeyv(options), namespace: 'numbers' })

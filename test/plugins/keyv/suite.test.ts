@@ -1,8 +1,8 @@
 /** Keyv's own suite for stores, whole, on both engines. It is the suite of Keyv 5; Keyv 6 passes all but what it changed. */
 import keyvTestSuite, { keyvIteratorTests } from '@keyv/test-suite'
 import { VarveKeyv } from '@varve/plugins/keyv'
-import Keyv from 'keyv'
-import Keyv6 from 'keyv-6'
+import { Keyv } from 'keyv'
+import { Keyv as Keyv6 } from 'keyv-6'
 import * as vitest from 'vitest'
 import { makeFolder } from '../../folders.ts'
 

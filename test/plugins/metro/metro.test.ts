@@ -51,7 +51,7 @@ describe('VarveMetroStore', () => {
 
   it('names what is wrong with an option', () => {
     const make = (options: object) => () => new VarveMetroStore(options)
-    expect(make({ root: 'x' })).toThrow("new VarveMetroStore() has no option 'root'; did you mean 'dir'?")
+    expect(make({ verion: 'x' })).toThrow("new VarveMetroStore() has no option 'verion'; did you mean 'version'?")
   })
 })
 

@@ -30,7 +30,8 @@ describe('VarveParcelCache', () => {
     const varve = new VarveParcelCache({ dir: makeFolder() })
     const cache: Cache = varve
     await cache.ensure()
-    expect([await cache.has('a'), await cache.get('a'), await cache.getBuffer('a'), await cache.hasLargeBlob('a')]).toEqual([false, null, null, false])
+    const found = [await cache.has('a'), await cache.get('a'), await cache.getBuffer('a'), await cache.hasLargeBlob('a')]
+    expect(found).toEqual([false, null, null, false])
     const gone = { code: 'ENOENT' }
     await expect(cache.getBlob('a')).rejects.toMatchObject(gone)
     await expect(cache.getLargeBlob('a')).rejects.toMatchObject(gone)
@@ -104,7 +105,7 @@ describe('VarveParcelCache', () => {
 
   it('names what is wrong with an option', () => {
     const make = (options: object) => () => new VarveParcelCache(options)
-    expect(make({ cacheDir: 'x' })).toThrow("new VarveParcelCache() has no option 'cacheDir'; did you mean 'dir'?")
-    expect(make({ readOnly: true })).toThrow("has no option 'readOnly'; it takes")
+    expect(make({ enginee: 'x' })).toThrow("new VarveParcelCache() has no option 'enginee'; did you mean 'engine'?")
+    expect(make({ readonly: true })).toThrow("has no option 'readonly'; there are name, dir")
   })
 })

@@ -1,6 +1,6 @@
 // @ts-check
 // Asks a storage for items and sets what is missing.
-import varveDriver from '@varve/plugins/unstorage'
+import { varveDriver } from '@varve/plugins/unstorage'
 import { createStorage } from 'unstorage'
 
 const { options, first, count } = JSON.parse(process.argv[2] ?? '')
