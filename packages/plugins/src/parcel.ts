@@ -69,7 +69,8 @@ export class VarveParcelCache {
 
   /**
    * Makes sure that the cache is there and whole: reads and checks every byte of it, and empties it where one is
-   * damaged or the folder is above `maxBytes`. Costs about a second per GiB.
+   * damaged or the folder is above `maxBytes`, because Parcel fails where one entry is missing. Costs 0.15 s of CPU per
+   * GiB (WebAssembly 0.35) and what the disk takes for it.
    */
   async ensure(): Promise<void> {
     const space = await this.#space.open()

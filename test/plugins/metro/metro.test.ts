@@ -1,5 +1,5 @@
 /** VarveMetroStore with the real metro-cache, and whole bundles with the real Metro, each in a process of its own. */
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { VarveMetroStore } from '@varve/plugins/metro'
@@ -71,6 +71,15 @@ describe('a bundle', () => {
     expect(changed.digest).not.toBe(none.digest)
     expect((await build(folder, { dev: false })).hits).toBe(0)
     expect((await build(folder, { options: { version: '2' } })).hits).toBe(0)
+  })
+
+  it('of a moved checkout comes from the cache', async () => {
+    const [folder, moved] = [makeApplication(), join(makeFolder(), 'moved')]
+    const { digest } = await build(folder)
+    cpSync(folder, moved, { recursive: true })
+    const built = await build(moved)
+    expect(built.digest).toBe(digest)
+    expect(share(built)).toBeGreaterThanOrEqual(0.95) // Metro's runtime lies outside, at another relative path
   })
 
   it('is right however the cache is damaged', async () => {

@@ -1,13 +1,14 @@
 /**
  * A namespace for tools that expect a store to be there at once: its cache is opened at the first use and commits by
- * itself. All that is put in one turn of the event loop is one commit, made at the end of that turn.
+ * itself. All that is put in one turn of the event loop is one commit, made at the end of that turn; reads see what
+ * other processes had committed when the turn began, and a miss looks again.
  *
  *   open (once) -> get, put ... put -> end of the turn: commit -> the promises of `committed` resolve
  *
  * No state of the folder fails a call: what cannot be read is a miss, what cannot be written stays in memory, and a
  * warning tells. Only wrong options and arguments throw.
  */
-import { setImmediate as endOfTurn } from 'node:timers/promises' // not the global one, which test runners replace
+import { setImmediate as atEndOfTurn } from 'node:timers' // not the global one, which test runners replace
 import { type Cache, type CacheOptions, type Namespace, openCache, VarveError } from 'varve'
 import type { AdapterOptions } from './options.ts'
 import { type DataKind, decodeValue, encodeValue, type Stamped } from './value.ts'
@@ -76,6 +77,7 @@ export class OpenNamespace {
   readonly #isWritable: boolean
   readonly #warn: (warning: VarveError) => void
   #committing: Promise<boolean> | undefined
+  #isFresh = false
 
   constructor(cache: Cache, space: Namespace<Uint8Array>, dataKind: DataKind, isWritable: boolean, warn: (warning: VarveError) => void) {
     this.#cache = cache
@@ -85,23 +87,23 @@ export class OpenNamespace {
     this.#warn = warn
   }
 
-  /** The value that any process committed last, or this one has put; undefined for a miss. Throws KEY_TOO_LONG. */
+  /** The value that any process committed before this turn, or this one has put; undefined for a miss. Throws KEY_TOO_LONG. */
   get(key: string | Uint8Array): Stamped | undefined {
     this.#refresh()
-    const encoded = this.#space.get(key)
+    const encoded = this.#space.get(key) ?? this.#lookAgain(() => this.#space.get(key))
     return encoded === undefined ? undefined : decodeValue(encoded)
   }
 
   /** The values of many keys, in their order. */
   getMany(keys: readonly string[]): (Stamped | undefined)[] {
-    this.#refresh()
+    this.#refresh(true)
     return this.#space.getMany(keys).map((encoded) => (encoded === undefined ? undefined : decodeValue(encoded)))
   }
 
   /** Whether there is an entry; its value is not read. */
   has(key: string): boolean {
     this.#refresh()
-    return this.#space.has(key)
+    return this.#space.has(key) || this.#lookAgain(() => this.#space.has(key))
   }
 
   /** Puts a value, to be committed at the end of this turn. Throws KEY_TOO_LONG or VALUE_TOO_LONG. */
@@ -127,13 +129,13 @@ export class OpenNamespace {
 
   /** The keys that are strings and begin with `prefix`, in no useful order. */
   keys(prefix: string): string[] {
-    this.#refresh()
+    this.#refresh(true)
     return [...this.#space.keys()].filter((key) => typeof key === 'string').filter((key) => key.startsWith(prefix))
   }
 
   /** The entries whose keys are strings and begin with `prefix`, in no useful order. */
   *entries(prefix: string): IterableIterator<[key: string, entry: Stamped]> {
-    this.#refresh()
+    this.#refresh(true)
     for (const [key, encoded] of this.#space.entries()) {
       const entry = typeof key === 'string' && key.startsWith(prefix) ? decodeValue(encoded) : undefined
       if (typeof key === 'string' && entry !== undefined) yield [key, entry]
@@ -142,7 +144,7 @@ export class OpenNamespace {
 
   /** Removes every entry whose key begins with `prefix`, or is no string and `prefix` is empty. */
   clear(prefix: string): void {
-    this.#refresh()
+    this.#refresh(true)
     for (const key of this.#space.keys()) {
       if (prefix === '' || (typeof key === 'string' && key.startsWith(prefix))) this.#space.delete(key)
     }
@@ -177,7 +179,7 @@ export class OpenNamespace {
   }
 
   async #commit(): Promise<boolean> {
-    await endOfTurn()
+    await new Promise<void>((resolve) => atEndOfTurn(resolve))
     this.#committing = undefined
     if (!this.#isWritable) return false
     try {
@@ -189,7 +191,17 @@ export class OpenNamespace {
     }
   }
 
-  #refresh(): void {
+  /** A miss may be an entry that another process committed in this very turn, and told this one about. */
+  #lookAgain<Found>(look: () => Found): Found {
+    this.#refresh(true)
+    return look()
+  }
+
+  /** Takes up what other processes committed, once a turn or now: that costs 4 to 130 us, a lookup less than one. */
+  #refresh(isNow = false): void {
+    if (this.#isFresh && !isNow) return
+    this.#isFresh = true
+    atEndOfTurn(() => void (this.#isFresh = false))
     try {
       this.#cache.refresh()
     } catch (error) {
