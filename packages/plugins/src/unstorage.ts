@@ -7,6 +7,7 @@
  * const storage = createStorage({ driver: varveDriver({ dir: '.cache/pages' }) })
  */
 import { Buffer } from 'node:buffer'
+import { isAnyArrayBuffer } from 'node:util/types'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import { checkOptions } from './build/validate.ts'
@@ -90,6 +91,6 @@ function textOf(value: unknown): string | null {
 
 /** A buffer or a view of one as bytes; anything else as it is. */
 function bytesOf(value: unknown): unknown {
-  if (value instanceof ArrayBuffer) return new Uint8Array(value)
+  if (isAnyArrayBuffer(value)) return new Uint8Array(value)
   return ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : value
 }

@@ -1,4 +1,6 @@
 /** VarveKeyv beyond Keyv's own suite: what survives, what expires, what is told. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +11,8 @@ import type { VarveError } from 'varve'
 import { describe, expect, it, vi } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 import { adapterContract } from '../contract.ts'
+
+const END = fileURLToPath(new URL('end.mjs', import.meta.url))
 
 describe('VarveKeyv', () => {
   adapterContract(fileURLToPath(new URL('program.mjs', import.meta.url)))
@@ -78,6 +82,18 @@ describe('VarveKeyv', () => {
     expect(await keyv.delete(['none', 'neither'])).toEqual([false, false])
     expect(await keyv.deleteMany(['there'])).toEqual([true])
     await keyv.disconnect()
+  })
+
+  it.each(['native', 'wasm'])('%s: an awaited set survives kill -9; one that nobody awaits, a process that ends by itself', async (engine) => {
+    for (const end of ['killed', 'ended']) {
+      const dir = makeFolder()
+      const program = spawn(process.execPath, [END, dir, engine, end], { stdio: 'inherit' })
+      const [code, signal] = await once(program, 'close')
+      expect([code, signal]).toEqual(end === 'killed' ? [null, 'SIGKILL'] : [0, null])
+      const store = new VarveKeyv({ dir })
+      expect(await store.getMany(['1', '200'])).toEqual(['value 1', 'value 200'])
+      await store.disconnect()
+    }
   })
 
   it('is used again after disconnect', async () => {

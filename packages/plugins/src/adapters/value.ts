@@ -9,6 +9,7 @@
  * older one cannot, the entry is a miss.
  */
 import { Buffer } from 'node:buffer'
+import { isUint8Array } from 'node:util/types' // knows those of other realms, too: test runners have several
 import { deserialize, serialize } from 'node:v8'
 
 const BYTES = 0
@@ -29,7 +30,7 @@ export interface Stamped {
 
 /** The bytes of a value. What JSON cannot hold becomes null, as in `JSON.stringify` of an array. */
 export function encodeValue(value: unknown, timeMs: number, dataKind: DataKind): Uint8Array {
-  if (value instanceof Uint8Array) return frame(BYTES, timeMs, value)
+  if (isUint8Array(value)) return frame(BYTES, timeMs, value)
   if (typeof value === 'string') return frame(TEXT, timeMs, Buffer.from(value))
   if (dataKind === 'clone') return frame(CLONE_DATA, timeMs, serialize(value))
   return frame(JSON_DATA, timeMs, Buffer.from(JSON.stringify(value) ?? 'null'))
