@@ -8,7 +8,8 @@
  * }
  */
 import { createHash } from 'node:crypto'
-import { LazyNamespace, type OpenNamespace } from './adapters/lazy-namespace.ts'
+import { LazyNamespace } from './adapters/lazy-namespace.ts'
+import type { OpenNamespace } from './adapters/open-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
 import { type Loaded, loadTransformer, type TransformedSource, type Transformer, type TransformOptions } from './jest/transformer.ts'

@@ -8,7 +8,8 @@
  */
 import { EventEmitter } from 'node:events'
 import type { VarveError } from 'varve'
-import { LazyNamespace, type OpenNamespace } from './adapters/lazy-namespace.ts'
+import { LazyNamespace } from './adapters/lazy-namespace.ts'
+import type { OpenNamespace } from './adapters/open-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import type { Stamped } from './adapters/value.ts'
 import { checkOptions } from './build/validate.ts'

@@ -104,7 +104,8 @@ describe('VarveKeyv', () => {
     await store.disconnect()
   })
 
-  it('a folder that cannot be is told and costs misses, not errors', async () => {
+  it.each(['auto', 'wasm'])('a folder that cannot be (VARVE_ENGINE=%s) is told and costs misses, not errors', async (engine) => {
+    vi.stubEnv('VARVE_ENGINE', engine)
     const dir = join(makeFolder(), 'file')
     writeFileSync(dir, 'not a folder')
     const told: VarveError[] = []
@@ -115,7 +116,12 @@ describe('VarveKeyv', () => {
     expect(await store.get('key')).toBe('value') // in memory
     expect(told.length).toBeGreaterThan(0)
     expect(heard).toEqual(told)
+    const found: unknown[] = []
+    for await (const entry of store.iterator()) found.push(entry)
+    expect([found, await store.getMany(['key'])]).toEqual([[['key', 'value']], ['value']])
+    expect([await store.delete('key'), await store.has('key')]).toEqual([true, false])
     await store.disconnect()
+    vi.unstubAllEnvs()
   })
 
   it('readonly reads and changes nothing', async () => {

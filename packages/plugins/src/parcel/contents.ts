@@ -6,7 +6,7 @@
  */
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
-import type { OpenNamespace } from '../adapters/lazy-namespace.ts'
+import type { OpenNamespace } from '../adapters/open-namespace.ts'
 
 /** Longest entry; Varve's own limit is 64 MiB, and a piece has to fit into memory twice. */
 const PIECE_BYTES_MAX = 16 * 1024 * 1024
