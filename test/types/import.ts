@@ -1,9 +1,4 @@
-/** A user's module, compiled against the packed packages; adapters need no types of their tools. */
-import { createTransformer } from '@varve/plugins/jest'
-import { VarveKeyv } from '@varve/plugins/keyv'
-import { VarveMetroStore } from '@varve/plugins/metro'
-import { VarveParcelCache } from '@varve/plugins/parcel'
-import { varveDriver } from '@varve/plugins/unstorage'
+/** A user's module, compiled against the packed package. */
 import { type Cache, openCache, VarveError } from 'varve'
 
 const cache: Cache = await openCache({ name: 'consumer', dir: 'cache', maxBytes: '500MB' })
@@ -23,9 +18,3 @@ try {
   if (error instanceof VarveError) console.log(error.code satisfies string, text, found)
 }
 await cache.close()
-
-const keyv = new VarveKeyv({ dir: 'cache' })
-const page: string | undefined = await keyv.get<string>('page')
-// @ts-expect-error there is no such option
-varveDriver({ base: 'cache' })
-console.log(page, createTransformer, new VarveMetroStore<string>(), new VarveParcelCache())
