@@ -82,6 +82,22 @@ describe('varve why', () => {
     expect(text).not.toContain('source')
   })
 
+  it('says where a result is gone', async () => {
+    const { root, varve } = await project()
+    const cache = await openCache({ name: 'tool', dir: join(root, 'node_modules/.cache/varve/tool') })
+    const { namespaces } = await cache.stats()
+    const results = cache.namespace('result:styles', {
+      version: namespaces.find(({ name }) => name === 'result:styles')?.version.split(' ')[0],
+      codec: 'json',
+    })
+    for (const [key, value] of results.entries()) if (value === 'new') results.delete(key)
+    await cache.commit()
+    await cache.close()
+    const { variants } = JSON.parse(varve(['why', 'src/a.css', '--task', 'styles', '--json']).out)
+    expect(variants).toMatchObject([{ holds: false, isLost: true }, { holds: true, isLost: false }])
+    expect(varve(['why', 'src/a.css', '--task', 'styles']).out).toContain('its result is gone')
+  })
+
   it('looks into all tasks unless one is named, and takes escaped ids', async () => {
     const { varve } = await project()
     const both = JSON.parse(varve(['why', 'src/a.css', '--json']).out)

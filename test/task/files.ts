@@ -22,11 +22,32 @@ export function filesContract(subject: Subject): void {
         expect([await run('two'), await run('two')]).toEqual([2, 2])
         await project.settle('src/a.css', 'one')
         expect(await run('one')).toBe(1)
-        // Same size, and the old time put back.
-        const { atime, mtime } = statSync(project.path('src/a.css'))
-        await project.settle('src/a.css', 'six')
-        utimesSync(project.path('src/a.css'), atime, mtime)
-        expect(await run('six')).toBe(3)
+      })
+    })
+
+    it('of the same size that get their old time back are found out', async () => {
+      const project = subject.project()
+      const settleOld = async (content: string): Promise<void> => {
+        project.write('a', content)
+        utimesSync(project.path('a'), 1e9, 1e9)
+        await project.settle('other', '')
+      }
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root)
+        await settleOld('one')
+        expect([await counted.run({ files: ['a'] }), await counted.run({ files: ['a'] })]).toEqual([1, 1])
+        await settleOld('two')
+        expect(await counted.run({ files: ['a'] })).toBe(2)
+      })
+    })
+
+    it('that nobody asked for before are a miss', async () => {
+      const project = subject.project()
+      await project.settle('a', '')
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root)
+        expect([await counted.run({}), await counted.run({ files: ['a'] })]).toEqual([1, 2])
+        expect([await counted.run({ files: ['a', 'b'] }), await counted.run({ files: ['a', 'b'] })]).toEqual([3, 3])
       })
     })
 

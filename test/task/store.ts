@@ -1,5 +1,5 @@
 /** What is stored, and that nothing on disk or about storing makes a run fail. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { VarveError } from 'varve'
 import { Counted, type Subject, withCache } from './subject.ts'
 
@@ -117,34 +117,39 @@ export function storeContract(subject: Subject): void {
       })
     })
 
-    it('a result that is gone or cannot be decoded is a miss, and is replaced', async () => {
+    it('a result that is gone is a miss, and is replaced', async () => {
       const project = subject.project()
-      const warnings: VarveError[] = []
-      for (const harm of ['gone', 'no JSON']) {
-        const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
-        let count = 0
-        const task = cache.task<number>('harmed', { root: project.root })
-        const run = (): Promise<number> => task.run({ id: harm }, () => ++count)
-        await run()
+      await withCache(subject, project, async (cache) => {
+        await cache.task<number>('harmed', { root: project.root }).run({ id: 'id' }, () => 1)
         await cache.commit()
-        await cache.close()
-        const bytes = await subject.open(project.dir)
-        const { namespaces } = await bytes.stats()
-        const version = namespaces.find(({ name }) => name === 'result:harmed')?.version ?? ''
-        const results = bytes.namespace('result:harmed', { version: version.split(' ')[0], codec: 'json' })
-        const keys = [...results.keys()].filter((key) => String(key).startsWith(harm))
+        const { namespaces } = await cache.stats()
+        const version = namespaces.find(({ name }) => name === 'result:harmed')?.version.split(' ')[0]
+        const results = cache.namespace('result:harmed', { version, codec: 'json' })
+        const keys = [...results.keys()]
         expect(keys.length).toBe(1)
         for (const key of keys) results.delete(key)
-        await bytes.commit()
-        await bytes.close()
-        const again = await subject.open(project.dir)
-        const healed = again.task<number>('harmed', { root: project.root })
-        expect(await healed.why(harm)).toMatchObject({ outcome: 'lost', differences: [] })
-        expect(await healed.run({ id: harm }, () => 10)).toBe(10)
-        expect(await healed.run({ id: harm }, () => 11)).toBe(10)
-        expect(healed.stats()).toMatchObject({ reasons: { result: 1 }, hits: 1 })
-        await again.close()
-      }
+        await cache.commit()
+      })
+      await withCache(subject, project, async (cache) => {
+        const task = cache.task<number>('harmed', { root: project.root })
+        expect(await task.why('id')).toMatchObject({ outcome: 'lost', differences: [] })
+        expect([await task.run({ id: 'id' }, () => 2), await task.run({ id: 'id' }, () => 3)]).toEqual([2, 2])
+        expect(task.stats()).toMatchObject({ reasons: { result: 1 }, hits: 1 })
+      })
+    })
+
+    it('a result that cannot be decoded is a miss with one warning, and is replaced', async () => {
+      const project = subject.project()
+      const warnings: VarveError[] = []
+      const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
+      const task = cache.task<string>('undecodable', { root: project.root })
+      await task.run({ id: 'id' }, () => 'first')
+      const parse = JSON.parse
+      vi.spyOn(JSON, 'parse').mockImplementation((text: string) => (text.includes('first') ? parse('{') : parse(text)))
+      expect([await task.run({ id: 'id' }, () => 'second'), await task.run({ id: 'id' }, () => 'third')]).toEqual(['second', 'second'])
+      vi.restoreAllMocks()
+      expect(warnings.map(({ code }) => code)).toEqual(['DAMAGED'])
+      await cache.close()
     })
   })
 

@@ -35,11 +35,28 @@ export function whyContract(subject: Subject): void {
         const file = { kind: 'file', name: 'b.css', before: digest('b', 'one'), after: digest('b', 'two') }
         expect((await counted.task.why('id', inputs, others)).differences).toEqual([file])
         process.env['VARVE_TEST_ENV'] = 'set'
-        const env = { kind: 'env', name: 'VARVE_TEST_ENV', before: undefined, after: digest('s', 'set') }
+        const env = { kind: 'env', name: 'VARVE_TEST_ENV', before: 'undefined', after: digest('s', 'set') }
         expect((await counted.task.why('id', inputs, others)).differences).toEqual([env, file])
         delete process.env['VARVE_TEST_ENV']
         expect(counted.count).toBe(1)
         expect(counted.task.stats()).toMatchObject({ hits: 0, misses: 1 })
+      })
+    })
+
+    it('names what is there now and was not, and what nobody asked for before', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root)
+        await counted.run({ files: ['a'] })
+        const others = { files: ['a', 'b'], env: ['VARVE_TEST_ENV'] }
+        const unknown = [
+          { kind: 'env', name: 'VARVE_TEST_ENV', before: undefined, after: 'undefined' },
+          { kind: 'file', name: 'b', before: undefined, after: 'missing' },
+        ]
+        expect(await counted.task.why('id', {}, others)).toMatchObject({ outcome: 'changed', differences: unknown })
+        project.write('a', 'one')
+        const there = [{ kind: 'file', name: 'a', before: 'missing', after: digest('b', 'one') }]
+        expect((await counted.task.why('id', {}, { files: ['a'] })).differences).toEqual(there)
       })
     })
 

@@ -4,8 +4,8 @@ import { VarveError } from '../errors.ts'
 import type { NamespaceStats } from '../reports.ts'
 import type { Session } from '../session.ts'
 import { suggest } from '../suggest.ts'
-import { RECORDS_PREFIX } from '../task/make.ts'
-import { readVariants, type Variant } from '../task/record.ts'
+import { RECORDS_PREFIX, RESULTS_PREFIX } from '../task/make.ts'
+import { readVariants, resultKey, UNDEFINED_RESULT, type Variant } from '../task/record.ts'
 import { entriesOf, namespacesOf, valueOf } from './entries.ts'
 
 /** The record of one id. */
@@ -44,6 +44,15 @@ export function* recordsOf(session: Session, tasks: readonly NamespaceStats[]): 
 export function recordOf(session: Session, task: NamespaceStats, id: string): IdRecord {
   const value = valueOf(session, task.name, task.version, id)
   return { task: taskName(task), id, variants: value === undefined ? [] : parse(value) }
+}
+
+/** Says of variants whether their results are there; they may be gone where the folder reached its cap. */
+export async function resultsOf(session: Session, task: string): Promise<(id: string, variant: Variant) => boolean> {
+  const results = (await namespacesOf(session, undefined)).find(({ name }) => name === `${RESULTS_PREFIX}${task}`)
+  return (id, { result }) => {
+    if (result === UNDEFINED_RESULT) return true
+    return results !== undefined && valueOf(session, results.name, results.version, resultKey(id, result)) !== undefined
+  }
 }
 
 function parse(value: Uint8Array): readonly Variant[] {

@@ -17,7 +17,7 @@ import { NEGATIVE } from './exit.ts'
 import { findCache, inspect } from './folder.ts'
 import { parseKey } from './get.ts'
 import { age, counted, table, write, writeJson } from './output.ts'
-import { type IdRecord, recordOf, recordsOf, tasksOf } from './tasks.ts'
+import { type IdRecord, recordOf, recordsOf, resultsOf, tasksOf } from './tasks.ts'
 
 interface WhyOptions extends CommonOptions {
   readonly task?: string
@@ -36,8 +36,10 @@ interface Told {
 
 interface ToldVariant {
   readonly timeMs: number
-  /** Whether files and environment are as they were: with the same inputs, a run would hit. */
+  /** Whether files and environment are as they were and the result is there: with the same inputs, a run would hit. */
   readonly holds: boolean
+  /** Whether the result is gone, which a full or damaged cache may be the reason of. */
+  readonly isLost: boolean
   readonly differences: readonly Difference[]
   readonly inputs: readonly { readonly name: string; readonly digest: string }[]
 }
@@ -60,36 +62,39 @@ async function run(given: string, options: WhyOptions): Promise<void> {
       process.stderr.write(`varve: nothing is stored of id '${escapeText(id)}'${nearIds(recordsOf(session, tasks), id)}\n`)
       return
     }
-    const told = found.map((record) => tell(record, root))
+    const told = []
+    for (const record of found) told.push(tell(record, root, await resultsOf(session, record.task)))
     if (options.json === true) return writeJson(told.length === 1 ? told[0] : told)
     for (const one of told) await write(textOf(one))
   })
 }
 
-function tell({ task, id, variants }: IdRecord, root: Root): Told {
+function tell({ task, id, variants }: IdRecord, root: Root, hasResult: (id: string, variant: Variant) => boolean): Told {
   const present = new Present(fs, root, new Map())
   const byTime = variants.toSorted((a, b) => b.timeMs - a.timeMs)
   const [last, previous] = byTime
   const between = last === undefined || previous === undefined ? [] : differencesBetween(previous, last)
-  return { task, id, variants: byTime.map((variant) => tellVariant(variant, present)), between }
+  return { task, id, variants: byTime.map((variant) => tellVariant(variant, present, !hasResult(id, variant))), between }
 }
 
-function tellVariant(variant: Variant, present: Present): ToldVariant {
+function tellVariant(variant: Variant, present: Present, isLost: boolean): ToldVariant {
   const differences = differencesAround(variant, present, { env: [], files: [] })
-  const inputs = [...variant.inputs, ...variant.added]
-  const pairs = inputs.flatMap((name, index) => (index % 2 === 0 ? [{ name, digest: inputs[index + 1] ?? '' }] : []))
-  return { timeMs: variant.timeMs, holds: differences.length === 0, differences, inputs: pairs }
+  const digests = [...variant.inputs, ...variant.added]
+  const inputs = digests.flatMap((name, index) => (index % 2 === 0 ? [{ name, digest: digests[index + 1] ?? '' }] : []))
+  return { timeMs: variant.timeMs, holds: differences.length === 0 && !isLost, isLost, differences, inputs }
 }
 
 function textOf({ task, id, variants, between }: Told): string {
   const head = `task ${escapeText(task)}, id ${escapeText(id)}: ${counted(variants.length, 'variant')}\n`
-  const lines = variants.map(({ timeMs, holds, differences, inputs }) => {
-    const names = inputs.map(({ name }) => escapeText(name)).join(', ')
-    const what = holds ? `a hit, if its inputs are the same${names === '' ? '' : ` (${names})`}` : 'a miss:'
-    return `${age(timeMs)} old: ${what}\n${tableOf(differences)}`
-  })
+  const lines = variants.map((variant) => `${age(variant.timeMs)} old: ${verdictOf(variant)}\n${tableOf(variant.differences)}`)
   const pair = between.length === 0 ? '' : `the two made last differ in:\n${tableOf(between)}`
   return `${head}${lines.join('')}${pair}`
+}
+
+function verdictOf({ holds, isLost, inputs }: ToldVariant): string {
+  const names = inputs.map(({ name }) => escapeText(name)).join(', ')
+  if (holds) return `a hit, if its inputs are the same${names === '' ? '' : ` (${names})`}`
+  return isLost ? 'a miss: its result is gone' : 'a miss:'
 }
 
 function tableOf(differences: readonly Difference[]): string {

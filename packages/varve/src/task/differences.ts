@@ -1,6 +1,4 @@
 /** Names what differs: between a variant and the present, or between two variants. */
-import { UNDEFINED_DIGEST } from './digest.ts'
-import { MISSING } from './files.ts'
 import type { Asked } from './lookup.ts'
 import { type Digests, digestIn, namesIn } from './named.ts'
 import type { Present } from './present.ts'
@@ -11,9 +9,12 @@ export interface Difference {
   readonly kind: 'input' | 'env' | 'file'
   /** Name of the input or variable, or path of the file relative to the root. */
   readonly name: string
-  /** Digest in the entry; undefined where it was not asked for, not set or missing. */
+  /**
+   * Digest in the entry; 'missing' of a file that was not there, 'undefined' of a variable that was not set; undefined
+   * where the entry knows nothing of it.
+   */
   readonly before: string | undefined
-  /** Digest now; undefined likewise. */
+  /** Digest now, likewise; undefined where it is not asked for or cannot be told. */
   readonly after: string | undefined
 }
 
@@ -48,7 +49,7 @@ export function differencesBetween(before: Variant, after: Variant): Difference[
   return lists.flatMap(([kind, one, other]) => differing(kind, one, (name) => digestIn(other, name), namesIn(other)))
 }
 
-/** The names of `before` and `others` whose digest is another one now. */
+/** What of `before` has another digest now, and all of `others` that it does not know. */
 function differing(
   kind: Difference['kind'],
   before: Digests,
@@ -56,14 +57,11 @@ function differing(
   others: readonly string[],
 ): Difference[] {
   const names = [...new Set([...namesIn(before), ...others])]
-  return names.map((name) => ({ kind, name, before: told(digestIn(before, name)), after: told(now(name)) })).filter((one) => one.before !== one.after)
+  return names
+    .map((name) => ({ kind, name, before: digestIn(before, name), after: now(name) }))
+    .filter((one) => one.before === undefined || one.before !== one.after)
 }
 
 function filesOf(files: readonly RecordedFile[]): Digests {
   return files.flatMap(([path, digest]) => [path, digest])
-}
-
-/** A digest that says that there is nothing is none. */
-function told(digest: string | undefined): string | undefined {
-  return digest === UNDEFINED_DIGEST || digest === MISSING ? undefined : digest
 }

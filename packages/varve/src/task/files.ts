@@ -21,7 +21,7 @@ const COARSE_TICK_MS = 2000
 const PIECE_BYTES = 4 * 1024 * 1024
 
 /** The digest of a file that is not there. */
-export const MISSING = '-'
+export const MISSING = 'missing'
 
 /** What `stat` says, or that there is nothing, or that it cannot be told. */
 type Look = fs.Stats | 'missing' | 'unreadable'
@@ -118,7 +118,7 @@ function lookAt(files: typeof fs, absolute: string): Look {
     return stats.isFile() || stats.isDirectory() ? stats : 'unreadable'
   } catch (error) {
     // A path through a file, where a folder was: as missing as anything.
-    return error instanceof Error && 'code' in error && error.code === 'ENOTDIR' ? 'missing' : 'unreadable'
+    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOTDIR' ? 'missing' : 'unreadable'
   }
 }
 

@@ -70,9 +70,9 @@ export interface TaskRequest extends TaskDependencies {
 /** What the work may tell while it runs. */
 export interface TaskContext {
   /**
-   * The result depends on this file too, whether or not it is there; the path is absolute or relative to the root. Give the `content` that was read where you have
-   * it: then nothing can change between reading and telling. Without, a file changed since the run began means that the
-   * result is not stored.
+   * The result depends on this file too, whether or not it is there; the path is absolute or relative to the root. Give the
+   * `content` that was read where you have it: then nothing can change between reading and telling. Without, a file that
+   * changed since 20 ms before the run began means that the result is not stored.
    */
   addFile(path: string, content?: string | Uint8Array): void
   /** The result depends on this value too. Needs the option `findInput`. */

@@ -4,14 +4,17 @@
  *
  *   [{ inputs: ['config', 'j3Fz..', 'source', 's0aX..'],   names and digests in turn, sorted by name
  *      added:  [],                                          likewise, told by the work while it ran
- *      env:    ['NODE_ENV', 's7Qe..'],                      likewise, 'u' = not set
+ *      env:    ['NODE_ENV', 's7Qe..'],                      likewise, 'undefined' = not set
  *      files:  [['src/a.css', 'b9Tw..', 120, 1795257074727.025, 1795257074727.025]],
- *                                                           path, digest, bytes, mtime, ctime; 0 = in doubt
+ *                                                           path, digest or 'missing', bytes, mtime, ctime; 0 = in doubt
  *      result: 'b5Kd..',                                    digest of its bytes, '' = undefined
  *      timeMs: 1795257075000 }]                             when the work was done
  */
 
 import { type Digests, isDigests, sameDigests } from './named.ts'
+
+/** `result` of a variant whose work returned undefined, which no codec holds. */
+export const UNDEFINED_RESULT = ''
 
 /** A file as recorded. Where mtime is 0, only the digest says something. */
 export type RecordedFile = readonly [path: string, digest: string, size: number, mtimeMs: number, ctimeMs: number]

@@ -8,10 +8,7 @@ import type { Namespace } from '../namespace.ts'
 import type { Session } from '../session.ts'
 import { digestOfBytes } from './digest.ts'
 import type { Files } from './files.ts'
-import { readVariants, resultKey, type Variant, withVariant } from './record.ts'
-
-/** `result` of a variant whose work returned undefined, which no codec holds. */
-const UNDEFINED_RESULT = ''
+import { readVariants, resultKey, UNDEFINED_RESULT, type Variant, withVariant } from './record.ts'
 
 /** What a shelf is made of. */
 export interface ShelfParts<V> {

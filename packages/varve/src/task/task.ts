@@ -59,7 +59,8 @@ export class Task<V> {
   /**
    * The result of `work` for this request: from the cache where everything it depends on is as it was, else by doing the
    * work. Runs of the same request at the same time do it once. A result is buffered like any `put`: others have it after
-   * `cache.commit()`. Where the work throws, so does every run that waits for it, and nothing is stored.
+   * `cache.commit()`. Where the work throws, so does every run that waits for it, and nothing is stored. Work must not ask
+   * for a request that waits for it.
    *
    * Rejects with what `work` throws; with INVALID_OPTION, INVALID_ARGUMENT or CLOSED.
    *

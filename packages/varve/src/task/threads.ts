@@ -22,11 +22,17 @@ const DELIVERY_MS = 200
 /** Whoever waited so long does the work: a way out of threads that wait for one another. */
 const WAIT_MS_MAX = 60_000
 
-/** What threads tell each other. */
-type Message =
-  | { readonly kind: 'table'; readonly memory: SharedArrayBuffer }
-  /** `bytes` is undefined where there is nothing to share. */
-  | { readonly kind: 'landed'; readonly name: string; readonly bytes: SharedArrayBuffer | undefined }
+/** What threads tell each other: which table is the shared one, and how work ended. */
+type Message = { readonly kind: 'table'; readonly memory: SharedArrayBuffer } | Landed
+
+interface Landed {
+  readonly kind: 'landed'
+  readonly name: string
+  /** When, by `nowMs`. */
+  readonly timeMs: number
+  /** Undefined where there is nothing to share. */
+  readonly bytes: SharedArrayBuffer | undefined
+}
 
 /** One claim of this thread, in the table that was the shared one when it was made. */
 export interface Held {
@@ -40,14 +46,14 @@ export class Threads {
   readonly #channel: workers.BroadcastChannel
   readonly #workers: typeof workers
   readonly #held: Set<Held> = new Set()
-  readonly #waiting: Map<string, (bytes: Uint8Array | undefined) => void> = new Map()
+  readonly #waiting: Map<string, (landed: Landed) => void> = new Map()
   #claims: Claims
   #heart: ReturnType<typeof setInterval> | undefined
 
   constructor(threads: typeof workers) {
     this.#workers = threads
     const inherited = threads.getEnvironmentData(NAME)
-    this.#claims = inherited instanceof SharedArrayBuffer ? new Claims(inherited) : new Claims()
+    this.#claims = isShared(inherited) ? new Claims(inherited) : new Claims()
     this.#channel = new threads.BroadcastChannel(NAME)
     this.#channel.unref()
     this.#channel.addEventListener('message', (event) => this.#hear((event as Event & { data: Message }).data))
@@ -74,7 +80,7 @@ export class Threads {
     const encoded = encode()
     const bytes = encoded === undefined ? undefined : new SharedArrayBuffer(encoded.length)
     if (encoded !== undefined && bytes !== undefined) new Uint8Array(bytes).set(encoded)
-    const message: Message = { kind: 'landed', name: held.name, bytes }
+    const message: Landed = { kind: 'landed', name: held.name, timeMs: nowMs(), bytes }
     this.#hear(message) // another cache of this thread; a channel does not hear itself
     this.#tell(message)
   }
@@ -93,8 +99,12 @@ export class Threads {
   }
 
   async #wait(claims: Claims, name: string, digest: number): Promise<Held | Uint8Array | undefined> {
-    const waiter: { landed?: { readonly bytes: Uint8Array | undefined } } = {}
-    this.#waiting.set(name, (bytes) => (waiter.landed = { bytes }))
+    const startMs = nowMs()
+    const waiter: { landed?: Landed } = {}
+    this.#waiting.set(name, (landed) => {
+      // Of the same work done before this wait began, nobody knows whether it still holds.
+      if (landed.timeMs >= startMs) waiter.landed = landed
+    })
     try {
       let [pollMs, goneMs] = [POLL_MS_MIN, 0]
       for (let waitedMs = 0; waiter.landed === undefined && goneMs < DELIVERY_MS && waitedMs < WAIT_MS_MAX; waitedMs += pollMs) {
@@ -103,17 +113,14 @@ export class Threads {
         await new Promise((resolve) => setTimeout(resolve, pollMs))
         pollMs = Math.min(pollMs * 1.5, POLL_MS_MAX)
       }
-      return waiter.landed?.bytes
+      return waiter.landed?.bytes === undefined ? undefined : new Uint8Array(waiter.landed.bytes)
     } finally {
       this.#waiting.delete(name)
     }
   }
 
   #hear(message: Message): void {
-    if (message.kind === 'landed') {
-      const { name, bytes } = message
-      return this.#waiting.get(name)?.(bytes === undefined ? undefined : new Uint8Array(bytes))
-    }
+    if (message.kind === 'landed') return this.#waiting.get(message.name)?.(message)
     const theirs = new Claims(message.memory)
     if (theirs.rank > this.#claims.rank) return this.#tellTable()
     if (theirs.rank === this.#claims.rank) return
@@ -128,6 +135,16 @@ export class Threads {
   #tell(message: Message): void {
     this.#channel.postMessage(message)
   }
+}
+
+/** A clock that all threads of the process share, milliseconds. */
+function nowMs(): number {
+  return Number(process.hrtime.bigint() / 1000n) / 1000
+}
+
+/** Whether it is shared memory, also of another realm. */
+function isShared(value: unknown): value is SharedArrayBuffer {
+  return Object.prototype.toString.call(value) === '[object SharedArrayBuffer]'
 }
 
 let ofThisThread: Threads | undefined
