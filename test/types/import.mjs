@@ -2,6 +2,6 @@
 // A program that imports the packed packages.
 import { useCache } from './use.cjs'
 
-await import('@varve/plugins/webpack')
+for (const name of ['jest', 'keyv', 'metro', 'parcel', 'unstorage', 'webpack']) await import(`@varve/plugins/${name}`)
 await useCache(await import('varve'))
 console.log('ok')

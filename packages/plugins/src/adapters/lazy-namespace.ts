@@ -1,0 +1,76 @@
+/**
+ * A namespace for tools that expect a store to be there at once: its cache is opened at the first use and commits by
+ * itself (`open-namespace.ts`). A folder that cannot be used costs misses and a warning, not errors.
+ */
+import { type Cache, type CacheOptions, openCache, VarveError } from 'varve'
+import { MemoryNamespace } from './memory.ts'
+import { OpenNamespace } from './open-namespace.ts'
+import type { AdapterOptions } from './options.ts'
+import type { DataKind } from './value.ts'
+
+/** Raised when the bytes of a value change their meaning. */
+const LAYOUT = 1
+
+/** Failures of a folder; memory takes its place. Any other is the caller's mistake. */
+const UNUSABLE: ReadonlySet<string> = new Set(['PERMISSION', 'DISK_FULL', 'IO', 'DAMAGED', 'NEWER_FORMAT', 'BUSY', 'EXHAUSTED', 'INTERNAL'])
+
+/** An adapter's namespace, opened at first use. */
+export class LazyNamespace {
+  readonly #tool: string
+  readonly #options: AdapterOptions
+  readonly #dataKind: DataKind
+  readonly #warned: Set<string> = new Set()
+  #opening: Promise<OpenNamespace> | undefined
+
+  /** `tool` names the namespace, and the cache unless the options do. Opens nothing yet. */
+  constructor(tool: string, options: AdapterOptions, dataKind: DataKind) {
+    this.#tool = tool
+    this.#options = options
+    this.#dataKind = dataKind
+  }
+
+  /** The open namespace, the same until `close`. Rejects with INVALID_OPTION or ENGINE_UNAVAILABLE. */
+  open(): Promise<OpenNamespace> {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  /** Commits what is put, folds what is due and lets go of the folder. A later use opens it again. */
+  async close(): Promise<void> {
+    const opening = this.#opening
+    this.#opening = undefined
+    const space = await opening?.catch(() => undefined)
+    await space?.close()
+  }
+
+  async #open(): Promise<OpenNamespace> {
+    const { name = this.#tool, dir, version = '', maxBytes, durability, readonly: readOnly = false, engine } = this.#options
+    const warn = (warning: VarveError): void => this.#warn(warning)
+    const wanted = { name, dir, maxBytes, durability, readOnly, engine, onWarning: warn }
+    const cache = await openUsable(wanted, warn)
+    const space = cache?.namespace(this.#tool, { version: `${LAYOUT} ${version}` }) ?? new MemoryNamespace()
+    return new OpenNamespace({ cache, space, isWritable: cache !== undefined && !readOnly, dataKind: this.#dataKind, warn })
+  }
+
+  #warn(warning: VarveError): void {
+    if (this.#warned.has(warning.code)) return
+    this.#warned.add(warning.code)
+    const { onWarning } = this.#options
+    if (onWarning === undefined) process.emitWarning(warning.message, { type: 'VarveWarning', code: warning.code })
+    else onWarning(warning)
+  }
+}
+
+/** The cache; undefined where its folder cannot be used. */
+async function openUsable(options: CacheOptions, warn: (warning: VarveError) => void): Promise<Cache | undefined> {
+  try {
+    return await openCache(options)
+  } catch (error) {
+    if (!(error instanceof VarveError) || !UNUSABLE.has(error.code)) throw error
+    warn(error)
+    return undefined
+  }
+}

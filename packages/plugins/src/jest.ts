@@ -1,0 +1,123 @@
+/**
+ * Varve around any transformer of Jest: what it made of a file is there in the next process, worker or machine.
+ *
+ * @example
+ * // jest.config.js
+ * export default {
+ *   transform: { '\\.[jt]sx?$': ['@varve/plugins/jest', { transformer: 'babel-jest' }] },
+ * }
+ */
+import { createHash } from 'node:crypto'
+import { LazyNamespace } from './adapters/lazy-namespace.ts'
+import type { OpenNamespace } from './adapters/open-namespace.ts'
+import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
+import { type Loaded, loadTransformer, type TransformedSource, type Transformer, type TransformOptions } from './jest/transformer.ts'
+
+export type { TransformedSource, Transformer, TransformOptions } from './jest/transformer.ts'
+
+/** Options of the transformer, the second part of Jest's `transform` entry. */
+export interface VarveJestOptions extends AdapterOptions {
+  /** The transformer to wrap: a package, such as `'babel-jest'`, or a path; found from the working directory. */
+  readonly transformer: string
+  /**
+   * What that transformer gets as its own options.
+   * @defaultValue none
+   */
+  readonly transformerConfig?: unknown
+}
+
+const FIELDS: Fields<VarveJestOptions> = {
+  ...ADAPTER_FIELDS,
+  transformer: TEXT,
+  transformerConfig: ANYTHING,
+}
+
+/** Called by Jest. Rejects with INVALID_OPTION where an option is unknown or wrong. */
+export async function createTransformer(options: VarveJestOptions): Promise<Transformer> {
+  checkOptions('@varve/plugins/jest', options, FIELDS)
+  const { transformer: name = '', transformerConfig, ...others } = options
+  checkOptions('@varve/plugins/jest', { transformer: name }, { transformer: FIELDS.transformer })
+  const loaded = await loadTransformer(name, transformerConfig)
+  const space = await new LazyNamespace('jest', others, 'json').open()
+  return cached(loaded, transformerConfig, space)
+}
+
+const factory: { readonly createTransformer: (options: VarveJestOptions) => Promise<Transformer> } = { createTransformer }
+export default factory
+
+/** The transformer with a cache in front. Its errors pass through and are not kept. */
+function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace): Transformer {
+  const { transformer } = loaded
+  const inner = (options: TransformOptions): TransformOptions => ({ ...options, transformerConfig: transformerConfig ?? {} })
+  const entryKey = makeEntryKey(loaded, transformerConfig)
+  const keyOf = rememberLast((text, path, options) => entryKey(text, path, options, transformer.getCacheKey?.(text, path, inner(options))))
+  const keyOfAsync = async (text: string, path: string, options: TransformOptions): Promise<string> => {
+    if (transformer.getCacheKeyAsync === undefined) return keyOf(text, path, options)
+    return entryKey(text, path, options, await transformer.getCacheKeyAsync(text, path, inner(options)))
+  }
+  const { process, processAsync } = transformer
+  return {
+    canInstrument: transformer.canInstrument,
+    getCacheKey: keyOf,
+    getCacheKeyAsync: keyOfAsync,
+    ...(process !== undefined && {
+      process(text, path, options) {
+        const key = keyOf(text, path, options)
+        return read(space, key) ?? keep(space, key, process.call(transformer, text, path, inner(options)))
+      },
+    }),
+    ...(processAsync !== undefined && {
+      async processAsync(text, path, options) {
+        const key = await keyOfAsync(text, path, options)
+        return read(space, key) ?? keep(space, key, await processAsync.call(transformer, text, path, inner(options)))
+      },
+    }),
+  }
+}
+
+type KeyOf = (text: string, path: string, options: TransformOptions) => string
+
+/** Jest asks for the key of a file right before it transforms it: the last one is not computed twice. */
+function rememberLast(keyOf: KeyOf): KeyOf {
+  let last: { readonly asked: readonly unknown[]; readonly key: string } | undefined
+  return (text, path, options) => {
+    const asked = [text, path, options.configString, demandsOf(options)]
+    if (last?.asked.every((part, index) => part === asked[index]) !== true) last = { asked, key: keyOf(text, path, options) }
+    return last.key
+  }
+}
+
+/**
+ * What an entry depends on, as Jest's own cache has it: the transformer's key, or all that it could look at where it
+ * makes none; besides, the transformer itself, its options and what Jest asks it for.
+ */
+function makeEntryKey({ identity }: Loaded, transformerConfig: unknown) {
+  const base = createHash('sha256').update(identity).update(JSON.stringify(transformerConfig) ?? '').digest('hex')
+  return (text: string, path: string, options: TransformOptions, own: string | undefined): string => {
+    const rest = own === undefined ? ['file', path, options.configString ?? '', text] : ['own', own]
+    const hash = createHash('sha256')
+    for (const part of [base, demandsOf(options), process.env['NODE_ENV'] ?? '', ...rest]) hash.update(`${part.length}:`).update(part)
+    return hash.digest('hex')
+  }
+}
+
+/** What Jest demands of the code: coverage, and which syntax may stay as it is. */
+function demandsOf(options: TransformOptions): string {
+  return JSON.stringify(Object.entries(options).filter(([name]) => name === 'instrument' || name.startsWith('supports')).sort())
+}
+
+function read(space: OpenNamespace, key: string): TransformedSource | undefined {
+  const value = space.get(key)?.value
+  return isTransformed(value) ? value : undefined
+}
+
+/** Keeps a result that Jest will accept; an own error of the cache never gets in its way. */
+function keep(space: OpenNamespace, key: string, result: TransformedSource): TransformedSource {
+  if (isTransformed(result)) space.tryPut(key, result)
+  return result
+}
+
+function isTransformed(value: unknown): value is TransformedSource {
+  return typeof value === 'object' && value !== null && 'code' in value && typeof value.code === 'string'
+}

@@ -1,0 +1,89 @@
+/**
+ * What this project needs to know of Jest's transformers, and how one is found and loaded. The types say less than
+ * those of `@jest/transform`, so that any version of Jest from 27 on fits.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { VarveError } from 'varve'
+
+/** What Jest tells a transformer about a file, besides its path and text. */
+export interface TransformOptions {
+  /** Jest's configuration as a string. */
+  readonly configString?: string
+  /** Whether the code is to count its coverage. */
+  readonly instrument?: boolean
+  readonly transformerConfig?: unknown
+  readonly [other: string]: unknown
+}
+
+/** The outcome of a transformation. */
+export interface TransformedSource {
+  readonly code: string
+  readonly map?: unknown
+}
+
+type Call<Result> = (sourceText: string, sourcePath: string, options: TransformOptions) => Result
+
+/** A transformer of Jest: `process` for `require`, `processAsync` for `import`, at least one of them. */
+export interface Transformer {
+  readonly canInstrument?: boolean | undefined
+  readonly getCacheKey?: Call<string>
+  readonly getCacheKeyAsync?: Call<Promise<string>>
+  readonly process?: Call<TransformedSource>
+  readonly processAsync?: Call<Promise<TransformedSource>>
+}
+
+/** A transformer and the text that changes when its code does. */
+export interface Loaded {
+  readonly transformer: Transformer
+  /** Name, version and main file of its package. */
+  readonly identity: string
+}
+
+/** Loads a transformer by name or path, as Jest does. Throws INVALID_OPTION where there is none. */
+export async function loadTransformer(name: string, config: unknown): Promise<Loaded> {
+  const file = resolveFrom(process.cwd(), name)
+  const module: unknown = await import(pathToFileURL(file).href)
+  const exported = unwrap(unwrap(module))
+  const made: unknown = hasMethod(exported, 'createTransformer') ? await exported.createTransformer(config) : exported
+  if (!isTransformer(made)) {
+    throw new VarveError('INVALID_OPTION', `option 'transformer': '${file}' exports neither process, processAsync nor createTransformer`)
+  }
+  return { transformer: made, identity: `${packageOf(file)}\n${readFileSync(file, 'utf8')}` }
+}
+
+function resolveFrom(folder: string, name: string): string {
+  try {
+    return createRequire(join(folder, 'package.json')).resolve(name)
+  } catch (error) {
+    const message = `option 'transformer': '${name}' is not found from '${folder}'; name a package there, or an absolute path`
+    throw new VarveError('INVALID_OPTION', message, { cause: error })
+  }
+}
+
+/** The default export where there is one: CommonJS that was an ES module has it twice. */
+function unwrap(module: unknown): unknown {
+  return typeof module === 'object' && module !== null && 'default' in module ? module.default : module
+}
+
+function hasMethod(value: unknown, name: 'createTransformer'): value is { createTransformer(config: unknown): unknown } {
+  return typeof value === 'object' && value !== null && name in value && typeof value[name as keyof typeof value] === 'function'
+}
+
+function isTransformer(value: unknown): value is Transformer {
+  const isCallable = (name: string): boolean => typeof Reflect.get(Object(value), name) === 'function'
+  return isCallable('process') || isCallable('processAsync')
+}
+
+/** `name@version` of the package a file belongs to; empty where it has none. */
+function packageOf(file: string): string {
+  for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
+    const path = join(folder, 'package.json')
+    if (!existsSync(path)) continue
+    const manifest: { name?: string; version?: string } = JSON.parse(readFileSync(path, 'utf8'))
+    if (manifest.version !== undefined) return `${manifest.name}@${manifest.version}`
+  }
+  return ''
+}

@@ -1,0 +1,140 @@
+/**
+ * Varve as a store of Keyv 5 and 6, so that whatever takes Keyv takes Varve.
+ *
+ * @example
+ * import Keyv from 'keyv'
+ * import { VarveKeyv } from '@varve/plugins/keyv'
+ * const keyv = new Keyv({ store: new VarveKeyv({ dir: '.cache/pages' }), namespace: 'pages' })
+ */
+import { EventEmitter } from 'node:events'
+import type { VarveError } from 'varve'
+import { LazyNamespace } from './adapters/lazy-namespace.ts'
+import type { OpenNamespace } from './adapters/open-namespace.ts'
+import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import type { Stamped } from './adapters/value.ts'
+import { checkOptions } from './build/validate.ts'
+
+/** Options of `new VarveKeyv(options)`. */
+export interface VarveKeyvOptions extends AdapterOptions {}
+
+/** An entry of `setMany`. */
+export interface VarveKeyvEntry {
+  readonly key: string
+  readonly value: unknown
+  /** Milliseconds until the entry is a miss. */
+  readonly ttl?: number | undefined
+}
+
+/**
+ * A Keyv store. The cache is opened at the first call. A `set` that resolved is committed and survives the death of the
+ * process; those of one turn of the event loop share a commit, and the turn is the loss window of what nobody awaited.
+ * Emits 'error' where something could not be written; the entry is in memory then and the next commit tries again.
+ */
+export class VarveKeyv extends EventEmitter {
+  /** Set by Keyv 5, whose keys begin with it. Keyv 6 finds none here and sees to prefixes by itself. */
+  declare namespace?: string | undefined
+  /** Keyv 5 iterates over stores whose dialect it knows; the nearest one that it does is this. */
+  readonly opts: Record<string, unknown>
+  readonly #space: LazyNamespace
+
+  /** Throws INVALID_OPTION that names the option where one is unknown or of the wrong kind. */
+  constructor(options: VarveKeyvOptions = {}) {
+    super()
+    checkOptions('new VarveKeyv()', options, ADAPTER_FIELDS)
+    this.opts = { ...options, url: `varve://${options.dir ?? ''}`, dialect: 'sqlite' }
+    const onWarning = (warning: VarveError): void => this.#warn(warning, options.onWarning)
+    this.#space = new LazyNamespace('keyv', { ...options, onWarning }, 'clone')
+  }
+
+  async get<Value>(key: string): Promise<Value | undefined> {
+    const space = await this.#space.open()
+    return valueOf(space, key, space.get(key)) as Value | undefined
+  }
+
+  async getMany<Value>(keys: readonly string[]): Promise<(Value | undefined)[]> {
+    const space = await this.#space.open()
+    return space.getMany(keys).map((entry, index) => valueOf(space, keys[index], entry) as Value | undefined)
+  }
+
+  async has(key: string): Promise<boolean> {
+    return (await this.get(key)) !== undefined
+  }
+
+  async hasMany(keys: readonly string[]): Promise<boolean[]> {
+    return (await this.getMany(keys)).map((value) => value !== undefined)
+  }
+
+  /** Resolves to true when the entry is committed, to false where it is in memory only. */
+  async set(key: string, value: unknown, ttl?: number): Promise<boolean> {
+    const space = await this.#space.open()
+    if (value === undefined) space.delete(key)
+    else space.put(key, value, expiryOf(ttl))
+    return space.committed()
+  }
+
+  /** As `set`, all of them in one commit. */
+  async setMany(entries: readonly VarveKeyvEntry[]): Promise<boolean[]> {
+    return Promise.all(entries.map(({ key, value, ttl }) => this.set(key, value, ttl)))
+  }
+
+  /** Whether there was an entry. */
+  async delete(key: string): Promise<boolean> {
+    const space = await this.#space.open()
+    const entry = space.get(key)
+    if (entry === undefined) return false
+    space.delete(key)
+    await space.committed()
+    return !isExpired(entry)
+  }
+
+  /** Whether there was an entry for each key. */
+  async deleteMany(keys: readonly string[]): Promise<boolean> {
+    const found = await Promise.all(keys.map((key) => this.delete(key)))
+    return found.every(Boolean)
+  }
+
+  /** Removes the entries of Keyv's namespace, all where it has none. */
+  async clear(): Promise<void> {
+    const space = await this.#space.open()
+    space.clear(prefixOf(this.namespace))
+    await space.committed()
+  }
+
+  /** Keys, with their prefix, and values; what has expired is left out and removed. */
+  async *iterator<Value>(namespace?: string): AsyncGenerator<[key: string, value: Awaited<Value>], void> {
+    const space = await this.#space.open()
+    for (const [key, entry] of space.entries(prefixOf(namespace))) {
+      const value = valueOf(space, key, entry)
+      if (value !== undefined) yield [key, value as Awaited<Value>]
+    }
+  }
+
+  /** Commits and lets go of the folder; a later call opens it again. */
+  async disconnect(): Promise<void> {
+    await this.#space.close()
+  }
+
+  /** A failure that somebody listens for is theirs, else it is the process's warning. */
+  #warn(warning: VarveError, onWarning: VarveKeyvOptions['onWarning']): void {
+    if (onWarning !== undefined) onWarning(warning)
+    else process.emitWarning(warning.message, { type: 'VarveWarning', code: warning.code })
+    try {
+      if (this.listenerCount('error') > 0) this.emit('error', warning)
+    } catch {
+      // Keyv throws what nobody listens for; a cache that cannot write is no reason to fail its host.
+    }
+  }
+}
+
+const prefixOf = (namespace: string | undefined): string => (namespace === undefined || namespace === '' ? '' : `${namespace}:`)
+
+const expiryOf = (ttl: number | undefined): number => (ttl === undefined || ttl <= 0 ? 0 : Date.now() + ttl)
+
+const isExpired = (entry: Stamped): boolean => entry.timeMs !== 0 && Date.now() > entry.timeMs
+
+/** The value of an entry that has not expired; one that has is removed. */
+function valueOf(space: OpenNamespace, key: string | undefined, entry: Stamped | undefined): unknown {
+  if (entry === undefined || !isExpired(entry)) return entry?.value
+  if (key !== undefined) space.delete(key)
+  return undefined
+}

@@ -1,0 +1,63 @@
+/**
+ * Varve as a cache store of Metro, in the place of its FileStore, which keeps one file per module.
+ *
+ * @example
+ * // metro.config.js
+ * const { VarveMetroStore } = require('@varve/plugins/metro')
+ * module.exports = { cacheStores: [new VarveMetroStore()] }
+ */
+import type { Buffer } from 'node:buffer'
+import { LazyNamespace } from './adapters/lazy-namespace.ts'
+import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { checkOptions } from './build/validate.ts'
+
+/** Options of `new VarveMetroStore(options)`. */
+export interface VarveMetroOptions extends AdapterOptions {}
+
+/**
+ * A `CacheStore` of Metro. Metro's keys are hashes of all that decides about a module's output, so entries of several
+ * projects, platforms and versions of Metro may share a folder. Values are Buffers or what JSON can hold, as Metro's
+ * own stores have it, and come back as what they were.
+ *
+ * @typeParam T - type of the values, as in Metro's `CacheStore`
+ */
+export class VarveMetroStore<T = unknown> {
+  /** In Metro's log. */
+  readonly name: string = 'VarveMetroStore'
+  /** Counts of this process. */
+  readonly stats: { hits: number; misses: number } = { hits: 0, misses: 0 }
+  readonly #space: LazyNamespace
+
+  /** Opens the cache at the first call. Throws INVALID_OPTION where an option is unknown or of the wrong kind. */
+  constructor(options: VarveMetroOptions = {}) {
+    checkOptions('new VarveMetroStore()', options, ADAPTER_FIELDS)
+    this.#space = new LazyNamespace('metro', options, 'json')
+  }
+
+  /** The value of a key; null for a miss. */
+  async get(key: Buffer): Promise<T | null> {
+    const entry = (await this.#space.open()).get(key)
+    if (entry === undefined) this.stats.misses++
+    else this.stats.hits++
+    return entry === undefined ? null : (entry.value as T)
+  }
+
+  /** Resolves when the value is committed, or in memory where the folder cannot be written. */
+  async set(key: Buffer, value: T): Promise<void> {
+    const space = await this.#space.open()
+    space.tryPut(key, value)
+    await space.committed()
+  }
+
+  /** Removes everything; called by `metro --reset-cache`. */
+  async clear(): Promise<void> {
+    const space = await this.#space.open()
+    space.clear('')
+    await space.committed()
+  }
+
+  /** Lets go of the folder, which Metro does not ask for: the end of its process does the same. */
+  async close(): Promise<void> {
+    await this.#space.close()
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Varve as a driver of unstorage, so that whatever takes unstorage (Nitro, Nuxt, h3) takes Varve.
+ *
+ * @example
+ * import { createStorage } from 'unstorage'
+ * import varveDriver from '@varve/plugins/unstorage'
+ * const storage = createStorage({ driver: varveDriver({ dir: '.cache/pages' }) })
+ */
+import { Buffer } from 'node:buffer'
+import { isAnyArrayBuffer } from 'node:util/types'
+import { LazyNamespace } from './adapters/lazy-namespace.ts'
+import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { checkOptions } from './build/validate.ts'
+
+/** Options of `varveDriver(options)`. */
+export interface VarveDriverOptions extends AdapterOptions {}
+
+/** What `getMeta` tells of an item: when it was set. */
+export type VarveItemMeta = { readonly mtime: Date }
+
+/** The driver, as unstorage's `Driver` has it. Keys are `a:b:c`; values are strings, raw ones whatever they were. */
+export interface VarveDriver {
+  readonly name: string
+  readonly options: VarveDriverOptions
+  hasItem(key: string): Promise<boolean>
+  getItem(key: string): Promise<string | null>
+  getItems(items: readonly { readonly key: string }[]): Promise<{ key: string; value: string | null }[]>
+  getItemRaw(key: string): Promise<unknown>
+  /** Resolves when the item is committed, or in memory where the folder cannot be written. */
+  setItem(key: string, value: string): Promise<void>
+  /** As `setItem`, all of them in one commit. */
+  setItems(items: readonly { readonly key: string; readonly value: string }[]): Promise<void>
+  setItemRaw(key: string, value: unknown): Promise<void>
+  removeItem(key: string): Promise<void>
+  getMeta(key: string): Promise<VarveItemMeta | null>
+  getKeys(base?: string): Promise<string[]>
+  clear(base?: string): Promise<void>
+  /** Commits and lets go of the folder; a later call opens it again. */
+  dispose(): Promise<void>
+}
+
+/** Makes the driver; the cache is opened at the first call. Throws INVALID_OPTION where an option is unknown or wrong. */
+export function varveDriver(options: VarveDriverOptions = {}): VarveDriver {
+  checkOptions('varveDriver()', options, ADAPTER_FIELDS)
+  const lazy = new LazyNamespace('unstorage', options, 'clone')
+  const write = async (items: readonly { readonly key: string; readonly value: unknown }[]): Promise<void> => {
+    const space = await lazy.open()
+    for (const { key, value } of items) space.put(key, value, Date.now())
+    await space.committed()
+  }
+  return {
+    name: 'varve',
+    options,
+    hasItem: async (key) => (await lazy.open()).has(key),
+    getItem: async (key) => textOf((await lazy.open()).get(key)?.value),
+    async getItems(items) {
+      const keys = items.map(({ key }) => key)
+      const found = (await lazy.open()).getMany(keys)
+      return keys.map((key, index) => ({ key, value: textOf(found[index]?.value) }))
+    },
+    getItemRaw: async (key) => (await lazy.open()).get(key)?.value ?? null,
+    setItem: (key, value) => write([{ key, value }]),
+    setItems: (items) => write(items),
+    setItemRaw: (key, value) => write([{ key, value: bytesOf(value) }]),
+    async removeItem(key) {
+      const space = await lazy.open()
+      space.delete(key)
+      await space.committed()
+    },
+    async getMeta(key) {
+      const entry = (await lazy.open()).get(key)
+      return entry === undefined ? null : { mtime: new Date(entry.timeMs) }
+    },
+    getKeys: async (base = '') => (await lazy.open()).keys(base),
+    async clear(base = '') {
+      const space = await lazy.open()
+      space.clear(base)
+      await space.committed()
+    },
+    dispose: () => lazy.close(),
+  }
+}
+
+export default varveDriver
+
+/** What `getItem` makes of a value: text as it is, raw bytes as UTF-8, as drivers on files do. */
+function textOf(value: unknown): string | null {
+  if (typeof value === 'string') return value
+  return Buffer.isBuffer(value) ? value.toString() : null
+}
+
+/** A buffer or a view of one as bytes; anything else as it is. */
+function bytesOf(value: unknown): unknown {
+  if (isAnyArrayBuffer(value)) return new Uint8Array(value)
+  return ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : value
+}

@@ -1,0 +1,145 @@
+/** VarveKeyv beyond Keyv's own suite: what survives, what expires, what is told. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { VarveKeyv } from '@varve/plugins/keyv'
+import { Keyv, type KeyvStoreAdapter } from 'keyv'
+import { Keyv as Keyv6 } from 'keyv-6'
+import type { VarveError } from 'varve'
+import { describe, expect, it, vi } from 'vitest'
+import { makeFolder } from '../../folders.ts'
+import { adapterContract } from '../contract.ts'
+
+const END = fileURLToPath(new URL('end.mjs', import.meta.url))
+
+describe('VarveKeyv', () => {
+  adapterContract(fileURLToPath(new URL('program.mjs', import.meta.url)))
+
+  it('is a store of Keyv by its types, and opens nothing before it is used', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const store: Omit<KeyvStoreAdapter, 'setMany'> = new VarveKeyv({ dir })
+    expect(existsSync(dir)).toBe(false)
+    expect(await store.set('key', 'value')).toBe(true)
+    expect(existsSync(dir)).toBe(true)
+    await store.disconnect?.()
+  })
+
+  it('what was set and awaited is there for another handle, without disconnect', async () => {
+    const dir = makeFolder()
+    const [one, other] = [new VarveKeyv({ dir, engine: 'wasm' }), new VarveKeyv({ dir, engine: 'wasm' })]
+    expect(await other.get('key')).toBeUndefined()
+    await one.set('key', 'first')
+    expect(await other.get('key')).toBe('first')
+    await one.set('key', 'second')
+    expect(await other.getMany(['key', 'none'])).toEqual(['second', undefined])
+    await Promise.all([one.disconnect(), other.disconnect()])
+  })
+
+  it('ttl counts in milliseconds for get, has, getMany, delete and the iterator', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const store = new VarveKeyv({ dir: makeFolder() })
+    await store.setMany([{ key: 'short', value: 1, ttl: 20 }, { key: 'long', value: 2, ttl: 60_000 }, { key: 'ever', value: 3 }])
+    expect(await store.hasMany(['short', 'long', 'ever', 'none'])).toEqual([true, true, true, false])
+    vi.setSystemTime(Date.now() + 21)
+    expect(await store.getMany(['short', 'long', 'ever'])).toEqual([undefined, 2, 3])
+    expect(await store.delete('short')).toBe(false)
+    const found: unknown[] = []
+    for await (const entry of store.iterator()) found.push(entry)
+    expect(found.sort()).toEqual([['ever', 3], ['long', 2]])
+    await store.disconnect()
+    vi.useRealTimers()
+  })
+
+  it('keeps what Keyv does not serialise, and bytes as bytes', async () => {
+    const keyv = new Keyv({ store: new VarveKeyv({ dir: makeFolder() }) })
+    Object.assign(keyv, { serialize: undefined, deserialize: undefined })
+    const value = { when: new Date(5), map: new Map([['a', new Set([1])]]), bytes: Buffer.from('abc') }
+    await keyv.set('key', value)
+    expect(await keyv.get('key')).toEqual(value)
+    await keyv.disconnect()
+    const store = new VarveKeyv({ dir: makeFolder() })
+    await store.set('raw', Buffer.from([0, 255]))
+    expect(await store.get('raw')).toEqual(Buffer.from([0, 255]))
+    await store.disconnect()
+  })
+
+  it('the iterators of Keyv 5 and 6 yield the keys of their namespace', async () => {
+    const options = (): object => ({ store: new VarveKeyv({ dir: makeFolder() }), namespace: 'a' })
+    for (const keyv of [new Keyv(options()), new Keyv6(options())]) {
+      await keyv.set('key', 1)
+      const found: unknown[] = []
+      for await (const entry of keyv.iterator?.(undefined) ?? []) found.push(entry)
+      expect(found).toEqual([['key', 1]])
+      await keyv.disconnect()
+    }
+  })
+
+  it('Keyv 6 tells of each key whether it was there', async () => {
+    const keyv = new Keyv6({ store: new VarveKeyv({ dir: makeFolder() }) })
+    await keyv.set('there', 1)
+    expect(await keyv.delete(['none', 'neither'])).toEqual([false, false])
+    expect(await keyv.deleteMany(['there'])).toEqual([true])
+    await keyv.disconnect()
+  })
+
+  it.each(['native', 'wasm'])('%s: an awaited set survives kill -9; one that nobody awaits, a process that ends by itself', async (engine) => {
+    for (const end of ['killed', 'ended']) {
+      const dir = makeFolder()
+      const program = spawn(process.execPath, [END, dir, engine, end], { stdio: 'inherit' })
+      const [code, signal] = await once(program, 'close')
+      expect([code, signal]).toEqual(end === 'killed' ? [null, 'SIGKILL'] : [0, null])
+      const store = new VarveKeyv({ dir })
+      expect(await store.getMany(['1', '200'])).toEqual(['value 1', 'value 200'])
+      await store.disconnect()
+    }
+  })
+
+  it('is used again after disconnect', async () => {
+    const store = new VarveKeyv({ dir: makeFolder() })
+    await store.set('key', 'value')
+    await store.disconnect()
+    expect(await store.get('key')).toBe('value')
+    await store.disconnect()
+  })
+
+  it.each(['auto', 'wasm'])('a folder that cannot be (VARVE_ENGINE=%s) is told and costs misses, not errors', async (engine) => {
+    vi.stubEnv('VARVE_ENGINE', engine)
+    const dir = join(makeFolder(), 'file')
+    writeFileSync(dir, 'not a folder')
+    const told: VarveError[] = []
+    const store = new VarveKeyv({ dir, onWarning: (warning) => told.push(warning) })
+    const heard: unknown[] = []
+    store.on('error', (error) => heard.push(error))
+    expect(await store.set('key', 'value')).toBe(false)
+    expect(await store.get('key')).toBe('value') // in memory
+    expect(told.length).toBeGreaterThan(0)
+    expect(heard).toEqual(told)
+    const found: unknown[] = []
+    for await (const entry of store.iterator()) found.push(entry)
+    expect([found, await store.getMany(['key'])]).toEqual([[['key', 'value']], ['value']])
+    expect([await store.delete('key'), await store.has('key')]).toEqual([true, false])
+    await store.disconnect()
+    vi.unstubAllEnvs()
+  })
+
+  it('readonly reads and changes nothing', async () => {
+    const dir = makeFolder()
+    const writer = new VarveKeyv({ dir })
+    await writer.set('key', 'value')
+    await writer.disconnect()
+    const reader = new VarveKeyv({ dir, readonly: true })
+    expect(await reader.set('other', 'value')).toBe(false)
+    expect(await reader.getMany(['key', 'other'])).toEqual(['value', 'value'])
+    await reader.disconnect()
+    expect(await new VarveKeyv({ dir }).has('other')).toBe(false)
+  })
+
+  it('names what is wrong with an option', () => {
+    const make = (options: object) => () => new VarveKeyv(options)
+    expect(make({ dri: 'x' })).toThrow("new VarveKeyv() has no option 'dri'; did you mean 'dir'?")
+    expect(make({ maxByte: 1 })).toThrow("did you mean 'maxBytes'?")
+    expect(make({ engine: 'rust' })).toThrow("option 'engine' is 'rust'; expected 'auto' or 'native' or 'wasm' or 'memory'")
+  })
+})

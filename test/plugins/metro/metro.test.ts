@@ -1,0 +1,103 @@
+/** VarveMetroStore with the real metro-cache, and whole bundles with the real Metro, each in a process of its own. */
+import { appendFileSync, cpSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { VarveMetroStore } from '@varve/plugins/metro'
+import { Cache, type CacheStore } from 'metro-cache'
+import { describe, expect, it } from 'vitest'
+import { makeFolder } from '../../folders.ts'
+import { adapterContract } from '../contract.ts'
+import { damage, keepFolder, runProgram } from '../programs.ts'
+
+const BUILD = fileURLToPath(new URL('build.mjs', import.meta.url))
+const MODULES = 60
+
+interface Built {
+  readonly digest: string
+  readonly bytes: number
+  readonly hits: number
+  readonly misses: number
+}
+
+/** An application of `MODULES` modules. */
+function makeApplication(): string {
+  const folder = makeFolder()
+  const numbers = Array.from({ length: MODULES }, (_, index) => index)
+  for (const number of numbers) writeFileSync(join(folder, `module-${number}.js`), `export const value = (x = ${number}) => x?.y ?? x * 2\n`)
+  const imports = numbers.map((number) => `import { value as v${number} } from './module-${number}'`)
+  writeFileSync(join(folder, 'main.js'), `${imports.join('\n')}\nconsole.log(${numbers.map((number) => `v${number}()`).join(' + ')})\n`)
+  writeFileSync(join(folder, 'package.json'), '{"name": "application", "version": "1.0.0"}')
+  writeFileSync(join(folder, 'metro.config.cjs'), 'module.exports = {}\n')
+  return folder
+}
+
+const build = (folder: string, order: object = {}): Promise<Built> => runProgram(BUILD, { folder, options: {}, ...order }, { cwd: folder })
+const share = ({ hits, misses }: Built): number => hits / (hits + misses)
+
+describe('VarveMetroStore', () => {
+  adapterContract(fileURLToPath(new URL('program.mjs', import.meta.url)))
+
+  it('is a CacheStore by its types; Buffers and JSON come back as what they were', async () => {
+    const store: CacheStore<unknown> = new VarveMetroStore({ dir: makeFolder() })
+    const cache = new Cache<unknown>([store])
+    const values = [Buffer.from([0, 1, 2]), Buffer.alloc(0), { a: [1, null, 'x'] }, 'text', 0, false, '']
+    for (const [index, value] of values.entries()) {
+      await cache.set(Buffer.from([index]), value)
+      expect(await cache.get(Buffer.from([index]))).toEqual(value)
+    }
+    await store.clear()
+    for (const index of values.keys()) expect(await cache.get(Buffer.from([index]))).toBeNull()
+  })
+
+  it('names what is wrong with an option', () => {
+    const make = (options: object) => () => new VarveMetroStore(options)
+    expect(make({ verion: 'x' })).toThrow("new VarveMetroStore() has no option 'verion'; did you mean 'version'?")
+  })
+})
+
+describe('a bundle', () => {
+  it('of a second process comes from the cache, byte for byte the same; one changed module or option is built', async () => {
+    const folder = makeApplication()
+    const none = await build(folder, { options: null })
+    const cold = await build(folder)
+    expect(cold).toMatchObject({ hits: 0, digest: none.digest })
+    const warm = await build(folder)
+    expect(warm.digest).toBe(none.digest)
+    expect(share(warm)).toBeGreaterThanOrEqual(0.95)
+
+    appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')
+    const changed = await build(folder)
+    expect(changed).toMatchObject({ misses: 1, digest: (await build(folder, { options: null })).digest })
+    expect(changed.digest).not.toBe(none.digest)
+    expect((await build(folder, { dev: false })).hits).toBe(0)
+    expect((await build(folder, { options: { version: '2' } })).hits).toBe(0)
+  })
+
+  it('of a moved checkout comes from the cache', async () => {
+    const [folder, moved] = [makeApplication(), join(makeFolder(), 'moved')]
+    const { digest } = await build(folder)
+    cpSync(folder, moved, { recursive: true })
+    const built = await build(moved)
+    expect(built.digest).toBe(digest)
+    expect(share(built)).toBeGreaterThanOrEqual(0.95) // Metro's runtime lies outside, at another relative path
+  })
+
+  it('is right however the cache is damaged', async () => {
+    const folder = makeApplication()
+    const { digest } = await build(folder)
+    const restore = keepFolder(join(folder, 'cache'), join(makeFolder(), 'kept'))
+    for (const part of [0.02, 0.3, 0.6, 0.98]) {
+      restore()
+      damage(join(folder, 'cache'), part)
+      expect((await build(folder)).digest, `at ${part}`).toBe(digest)
+      expect(share(await build(folder)), `at ${part}, again`).toBeGreaterThanOrEqual(0.95)
+    }
+  })
+
+  it('of two processes at the same time loses nothing', async () => {
+    const folder = makeApplication()
+    const builds = await Promise.all([build(folder), build(folder, { options: { engine: 'wasm' } })])
+    expect(new Set(builds.map(({ digest }) => digest)).size).toBe(1)
+    expect(share(await build(folder))).toBeGreaterThanOrEqual(0.95)
+  })
+})
