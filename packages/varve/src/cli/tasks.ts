@@ -51,7 +51,7 @@ export async function resultsOf(session: Session, task: string): Promise<(id: st
   const results = (await namespacesOf(session, undefined)).find(({ name }) => name === `${RESULTS_PREFIX}${task}`)
   return (id, { result }) => {
     if (result === UNDEFINED_RESULT) return true
-    return results !== undefined && valueOf(session, results.name, results.version, resultKey(id, result)) !== undefined
+    return results !== undefined && valueOf(session, results, resultKey(id, result)) !== undefined
   }
 }
 
