@@ -12,4 +12,4 @@ mod packed;
 mod session;
 
 pub use failure::{Failure, Result, answer};
-pub use session::{Session, durability_of};
+pub use session::{Reads, Session, durability_of};

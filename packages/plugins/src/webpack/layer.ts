@@ -200,6 +200,7 @@ export class DiskLayer {
     const pointers = cache.namespace(`webpack ${identity.name}`, { version })
     const values = cache.namespace(`webpack packs ${identity.name}`, { version })
     const packs = new Packs(pointers, values, new ValueCodec(this.#compiler.webpack))
+    if (cache.status().engine === 'native') packs.readAhead()
     this.#open = { cache, pointers, packs, environments }
   }
 
@@ -249,6 +250,7 @@ export class DiskLayer {
     }
     if (!isSliced) await packs.tidy((id) => environments.isValid(id))
     this.#isInitialStore = false
+    packs.noteOrder()
     const report = await cache.commit()
     this.#logger.log(`wrote ${report.entries} entries`)
   }
