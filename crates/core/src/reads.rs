@@ -1,4 +1,5 @@
-//! Lookups of many keys on another thread than the handle's, begun by [`Handle::begin_reads`](crate::Handle::begin_reads).
+//! Lookups of many keys on another thread than the handle's, begun by
+//! [`Handle::begin_reads`](crate::Handle::begin_reads).
 
 use crate::error::Result;
 use crate::format::hash::key_hash;

@@ -1,9 +1,10 @@
 //! Which sessions of this process use which store. All threads share one store per folder, so `close` of one session
 //! must not close it under the others: the last to leave does.
 //!
-//! Joining and leaving one store wait for each other (on threads of the pool; JavaScript's thread does not wait), so nobody goes on
-//! with a store that is about to close. A session that is dropped without leaving, because its worker thread was
-//! terminated, does no file operation here; dropping the last reference lets go of the files and of the log's lock.
+//! Joining and leaving one store wait for each other (on threads of the pool; JavaScript's thread does not wait), so
+//! nobody goes on with a store that is about to close. A session that is dropped without leaving, because its worker
+//! thread was terminated, does no file operation here; dropping the last reference lets go of the files and of the
+//! log's lock.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -44,8 +45,8 @@ impl Seat {
         Err(Error::Closed.into())
     }
 
-    /// The same for JavaScript's thread, where it takes as long as loading a small module: `None` where there is more to
-    /// read, or where somebody is just joining or leaving.
+    /// The same for JavaScript's thread, where it takes as long as loading a small module: `None` where there is more
+    /// to read, or where somebody is just joining or leaving.
     pub(crate) fn open_small(folder: &Path, options: &Options) -> Result<Option<Self>> {
         if !varve_disk::is_small(folder).unwrap_or(false) {
             return Ok(None);

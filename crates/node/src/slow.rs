@@ -27,7 +27,13 @@ pub(crate) fn open_store(folder: String, durability: String, read_only: bool, by
 /// The same at once, on JavaScript's thread, where little is to be read: the functions of a session, or nothing, and
 /// then `open_store` says how it is.
 #[napi(catch_unwind)]
-pub(crate) fn open_small(env: &Env, folder: String, durability: String, read_only: bool, bytes_max: f64) -> Option<Made> {
+pub(crate) fn open_small(
+    env: &Env,
+    folder: String,
+    durability: String,
+    read_only: bool,
+    bytes_max: f64,
+) -> Option<Made> {
     let open = Open { folder: folder.into(), durability, read_only, bytes_max: bytes_max as u64 };
     guarded(|| {
         let seat = Seat::open_small(&open.folder, &open.options()?)?;
