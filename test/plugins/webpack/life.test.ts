@@ -13,6 +13,7 @@ const LOADER = "module.exports = (source) => source + '/* loaded by 1.0.0 */'\n"
 
 /** An application of MODULES modules and an entry, with a loader and a plugin from packages of its own. */
 function makeProject(folder: string = makeFolder()): string {
+  const imports = names.map((name, index) => `import { value as v${index} } from './${name}'`)
   writeProject(folder, {
     config: `{
       entry: { main: './main.js', other: './other.js' }, optimization: { minimize: false },
@@ -20,7 +21,7 @@ function makeProject(folder: string = makeFolder()): string {
       plugins: [new webpack.BannerPlugin(text)],
     }`,
     files: {
-      'main.js': `${names.map((name, index) => `import { value as v${index} } from './${name}'\n`).join('')}console.log(${names.map((_, index) => `v${index}`).join(', ')})\n`,
+      'main.js': `${imports.join('\n')}\nconsole.log(${names.map((_, index) => `v${index}`).join(', ')})\n`,
       'other.js': "import { value } from './module-3.js'\nconsole.log('other', value)\n",
       ...Object.fromEntries(names.map((name, index) => [name, `export const value = ${index} * 2\n`])),
       'node_modules/some-loader/package.json': '{ "name": "some-loader", "version": "1.0.0", "main": "index.js" }',

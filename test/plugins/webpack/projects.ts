@@ -62,7 +62,10 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
     }`,
     files: {
       ...vendors,
-      'a.js': "import { left } from 'left'\nimport { both } from 'both'\nconsole.log(left, both)\nimport(/* webpackChunkName: 'later' */ './later.js').then(console.log)\n",
+      'a.js': `import { left } from 'left'
+        import { both } from 'both'
+        console.log(left, both)
+        import(/* webpackChunkName: 'later' */ './later.js').then(console.log)`,
       'b.js': "import { right } from 'right'\nimport of from 'both'\nconsole.log(right, of(2))\nimport('./later.js').then(console.log)\n",
       'later.js': "import { both } from 'both'\nexport default () => both + 'later'\n",
     },
@@ -101,10 +104,17 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
   'CSS and assets': {
     config: `{
       entry: './main.js', experiments: { css: true }, output: { assetModuleFilename: 'asset-[hash][ext]' },
-      module: { rules: [{ test: /\\.svg$/, type: 'asset/resource' }, { test: /\\.png$/, type: 'asset/inline' }, { test: /\\.txt$/, type: 'asset/source' }] },
+      module: { rules: [
+        { test: /\\.svg$/, type: 'asset/resource' }, { test: /\\.png$/, type: 'asset/inline' }, { test: /\\.txt$/, type: 'asset/source' },
+      ] },
     }`,
     files: {
-      'main.js': "import './style.css'\nimport * as local from './local.module.css'\nimport image from './image.svg'\nimport pixel from './pixel.png'\nimport text from './text.txt'\nconsole.log(local.box, image, pixel, text)\n",
+      'main.js': `import './style.css'
+        import * as local from './local.module.css'
+        import image from './image.svg'
+        import pixel from './pixel.png'
+        import text from './text.txt'
+        console.log(local.box, image, pixel, text)`,
       'style.css': "@import './base.css';\nbody { background: url('./image.svg') }\n",
       'base.css': 'html { color: teal }\n',
       'local.module.css': '.box { color: red }\n',
@@ -154,7 +164,9 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
   'context modules': {
     config: "{ entry: './main.js', output: { chunkFilename: '[id].js' } }",
     files: {
-      'main.js': "const all = require.context('./words', true, /\\.js$/)\nconsole.log(all.keys().map(all))\nexport const load = (word) => import(`./words/${word}.js`)\n",
+      'main.js': `const all = require.context('./words', true, /\\.js$/)
+        console.log(all.keys().map(all))
+        export const load = (word) => import('./words/' + word + '.js')`,
       'words/one.js': 'module.exports = 1\n',
       'words/two.js': 'module.exports = 2\n',
       'words/deep/three.js': 'module.exports = 3\n',
@@ -176,7 +188,11 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
   },
   'a child compiler': {
     config: `{ entry: './main.js', plugins: [${CHILD_PLUGIN}] }`,
-    files: { 'main.js': "console.log('main')\n", 'page.js': "import { part } from './part.js'\nconsole.log(part)\n", 'part.js': "export const part = 'part'\n" },
+    files: {
+      'main.js': "console.log('main')\n",
+      'page.js': "import { part } from './part.js'\nconsole.log(part)\n",
+      'part.js': "export const part = 'part'\n",
+    },
   },
   'warnings and files of a loader': {
     config: "{ entry: './main.js', module: { rules: [{ test: /part\\.js$/, use: [join(folder, 'loader.cjs')] }] } }",

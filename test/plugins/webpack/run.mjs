@@ -92,7 +92,9 @@ function count(compiler, counts) {
  * @returns {Promise<import('webpack').Stats | import('webpack').MultiStats | undefined>}
  */
 function run(compiler) {
-  return new Promise((resolve, reject) => void compiler.run((/** @type {unknown} */ error, /** @type {any} */ stats) => (error ? reject(error) : resolve(stats))))
+  return new Promise((resolve, reject) => {
+    compiler.run((/** @type {unknown} */ error, /** @type {any} */ stats) => (error ? reject(error) : resolve(stats)))
+  })
 }
 
 /**

@@ -120,6 +120,7 @@ export class DiskLayer {
   }
 
   beginIdle(): void {
+    this.#open?.packs.endReadAhead()
     if (this.#pending.size === 0 || !this.#isReported) return
     writeBeforeExit(this)
     const { idleTimeout = IDLE_TIMEOUT_MS, idleTimeoutForInitialStore = IDLE_TIMEOUT_FOR_INITIAL_STORE_MS } = this.#options

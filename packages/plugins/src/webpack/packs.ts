@@ -56,6 +56,11 @@ export class Packs {
     this.#ahead.begin()
   }
 
+  /** The build is done: lets go of what it did not ask for. */
+  endReadAhead(): void {
+    this.#ahead.end()
+  }
+
   /** The value in a place of a pack, or a promise of it; undefined where there is none. Throws where it is no pack. */
   read(pack: string, place: number): unknown {
     const values = this.#restored.get(pack) ?? this.#restore(pack)
@@ -154,7 +159,11 @@ export class Packs {
     const bytes = this.#ahead.take(pack)
     const values = bytes instanceof Promise ? bytes.then((read) => this.#decode(read)) : this.#decode(bytes)
     this.#restored.set(pack, values)
-    return values
+    if (!(values instanceof Promise)) return values
+    return values.then((ready) => {
+      if (this.#restored.get(pack) === values) this.#restored.set(pack, ready)
+      return ready
+    })
   }
 
   #decode(bytes: Uint8Array | undefined): Values | Promise<Values> {

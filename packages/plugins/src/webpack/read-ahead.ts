@@ -40,6 +40,8 @@ export class ReadAhead {
   /** Bytes of the packs that this build used or wrote, in that order. */
   readonly #used: Map<string, number> = new Map()
 
+  #isEnded = false
+
   constructor(packs: Namespace<Uint8Array>) {
     this.#packs = packs
   }
@@ -49,6 +51,12 @@ export class ReadAhead {
     const steps = decodeOrder(this.#packs.get(ORDER_KEY) ?? new Uint8Array())
     // A cache that is closed meanwhile ends it; what is not read ahead is read when it is asked for.
     this.#readAll(steps).catch(() => this.#reading.clear())
+  }
+
+  /** Stops, and lets go of what nobody took. */
+  end(): void {
+    this.#isEnded = true
+    this.#reading.clear()
   }
 
   /** The bytes of a pack, or a promise of them where they are just being read. */
@@ -89,7 +97,7 @@ export class ReadAhead {
 
   async #readAll(steps: readonly Step[]): Promise<void> {
     let total = 0
-    for (let start = 0, end = 0; start < steps.length && total < BYTES_MAX; start = end) {
+    for (let start = 0, end = 0; start < steps.length && total < BYTES_MAX && !this.#isEnded; start = end) {
       const bytesMax = start === 0 ? FIRST_BYTES : BATCH_BYTES
       let bytes = 0
       while (end < steps.length && bytes < bytesMax) bytes += steps[end++]?.bytes ?? 0
