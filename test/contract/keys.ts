@@ -112,6 +112,38 @@ export function keysContract({ newDir, open }: Subject): void {
     })
   })
 
+  describe('getManyAsync', () => {
+    it('answers in order with what was put, deleted and committed before the call', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('a', { codec: 'text' })
+      const keys = Array.from({ length: 1500 }, (_, index) => `key ${index}`)
+      for (const key of keys) namespace.put(key, `old ${key}`)
+      await cache.commit()
+      namespace.put('key 1', 'new')
+      namespace.delete('key 2')
+      namespace.put('key 3', '')
+      const asked = [...keys, 'nobody', 'key 1', 'key 1']
+      const found = namespace.getManyAsync(asked)
+      const also = namespace.getManyAsync(['key 4', 'nobody']) // a second call while the first is under way
+      expect(await found).toEqual(namespace.getMany(asked))
+      expect([(await found)[1], (await found)[2], (await found)[3], (await found)[1500]]).toEqual(['new', undefined, '', undefined])
+      expect(await also).toEqual(['old key 4', undefined])
+      expect(await namespace.getManyAsync([])).toEqual([])
+      await cache.close()
+    })
+
+    it('closing waits for it; after that it is CLOSED', async () => {
+      const cache = await open(newDir())
+      const namespace = cache.namespace('a')
+      namespace.put('large', new Uint8Array(5 << 20).fill(7))
+      await cache.commit()
+      const reading = namespace.getManyAsync(['large'])
+      await cache.close()
+      expect((await reading)[0]?.every((byte) => byte === 7)).toBe(true)
+      await expect(namespace.getManyAsync(['large'])).rejects.toMatchObject({ code: 'CLOSED' })
+    })
+  })
+
   describe('getMany', () => {
     it('answers in order, with misses and repeated keys, for many keys of both types', async () => {
       const cache = await open(newDir())

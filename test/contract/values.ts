@@ -37,6 +37,7 @@ export function valuesContract({ newDir, open }: Subject): void {
       if (moment === 'committed') await cache.commit()
       values.forEach((value, index) => expect(namespace.get(`key ${index}`), `${moment}, value ${index}`).toStrictEqual(value))
       expect(namespace.getMany(values.map((_, index) => `key ${index}`))).toStrictEqual(values)
+      expect(await namespace.getManyAsync(values.map((_, index) => `key ${index}`))).toStrictEqual(values)
       if (moment !== 'committed') continue
       await cache.close()
       cache = await open(dir)
@@ -57,6 +58,7 @@ export function valuesContract({ newDir, open }: Subject): void {
       cache = await open(dir)
       expect(same(cache.namespace('bytes').get('key'), value)).toBe(true)
       expect(same(cache.namespace('bytes').getMany(['key'])[0], value)).toBe(true)
+      expect(same((await cache.namespace('bytes').getManyAsync(['key']))[0], value)).toBe(true)
       expect([...cache.namespace('bytes').entries()].map(([, found]) => same(found, value))).toEqual([true])
       await cache.close()
     })

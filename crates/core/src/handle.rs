@@ -10,6 +10,7 @@ use crate::format::filed::{FILE_REF_BYTES, Filed, Form};
 use crate::format::hash::key_hash;
 use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::options::Durability;
+use crate::reads::{PendingReads, Question};
 use crate::report::CommitReport;
 use crate::store::Store;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,6 +63,22 @@ impl Handle {
             }
         }
         self.store.get(id, hash, key, use_value)
+    }
+
+    /// Lookups of these keys for another thread.
+    pub fn begin_reads<'k>(&self, namespace: u32, keys: impl Iterator<Item = &'k [u8]>) -> Result<PendingReads> {
+        let id = self.known(namespace)?;
+        let batches = self.on_the_way.lock();
+        let sent = || batches.iter().rev().map(|sent| &*sent.batch);
+        let questions = keys.map(|key| {
+            let hash = key_hash(key);
+            let buffered = std::iter::once(&self.pending).chain(sent()).find_map(|batch| batch.get(id, hash, key));
+            match buffered {
+                Some(entry) => Question::Answered(entry.buffered_value().map(<[u8]>::to_vec)),
+                None => Question::Open(key.to_vec()),
+            }
+        });
+        Ok(PendingReads { store: Arc::clone(&self.store), namespace: id, questions: questions.collect() })
     }
 
     /// Whether the entry exists. The value is not read.

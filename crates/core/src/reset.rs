@@ -51,9 +51,11 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
     Err(Error::Busy { operation: "set damage aside", attempts: ATTEMPTS })
 }
 
-/// Whether the writer of a log may still append to it.
+/// Whether the log counts from its present end on, because its writer may still append to it. One whose very start is
+/// damaged does not, living or not: nobody could read on in it.
 fn lives(view: &LogView) -> Result<bool> {
-    if view.stop == Stop::Sealed || matches!(view.name, FileName::Taken { .. }) {
+    let unreadable = view.locked.is_none() && matches!(view.stop, Stop::Damaged(_));
+    if unreadable || view.stop == Stop::Sealed || matches!(view.name, FileName::Taken { .. }) {
         return Ok(false);
     }
     match view.file.try_lock() {

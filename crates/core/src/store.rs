@@ -295,6 +295,11 @@ impl Store {
         }
     }
 
+    /// Whether this process has written nothing, so that `close` only lets go of files.
+    pub fn is_unwritten(&self) -> bool {
+        self.committer().log.is_none()
+    }
+
     /// Folds what is due, seals the log, lets go of every file. Every later call answers `Closed`; what handles have
     /// buffered is dropped.
     pub fn close(&self) -> Result<()> {

@@ -15,5 +15,5 @@ mod registry;
 mod vfs;
 
 pub use pool::DiskPool;
-pub use registry::open_shared;
+pub use registry::{is_small, open_shared};
 pub use vfs::DiskVfs;

@@ -15,6 +15,10 @@ use varve_core::{Error, Options, Result, Store};
 /// The format's own folder within the cache's: formats never meet.
 const FORMAT_FOLDER: &str = "v1";
 
+/// Files of a small folder, and bytes that are read when it is opened: all but tables, whose footers only are read.
+const SMALL_FILES_MAX: usize = 16;
+const SMALL_BYTES_MAX: u64 = 64 << 10;
+
 type Key = (PathBuf, bool);
 type Place = Arc<Mutex<Weak<Store>>>;
 
@@ -30,6 +34,26 @@ pub fn open_shared(path: &Path, options: Options) -> Result<Arc<Store>> {
         let vfs = Arc::new(DiskVfs::new(folder.join(FORMAT_FOLDER)));
         Store::open(vfs, POOL.clone(), options)
     })
+}
+
+/// Whether the store of `path` is opened by reading little: few files, and small logs and manifests.
+pub fn is_small(path: &Path) -> io::Result<bool> {
+    let (mut files, mut bytes) = (0, 0);
+    let entries = match std::fs::read_dir(path.join(FORMAT_FOLDER)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        files += 1;
+        if !entry.file_name().to_string_lossy().ends_with(".table") {
+            bytes += entry.metadata()?.len();
+        }
+        if files > SMALL_FILES_MAX || bytes > SMALL_BYTES_MAX {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The place for a store, and on the way no more places for stores that are gone.

@@ -20,4 +20,4 @@ mod transfer;
 pub use export::{Export, ExportOptions, ExportProgress};
 pub use failure::{Failure, Result, answer};
 pub use import::{Import, ImportProgress};
-pub use session::{Session, durability_of};
+pub use session::{Reads, Session, durability_of};

@@ -11,7 +11,7 @@ use crate::packed::{Page, Values, length_of, reserve};
 use crate::transfer::Transfers;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use varve_core::{Durability, Error, Handle, PendingCommit, Store};
+use varve_core::{Durability, Error, Handle, PendingCommit, PendingReads, Store};
 
 /// A buffer that grew beyond this for one large answer is given back.
 const HELD_BYTES_KEPT: usize = 1 << 20;
@@ -107,14 +107,24 @@ impl Session {
         let mut start = 0;
         for &end in key_ends {
             let end = end as usize;
-            let key = keys.get(start..end).ok_or_else(|| Failure::argument("the ends of the keys are out of order"))?;
-            match handle.get(namespace, key, |value| values.add(Some(value)))? {
+            match handle.get(namespace, key_at(keys, start, end)?, |value| values.add(Some(value)))? {
                 Some(added) => added?,
                 None => values.add(None)?,
             }
             start = end;
         }
         length_of(held.len())
+    }
+
+    /// Begins the same lookups for another thread.
+    pub fn begin_reads(&self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<Reads> {
+        let mut start = 0;
+        let mut parts = Vec::with_capacity(key_ends.len());
+        for &end in key_ends {
+            parts.push(key_at(keys, start, end as usize)?);
+            start = end as usize;
+        }
+        Ok(Reads(self.handle_ref()?.begin_reads(namespace, parts.into_iter())?))
     }
 
     /// A page of entries from `cursor` on, about `bytes_max` bytes. The answer is held; returns its length.
@@ -169,6 +179,30 @@ impl Session {
     fn handle_mut(&mut self) -> Result<&mut Handle> {
         self.handle.as_mut().ok_or_else(|| Error::Closed.into())
     }
+}
+
+/// Lookups of many keys, for any thread.
+#[derive(Debug)]
+pub struct Reads(PendingReads);
+
+impl Reads {
+    /// The answer of `get_many`.
+    pub fn run(self) -> Result<Vec<u8>> {
+        let mut held = Vec::new();
+        let mut values = Values::new(&mut held, self.0.count());
+        let mut added = Ok(());
+        self.0.run(|value| {
+            if added.is_ok() {
+                added = values.add(value);
+            }
+        })?;
+        added?;
+        Ok(held)
+    }
+}
+
+fn key_at(keys: &[u8], start: usize, end: usize) -> Result<&[u8]> {
+    keys.get(start..end).ok_or_else(|| Failure::argument("the ends of the keys are out of order"))
 }
 
 fn key_in(scratch: &[u8], key_bytes: usize) -> Result<&[u8]> {

@@ -1,9 +1,10 @@
 //! Which sessions of this process use which store. All threads share one store per folder, so `close` of one session
 //! must not close it under the others: the last to leave does.
 //!
-//! Joining and leaving one store wait for each other (on threads of the pool, never on JavaScript's), so nobody goes on
-//! with a store that is about to close. A session that is dropped without leaving, because its worker thread was
-//! terminated, does no file operation here; dropping the last reference lets go of the files and of the log's lock.
+//! Joining and leaving one store wait for each other (on threads of the pool; JavaScript's thread does not wait), so
+//! nobody goes on with a store that is about to close. A session that is dropped without leaving, because its worker
+//! thread was terminated, does no file operation here; dropping the last reference lets go of the files and of the
+//! log's lock.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,17 +35,34 @@ impl Seat {
     /// Opens the store of `folder` or joins the threads that have it open.
     pub(crate) fn open(folder: &Path, options: &Options) -> Result<Self> {
         for _attempt in 0..2 {
-            let store = varve_disk::open_shared(folder, options.clone())?;
-            let place = Arc::clone(locked(&PLACES).entry(Arc::as_ptr(&store).addr()).or_default());
-            let door = locked(&place.door);
-            if !store.is_closed() {
-                place.sessions.fetch_add(1, Ordering::Relaxed);
-                drop(door);
-                return Ok(Self { store, place });
+            let (store, place) = found(folder, options)?;
+            let _door = locked(&place.door);
+            if let Some(seat) = Self::join(store, &place) {
+                return Ok(seat);
             }
             // The last session left between the two lines above: the next attempt opens a new store.
         }
         Err(Error::Closed.into())
+    }
+
+    /// The same for JavaScript's thread, where it takes as long as loading a small module: `None` where there is more
+    /// to read, or where somebody is just joining or leaving.
+    pub(crate) fn open_small(folder: &Path, options: &Options) -> Result<Option<Self>> {
+        if !varve_disk::is_small(folder).unwrap_or(false) {
+            return Ok(None);
+        }
+        let (store, place) = found(folder, options)?;
+        let Ok(_door) = place.door.try_lock() else { return Ok(None) };
+        Ok(Self::join(store, &place))
+    }
+
+    /// One more session, unless the store was closed meanwhile. The caller holds the door.
+    fn join(store: Arc<Store>, place: &Arc<Place>) -> Option<Self> {
+        if store.is_closed() {
+            return None;
+        }
+        place.sessions.fetch_add(1, Ordering::Relaxed);
+        Some(Self { store, place: Arc::clone(place) })
     }
 
     pub(crate) fn store(&self) -> &Arc<Store> {
@@ -60,6 +78,23 @@ impl Seat {
         locked(&PLACES).remove(&Arc::as_ptr(&self.store).addr());
         Ok(self.store.close()?)
     }
+
+    /// Leaves at once, if this was the last session and nothing is to be written; else gives the seat back.
+    pub(crate) fn leave_now(self) -> std::result::Result<Result<()>, Self> {
+        let place = Arc::clone(&self.place);
+        let Ok(_door) = place.door.try_lock() else { return Err(self) };
+        if self.place.sessions.load(Ordering::Relaxed) > 1 || !self.store.is_unwritten() {
+            return Err(self);
+        }
+        locked(&PLACES).remove(&Arc::as_ptr(&self.store).addr());
+        Ok(self.store.close().map_err(Into::into))
+    }
+}
+
+fn found(folder: &Path, options: &Options) -> Result<(Arc<Store>, Arc<Place>)> {
+    let store = varve_disk::open_shared(folder, options.clone())?;
+    let place = Arc::clone(locked(&PLACES).entry(Arc::as_ptr(&store).addr()).or_default());
+    Ok((store, place))
 }
 
 impl Drop for Seat {

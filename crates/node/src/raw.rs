@@ -14,7 +14,7 @@
 use crate::context::Context;
 use crate::guard::guarded;
 use crate::slow::Work;
-use napi::bindgen_prelude::{ToNapiValue, TypeName};
+use napi::bindgen_prelude::{ToNapiValue, TypeName, Uint8Array};
 use napi::{Env, JsValue, ValueType, sys};
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -322,12 +322,14 @@ fn checked(status: sys::napi_status, task: &str) -> Result<()> {
     Err(Failure::argument(format!("cannot {task}: Node-API status {status}")))
 }
 
-/// What opening gives.
+/// What opening and tasks give.
 pub(crate) enum Made {
     /// The functions of a session.
     Object(sys::napi_value),
-    /// JSON with a failure.
+    /// JSON, such as a failure.
     Text(String),
+    /// A Uint8Array over these very bytes; a copy where the host keeps its memory to itself.
+    Bytes(Vec<u8>),
 }
 
 impl TypeName for Made {
@@ -347,6 +349,8 @@ impl ToNapiValue for Made {
             Self::Object(object) => Ok(object),
             // SAFETY: `env` is the current environment, as the caller promises.
             Self::Text(text) => unsafe { String::to_napi_value(env, text) },
+            // SAFETY: as above.
+            Self::Bytes(bytes) => unsafe { Uint8Array::to_napi_value(env, bytes.into()) },
         }
     }
 }

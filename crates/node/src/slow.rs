@@ -24,6 +24,26 @@ pub(crate) fn open_store(folder: String, durability: String, read_only: bool, by
     AsyncTask::new(Open { folder: folder.into(), durability, read_only, bytes_max })
 }
 
+/// The same at once, on JavaScript's thread, where little is to be read: the functions of a session, or nothing, and
+/// then `open_store` says how it is.
+#[napi(catch_unwind)]
+pub(crate) fn open_small(
+    env: &Env,
+    folder: String,
+    durability: String,
+    read_only: bool,
+    bytes_max: f64,
+) -> Option<Made> {
+    let open = Open { folder: folder.into(), durability, read_only, bytes_max: bytes_max as u64 };
+    guarded(|| {
+        let seat = Seat::open_small(&open.folder, &open.options()?)?;
+        seat.map(|seat| session(env, seat)).transpose()
+    })
+    .ok()
+    .flatten()
+    .map(Made::Object)
+}
+
 /// The task of `open_store`.
 #[derive(Debug)]
 pub(crate) struct Open {
@@ -34,10 +54,10 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    fn open(&self) -> Result<Seat> {
+    fn options(&self) -> Result<Options> {
         let durability = durability_of(&self.durability)?.unwrap_or_default();
         let (read_only, bytes_max) = (self.read_only, self.bytes_max);
-        Seat::open(&self.folder, &Options { durability, read_only, bytes_max, ..Options::default() })
+        Ok(Options { durability, read_only, bytes_max, ..Options::default() })
     }
 }
 
@@ -46,7 +66,7 @@ impl Task for Open {
     type JsValue = Made;
 
     fn compute(&mut self) -> napi::Result<Self::Output> {
-        Ok(guarded(|| self.open()))
+        Ok(guarded(|| Seat::open(&self.folder, &self.options()?)))
     }
 
     fn resolve(&mut self, env: Env, seat: Self::Output) -> napi::Result<Made> {
@@ -69,10 +89,18 @@ fn session(env: &Env, seat: Seat) -> Result<napi::sys::napi_value> {
     let functions = functions.add::<cold::BeginExport>()?.add::<cold::ExportChunk>()?;
     let functions = functions.add::<cold::BeginImport>()?.add::<cold::FeedImport>()?.add::<CommitImport>()?;
     let functions = functions.add::<cold::FinishImport>()?.add::<cold::EndTransfer>()?;
-    Ok(functions.add::<Stats>()?.add::<Verify>()?.add::<Close>()?.finish())
+    let functions = functions.add::<Stats>()?.add::<Verify>()?.add::<GetManyAsync>()?;
+    Ok(functions.add::<Close>()?.finish())
 }
 
-type Job = Box<dyn FnOnce() -> Result<String> + Send>;
+type Job = Box<dyn FnOnce() -> Result<Reply> + Send>;
+
+/// What a long call answers with.
+pub(crate) enum Reply {
+    /// JSON.
+    Text(String),
+    Bytes(Vec<u8>),
+}
 
 /// One long call, to be run on another thread.
 pub(crate) struct Work {
@@ -83,21 +111,29 @@ pub(crate) struct Work {
 
 impl Work {
     fn promise(context: &Context, job: impl FnOnce() -> Result<String> + Send + 'static) -> Answer {
+        Self::reply(context, move || Ok(Reply::Text(job()?)))
+    }
+
+    fn reply(context: &Context, job: impl FnOnce() -> Result<Reply> + Send + 'static) -> Answer {
         Answer::Promise(Self { job: Some(Box::new(job)), broken: Arc::clone(context.broken()) })
     }
 }
 
 impl Task for Work {
-    type Output = String;
-    type JsValue = String;
+    type Output = Reply;
+    type JsValue = Made;
 
-    fn compute(&mut self) -> napi::Result<String> {
-        let Some(job) = self.job.take() else { return Ok(answer::<()>(Err(Failure::internal("a task ran twice")))) };
-        Ok(watched(&self.broken, job).unwrap_or_else(|failure| answer::<()>(Err(failure))))
+    fn compute(&mut self) -> napi::Result<Reply> {
+        let failed = |failure| Reply::Text(answer::<()>(Err(failure)));
+        let Some(job) = self.job.take() else { return Ok(failed(Failure::internal("a task ran twice"))) };
+        Ok(watched(&self.broken, job).unwrap_or_else(failed))
     }
 
-    fn resolve(&mut self, _env: Env, json: String) -> napi::Result<String> {
-        Ok(json)
+    fn resolve(&mut self, _env: Env, reply: Reply) -> napi::Result<Made> {
+        Ok(match reply {
+            Reply::Text(json) => Made::Text(json),
+            Reply::Bytes(bytes) => Made::Bytes(bytes),
+        })
     }
 }
 
@@ -107,6 +143,7 @@ struct Flush;
 struct Compact;
 struct Stats;
 struct Verify;
+struct GetManyAsync;
 struct Close;
 
 /// Runs the oldest commit that was begun. The caller lets one follow the other, which keeps their order.
@@ -176,11 +213,26 @@ impl Call for Verify {
     }
 }
 
+/// The answer of `getMany` as a promise of its bytes.
+impl Call for GetManyAsync {
+    const NAME: &'static str = "getManyAsync";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, keys, key_ends) = (arguments.number(0)?, arguments.bytes(1)?, arguments.words(2)?);
+        let reads = context.with(|desk| desk.session.begin_reads(namespace, keys, key_ends))?;
+        Ok(Work::reply(context, move || Ok(Reply::Bytes(reads.run()?))))
+    }
+}
+
+/// JSON at once where nothing is to be written, else a promise of it.
 impl Call for Close {
     const NAME: &'static str = "close";
 
     fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
-        let seat = context.close()?;
+        let seat = match context.close()?.leave_now() {
+            Ok(left) => return Ok(Answer::Text(answer(left))),
+            Err(seat) => seat,
+        };
         Ok(Work::promise(context, move || Ok(answer(Ok(seat.leave()?)))))
     }
 }

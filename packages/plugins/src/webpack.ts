@@ -8,11 +8,12 @@
  * export default { cache: { type: 'memory' }, plugins: [new VarveWebpackPlugin()] }
  */
 import type { Compiler } from 'webpack'
-import { DiskLayer, type VarveWebpackStats } from './webpack/layer.ts'
+import { DiskLayer } from './webpack/layer.ts'
 import { checkOptions, type VarveWebpackOptions } from './webpack/options.ts'
+import type { VarveWebpackStats } from './webpack/stats.ts'
 
-export type { VarveWebpackStats } from './webpack/layer.ts'
 export type { VarveWebpackOptions } from './webpack/options.ts'
+export type { VarveWebpackStats } from './webpack/stats.ts'
 
 const NAME = 'VarveWebpackPlugin'
 
@@ -30,8 +31,11 @@ export class VarveWebpackPlugin {
 
   /** Called by webpack. */
   apply(compiler: Compiler): void {
-    compiler.hooks.initialize.tap(NAME, () => warnOfOtherCaches(compiler))
     const layer = new DiskLayer(compiler, this.#options, this.stats)
+    compiler.hooks.initialize.tap(NAME, () => {
+      warnOfOtherCaches(compiler)
+      layer.made()
+    })
     compiler.hooks.beforeRun.tap(NAME, () => layer.open())
     compiler.hooks.watchRun.tap(NAME, () => layer.open())
     // Not passed on to child compilers, which use this compiler's cache.

@@ -68,6 +68,11 @@ export interface EngineStore {
   delete(namespace: number, keyBytes: number): void
   /** Keys packed as in EnginePage, at most 4,096 of them. */
   getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues
+  /**
+   * As getMany, without holding up this thread where the engine has others. What was put before the call is seen, what is
+   * put meanwhile may be or not.
+   */
+  getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues>
   /** Entries in order of their key's hash from `cursor` (0n = first), about `bytesMax` bytes of them. */
   scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage
 

@@ -3,13 +3,16 @@
  * written into the engine's scratch memory, the value is read from there, nothing else is allocated.
  */
 import type { Codec, CodecName } from './codec.ts'
-import type { EnginePage, EngineStore } from './engine.ts'
+import type { EnginePage, EngineStore, EngineValues } from './engine.ts'
 import { toVarveError, VarveError } from './errors.ts'
 import { type Key, packKeys, readKey, writeKey } from './key.ts'
 import { PACK_BYTES, type Session } from './session.ts'
 
 /** Keys per crossing of getMany: a crossing is cheap, all their values are in memory at once. */
 const KEYS_PER_CALL = 512
+
+/** Values of getManyAsync from here on are parts of one answer. */
+const SHARED_BYTES_MIN = 32 * 1024
 
 /** Bytes of keys and values per page of entries, about. */
 const PAGE_BYTES = 1 << 20
@@ -74,6 +77,35 @@ export class Namespace<V> {
       const pack = session.pack
       const count = packKeys(pack, PACK_BYTES, ends, keys, found.length)
       this.#getPart(store, pack.subarray(0, ends[count - 1]), ends.subarray(0, count), keys, found)
+    }
+    return found
+  }
+
+  /**
+   * As `getMany`, with the values read on another thread: for large ones that will be needed soon. What was put before
+   * the call is seen, what is put meanwhile may be or not. The WebAssembly engine has one thread and reads at once.
+   * Values of 32 KiB and more with codec `bytes` are not copied once more: they share one ArrayBuffer, which stays in
+   * memory as long as one of them.
+   *
+   * Rejects as `get` throws.
+   *
+   * @example
+   * const [large, larger] = await namespace.getManyAsync(['large', 'larger'])
+   */
+  async getManyAsync(keys: readonly Key[]): Promise<(V | undefined)[]> {
+    const session = this.#session
+    const found: (V | undefined)[] = []
+    const ends = new Uint32Array(Math.min(keys.length, KEYS_PER_CALL))
+    while (found.length < keys.length) {
+      const count = packKeys(session.pack, PACK_BYTES, ends, keys, found.length)
+      const [packed, packedEnds] = [session.pack.subarray(0, ends[count - 1]), ends.subarray(0, count)]
+      try {
+        const values = await session.run((store) => store.getManyAsync(this.#id, packed, packedEnds))
+        this.#addValues(values, found, SHARED_BYTES_MIN)
+      } catch (error) {
+        session.miss(error)
+        for (let i = 0; i < count; i++) found.push(undefined)
+      }
     }
     return found
   }
@@ -150,14 +182,20 @@ export class Namespace<V> {
   #getPart(store: EngineStore, packed: Uint8Array, ends: Uint32Array, keys: readonly Key[], found: (V | undefined)[]): void {
     const first = found.length
     try {
-      const { values, lengths } = store.getMany(this.#id, packed, ends)
-      let start = 0
-      for (const length of lengths) {
-        found.push(length < 0 ? undefined : this.#decode(values, start, start + length, false))
-        if (length > 0) start += length
-      }
+      this.#addValues(store.getMany(this.#id, packed, ends), found, Number.POSITIVE_INFINITY)
     } catch {
       for (let i = found.length; i < first + ends.length; i++) found.push(this.get(keys[i] as Key))
+    }
+  }
+
+  #addValues({ values, lengths }: EngineValues, found: (V | undefined)[], sharedMin: number): void {
+    let start = 0
+    for (const length of lengths) {
+      const end = start + Math.max(length, 0)
+      if (length < 0) found.push(undefined)
+      else if (length < sharedMin) found.push(this.#decode(values, start, end, false))
+      else found.push(this.#decode(values.subarray(start, end), 0, length, true))
+      start = end
     }
   }
 

@@ -82,6 +82,17 @@ fn a_flipped_bit_in_the_start_of_a_log_is_seen() {
     }
 }
 
+/// Without locks nobody knows whether the writer lives: its log was kept, and was as damaged at the next look.
+#[test]
+fn a_log_with_a_damaged_start_is_set_aside_where_there_are_no_locks() {
+    let (vfs, content) = small_cache(&[false; 5]);
+    for byte in 0..64 {
+        let damaged = vfs.fork().without_locks();
+        damaged.flip("0.log", byte, 3);
+        check_damaged(&damaged, &content, &format!("byte {byte} of 0.log"));
+    }
+}
+
 #[test]
 fn one_flipped_bit_in_any_byte_costs_a_miss_at_most() {
     let seed = fastrand::u64(..);

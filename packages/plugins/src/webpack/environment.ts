@@ -17,9 +17,10 @@ import { asBuffer, type Part, type Serializer } from './value.ts'
 /** webpack's view of the file system, with what this build has read already. */
 export type FileSystemInfo = Compilation['fileSystemInfo']
 type Snapshot = Parameters<FileSystemInfo['checkSnapshotValid']>[0]
+type SnapshotOptions = Parameters<FileSystemInfo['createSnapshot']>[4] & object
 type Resolution = NonNullable<Parameters<Parameters<FileSystemInfo['resolveBuildDependencies']>[3]>[1]>
 
-/** Time first, hash when in doubt: cheap, and right after a checkout that touched every file. */
+/** How a snapshot is taken where webpack's options do not say: time first, hash when in doubt. */
 const SNAPSHOT_OPTIONS = { timestamp: true, hash: true }
 
 /** What is stored of an environment. */
@@ -92,13 +93,12 @@ export class Environments {
     const resolution = await this.#resolve(all, optional)
     const { files, directories, missing, resolveDependencies } = resolution
     const steps = resolveDependencies
-    const record: EnvironmentRecord = {
-      dependencies: all,
-      resolveResults: resolution.resolveResults,
-      resolving: await this.#snapshot(steps.files, steps.directories, steps.missing),
-      contents: await this.#snapshot(files, directories, missing),
-    }
-    return this.#put(record)
+    const how = this.#compiler.options.snapshot
+    const [resolving, contents] = await Promise.all([
+      this.#snapshot(steps.files, steps.directories, steps.missing, how.resolveBuildDependencies),
+      this.#snapshot(files, directories, missing, how.buildDependencies),
+    ])
+    return this.#put({ dependencies: all, resolveResults: resolution.resolveResults, resolving, contents })
   }
 
   async #put(record: EnvironmentRecord): Promise<string> {
@@ -119,8 +119,8 @@ export class Environments {
     if (bytes === undefined) return false
     const record: unknown = await this.#serializer.deserialize([asBuffer(bytes)], {})
     if (!isRecord(record)) return false
-    const isFresh = await this.#isUnchanged(record.resolving)
-    const isValid = (await this.#isUnchanged(record.contents)) && (isFresh || (await this.#resolvesAsBefore(record)))
+    const [isFresh, isSame] = await Promise.all([this.#isUnchanged(record.resolving), this.#isUnchanged(record.contents)])
+    const isValid = isSame && (isFresh || (await this.#resolvesAsBefore(record)))
     if (isValid) this.#current ??= { id, dependencies: record.dependencies, isFresh }
     else this.#records.delete(this.#recordKey(id))
     return isValid
@@ -148,9 +148,14 @@ export class Environments {
     })
   }
 
-  #snapshot(files: Iterable<string>, folders: Iterable<string>, missing: Iterable<string>): Promise<Snapshot> {
+  #snapshot(
+    files: Iterable<string>,
+    folders: Iterable<string>,
+    missing: Iterable<string>,
+    how: SnapshotOptions = SNAPSHOT_OPTIONS,
+  ): Promise<Snapshot> {
     return new Promise((resolve, reject) => {
-      this.fileSystemInfo.createSnapshot(undefined, files, folders, missing, SNAPSHOT_OPTIONS, (error, snapshot) => {
+      this.fileSystemInfo.createSnapshot(undefined, files, folders, missing, how, (error, snapshot) => {
         if (snapshot === null || snapshot === undefined) reject(error ?? new Error('webpack made no snapshot'))
         else resolve(snapshot)
       })

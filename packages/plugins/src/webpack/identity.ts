@@ -20,8 +20,23 @@ export interface Identity {
   readonly buildDependencies: readonly string[]
 }
 
-/** `order` tells apart compilers of one MultiCompiler that look the same: 1, 2, ... Options must be complete. */
-export function identityOf(compiler: Compiler, options: VarveWebpackOptions, order: number): Identity {
+/** Compilers made since the event loop had its turn, by what they look like. */
+const together: Map<string, number> = new Map()
+
+/**
+ * Tells apart compilers of one MultiCompiler that look the same: 1, 2, ... in the order of their configs, which one call
+ * of webpack makes into compilers without a pause.
+ */
+export function ordinalOf(compiler: Compiler): number {
+  const look = lookOf(compiler, '')
+  const ordinal = (together.get(look) ?? 0) + 1
+  if (together.size === 0) queueMicrotask(() => together.clear())
+  together.set(look, ordinal)
+  return ordinal
+}
+
+/** `folder` is that of the cache. The options of the compiler must be complete. */
+export function identityOf(compiler: Compiler, options: VarveWebpackOptions, folder: string, ordinal: number): Identity {
   const buildDependencies = options.buildDependencies
     ? Object.values(options.buildDependencies).flat()
     : configFiles(process.cwd(), process.argv)
@@ -30,18 +45,17 @@ export function identityOf(compiler: Compiler, options: VarveWebpackOptions, ord
   const versions = [LAYOUT, compiler.webpack.version, process.versions.node.split('.', 1), options.version ?? '']
   hash.update(JSON.stringify([versions, mode, target]))
   for (const dependency of buildDependencies) hash.update(`\n${dependency}\n`).update(contentOf(compiler, dependency))
-  const ordinal = order > 1 ? ` #${order}` : ''
   return {
-    name: options.name ?? `${lookOf(compiler)}${ordinal}`,
+    name: options.name ?? `${lookOf(compiler, folder)}${ordinal > 1 ? ` #${ordinal}` : ''}`,
     digest: hash.digest('hex').slice(0, 16),
     buildDependencies,
   }
 }
 
-/** What a compiler is called where the user gave no name. */
-export function lookOf(compiler: Compiler): string {
+/** What a compiler is called where the user gave no name: the same wherever both folders are moved, and whoever starts it. */
+function lookOf(compiler: Compiler, folder: string): string {
   const { name, mode, target } = compiler.options
-  const context = relative(process.cwd(), compiler.context).split(sep).join('/')
+  const context = relative(folder, compiler.context).split(sep).join('/')
   return [name ?? 'default', mode ?? 'production', target ?? '', context].map(String).join(' ').trimEnd()
 }
 

@@ -11,12 +11,14 @@ import { resolve } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { type Cache, type Namespace, openCache, type VarveError } from 'varve'
 import type { Compiler } from 'webpack'
+import { isWritten, writeBeforeExit } from './before-exit.ts'
 import { Environments, type FileSystemInfo } from './environment.ts'
 import { GroupSizes, groupsOf, kindOf, type Pending } from './groups.ts'
-import { identityOf, LAYOUT, lookOf } from './identity.ts'
+import { identityOf, LAYOUT, ordinalOf } from './identity.ts'
 import type { VarveWebpackOptions } from './options.ts'
 import { type Item, Packs } from './packs.ts'
 import { decodePointer, type Etag, textOf } from './pointer.ts'
+import type { VarveWebpackStats } from './stats.ts'
 import { asBuffer, ValueCodec } from './value.ts'
 
 /** How long entries are serialised at a stretch in idle time, milliseconds. */
@@ -26,20 +28,6 @@ const SLICE_MS = 10
 const ITEMS_FIRST = 4
 const IDLE_TIMEOUT_MS = 5000
 const IDLE_TIMEOUT_FOR_INITIAL_STORE_MS = 1000
-
-/** Counts since the plugin was made, over all its compilers. */
-export interface VarveWebpackStats {
-  /** Lookups answered. */
-  hits: number
-  /** Lookups that this cache could not answer. */
-  misses: number
-  /** Entries written. */
-  stored: number
-  /** Values that webpack cannot serialise. */
-  skipped: number
-  /** Bytes of values written, as webpack serialised them. */
-  bytesWritten: number
-}
 
 /** Called with the outcome of a lookup, so that each layer can keep what a lower one found. */
 export type GotHandler = (result: unknown, callback: () => void) => void
@@ -52,18 +40,13 @@ interface Open {
   readonly environments: Environments
 }
 
-/** Layers with pending values; written when the process has nothing else to do, should nobody close the compiler. */
-const unwritten: Set<DiskLayer> = new Set()
-
-/** How many open layers look the same. */
-const looks: Map<string, number> = new Map()
-
 /** The disk layer of one compiler. */
 export class DiskLayer {
   readonly #compiler: Compiler
   readonly #options: VarveWebpackOptions
   readonly #stats: VarveWebpackStats
-  #look: string | undefined
+  /** Among compilers that look the same. */
+  #ordinal: number | undefined
   readonly #logger: ReturnType<Compiler['getInfrastructureLogger']>
   readonly #pending: Map<string, Pending> = new Map()
   readonly #sizes: GroupSizes = new GroupSizes()
@@ -85,6 +68,11 @@ export class DiskLayer {
     this.#options = options
     this.#stats = stats
     this.#logger = compiler.getInfrastructureLogger('VarveWebpackPlugin')
+  }
+
+  /** The compiler and its options are complete. */
+  made(): void {
+    this.#ordinal = ordinalOf(this.#compiler)
   }
 
   /** A build begins: opens the cache, unless it is open. Reads only. */
@@ -132,6 +120,7 @@ export class DiskLayer {
   }
 
   beginIdle(): void {
+    this.#open?.packs.endReadAhead()
     if (this.#pending.size === 0 || !this.#isReported) return
     writeBeforeExit(this)
     const { idleTimeout = IDLE_TIMEOUT_MS, idleTimeoutForInitialStore = IDLE_TIMEOUT_FOR_INITIAL_STORE_MS } = this.#options
@@ -149,7 +138,7 @@ export class DiskLayer {
 
   /** Begins to write what is pending; in slices while webpack is idle, else at a stretch. */
   write(): Promise<void> {
-    unwritten.delete(this)
+    isWritten(this)
     const isSliced = this.#isIdle
     const write = (): Promise<void> => this.#writePending(isSliced)
     this.#writing = this.#writing.then(write).catch((error: unknown) => this.#warn('cannot be written', error))
@@ -162,8 +151,6 @@ export class DiskLayer {
     await this.write()
     const opening = this.#opening
     this.#opening = this.#beginning = this.#open = undefined
-    if (this.#look !== undefined) looks.set(this.#look, (looks.get(this.#look) ?? 1) - 1)
-    this.#look = undefined
     try {
       const cache = await opening
       await cache?.close()
@@ -192,7 +179,7 @@ export class DiskLayer {
   async #begin(fileSystemInfo: FileSystemInfo): Promise<void> {
     const cache = await this.#opening
     if (cache === undefined) return
-    const identity = identityOf(this.#compiler, this.#options, this.#orderOfLook())
+    const identity = identityOf(this.#compiler, this.#options, cache.status().dir, this.#ordinal ?? 1)
     for (const dependency of identity.buildDependencies) this.#dependencies.add(dependency)
     const records = cache.namespace('webpack environments', { version: String(LAYOUT) })
     const environments = new Environments(this.#compiler, records, identity, fileSystemInfo)
@@ -200,15 +187,8 @@ export class DiskLayer {
     const pointers = cache.namespace(`webpack ${identity.name}`, { version })
     const values = cache.namespace(`webpack packs ${identity.name}`, { version })
     const packs = new Packs(pointers, values, new ValueCodec(this.#compiler.webpack))
+    if (cache.status().engine === 'native') packs.readAhead()
     this.#open = { cache, pointers, packs, environments }
-  }
-
-  /** Compilers of one MultiCompiler that look the same are told apart by the order in which they begin. */
-  #orderOfLook(): number {
-    this.#look = lookOf(this.#compiler)
-    const order = (looks.get(this.#look) ?? 0) + 1
-    looks.set(this.#look, order)
-    return order
   }
 
   /** The value of an entry that is there, has this etag and was made in a valid environment; else undefined. */
@@ -249,6 +229,7 @@ export class DiskLayer {
     }
     if (!isSliced) await packs.tidy((id) => environments.isValid(id))
     this.#isInitialStore = false
+    packs.noteOrder()
     const report = await cache.commit()
     this.#logger.log(`wrote ${report.entries} entries`)
   }
@@ -290,10 +271,4 @@ export class DiskLayer {
 function settle(value: unknown, answer: (value: unknown) => void): void {
   if (value instanceof Promise) value.then(answer, () => answer(undefined))
   else answer(value)
-}
-
-/** A host that never closes its compiler still gets its entries written, when nothing else is left to do. */
-function writeBeforeExit(layer: DiskLayer): void {
-  if (unwritten.size === 0) process.once('beforeExit', () => unwritten.forEach((one) => void one.write()))
-  unwritten.add(layer)
 }

@@ -106,11 +106,27 @@ const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ['maxsize', 'maxBytes'],
 ])
 
+/** Options of it that have no counterpart here, and the way out. */
+const WAYS_OUT: ReadonlyMap<string, string> = new Map([
+  ['allowcollectingmemory', 'what webpack left lazy is read when it is asked for'],
+  ['compression', 'values are always compressed'],
+  ['hashalgorithm', 'every byte is checksummed'],
+  ['idletimeoutafterlargechanges', "use 'idleTimeout'"],
+  ['immutablepaths', 'set snapshot.immutablePaths of webpack'],
+  ['managedpaths', 'set snapshot.managedPaths of webpack'],
+  ['maxage', "use 'maxBytes': what was written longest ago goes first"],
+  ['maxmemorygenerations', "set maxGenerations of cache: { type: 'memory' }"],
+  ['memorycacheunaffected', "set cacheUnaffected of cache: { type: 'memory' }"],
+  ['profile', "see 'stats' of the plugin"],
+  ['store', 'there is one way to store'],
+  ['type', "leave it out, and set cache: { type: 'memory' } of webpack"],
+])
+
 function unknownOption(name: string, known: readonly string[]): string {
   const word = name.toLowerCase()
   const near = OTHER_WORDS.get(word) ?? known.find((option) => differsLittle(word, option.toLowerCase()))
-  const wayOut = near === undefined ? `it takes ${known.join(', ')}` : `did you mean '${near}'?`
-  return `VarveWebpackPlugin has no option '${name}'; ${wayOut}`
+  const suggestion = near === undefined ? `it takes ${known.join(', ')}` : `did you mean '${near}'?`
+  return `VarveWebpackPlugin has no option '${name}'; ${WAYS_OUT.get(word) ?? suggestion}`
 }
 
 /** Whether two words are equal but for one or two letters: the same beginning and the same end around them. */

@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto'
 import type { Namespace } from 'varve'
 import { kindOf, PACK_BYTES } from './groups.ts'
 import { decodePointer, encodePointer, ID_BYTES, type Pointer } from './pointer.ts'
+import { keyOf, ReadAhead } from './read-ahead.ts'
 import { asBuffer, type ValueCodec } from './value.ts'
 
 /** Packs of fewer bytes are small; more small ones than this are written anew as few. */
@@ -39,6 +40,7 @@ export class Packs {
   readonly #packs: Namespace<Uint8Array>
   readonly #codec: ValueCodec
   readonly #restored: Map<string, Values | Promise<Values>> = new Map()
+  readonly #ahead: ReadAhead
   /** Packs that had a value which was written again: perhaps nothing points to them any more. */
   readonly #replaced: Set<string> = new Set()
 
@@ -46,6 +48,17 @@ export class Packs {
     this.#pointers = pointers
     this.#packs = packs
     this.#codec = codec
+    this.#ahead = new ReadAhead(packs)
+  }
+
+  /** Begins to read what the last build read, on other threads. */
+  readAhead(): void {
+    this.#ahead.begin()
+  }
+
+  /** The build is done: lets go of what it did not ask for. */
+  endReadAhead(): void {
+    this.#ahead.end()
   }
 
   /** The value in a place of a pack, or a promise of it; undefined where there is none. Throws where it is no pack. */
@@ -64,7 +77,7 @@ export class Packs {
   async tidy(isValid: (environment: string) => boolean | Promise<boolean>): Promise<void> {
     if (this.#replaced.size === 0) return
     const used = await this.#usesByPack(isValid)
-    for (const pack of this.#replaced) if (!used.has(pack)) this.#packs.delete(keyOf(pack))
+    for (const pack of this.#replaced) if (!used.has(pack)) this.#delete(pack)
     const packs = scattered([...used.values()])
     const written = new Set<string | undefined>()
     for (const group of groupsOf(packs.flat())) {
@@ -73,9 +86,19 @@ export class Packs {
     }
     // Where one was not written, its values are still where they were. One may have been written just as it was.
     const isComplete = !written.has(undefined)
-    for (const [use] of packs) if (use !== undefined && isComplete && !written.has(use.pack)) this.#packs.delete(keyOf(use.pack))
+    for (const [use] of packs) if (use !== undefined && isComplete && !written.has(use.pack)) this.#delete(use.pack)
     this.#replaced.clear()
     this.#restored.clear()
+  }
+
+  /** What was read and written since the cache was opened is what the next build will read: writes that down. */
+  noteOrder(): void {
+    this.#ahead.write()
+  }
+
+  #delete(pack: string): void {
+    this.#packs.delete(keyOf(pack))
+    this.#ahead.forget(pack)
   }
 
   async #put(environment: string, items: readonly Item[]): Promise<{ pack: string; bytes: number } | undefined> {
@@ -83,6 +106,7 @@ export class Packs {
     if (bytes === undefined || bytes.length > BYTES_MAX) return undefined
     const pack = createHash('sha256').update(bytes).digest().toString('latin1', 0, ID_BYTES)
     this.#packs.put(keyOf(pack), bytes)
+    this.#ahead.note(pack, bytes.length)
     items.forEach(({ identifier, etag }, place) => {
       const before = this.#pointers.get(identifier)
       const old = before === undefined ? undefined : decodePointer(asBuffer(before))
@@ -132,11 +156,19 @@ export class Packs {
   }
 
   #restore(pack: string): Values | Promise<Values> {
-    const bytes = this.#packs.get(keyOf(pack))
-    const value = bytes === undefined ? [] : this.#codec.decode(asBuffer(bytes))
-    const values = value instanceof Promise ? value.then(valuesOf) : valuesOf(value)
+    const bytes = this.#ahead.take(pack)
+    const values = bytes instanceof Promise ? bytes.then((read) => this.#decode(read)) : this.#decode(bytes)
     this.#restored.set(pack, values)
-    return values
+    if (!(values instanceof Promise)) return values
+    return values.then((ready) => {
+      if (this.#restored.get(pack) === values) this.#restored.set(pack, ready)
+      return ready
+    })
+  }
+
+  #decode(bytes: Uint8Array | undefined): Values | Promise<Values> {
+    const value = bytes === undefined ? [] : this.#codec.decode(asBuffer(bytes))
+    return value instanceof Promise ? value.then(valuesOf) : valuesOf(value)
   }
 }
 
@@ -185,8 +217,4 @@ async function encodeOrNothing(codec: ValueCodec, items: readonly Item[]): Promi
 
 function valuesOf(value: unknown): Values {
   return Array.isArray(value) ? value : []
-}
-
-function keyOf(pack: string): string {
-  return Buffer.from(pack, 'latin1').toString('hex')
 }

@@ -92,6 +92,10 @@ class WasmEngineStore implements EngineStore {
     return valuesOf(this.#taken(() => this.#store.getMany(namespace, keys, keyEnds)), keyEnds.length)
   }
 
+  async getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues> {
+    return this.getMany(namespace, keys, keyEnds)
+  }
+
   scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage {
     return pageOf(this.#taken(() => this.#store.scan(namespace, cursor, bytesMax)))
   }

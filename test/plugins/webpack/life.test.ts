@@ -1,0 +1,190 @@
+/** What happens to a cache of VarveWebpackPlugin in the life of a project. Each build runs in a process of its own. */
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { makeFolder } from '../../folders.ts'
+import { writeProject } from './projects.ts'
+import { type Built, build, type Order } from './runner.ts'
+
+const MODULES = 12
+const names = Array.from({ length: MODULES }, (_, index) => `module-${index}.js`)
+
+const LOADER = "module.exports = (source) => source + '/* loaded by 1.0.0 */'\n"
+
+/** An application of MODULES modules and an entry, with a loader and a plugin from packages of its own. */
+function makeProject(folder: string = makeFolder()): string {
+  const imports = names.map((name, index) => `import { value as v${index} } from './${name}'`)
+  writeProject(folder, {
+    config: `{
+      entry: { main: './main.js', other: './other.js' }, optimization: { minimize: false },
+      module: { rules: [{ test: /module-.*\\.js$/, use: 'some-loader' }] },
+      plugins: [new webpack.BannerPlugin(text)],
+    }`,
+    files: {
+      'main.js': `${imports.join('\n')}\nconsole.log(${names.map((_, index) => `v${index}`).join(', ')})\n`,
+      'other.js': "import { value } from './module-3.js'\nconsole.log('other', value)\n",
+      ...Object.fromEntries(names.map((name, index) => [name, `export const value = ${index} * 2\n`])),
+      'node_modules/some-loader/package.json': '{ "name": "some-loader", "version": "1.0.0", "main": "index.js" }',
+      'node_modules/some-loader/index.js': LOADER,
+      'node_modules/some-plugin/package.json': '{ "name": "some-plugin", "version": "1.0.0", "main": "index.js" }',
+      'node_modules/some-plugin/index.js': "module.exports = 'banner of 1.0.0'\n",
+    },
+  })
+  const config = join(folder, 'webpack.config.mjs')
+  writeFileSync(config, `import text from 'some-plugin'\n${readFileSync(config, 'utf8')}`)
+  return folder
+}
+
+const MODULES_ALL = MODULES + 2
+
+async function one(folder: string, order: Partial<Order> = {}, env: Record<string, string> = {}, flags: string[] = []): Promise<Built> {
+  const [built] = await build([{ folder, cache: 'varve', ...order }], env, flags)
+  if (built === undefined) throw new Error('no build')
+  expect(built.errors).toEqual([])
+  return built
+}
+
+/** What a build without a cache writes now. */
+async function expected(folder: string): Promise<Record<string, string>> {
+  const other = makeFolder()
+  cpSync(folder, other, { recursive: true })
+  rmSync(join(other, 'dist'), { recursive: true, force: true })
+  return (await one(other, { cache: 'none' })).files
+}
+
+function publish(folder: string, name: string, version: string, code: string): void {
+  const place = join(folder, 'node_modules', name)
+  writeFileSync(join(place, 'package.json'), JSON.stringify({ name, version, main: 'index.js' }))
+  writeFileSync(join(place, 'index.js'), code)
+}
+
+const cacheFiles = (folder: string): string[] => {
+  const place = join(folder, 'varve-cache', 'v1')
+  return readdirSync(place).map((name) => join(place, name))
+}
+
+describe('what invalidates', () => {
+  it('nothing changed: nothing is built, nothing is written', async () => {
+    const folder = makeProject()
+    const cold = await one(folder)
+    const before = cacheFiles(folder).map((file) => [file, statSync(file).mtimeMs])
+    const warm = await one(folder)
+    expect([cold.built, warm.built, warm.taken, warm.stored, warm.complaints]).toEqual([MODULES_ALL, 0, MODULES_ALL, 0, []])
+    expect(warm.files).toEqual(cold.files)
+    expect(cacheFiles(folder).map((file) => [file, statSync(file).mtimeMs])).toEqual(before)
+  })
+
+  it('one file: that module', async () => {
+    const folder = makeProject()
+    await one(folder)
+    writeFileSync(join(folder, 'module-3.js'), 'export const value = 33\n')
+    const changed = await one(folder)
+    expect([changed.built, changed.taken]).toEqual([1, MODULES_ALL - 1])
+    expect(changed.files).toEqual(await expected(folder))
+  })
+
+  it('one option in the configuration: everything', async () => {
+    const folder = makeProject()
+    await one(folder)
+    const config = join(folder, 'webpack.config.mjs')
+    writeFileSync(config, readFileSync(config, 'utf8').replace('minimize: false', "minimize: false, moduleIds: 'natural'"))
+    const changed = await one(folder)
+    expect(changed.built).toBe(MODULES_ALL)
+    expect(changed.files).toEqual(await expected(folder))
+    expect((await one(folder)).built).toBe(0)
+  })
+
+  it.each([
+    ['some-loader', LOADER.replace('1.0.0', '1.0.1')],
+    ['some-plugin', "module.exports = 'banner of 1.0.1'\n"],
+  ])('another version of %s: everything', async (name, code) => {
+    const folder = makeProject()
+    await one(folder)
+    publish(folder, name, '1.0.1', code)
+    const changed = await one(folder)
+    expect(changed.built).toBe(MODULES_ALL)
+    expect(changed.files).toEqual(await expected(folder))
+    expect((await one(folder)).built).toBe(0)
+  })
+
+  it('mode, name and version keep entries apart, each with its own', async () => {
+    const folder = makeProject()
+    await one(folder)
+    expect((await one(folder, { options: { name: 'mine' } })).built).toBe(MODULES_ALL)
+    expect((await one(folder, { options: { version: '2' } })).built).toBe(MODULES_ALL)
+    expect((await one(folder, { options: { name: 'mine' } })).built).toBe(0)
+    const config = join(folder, 'webpack.config.mjs')
+    const text = readFileSync(config, 'utf8')
+    writeFileSync(config, text.replace('entry:', "mode: process.env.MODE ?? 'production', entry:"))
+    for (const MODE of ['production', 'development']) await one(folder, {}, { MODE })
+    for (const MODE of ['production', 'development']) expect([MODE, (await one(folder, {}, { MODE })).built]).toEqual([MODE, 0])
+  })
+
+  it('a project that moved is built anew, since identifiers of modules hold absolute paths, and hits from then on', async () => {
+    const folder = makeProject()
+    const { files } = await one(folder)
+    const moved = join(makeFolder(), 'elsewhere')
+    renameSync(folder, moved)
+    const first = await one(moved)
+    expect([first.built, first.files]).toEqual([MODULES_ALL, files])
+    expect((await one(moved)).built).toBe(0)
+  })
+})
+
+describe('several at once', () => {
+  it('builds of one project at the same time, on both engines: right, and nothing is lost', async () => {
+    const folder = makeProject()
+    const files = await expected(folder)
+    const engines = ['native', 'wasm', 'native']
+    const orders = engines.map((_, index) => ({ options: { name: `build ${index % 2}` } }))
+    const cold = await Promise.all(engines.map((engine, index) => one(folder, orders[index], { VARVE_ENGINE: engine })))
+    for (const built of cold) expect(built.files).toEqual(files)
+    for (const order of orders) expect(await one(folder, order)).toMatchObject({ built: 0, taken: MODULES_ALL, files })
+  })
+})
+
+describe('other hosts', () => {
+  it('--no-addons: the same on WebAssembly', async () => {
+    const folder = makeProject()
+    const cold = await one(folder, {}, {}, ['--no-addons'])
+    const warm = await one(folder, {}, {}, ['--no-addons'])
+    expect([cold.built, warm.built, warm.files]).toEqual([MODULES_ALL, 0, cold.files])
+    expect((await one(folder)).built).toBe(0)
+  })
+
+  it.each(['native', 'wasm'])('watch mode: three rebuilds, then a start from the cache: %s', async (engine) => {
+    const folder = makeProject()
+    const changes = [1, 2, 3].map((round) => [`module-${round}.js`, `export const value = 'round ${round}'\n`] as const)
+    const watched = await one(folder, { changes }, { VARVE_ENGINE: engine })
+    expect(watched.built).toBe(MODULES_ALL + 3)
+    const start = await one(folder, {}, { VARVE_ENGINE: engine })
+    expect([start.built, start.taken]).toEqual([0, MODULES_ALL])
+    expect(start.files).toEqual(await expected(folder))
+  })
+})
+
+describe('damage', () => {
+  const wounds: Record<string, (file: string) => void> = {
+    'cut in half': (file) => truncateSync(file, statSync(file).size >> 1),
+    empty: (file) => truncateSync(file, 0),
+    noise: (file) => writeFileSync(file, Buffer.alloc(statSync(file).size, 'noise')),
+    missing: (file) => rmSync(file),
+    'a flipped bit in the middle': (file) => {
+      const bytes = readFileSync(file)
+      const middle = bytes.length >> 1
+      bytes[middle] = (bytes[middle] ?? 0) ^ 1
+      writeFileSync(file, bytes)
+    },
+  }
+
+  it.each(Object.keys(wounds).flatMap((wound) => ['native', 'wasm'].map((engine) => [wound, engine] as const)))(
+    'every file %s: right at once, healed after: %s',
+    async (wound, engine) => {
+      const folder = makeProject()
+      const { files } = await one(folder)
+      for (const file of cacheFiles(folder)) wounds[wound]?.(file)
+      expect((await one(folder, {}, { VARVE_ENGINE: engine })).files).toEqual(files)
+      expect(await one(folder, {}, { VARVE_ENGINE: engine })).toMatchObject({ built: 0, taken: MODULES_ALL, files })
+    },
+  )
+})
