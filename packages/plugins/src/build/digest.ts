@@ -1,0 +1,77 @@
+/**
+ * One digest for one value, whatever the order of its properties: what options and configs are compared by. A value
+ * that cannot be compared, such as a function, is refused, unless the caller knows that something else covers it.
+ */
+import { createHash } from 'node:crypto'
+import { VarveError } from 'varve'
+
+/** Deeper than any options; a cycle is found here. */
+const DEPTH_MAX = 64
+
+/**
+ * Digest of plain data, RegExp, Date, URL, Map, Set and bytes. Throws INVALID_OPTION that names the place of a value
+ * with no such text, below `name`; with `isLenient` such a value counts as its kind alone.
+ */
+export function digest(value: unknown, name: string, isLenient = false): string {
+  const hash = createHash('sha256')
+  write({ hash, isLenient }, value, name, 0)
+  return hash.digest('hex').slice(0, 32)
+}
+
+/** A digest of texts, in this order. */
+export function digestOfTexts(texts: readonly string[]): string {
+  return digest(texts, 'texts')
+}
+
+interface Target {
+  readonly hash: ReturnType<typeof createHash>
+  readonly isLenient: boolean
+}
+
+function write(target: Target, value: unknown, name: string, depth: number): void {
+  const { hash } = target
+  if (depth > DEPTH_MAX) throw new VarveError('INVALID_OPTION', `${name} is nested too deep to be compared, or contains itself`)
+  if (value === undefined) hash.update('undefined;')
+  else if (typeof value === 'string') hash.update(`"${value.length}:`).update(value)
+  else if (value === null || typeof value === 'number' || typeof value === 'boolean') hash.update(`${value};`)
+  else if (typeof value === 'bigint') hash.update(`${value}n;`)
+  else if (Array.isArray(value)) writeList(target, 'list', value, name, depth)
+  else if (typeof value === 'object') writeObject(target, value, name, depth)
+  else refuse(target, name, typeof value)
+}
+
+function writeObject(target: Target, value: object, name: string, depth: number): void {
+  const { hash } = target
+  if (value instanceof RegExp || value instanceof URL) hash.update(`${value.constructor.name} ${String(value)};`)
+  else if (value instanceof Date) hash.update(`Date ${value.getTime()};`)
+  else if (value instanceof Uint8Array) hash.update(`bytes ${value.length}:`).update(value)
+  else if (value instanceof Set) writeList(target, 'Set', [...value], name, depth)
+  else if (value instanceof Map) writeList(target, 'Map', [...value], name, depth)
+  else if (!isPlain(value)) refuse(target, name, `an instance of ${value.constructor?.name ?? 'a class'}`)
+  else {
+    const names = Object.keys(value).sort()
+    hash.update(`{${names.length}:`)
+    for (const key of names) {
+      write(target, key, name, depth + 1)
+      write(target, Reflect.get(value, key), `${name}.${key}`, depth + 1)
+    }
+  }
+}
+
+function writeList(target: Target, kind: string, items: readonly unknown[], name: string, depth: number): void {
+  target.hash.update(`${kind} ${items.length}:`)
+  items.forEach((item, index) => write(target, item, `${name}[${index}]`, depth + 1))
+}
+
+function refuse(target: Target, name: string, kind: string): void {
+  if (!target.isLenient) {
+    throw new VarveError('INVALID_OPTION', `${name} is ${kind}, which has no value to compare; put a name or a version in its place`)
+  }
+  target.hash.update(`${kind};`)
+}
+
+/** Whether an object is `{ ... }`, with no class behind it. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
+}
