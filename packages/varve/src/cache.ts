@@ -9,6 +9,10 @@ import { Namespace } from './namespace.ts'
 import type { CommitOptions, CompactOptions, Durability, NamespaceOptions, WatchOptions } from './options.ts'
 import type { CommitReport, CompactReport, EngineStatus, Stats, VerifyReport } from './reports.ts'
 import type { Session } from './session.ts'
+import { Flights } from './task/flights.ts'
+import { makeTask } from './task/make.ts'
+import type { TaskOptions } from './task/options.ts'
+import type { Task } from './task/task.ts'
 import { BOOLEAN, checkOptions, describe, type Fields, oneOf, STRING } from './validate.ts'
 import { joinVersions } from './version.ts'
 import { WATCH_FIELDS, watched } from './watch.ts'
@@ -46,6 +50,7 @@ export class Cache {
   readonly #maintenance: Maintenance
   readonly #opened: Opened
   readonly #namespaces: Map<string, Namespace<unknown>> = new Map()
+  readonly #flights: Flights = new Flights()
   #closing: Promise<void> | undefined
 
   /** @internal */
@@ -68,9 +73,29 @@ export class Cache {
       throw new VarveError('INVALID_ARGUMENT', `the name of a namespace is a text of at least one letter, not ${describe(name)}`)
     }
     checkOptions('namespace()', options, NAMESPACE_FIELDS)
-    const codecName: CodecName = options.codec ?? 'bytes'
+    return this.#open(name, options.version ?? '', options.codec ?? 'bytes')
+  }
+
+  /**
+   * A task: work whose results are kept with everything they depend on. Several handles of one name share what is stored
+   * and what is under way, and may differ in all options but version and codec; those throw INVALID_ARGUMENT.
+   *
+   * @example
+   * const transform = cache.task('transform', { version: '3', codec: 'text' })
+   * const code = await transform.run({ id, inputs: { source } }, () => compile(source))
+   */
+  task(name: string, options: TaskOptions & { readonly codec: 'bytes' }): Task<Uint8Array>
+  task(name: string, options: TaskOptions & { readonly codec: 'text' }): Task<string>
+  task<V = unknown>(name: string, options?: TaskOptions & { readonly codec?: 'json' | 'v8' | undefined }): Task<V>
+  task(name: string, options: TaskOptions = {}): Task<unknown> {
+    this.#session.checkOpen()
+    const open = (namespace: string, version: string, codec: CodecName): Namespace<unknown> => this.#open(namespace, version, codec)
+    return makeTask({ session: this.#session, flights: this.#flights, open }, name, options)
+  }
+
+  #open(name: string, ownVersion: string, codecName: CodecName): Namespace<unknown> {
     const codec = codecOf<unknown>(codecName)
-    const version = joinVersions(this.#session.version, options.version ?? '', codec.tag)
+    const version = joinVersions(this.#session.version, ownVersion, codec.tag)
     const known = this.#namespaces.get(name)
     if (known === undefined) {
       const made = new Namespace(this.#session, name, version, codec)

@@ -55,6 +55,14 @@ export function cachesDirectory(surroundings: Surroundings = here()): string {
   return paths.join(cwd, '.cache', 'varve')
 }
 
+/** Absolute path of the project: the folder of the nearest package.json upward of the working directory, else that one. */
+export function projectDirectory(surroundings: Surroundings = here()): string {
+  const paths = builtin('node:path')
+  const files = builtin('node:fs')
+  const root = paths === undefined || files === undefined ? undefined : packageRoot(surroundings.cwd, files, paths)
+  return root ?? surroundings.cwd
+}
+
 /** Throws INVALID_OPTION unless `name` is the name of one folder on every operating system. */
 export function checkName(name: string): void {
   const isSafe = /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]{0,99}$/.test(name) && !name.endsWith('.')

@@ -22,3 +22,6 @@ export type {
   Stats,
   VerifyReport,
 } from './reports.ts'
+export type { TaskStats } from './task/counters.ts'
+export type { TaskContext, TaskDependencies, TaskInputs, TaskOptions, TaskRequest, TaskWork } from './task/options.ts'
+export type { Task } from './task/task.ts'

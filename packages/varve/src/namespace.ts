@@ -97,9 +97,13 @@ export class Namespace<V> {
    * Throws CLOSED, INVALID_ARGUMENT, KEY_TOO_LONG or VALUE_TOO_LONG.
    */
   put(key: Key, value: V): void {
+    this.putEncoded(key, this.#codec.encode(value))
+  }
+
+  /** `put` of a value's bytes as the codec encodes them. @internal */
+  putEncoded(key: Key, encoded: Uint8Array): void {
     const session = this.#session
     const store = session.store
-    const encoded = this.#codec.encode(value)
     const keyBytes = writeKey(session.scratchOf(store), key)
     try {
       store.put(this.#id, keyBytes, encoded)

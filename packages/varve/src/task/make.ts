@@ -1,0 +1,71 @@
+/** Makes tasks: checks their options and opens the two namespaces of each. */
+import { builtin } from '../builtin.ts'
+import { type CodecName, codecOf } from '../codec.ts'
+import { projectDirectory } from '../directory.ts'
+import { VarveError } from '../errors.ts'
+import type { Namespace } from '../namespace.ts'
+import type { Session } from '../session.ts'
+import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRING } from '../validate.ts'
+import type { Flights } from './flights.ts'
+import { digestsOf } from './lookup.ts'
+import type { TaskOptions } from './options.ts'
+import { DEPENDENCY_FIELDS } from './request.ts'
+import { Root } from './root.ts'
+import { Shelf } from './shelf.ts'
+import { Task } from './task.ts'
+
+/** Beginnings of the names of a task's two namespaces. */
+export const RECORDS_PREFIX = 'task:'
+export const RESULTS_PREFIX = 'result:'
+
+/** Changes when records or digests of another form are written, which older ones are no match for. */
+const LAYOUT = '1'
+
+const VARIANTS_DEFAULT = 4
+const VARIANTS_MAX = 100
+
+const VARIANTS: Field = {
+  expected: `a whole number from 1 to ${VARIANTS_MAX}`,
+  accepts: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= VARIANTS_MAX,
+}
+const FIELDS: Fields<TaskOptions> = {
+  version: STRING,
+  codec: oneOf('bytes', 'text', 'json', 'v8'),
+  root: STRING,
+  inputs: DEPENDENCY_FIELDS.inputs,
+  variants: VARIANTS,
+  findInput: FUNCTION,
+}
+
+/** What tasks need of their cache. */
+export interface TaskHost {
+  readonly session: Session
+  readonly flights: Flights
+  /** `Cache.namespace` without its types. */
+  open(name: string, version: string, codec: CodecName): Namespace<unknown>
+}
+
+/** A task of that name with these options. Throws INVALID_OPTION or INVALID_ARGUMENT. */
+export function makeTask({ session, flights, open }: TaskHost, name: string, options: TaskOptions): Task<unknown> {
+  if (typeof name !== 'string' || name === '') {
+    throw new VarveError('INVALID_ARGUMENT', `the name of a task is a text of at least one letter, not ${describe(name)}`)
+  }
+  checkOptions('task()', options, FIELDS)
+  const [files, paths] = [builtin('node:fs'), builtin('node:path')]
+  if (files === undefined || paths === undefined) {
+    throw new VarveError('ENGINE_UNAVAILABLE', 'tasks need the files of Node.js, which is not here; namespaces work without')
+  }
+  const codec = options.codec ?? 'json'
+  const version = options.version ?? ''
+  const shelf = new Shelf({
+    session,
+    // What the records mean depends on the results' codec, too: both namespaces start afresh together.
+    records: open(`${RECORDS_PREFIX}${name}`, `${version}+${LAYOUT}.${codecOf(codec).tag}`, 'json'),
+    results: open(`${RESULTS_PREFIX}${name}`, `${version}+${LAYOUT}`, codec),
+    codec: codecOf<unknown>(codec),
+    variants: options.variants ?? VARIANTS_DEFAULT,
+    readOnly: session.call((store) => store.status()).readOnly,
+  })
+  const root = new Root(paths.resolve(options.root ?? projectDirectory()), paths)
+  return new Task({ name, shelf, flights, fs: files, root, inputs: digestsOf(options.inputs ?? {}), findInput: options.findInput })
+}

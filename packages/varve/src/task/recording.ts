@@ -1,0 +1,102 @@
+/** The context of work under way: collects what it tells, and says afterwards what the result depends on. */
+import { VarveError } from '../errors.ts'
+import { digestOf, digestOfBytes } from './digest.ts'
+import type { Asked } from './lookup.ts'
+import type { TaskContext } from './options.ts'
+import type { Present } from './present.ts'
+import type { Digests, RecordedFile, Variant } from './record.ts'
+import type { Root } from './root.ts'
+
+/** What is known once the work is done. */
+export type Outcome =
+  /** All that the result depends on, to be stored with it. */
+  | { readonly kind: 'storable'; readonly recorded: Pick<Variant, 'added' | 'env' | 'files'> }
+  /** A file changed meanwhile: nobody knows which content the result is of. */
+  | { readonly kind: 'changed' }
+  /** The work said that its result is not to be stored. */
+  | { readonly kind: 'skipped' }
+  /** The content of a file cannot be told. */
+  | { readonly kind: 'unreadable' }
+
+/** How the content of a file came to be known. */
+interface Seen {
+  readonly record: RecordedFile | undefined
+  /** Whether it was looked at before the work began, while it ran, or told by the work. */
+  readonly by: 'before' | 'while' | 'told'
+}
+
+/** One run of the work. */
+export class Recording implements TaskContext {
+  readonly #present: Present
+  readonly #root: Root
+  readonly #canFind: boolean
+  readonly #files: Map<string, Seen> = new Map()
+  readonly #added: Map<string, string> = new Map()
+  readonly #env: Map<string, string> = new Map()
+  #isSkipped = false
+  #isOver = false
+
+  /** Looks at the files that were asked for, before the work begins. */
+  constructor(asked: Asked, present: Present, root: Root, canFind: boolean) {
+    this.#present = present
+    this.#root = root
+    this.#canFind = canFind
+    for (const path of asked.files) this.#files.set(path, { record: present.files.record(path), by: 'before' })
+    for (const name of asked.env) this.#env.set(name, present.env(name))
+  }
+
+  addFile(path: string, content?: string | Uint8Array): void {
+    this.#checkRunning('addFile')
+    const relative = this.#root.relative(path)
+    if (content !== undefined) {
+      const digest = digestOfBytes(typeof content === 'string' ? Buffer.from(content) : content)
+      this.#files.set(relative, { record: [relative, digest, 0, 0, 0], by: 'told' })
+    } else if (!this.#files.has(relative)) {
+      const by = this.#present.files.hasSeen(relative) ? 'before' : 'while'
+      this.#files.set(relative, { record: this.#present.files.record(relative), by })
+    }
+  }
+
+  addInput(name: string, value: unknown): void {
+    this.#checkRunning('addInput')
+    if (!this.#canFind) {
+      const message = `ctx.addInput('${name}') needs the option 'findInput' of the task, or nobody could tell whether it changed`
+      throw new VarveError('INVALID_ARGUMENT', message)
+    }
+    this.#added.set(name, digestOf(value, name))
+  }
+
+  addEnv(name: string): string | undefined {
+    this.#checkRunning('addEnv')
+    this.#env.set(name, this.#present.env(name))
+    return process.env[name]
+  }
+
+  skipStore(): void {
+    this.#checkRunning('skipStore')
+    this.#isSkipped = true
+  }
+
+  /** To be called once the work is done. */
+  finish(): Outcome {
+    this.#isOver = true
+    if (this.#isSkipped) return { kind: 'skipped' }
+    const files: RecordedFile[] = []
+    for (const [path, { record, by }] of this.#files) {
+      if (record === undefined) return { kind: 'unreadable' }
+      // A file nobody looked at before may have changed between the work's reading it and telling so.
+      if (by !== 'told' && this.#present.files.hasChanged(path)) return { kind: 'changed' }
+      if (by === 'while' && this.#present.files.isYoung(path)) return { kind: 'changed' }
+      files.push(record)
+    }
+    return { kind: 'storable', recorded: { added: flat(this.#added), env: flat(this.#env), files } }
+  }
+
+  #checkRunning(call: string): void {
+    if (this.#isOver) throw new VarveError('INVALID_ARGUMENT', `ctx.${call}() came after the work was done; await what calls it`)
+  }
+}
+
+function flat(digests: ReadonlyMap<string, string>): Digests {
+  return [...digests].sort(([a], [b]) => (a < b ? -1 : 1)).flat()
+}

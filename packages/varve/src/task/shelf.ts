@@ -1,0 +1,96 @@
+/**
+ * Where the variants of a task lie: records and results, in two namespaces. Reading never fails for what is on disk, and
+ * writing never fails a build: what cannot be stored is a miss next time.
+ */
+import type { Codec } from '../codec.ts'
+import { toVarveError, VarveError } from '../errors.ts'
+import type { Namespace } from '../namespace.ts'
+import type { Session } from '../session.ts'
+import { digestOfBytes } from './digest.ts'
+import type { Files } from './files.ts'
+import { readVariants, resultKey, type Variant, withVariant } from './record.ts'
+
+/** `result` of a variant whose work returned undefined, which no codec holds. */
+const UNDEFINED_RESULT = ''
+
+/** What a shelf is made of. */
+export interface ShelfParts<V> {
+  readonly session: Session
+  readonly records: Namespace<unknown>
+  readonly results: Namespace<V>
+  readonly codec: Codec<V>
+  /** Variants kept per id. */
+  readonly variants: number
+  readonly readOnly: boolean
+}
+
+/** The variants of one task. */
+export class Shelf<V> {
+  readonly #parts: ShelfParts<V>
+
+  constructor(parts: ShelfParts<V>) {
+    this.#parts = parts
+  }
+
+  /** The variants of an id, those used last first. */
+  variants(key: string): readonly Variant[] {
+    const record = this.#parts.records.get(key)
+    return record === undefined ? [] : readVariants(record)
+  }
+
+  /** A variant's result, undefined where it is lost. */
+  result(key: string, { result }: Variant): { readonly value: V } | undefined {
+    if (result === UNDEFINED_RESULT) return { value: undefined as V }
+    const value = this.#parts.results.get(resultKey(key, result))
+    return value === undefined ? undefined : { value }
+  }
+
+  /** Puts a result with all that it depends on. False where it could not be stored. */
+  put(key: string, made: Omit<Variant, 'result'>, value: V): boolean {
+    return this.#write(() => {
+      const result = this.#putResult(key, value)
+      const before = this.variants(key) // anew: other runs of this id may have put theirs meanwhile
+      const after = withVariant(before, { ...made, result }, this.#parts.variants)
+      this.#parts.records.put(key, after)
+      for (const variant of before) {
+        const isKept = variant.result === UNDEFINED_RESULT || after.some((kept) => kept.result === variant.result)
+        if (!isKept) this.#parts.results.delete(resultKey(key, variant.result))
+      }
+    })
+  }
+
+  /**
+   * To be told of each hit. Renews the stamps of files that only moved in time, and saves a variant from going next: only
+   * one in the older half is taken to the front, so that a build which alternates between two writes nothing.
+   */
+  used(key: string, variants: readonly Variant[], index: number, moved: Files | undefined): void {
+    const variant = variants[index]
+    const isOld = index > 0 && index >= this.#parts.variants / 2
+    if (variant === undefined || (moved === undefined && !isOld)) return
+    const renewed = moved === undefined ? variant : { ...variant, files: variant.files.map((file) => moved.record(file[0]) ?? file) }
+    const others = variants.filter((other) => other !== variant)
+    this.#write(() => this.#parts.records.put(key, isOld ? [renewed, ...others] : variants.with(index, renewed)))
+  }
+
+  #putResult(key: string, value: V): string {
+    if (value === undefined) return UNDEFINED_RESULT
+    const encoded = this.#parts.codec.encode(value)
+    const digest = digestOfBytes(encoded)
+    this.#parts.results.putEncoded(resultKey(key, digest), encoded)
+    return digest
+  }
+
+  #write(write: () => void): boolean {
+    const { session, readOnly, records } = this.#parts
+    if (readOnly) return false
+    try {
+      write()
+      return true
+    } catch (error) {
+      const { code, message } = toVarveError(error)
+      // A cache that was closed while work was under way has nobody to tell.
+      if (code !== 'CLOSED') session.warn(new VarveError(code, `${records.name}: a result is not stored: ${message}`, { cause: error }), records.name)
+      return false
+    }
+  }
+}
