@@ -9,12 +9,19 @@ import { VarveError } from 'varve'
 const DEPTH_MAX = 64
 
 /**
- * Digest of plain data, RegExp, Date, URL, Map, Set and bytes. Throws INVALID_OPTION that names the place of a value
- * with no such text, below `name`; with `isLenient` such a value counts as its kind alone.
+ * Digest of plain data, RegExp, Date, URL, Map, Set and bytes. Throws INVALID_OPTION that names the place of any other
+ * value, below `name`.
  */
-export function digest(value: unknown, name: string, isLenient = false): string {
+export function digest(value: unknown, name: string): string {
   const hash = createHash('sha256')
-  write({ hash, isLenient }, value, name, 0)
+  write({ hash, isLenient: false, change: (text) => text }, value, name, 0)
+  return hash.digest('hex').slice(0, 32)
+}
+
+/** The same for what something else covers, too: any other value counts as its kind alone. Texts go through `change`. */
+export function lenientDigest(value: unknown, change: (text: string) => string): string {
+  const hash = createHash('sha256')
+  write({ hash, isLenient: true, change }, value, '', 0)
   return hash.digest('hex').slice(0, 32)
 }
 
@@ -26,18 +33,24 @@ export function digestOfTexts(texts: readonly string[]): string {
 interface Target {
   readonly hash: ReturnType<typeof createHash>
   readonly isLenient: boolean
+  readonly change: (text: string) => string
 }
 
 function write(target: Target, value: unknown, name: string, depth: number): void {
   const { hash } = target
-  if (depth > DEPTH_MAX) throw new VarveError('INVALID_OPTION', `${name} is nested too deep to be compared, or contains itself`)
-  if (value === undefined) hash.update('undefined;')
-  else if (typeof value === 'string') hash.update(`"${value.length}:`).update(value)
+  if (depth > DEPTH_MAX) refuse(target, name, 'nested too deep, or contains itself')
+  else if (value === undefined) hash.update('undefined;')
+  else if (typeof value === 'string') writeText(target, value)
   else if (value === null || typeof value === 'number' || typeof value === 'boolean') hash.update(`${value};`)
   else if (typeof value === 'bigint') hash.update(`${value}n;`)
   else if (Array.isArray(value)) writeList(target, 'list', value, name, depth)
   else if (typeof value === 'object') writeObject(target, value, name, depth)
   else refuse(target, name, typeof value)
+}
+
+function writeText({ hash, change }: Target, text: string): void {
+  const changed = change(text)
+  hash.update(`"${changed.length}:`).update(changed)
 }
 
 function writeObject(target: Target, value: object, name: string, depth: number): void {

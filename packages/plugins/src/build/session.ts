@@ -21,7 +21,6 @@ export class Session {
   readonly #id: string
   readonly #opening: Promise<Cache | undefined>
   readonly #isReadonly: boolean
-  readonly #tasks: Map<string, Task<Uint8Array>> = new Map()
   readonly #warned: Set<string> = new Set()
   readonly #warn: Warn
   #users = 0
@@ -45,14 +44,9 @@ export class Session {
     return session
   }
 
-  /** The task of that name, undefined where there is no cache to keep it in. */
+  /** A task of that name, undefined where there is no cache to keep its results in. */
   task(name: string, options: Omit<TaskOptions, 'codec' | 'version'>): Task<Uint8Array> | undefined {
-    let task = this.#tasks.get(name)
-    if (task === undefined && this.#cache !== undefined) {
-      task = this.#cache.task<Uint8Array>(name, { ...options, version: LAYOUT, codec: 'bytes' })
-      this.#tasks.set(name, task)
-    }
-    return task
+    return this.#cache?.task(name, { ...options, version: LAYOUT, codec: 'bytes' })
   }
 
   /** Writes what is new. */

@@ -18,6 +18,8 @@ import { replay } from './replay.ts'
 /** What differs between the tools that take Rollup's plugins. */
 export interface Tool {
   readonly name: string
+  /** Whether anything is kept now. */
+  isOn(): boolean
   /** The project's folder. */
   root(): string
   /** Stands for the plugin's options where the user gave none; undefined where nothing does. */
@@ -41,7 +43,8 @@ export interface Call {
 interface Open {
   readonly session: Session
   readonly root: Root
-  readonly identity: Identity
+  /** A task for each hook; none where there is no cache. */
+  readonly taskOf: (hook: CachedHook) => Task<Uint8Array> | undefined
 }
 
 /** The calls of one plugin. */
@@ -89,7 +92,7 @@ export class PluginCache {
   /** Answers a call: from the cache, or by the plugin. */
   async run(context: object, call: Call): Promise<unknown> {
     const open = this.#open
-    const task = open && this.#taskOf(open, call.hook)
+    const task = open?.taskOf(call.hook)
     if (open === undefined || task === undefined) return call.work(context)
     let live: { readonly returned: unknown } | undefined
     const work = async (taskContext: TaskContext): Promise<Uint8Array> => {
@@ -98,11 +101,10 @@ export class PluginCache {
       live = { returned }
       return this.#keep(open, call, recording, returned, taskContext)
     }
-    const inputs = { ...open.identity, ...this.#tool.inputs(context, open.root), ...call.inputs }
+    const inputs = { ...this.#tool.inputs(context, open.root), ...call.inputs }
     const request = { id: open.root.toRelative(call.id), inputs, files: call.files }
     const bytes = await task.run(request, work)
     if (live !== undefined) return live.returned
-    if (bytes.length === 0) return call.work(context)
     this.#hits += 1
     return replay(mapTexts(unpack(bytes), (text) => open.root.toAbsolute(text)) as Entry, context)
   }
@@ -113,21 +115,23 @@ export class PluginCache {
   }
 
   async #begin(warn: (text: string) => void): Promise<void> {
+    if (!this.#tool.isOn()) return
     const root = new Root(this.#options.root ?? this.#tool.root())
     const key = this.#options.key ?? this.#tool.key(root)
     if (key === undefined) {
       warn(`${this.#plugin.name} is not cached: its options cannot be seen, so give them once more as option 'key'`)
       return
     }
-    const identity = { ...identityOf({ ...this.#options, key }, root), plugin: `${this.#plugin.name} ${versionOf(this.#plugin)}` }
-    const session = this.#open?.session ?? (await Session.acquire(this.#tool.name, this.#options, root, warn))
-    this.#open = { session, root, identity }
-  }
-
-  #taskOf({ session, root }: Open, hook: CachedHook): Task<Uint8Array> | undefined {
+    const inputs = { ...identityOf({ ...this.#options, key }, root), plugin: `${this.#plugin.name} ${versionOf(this.#plugin)}` }
     // Entries whose code names the root are good for that root only.
     const findInput = (name: string): string | undefined => (name === 'root' ? root.folder : undefined)
-    return session.task(`${this.#plugin.name} ${hook}`, { root: root.folder, findInput })
+    const session = this.#open?.session ?? (await Session.acquire(this.#tool.name, this.#options, root, warn))
+    const tasks = new Map<CachedHook, Task<Uint8Array> | undefined>()
+    const taskOf = (hook: CachedHook): Task<Uint8Array> | undefined => {
+      if (!tasks.has(hook)) tasks.set(hook, session.task(`${this.#plugin.name} ${hook}`, { root: root.folder, findInput, inputs }))
+      return tasks.get(hook)
+    }
+    this.#open = { session, root, taskOf }
   }
 
   /** The bytes to keep; none where the call cannot be kept. */

@@ -54,7 +54,7 @@ export function plainMap(map: unknown): unknown {
 /** A message as plain data: a text, or an object that may be an Error. */
 export function plainLog(log: unknown): unknown {
   if (!(log instanceof Error)) return log
-  return { name: log.name, message: log.message, stack: log.stack, ...log }
+  return { ...log, name: log.name, message: log.message, stack: log.stack }
 }
 
 /** The codes in an entry, whose source maps count columns: paths in them cannot be replaced. */

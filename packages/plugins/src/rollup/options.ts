@@ -1,4 +1,5 @@
 /** Options of `cached(plugin, options)`. */
+import { digest } from '../build/digest.ts'
 import { type CachedOptions, FIELDS } from '../build/options.ts'
 import { checkOptions, type Fields } from '../build/validate.ts'
 import type { CachedHook } from './hooks.ts'
@@ -23,7 +24,8 @@ export const PLUGIN_FIELDS: Fields<CachedPluginOptions> = {
   hooks: ["an array of 'resolveId', 'load' and 'transform'", (value) => Array.isArray(value) && value.every((hook) => HOOKS.includes(hook))],
 }
 
-/** Throws INVALID_OPTION where an option is unknown or of the wrong kind. */
+/** Throws INVALID_OPTION where an option is unknown or of the wrong kind, or the key cannot be compared. */
 export function checkPluginOptions(options: CachedPluginOptions): void {
   checkOptions('cached()', options, PLUGIN_FIELDS)
+  digest(options.key, 'key')
 }
