@@ -2,12 +2,12 @@
 import { statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { digest } from '../build/digest.ts'
-import type { Call, PluginCache } from './cached.ts'
+import type { HookCall, PluginCache } from './cached.ts'
 import { type CachedHook, type Handler, type HookedPlugin, runAfter, runBefore, wrapHook } from './hooks.ts'
 import { hasHiddenFiles } from './known.ts'
 
 /** The call as it is kept, or in words why it cannot be. */
-type Described = Omit<Call, 'hook' | 'work'> | string
+type Described = Omit<HookCall, 'hook' | 'work'> | string
 
 type Describe = (plugin: string, args: readonly unknown[]) => Described
 
