@@ -121,6 +121,14 @@ function changesOfWhatDecides(build: Build, calls: number): void {
     expect(await build(folder)).toMatchObject({ ran: [] })
   })
 
+  it('an unknown option is refused with a suggestion', async () => {
+    const folder = makeApplication()
+    expect((await build(folder, { options: { verion: '1' } })).failure).toContain("did you mean 'version'")
+  })
+}
+
+/** For tools whose plugins hide their options. */
+export function keyScenario(build: Build, calls: number): void {
   it('without a key nothing is cached, and it says so', async () => {
     const folder = makeApplication()
     const { digest } = await build(folder, { isCached: false })
@@ -130,11 +138,6 @@ function changesOfWhatDecides(build: Build, calls: number): void {
       expect(built.ran.length).toBe(calls)
       expect(built.warnings.filter((text) => text.includes("option 'key'")).length).toBe(1)
     }
-  })
-
-  it('an unknown option is refused with a suggestion', async () => {
-    const folder = makeApplication()
-    expect((await build(folder, { options: { verion: '1' } })).failure).toContain("did you mean 'version'")
   })
 }
 
@@ -190,7 +193,7 @@ function troubles(build: Build, calls: number): void {
     const folder = makeApplication()
     const { digest } = await build(folder, { isCached: false, asks: true })
     expect(await build(folder, { asks: true })).toMatchObject({ failure: null, digest, misses: calls - 1 })
-    expect(await build(folder, { asks: true })).toMatchObject({ failure: null, digest, ran: ['module-3.js'], hits: calls - 1 })
+    expect(await build(folder, { asks: true })).toMatchObject({ failure: null, digest, misses: 0, ran: ['module-3.js'] })
   })
 
   it('a cache that cannot be opened costs one warning, not the build', async () => {
@@ -208,10 +211,10 @@ function troubles(build: Build, calls: number): void {
     const { digest } = await build(folder)
     const home = join(folder, 'cache', 'v1')
     const good = readdirSync(home).map((name) => [join(home, name), readFileSync(join(home, name))] as const)
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < 3; round++) {
       rmSync(home, { recursive: true })
       mkdirSync(home)
-      for (const [file, bytes] of good) writeFileSync(file, flipped(bytes, (round + 0.5) / 6))
+      for (const [file, bytes] of good) writeFileSync(file, flipped(bytes, (round + 0.5) / 3))
       expect(await build(folder), `round ${round}`).toMatchObject({ failure: null, digest })
       expect(await build(folder), `round ${round}, again`).toMatchObject({ failure: null, digest, ran: [] })
     }

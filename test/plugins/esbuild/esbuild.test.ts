@@ -3,13 +3,15 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { buildWith, makeApplication, MODULES, scenarios } from '../scenarios.ts'
+import { buildWith, keyScenario, makeApplication, MODULES, scenarios } from '../scenarios.ts'
 
 const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), false)
 
 describe('cached, in esbuild', () => {
   // Modules, the entry, and a text.
-  scenarios(build, MODULES + 2)
+  const calls = MODULES + 2
+  scenarios(build, calls)
+  keyScenario(build, calls)
 
   it('runs again for what watches a folder in which a file appears', async () => {
     const folder = makeApplication()

@@ -4,7 +4,7 @@
  *
  *   begin -> run ... -> end -> begin -> ... -> close
  */
-import type { Task, TaskContext } from 'varve'
+import { type Task, type TaskContext, VarveError } from 'varve'
 import { type Identity, identityOf } from './identity.ts'
 import type { CachedOptions, CachedStats } from './options.ts'
 import { pack, unpack } from './pack.ts'
@@ -96,8 +96,13 @@ export class Calls {
     this.#builds -= 1
     if (this.#builds > 0) return
     this.#options.onStats?.(this.#takeStats())
-    if (isWatching) await this.#open?.session.commit()
+    if (isWatching) await this.commit()
     else await this.close()
+  }
+
+  /** Writes what is new. */
+  async commit(): Promise<void> {
+    await this.#open?.session.commit()
   }
 
   /** Writes what is new and lets go of the cache. */
@@ -107,7 +112,7 @@ export class Calls {
     await open?.session.release()
   }
 
-  /** The result of a call: from the cache, or by making it. Rejects with what the call rejects with. */
+  /** The result of a call: from the cache, or by making it. Rejects with what the call rejects with, and with nothing else. */
   async run<R>(call: Call<R>): Promise<R> {
     const open = this.#open
     const task = open?.taskOf(call.kind)
@@ -118,10 +123,23 @@ export class Calls {
       live = { result }
       return this.#keep(() => call.keep(result), open.root, context)
     }
-    const bytes = await task.run({ id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files }, work)
+    const entry = await this.#ask(() => task.run({ id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files }, work), open.root)
     if (live !== undefined) return live.result
+    if (entry === undefined) return call.work()
     this.#hits += 1
-    return call.replay(mapTexts(unpack(bytes), (text) => open.root.toAbsolute(text)))
+    return call.replay(entry.value)
+  }
+
+  /** What is kept, undefined where the cache failed. */
+  async #ask(run: () => Promise<Uint8Array>, root: Root): Promise<{ readonly value: unknown } | undefined> {
+    try {
+      const bytes = await run()
+      return bytes.length === 0 ? undefined : { value: mapTexts(unpack(bytes), (text) => root.toAbsolute(text)) }
+    } catch (error) {
+      if (!(error instanceof VarveError)) throw error
+      this.#open?.session.warn('failed', error)
+      return undefined
+    }
   }
 
   /** A call that is known not to be cacheable, for this reason. */
@@ -160,8 +178,8 @@ export class Calls {
       this.#misses += 1
       return bytes
     } catch (error) {
-      if (!(error instanceof Uncacheable)) throw error
-      this.count(error.message)
+      if (!(error instanceof Uncacheable)) this.#open?.session.warn('cannot keep a result', error)
+      this.count(error instanceof Uncacheable ? error.message : 'cannot be kept')
       return skip(context)
     }
   }
