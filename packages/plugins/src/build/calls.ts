@@ -123,18 +123,17 @@ export class Calls {
       live = { result }
       return this.#keep(() => call.keep(result), open.root, context)
     }
-    const entry = await this.#ask(() => task.run({ id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files }, work), open.root)
+    const bytes = await this.#ask(() => task.run({ id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files }, work))
     if (live !== undefined) return live.result
-    if (entry === undefined) return call.work()
+    if (bytes === undefined) return call.work()
     this.#hits += 1
-    return call.replay(entry.value)
+    return call.replay(mapTexts(unpack(bytes), (text) => open.root.toAbsolute(text)))
   }
 
   /** What is kept, undefined where the cache failed. */
-  async #ask(run: () => Promise<Uint8Array>, root: Root): Promise<{ readonly value: unknown } | undefined> {
+  async #ask(run: () => Promise<Uint8Array>): Promise<Uint8Array | undefined> {
     try {
-      const bytes = await run()
-      return bytes.length === 0 ? undefined : { value: mapTexts(unpack(bytes), (text) => root.toAbsolute(text)) }
+      return await run()
     } catch (error) {
       if (!(error instanceof VarveError)) throw error
       this.#open?.session.warn('failed', error)

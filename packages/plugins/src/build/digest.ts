@@ -2,7 +2,7 @@
  * One digest for one value, whatever the order of its properties: what options and configs are compared by. A value
  * that cannot be compared, such as a function, is refused, unless the caller knows that something else covers it.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { VarveError } from 'varve'
 
 /** Deeper than any options; a cycle is found here. */
@@ -13,16 +13,12 @@ const DEPTH_MAX = 64
  * value, below `name`.
  */
 export function digest(value: unknown, name: string): string {
-  const hash = createHash('sha256')
-  write({ hash, isLenient: false, change: (text) => text }, value, name, 0)
-  return hash.digest('hex').slice(0, 32)
+  return digestWith({ isLenient: false, change: (text) => text }, value, name)
 }
 
 /** The same for what something else covers, too: any other value counts as its kind alone. Texts go through `change`. */
 export function lenientDigest(value: unknown, change: (text: string) => string): string {
-  const hash = createHash('sha256')
-  write({ hash, isLenient: true, change }, value, '', 0)
-  return hash.digest('hex').slice(0, 32)
+  return digestWith({ isLenient: true, change }, value, '')
 }
 
 /** A digest of texts, in this order. */
@@ -30,49 +26,59 @@ export function digestOfTexts(texts: readonly string[]): string {
   return digest(texts, 'texts')
 }
 
-interface Target {
-  readonly hash: ReturnType<typeof createHash>
+interface Rules {
   readonly isLenient: boolean
   readonly change: (text: string) => string
 }
 
+/** Where the parts of the text go that is hashed: each says its kind and its length, so that no two values share one. */
+interface Target extends Rules {
+  readonly parts: string[]
+}
+
+function digestWith(rules: Rules, value: unknown, name: string): string {
+  const target: Target = { ...rules, parts: [] }
+  write(target, value, name, 0)
+  return hash('sha256', target.parts.join(''), 'base64url').slice(0, 22)
+}
+
 function write(target: Target, value: unknown, name: string, depth: number): void {
-  const { hash } = target
+  const { parts } = target
   if (depth > DEPTH_MAX) refuse(target, name, 'nested too deep, or contains itself')
-  else if (value === undefined) hash.update('undefined;')
+  else if (value === undefined) parts.push('undefined;')
   else if (typeof value === 'string') writeText(target, value)
-  else if (value === null || typeof value === 'number' || typeof value === 'boolean') hash.update(`${value};`)
-  else if (typeof value === 'bigint') hash.update(`${value}n;`)
+  else if (value === null || typeof value === 'number' || typeof value === 'boolean') parts.push(`${value};`)
+  else if (typeof value === 'bigint') parts.push(`${value}n;`)
   else if (Array.isArray(value)) writeList(target, 'list', value, name, depth)
   else if (typeof value === 'object') writeObject(target, value, name, depth)
   else refuse(target, name, typeof value)
 }
 
-function writeText({ hash, change }: Target, text: string): void {
+function writeText({ parts, change }: Target, text: string): void {
   const changed = change(text)
-  hash.update(`"${changed.length}:`).update(changed)
+  parts.push(`"${changed.length}:`, changed)
 }
 
 function writeObject(target: Target, value: object, name: string, depth: number): void {
-  const { hash } = target
-  if (value instanceof RegExp || value instanceof URL) hash.update(`${value.constructor.name} ${String(value)};`)
-  else if (value instanceof Date) hash.update(`Date ${value.getTime()};`)
-  else if (value instanceof Uint8Array) hash.update(`bytes ${value.length}:`).update(value)
+  const { parts } = target
+  if (value instanceof RegExp || value instanceof URL) parts.push(`${value.constructor.name} `, String(value), ';')
+  else if (value instanceof Date) parts.push(`Date ${value.getTime()};`)
+  else if (value instanceof Uint8Array) parts.push(`bytes ${hash('sha256', value)};`)
   else if (value instanceof Set) writeList(target, 'Set', [...value], name, depth)
   else if (value instanceof Map) writeList(target, 'Map', [...value], name, depth)
   else if (!isPlain(value)) refuse(target, name, `an instance of ${value.constructor?.name ?? 'a class'}`)
   else {
     const names = Object.keys(value).sort()
-    hash.update(`{${names.length}:`)
+    parts.push(`{${names.length}:`)
     for (const key of names) {
-      write(target, key, name, depth + 1)
+      writeText(target, key)
       write(target, Reflect.get(value, key), `${name}.${key}`, depth + 1)
     }
   }
 }
 
 function writeList(target: Target, kind: string, items: readonly unknown[], name: string, depth: number): void {
-  target.hash.update(`${kind} ${items.length}:`)
+  target.parts.push(`${kind} ${items.length}:`)
   items.forEach((item, index) => write(target, item, `${name}[${index}]`, depth + 1))
 }
 
@@ -80,7 +86,7 @@ function refuse(target: Target, name: string, kind: string): void {
   if (!target.isLenient) {
     throw new VarveError('INVALID_OPTION', `${name} is ${kind}, which has no value to compare; put a name or a version in its place`)
   }
-  target.hash.update(`${kind};`)
+  target.parts.push(`${kind};`)
 }
 
 /** Whether an object is `{ ... }`, with no class behind it. */
