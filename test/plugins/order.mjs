@@ -2,27 +2,14 @@
 // What a test asks of a build in a process of its own, and what the process prints. Run with the application's folder as
 // the working directory.
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-
-/**
- * @typedef {object} Order
- * @property {boolean} [isCached] false: the plugin as it is
- * @property {string} [entry]
- * @property {string} [output] folder
- * @property {string} [banner] an option of the plugin
- * @property {string} [version] of the plugin
- * @property {boolean} [isKeyless] whether the cache is told nothing about the plugin's options
- * @property {boolean} [asks] whether the plugin asks its tool what cannot be replayed
- * @property {Record<string, unknown>} [options] of the cache
- * @property {Record<string, unknown>} [config] more for the tool
- */
 
 /** @typedef {{ hits: number, misses: number, uncacheable: Readonly<Record<string, number>> }} Stats */
 
 export const folder = process.cwd()
 
-/** @type {Order} */
+/** What is asked; `scenarios.ts` describes it. @type {import('./scenarios.ts').Order} */
 const given = JSON.parse(process.argv[2] ?? '{}')
 export const order = {
   isCached: true,
@@ -32,7 +19,9 @@ export const order = {
   version: '1.0.0',
   isKeyless: false,
   asks: false,
-  config: {},
+  watches: false,
+  config: /** @type {Record<string, unknown>} */ ({}),
+  options: {},
   ...given,
 }
 
@@ -57,6 +46,15 @@ export function noteRun(path) {
 /** @param {unknown} text */
 export function noteWarning(text) {
   warnings.push(String(text))
+}
+
+let ends = 0
+
+/** One build of a watching tool is done. Watchers need a moment before they see changes. */
+export function noteEnd() {
+  ends += 1
+  if (ends === 1) setTimeout(() => writeFileSync(join(folder, 'shared.txt'), 'changed\n'), 500)
+  else process.kill(process.pid, 'SIGKILL')
 }
 
 /**

@@ -8,12 +8,37 @@ import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSyn
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { makeFolder, snapshot } from '../folders.ts'
-import type { Order, Stats } from './order.mjs'
+
+/** What a test asks of a build; `order.mjs` has the defaults. */
+export interface Order {
+  /** False: the plugin as it is. */
+  readonly isCached?: boolean
+  readonly entry?: string
+  /** Folder. */
+  readonly output?: string
+  /** An option of the plugin. */
+  readonly banner?: string
+  /** Of the plugin. */
+  readonly version?: string
+  /** Whether the cache is told nothing about the plugin's options. */
+  readonly isKeyless?: boolean
+  /** Whether the build watches: it changes the shared file once, and dies after that is built. */
+  readonly watches?: boolean
+  /** Whether the plugin asks its tool what cannot be replayed. */
+  readonly asks?: boolean
+  /** Of the cache. */
+  readonly options?: object
+  /** More for the tool. */
+  readonly config?: object
+}
 
 export const MODULES = 40
 
 /** What a build prints, and the modules that the plugin ran for, relative to the application. */
-export interface Built extends Stats {
+export interface Built {
+  readonly hits: number
+  readonly misses: number
+  readonly uncacheable: Readonly<Record<string, number>>
   readonly failure: string | null
   readonly warnings: readonly string[]
   readonly digest: string
@@ -137,6 +162,20 @@ export function keyScenario(build: Build, calls: number): void {
       expect(built).toMatchObject({ failure: null, digest, hits: 0 })
       expect(built.ran.length).toBe(calls)
       expect(built.warnings.filter((text) => text.includes("option 'key'")).length).toBe(1)
+    }
+  })
+}
+
+/** For tools that watch. */
+export function watchScenario(build: Build): void {
+  it('in watch mode what a replayed call watches is watched, and each build is kept even if the process dies', async () => {
+    const folder = makeApplication()
+    const shared = join(folder, 'shared.txt')
+    for (const hasRun of [true, false]) {
+      writeFileSync(shared, 'shared\n')
+      await expect(build(folder, { watches: true })).rejects.toThrow('the build died')
+      expect(readFileSync(shared, 'utf8')).toBe('changed\n')
+      expect(existsSync(join(folder, 'runs.txt'))).toBe(hasRun)
     }
   })
 }

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { cached } from '@varve/plugins/esbuild'
-import { build } from 'esbuild'
-import { cacheOptions, folder, noteRun, noteWarning, order, report } from '../order.mjs'
+import { build, context } from 'esbuild'
+import { cacheOptions, folder, noteEnd, noteRun, noteWarning, order, report } from '../order.mjs'
 
 /** @type {import('esbuild').Plugin} */
 const expensive = {
@@ -30,7 +30,23 @@ const expensive = {
 
 await report(async () => {
   const plugin = order.isCached ? cached(expensive, { version: order.version, ...cacheOptions }) : expensive
-  const settings = { bundle: true, sourcemap: true, logLevel: /** @type {const} */ ('silent'), plugins: [plugin] }
-  const { warnings } = await build({ entryPoints: [order.entry], outdir: order.output, absWorkingDir: folder, ...settings, ...order.config })
+  /** @type {import('esbuild').Plugin} */
+  const end = { name: 'end', setup: ({ onEnd }) => onEnd(() => noteEnd()) }
+  /** @type {import('esbuild').BuildOptions} */
+  const settings = {
+    entryPoints: [order.entry],
+    bundle: true,
+    sourcemap: true,
+    outdir: order.output,
+    absWorkingDir: folder,
+    logLevel: 'silent',
+    plugins: order.watches ? [plugin, end] : [plugin],
+    ...order.config,
+  }
+  if (order.watches) {
+    await (await context(settings)).watch()
+    await new Promise(() => undefined)
+  }
+  const { warnings } = await build(settings)
   for (const { text, location } of warnings) noteWarning(`${text} ${location?.file ?? ''}`.trim())
 })

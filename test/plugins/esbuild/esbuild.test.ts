@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { buildWith, keyScenario, makeApplication, MODULES, scenarios } from '../scenarios.ts'
+import { buildWith, keyScenario, makeApplication, MODULES, scenarios, watchScenario } from '../scenarios.ts'
 
 const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), false)
 
@@ -12,6 +12,7 @@ describe('cached, in esbuild', () => {
   const calls = MODULES + 2
   scenarios(build, calls)
   keyScenario(build, calls)
+  watchScenario(build)
 
   it('runs again for what watches a folder in which a file appears', async () => {
     const folder = makeApplication()

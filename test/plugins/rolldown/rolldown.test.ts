@@ -1,7 +1,7 @@
 /** `cached` of `@varve/plugins/rolldown` with the real Rolldown. */
 import { fileURLToPath } from 'node:url'
 import { describe } from 'vitest'
-import { buildWith, keyScenario, MODULES, scenarios } from '../scenarios.ts'
+import { buildWith, keyScenario, MODULES, scenarios, watchScenario } from '../scenarios.ts'
 
 const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), true)
 
@@ -10,4 +10,5 @@ describe('cached, in Rolldown', () => {
   const calls = MODULES + 4
   scenarios(build, calls)
   keyScenario(build, calls)
+  watchScenario(build)
 })

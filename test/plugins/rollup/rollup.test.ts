@@ -1,7 +1,7 @@
 /** `cached` of `@varve/plugins/rollup` with the real Rollup. */
 import { fileURLToPath } from 'node:url'
 import { describe } from 'vitest'
-import { buildWith, keyScenario, MODULES, scenarios } from '../scenarios.ts'
+import { buildWith, keyScenario, MODULES, scenarios, watchScenario } from '../scenarios.ts'
 
 const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), false)
 
@@ -10,4 +10,5 @@ describe('cached, in Rollup', () => {
   const calls = MODULES + 3
   scenarios(build, calls)
   keyScenario(build, calls)
+  watchScenario(build)
 })

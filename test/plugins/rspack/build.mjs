@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { VarveRspackPlugin } from '@varve/plugins/rspack'
 import { rspack } from '@rspack/core'
-import { cacheOptions, folder, noteWarning, order, report } from '../order.mjs'
+import { cacheOptions, folder, noteEnd, noteWarning, order, report } from '../order.mjs'
 
 // A loader of the application's own: it moves with the application.
 const loader = join(folder, 'loader.cjs')
@@ -30,6 +30,10 @@ await report(async () => {
     plugins: order.isCached ? [new VarveRspackPlugin(options)] : [],
     ...order.config,
   })
+  if (order.watches) {
+    compiler.watch({}, () => noteEnd())
+    await new Promise(() => undefined)
+  }
   const stats = await new Promise((resolve, reject) => compiler.run((error, found) => (error ? reject(error) : resolve(found))))
   await new Promise((resolve) => compiler.close(resolve))
   const { errors = [], warnings = [] } = stats.toJson({ all: false, errors: true, warnings: true })

@@ -3,13 +3,14 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { buildWith, makeApplication, MODULES, scenarios } from '../scenarios.ts'
+import { buildWith, makeApplication, MODULES, scenarios, watchScenario } from '../scenarios.ts'
 
 const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), true)
 
 describe('VarveRspackPlugin', () => {
   // Modules, the entry, and a text.
   scenarios(build, MODULES + 2)
+  watchScenario(build)
 
   it('runs again when a file appears below a watched folder, or where one was missing', async () => {
     const folder = makeApplication()

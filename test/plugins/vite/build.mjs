@@ -3,7 +3,7 @@
 import { cached, varve } from '@varve/plugins/vite'
 import { build, createLogger } from 'vite'
 import { expensive } from '../expensive.mjs'
-import { cacheOptions, folder, noteWarning, order, report } from '../order.mjs'
+import { cacheOptions, folder, noteEnd, noteWarning, order, report } from '../order.mjs'
 
 const { byName = false, ...config } = order.config
 const plugin = /** @type {import('vite').Plugin} */ (expensive())
@@ -16,14 +16,23 @@ function plugins() {
   return byName ? [plugin, varve({ ...options, plugins: [{ name: 'expensive', key }] })] : [cached(plugin, cacheOptions)]
 }
 
-await report(async () =>
-  build({
+await report(async () => {
+  const built = await build({
     root: folder,
     configFile: false,
     logLevel: 'warn',
     customLogger,
     plugins: plugins(),
-    build: { outDir: order.output, minify: false, sourcemap: true, rollupOptions: { input: order.entry } },
+    build: {
+      outDir: order.output,
+      minify: false,
+      sourcemap: true,
+      rollupOptions: { input: order.entry },
+      watch: order.watches ? {} : null,
+    },
     ...config,
-  }),
-)
+  })
+  if (!('close' in built)) return
+  built.on('event', ({ code }) => void (code === 'END' && noteEnd()))
+  await new Promise(() => undefined)
+})

@@ -5,6 +5,8 @@
 import { dirname, resolve } from 'node:path'
 
 const MARK = '<varve:root>'
+/** For the top of a file system, which every path begins with. */
+const NOTHING = /(?!)/g
 
 /** The folder of one project. */
 export class Root {
@@ -19,7 +21,7 @@ export class Root {
     this.#slashed = this.folder.replaceAll('\\', '/')
     this.#parent = `${dirname(this.#slashed)}/`.replace('//', '/')
     // A folder that only begins with the same letters is another one.
-    this.#pattern = new RegExp(`${escape(this.#slashed)}(?![\\w.@+-])`, 'g')
+    this.#pattern = this.#slashed.endsWith('/') ? NOTHING : new RegExp(`${escape(this.#slashed)}(?![\\w.@+-])`, 'g')
   }
 
   /** A text with the mark in place of the root. */

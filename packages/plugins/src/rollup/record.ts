@@ -7,7 +7,7 @@ import { Uncacheable } from '../build/uncacheable.ts'
 import { type LogMethod, plainLog, plainMap, plainReturned, type Entry, type Told } from './entry.ts'
 
 /** Depend on nothing but their arguments, the tool's version and its config. */
-const COVERED: ReadonlySet<PropertyKey> = new Set(['meta', 'environment', 'error', 'parse', 'pluginName', 'hookName', 'then', 'toJSON'])
+const COVERED: ReadonlySet<PropertyKey> = new Set(['meta', 'environment', 'error', 'parse'])
 
 /** A recording of one call. */
 export class Recording {
