@@ -1,5 +1,5 @@
 /** A user's module, compiled against the packed package. */
-import { type Cache, openCache, VarveError } from 'varve'
+import { type Cache, openCache, VarveError, type WhyReport } from 'varve'
 
 const cache: Cache = await openCache({ name: 'consumer', dir: 'cache', maxBytes: '500MB' })
 const texts = cache.namespace('texts', { version: '1', codec: 'text' })
@@ -7,6 +7,17 @@ texts.put('key', 'value')
 const text: string | undefined = texts.get('key')
 const found: (string | undefined)[] = texts.getMany(['key', 'other'])
 
+const task = cache.task<{ code: string }>('task', { inputs: { config: {} }, findInput: (name) => name })
+const { code }: { code: string } = await task.run({ id: 'a.ts', inputs: { source: '' }, files: ['b.ts'] }, (ctx) => {
+  ctx.addFile('c.ts', 'content')
+  return { code: ctx.addEnv('NODE_ENV') ?? '' }
+})
+const why: WhyReport = await task.why('a.ts', { source: code })
+
+// @ts-expect-error the results of this task are texts
+await cache.task('texts', { codec: 'text' }).run({ id: 'a.ts' }, () => why.differences.length)
+// @ts-expect-error a request has no such field
+await task.run({ id: 'a.ts', input: {} }, () => ({ code }))
 // @ts-expect-error a number is no text
 texts.put('key', 1)
 // @ts-expect-error there is no such option

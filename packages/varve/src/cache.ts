@@ -50,7 +50,7 @@ export class Cache {
   readonly #maintenance: Maintenance
   readonly #opened: Opened
   readonly #namespaces: Map<string, Namespace<unknown>> = new Map()
-  readonly #flights: Flights = new Flights()
+  #flights: Flights | undefined
   #closing: Promise<void> | undefined
 
   /** @internal */
@@ -90,6 +90,7 @@ export class Cache {
   task(name: string, options: TaskOptions = {}): Task<unknown> {
     this.#session.checkOpen()
     const open = (namespace: string, version: string, codec: CodecName): Namespace<unknown> => this.#open(namespace, version, codec)
+    this.#flights ??= new Flights(this.#opened.dir)
     return makeTask({ session: this.#session, flights: this.#flights, open }, name, options)
   }
 

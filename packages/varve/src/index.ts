@@ -23,5 +23,7 @@ export type {
   VerifyReport,
 } from './reports.ts'
 export type { TaskStats } from './task/counters.ts'
+export type { Difference } from './task/differences.ts'
 export type { TaskContext, TaskDependencies, TaskInputs, TaskOptions, TaskRequest, TaskWork } from './task/options.ts'
 export type { Task } from './task/task.ts'
+export type { WhyReport } from './task/why.ts'

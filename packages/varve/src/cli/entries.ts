@@ -1,5 +1,5 @@
 /** Walking through the raw entries of a cache: keys and values as bytes, whatever codec wrote them. */
-import { type Key, readKey } from '../key.ts'
+import { type Key, readKey, writeKey } from '../key.ts'
 import type { NamespaceStats } from '../reports.ts'
 import type { Session } from '../session.ts'
 import { VarveError } from '../errors.ts'
@@ -47,4 +47,19 @@ export function* entriesOf(session: Session, namespaces: readonly NamespaceStats
 /** A key in JSON: text, or base64 where it is no text. */
 export function keyJson(key: Key): { readonly key: string } | { readonly keyBase64: string } {
   return typeof key === 'string' ? { key } : { keyBase64: Buffer.from(key).toString('base64') }
+}
+
+/** The bytes of the value of a key; undefined where there is none. */
+export function valueOf(session: Session, name: string, version: string, key: Key): Uint8Array | undefined {
+  return session.call((store) => {
+    const number = store.namespace(name, version)
+    const keyBytes = writeKey(session.scratchOf(store), key)
+    const length = store.get(number, keyBytes)
+    if (length < 0) return undefined
+    const value = new Uint8Array(length)
+    const after = session.scratchOf(store)
+    if (length <= after.length) value.set(after.subarray(0, length))
+    else store.take(value)
+    return value
+  })
 }

@@ -1,11 +1,10 @@
 /** `varve get <key>`: the bytes of one value. */
 import type { Command } from 'commander'
 import { readExactText } from '../bytes.ts'
-import { type Key, writeKey } from '../key.ts'
-import type { Session } from '../session.ts'
+import type { Key } from '../key.ts'
 import { VarveError } from '../errors.ts'
 import { command, type CommonOptions } from './command.ts'
-import { keyJson, namespacesOf } from './entries.ts'
+import { keyJson, namespacesOf, valueOf } from './entries.ts'
 import { escapeKey, unescapeKey } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { findCache, inspect } from './folder.ts'
@@ -37,24 +36,11 @@ async function run(given: string, options: GetOptions): Promise<void> {
   })
 }
 
-function parseKey(given: string): Key {
+/** The key that is given on the command line. Throws INVALID_ARGUMENT at an escape that is none. */
+export function parseKey(given: string): Key {
   try {
     return unescapeKey(given)
   } catch (error) {
     throw new VarveError('INVALID_ARGUMENT', error instanceof Error ? error.message : String(error), { cause: error })
   }
-}
-
-function valueOf(session: Session, name: string, version: string, key: Key): Uint8Array | undefined {
-  return session.call((store) => {
-    const number = store.namespace(name, version)
-    const keyBytes = writeKey(session.scratchOf(store), key)
-    const length = store.get(number, keyBytes)
-    if (length < 0) return undefined
-    const value = new Uint8Array(length)
-    const after = session.scratchOf(store)
-    if (length <= after.length) value.set(after.subarray(0, length))
-    else store.take(value)
-    return value
-  })
 }

@@ -4,21 +4,25 @@ import { command, type CommonOptions } from './command.ts'
 import { entriesOf, keyJson, namespacesOf, type RawEntry } from './entries.ts'
 import { escapeKey, escapeText } from './escape.ts'
 import { findCache, inspect } from './folder.ts'
-import { size, write, writeJsonList } from './output.ts'
+import { age, counted, size, write, writeJsonList } from './output.ts'
+import { type IdRecord, recordsOf, tasksOf } from './tasks.ts'
 
 interface LsOptions extends CommonOptions {
   readonly namespace?: string
   readonly long?: boolean
   readonly limit?: number
+  readonly task?: string | true
 }
 
 export const lsCommand: Command = command('ls', 'keys of a cache, in the order of their hashes')
   .option('--namespace <name>', 'of this namespace only')
-  .option('--long', 'with namespace and size of the value')
+  .option('--task [name]', 'ids of this task, or of all tasks with their names')
+  .option('--long', 'with namespace and size of the value; of an id with its variants and age')
   .option('--limit <count>', 'at most so many', wholeNumber)
   .action(run)
 
 async function run(options: LsOptions): Promise<void> {
+  if (options.task !== undefined) return listIds(options.task === true ? undefined : options.task, options)
   await inspect(findCache(options.dir), async ({ session }) => {
     const namespaces = await namespacesOf(session, options.namespace)
     const entries = firstOf(entriesOf(session, namespaces), options.limit ?? Number.POSITIVE_INFINITY)
@@ -28,6 +32,24 @@ async function run(options: LsOptions): Promise<void> {
       await write(`${options.long === true ? long : ''}${escapeKey(key)}\n`)
     }
   })
+}
+
+async function listIds(only: string | undefined, options: LsOptions): Promise<void> {
+  await inspect(findCache(options.dir), async ({ session }) => {
+    const records = firstOf(recordsOf(session, await tasksOf(session, only)), options.limit ?? Number.POSITIVE_INFINITY)
+    if (options.json === true) return writeJsonList(idsJson(records))
+    for (const { task, id, variants } of records) {
+      const newestMs = Math.max(...variants.map(({ timeMs }) => timeMs))
+      const long = options.long === true ? `${counted(variants.length, 'variant').padStart(11)}  ${age(newestMs).padStart(4)}  ` : ''
+      await write(`${long}${only === undefined ? `${escapeText(task)}  ` : ''}${escapeText(id)}\n`)
+    }
+  })
+}
+
+function* idsJson(records: Iterable<IdRecord>): Generator<object> {
+  for (const { task, id, variants } of records) {
+    yield { task, id, variants: variants.length, newestMs: Math.max(...variants.map(({ timeMs }) => timeMs)) }
+  }
 }
 
 function* jsonOf(entries: Iterable<RawEntry>): Generator<object> {

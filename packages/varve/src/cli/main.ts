@@ -9,13 +9,14 @@ import { getCommand } from './get.ts'
 import { lsCommand } from './ls.ts'
 import { statsCommand } from './stats.ts'
 import { verifyCommand } from './verify.ts'
+import { whyCommand } from './why.ts'
 
 const program = new Command('varve')
   .description('Looks inside a cache of Varve: what it holds, how large it is, whether every byte is sound.')
   .addHelpText('after', EXIT_HELP)
   .exitOverride()
 
-for (const command of [statsCommand, lsCommand, getCommand, verifyCommand, compactCommand, doctorCommand]) {
+for (const command of [statsCommand, lsCommand, getCommand, whyCommand, verifyCommand, compactCommand, doctorCommand]) {
   program.addCommand(command.exitOverride())
 }
 

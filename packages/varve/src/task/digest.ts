@@ -4,10 +4,11 @@
  * 5 KB 3.1 us; blake2b512 385 ns and 5.1 us, MD5 297 ns and 6.6 us), and `crypto.hash` takes a third of `createHash`. Two
  * values meet by accident once in 2^64 digests.
  *
- *   s  a string: its UTF-8          u  undefined: a variable that is not set
- *   x  a string without UTF-8       d  a folder: the names in it
- *   b  bytes; the content of a file
+ *   s  a string: its UTF-8               b  bytes; the content of a file
+ *   x  a string that has no UTF-8        d  a folder: the names in it
  *   j  anything else: JSON with sorted keys
+ *
+ * What is undefined, such as a variable that is not set, has the word for it.
  */
 import { isBytes, isWellFormed } from '../bytes.ts'
 import { builtin } from '../builtin.ts'
@@ -22,7 +23,7 @@ const DIGEST_LENGTH = 22
 const DEPTH_MAX = 200
 
 /** The digest of undefined. */
-export const UNDEFINED_DIGEST = 'u'
+export const UNDEFINED_DIGEST = 'undefined'
 
 /** The digest of an input. Throws INVALID_ARGUMENT, naming the place, for what two different values of could look the same. */
 export function digestOf(value: unknown, name: string): string {

@@ -21,7 +21,7 @@ const COARSE_TICK_MS = 2000
 const PIECE_BYTES = 4 * 1024 * 1024
 
 /** The digest of a file that is not there. */
-export const MISSING = '-'
+export const MISSING = 'missing'
 
 /** What `stat` says, or that there is nothing, or that it cannot be told. */
 type Look = fs.Stats | 'missing' | 'unreadable'
@@ -77,9 +77,9 @@ export class Files {
     return Math.max(look.mtimeMs, look.ctimeMs) > this.startMs - tickMs
   }
 
-  /** Whether the file was looked at already. */
+  /** Whether so much is known of the file already that `hasChanged` would notice a change from now on. */
   hasSeen(path: string): boolean {
-    return this.#looks.has(path)
+    return this.#digests.has(path) || (this.#looks.has(path) && !this.isYoung(path))
   }
 
   /** Whether the file is no longer what was seen here. */
@@ -116,8 +116,9 @@ function lookAt(files: typeof fs, absolute: string): Look {
     if (stats === undefined) return 'missing'
     // Anything else, such as a pipe, has no content to compare, and reading it might never end.
     return stats.isFile() || stats.isDirectory() ? stats : 'unreadable'
-  } catch {
-    return 'unreadable'
+  } catch (error) {
+    // A path through a file, where a folder was: as missing as anything.
+    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOTDIR' ? 'missing' : 'unreadable'
   }
 }
 

@@ -34,7 +34,7 @@ export interface TaskOptions {
   readonly variants?: number | undefined
   /**
    * Finds the present value of an input that a run added with `ctx.addInput`, by its name, before the result of that run
-   * is used again. A run whose result depends on no such input never calls it. Where it throws, the entry is a miss.
+   * is used again; `id` is relative to the root. A run whose result depends on no such input never calls it. Where it throws, the entry is a miss.
    * @defaultValue none: `ctx.addInput` is refused
    */
   readonly findInput?: ((name: string, id: string) => unknown) | undefined
@@ -70,9 +70,9 @@ export interface TaskRequest extends TaskDependencies {
 /** What the work may tell while it runs. */
 export interface TaskContext {
   /**
-   * The result depends on this file too, whether or not it is there. Give the `content` that was read where you have
-   * it: then nothing can change between reading and telling. Without, a file changed since the run began means that the
-   * result is not stored.
+   * The result depends on this file too, whether or not it is there; the path is absolute or relative to the root. Give the
+   * `content` that was read where you have it: then nothing can change between reading and telling. Without, a file that
+   * changed since 20 ms before the run began means that the result is not stored.
    */
   addFile(path: string, content?: string | Uint8Array): void
   /** The result depends on this value too. Needs the option `findInput`. */

@@ -4,15 +4,17 @@
  *
  *   [{ inputs: ['config', 'j3Fz..', 'source', 's0aX..'],   names and digests in turn, sorted by name
  *      added:  [],                                          likewise, told by the work while it ran
- *      env:    ['NODE_ENV', 's7Qe..'],                      likewise, 'u' = not set
+ *      env:    ['NODE_ENV', 's7Qe..'],                      likewise, 'undefined' = not set
  *      files:  [['src/a.css', 'b9Tw..', 120, 1795257074727.025, 1795257074727.025]],
- *                                                           path, digest, bytes, mtime, ctime; 0 = in doubt
+ *                                                           path, digest or 'missing', bytes, mtime, ctime; 0 = in doubt
  *      result: 'b5Kd..',                                    digest of its bytes, '' = undefined
  *      timeMs: 1795257075000 }]                             when the work was done
  */
 
-/** Names and digests in turn, sorted by name. */
-export type Digests = readonly string[]
+import { type Digests, isDigests, sameDigests } from './named.ts'
+
+/** `result` of a variant whose work returned undefined, which no codec holds. */
+export const UNDEFINED_RESULT = ''
 
 /** A file as recorded. Where mtime is 0, only the digest says something. */
 export type RecordedFile = readonly [path: string, digest: string, size: number, mtimeMs: number, ctimeMs: number]
@@ -32,22 +34,17 @@ export function readVariants(record: unknown): readonly Variant[] {
   return Array.isArray(record) && record.every(isVariant) ? record : []
 }
 
-/** `variants` with `made` first, at most `count` of them. */
-export function withVariant(variants: readonly Variant[], made: Variant, count: number): readonly Variant[] {
-  const others = variants.filter((variant) => !dependsOnSame(variant, made))
-  return [made, ...others].slice(0, count)
+/** `variants` with `made` at this place, instead of one about the same state of the world; at most `count` of them. */
+export function withVariant(variants: readonly Variant[], made: Variant, place: number, count: number): readonly Variant[] {
+  return variants
+    .filter((variant) => !dependsOnSame(variant, made))
+    .toSpliced(place, 0, made)
+    .slice(0, count)
 }
 
 /** The key of a variant's result: no two ids share one, so that a result can go with the last variant that needs it. */
 export function resultKey(key: string, result: string): string {
   return `${key}\0${result}`
-}
-
-/** Whether two lists of digests are the same. */
-export function sameDigests(one: Digests, other: Digests): boolean {
-  if (one.length !== other.length) return false
-  for (let i = 0; i < one.length; i++) if (one[i] !== other[i]) return false
-  return true
 }
 
 /** Whether both are about the same state of the world; the stamps of files are no part of it. */
@@ -62,10 +59,6 @@ function isVariant(value: unknown): value is Variant {
   if (typeof value !== 'object' || value === null) return false
   const { inputs, added, env, files, result } = value as Partial<Record<keyof Variant, unknown>>
   return isDigests(inputs) && isDigests(added) && isDigests(env) && Array.isArray(files) && files.every(isFile) && typeof result === 'string'
-}
-
-function isDigests(value: unknown): value is Digests {
-  return Array.isArray(value) && value.length % 2 === 0 && value.every((part) => typeof part === 'string')
 }
 
 function isFile(value: unknown): value is RecordedFile {

@@ -2,9 +2,10 @@
 import { VarveError } from '../errors.ts'
 import { digestOf, digestOfBytes } from './digest.ts'
 import type { Asked } from './lookup.ts'
+import { sorted } from './named.ts'
 import type { TaskContext } from './options.ts'
 import type { Present } from './present.ts'
-import type { Digests, RecordedFile, Variant } from './record.ts'
+import type { RecordedFile, Variant } from './record.ts'
 import type { Root } from './root.ts'
 
 /** What is known once the work is done. */
@@ -89,14 +90,10 @@ export class Recording implements TaskContext {
       if (by === 'while' && this.#present.files.isYoung(path)) return { kind: 'changed' }
       files.push(record)
     }
-    return { kind: 'storable', recorded: { added: flat(this.#added), env: flat(this.#env), files } }
+    return { kind: 'storable', recorded: { added: sorted(this.#added), env: sorted(this.#env), files } }
   }
 
   #checkRunning(call: string): void {
     if (this.#isOver) throw new VarveError('INVALID_ARGUMENT', `ctx.${call}() came after the work was done; await what calls it`)
   }
-}
-
-function flat(digests: ReadonlyMap<string, string>): Digests {
-  return [...digests].sort(([a], [b]) => (a < b ? -1 : 1)).flat()
 }

@@ -1,10 +1,10 @@
 /** Checks what a run asks for and hashes it. Hot: a hit pays for it. */
 import { VarveError } from '../errors.ts'
-import { checkOptions, describe, type Fields } from '../validate.ts'
+import { checkOptions, type Fields, wrongValue } from '../validate.ts'
 import { digestOfText } from './digest.ts'
-import { type Asked, digestsOf } from './lookup.ts'
+import type { Asked } from './lookup.ts'
+import { type Digests, digestsOf } from './named.ts'
 import type { TaskDependencies, TaskInputs, TaskRequest } from './options.ts'
-import { type Digests } from './record.ts'
 import type { Root } from './root.ts'
 
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
@@ -28,9 +28,9 @@ const ID_LENGTH_KEPT = 256
 const NONE: readonly string[] = []
 
 /** What a request comes to; `shared` are the inputs of the task. Throws INVALID_OPTION or INVALID_ARGUMENT. */
-export function askedOf(request: TaskRequest, shared: Digests, root: Root): Asked {
-  checkOptions('task.run()', request, REQUEST_FIELDS)
-  if (request.id === undefined) throw new VarveError('INVALID_OPTION', `option 'id' is ${describe(request.id)}; expected what is worked on`)
+export function askedOf(call: string, request: TaskRequest, shared: Digests, root: Root): Asked {
+  checkOptions(call, request, REQUEST_FIELDS)
+  if (request.id === undefined) throw wrongValue('id', undefined, 'what is worked on, such as the path of a module')
   const { id, inputs, files = NONE, env = NONE } = request
   return {
     key: keyOf(id, root),

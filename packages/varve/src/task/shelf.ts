@@ -8,10 +8,7 @@ import type { Namespace } from '../namespace.ts'
 import type { Session } from '../session.ts'
 import { digestOfBytes } from './digest.ts'
 import type { Files } from './files.ts'
-import { readVariants, resultKey, type Variant, withVariant } from './record.ts'
-
-/** `result` of a variant whose work returned undefined, which no codec holds. */
-const UNDEFINED_RESULT = ''
+import { readVariants, resultKey, UNDEFINED_RESULT, type Variant, withVariant } from './record.ts'
 
 /** What a shelf is made of. */
 export interface ShelfParts<V> {
@@ -32,6 +29,15 @@ export class Shelf<V> {
     this.#parts = parts
   }
 
+  get codec(): Codec<V> {
+    return this.#parts.codec
+  }
+
+  /** Tells apart whatever makes results of another kind. */
+  get version(): string {
+    return this.#parts.results.version
+  }
+
   /** The variants of an id, those used last first. */
   variants(key: string): readonly Variant[] {
     const record = this.#parts.records.get(key)
@@ -50,7 +56,7 @@ export class Shelf<V> {
     return this.#write(() => {
       const result = this.#putResult(key, value)
       const before = this.variants(key) // anew: other runs of this id may have put theirs meanwhile
-      const after = withVariant(before, { ...made, result }, this.#parts.variants)
+      const after = withVariant(before, { ...made, result }, 0, this.#parts.variants)
       this.#parts.records.put(key, after)
       for (const variant of before) {
         const isKept = variant.result === UNDEFINED_RESULT || after.some((kept) => kept.result === variant.result)
@@ -60,16 +66,16 @@ export class Shelf<V> {
   }
 
   /**
-   * To be told of each hit. Renews the stamps of files that only moved in time, and saves a variant from going next: only
-   * one in the older half is taken to the front, so that a build which alternates between two writes nothing.
+   * To be told of each hit, with the place of the variant. Renews the stamps of files that only moved in time, and saves a
+   * variant from going next: only one in the older half is taken to the front, so that a build which alternates between
+   * two writes nothing.
    */
-  used(key: string, variants: readonly Variant[], index: number, moved: Files | undefined): void {
-    const variant = variants[index]
+  used(key: string, variant: Variant, index: number, moved: Files | undefined): void {
     const isOld = index > 0 && index >= this.#parts.variants / 2
-    if (variant === undefined || (moved === undefined && !isOld)) return
+    if (moved === undefined && !isOld) return
     const renewed = moved === undefined ? variant : { ...variant, files: variant.files.map((file) => moved.record(file[0]) ?? file) }
-    const others = variants.filter((other) => other !== variant)
-    this.#write(() => this.#parts.records.put(key, isOld ? [renewed, ...others] : variants.with(index, renewed)))
+    const place = isOld ? 0 : index
+    this.#write(() => this.#parts.records.put(key, withVariant(this.variants(key), renewed, place, this.#parts.variants)))
   }
 
   #putResult(key: string, value: V): string {

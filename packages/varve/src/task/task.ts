@@ -2,20 +2,22 @@
  * A task: work whose results are kept, and used again where everything they depend on is as it was. Made by `cache.task`.
  *
  *   run -> hash the inputs -> look for a variant that holds -> hit: its result
- *                                                           -> miss: join who does this work already, or
+ *                                                           -> miss: wait for who does this work already, or
  *                                                              look at files -> work -> look again -> put
  */
 import type * as fs from 'node:fs'
 import { Counters, type TaskStats } from './counters.ts'
 import type { Flights, Landing } from './flights.ts'
-import { type Asked, differences, match, namesIn } from './lookup.ts'
-import type { TaskRequest, TaskWork } from './options.ts'
+import { type Asked, match } from './lookup.ts'
+import { type Digests, namesIn } from './named.ts'
+import type { TaskDependencies, TaskInputs, TaskRequest, TaskWork } from './options.ts'
 import { findAdded, Present } from './present.ts'
-import type { Digests, Variant } from './record.ts'
+import type { Variant } from './record.ts'
 import { Recording } from './recording.ts'
 import { askedOf } from './request.ts'
 import type { Root } from './root.ts'
 import type { Shelf } from './shelf.ts'
+import { nearestOf, reasonOf, type WhyReport } from './why.ts'
 
 /** What a task is made of. */
 export interface TaskParts<V> {
@@ -27,6 +29,13 @@ export interface TaskParts<V> {
   /** Inputs of all runs. */
   readonly inputs: Digests
   readonly findInput: ((name: string, id: string) => unknown) | undefined
+}
+
+/** A request and all that is needed to look for it. */
+interface Search {
+  readonly asked: Asked
+  readonly variants: readonly Variant[]
+  readonly present: Present
 }
 
 const NONE_ADDED: ReadonlyMap<string, string> = new Map()
@@ -50,7 +59,8 @@ export class Task<V> {
   /**
    * The result of `work` for this request: from the cache where everything it depends on is as it was, else by doing the
    * work. Runs of the same request at the same time do it once. A result is buffered like any `put`: others have it after
-   * `cache.commit()`. Where the work throws, so does every run that waits for it, and nothing is stored.
+   * `cache.commit()`. Where the work throws, so does every run that waits for it, and nothing is stored. Work must not ask
+   * for a request that waits for it.
    *
    * Rejects with what `work` throws; with INVALID_OPTION, INVALID_ARGUMENT or CLOSED.
    *
@@ -58,23 +68,39 @@ export class Task<V> {
    * const code = await task.run({ id, inputs: { source, options } }, () => compile(source, options))
    */
   async run(request: TaskRequest, work: TaskWork<V>): Promise<V> {
-    const { root, inputs, shelf } = this.#parts
-    const asked = askedOf(request, inputs, root)
-    const variants = shelf.variants(asked.key)
-    const present = hasAdded(variants) ? await this.#present(variants, request.id) : new Present(this.#parts.fs, root, NONE_ADDED)
-    let isLost = false
+    const asked = askedOf('task.run()', request, this.#parts.inputs, this.#parts.root)
+    const search = this.#search(asked)
+    const { variants, present } = search instanceof Promise ? await search : search
     for (const [index, variant] of variants.entries()) {
       const found = match(variant, asked, present)
-      if (found === 'changed') continue
-      const hit = shelf.result(asked.key, variant)
-      isLost ||= hit === undefined
+      const hit = found === 'changed' ? undefined : this.#parts.shelf.result(asked.key, variant)
       if (hit === undefined) continue
       this.#counters.hits++
       if (found === 'moved') this.#counters.healed++
-      shelf.used(asked.key, variants, index, found === 'moved' ? present.files : undefined)
+      this.#parts.shelf.used(asked.key, variant, index, found === 'moved' ? present.files : undefined)
       return hit.value
     }
-    return this.#join(asked, present, work, () => (isLost ? 'result' : reasonOf(variants, asked, present)))
+    return this.#join({ asked, variants, present }, work)
+  }
+
+  /**
+   * What `run` would find for this id and these inputs now, and exactly what differs from the nearest entry, with digests
+   * before and after. Changes nothing.
+   *
+   * Rejects with INVALID_OPTION, INVALID_ARGUMENT or CLOSED.
+   *
+   * @example
+   * const { outcome, differences } = await task.why(id, { source, options })
+   */
+  async why(id: string, inputs?: TaskInputs, others?: Omit<TaskDependencies, 'inputs'>): Promise<WhyReport> {
+    const asked = askedOf('task.why()', { ...others, id, inputs }, this.#parts.inputs, this.#parts.root)
+    const { variants, present } = await this.#search(asked)
+    const nearest = nearestOf(variants, asked, present)
+    const report = { task: this.name, id: asked.key, variants: variants.length, timeMs: nearest?.variant.timeMs }
+    if (nearest === undefined) return { ...report, outcome: 'new', differences: [] }
+    const { variant, differences } = nearest
+    if (differences.length > 0) return { ...report, outcome: 'changed', differences }
+    return { ...report, outcome: this.#parts.shelf.result(asked.key, variant) === undefined ? 'lost' : 'hit', differences }
   }
 
   /** What became of the runs so far, on this handle. */
@@ -82,22 +108,36 @@ export class Task<V> {
     return this.#counters.snapshot()
   }
 
+  /** Everything to look for `asked`; a promise only where an earlier run added inputs, which may take time to find. */
+  #search(asked: Asked): Search | Promise<Search> {
+    const { fs: files, root, findInput, shelf } = this.#parts
+    const variants = shelf.variants(asked.key)
+    const isAdded = variants.some((variant) => variant.added.length > 0)
+    if (!isAdded || findInput === undefined) return { asked, variants, present: new Present(files, root, NONE_ADDED) }
+    const names = new Set(variants.flatMap((variant) => namesIn(variant.added)))
+    return findAdded(names, asked.key, findInput).then((added) => ({ asked, variants, present: new Present(files, root, added) }))
+  }
+
   /** Waits for who does this work already, or does it. */
-  async #join(asked: Asked, present: Present, work: TaskWork<V>, reason: () => string): Promise<V> {
+  async #join(search: Search, work: TaskWork<V>): Promise<V> {
+    const { asked, present } = search
+    const { flights, shelf, root } = this.#parts
     const env = asked.env.map((variable) => [variable, present.env(variable)])
-    const name = JSON.stringify([this.name, asked.key, asked.inputs, env, asked.files])
-    const { isJoined, landing } = await this.#parts.flights.join(name, () => this.#fly(asked, present, work, reason))
-    // What came out may be another run's own; who waited for it looks at the files as they are now.
-    const landed = isJoined && landing.kind === 'own' ? await this.#fly(asked, await this.#present([], ''), work, reason) : landing
-    if (isJoined && landed === landing) this.#counters.shared++
-    if (landed.kind === 'failed') throw landed.error
-    return landed.value as V
+    const { isShared, landing } = await flights.join({
+      name: JSON.stringify([this.name, shelf.version, root.folder, asked.key, asked.inputs, env, asked.files]),
+      fly: async (isLate) => this.#fly(isLate ? await this.#search(asked) : search, work),
+      encode: (value) => shelf.codec.encode(value),
+      decode: (bytes) => shelf.codec.decode(bytes, 0, bytes.length, true),
+    })
+    if (isShared) this.#counters.shared++
+    if (landing.kind === 'failed') throw landing.error
+    return landing.value as V
   }
 
   /** Does the work and puts its result. Never rejects. */
-  async #fly(asked: Asked, present: Present, work: TaskWork<V>, reason: () => string): Promise<Landing> {
+  async #fly({ asked, variants, present }: Search, work: TaskWork<V>): Promise<Landing> {
     const { root, shelf, findInput } = this.#parts
-    this.#counters.missed(reason())
+    this.#counters.missed(reasonOf(nearestOf(variants, asked, present)))
     const recording = new Recording(asked, present, root, findInput !== undefined)
     let value: V
     try {
@@ -113,23 +153,4 @@ export class Task<V> {
     if (!isStored) this.#counters.notStored++
     return { kind: outcome.kind === 'changed' || outcome.kind === 'skipped' ? 'own' : 'done', value }
   }
-
-  async #present(variants: readonly Variant[], id: string): Promise<Present> {
-    const { fs: files, root, findInput } = this.#parts
-    const names = new Set(variants.flatMap((variant) => namesIn(variant.added)))
-    return new Present(files, root, findInput === undefined ? NONE_ADDED : await findAdded(names, id, findInput))
-  }
-}
-
-function hasAdded(variants: readonly Variant[]): boolean {
-  return variants.some((variant) => variant.added.length > 0)
-}
-
-/** Why no variant holds, in a word or two: the first thing in which the nearest differs. */
-function reasonOf(variants: readonly Variant[], asked: Asked, present: Present): string {
-  const nearest = variants.map((variant) => differences(variant, asked, present)).sort((a, b) => a.length - b.length)[0]
-  if (nearest === undefined) return 'new'
-  const [first] = nearest
-  if (first === undefined) return 'result'
-  return first.kind === 'file' ? 'file' : `${first.kind} ${first.name}`
 }

@@ -1,0 +1,68 @@
+// @ts-check
+// `node bench/tasks/main.mjs`: what a hit of a task costs beside a bare get, native and WebAssembly, in microseconds of CPU
+// time, median of rounds in turn. --quick: fewer rounds. --json prints one array.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openCache } from 'varve'
+import { median } from '../median.mjs'
+
+const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, json: { type: 'boolean' } } })
+const ROUNDS = options.quick === true ? 3 : 15
+const RUNS = 20_000
+const IDS = Array.from({ length: 1000 }, (_, index) => `src/components/module-${index}.tsx`)
+const RESULT = 'y'.repeat(2000)
+const SOURCE = 'export const x = 1\n'.repeat(100)
+const FILES = ['src/a.css', 'src/b.css', 'src/c.css']
+
+/** @type {Record<string, (id: string) => import('varve').TaskRequest>} */
+const SHAPES = {
+  'run, no inputs': (id) => ({ id }),
+  'run, a source of 1.9 KB': (id) => ({ id: `${id}?source`, inputs: { source: SOURCE } }),
+  'run, the same and 3 files': (id) => ({ id: `${id}?files`, inputs: { source: SOURCE }, files: FILES }),
+}
+
+/** Microseconds of CPU time of each of RUNS calls. @param {(id: string) => unknown} call */
+async function perRun(call) {
+  const before = process.cpuUsage()
+  for (let index = 0; index < RUNS; index++) await call(IDS[index % IDS.length] ?? '')
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / RUNS
+}
+
+/** @param {'native' | 'wasm'} engine @param {string} root */
+async function measure(engine, root) {
+  const cache = await openCache({ name: 'bench', dir: join(root, engine), engine })
+  const bare = cache.namespace('bare', { codec: 'text' })
+  const task = cache.task('bench', { root, codec: 'text' })
+  for (const id of IDS) {
+    bare.put(id, RESULT)
+    for (const shape of Object.values(SHAPES)) await task.run(shape(id), () => RESULT)
+  }
+  await cache.commit()
+  /** @type {[string, (id: string) => unknown][]} */
+  const calls = [['get alone, awaited', (id) => bare.get(id)]]
+  for (const [name, shape] of Object.entries(SHAPES)) {
+    calls.push([name, (id) => task.run(shape(id), () => Promise.reject(new Error(`${id} is no hit`)))])
+  }
+  /** @type {Map<string, number[]>} */
+  const times = new Map(calls.map(([name]) => [name, []]))
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [name, call] of calls) times.get(name)?.push(await perRun(call))
+  }
+  await cache.close()
+  return calls.map(([name]) => ({ id: name, engine, value: Number(median(times.get(name) ?? []).toFixed(2)), unit: 'us' }))
+}
+
+const root = mkdtempSync(join(tmpdir(), 'varve-bench-tasks-'))
+try {
+  mkdirSync(join(root, 'src'))
+  for (const file of FILES) writeFileSync(join(root, file), file.repeat(300))
+  await new Promise((resolve) => setTimeout(resolve, 100)) // files that just changed are hashed
+  const figures = [...(await measure('native', root)), ...(await measure('wasm', root))]
+  if (options.json === true) process.stdout.write(`${JSON.stringify(figures)}\n`)
+  else for (const { id, engine, value, unit } of figures) process.stdout.write(`${engine.padEnd(8)}${id.padEnd(28)}${value} ${unit}\n`)
+} finally {
+  rmSync(root, { recursive: true, force: true })
+}

@@ -1,0 +1,64 @@
+/** The tasks of a cache as they lie on disk: a namespace of records each, with one record per id. */
+import { readText } from '../bytes.ts'
+import { VarveError } from '../errors.ts'
+import type { NamespaceStats } from '../reports.ts'
+import type { Session } from '../session.ts'
+import { suggest } from '../suggest.ts'
+import { RECORDS_PREFIX, RESULTS_PREFIX } from '../task/make.ts'
+import { readVariants, resultKey, UNDEFINED_RESULT, type Variant } from '../task/record.ts'
+import { entriesOf, namespacesOf, valueOf } from './entries.ts'
+
+/** The record of one id. */
+export interface IdRecord {
+  readonly task: string
+  readonly id: string
+  readonly variants: readonly Variant[]
+}
+
+/** The namespaces of records of all tasks, or of one. Throws INVALID_ARGUMENT where there is no task of that name. */
+export async function tasksOf(session: Session, only: string | undefined): Promise<readonly NamespaceStats[]> {
+  const tasks = (await namespacesOf(session, undefined)).filter(({ name }) => name.startsWith(RECORDS_PREFIX))
+  if (only === undefined) return tasks
+  const found = tasks.filter((namespace) => taskName(namespace) === only)
+  if (found.length > 0) return found
+  const names = tasks.map(taskName)
+  const near = suggest(only, names)
+  const wayOut = near === undefined ? `there is ${names.map((name) => `'${name}'`).join(', ') || 'none'}` : `did you mean '${near}'?`
+  throw new VarveError('INVALID_ARGUMENT', `there is no task '${only}'; ${wayOut}`)
+}
+
+/** The name of the task whose records these are. */
+export function taskName({ name }: NamespaceStats): string {
+  return name.slice(RECORDS_PREFIX.length)
+}
+
+/** The records of all ids of these tasks. */
+export function* recordsOf(session: Session, tasks: readonly NamespaceStats[]): Generator<IdRecord> {
+  for (const { namespace, key, value } of entriesOf(session, tasks)) {
+    const variants = parse(value)
+    if (typeof key === 'string' && variants.length > 0) yield { task: taskName(namespace), id: key, variants }
+  }
+}
+
+/** The record of one id; no variants where there is none. */
+export function recordOf(session: Session, task: NamespaceStats, id: string): IdRecord {
+  const value = valueOf(session, task.name, task.version, id)
+  return { task: taskName(task), id, variants: value === undefined ? [] : parse(value) }
+}
+
+/** Says of variants whether their results are there; they may be gone where the folder reached its cap. */
+export async function resultsOf(session: Session, task: string): Promise<(id: string, variant: Variant) => boolean> {
+  const results = (await namespacesOf(session, undefined)).find(({ name }) => name === `${RESULTS_PREFIX}${task}`)
+  return (id, { result }) => {
+    if (result === UNDEFINED_RESULT) return true
+    return results !== undefined && valueOf(session, results.name, results.version, resultKey(id, result)) !== undefined
+  }
+}
+
+function parse(value: Uint8Array): readonly Variant[] {
+  try {
+    return readVariants(JSON.parse(readText(value, 0, value.length)))
+  } catch {
+    return [] // as for a run: a miss
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * `varve why <id>`: the stored variants of an id, what of them no longer holds, and in what the two made last differ.
+ * Files and environment are those of here and now; inputs only the build itself knows, so variants are compared in them.
+ */
+import type { Command } from 'commander'
+import * as fs from 'node:fs'
+import * as paths from 'node:path'
+import { projectDirectory } from '../directory.ts'
+import { type Difference, differencesAround, differencesBetween } from '../task/differences.ts'
+import { Present } from '../task/present.ts'
+import type { Variant } from '../task/record.ts'
+import { keyOf } from '../task/request.ts'
+import { Root } from '../task/root.ts'
+import { command, type CommonOptions } from './command.ts'
+import { escapeText } from './escape.ts'
+import { NEGATIVE } from './exit.ts'
+import { findCache, inspect } from './folder.ts'
+import { parseKey } from './get.ts'
+import { age, counted, table, write, writeJson } from './output.ts'
+import { type IdRecord, recordOf, recordsOf, resultsOf, tasksOf } from './tasks.ts'
+
+interface WhyOptions extends CommonOptions {
+  readonly task?: string
+  readonly root?: string
+}
+
+/** What is told of one id of one task. */
+interface Told {
+  readonly task: string
+  readonly id: string
+  /** Those made last first. */
+  readonly variants: readonly ToldVariant[]
+  /** In what the two made last differ: the older before, the newer after. */
+  readonly between: readonly Difference[]
+}
+
+interface ToldVariant {
+  readonly timeMs: number
+  /** Whether files and environment are as they were and the result is there: with the same inputs, a run would hit. */
+  readonly holds: boolean
+  /** Whether the result is gone, which a full or damaged cache may be the reason of. */
+  readonly isLost: boolean
+  readonly differences: readonly Difference[]
+  readonly inputs: readonly { readonly name: string; readonly digest: string }[]
+}
+
+export const whyCommand: Command = command('why', 'what differs: stored results of an id against here and now, and one another')
+  .argument('<id>', "the id as 'varve ls --task' prints it, or an absolute path below the root")
+  .option('--task <name>', 'of this task only')
+  .option('--root <folder>', "the task's root, if it is not the project's folder")
+  .action(run)
+
+async function run(given: string, options: WhyOptions): Promise<void> {
+  await inspect(findCache(options.dir), async ({ session }) => {
+    const root = new Root(paths.resolve(options.root ?? projectDirectory()), paths)
+    const id = keyOf(String(parseKey(given)), root)
+    const tasks = await tasksOf(session, options.task)
+    const found = tasks.map((task) => recordOf(session, task, id)).filter(({ variants }) => variants.length > 0)
+    if (found.length === 0) {
+      process.exitCode = NEGATIVE
+      if (options.json === true) return writeJson(null)
+      process.stderr.write(`varve: nothing is stored of id '${escapeText(id)}'${nearIds(recordsOf(session, tasks), id)}\n`)
+      return
+    }
+    const told = []
+    for (const record of found) told.push(tell(record, root, await resultsOf(session, record.task)))
+    if (options.json === true) return writeJson(told.length === 1 ? told[0] : told)
+    for (const one of told) await write(textOf(one))
+  })
+}
+
+function tell({ task, id, variants }: IdRecord, root: Root, hasResult: (id: string, variant: Variant) => boolean): Told {
+  const present = new Present(fs, root, new Map())
+  const byTime = variants.toSorted((a, b) => b.timeMs - a.timeMs)
+  const [last, previous] = byTime
+  const between = last === undefined || previous === undefined ? [] : differencesBetween(previous, last)
+  return { task, id, variants: byTime.map((variant) => tellVariant(variant, present, !hasResult(id, variant))), between }
+}
+
+function tellVariant(variant: Variant, present: Present, isLost: boolean): ToldVariant {
+  const differences = differencesAround(variant, present, { env: [], files: [] })
+  const digests = [...variant.inputs, ...variant.added]
+  const inputs = digests.flatMap((name, index) => (index % 2 === 0 ? [{ name, digest: digests[index + 1] ?? '' }] : []))
+  return { timeMs: variant.timeMs, holds: differences.length === 0 && !isLost, isLost, differences, inputs }
+}
+
+function textOf({ task, id, variants, between }: Told): string {
+  const head = `task ${escapeText(task)}, id ${escapeText(id)}: ${counted(variants.length, 'variant')}\n`
+  const lines = variants.map((variant) => `${age(variant.timeMs)} old: ${verdictOf(variant)}\n${tableOf(variant.differences)}`)
+  const pair = between.length === 0 ? '' : `the two made last differ in:\n${tableOf(between)}`
+  return `${head}${lines.join('')}${pair}`
+}
+
+function verdictOf({ holds, isLost, inputs }: ToldVariant): string {
+  const names = inputs.map(({ name }) => escapeText(name)).join(', ')
+  if (holds) return `a hit, if its inputs are the same${names === '' ? '' : ` (${names})`}`
+  return isLost ? 'a miss: its result is gone' : 'a miss:'
+}
+
+function tableOf(differences: readonly Difference[]): string {
+  if (differences.length === 0) return ''
+  const rows = differences.map(({ kind, name, before, after }) => [kind, escapeText(name), before ?? '-', after ?? '-'])
+  return table(['what', 'name', 'before', 'after'], rows)
+}
+
+/** Some ids that hold what was given, for who gave half of one. */
+function nearIds(records: Iterable<IdRecord>, given: string): string {
+  const found: string[] = []
+  for (const { id } of records) {
+    if (found.length < 5 && id.includes(given)) found.push(id)
+  }
+  return found.length === 0 ? "; 'varve ls --task' lists them" : `; there is\n${found.map((id) => `  ${escapeText(id)}`).join('\n')}`
+}

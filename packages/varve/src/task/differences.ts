@@ -1,0 +1,67 @@
+/** Names what differs: between a variant and the present, or between two variants. */
+import type { Asked } from './lookup.ts'
+import { type Digests, digestIn, namesIn } from './named.ts'
+import type { Present } from './present.ts'
+import type { RecordedFile, Variant } from './record.ts'
+
+/** One thing that differs. */
+export interface Difference {
+  readonly kind: 'input' | 'env' | 'file'
+  /** Name of the input or variable, or path of the file relative to the root. */
+  readonly name: string
+  /**
+   * Digest in the entry; 'missing' of a file that was not there, 'undefined' of a variable that was not set; undefined
+   * where the entry knows nothing of it.
+   */
+  readonly before: string | undefined
+  /** Digest now, likewise; undefined where it is not asked for or cannot be told. */
+  readonly after: string | undefined
+}
+
+/** Everything in which `variant` differs from what is asked and from the present. */
+export function differencesNow(variant: Variant, asked: Asked, present: Present): Difference[] {
+  return [
+    ...differing('input', variant.inputs, (name) => digestIn(asked.inputs, name), namesIn(asked.inputs)),
+    ...differing('input', variant.added, (name) => present.added(name), []),
+    ...differencesAround(variant, present, asked),
+  ]
+}
+
+/** What of it has nothing to do with inputs: environment and files, also those asked for that the variant does not know. */
+export function differencesAround(variant: Variant, present: Present, asked: Pick<Asked, 'env' | 'files'>): Difference[] {
+  // A file whose stamp is the recorded one is not read.
+  const changed = variant.files.filter((file) => present.files.compare(file) === 'changed')
+  const unknown = asked.files.filter((path) => !variant.files.some(([recorded]) => recorded === path))
+  return [
+    ...differing('env', variant.env, (name) => present.env(name), asked.env),
+    ...differing('file', filesOf(changed), (path) => present.files.digestOf(path), unknown),
+  ]
+}
+
+/** Everything in which two variants differ. */
+export function differencesBetween(before: Variant, after: Variant): Difference[] {
+  const lists = [
+    ['input', before.inputs, after.inputs],
+    ['input', before.added, after.added],
+    ['env', before.env, after.env],
+    ['file', filesOf(before.files), filesOf(after.files)],
+  ] as const
+  return lists.flatMap(([kind, one, other]) => differing(kind, one, (name) => digestIn(other, name), namesIn(other)))
+}
+
+/** What of `before` has another digest now, and all of `others` that it does not know. */
+function differing(
+  kind: Difference['kind'],
+  before: Digests,
+  now: (name: string) => string | undefined,
+  others: readonly string[],
+): Difference[] {
+  const names = [...new Set([...namesIn(before), ...others])]
+  return names
+    .map((name) => ({ kind, name, before: digestIn(before, name), after: now(name) }))
+    .filter((one) => one.before === undefined || one.before !== one.after)
+}
+
+function filesOf(files: readonly RecordedFile[]): Digests {
+  return files.flatMap(([path, digest]) => [path, digest])
+}

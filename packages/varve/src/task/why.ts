@@ -1,0 +1,43 @@
+/** Why a run would hit or miss: the nearest variant, and what differs from it. */
+import { type Difference, differencesNow } from './differences.ts'
+import type { Asked } from './lookup.ts'
+import type { Present } from './present.ts'
+import type { Variant } from './record.ts'
+
+/** What `task.why` found. */
+export interface WhyReport {
+  readonly task: string
+  /** The id, relative to the root. */
+  readonly id: string
+  /**
+   * 'hit'; 'new': nothing is stored of this id by this version of the task; 'changed': see `differences`; 'lost': an
+   * entry holds, its result is no longer there.
+   */
+  readonly outcome: 'hit' | 'new' | 'changed' | 'lost'
+  /** Variants stored. */
+  readonly variants: number
+  /** What differs from the nearest variant, which is the one with the fewest differences. Empty unless 'changed'. */
+  readonly differences: readonly Difference[]
+  /** When the work of the nearest variant was done, milliseconds since 1970; undefined for 'new'. */
+  readonly timeMs: number | undefined
+}
+
+/** A variant, and what differs from it. */
+export interface Nearest {
+  readonly variant: Variant
+  readonly differences: readonly Difference[]
+}
+
+/** The variant with the fewest differences, among these the one used last; undefined where there are no variants. */
+export function nearestOf(variants: readonly Variant[], asked: Asked, present: Present): Nearest | undefined {
+  const all = variants.map((variant) => ({ variant, differences: differencesNow(variant, asked, present) }))
+  return all.sort((a, b) => a.differences.length - b.differences.length)[0]
+}
+
+/** Why a run missed, in a word or two. */
+export function reasonOf(nearest: Nearest | undefined): string {
+  if (nearest === undefined) return 'new'
+  const [first] = nearest.differences
+  if (first === undefined) return 'result'
+  return first.kind === 'file' ? 'file' : `${first.kind} ${first.name}`
+}

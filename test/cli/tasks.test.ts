@@ -1,0 +1,115 @@
+/** `varve why` and `varve ls --task`: what is known of tasks from what lies on disk. */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openCache } from 'varve'
+import { describe, expect, it } from 'vitest'
+import { makeFolder } from '../folders.ts'
+
+const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
+
+interface Ran {
+  readonly status: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** A project with a cache in which two tasks have run; `varve` runs in its folder. */
+async function project(): Promise<{ root: string; varve(args: readonly string[], env?: Record<string, string>): Ran }> {
+  const root = realpathSync(makeFolder())
+  writeFileSync(join(root, 'package.json'), '{}')
+  mkdirSync(join(root, 'src'))
+  for (const name of ['a.css', 'b.css']) writeFileSync(join(root, 'src', name), name)
+  await new Promise((resolve) => setTimeout(resolve, 50)) // files that just changed may be changing
+  const cache = await openCache({ name: 'tool', dir: join(root, 'node_modules/.cache/varve/tool') })
+  const styles = cache.task('styles', { root })
+  for (const config of ['old', 'new']) {
+    const inputs = { source: 'same', config }
+    await styles.run({ id: join(root, 'src/a.css'), inputs, files: ['src/a.css'], env: ['VARVE_TEST_MODE'] }, (context) => {
+      context.addFile('src/b.css')
+      return config
+    })
+    await new Promise((resolve) => setTimeout(resolve, 5)) // so that one was made later
+  }
+  await styles.run({ id: 'line\nbreak' }, () => 1)
+  await cache.task('scripts', { root, version: '2', codec: 'text' }).run({ id: 'src/a.css' }, () => 'x')
+  cache.namespace('raw').put('key', new Uint8Array(1))
+  await cache.commit()
+  await cache.close()
+  const varve = (args: readonly string[], env: Record<string, string> = {}): Ran => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { cwd: root, env: { ...process.env, ...env }, encoding: 'utf8' })
+    return { status, out: stdout, err: stderr }
+  }
+  return { root, varve }
+}
+
+describe('varve ls --task', () => {
+  it('lists tasks and ids, or the ids of one task', async () => {
+    const { varve } = await project()
+    expect(varve(['ls', '--task']).out.trimEnd().split('\n').sort()).toEqual([
+      'scripts  src/a.css',
+      String.raw`styles  line\x0abreak`,
+      'styles  src/a.css',
+    ])
+    expect(varve(['ls', '--task', 'scripts']).out).toBe('src/a.css\n')
+    expect(varve(['ls', '--task', 'styles', '--long']).out).toMatch(/2 variants .* src\/a\.css\n/)
+    const listed = JSON.parse(varve(['ls', '--task', 'scripts', '--json']).out)
+    expect(listed).toEqual([{ task: 'scripts', id: 'src/a.css', variants: 1, newestMs: expect.any(Number) }])
+    expect(varve(['ls', '--task', 'style'])).toMatchObject({ status: 2, err: expect.stringContaining("did you mean 'styles'") })
+  })
+})
+
+describe('varve why', () => {
+  it('says of each variant whether files and environment are as they were, and in what the last two differ', async () => {
+    const { root, varve } = await project()
+    const { status, out } = varve(['why', 'src/a.css', '--task', 'styles', '--json'])
+    const before = JSON.parse(out)
+    expect(status).toBe(0)
+    expect(before).toMatchObject({ task: 'styles', id: 'src/a.css', variants: [{ holds: true, differences: [] }, { holds: true, differences: [] }] })
+    expect(before.between).toEqual([{ kind: 'input', name: 'config', before: expect.stringMatching(/^s/), after: expect.stringMatching(/^s/) }])
+
+    writeFileSync(join(root, 'src/b.css'), 'changed')
+    const after = JSON.parse(varve(['why', join(root, 'src/a.css'), '--task', 'styles', '--json'], { VARVE_TEST_MODE: 'x' }).out)
+    const names = after.variants.map(({ holds, differences }: { holds: boolean; differences: { kind: string; name: string }[] }) => [
+      holds,
+      ...differences.map(({ kind, name }) => `${kind} ${name}`),
+    ])
+    expect(names).toEqual([[false, 'env VARVE_TEST_MODE', 'file src/b.css'], [false, 'env VARVE_TEST_MODE', 'file src/b.css']])
+    const text = varve(['why', 'src/a.css', '--task', 'styles']).out
+    expect(text).toContain('task styles, id src/a.css: 2 variants')
+    expect(text).toMatch(/a miss:[^]*file .*src\/b\.css[^]*differ in:[^]*input .*config/)
+    expect(text).not.toContain('source')
+  })
+
+  it('says where a result is gone', async () => {
+    const { root, varve } = await project()
+    const cache = await openCache({ name: 'tool', dir: join(root, 'node_modules/.cache/varve/tool') })
+    const { namespaces } = await cache.stats()
+    const results = cache.namespace('result:styles', {
+      version: namespaces.find(({ name }) => name === 'result:styles')?.version.split(' ')[0],
+      codec: 'json',
+    })
+    for (const [key, value] of results.entries()) if (value === 'new') results.delete(key)
+    await cache.commit()
+    await cache.close()
+    const { variants } = JSON.parse(varve(['why', 'src/a.css', '--task', 'styles', '--json']).out)
+    expect(variants).toMatchObject([{ holds: false, isLost: true }, { holds: true, isLost: false }])
+    expect(varve(['why', 'src/a.css', '--task', 'styles']).out).toContain('its result is gone')
+  })
+
+  it('looks into all tasks unless one is named, and takes escaped ids', async () => {
+    const { varve } = await project()
+    const both = JSON.parse(varve(['why', 'src/a.css', '--json']).out)
+    expect(both.map(({ task }: { task: string }) => task).sort()).toEqual(['scripts', 'styles'])
+    expect(varve(['why', String.raw`line\x0abreak`]).out).toContain(String.raw`id line\x0abreak: 1 variant`)
+    expect(varve(['why', 'src/a.css', '--task', 'scripts']).out).toMatch(/a hit, if its inputs are the same/)
+  })
+
+  it('of an id that is not there: exit code 1 and what is', async () => {
+    const { varve } = await project()
+    expect(varve(['why', 'a.css'])).toMatchObject({ status: 1, out: '', err: expect.stringContaining('src/a.css') })
+    expect(varve(['why', 'nothing'])).toMatchObject({ status: 1, out: '', err: expect.stringContaining('varve ls --task') })
+    expect(varve(['why', 'nothing', '--json'])).toMatchObject({ status: 1, out: 'null\n' })
+  })
+})

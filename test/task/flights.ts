@@ -1,0 +1,104 @@
+/** Work under way is done once, and what fails is not kept. */
+import { writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { Counted, type Subject, withCache } from './subject.ts'
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+export function flightsContract(subject: Subject): void {
+  describe('runs at the same time', () => {
+    it('of the same request do the work once, of others each their own', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root)
+        const run = (source: string): Promise<number> => counted.run({ inputs: { source } }, () => pause(20))
+        const numbers = await Promise.all(['a', 'a', 'b', 'a', 'b'].map(run))
+        expect(numbers).toEqual([1, 1, 2, 1, 2])
+        expect(counted.task.stats()).toMatchObject({ misses: 2, shared: 3, hits: 0 })
+        const twin = new Counted(cache, project.root)
+        const [one, two] = await Promise.all([run('c'), twin.run({ inputs: { source: 'c' } }, () => pause(20))])
+        expect([one, two, twin.count]).toEqual([3, 3, 0])
+      })
+    })
+
+    it('all see the same error; the next run does the work again', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        const task = cache.task<number>('fails', { root: project.root })
+        let count = 0
+        const run = (): Promise<number> =>
+          task.run({ id: 'id' }, async () => {
+            await pause(10)
+            if (++count === 1) throw new RangeError('not today')
+            return count
+          })
+        const errors = await Promise.all([run(), run(), run()].map((promise) => promise.catch((error: unknown) => error)))
+        expect(errors[0]).toBeInstanceOf(RangeError)
+        expect(errors.every((error) => error === errors[0])).toBe(true)
+        expect([await run(), await run(), count]).toEqual([2, 2, 2])
+        const synchronous = task.run({ id: 'other' }, () => {
+          throw new Error('at once')
+        })
+        await expect(synchronous).rejects.toThrow('at once')
+      })
+    })
+
+    it('do not wait for the result of files that changed meanwhile', async () => {
+      const project = subject.project()
+      await project.settle('a', 'old')
+      await withCache(subject, project, async (cache) => {
+        const task = cache.task('read', { root: project.root, codec: 'text' })
+        let content = 'old'
+        const run = (): Promise<string> =>
+          task.run({ id: 'id', files: ['a'] }, async () => {
+            const read = content
+            await pause(30)
+            return read
+          })
+        const early = run()
+        await pause(5)
+        content = 'new'
+        writeFileSync(project.path('a'), content)
+        const late = await Promise.all([run(), run()])
+        expect([await early, ...late]).toEqual(['old', 'new', 'new'])
+        expect(await run()).toBe('new')
+      })
+    })
+
+    it('do not share what is not to be stored', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root)
+        const run = (): Promise<number> =>
+          counted.run({}, async (context) => {
+            context.skipStore()
+            await pause(10)
+          })
+        expect(new Set(await Promise.all([run(), run(), run()])).size).toBe(3)
+        expect(await run()).toBe(4)
+        expect(counted.task.stats()).toMatchObject({ misses: 4, notStored: 4 })
+      })
+    })
+
+    it('may run other tasks inside', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        const outer = cache.task<string>('outer', { root: project.root })
+        const inner = new Counted(cache, project.root)
+        const run = (id: string): Promise<string> => outer.run({ id }, async () => `${id} ${await inner.run({ id: 'shared' }, () => pause(5))}`)
+        expect(await Promise.all([run('a'), run('b'), run('a')])).toEqual(['a 1', 'b 1', 'a 1'])
+      })
+    })
+
+    it('refuse a context that is used after its run', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        let late: (() => void) | undefined
+        await new Counted(cache, project.root).run({}, (context) => {
+          late = () => context.addFile('late')
+        })
+        expect(() => late?.()).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('addFile') }))
+      })
+    })
+  })
+}

@@ -1,0 +1,180 @@
+/** What is stored, and that nothing on disk or about storing makes a run fail. */
+import { describe, expect, it, vi } from 'vitest'
+import type { VarveError } from 'varve'
+import { Counted, type Subject, withCache } from './subject.ts'
+
+/** The namespace of a task's records. */
+const RECORDS = 'task:counted'
+
+export function storeContract(subject: Subject): void {
+  describe('results', () => {
+    it('come back as the codec keeps them', async () => {
+      const project = subject.project()
+      const date = new Date(0)
+      const results = async (): Promise<unknown[]> =>
+        withCache(subject, project, async (cache) => {
+          const work = { id: 'id', inputs: {} }
+          const found = [
+            await cache.task<unknown>('json', { root: project.root }).run(work, () => ({ a: [1, null], ['__proto__']: 2 })),
+            await cache.task<unknown>('v8', { root: project.root, codec: 'v8' }).run(work, () => new Map([['date', date]])),
+            await cache.task('text', { root: project.root, codec: 'text' }).run(work, () => 'ä\ud800'),
+            await cache.task('bytes', { root: project.root, codec: 'bytes' }).run(work, () => new Uint8Array([0, 255])),
+            await cache.task<unknown>('nothing', { root: project.root }).run(work, () => undefined),
+            await cache.task<unknown>('null', { root: project.root }).run(work, () => null),
+          ]
+          await cache.commit()
+          expect((await cache.stats()).namespaces.filter(({ name }) => name.startsWith('task:')).length).toBe(6)
+          return found
+        })
+      const made = await results()
+      expect(made).toEqual([{ a: [1, null], ['__proto__']: 2 }, new Map([['date', date]]), 'ä\ud800', new Uint8Array([0, 255]), undefined, null])
+      expect(await results()).toEqual(made)
+    })
+
+    it('are buffered: there for this handle at once, for others after a commit', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root)
+        expect([await counted.run(), await counted.run()]).toEqual([1, 1])
+        const other = await subject.open(project.dir)
+        const elsewhere = new Counted(other, project.root)
+        elsewhere.count = 10
+        expect(await elsewhere.run({ id: 'nobody has it' })).toBe(11)
+        await cache.commit()
+        other.refresh()
+        expect(await elsewhere.run()).toBe(1)
+        await other.close()
+      })
+    })
+
+    it('that the codec cannot hold are returned, with one warning', async () => {
+      const project = subject.project()
+      const warnings: VarveError[] = []
+      const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
+      const task = cache.task<unknown>('functions', { root: project.root, codec: 'v8' })
+      const result = { call: () => 1 }
+      expect(await task.run({ id: 'id' }, () => result)).toBe(result)
+      expect(await task.run({ id: 'id' }, () => result)).toBe(result)
+      expect(warnings.map(({ code, message }) => [code, message])).toEqual([['INVALID_ARGUMENT', expect.stringContaining('functions')]])
+      expect(task.stats()).toMatchObject({ misses: 2, notStored: 2 })
+      await cache.close()
+    })
+
+    it('are made and not stored in a cache that is read only', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        await new Counted(cache, project.root).run({ id: 'there' })
+        await cache.commit()
+      })
+      const cache = await subject.open(project.dir, { readOnly: true })
+      const counted = new Counted(cache, project.root)
+      counted.count = 10
+      expect([await counted.run({ id: 'there' }), await counted.run({ id: 'new' }), await counted.run({ id: 'new' })]).toEqual([1, 11, 12])
+      expect(counted.task.stats()).toMatchObject({ hits: 1, misses: 2, notStored: 2 })
+      await cache.close()
+    })
+
+    it('are returned where the cache is closed meanwhile; later runs are refused', async () => {
+      const project = subject.project()
+      const warnings: VarveError[] = []
+      const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
+      const counted = new Counted(cache, project.root)
+      expect(await counted.run({}, () => cache.close())).toBe(1)
+      await expect(counted.run()).rejects.toMatchObject({ code: 'CLOSED' })
+      expect(() => cache.task('other')).toThrow(expect.objectContaining({ code: 'CLOSED' }))
+      expect(warnings).toEqual([])
+    })
+  })
+
+  describe('damage', () => {
+    const RECORDS_OF_OTHERS: readonly unknown[] = [
+      null, 1, '', 'text', {}, [null], [[]], [{}], [{ inputs: [], added: [], env: [], files: [] }],
+      [{ inputs: [1, 2], added: [], env: [], files: [], result: '', timeMs: 0 }],
+      [{ inputs: ['a'], added: [], env: [], files: [], result: '', timeMs: 0 }],
+      [{ inputs: [], added: [], env: [], files: [['a']], result: '', timeMs: 0 }],
+      [{ inputs: [], added: [], env: [], files: [['a', 'b', '1', 2, 3]], result: '', timeMs: 0 }],
+      [{ inputs: [], added: [], env: [], files: [[]], result: 'b', timeMs: 0 }],
+      [{ inputs: [], added: [], env: [], files: 'abc', result: 'b', timeMs: 0 }],
+    ]
+
+    it.each(RECORDS_OF_OTHERS.map((record) => ({ record })))('a record that is none is a miss, and is replaced: $record', async ({ record }) => {
+      const project = subject.project()
+      const version = await withCache(subject, project, async (cache) => {
+        await new Counted(cache, project.root).run()
+        await cache.commit()
+        const stats = await cache.stats()
+        return stats.namespaces.find(({ name }) => name === RECORDS)?.version.split(' ')[0] ?? ''
+      })
+      await withCache(subject, project, async (cache) => {
+        cache.namespace(RECORDS, { version, codec: 'json' }).put('id', record)
+        await cache.commit()
+      })
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root)
+        counted.count = 10
+        expect(await counted.task.why('id')).toMatchObject({ outcome: 'new', variants: 0 })
+        expect([await counted.run(), await counted.run()]).toEqual([11, 11])
+      })
+    })
+
+    it('a result that is gone is a miss, and is replaced', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        await cache.task<number>('harmed', { root: project.root }).run({ id: 'id' }, () => 1)
+        await cache.commit()
+        const { namespaces } = await cache.stats()
+        const version = namespaces.find(({ name }) => name === 'result:harmed')?.version.split(' ')[0]
+        const results = cache.namespace('result:harmed', { version, codec: 'json' })
+        const keys = [...results.keys()]
+        expect(keys.length).toBe(1)
+        for (const key of keys) results.delete(key)
+        await cache.commit()
+      })
+      await withCache(subject, project, async (cache) => {
+        const task = cache.task<number>('harmed', { root: project.root })
+        expect(await task.why('id')).toMatchObject({ outcome: 'lost', differences: [] })
+        expect([await task.run({ id: 'id' }, () => 2), await task.run({ id: 'id' }, () => 3)]).toEqual([2, 2])
+        expect(task.stats()).toMatchObject({ reasons: { result: 1 }, hits: 1 })
+      })
+    })
+
+    it('a result that cannot be decoded is a miss with one warning, and is replaced', async () => {
+      const project = subject.project()
+      const warnings: VarveError[] = []
+      const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
+      const task = cache.task<string>('undecodable', { root: project.root })
+      await task.run({ id: 'id' }, () => 'first')
+      const parse = JSON.parse
+      vi.spyOn(JSON, 'parse').mockImplementation((text: string) => (text.includes('first') ? parse('{') : parse(text)))
+      expect([await task.run({ id: 'id' }, () => 'second'), await task.run({ id: 'id' }, () => 'third')]).toEqual(['second', 'second'])
+      vi.restoreAllMocks()
+      expect(warnings.map(({ code }) => code)).toEqual(['DAMAGED'])
+      await cache.close()
+    })
+  })
+
+  describe('options', () => {
+    it('unknown or wrong are refused with a suggestion', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        const make = (options: object): unknown => Reflect.apply(cache.task, cache, ['name', options])
+        const invalid = (message: string): unknown => expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(message) })
+        expect(() => make({ versoin: '1' })).toThrow(invalid("'version'"))
+        expect(() => make({ codec: 'xml' })).toThrow(invalid("'xml'"))
+        expect(() => make({ variants: 0 })).toThrow(invalid('from 1'))
+        expect(() => make({ variants: 1.5 })).toThrow(invalid('1.5'))
+        expect(() => make({ inputs: ['a'] })).toThrow(invalid('inputs'))
+        expect(() => Reflect.apply(cache.task, cache, [''])).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+        const counted = new Counted(cache, project.root)
+        const run = (request: object): Promise<unknown> => Reflect.apply(counted.task.run, counted.task, [request, () => ''])
+        await expect(run({ id: 'a', file: ['a'] })).rejects.toEqual(invalid("'files'"))
+        await expect(run({ id: 'a', files: 'a' })).rejects.toEqual(invalid('an array of paths'))
+        await expect(run({ id: 1 })).rejects.toEqual(invalid("'id'"))
+        await expect(run({})).rejects.toEqual(invalid("'id'"))
+        await expect(run({ id: 'a', env: [''] })).rejects.toEqual(invalid("'env'"))
+        expect(() => cache.task('counted', { version: 'other' })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+      })
+    })
+  })
+}
+

@@ -1,0 +1,21 @@
+/** Tasks, on both engines. */
+import { filesContract } from './files.ts'
+import { flightsContract } from './flights.ts'
+import { inputsContract } from './inputs.ts'
+import { rootContract } from './root.ts'
+import { storeContract } from './store.ts'
+import { onEngine } from './subject.ts'
+import { variantsContract } from './variants.ts'
+import { whyContract } from './why.ts'
+
+for (const engine of ['native', 'wasm'] as const) {
+  onEngine(engine, (subject) => {
+    inputsContract(subject)
+    filesContract(subject)
+    rootContract(subject)
+    flightsContract(subject)
+    variantsContract(subject)
+    storeContract(subject)
+    whyContract(subject)
+  })
+}

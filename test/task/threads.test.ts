@@ -1,0 +1,89 @@
+/** The same work on several threads of a process is done once, and no thread that ends makes another one wait for ever. */
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { openCache } from 'varve'
+import { afterEach, describe, expect, it } from 'vitest'
+import { makeFolder } from '../folders.ts'
+
+const started: Worker[] = []
+
+interface Team {
+  readonly workers: readonly Worker[]
+  /** How often the work was done. */
+  count(): number
+}
+
+async function team(engine: 'native' | 'wasm', size: number, root: string = makeFolder()): Promise<Team> {
+  const counts = new SharedArrayBuffer(4)
+  const workerData = { dir: join(root, 'cache'), root, engine, counts }
+  const workers = Array.from({ length: size }, () => new Worker(new URL('worker.mjs', import.meta.url), { workerData }))
+  started.push(...workers)
+  await Promise.all(workers.map((worker) => once(worker, 'message')))
+  await new Promise((resolve) => setTimeout(resolve, 100)) // until they have settled on one table
+  return { workers, count: () => Atomics.load(new Int32Array(counts), 0) }
+}
+
+async function ask(worker: Worker | undefined, order: object): Promise<unknown> {
+  if (worker === undefined) throw new Error('no such worker')
+  const answer = once(worker, 'message')
+  worker.postMessage(order)
+  const [value]: unknown[] = await answer
+  return value
+}
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((worker) => worker.terminate()))
+})
+
+describe.each(['native', 'wasm'] as const)('tasks on threads: %s', (engine) => {
+  it('the same work at the same time is done once, and all have its result', async () => {
+    const { workers, count } = await team(engine, 4)
+    for (let round = 1; round <= 5; round++) {
+      const answers = await Promise.all(workers.map((worker) => ask(worker, { id: `round ${round}`, ms: 300 })))
+      expect([answers, count()]).toEqual([workers.map(() => `${round} 100000`), round])
+    }
+  })
+
+  it('a thread and the workers it starts need no time to settle', async () => {
+    const root = makeFolder()
+    const cache = await openCache({ name: 'tasks', dir: join(root, 'cache'), engine })
+    const task = cache.task<{ number: number }>('threads', { root })
+    const { workers, count } = await team(engine, 1, root)
+    const theirs = ask(workers[0], { order: 'stop here', id: 'id', ms: 300 })
+    expect(await theirs).toBe('stopped') // by now the work is under way there
+    const ours = await task.run({ id: 'id' }, () => ({ number: 100 }))
+    expect([ours.number, count(), task.stats().shared]).toEqual([1, 1, 1])
+    await cache.close()
+  })
+
+  it('other work is done by each', async () => {
+    const { workers, count } = await team(engine, 3)
+    await Promise.all(workers.map((worker, index) => ask(worker, { id: `id ${index}`, ms: 50 })))
+    expect(count()).toBe(3)
+  })
+
+  it('where it fails, each does it and sees its own error', async () => {
+    const { workers } = await team(engine, 2)
+    const answers = await Promise.all(workers.map((worker) => ask(worker, { order: 'fail', id: 'id', ms: 50 })))
+    expect(answers.sort()).toEqual(['failed 1', 'failed 2'])
+  })
+
+  it('a thread that is ended while it works is replaced', async () => {
+    const { workers, count } = await team(engine, 3)
+    const [doomed, ...others] = workers
+    expect(await ask(doomed, { order: 'stop here', id: 'id', ms: 1e9 })).toBe('stopped')
+    const answers = Promise.all(others.map((worker) => ask(worker, { id: 'id', ms: 50 })))
+    await doomed?.terminate()
+    expect([await answers, count()]).toEqual([['2 100000', '2 100000'], 2])
+  })
+
+  it('a thread that blocks its event loop for seconds is not waited for', async () => {
+    const { workers, count } = await team(engine, 2)
+    const [busy, other] = workers
+    const blocked = ask(busy, { order: 'block', id: 'id', ms: 5000 })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(await ask(other, { id: 'id', ms: 10 })).toBe('2 100000')
+    expect([await blocked, count()]).toEqual(['1 100000', 2])
+  })
+})

@@ -1,0 +1,48 @@
+/** Two writes that leave the same size and times: the content decides, as long as they may have been made in one tick. */
+import fs from 'node:fs'
+import { openCache } from 'varve'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { makeFolder } from '../folders.ts'
+
+const HOUR_MS = 3_600_000
+
+/** From now on, both times of all files are `timeMs`. */
+function freeze(timeMs: number): void {
+  const real = fs.statSync
+  const frozen = (path: string): fs.Stats => Object.assign(real(path), { mtimeMs: timeMs, ctimeMs: timeMs })
+  vi.spyOn(fs, 'statSync').mockImplementation(frozen as typeof fs.statSync)
+}
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe.each(['native', 'wasm'] as const)('a file written twice in one tick: %s', (engine) => {
+  it.each([
+    { agoMs: 5, seconds: 'fractions', isFoundOut: true },
+    { agoMs: -HOUR_MS, seconds: 'fractions', isFoundOut: true },
+    { agoMs: 500, seconds: 'whole', isFoundOut: true },
+    // So long after, nobody can have written in the same tick again: the content is not even read.
+    { agoMs: HOUR_MS, seconds: 'fractions', isFoundOut: false },
+    { agoMs: HOUR_MS, seconds: 'whole', isFoundOut: false },
+  ])('$agoMs ms before the run, $seconds seconds: found out $isFoundOut', async ({ agoMs, seconds, isFoundOut }) => {
+    const root = makeFolder()
+    const file = `${root}/a`
+    const cache = await openCache({ name: 'tick', dir: `${root}/cache`, engine })
+    const task = cache.task('read', { root, codec: 'text' })
+    const run = (): Promise<string> => task.run({ id: 'id', files: ['a'] }, () => fs.readFileSync(file, 'utf8'))
+    const time = Date.now() - agoMs
+    freeze(seconds === 'whole' ? Math.floor(time / 1000) * 1000 : time + 0.125)
+    fs.writeFileSync(file, 'one')
+    expect(await run()).toBe('one')
+    fs.writeFileSync(file, 'two')
+    expect(await run()).toBe(isFoundOut ? 'two' : 'one')
+    // Written while the work runs.
+    await task.run({ id: 'other', files: ['a'] }, () => {
+      fs.writeFileSync(file, 'six')
+      return ''
+    })
+    expect(task.stats().notStored).toBe(isFoundOut ? 1 : 0)
+    await cache.close()
+  })
+})
