@@ -43,7 +43,8 @@ async function writeFeature(source, feature) {
     const kind = KINDS[place % KINDS.length] ?? 'js'
     const dice = new Dice(feature * FEATURE_SIZE + place)
     await writeFile(join(home, `module-${place}.${kind}`), TEXT[kind](dice, place))
-    lines.push(kind === 'js' ? `export * as module${place} from './module-${place}.js'` : `export { default as module${place} } from './module-${place}.${kind}'`)
+    const exported = kind === 'js' ? `* as module${place}` : `{ default as module${place} }`
+    lines.push(`export ${exported} from './module-${place}.${kind}'`)
   }
   await writeFile(join(home, 'index.js'), `${lines.join('\n')}\n`)
 }
@@ -101,7 +102,8 @@ function vueRow(dice, list) {
   const item = `${dice.word()}Item`
   return `    <ul v-if="${list}.length > ${dice.number(9)}" class="${dice.word()}">
       <li v-for="${item} in found" :key="${item}.name" :title="\`\${${item}.name}: \${${item}.weight}\`">
-        <strong v-show="${item}.weight > ${dice.number(500)}">{{ ${item}.name }}</strong> ${dice.text()} <em>{{ ${item}.weight * ${dice.number(9)} }}</em>
+        <strong v-show="${item}.weight > ${dice.number(500)}">{{ ${item}.name }}</strong> ${dice.text()}
+        <em>{{ ${item}.weight * ${dice.number(9)} }}</em>
       </li>
     </ul>
     <p v-else>${dice.text()} ${dice.text()}</p>`
@@ -109,7 +111,8 @@ function vueRow(dice, list) {
 
 /** @param {Dice} dice */
 function mdxSection(dice) {
-  const sentence = () => `${dice.text()} *${dice.word()}* ${dice.text()} [${dice.word()}](https://example.org/${dice.word()}) \`${dice.word()}\`.`
+  const link = () => `[${dice.word()}](https://example.org/${dice.word()})`
+  const sentence = () => `${dice.text()} *${dice.word()}* ${dice.text()} ${link()} \`${dice.word()}\`.`
   return `## ${dice.text()}
 
 ${sentence()} ${sentence()} ${sentence()}

@@ -31,7 +31,8 @@ async function plugins() {
     import('@mdx-js/rollup'),
   ])
   const presets = [[fileURLToPath(import.meta.resolve('@babel/preset-env')), { targets: 'chrome 80', modules: false }]]
-  const babelOptions = { babelrc: false, configFile: /** @type {const} */ (false), babelHelpers: /** @type {const} */ ('bundled'), compact: false, presets }
+  /** @type {import('@rollup/plugin-babel').RollupBabelInputPluginOptions} */
+  const babelOptions = { babelrc: false, configFile: false, babelHelpers: 'bundled', compact: false, presets }
   return [vue(), babel({ ...babelOptions, include: /\/src\/.*\.js$/ }), mdx()]
 }
 

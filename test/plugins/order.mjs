@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** @typedef {{ hits: number, misses: number, uncacheable: Readonly<Record<string, number>> }} Stats */
+/** @typedef {{ name: string, hits: number, misses: number, uncacheable: Readonly<Record<string, number>> }} Stats */
 
 export const folder = process.cwd()
 
@@ -26,7 +26,7 @@ export const order = {
 }
 
 /** @type {Stats} */
-let stats = { hits: 0, misses: 0, uncacheable: {} }
+let stats = { name: '', hits: 0, misses: 0, uncacheable: {} }
 /** @type {string[]} */
 const warnings = []
 
@@ -48,13 +48,18 @@ export function noteWarning(text) {
   warnings.push(String(text))
 }
 
-let ends = 0
+let [hasEnded, hasChanged] = [false, false]
 
-/** One build of a watching tool is done. Watchers need a moment before they see changes. */
+/** A build of a watching tool is done. Watchers need a moment before they see changes, and some build twice at first. */
 export function noteEnd() {
-  ends += 1
-  if (ends === 1) setTimeout(() => writeFileSync(join(folder, 'shared.txt'), 'changed\n'), 500)
-  else process.kill(process.pid, 'SIGKILL')
+  if (hasChanged) process.kill(process.pid, 'SIGKILL')
+  if (!hasEnded) setTimeout(changeShared, 500)
+  hasEnded = true
+}
+
+function changeShared() {
+  hasChanged = true
+  writeFileSync(join(folder, 'shared.txt'), 'changed\n')
 }
 
 /**

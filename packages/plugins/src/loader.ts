@@ -6,37 +6,56 @@
  * // webpack.config.js
  * export default { module: { rules: [{ test: /\.jsx?$/, use: ['@varve/plugins/loader', 'babel-loader'] }] } }
  */
-import type { LoaderContext } from './loader/context.ts'
+import type { LoaderContext, Result } from './loader/context.ts'
 import { attach, cacheOf, noteActivity } from './loader/shared.ts'
 
 export type { CachedOptions, CachedStats } from './build/options.ts'
+export { pitch, keep as default }
 
 /** Content comes as bytes, so that images stay what they are. */
 export const raw = true
 
 /** Called before the loaders behind this one; gives their result where it is kept. */
-export function pitch(this: LoaderContext): void {
-  const callback = this.async()
-  const find = async (): Promise<void> => {
-    const cache = await cacheOf(this)
-    if (!cache.isListening(this)) {
-      attach(this, cache)
-      cache.listen(this, this.resource)
-    }
-    const found = await cache.find(this)
-    if (found === undefined) callback(null)
-    else callback(null, Buffer.from(found.content), found.map ?? undefined, found.meta ?? undefined)
-  }
-  find().catch(callback)
+const pitch = function (this: LoaderContext): void {
+  void answer(this)
 }
 
 /** Called with the result of the loaders behind this one; keeps it and passes it on. */
-export default function keep(this: LoaderContext, content: Buffer, map: unknown, meta: unknown): void {
-  const callback = this.async()
-  const put = async (): Promise<void> => {
-    const cache = await cacheOf(this)
-    await cache.keep(this, { content, map, meta })
-    noteActivity(cache)
+const keep = function (this: LoaderContext, content: Buffer, map: unknown, meta: unknown): void {
+  void passOn(this, content, map, meta)
+}
+
+async function answer(context: LoaderContext): Promise<void> {
+  const callback = context.async()
+  let found: Result | undefined
+  try {
+    const cache = await cacheOf(context)
+    if (!cache.isListening(context)) {
+      attach(context, cache)
+      cache.listen(context, context.resource)
+    }
+    found = await cache.find(context)
+  } catch (error) {
+    callback(asError(error))
+    return
   }
-  put().then(() => callback(null, content, map, meta), callback)
+  if (found === undefined) callback(null)
+  else callback(null, Buffer.from(found.content), found.map ?? undefined, found.meta ?? undefined)
+}
+
+async function passOn(context: LoaderContext, content: Buffer, map: unknown, meta: unknown): Promise<void> {
+  const callback = context.async()
+  try {
+    const cache = await cacheOf(context)
+    await cache.keep(context, { content, map, meta })
+    noteActivity(cache)
+  } catch (error) {
+    callback(asError(error))
+    return
+  }
+  callback(null, content, map, meta)
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
 }

@@ -45,8 +45,8 @@ describe('pack', () => {
     ['a Map', new Map()],
     ['not a number', Number.NaN],
     ['a big integer', 1n],
-    ['an object that says its JSON itself', { toJSON: () => 1 }],
-    ['an instance of a class', new (class Meta {})()],
+    ['an object that says its JSON itself', { toJSON: (): number => 1 }],
+    ['an instance of a class', new URL('file:///')],
   ])('refuses %s, at any depth', (_, value) => {
     expect(() => pack({ list: [value] })).toThrow('no plain data')
   })
@@ -55,7 +55,8 @@ describe('pack', () => {
 describe('digest', () => {
   it('does not mind the order of properties, and tells values of different kinds apart', () => {
     expect(digest({ a: 1, b: [/x/g] }, 'key')).toBe(digest({ b: [/x/g], a: 1 }, 'key'))
-    const values = [undefined, null, 0, '0', '', false, [], {}, [[]], ['a', 'b'], ['ab'], ['a,b'], /a/, '/a/', new Set([1]), [1], new Map([[1, 2]]), [[1, 2]], 1n, 1]
+    const plainValues = [undefined, null, 0, '0', '', false, [], {}, [[]], ['a', 'b'], ['ab'], ['a,b'], [1], [[1, 2]], 1n, 1]
+    const values = [...plainValues, /a/, '/a/', new Set([1]), new Map([[1, 2]])]
     expect(new Set(values.map((value) => digest(value, 'key'))).size).toBe(values.length)
   })
 

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import webpack from 'webpack'
 import { folder, noteWarning, order, report } from '../order.mjs'
 
-const first = order.isCached ? [{ loader: fileURLToPath(import.meta.resolve('@varve/plugins/loader')), options: { dir: 'cache', ...order.options } }] : []
+const caching = { loader: fileURLToPath(import.meta.resolve('@varve/plugins/loader')), options: { dir: 'cache', ...order.options } }
+const first = order.isCached ? [caching] : []
 
 await report(async () => {
   const compiler = webpack({

@@ -16,7 +16,7 @@ const first = fileURLToPath(order.isCached ? import.meta.resolve('@varve/plugins
 const log = { warn: noteWarning }
 
 await report(async () => {
-  const { key, ...options } = { version: order.version, ...cacheOptions }
+  const options = { version: order.version, ...cacheOptions, key: undefined }
   const compiler = rspack({
     mode: 'production',
     context: folder,
@@ -31,7 +31,8 @@ await report(async () => {
     ...order.config,
   })
   if (order.watches) {
-    compiler.watch({}, () => noteEnd())
+    // A file that changed a moment before its loaders run might change again unseen, and would not be kept.
+    compiler.watch({ aggregateTimeout: 200 }, () => noteEnd())
     await new Promise(() => undefined)
   }
   const stats = await new Promise((resolve, reject) => compiler.run((error, found) => (error ? reject(error) : resolve(found))))

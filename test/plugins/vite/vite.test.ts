@@ -81,7 +81,12 @@ function makeVueApplication(): string {
     const template = `<template><p class="part">{{ number }} of {{ of }}</p></template>\n`
     writeFileSync(join(folder, name), `${script}${template}<style scoped>.part { order: ${index} }</style>\n`)
   }
-  const typed = "<script setup lang=\"ts\">\nimport type { Props } from './types'\ndefineProps<Props>()\n</script>\n<template><p>{{ title }}</p></template>\n"
+  const typed = `<script setup lang="ts">
+import type { Props } from './types'
+defineProps<Props>()
+</script>
+<template><p>{{ title }}</p></template>
+`
   writeFileSync(join(folder, 'typed.vue'), typed)
   writeFileSync(join(folder, 'types.ts'), 'export interface Props { title: string }\n')
   const imports = [...names, 'typed.vue'].map((name, index) => `import part${index} from './${name}'`)

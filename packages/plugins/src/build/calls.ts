@@ -64,6 +64,7 @@ export class Calls {
   readonly #options: CachedOptions
   #open: Open | undefined
   #beginning: Promise<void> = Promise.resolve()
+  #name = ''
   #builds = 0
   #hits = 0
   #misses = 0
@@ -86,6 +87,7 @@ export class Calls {
   /** A build begins, perhaps beside another one of the same plugin. Without a caller nothing is kept. */
   begin(caller: Caller | undefined, warn: Warn): Promise<void> {
     this.#builds += 1
+    this.#name = caller?.name ?? this.#name
     if (this.#builds === 1 && caller !== undefined) this.#beginning = this.#begin(caller, warn)
     return this.#beginning
   }
@@ -184,7 +186,7 @@ export class Calls {
   }
 
   #takeStats(): CachedStats {
-    const stats = { hits: this.#hits, misses: this.#misses, uncacheable: Object.fromEntries(this.#uncacheable) }
+    const stats = { name: this.#name, hits: this.#hits, misses: this.#misses, uncacheable: Object.fromEntries(this.#uncacheable) }
     this.#hits = this.#misses = 0
     this.#uncacheable.clear()
     return stats

@@ -60,14 +60,16 @@ export interface CachedOptions {
    */
   readonly maxBytes?: number | string | undefined
   /**
-   * Called after each build with what came of it.
+   * Called after each build, once for each plugin, with what came of its calls.
    * @defaultValue nobody is told
    */
   readonly onStats?: ((stats: CachedStats) => void) | undefined
 }
 
-/** What came of the calls of one build. */
+/** What came of the calls of one plugin in one build. */
 export interface CachedStats {
+  /** Name of the plugin. */
+  readonly name: string
   /** Calls answered from the cache. */
   readonly hits: number
   /** Calls that were not in the cache; the plugin ran. */

@@ -42,10 +42,13 @@ function callerOf(plugin: Plugin, build: PluginBuild, folder: string): Caller {
   return { tool: 'esbuild', name: plugin.name, root: folder, keyOf: () => undefined, inputs }
 }
 
-/** The options of a build that plugins may go by: not what is built, and where to. */
+/** Options that say what is built and where to, which plugins do not go by. */
+const LEFT_OUT: readonly string[] =
+  'plugins entryPoints stdin outdir outfile outbase absWorkingDir write metafile logLevel logLimit logOverride color'.split(' ')
+
+/** The other options of a build. */
 function deciding(options: BuildOptions): unknown {
-  const { plugins, entryPoints, outdir, outfile, outbase, absWorkingDir, write, metafile, logLevel, logLimit, color, ...rest } = options
-  return rest
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !LEFT_OUT.includes(name)))
 }
 
 /** The build as the plugin sees it: its callbacks are wrapped, and what cannot be replayed is found out. */

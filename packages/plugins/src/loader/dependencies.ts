@@ -7,8 +7,9 @@ import type { ChainContext } from './context.ts'
 /** More files below a folder would cost more than the loaders. */
 const FILES_MAX = 10_000
 
-/** Changes that leave the same time as what was before them, milliseconds. */
+/** Time in which two writes may leave the same timestamp: a tick of the system's clock, or the whole seconds of FAT. */
 const TICK_MS = 20
+const COARSE_TICK_MS = 2000
 
 /** By kind, absolute. */
 export interface Dependencies {
@@ -41,10 +42,17 @@ export function watchedBy({ files, folders, missing }: Dependencies, startMs: nu
   const watched = [...files, ...missing, ...folders.flatMap((folder) => [folder, ...pathsBelow(folder)])]
   if (watched.length > FILES_MAX) throw new Uncacheable('depends on folders with too many files')
   for (const path of watched) {
-    const stats = statSync(path, { throwIfNoEntry: false })
-    if (stats !== undefined && Math.max(stats.mtimeMs, stats.ctimeMs) > startMs - TICK_MS) throw new Uncacheable('depends on a file that changes')
+    if (isYoung(path, startMs)) throw new Uncacheable('depends on a file that changes')
   }
   return watched
+}
+
+/** Whether a file may have changed after that moment. */
+function isYoung(path: string, startMs: number): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return false
+  const tickMs = stats.ctimeMs % 1000 === 0 ? COARSE_TICK_MS : TICK_MS
+  return Math.max(stats.mtimeMs, stats.ctimeMs) > startMs - tickMs
 }
 
 function pathsBelow(folder: string): string[] {

@@ -6,8 +6,15 @@ import type { ChainContext } from './context.ts'
 /** One call of a method. */
 export type Told =
   | { readonly method: 'emitFile'; readonly args: readonly unknown[] }
-  | { readonly method: 'emitWarning'; readonly loaderIndex: number; readonly message: string; readonly name: string; readonly stack: string | undefined }
+  | ({ readonly method: 'emitWarning'; readonly loaderIndex: number } & PlainError)
   | { readonly method: 'addBuildDependency'; readonly path: string }
+
+/** An error as plain data. */
+interface PlainError {
+  readonly message: string
+  readonly name: string
+  readonly stack: string | undefined
+}
 
 /** Methods after which a chain cannot be told again. */
 const REFUSED = ['emitError', 'loadModule', 'importModule']
@@ -62,7 +69,7 @@ export function tell(context: ChainContext, told: readonly Told[]): void {
   }
 }
 
-function plainError(error: unknown): { message: string; name: string; stack: string | undefined } {
+function plainError(error: unknown): PlainError {
   if (!(error instanceof Error)) return { message: String(error), name: 'Warning', stack: undefined }
   const { message, name, stack } = error
   return { message, name, stack }
