@@ -12,6 +12,9 @@ import { mapTexts, Root } from './root.ts'
 import { Session, type Warn } from './session.ts'
 import { Uncacheable } from './uncacheable.ts'
 
+/** Results kept of each id: client and server, modes, branches. */
+const VARIANTS = 8
+
 /** Whose calls these are, as known when a build begins. */
 export interface Caller {
   /** Name of the tool, also the name of the cache. */
@@ -161,7 +164,8 @@ export class Calls {
     const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))
     const tasks = new Map<string, Task<Uint8Array> | undefined>()
     const taskOf = (kind: string): Task<Uint8Array> | undefined => {
-      if (!tasks.has(kind)) tasks.set(kind, session.task(`${caller.name} ${kind}`, { root: root.folder, findInput, inputs }))
+      const options = { root: root.folder, findInput, inputs, variants: VARIANTS }
+      if (!tasks.has(kind)) tasks.set(kind, session.task(`${caller.name} ${kind}`, options))
       return tasks.get(kind)
     }
     this.#open = { session, root, taskOf }

@@ -4,23 +4,27 @@
  */
 import { readFileSync } from 'node:fs'
 
-/** Plugins that are never wrapped, and why. */
+/** Plugins that are never wrapped, and why; a name stands for all that begin with it and a colon, too. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ['commonjs', 'it remembers in one hook what it resolves in another'],
   ['node-resolve', 'it remembers which packages have side effects'],
-  ['postcss', 'it collects styles and writes them at the end'],
   ['rpt2', 'it keeps the program of TypeScript, and has a cache of its own'],
   ['typescript', 'it keeps the program of TypeScript'],
+  ['postcss', 'it collects styles and writes them at the end'],
+  ['svelte', 'it remembers the styles of each component'],
+  ['vite-plugin-svelte', 'it remembers the styles of each component'],
+  ['@tailwindcss/vite', 'it collects class names from all modules'],
+  ['unocss', 'it collects class names from all modules'],
   ['vite:css', 'it collects styles for vite:css-post'],
   ['vite:css-post', 'it collects styles and writes them at the end'],
   ['vite:asset', 'it collects assets and writes them at the end'],
   ['vite:worker', 'it builds workers and writes them at the end'],
-  ['vite:define', 'it follows the bundle'],
 ])
 
 /** Why a plugin of this name cannot be wrapped; undefined where nothing speaks against it. */
 export function refusalOf(name: string): string | undefined {
-  return REFUSED.get(name)
+  for (const [refused, reason] of REFUSED) if (name === refused || name.startsWith(`${refused}:`)) return reason
+  return undefined
 }
 
 /**
