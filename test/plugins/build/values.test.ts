@@ -3,7 +3,7 @@ import { assert, constantFrom, dictionary, oneof, property, string, uint8Array, 
 import { describe, expect, it } from 'vitest'
 import { digest, lenientDigest } from '../../../packages/plugins/dist/build/digest.js'
 import { pack, unpack } from '../../../packages/plugins/dist/build/pack.js'
-import { mapTexts, Root } from '../../../packages/plugins/dist/build/root.js'
+import { Root } from '../../../packages/plugins/dist/build/root.js'
 import { runSeed } from '../../random.ts'
 
 const SEED = runSeed('values of plugins')
@@ -70,21 +70,28 @@ describe('digest', () => {
 })
 
 describe('Root', () => {
-  const root = new Root('/home/app')
+  const root = new Root('/home/me/app')
 
   it('replaces the root where it is a path, and not where it is the beginning of another one', () => {
-    expect(root.toRelative('/home/app/src/a.js?x=/home/app')).toBe('<varve:root>/src/a.js?x=<varve:root>')
-    for (const text of ['/home/app2/a.js', '/home/app-old', '/home/app.js', 'home/app']) expect(root.toRelative(text)).toBe(text)
+    expect(root.toRelative('/home/me/app/src/a.js?x=/home/me/app')).toBe('<varve:root>/src/a.js?x=<varve:root>')
+    for (const text of ['/home/me/app2/a.js', '/home/me/app-old', '/home/me/app.js', 'me/app']) expect(root.toRelative(text)).toBe(text)
   })
 
-  it('comes back as another root', () => {
-    const kept = mapTexts({ sources: ['/home/app/a.js'], bytes: new Uint8Array([1]) }, (text) => root.toRelative(text))
-    const other = new Root('/srv/checkout')
-    expect(mapTexts(kept, (text) => other.toAbsolute(text))).toEqual({ sources: ['/srv/checkout/a.js'], bytes: new Uint8Array([1]) })
+  it('comes back as another root where fields hold paths', () => {
+    const entry = { map: { sources: ['/home/me/app/a.js'] }, source: new Uint8Array([1]), code: 'export default 1' }
+    const [relative, isBound] = root.relativeEntry(entry)
+    expect(isBound).toBe(false)
+    const other = { ...entry, map: { sources: ['/srv/checkout/a.js'] } }
+    expect(new Root('/srv/checkout').absoluteEntry(relative)).toEqual(other)
   })
 
-  it('knows siblings, whose place is relative to nothing', () => {
-    expect(root.isBeside('/home/lib/index.js')).toBe(true)
-    expect(root.isBeside(root.toRelative('/home/app/index.js'))).toBe(false)
+  it.each([
+    ['code that names the root', { code: "import '/home/me/app/a.js'" }],
+    ['bytes that do', { source: Buffer.from('url(/home/me/app/a.png)') }],
+    ['the path of a sibling, whose place is relative to nothing', { sources: ['/home/me/lib/index.js'] }],
+  ])('%s: good for this root only, and as it was', (_, entry) => {
+    const [relative, isBound] = root.relativeEntry(entry)
+    expect(isBound).toBe(true)
+    expect(root.absoluteEntry(relative)).toEqual(entry)
   })
 })

@@ -8,7 +8,7 @@ import { type Task, type TaskContext, VarveError } from 'varve'
 import { type Identity, identityOf } from './identity.ts'
 import type { CachedOptions, CachedStats } from './options.ts'
 import { pack, unpack } from './pack.ts'
-import { mapTexts, Root } from './root.ts'
+import { Root } from './root.ts'
 import { Session, type Warn } from './session.ts'
 import { Uncacheable } from './uncacheable.ts'
 
@@ -52,8 +52,6 @@ export interface Kept {
   readonly entry: unknown
   /** Files and folders that the result depends on, found on the way. */
   readonly watched: readonly string[]
-  /** Texts in the entry whose letters are counted by a source map: a path in them cannot become another one. */
-  readonly codes: readonly string[]
 }
 
 interface Open {
@@ -132,7 +130,7 @@ export class Calls {
     if (live !== undefined) return live.result
     if (bytes === undefined) return call.work()
     this.#hits += 1
-    return call.replay(mapTexts(unpack(bytes), (text) => open.root.toAbsolute(text)))
+    return call.replay(open.root.absoluteEntry(unpack(bytes)))
   }
 
   /** What is kept, undefined where the cache failed. */
@@ -159,7 +157,7 @@ export class Calls {
       return
     }
     const inputs = { ...identityOf({ ...this.#options, key }, root), ...caller.inputs }
-    // Entries whose code names the root are good for that root only.
+    // Entries that name the root where it is no path are good for that root only.
     const findInput = (name: string): string | undefined => (name === 'root' ? root.folder : undefined)
     const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))
     const tasks = new Map<string, Task<Uint8Array> | undefined>()
@@ -177,7 +175,7 @@ export class Calls {
       const kept = keep()
       if (kept === undefined) return skip(context)
       for (const path of kept.watched) context.addFile(path)
-      const [entry, isBound] = relativeEntry(kept, root)
+      const [entry, isBound] = root.relativeEntry(kept.entry)
       if (isBound) context.addInput('root', root.folder)
       const bytes = pack(entry)
       this.#misses += 1
@@ -201,16 +199,4 @@ export class Calls {
 function skip(context: TaskContext): Uint8Array {
   context.skipStore()
   return new Uint8Array()
-}
-
-/** An entry with the mark in place of the root, and whether it is good for this root only. */
-function relativeEntry({ entry, codes }: Kept, root: Root): [entry: unknown, isBound: boolean] {
-  let isBound = codes.some((code) => root.isIn(code))
-  const relative = mapTexts(entry, (text) => {
-    if (root.hasMark(text)) throw new Uncacheable('holds the mark of the root')
-    const changed = root.toRelative(text)
-    isBound ||= root.isBeside(changed)
-    return changed
-  })
-  return [relative, isBound]
 }

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import type { OnLoadArgs, OnLoadResult } from 'esbuild'
-import type { Calls } from '../build/calls.ts'
+import type { Calls, Kept } from '../build/calls.ts'
 import { digest } from '../build/digest.ts'
 import { Uncacheable } from '../build/uncacheable.ts'
 
@@ -44,7 +44,7 @@ function reasonOf({ path, pluginData }: OnLoadArgs): string | undefined {
 }
 
 /** What to keep; nothing for a callback that leaves the file to others, which is cheaper to ask again. */
-function keep(loaded: Loaded, reasons: readonly string[]): { entry: unknown; watched: string[]; codes: string[] } | undefined {
+function keep(loaded: Loaded, reasons: readonly string[]): Kept | undefined {
   if (loaded === null || loaded === undefined) return undefined
   const [reason] = reasons
   if (reason !== undefined) throw new Uncacheable(reason)
@@ -54,6 +54,5 @@ function keep(loaded: Loaded, reasons: readonly string[]): { entry: unknown; wat
   const [unknown] = Object.keys(rest)
   if (unknown !== undefined) throw new Uncacheable(`returns '${unknown}'`)
   const entry = { pluginName, warnings, contents, resolveDir, loader, watchFiles, watchDirs }
-  const code = contents instanceof Uint8Array ? Buffer.from(contents).toString('latin1') : contents
-  return { entry, watched: [...watchFiles, ...watchDirs], codes: code === undefined ? [] : [code] }
+  return { entry, watched: [...watchFiles, ...watchDirs] }
 }

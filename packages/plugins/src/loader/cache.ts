@@ -110,7 +110,7 @@ export class LoaderCache {
         const entry: Entry = { ...result, dependencies, told: recording.told }
         const built = recording.told.flatMap((one) => (one.method === 'addBuildDependency' ? [one.path] : []))
         const watched = [...watchedBy(dependencies, startMs), ...built]
-        return { entry, watched, codes: [Buffer.from(content).toString('latin1')] }
+        return { entry, watched }
       },
       replay: () => result,
     })

@@ -3,7 +3,7 @@ import { Calls, type Caller } from '../build/calls.ts'
 import type { Identity } from '../build/identity.ts'
 import type { Root } from '../build/root.ts'
 import type { Warn } from '../build/session.ts'
-import { codesOf, type Entry } from './entry.ts'
+import type { Entry } from './entry.ts'
 import type { CachedHook, HookedPlugin } from './hooks.ts'
 import type { CachedPluginOptions } from './options.ts'
 import { Recording } from './record.ts'
@@ -80,7 +80,7 @@ export class PluginCache {
         // A hook that leaves an id to others is cheaper to ask again.
         if (hook !== 'transform' && (returned === null || returned === undefined)) return undefined
         const entry = recording.finish(returned)
-        return { entry, watched: recording.watched, codes: codesOf(entry) }
+        return { entry, watched: recording.watched }
       },
       replay: (entry) => replay(entry as Entry, context),
     })

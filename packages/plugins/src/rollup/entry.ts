@@ -56,21 +56,3 @@ export function plainLog(log: unknown): unknown {
   if (!(log instanceof Error)) return log
   return { ...log, name: log.name, message: log.message, stack: log.stack }
 }
-
-/** The codes in an entry, whose source maps count columns: paths in them cannot be replaced. */
-export function codesOf({ returned, told }: Entry): string[] {
-  const found = [codeIn(returned), ...told.flatMap((one) => (one.method === 'emitFile' ? [codeIn(one.file), sourceIn(one.file)] : []))]
-  return found.filter((code) => code !== undefined)
-}
-
-function codeIn(value: unknown): string | undefined {
-  if (typeof value === 'string') return value
-  if (typeof value !== 'object' || value === null || !('code' in value)) return undefined
-  return typeof value.code === 'string' ? value.code : undefined
-}
-
-function sourceIn(file: object): string | undefined {
-  if (!('source' in file)) return undefined
-  if (file.source instanceof Uint8Array) return Buffer.from(file.source).toString('latin1')
-  return typeof file.source === 'string' ? file.source : undefined
-}

@@ -1,5 +1,5 @@
 /** Tells a plugin context again what a hook told it when it ran, and gives back what the hook returned. */
-import { mapTexts } from '../build/root.ts'
+import { mapLeaves } from '../build/root.ts'
 import type { Entry } from './entry.ts'
 
 /** Repeats a call on `context`; returns what the hook returned. */
@@ -19,5 +19,6 @@ export function replay({ returned, told }: Entry, context: object): unknown {
 /** Code names emitted files by reference; another build may have given another one. */
 function withReferences(returned: unknown, renamed: ReadonlyMap<string, string>): unknown {
   const pattern = new RegExp([...renamed.keys()].map((id) => id.replaceAll('$', '\\$')).join('|'), 'g')
-  return mapTexts(returned, (text) => text.replace(pattern, (id) => renamed.get(id) ?? id))
+  const rename = (text: string): string => text.replace(pattern, (id) => renamed.get(id) ?? id)
+  return mapLeaves(returned, '', (leaf) => (typeof leaf === 'string' ? rename(leaf) : leaf))
 }
