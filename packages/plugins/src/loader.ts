@@ -32,7 +32,7 @@ async function answer(context: LoaderContext): Promise<void> {
     const cache = await cacheOf(context)
     if (!cache.isListening(context)) {
       attach(context, cache)
-      cache.listen(context, context.resource)
+      cache.listen(context)
     }
     found = await cache.find(context)
   } catch (error) {

@@ -13,11 +13,12 @@ const MARK = '<varve:root>'
 const NOTHING = /(?!)/g
 
 /** Fields that hold paths, or messages for people. */
-const FIELDS: ReadonlySet<string> = new Set([
-  ...['path', 'paths', 'id', 'ids', 'importer', 'exporter', 'file', 'sources', 'sourceRoot', 'implicitlyLoadedAfterOneOf'],
-  ...['resolveDir', 'watchFiles', 'watchDirs', 'files', 'folders', 'missing'],
-  ...['message', 'text', 'frame', 'stack'],
-])
+const FIELDS: ReadonlySet<string> = new Set(
+  (
+    'path paths id ids importer exporter file sources sourceRoot implicitlyLoadedAfterOneOf ' +
+    'resolveDir watchFiles watchDirs files folders missing message text frame stack'
+  ).split(' '),
+)
 
 /** The folder of one project. */
 export class Root {

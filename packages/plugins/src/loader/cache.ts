@@ -58,10 +58,10 @@ export class LoaderCache {
     return this.#calls.close()
   }
 
-  /** Listens to a context of a module; before its loaders run. */
-  listen(context: ChainContext, module: string): void {
-    const recording = this.#recordings.get(module) ?? new Recording()
-    this.#recordings.set(module, recording)
+  /** Listens to a context before its loaders run. A module of that name may have another context before or after it. */
+  listen(context: ChainContext, module?: string): void {
+    const recording = this.#recordings.get(module ?? '') ?? new Recording()
+    if (module !== undefined) this.#recordings.set(module, recording)
     this.#recordingOf.set(context, recording)
     recording.install(context)
   }
@@ -74,6 +74,7 @@ export class LoaderCache {
   /** The result of the chain behind the current loader, undefined where it has to run. */
   async find(context: ChainContext): Promise<Result | undefined> {
     if (typeof context.data === 'object' && context.data !== null) Reflect.set(context.data, 'startMs', Date.now())
+    this.#recordingOf.get(context)?.forget()
     const reason = this.#calls.isOpen ? this.#reasonAgainst(context) : undefined
     if (reason !== undefined) this.#calls.count(reason)
     if (reason !== undefined || !this.#calls.isOpen) return undefined

@@ -30,6 +30,12 @@ export class Recording {
     return this.#told
   }
 
+  /** Forgets what was told before the chain began. */
+  forget(): void {
+    this.#told = []
+    this.#reason = undefined
+  }
+
   /** Listens to the calls of a context. */
   install(context: ChainContext): void {
     const listen = (method: string, note: (args: readonly unknown[]) => void): void => {
