@@ -20,7 +20,7 @@ async function team(engine: 'native' | 'wasm', size: number, root: string = make
   const workers = Array.from({ length: size }, () => new Worker(new URL('worker.mjs', import.meta.url), { workerData }))
   started.push(...workers)
   await Promise.all(workers.map((worker) => once(worker, 'message')))
-  await new Promise((resolve) => setTimeout(resolve, 100)) // until they have settled on one table
+  await new Promise((resolve) => setTimeout(resolve, 250)) // until they have settled on one table
   return { workers, count: () => Atomics.load(new Int32Array(counts), 0) }
 }
 
@@ -40,7 +40,7 @@ describe.each(['native', 'wasm'] as const)('tasks on threads: %s', (engine) => {
   it('the same work at the same time is done once, and all have its result', async () => {
     const { workers, count } = await team(engine, 4)
     for (let round = 1; round <= 5; round++) {
-      const answers = await Promise.all(workers.map((worker) => ask(worker, { id: `round ${round}`, ms: 300 })))
+      const answers = await Promise.all(workers.map((worker) => ask(worker, { id: `round ${round}`, ms: 500 })))
       expect([answers, count()]).toEqual([workers.map(() => `${round} 100000`), round])
     }
   })

@@ -6,8 +6,9 @@ import { makeFolder } from '../folders.ts'
 
 const HOUR_MS = 3_600_000
 
-/** From now on, both times of all files are `timeMs`. */
-function freeze(timeMs: number): void {
+/** From now on it is `nowMs`, and both times of all files are `timeMs`. */
+function freeze(nowMs: number, timeMs: number): void {
+  vi.spyOn(Date, 'now').mockReturnValue(nowMs)
   const real = fs.statSync
   const frozen = (path: string): fs.Stats => Object.assign(real(path), { mtimeMs: timeMs, ctimeMs: timeMs })
   vi.spyOn(fs, 'statSync').mockImplementation(frozen as typeof fs.statSync)
@@ -31,8 +32,9 @@ describe.each(['native', 'wasm'] as const)('a file written twice in one tick: %s
     const cache = await openCache({ name: 'tick', dir: `${root}/cache`, engine })
     const task = cache.task('read', { root, codec: 'text' })
     const run = (): Promise<string> => task.run({ id: 'id', files: ['a'] }, () => fs.readFileSync(file, 'utf8'))
-    const time = Date.now() - agoMs
-    freeze(seconds === 'whole' ? Math.floor(time / 1000) * 1000 : time + 0.125)
+    const now = Date.now()
+    const time = now - agoMs
+    freeze(now, seconds === 'whole' ? Math.floor(time / 1000) * 1000 : time + 0.125)
     fs.writeFileSync(file, 'one')
     expect(await run()).toBe('one')
     fs.writeFileSync(file, 'two')
