@@ -10,8 +10,8 @@ import { npm, tsc } from './tools.mjs'
 
 const FIXTURE = 'test/types'
 const PACKAGES = ['varve', '@varve/plugins']
-/** All else that a consumer has: types of Node and the bundler. */
-const INSTALLED = ['@types/node', 'webpack']
+/** All else that a consumer has: types of Node and the bundlers. */
+const INSTALLED = ['@types/node', '@rspack/core', 'esbuild', 'rolldown', 'rollup', 'vite', 'webpack']
 
 export async function checkConsumer() {
   const folder = await mkdtemp(join(tmpdir(), 'varve-consumer-'))

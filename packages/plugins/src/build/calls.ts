@@ -1,0 +1,202 @@
+/**
+ * The calls of one plugin or loader: each is answered from the cache, or made and kept. What a call is and how it is told
+ * again is the business of each tool's own folder.
+ *
+ *   begin -> run ... -> end -> begin -> ... -> close
+ */
+import { type Task, type TaskContext, VarveError } from 'varve'
+import { type Identity, identityOf } from './identity.ts'
+import type { CachedOptions, CachedStats } from './options.ts'
+import { pack, unpack } from './pack.ts'
+import { Root } from './root.ts'
+import { Session, type Warn } from './session.ts'
+import { Uncacheable } from './uncacheable.ts'
+
+/** Results kept of each id: client and server, modes, branches. */
+const VARIANTS = 8
+
+/** Whose calls these are, as known when a build begins. */
+export interface Caller {
+  /** Name of the tool, also the name of the cache. */
+  readonly tool: string
+  /** Name of the plugin, for messages and for `varve why`. */
+  readonly name: string
+  /** The project's folder. */
+  readonly root: string
+  /** Stands for the plugin's options where the user gave no key; undefined where nothing does. */
+  keyOf(root: Root): string | undefined
+  /** Named inputs of all calls, besides those that the options name. */
+  readonly inputs: Identity
+}
+
+/** One call. */
+export interface Call<R> {
+  /** What kind of call: the calls of one kind are one task. */
+  readonly kind: string
+  /** What it is about, with absolute paths: most calls differ in it. */
+  readonly id: string
+  readonly inputs: Readonly<Record<string, unknown>>
+  /** Files that the result depends on, known before. */
+  readonly files: readonly string[]
+  /** Makes the call. */
+  work(): Promise<R>
+  /** What to keep of it; undefined for nothing. Throws Uncacheable where it cannot be told again. */
+  keep(result: R): Kept | undefined
+  /** Tells the tool again what was kept. */
+  replay(entry: unknown): R
+}
+
+/** What is kept of a call. */
+export interface Kept {
+  /** Plain data. */
+  readonly entry: unknown
+  /** Files and folders that the result depends on, found on the way. */
+  readonly watched: readonly string[]
+}
+
+interface Open {
+  readonly session: Session
+  readonly root: Root
+  readonly taskOf: (kind: string) => Task<Uint8Array> | undefined
+}
+
+/** The calls of one plugin. */
+export class Calls {
+  readonly #options: CachedOptions
+  #open: Open | undefined
+  #beginning: Promise<void> = Promise.resolve()
+  #name = ''
+  #builds = 0
+  #hits = 0
+  #misses = 0
+  readonly #uncacheable: Map<string, number> = new Map()
+
+  constructor(options: CachedOptions) {
+    this.#options = options
+  }
+
+  /** Whether calls are answered from a cache now. */
+  get isOpen(): boolean {
+    return this.#open !== undefined
+  }
+
+  /** The project's folder while the cache is open. */
+  get root(): Root | undefined {
+    return this.#open?.root
+  }
+
+  /** A build begins, perhaps beside another one of the same plugin. Without a caller nothing is kept. */
+  begin(caller: Caller | undefined, warn: Warn): Promise<void> {
+    this.#builds += 1
+    this.#name = caller?.name ?? this.#name
+    if (this.#builds === 1 && caller !== undefined) this.#beginning = this.#begin(caller, warn)
+    return this.#beginning
+  }
+
+  /** A build is over. Writes what is new and, unless another one is to follow, lets go of the cache. */
+  async end(isWatching: boolean): Promise<void> {
+    if (this.#builds === 0) return
+    this.#builds -= 1
+    if (this.#builds > 0) return
+    this.#options.onStats?.(this.#takeStats())
+    if (isWatching) await this.commit()
+    else await this.close()
+  }
+
+  /** Writes what is new. */
+  async commit(): Promise<void> {
+    await this.#open?.session.commit()
+  }
+
+  /** Writes what is new and lets go of the cache. */
+  async close(): Promise<void> {
+    const open = this.#open
+    this.#open = undefined
+    await open?.session.release()
+  }
+
+  /** The result of a call: from the cache, or by making it. Rejects with what the call rejects with, and with nothing else. */
+  async run<R>(call: Call<R>): Promise<R> {
+    const open = this.#open
+    const task = open?.taskOf(call.kind)
+    if (open === undefined || task === undefined) return call.work()
+    let live: { readonly result: R } | undefined
+    const work = async (context: TaskContext): Promise<Uint8Array> => {
+      const result = await call.work()
+      live = { result }
+      return this.#keep(() => call.keep(result), open.root, context)
+    }
+    const bytes = await this.#ask(() => task.run({ id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files }, work))
+    if (live !== undefined) return live.result
+    if (bytes === undefined) return call.work()
+    this.#hits += 1
+    return call.replay(open.root.absoluteEntry(unpack(bytes)))
+  }
+
+  /** What is kept, undefined where the cache failed. */
+  async #ask(run: () => Promise<Uint8Array>): Promise<Uint8Array | undefined> {
+    try {
+      return await run()
+    } catch (error) {
+      if (!(error instanceof VarveError)) throw error
+      this.#open?.session.warn('failed', error)
+      return undefined
+    }
+  }
+
+  /** A call that is known not to be cacheable, for this reason. */
+  count(reason: string): void {
+    if (this.#open !== undefined) this.#uncacheable.set(reason, (this.#uncacheable.get(reason) ?? 0) + 1)
+  }
+
+  async #begin(caller: Caller, warn: Warn): Promise<void> {
+    const root = new Root(this.#options.root ?? caller.root)
+    const key = this.#options.key ?? caller.keyOf(root)
+    if (key === undefined) {
+      warn(`${caller.name} is not cached: its options cannot be seen, so give them once more as option 'key'`)
+      return
+    }
+    const inputs = { ...identityOf({ ...this.#options, key }, root), ...caller.inputs }
+    // Entries that name the root where it is no path are good for that root only.
+    const findInput = (name: string): string | undefined => (name === 'root' ? root.folder : undefined)
+    const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))
+    const tasks = new Map<string, Task<Uint8Array> | undefined>()
+    const taskOf = (kind: string): Task<Uint8Array> | undefined => {
+      const options = { root: root.folder, findInput, inputs, variants: VARIANTS }
+      if (!tasks.has(kind)) tasks.set(kind, session.task(`${caller.name} ${kind}`, options))
+      return tasks.get(kind)
+    }
+    this.#open = { session, root, taskOf }
+  }
+
+  /** The bytes to keep; none where the call is not kept. */
+  #keep(keep: () => Kept | undefined, root: Root, context: TaskContext): Uint8Array {
+    try {
+      const kept = keep()
+      if (kept === undefined) return skip(context)
+      for (const path of kept.watched) context.addFile(path)
+      const [entry, isBound] = root.relativeEntry(kept.entry)
+      if (isBound) context.addInput('root', root.folder)
+      const bytes = pack(entry)
+      this.#misses += 1
+      return bytes
+    } catch (error) {
+      if (!(error instanceof Uncacheable)) this.#open?.session.warn('cannot keep a result', error)
+      this.count(error instanceof Uncacheable ? error.message : 'cannot be kept')
+      return skip(context)
+    }
+  }
+
+  #takeStats(): CachedStats {
+    const stats = { name: this.#name, hits: this.#hits, misses: this.#misses, uncacheable: Object.fromEntries(this.#uncacheable) }
+    this.#hits = this.#misses = 0
+    this.#uncacheable.clear()
+    return stats
+  }
+}
+
+/** The result is for this call only. */
+function skip(context: TaskContext): Uint8Array {
+  context.skipStore()
+  return new Uint8Array()
+}

@@ -1,0 +1,96 @@
+/**
+ * One digest for one value, whatever the order of its properties: what options and configs are compared by. A value
+ * that cannot be compared, such as a function, is refused, unless the caller knows that something else covers it.
+ */
+import { hash } from 'node:crypto'
+import { VarveError } from 'varve'
+
+/** Deeper than any options; a cycle is found here. */
+const DEPTH_MAX = 64
+
+/**
+ * Digest of plain data, RegExp, Date, URL, Map, Set and bytes. Throws INVALID_OPTION that names the place of any other
+ * value, below `name`.
+ */
+export function digest(value: unknown, name: string): string {
+  return digestWith({ isLenient: false, change: (text) => text }, value, name)
+}
+
+/** The same for what something else covers, too: any other value counts as its kind alone. Texts go through `change`. */
+export function lenientDigest(value: unknown, change: (text: string) => string): string {
+  return digestWith({ isLenient: true, change }, value, '')
+}
+
+/** A digest of texts, in this order. */
+export function digestOfTexts(texts: readonly string[]): string {
+  return digest(texts, 'texts')
+}
+
+interface Rules {
+  readonly isLenient: boolean
+  readonly change: (text: string) => string
+}
+
+/** Where the parts of the text go that is hashed: each says its kind and its length, so that no two values share one. */
+interface Target extends Rules {
+  readonly parts: string[]
+}
+
+function digestWith(rules: Rules, value: unknown, name: string): string {
+  const target: Target = { ...rules, parts: [] }
+  write(target, value, name, 0)
+  return hash('sha256', target.parts.join(''), 'base64url').slice(0, 22)
+}
+
+function write(target: Target, value: unknown, name: string, depth: number): void {
+  const { parts } = target
+  if (depth > DEPTH_MAX) refuse(target, name, 'nested too deep, or contains itself')
+  else if (value === undefined) parts.push('undefined;')
+  else if (typeof value === 'string') writeText(target, value)
+  else if (value === null || typeof value === 'number' || typeof value === 'boolean') parts.push(`${value};`)
+  else if (typeof value === 'bigint') parts.push(`${value}n;`)
+  else if (Array.isArray(value)) writeList(target, 'list', value, name, depth)
+  else if (typeof value === 'object') writeObject(target, value, name, depth)
+  else refuse(target, name, typeof value)
+}
+
+function writeText({ parts, change }: Target, text: string): void {
+  const changed = change(text)
+  parts.push(`"${changed.length}:`, changed)
+}
+
+function writeObject(target: Target, value: object, name: string, depth: number): void {
+  const { parts } = target
+  if (value instanceof RegExp || value instanceof URL) parts.push(`${value.constructor.name} `, String(value), ';')
+  else if (value instanceof Date) parts.push(`Date ${value.getTime()};`)
+  else if (value instanceof Uint8Array) parts.push(`bytes ${hash('sha256', value)};`)
+  else if (value instanceof Set) writeList(target, 'Set', [...value], name, depth)
+  else if (value instanceof Map) writeList(target, 'Map', [...value], name, depth)
+  else if (!isPlain(value)) refuse(target, name, `an instance of ${value.constructor?.name ?? 'a class'}`)
+  else {
+    const names = Object.keys(value).sort()
+    parts.push(`{${names.length}:`)
+    for (const key of names) {
+      writeText(target, key)
+      write(target, Reflect.get(value, key), `${name}.${key}`, depth + 1)
+    }
+  }
+}
+
+function writeList(target: Target, kind: string, items: readonly unknown[], name: string, depth: number): void {
+  target.parts.push(`${kind} ${items.length}:`)
+  items.forEach((item, index) => write(target, item, `${name}[${index}]`, depth + 1))
+}
+
+function refuse(target: Target, name: string, kind: string): void {
+  if (!target.isLenient) {
+    throw new VarveError('INVALID_OPTION', `${name} is ${kind}, which has no value to compare; put a name or a version in its place`)
+  }
+  target.parts.push(`${kind};`)
+}
+
+/** Whether an object is `{ ... }`, with no class behind it. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
+}

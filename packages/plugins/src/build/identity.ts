@@ -1,0 +1,104 @@
+/**
+ * What decides the results of a plugin besides its input, as named inputs of a task, found once per build: installed
+ * packages, config files, environment variables, Node.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+import { VarveError } from 'varve'
+import { digest, digestOfTexts } from './digest.ts'
+import type { CachedOptions } from './options.ts'
+import type { Root } from './root.ts'
+
+/** Config files that plugins read without telling anybody; those of the root count, whether or not they are there. */
+export const CONFIG_FILES: readonly string[] = [
+  'package.json',
+  ...['', '.json', '.js', '.cjs', '.mjs', '.cts'].map((end) => `.babelrc${end}`),
+  ...['json', 'js', 'cjs', 'mjs', 'cts', 'ts'].map((end) => `babel.config.${end}`),
+  '.browserslistrc',
+  '.swcrc',
+  'tsconfig.json',
+  'tsconfig.app.json',
+  'jsconfig.json',
+  ...['svelte', 'postcss', 'tailwind', 'uno'].flatMap((tool) => ['js', 'cjs', 'mjs', 'ts'].map((end) => `${tool}.config.${end}`)),
+  ...['', '.json', '.yaml', '.yml', '.js', '.cjs', '.mjs'].map((end) => `.postcssrc${end}`),
+]
+
+const ENV = ['NODE_ENV', 'BABEL_ENV', 'BROWSERSLIST_ENV']
+
+/** What says which packages are installed, the surest first: npm's own record of what is there, then lock files. */
+const LOCK_FILES = [
+  'node_modules/.package-lock.json',
+  'pnpm-lock.yaml',
+  'yarn.lock',
+  'bun.lock',
+  'bun.lockb',
+  'package-lock.json',
+  'npm-shrinkwrap.json',
+]
+
+/** Named inputs that all calls of one plugin share. */
+export type Identity = Readonly<Record<string, string>>
+
+/** The identity of a plugin as its user described it. Throws INVALID_OPTION for a `key` that cannot be compared. */
+export function identityOf(options: CachedOptions, root: Root): Identity {
+  const names = [...new Set([...ENV, ...(options.env ?? [])])].sort()
+  const env = Object.fromEntries(names.map((name) => [`env ${name}`, process.env[name] ?? '']))
+  const files = [...CONFIG_FILES, ...(options.files ?? [])]
+  return {
+    ...env,
+    options: digest(options.key, 'key'),
+    version: options.version ?? '',
+    packages: options.packages === undefined ? lockDigest(root.folder) : packagesDigest(options.packages, root.folder),
+    'config files': digestOfTexts(files.map((file) => contentOf(resolve(root.folder, file)) ?? '-')),
+    node: process.versions.node.split('.', 1).join(''),
+  }
+}
+
+/** The digest of files by their paths relative to the root and their contents. */
+export function filesDigest(paths: readonly string[], root: Root): string {
+  return digestOfTexts(paths.flatMap((path) => [root.toRelative(path.replaceAll('\\', '/')), contentOf(path) ?? '-']))
+}
+
+/** The nearest record of what is installed, and patches of it. */
+function lockDigest(folder: string): string {
+  for (let current = folder; ; current = dirname(current)) {
+    for (const name of LOCK_FILES) {
+      const lock = contentOf(join(current, name))
+      if (lock !== undefined) return digestOfTexts([lock, ...patchesIn(join(current, 'patches'))])
+    }
+    if (dirname(current) === current) return 'no lock file'
+  }
+}
+
+function patchesIn(folder: string): string[] {
+  try {
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
+    return names.flatMap((name) => [name, contentOf(join(folder, name)) ?? '-'])
+  } catch {
+    return []
+  }
+}
+
+function packagesDigest(names: readonly string[], folder: string): string {
+  return digestOfTexts(names.flatMap((name) => [name, packageVersion(name, folder)]))
+}
+
+/** The version of a package as the project's root sees it. Throws INVALID_OPTION where it is not installed. */
+export function packageVersion(name: string, folder: string): string {
+  for (const base of createRequire(join(folder, 'package.json')).resolve.paths(name) ?? []) {
+    const manifest = contentOf(join(base, name, 'package.json'))
+    if (manifest === undefined) continue
+    const { version }: { version?: unknown } = JSON.parse(manifest)
+    return String(version)
+  }
+  throw new VarveError('INVALID_OPTION', `option 'packages' names '${name}', which is not installed; install it or take the name out`)
+}
+
+function contentOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * Keeps what expensive plugins of Rolldown make of each module, for the next build and the next process. Options and
+ * rules are those of `@varve/plugins/rollup`.
+ *
+ * @example
+ * // rolldown.config.js
+ * import { cached } from '@varve/plugins/rolldown'
+ * export default { input: 'src/main.js', plugins: [cached(mdx(options), { key: options })] }
+ */
+import type { Plugin } from 'rolldown'
+import type { CachedPluginOptions } from './rollup/options.ts'
+import { plainTool, wrapPlugin } from './rollup/tool.ts'
+
+export { CONFIG_FILES } from './build/identity.ts'
+export type { CachedOptions, CachedStats } from './build/options.ts'
+export type { CachedHook } from './rollup/hooks.ts'
+export type { CachedPluginOptions } from './rollup/options.ts'
+
+/** The same plugin, its `load` and `transform` answered from the cache. Throws as `cached` of Rollup does. */
+export function cached<P extends Plugin>(plugin: P, options: CachedPluginOptions = {}): P {
+  wrapPlugin(plugin, options, plainTool('rolldown'))
+  return plugin
+}

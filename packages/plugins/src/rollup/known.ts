@@ -1,0 +1,49 @@
+/**
+ * What is known of plugins that many use: which of them remember things between hooks, so that a call that is not made
+ * is missed, and which read files that they do not tell.
+ */
+import { readFileSync } from 'node:fs'
+
+/** Plugins that are never wrapped, and why; a name stands for all that begin with it and a colon, too. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ['commonjs', 'it remembers in one hook what it resolves in another'],
+  ['node-resolve', 'it remembers which packages have side effects'],
+  ['rpt2', 'it keeps the program of TypeScript, and has a cache of its own'],
+  ['typescript', 'it keeps the program of TypeScript'],
+  ['postcss', 'it collects styles and writes them at the end'],
+  ['svelte', 'it remembers the styles of each component'],
+  ['vite-plugin-svelte', 'it remembers the styles of each component'],
+  ['@tailwindcss/vite', 'it collects class names from all modules'],
+  ['unocss', 'it collects class names from all modules'],
+  ['vite:css', 'it collects styles for vite:css-post'],
+  ['vite:css-post', 'it collects styles and writes them at the end'],
+  ['vite:asset', 'it collects assets and writes them at the end'],
+  ['vite:worker', 'it builds workers and writes them at the end'],
+])
+
+/** Why a plugin of this name cannot be wrapped; undefined where nothing speaks against it. */
+export function refusalOf(name: string): string | undefined {
+  for (const [refused, reason] of REFUSED) if (name === refused || name.startsWith(`${refused}:`)) return reason
+  return undefined
+}
+
+/**
+ * Whether a call depends on files that the plugin does not tell: Vue's compiler reads the types that a component imports
+ * for its macros.
+ */
+export function hasHiddenFiles(plugin: string, id: string, code: string | undefined): boolean {
+  if (plugin !== 'vite:vue' && plugin !== 'unplugin-vue') return false
+  const [path = ''] = id.split('?', 1)
+  if (!path.endsWith('.vue') || /[?&]type=(?:style|template)\b/.test(id)) return false
+  const isWhole = code !== undefined && path === id
+  const source = isWhole ? code : sourceOf(path)
+  return /\blang=["']?tsx?\b/.test(source) && /\bimport\b/.test(source) && /\bdefine[A-Z]\w*\s*</.test(source)
+}
+
+function sourceOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

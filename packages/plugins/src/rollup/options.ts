@@ -1,0 +1,31 @@
+/** Options of `cached(plugin, options)`. */
+import { digest } from '../build/digest.ts'
+import { type CachedOptions, FIELDS } from '../build/options.ts'
+import { checkOptions, type Fields } from '../build/validate.ts'
+import type { CachedHook } from './hooks.ts'
+
+/** Options of `cached` for the plugins of Rollup, Rolldown and Vite. */
+export interface CachedPluginOptions extends CachedOptions {
+  /**
+   * Hooks whose results are kept. `resolveId` depends on which files there are and which not, and nobody tells that: keep
+   * it only where the plugin resolves by name alone.
+   * @defaultValue `['load', 'transform']`
+   */
+  readonly hooks?: readonly CachedHook[] | undefined
+}
+
+/** Hooks that are kept where nothing else is said. */
+export const HOOKS_DEFAULT: readonly CachedHook[] = ['load', 'transform']
+const HOOKS: readonly unknown[] = ['resolveId', 'load', 'transform']
+
+/** The checks of these options. */
+export const PLUGIN_FIELDS: Fields<CachedPluginOptions> = {
+  ...FIELDS,
+  hooks: ["an array of 'resolveId', 'load' and 'transform'", (value) => Array.isArray(value) && value.every((hook) => HOOKS.includes(hook))],
+}
+
+/** Throws INVALID_OPTION where an option is unknown or of the wrong kind, or the key cannot be compared. */
+export function checkPluginOptions(options: CachedPluginOptions): void {
+  checkOptions('cached()', options, PLUGIN_FIELDS)
+  digest(options.key, 'key')
+}

@@ -1,0 +1,61 @@
+/**
+ * Keeps what expensive loaders make of each module in Rspack, for the next build and the next process. Rspack's own cache
+ * has no door for others, so this is on the level of loaders: put `@varve/plugins/loader` in front of those to keep.
+ *
+ * @example
+ * // rspack.config.js
+ * import { VarveRspackPlugin } from '@varve/plugins/rspack'
+ * export default {
+ *   module: { rules: [{ test: /\.jsx?$/, use: ['@varve/plugins/loader', 'babel-loader'] }] },
+ *   plugins: [new VarveRspackPlugin()],
+ * }
+ */
+import { fileURLToPath } from 'node:url'
+import type { Compiler } from '@rspack/core'
+import { type CachedOptions, FIELDS } from './build/options.ts'
+import { digest } from './build/digest.ts'
+import { checkOptions } from './build/validate.ts'
+import { LoaderCache } from './loader/cache.ts'
+import type { ChainContext } from './loader/context.ts'
+import { attach } from './loader/shared.ts'
+
+export { CONFIG_FILES } from './build/identity.ts'
+export type { CachedOptions, CachedStats } from './build/options.ts'
+
+const NAME = 'VarveRspackPlugin'
+const LOADER = fileURLToPath(import.meta.resolve('@varve/plugins/loader'))
+
+/** Opens and closes the cache of `@varve/plugins/loader` with the builds of a compiler. */
+export class VarveRspackPlugin {
+  readonly #options: CachedOptions
+
+  /** Throws INVALID_OPTION where an option is unknown or of the wrong kind, or the key cannot be compared. */
+  constructor(options: CachedOptions = {}) {
+    checkOptions(NAME, options, FIELDS)
+    digest(options.key, 'key')
+    this.#options = options
+  }
+
+  /** Called by Rspack. */
+  apply(compiler: Compiler): void {
+    const cache = new LoaderCache(this.#options)
+    const logger = compiler.getInfrastructureLogger(NAME)
+    const inputs = { tool: `rspack ${compiler.rspack.rspackVersion}` }
+    const begin = (): Promise<void> => cache.begin('rspack', compiler.context, inputs, (text) => logger.warn(text))
+    compiler.hooks.beforeRun.tapPromise(NAME, begin)
+    compiler.hooks.watchRun.tapPromise(NAME, begin)
+    compiler.hooks.thisCompilation.tap(NAME, (compilation) => {
+      const hooks = compiler.rspack.NormalModule.getCompilationHooks(compilation)
+      hooks.loader.tap(NAME, (context, module) => {
+        const chainContext: ChainContext = context
+        if (!context.loaders.some(({ path }) => path === LOADER)) return
+        attach(chainContext, cache)
+        cache.listen(chainContext, module.identifier())
+      })
+    })
+    compiler.hooks.done.tapPromise(NAME, () => cache.end(compiler.watchMode))
+    compiler.hooks.failed.tap(NAME, () => void cache.end(compiler.watchMode))
+    compiler.hooks.watchClose.tap(NAME, () => void cache.close())
+    compiler.hooks.shutdown.tapPromise(NAME, () => cache.close())
+  }
+}

@@ -1,0 +1,71 @@
+/** What of Vite's resolved config decides the results of plugins, and Vite as `PluginCache` sees it. */
+import type { ResolvedConfig } from 'vite'
+import { lenientDigest } from '../build/digest.ts'
+import { filesDigest } from '../build/identity.ts'
+import type { Root } from '../build/root.ts'
+import type { Tool } from '../rollup/cached.ts'
+import { versionsOf } from '../rollup/tool.ts'
+
+/** A Vite whose config is known from `configResolved` on. */
+export class ViteTool implements Tool {
+  readonly name: string = 'vite'
+  readonly #digests: WeakMap<object, string> = new WeakMap()
+  #config: ResolvedConfig | undefined
+
+  /** Takes over what `configResolved` is called with. */
+  takeConfig(config: unknown): void {
+    if (isConfig(config)) this.#config = config
+  }
+
+  /** In builds only: Vite's server needs what plugins remember of each module when that changes. */
+  isOn(): boolean {
+    return this.#config?.command === 'build'
+  }
+
+  root(): string {
+    return this.#config?.root ?? process.cwd()
+  }
+
+  /** The text of the config file and of all it imports: what plugins were made with stands there. */
+  key(root: Root): string | undefined {
+    const { configFile, configFileDependencies = [] } = this.#config ?? {}
+    return configFile === undefined ? undefined : filesDigest([configFile, ...configFileDependencies], root)
+  }
+
+  inputs(context: object, root: Root): Readonly<Record<string, string>> {
+    const environment: unknown = Reflect.get(context, 'environment')
+    const [name, config] = environmentOf(environment) ?? ['', this.#config]
+    return { tool: versionsOf(context), environment: name, config: config === undefined ? '' : this.#digestOf(config, root) }
+  }
+
+  #digestOf(config: object, root: Root): string {
+    const known = this.#digests.get(config)
+    if (known !== undefined) return known
+    const made = lenientDigest(deciding(config), (text) => root.toRelative(text))
+    this.#digests.set(config, made)
+    return made
+  }
+}
+
+/** Sections of the config that plugins read; functions in them count by the text of the config file. */
+const SECTIONS = ['command', 'mode', 'isProduction', 'base', 'consumer', 'define', 'env', 'resolve', 'css', 'json', 'oxc', 'esbuild', 'html']
+const BUILD_SECTIONS = ['target', 'cssTarget', 'sourcemap', 'minify', 'cssMinify', 'cssCodeSplit', 'assetsInlineLimit', 'ssr', 'lib', 'assetsDir']
+
+function isConfig(config: unknown): config is ResolvedConfig {
+  return typeof config === 'object' && config !== null && 'root' in config && 'command' in config
+}
+
+function deciding(config: object): unknown {
+  const build: unknown = Reflect.get(config, 'build')
+  return [pick(config, SECTIONS), typeof build === 'object' && build !== null ? pick(build, BUILD_SECTIONS) : null]
+}
+
+function pick(from: object, names: readonly string[]): unknown {
+  return names.map((name): unknown => Reflect.get(from, name))
+}
+
+function environmentOf(environment: unknown): [name: string, config: object] | undefined {
+  if (typeof environment !== 'object' || environment === null || !('name' in environment) || !('config' in environment)) return undefined
+  const { name, config } = environment
+  return typeof name === 'string' && typeof config === 'object' && config !== null ? [name, config] : undefined
+}

@@ -1,0 +1,97 @@
+/** What all wrappers of plugins stand on: values as bytes, digests of options, paths relative to a root. */
+import { assert, constantFrom, dictionary, oneof, property, string, uint8Array, letrec, boolean, integer, constant, array } from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { digest, lenientDigest } from '../../../packages/plugins/dist/build/digest.js'
+import { pack, unpack } from '../../../packages/plugins/dist/build/pack.js'
+import { Root } from '../../../packages/plugins/dist/build/root.js'
+import { runSeed } from '../../random.ts'
+
+const SEED = runSeed('values of plugins')
+
+/** Plain data: texts short and long, with NUL in front and without UTF-8, bytes, lists, objects. */
+const plain = letrec((tie) => ({
+  value: oneof(
+    { maxDepth: 4 },
+    string({ unit: 'grapheme', maxLength: 20 }),
+    string({ minLength: 180, maxLength: 400 }),
+    constantFrom('\0', '\0t0', '\0b1', '\ud800', `${'long '.repeat(60)}\ud800`),
+    integer(),
+    boolean(),
+    constant(null),
+    uint8Array(),
+    array(tie('value'), { maxLength: 4 }),
+    dictionary(string({ maxLength: 8 }), tie('value'), { maxKeys: 4 }),
+  ),
+})).value
+
+/** A value as text, whatever kind its bytes are of. */
+function shown(value: unknown): string {
+  if (value instanceof Uint8Array) return `<${value.join()}>`
+  if (Array.isArray(value)) return `[${value.map(shown).join()}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  return `{${Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}:${shown(item)}`).join()}}`
+}
+
+describe('pack', () => {
+  it('gives back what went in', () => {
+    const isSame = property(plain, (value) => {
+      expect(shown(unpack(pack(value)))).toBe(shown(value))
+    })
+    assert(isSame, { seed: SEED, numRuns: 2000 })
+  })
+
+  it.each([
+    ['a function', () => 1],
+    ['a Map', new Map()],
+    ['not a number', Number.NaN],
+    ['a big integer', 1n],
+    ['an object that says its JSON itself', { toJSON: (): number => 1 }],
+    ['an instance of a class', new URL('file:///')],
+  ])('refuses %s, at any depth', (_, value) => {
+    expect(() => pack({ list: [value] })).toThrow('no plain data')
+  })
+})
+
+describe('digest', () => {
+  it('does not mind the order of properties, and tells values of different kinds apart', () => {
+    expect(digest({ a: 1, b: [/x/g] }, 'key')).toBe(digest({ b: [/x/g], a: 1 }, 'key'))
+    const plainValues = [undefined, null, 0, '0', '', false, [], {}, [[]], ['a', 'b'], ['ab'], ['a,b'], [1], [[1, 2]], 1n, 1]
+    const values = [...plainValues, /a/, '/a/', new Set([1]), new Map([[1, 2]])]
+    expect(new Set(values.map((value) => digest(value, 'key'))).size).toBe(values.length)
+  })
+
+  it('refuses what cannot be compared, and says where it stands', () => {
+    expect(() => digest({ presets: ['env', { plugin: () => 1 }] }, 'key')).toThrow('key.presets[1].plugin is function')
+    const cycle: Record<string, unknown> = {}
+    cycle['self'] = cycle
+    expect(() => digest(cycle, 'key')).toThrow('contains itself')
+    expect(lenientDigest({ plugin: () => 1 }, (text) => text)).toBe(lenientDigest({ plugin: () => 2 }, (text) => text))
+  })
+})
+
+describe('Root', () => {
+  const root = new Root('/home/me/app')
+
+  it('replaces the root where it is a path, and not where it is the beginning of another one', () => {
+    expect(root.toRelative('/home/me/app/src/a.js?x=/home/me/app')).toBe('<varve:root>/src/a.js?x=<varve:root>')
+    for (const text of ['/home/me/app2/a.js', '/home/me/app-old', '/home/me/app.js', 'me/app']) expect(root.toRelative(text)).toBe(text)
+  })
+
+  it('comes back as another root where fields hold paths', () => {
+    const entry = { map: { sources: ['/home/me/app/a.js'] }, source: new Uint8Array([1]), code: 'export default 1' }
+    const [relative, isBound] = root.relativeEntry(entry)
+    expect(isBound).toBe(false)
+    const other = { ...entry, map: { sources: ['/srv/checkout/a.js'] } }
+    expect(new Root('/srv/checkout').absoluteEntry(relative)).toEqual(other)
+  })
+
+  it.each([
+    ['code that names the root', { code: "import '/home/me/app/a.js'" }],
+    ['bytes that do', { source: Buffer.from('url(/home/me/app/a.png)') }],
+    ['the path of a sibling, whose place is relative to nothing', { sources: ['/home/me/lib/index.js'] }],
+  ])('%s: good for this root only, and as it was', (_, entry) => {
+    const [relative, isBound] = root.relativeEntry(entry)
+    expect(isBound).toBe(true)
+    expect(root.absoluteEntry(relative)).toEqual(entry)
+  })
+})

@@ -1,0 +1,30 @@
+/** `cached` of `@varve/plugins/esbuild` with the real esbuild. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { buildWith, keyScenario, makeApplication, MODULES, scenarios, watchScenario } from '../scenarios.ts'
+
+const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), false)
+
+describe('cached, in esbuild', () => {
+  // Modules, the entry, and a text.
+  const calls = MODULES + 2
+  scenarios(build, calls)
+  keyScenario(build, calls)
+  watchScenario(build)
+
+  it('runs again for what watches a folder in which a file appears', async () => {
+    const folder = makeApplication()
+    mkdirSync(join(folder, 'watched'))
+    await build(folder)
+    writeFileSync(join(folder, 'watched', 'new.js'), '')
+    expect((await build(folder)).ran.length).toBe(MODULES + 1)
+  })
+
+  it('another target is a full miss', async () => {
+    const folder = makeApplication()
+    await build(folder)
+    expect((await build(folder, { config: { target: 'es2017' } })).ran.length).toBe(MODULES + 2)
+  })
+})

@@ -1,0 +1,61 @@
+/** `@varve/plugins/loader` alone, with the real webpack. */
+import { appendFileSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { buildWith, makeApplication, MODULES } from '../scenarios.ts'
+
+const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), false)
+
+/** The application with an image, and a loader for images that gives bytes: it turns each of them around. */
+function makeApplicationWithImage(): string {
+  const folder = makeApplication()
+  copyFileSync(new URL('../rspack/loader.cjs', import.meta.url), join(folder, 'loader.cjs'))
+  const invert = `module.exports = function (bytes) {
+  require('node:fs').appendFileSync(require('node:path').join(__dirname, 'runs.txt'), this.resourcePath + '\\n')
+  if (bytes.length === 3) this.cacheable(false)
+  return Buffer.from(bytes.map((byte) => 255 - byte))
+}
+module.exports.raw = true
+`
+  writeFileSync(join(folder, 'invert.cjs'), invert)
+  writeFileSync(join(folder, 'image.png'), Buffer.from(Array.from({ length: 256 }, (_, index) => index)))
+  writeFileSync(join(folder, 'main.js'), readFileSync(join(folder, 'main.js'), 'utf8').replace('./some.text', './image.png'))
+  writeFileSync(join(folder, 'package.json'), '{"name": "application", "version": "1.0.0", "sideEffects": true}')
+  return folder
+}
+
+describe('the loader alone, in webpack', () => {
+  it('a second process takes everything from the cache: code, maps, bytes, emitted files, warnings', async () => {
+    const folder = makeApplicationWithImage()
+    const none = await build(folder, { isCached: false })
+    const cold = await build(folder)
+    expect(cold).toMatchObject({ failure: null, digest: none.digest, warnings: none.warnings.map(secondLoader) })
+    expect(cold.ran.length).toBe(MODULES + 2)
+    const warm = await build(folder)
+    expect(warm).toMatchObject({ failure: null, digest: none.digest, warnings: cold.warnings, ran: [] })
+    expect(await build(folder, {}, true)).toMatchObject({ failure: null, digest: none.digest, ran: [] })
+    expect(readFileSync(join(folder, 'dist', 'image.png'))[1]).toBe(254)
+  })
+
+  it('runs for a changed module, a changed loader, changed options', async () => {
+    const folder = makeApplicationWithImage()
+    await build(folder)
+    appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')
+    expect((await build(folder)).ran).toEqual(['module-7.js'])
+    expect((await build(folder, { banner: 'loud' })).ran.length).toBe(MODULES + 1)
+    appendFileSync(join(folder, 'invert.cjs'), '// changed\n')
+    expect((await build(folder)).ran).toEqual(['image.png'])
+  })
+
+  it('what says that it is not cacheable runs each time', async () => {
+    const folder = makeApplicationWithImage()
+    writeFileSync(join(folder, 'image.png'), Buffer.from([1, 2, 3]))
+    for (const ran of [MODULES + 2, 1, 1]) expect((await build(folder)).ran.length).toBe(ran)
+  })
+})
+
+/** Warnings name the place of a loader in its rule, and the caching one stands in front. */
+function secondLoader(warning: string): string {
+  return warning.replace('use[0]', 'use[1]')
+}

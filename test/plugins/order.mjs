@@ -1,0 +1,83 @@
+// @ts-check
+// What a test asks of a build in a process of its own, and what the process prints. Run with the application's folder as
+// the working directory.
+import { createHash } from 'node:crypto'
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** @typedef {{ name: string, hits: number, misses: number, uncacheable: Readonly<Record<string, number>> }} Stats */
+
+export const folder = process.cwd()
+
+/** What is asked; `scenarios.ts` describes it. @type {import('./scenarios.ts').Order} */
+const given = JSON.parse(process.argv[2] ?? '{}')
+export const order = {
+  isCached: true,
+  entry: 'main.js',
+  output: 'dist',
+  banner: 'plain',
+  version: '1.0.0',
+  isKeyless: false,
+  asks: false,
+  watches: false,
+  config: /** @type {Record<string, unknown>} */ ({}),
+  options: {},
+  ...given,
+}
+
+/** @type {Stats} */
+let stats = { name: '', hits: 0, misses: 0, uncacheable: {} }
+/** @type {string[]} */
+const warnings = []
+
+/** The options of the cache. */
+export const cacheOptions = {
+  dir: 'cache',
+  key: order.isKeyless ? undefined : { banner: order.banner },
+  onStats: (/** @type {Stats} */ one) => void (stats = one),
+  ...order.options,
+}
+
+/** Notes that the plugin ran for a module. @param {string} path */
+export function noteRun(path) {
+  appendFileSync(join(folder, 'runs.txt'), `${path}\n`)
+}
+
+/** @param {unknown} text */
+export function noteWarning(text) {
+  warnings.push(String(text))
+}
+
+let [hasEnded, hasChanged] = [false, false]
+
+/** A build of a watching tool is done. Watchers need a moment before they see changes, and some build twice at first. */
+export function noteEnd() {
+  if (hasChanged) process.kill(process.pid, 'SIGKILL')
+  if (!hasEnded) setTimeout(changeShared, 500)
+  hasEnded = true
+}
+
+function changeShared() {
+  hasChanged = true
+  writeFileSync(join(folder, 'shared.txt'), 'changed\n')
+}
+
+/**
+ * Runs the build and prints what came of it.
+ * @param {() => Promise<unknown>} build
+ */
+export async function report(build) {
+  /** @type {string | null} */
+  let failure = null
+  await build().catch((error) => void (failure = String(error?.message ?? error)))
+  process.stdout.write(JSON.stringify({ failure, warnings: warnings.toSorted(), digest: digestOf(join(folder, order.output)), ...stats }))
+}
+
+/** Digest of all files of a folder. @param {string} output */
+function digestOf(output) {
+  const hash = createHash('sha256')
+  if (!existsSync(output)) return ''
+  const files = readdirSync(output, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  for (const path of files.map((file) => join(file.parentPath, file.name)).sort()) hash.update(path.slice(folder.length)).update(readFileSync(path))
+  return hash.digest('hex')
+}

@@ -1,0 +1,25 @@
+/** `VarveRspackPlugin` and the loader with the real Rspack. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { buildWith, makeApplication, MODULES, scenarios, watchScenario } from '../scenarios.ts'
+
+const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), true)
+
+describe('VarveRspackPlugin', () => {
+  // Modules, the entry, and a text.
+  scenarios(build, MODULES + 2)
+  watchScenario(build)
+
+  it('runs again when a file appears below a watched folder, or where one was missing', async () => {
+    const folder = makeApplication()
+    mkdirSync(join(folder, 'watched', 'deep'), { recursive: true })
+    await build(folder)
+    writeFileSync(join(folder, 'watched', 'deep', 'new.js'), '')
+    expect((await build(folder)).ran.length).toBe(MODULES + 1)
+    writeFileSync(join(folder, 'missing.txt'), '')
+    expect((await build(folder)).ran.length).toBe(MODULES + 1)
+    expect((await build(folder)).ran).toEqual([])
+  })
+})

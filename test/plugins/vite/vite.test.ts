@@ -1,0 +1,97 @@
+/** `cached` and `varve` of `@varve/plugins/vite` with the real Vite. */
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { makeFolder } from '../../folders.ts'
+import { buildWith, keyScenario, makeApplication, MODULES, scenarios, watchScenario } from '../scenarios.ts'
+
+const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), true)
+const buildVue = buildWith(fileURLToPath(new URL('vue.mjs', import.meta.url)), true)
+// Modules, the entry, a chunk that one of them emits, a text that is loaded, and the runtime.
+const CALLS = MODULES + 4
+
+describe('cached, in Vite', () => {
+  scenarios(build, CALLS)
+  keyScenario(build, CALLS)
+  watchScenario(build)
+
+  it('another mode, definition or environment is a full miss, and the first one is still there', async () => {
+    const folder = makeApplication()
+    await build(folder)
+    const ssr = { outDir: 'dist', minify: false, ssr: 'main.js' }
+    for (const config of [{ mode: 'staging' }, { define: { FLAG: '1' } }, { build: ssr }]) {
+      const built = await build(folder, { config })
+      expect(built, JSON.stringify(config)).toMatchObject({ failure: null, hits: 0 })
+      expect(built.ran.length).toBeGreaterThan(MODULES)
+      expect(await build(folder, { config }), JSON.stringify(config)).toMatchObject({ failure: null, ran: [] })
+    }
+    expect(await build(folder)).toMatchObject({ ran: [] })
+  })
+
+  it('the config file and what it imports stand for a key', async () => {
+    const folder = makeApplication()
+    writeFileSync(join(folder, 'banner.js'), "export const banner = 'one'\n")
+    writeFileSync(join(folder, 'vite.config.js'), "import { banner } from './banner.js'\nexport default { define: { unused: banner === '' } }\n")
+    const order = { isKeyless: true, config: { configFile: 'vite.config.js' } }
+    expect(await build(folder, order)).toMatchObject({ failure: null, misses: CALLS })
+    expect(await build(folder, order)).toMatchObject({ failure: null, ran: [] })
+    appendFileSync(join(folder, 'banner.js'), '// changed\n')
+    expect(await build(folder, order)).toMatchObject({ failure: null, hits: 0, misses: CALLS })
+  })
+})
+
+describe('varve, in Vite', () => {
+  it('wraps a plugin by its name', async () => {
+    const folder = makeApplication()
+    const config = { byName: true }
+    const { digest } = await build(folder, { isCached: false })
+    expect(await build(folder, { config })).toMatchObject({ failure: null, digest, misses: CALLS })
+    expect(await build(folder, { config })).toMatchObject({ failure: null, digest, ran: [], hits: CALLS })
+  })
+
+  it('keeps components of Vue, and does not miss a type that one of them imports', async () => {
+    const folder = makeVueApplication()
+    const none = await buildVue(folder, { isCached: false })
+    expect(await buildVue(folder)).toMatchObject({ failure: null, digest: none.digest, hits: 0 })
+    const warm = await buildVue(folder)
+    expect(warm).toMatchObject({ failure: null, digest: none.digest, misses: 0 })
+    expect(warm.hits).toBeGreaterThan(MODULES)
+    writeFileSync(join(folder, 'types.ts'), 'export interface Props { title: string; added: number }\n')
+    const changed = await buildVue(folder, { isCached: false })
+    expect(changed.digest).not.toBe(none.digest)
+    expect(await buildVue(folder)).toMatchObject({ failure: null, digest: changed.digest })
+  })
+
+  it('a name that is not found fails the build, with a suggestion', async () => {
+    expect((await buildVue(makeVueApplication(), { config: { names: ['veu'] } })).failure).toContain("did you mean 'vue'?")
+  })
+
+  it('a plugin that remembers things between its hooks is refused', async () => {
+    expect((await buildVue(makeVueApplication(), { config: { names: ['css'] } })).failure).toContain("'vite:css' cannot be cached")
+  })
+})
+
+/** Components with a style each, and one in TypeScript whose properties are of an imported type. */
+function makeVueApplication(): string {
+  const folder = makeFolder()
+  const names = Array.from({ length: MODULES }, (_, index) => `part-${index}.vue`)
+  for (const [index, name] of names.entries()) {
+    const script = `<script setup>\ndefineProps({ of: Number })\nconst number = ${index}\n</script>\n`
+    const template = `<template><p class="part">{{ number }} of {{ of }}</p></template>\n`
+    writeFileSync(join(folder, name), `${script}${template}<style scoped>.part { order: ${index} }</style>\n`)
+  }
+  const typed = `<script setup lang="ts">
+import type { Props } from './types'
+defineProps<Props>()
+</script>
+<template><p>{{ title }}</p></template>
+`
+  writeFileSync(join(folder, 'typed.vue'), typed)
+  writeFileSync(join(folder, 'types.ts'), 'export interface Props { title: string }\n')
+  const imports = [...names, 'typed.vue'].map((name, index) => `import part${index} from './${name}'`)
+  writeFileSync(join(folder, 'main.js'), `${imports.join('\n')}\nconsole.log(${imports.map((_, index) => `part${index}`).join(', ')})\n`)
+  writeFileSync(join(folder, 'vite.config.js'), 'export default {}\n')
+  writeFileSync(join(folder, 'package.json'), '{"name": "application", "version": "1.0.0", "type": "module"}')
+  return folder
+}
