@@ -144,10 +144,12 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
 const PAUSE_MS = 25
 const PROGRESS_MS = 50
 
+/** When this thread last let others run; one call after another, however short, must not keep them from it. */
+let paused = 0
+
 /** Keeps a long loop on this thread polite: tells progress every 50 ms, lets others run every 25. */
 export class Steps {
   readonly #control: EngineControl
-  #paused: number = performance.now()
   #told = 0
 
   constructor(control: EngineControl) {
@@ -161,9 +163,9 @@ export class Steps {
       this.#told = now
       this.#control.onProgress?.(done, total)
     }
-    if (now - this.#paused >= PAUSE_MS) {
+    if (now - paused >= PAUSE_MS) {
       await new Promise<void>((resolve) => void (globalThis.setImmediate ?? setTimeout)(resolve))
-      this.#paused = performance.now()
+      paused = performance.now()
     }
     const { signal } = this.#control
     if (signal?.aborted === true) throw new VarveError('CANCELLED', 'stopped on request', { cause: signal.reason })
