@@ -39,7 +39,7 @@ export const CRATE_ARROWS = new Map([
 ])
 
 /** Most dependencies of a crate. */
-export const DEPENDENCIES_MAX = new Map([['varve-core', 4]])
+export const DEPENDENCIES_MAX = new Map([['varve-core', 9]])
 
 /** Modules of core, from the top down: a module uses its own layer and those below. */
 export const CORE_LAYERS = [
@@ -48,6 +48,7 @@ export const CORE_LAYERS = [
   ['batch', 'claim', 'entries', 'lookup'],
   ['context', 'state'],
   ['log', 'manifest', 'table'],
+  ['files'],
   ['block_cache', 'damage', 'file_writer', 'format', 'key_map', 'names', 'radix'],
   ['error', 'options', 'pool', 'report', 'vfs'],
 ]

@@ -1,5 +1,10 @@
 //! One error for the whole engine. `code()` is stable API; the text names the field, the value and the way out.
 
+mod path;
+mod shown;
+
+pub use path::PathProblem;
+pub(crate) use shown::Shown;
 use std::fmt;
 use std::io;
 
@@ -31,6 +36,8 @@ pub enum Error {
     Busy { operation: &'static str, attempts: u32 },
     /// The numbers of writers or commits of this folder are used up.
     Exhausted { field: &'static str, limit: u64 },
+    /// A path of a manifest, folder or archive that is not safe to write on every system.
+    UnsafePath { path: String, problem: PathProblem },
 }
 
 impl Error {
@@ -57,6 +64,7 @@ impl Error {
             Self::Cancelled => "CANCELLED",
             Self::Busy { .. } => "BUSY",
             Self::Exhausted { .. } => "EXHAUSTED",
+            Self::UnsafePath { .. } => "UNSAFE_PATH",
         }
     }
 }
@@ -93,6 +101,7 @@ impl fmt::Display for Error {
             Self::Exhausted { field, limit } => {
                 write!(out, "the folder has used up its {limit} {field}; remove the folder to start afresh")
             }
+            Self::UnsafePath { path, problem } => write!(out, "{} is refused: it {problem}", Shown(path)),
         }
     }
 }

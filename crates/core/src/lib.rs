@@ -12,6 +12,7 @@ mod damage;
 mod entries;
 mod error;
 mod file_writer;
+pub mod files;
 mod format;
 mod handle;
 mod key_map;
@@ -31,7 +32,7 @@ mod table;
 mod verify;
 pub mod vfs;
 
-pub use error::{Error, Result};
+pub use error::{Error, PathProblem, Result};
 pub use format::{KEY_BYTES_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX};
 pub use handle::{Handle, PendingCommit};
 pub use options::{Durability, Options, Watch};

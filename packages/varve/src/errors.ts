@@ -33,6 +33,8 @@ export type ErrorCode =
   | 'BUSY'
   /** The folder has used up its numbers of writers or commits. */
   | 'EXHAUSTED'
+  /** A path of a manifest, folder or archive would leave its root, or is not a name of its own on every system. */
+  | 'UNSAFE_PATH'
   /** The engine that was asked for cannot be loaded here. */
   | 'ENGINE_UNAVAILABLE'
   /** There is no cache in the folder (command line only: the library makes one). */
@@ -55,6 +57,7 @@ const KNOWN: Record<ErrorCode, true> = {
   CANCELLED: true,
   BUSY: true,
   EXHAUSTED: true,
+  UNSAFE_PATH: true,
   ENGINE_UNAVAILABLE: true,
   NOT_A_CACHE: true,
   INTERNAL: true,

@@ -1,0 +1,3 @@
+//! Files: paths that are safe everywhere, archives.
+
+pub mod path;
