@@ -1,8 +1,10 @@
 //! One error for the whole engine. `code()` is stable API; the text names the field, the value and the way out.
 
+mod archive;
 mod path;
 mod shown;
 
+pub use archive::ArchiveProblem;
 pub use path::PathProblem;
 pub(crate) use shown::Shown;
 use std::fmt;
@@ -38,6 +40,8 @@ pub enum Error {
     Exhausted { field: &'static str, limit: u64 },
     /// A path of a manifest, folder or archive that is not safe to write on every system.
     UnsafePath { path: String, problem: PathProblem },
+    /// An archive that cannot be read or must not be; `entry` is empty where the fault is in no entry.
+    Archive { entry: String, problem: ArchiveProblem },
 }
 
 impl Error {
@@ -65,6 +69,7 @@ impl Error {
             Self::Busy { .. } => "BUSY",
             Self::Exhausted { .. } => "EXHAUSTED",
             Self::UnsafePath { .. } => "UNSAFE_PATH",
+            Self::Archive { .. } => "BAD_ARCHIVE",
         }
     }
 }
@@ -102,6 +107,10 @@ impl fmt::Display for Error {
                 write!(out, "the folder has used up its {limit} {field}; remove the folder to start afresh")
             }
             Self::UnsafePath { path, problem } => write!(out, "{} is refused: it {problem}", Shown(path)),
+            Self::Archive { entry, problem } if entry.is_empty() => write!(out, "the archive is refused: {problem}"),
+            Self::Archive { entry, problem } => {
+                write!(out, "the archive is refused at {}: {problem}", Shown(entry))
+            }
         }
     }
 }

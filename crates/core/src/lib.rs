@@ -32,7 +32,7 @@ mod table;
 mod verify;
 pub mod vfs;
 
-pub use error::{Error, PathProblem, Result};
+pub use error::{ArchiveProblem, Error, PathProblem, Result};
 pub use format::{KEY_BYTES_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX};
 pub use handle::{Handle, PendingCommit};
 pub use options::{Durability, Options, Watch};

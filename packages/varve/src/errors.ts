@@ -35,6 +35,8 @@ export type ErrorCode =
   | 'EXHAUSTED'
   /** A path of a manifest, folder or archive would leave its root, or is not a name of its own on every system. */
   | 'UNSAFE_PATH'
+  /** An archive is damaged, too large, or holds what is refused: links, devices, sparse files. */
+  | 'BAD_ARCHIVE'
   /** The engine that was asked for cannot be loaded here. */
   | 'ENGINE_UNAVAILABLE'
   /** There is no cache in the folder (command line only: the library makes one). */
@@ -58,6 +60,7 @@ const KNOWN: Record<ErrorCode, true> = {
   BUSY: true,
   EXHAUSTED: true,
   UNSAFE_PATH: true,
+  BAD_ARCHIVE: true,
   ENGINE_UNAVAILABLE: true,
   NOT_A_CACHE: true,
   INTERNAL: true,

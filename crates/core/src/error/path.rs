@@ -46,6 +46,8 @@ pub enum PathProblem {
     SameButForm { path: String, other: String },
     /// A file or link that another entry has as its folder.
     FileAndFolder { path: String },
+    /// The very same path again, where each may stand once.
+    Repeated,
     /// A link whose target is not below the root.
     LinkOutside { target: String },
     /// A link whose target breaks a rule itself.
@@ -85,6 +87,7 @@ impl fmt::Display for PathProblem {
             Self::FileAndFolder { path } => {
                 write!(out, "meets another entry: {} is a file or link of one and a folder of the other", Shown(path))
             }
+            Self::Repeated => write!(out, "is there twice"),
             Self::LinkOutside { target } => write!(out, "is a link to {}, which is not below its root", Shown(target)),
             Self::LinkTarget { target, problem } => write!(out, "is a link to {}, which {problem}", Shown(target)),
         }
