@@ -1,5 +1,12 @@
 //! One error for the whole engine. `code()` is stable API; the text names the field, the value and the way out.
 
+mod archive;
+mod path;
+mod shown;
+
+pub use archive::ArchiveProblem;
+pub use path::PathProblem;
+pub(crate) use shown::Shown;
 use std::fmt;
 use std::io;
 
@@ -31,6 +38,10 @@ pub enum Error {
     Busy { operation: &'static str, attempts: u32 },
     /// The numbers of writers or commits of this folder are used up.
     Exhausted { field: &'static str, limit: u64 },
+    /// A path of a manifest, folder or archive that is not safe to write on every system.
+    UnsafePath { path: String, problem: PathProblem },
+    /// An archive that cannot be read or must not be; `entry` is empty where the fault is in no entry.
+    Archive { entry: String, problem: ArchiveProblem },
 }
 
 impl Error {
@@ -57,6 +68,8 @@ impl Error {
             Self::Cancelled => "CANCELLED",
             Self::Busy { .. } => "BUSY",
             Self::Exhausted { .. } => "EXHAUSTED",
+            Self::UnsafePath { .. } => "UNSAFE_PATH",
+            Self::Archive { .. } => "BAD_ARCHIVE",
         }
     }
 }
@@ -92,6 +105,11 @@ impl fmt::Display for Error {
             }
             Self::Exhausted { field, limit } => {
                 write!(out, "the folder has used up its {limit} {field}; remove the folder to start afresh")
+            }
+            Self::UnsafePath { path, problem } => write!(out, "{} is refused: it {problem}", Shown(path)),
+            Self::Archive { entry, problem } if entry.is_empty() => write!(out, "the archive is refused: {problem}"),
+            Self::Archive { entry, problem } => {
+                write!(out, "the archive is refused at {}: {problem}", Shown(entry))
             }
         }
     }

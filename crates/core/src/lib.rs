@@ -12,7 +12,7 @@ mod damage;
 mod entries;
 mod error;
 mod file_writer;
-mod files;
+pub mod files;
 mod format;
 mod handle;
 mod key_map;
@@ -32,7 +32,7 @@ mod table;
 mod verify;
 pub mod vfs;
 
-pub use error::{Error, Result};
+pub use error::{ArchiveProblem, Error, PathProblem, Result};
 pub use files::Hold;
 pub use format::digest::{Digest, FileRef};
 pub use format::{KEY_BYTES_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX};

@@ -33,6 +33,10 @@ export type ErrorCode =
   | 'BUSY'
   /** The folder has used up its numbers of writers or commits. */
   | 'EXHAUSTED'
+  /** A path of a manifest, folder or archive would leave its root, or is not a name of its own on every system. */
+  | 'UNSAFE_PATH'
+  /** An archive is damaged, too large, or holds what is refused: links, devices, sparse files. */
+  | 'BAD_ARCHIVE'
   /** The engine that was asked for cannot be loaded here. */
   | 'ENGINE_UNAVAILABLE'
   /** There is no cache in the folder (command line only: the library makes one). */
@@ -55,6 +59,8 @@ const KNOWN: Record<ErrorCode, true> = {
   CANCELLED: true,
   BUSY: true,
   EXHAUSTED: true,
+  UNSAFE_PATH: true,
+  BAD_ARCHIVE: true,
   ENGINE_UNAVAILABLE: true,
   NOT_A_CACHE: true,
   INTERNAL: true,
