@@ -43,7 +43,7 @@ export const DEPENDENCIES_MAX = new Map([['varve-core', 9]])
 
 /** Modules of core, from the top down: a module uses its own layer and those below. */
 export const CORE_LAYERS = [
-  ['store', 'handle'],
+  ['store', 'handle', 'intake'],
   ['commit', 'compact', 'reset', 'stats', 'verify'],
   ['batch', 'claim', 'entries', 'lookup'],
   ['context', 'state'],

@@ -28,6 +28,8 @@ pub enum Error {
     NewerFormat { name: String, found: u32, supported: u32 },
     /// Bytes that do not match their checksum; only for callers that ask for damage as an error.
     Damaged { name: String, offset: u64, what: &'static str },
+    /// The content of a file of a tree is missing or not what it was.
+    FileLost { path: String },
     /// The store was opened with `read_only`.
     ReadOnly,
     /// The store was closed.
@@ -63,6 +65,7 @@ impl Error {
             Self::TooLong { .. } | Self::UnknownNamespace { .. } => "INVALID_ARGUMENT",
             Self::NewerFormat { .. } => "NEWER_FORMAT",
             Self::Damaged { .. } => "DAMAGED",
+            Self::FileLost { .. } => "FILES_DAMAGED",
             Self::ReadOnly => "READ_ONLY",
             Self::Closed => "CLOSED",
             Self::Cancelled => "CANCELLED",
@@ -93,6 +96,9 @@ impl fmt::Display for Error {
             ),
             Self::Damaged { name, offset, what } => {
                 write!(out, "{what} in '{name}' at byte {offset} does not match its checksum")
+            }
+            Self::FileLost { path } => {
+                write!(out, "the content of {} is missing or damaged; take it as a miss and make it anew", Shown(path))
             }
             Self::ReadOnly => write!(out, "the cache was opened with readOnly: true; open it without to write"),
             Self::Closed => write!(out, "the cache is closed; open it again to go on"),

@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use varve_core::{Error, Options, Result, Store};
 
 /// The format's own folder within the cache's: formats never meet.
-const FORMAT_FOLDER: &str = "v1";
+pub const FORMAT_FOLDER: &str = "v1";
 
 type Key = (PathBuf, bool);
 type Place = Arc<Mutex<Weak<Store>>>;

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use varve_core::{Error, Options, Store};
+use varve_disk::FORMAT_FOLDER;
 use varve_door::Result;
 
 /// Places by the address of their store. One whose store is gone without a `close` counts no session, so it is as good
@@ -28,6 +29,8 @@ struct Place {
 pub(crate) struct Seat {
     store: Arc<Store>,
     place: Arc<Place>,
+    /// Where the files of the store are.
+    folder: Arc<Path>,
 }
 
 impl Seat {
@@ -40,7 +43,7 @@ impl Seat {
             if !store.is_closed() {
                 place.sessions.fetch_add(1, Ordering::Relaxed);
                 drop(door);
-                return Ok(Self { store, place });
+                return Ok(Self { store, place, folder: folder.join(FORMAT_FOLDER).into() });
             }
             // The last session left between the two lines above: the next attempt opens a new store.
         }
@@ -49,6 +52,10 @@ impl Seat {
 
     pub(crate) fn store(&self) -> &Arc<Store> {
         &self.store
+    }
+
+    pub(crate) fn folder(&self) -> &Arc<Path> {
+        &self.folder
     }
 
     /// Leaves the store: closes it if this was the last session, else makes what was committed survive power loss.

@@ -5,6 +5,7 @@
 use crate::cold;
 use crate::context::{Broken, Context, watched};
 use crate::control;
+use crate::files;
 use crate::guard::guarded;
 use crate::hot;
 use crate::place::Seat;
@@ -66,6 +67,7 @@ fn session(env: &Env, seat: Seat) -> Result<napi::sys::napi_value> {
     let functions = functions.add::<control::BeginWatch>()?.add::<control::WatchDone>()?;
     let functions = functions.add::<control::WatchTotal>()?.add::<control::CancelWatch>()?;
     let functions = functions.add::<control::EndWatch>()?;
+    let functions = files::add(functions)?;
     Ok(functions.add::<Stats>()?.add::<Verify>()?.add::<Close>()?.finish())
 }
 
@@ -79,7 +81,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    fn promise(context: &Context, job: impl FnOnce() -> Result<String> + Send + 'static) -> Answer {
+    pub(crate) fn promise(context: &Context, job: impl FnOnce() -> Result<String> + Send + 'static) -> Answer {
         Answer::Promise(Self { job: Some(Box::new(job)), broken: Arc::clone(context.broken()) })
     }
 }

@@ -48,6 +48,10 @@ pub enum PathProblem {
     FileAndFolder { path: String },
     /// The very same path again, where each may stand once.
     Repeated,
+    /// A link, file or full folder stands in the target where the path needs something else.
+    Blocked { part: String },
+    /// Not a regular file: a link, a device, a pipe, a socket.
+    NotAFile,
     /// A link whose target is not below the root.
     LinkOutside { target: String },
     /// A link whose target breaks a rule itself.
@@ -88,6 +92,10 @@ impl fmt::Display for PathProblem {
                 write!(out, "meets another entry: {} is a file or link of one and a folder of the other", Shown(path))
             }
             Self::Repeated => write!(out, "is there twice"),
+            Self::Blocked { part } => {
+                write!(out, "meets {} in the target, which is not followed nor replaced; remove it", Shown(part))
+            }
+            Self::NotAFile => write!(out, "is no regular file but a link, a device, a pipe or a socket"),
             Self::LinkOutside { target } => write!(out, "is a link to {}, which is not below its root", Shown(target)),
             Self::LinkTarget { target, problem } => write!(out, "is a link to {}, which {problem}", Shown(target)),
         }

@@ -64,8 +64,11 @@ pub fn export(
     output.end()
 }
 
-/// The records in their order, by the rules that an import goes by.
-fn sorted(records: &[FileRecord]) -> Result<Vec<&FileRecord>> {
+/// The records in the order of their paths.
+///
+/// # Errors
+/// `UnsafePath` for records that an import would refuse.
+pub fn sorted(records: &[FileRecord]) -> Result<Vec<&FileRecord>> {
     let mut records: Vec<&FileRecord> = records.iter().collect();
     records.sort_by(|a, b| a.path.cmp(&b.path));
     let mut paths = PathSet::default();
