@@ -20,4 +20,4 @@ pub use files::{
     stored_files, verify_files,
 };
 pub use restored::{Restored, RestoredFile};
-pub use session::{Alone, Session, durability_of};
+pub use session::{Alone, Session, commit_alone, durability_of};

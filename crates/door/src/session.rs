@@ -107,17 +107,6 @@ impl Session {
         Ok(())
     }
 
-    /// Commits one entry by itself; what is buffered stays buffered.
-    pub fn commit_alone(&self, entry: &Alone, now_ms: u64) -> Result<()> {
-        let mut handle = self.store()?.handle();
-        let namespace = handle.namespace(&entry.namespace, &entry.version)?;
-        handle.put(namespace, entry.key.as_bytes(), entry.value.as_bytes())?;
-        if let Some(commit) = handle.begin_commit() {
-            commit.run(Some(Durability::Relaxed), now_ms)?;
-        }
-        Ok(())
-    }
-
     /// Buffers the removal of the key in `scratch[..key_bytes]`.
     pub fn delete(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize) -> Result<()> {
         Ok(self.handle_mut()?.delete(namespace, key_in(scratch, key_bytes)?)?)
@@ -202,6 +191,17 @@ pub struct Alone {
     pub version: String,
     pub key: String,
     pub value: String,
+}
+
+/// Commits one entry by itself; what sessions have buffered stays buffered.
+pub fn commit_alone(store: &Arc<Store>, entry: &Alone, now_ms: u64) -> Result<()> {
+    let mut handle = store.handle();
+    let namespace = handle.namespace(&entry.namespace, &entry.version)?;
+    handle.put(namespace, entry.key.as_bytes(), entry.value.as_bytes())?;
+    if let Some(commit) = handle.begin_commit() {
+        commit.run(Some(Durability::Relaxed), now_ms)?;
+    }
+    Ok(())
 }
 
 fn split_filed(filed: &[u8]) -> Option<(Vec<FileRef>, &[u8])> {

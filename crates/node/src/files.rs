@@ -15,8 +15,8 @@ use varve_core::files::tar::FileRecord;
 use varve_core::{Digest, Error, Hold, Intake, Store, Watch};
 use varve_disk::{Known, Mode, Outcome, Placed, Restore, remove_tree, store_tree};
 use varve_door::{
-    ArchiveRequest, Failure, FileItem, Restored, Result, StoredItem, answer, export_archive, import_archive,
-    records_of, request, stored_files, verify_files,
+    ArchiveRequest, Failure, FileItem, Restored, Result, StoredItem, answer, commit_alone, export_archive,
+    import_archive, records_of, request, stored_files, verify_files,
 };
 
 /// Adds the functions of this file to a session.
@@ -64,9 +64,9 @@ impl Call for CommitAlone {
     const NAME: &'static str = "commitAlone";
 
     fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
-        let (entry, now_ms) = (request(&arguments.text(0)?)?, arguments.count(1)?);
-        context.with(|desk| desk.session.commit_alone(&entry, now_ms))?;
-        Ok(Answer::Nothing)
+        let (json, now_ms) = (arguments.text(0)?, arguments.count(1)?);
+        let store = context.store()?;
+        Ok(Work::promise(context, move || Ok(answer(commit_alone(&store, &request(&json)?, now_ms)))))
     }
 }
 

@@ -6,8 +6,8 @@ use crate::watch::{Watcher, watched};
 use serde::Deserialize;
 use varve_core::{Digest, FileRef, Intake};
 use varve_door::{
-    ArchiveRequest, Failure, FileItem, Result, StoredItem, answer, export_archive, import_archive, records_of, request,
-    stored_files, verify_files,
+    ArchiveRequest, Failure, FileItem, Result, StoredItem, answer, commit_alone, export_archive, import_archive,
+    records_of, request, stored_files, verify_files,
 };
 use wasm_bindgen::prelude::*;
 
@@ -16,6 +16,12 @@ use wasm_bindgen::prelude::*;
 struct ExportRequest {
     gzip: bool,
     files: Vec<FileItem>,
+}
+
+/// BLAKE3 of a content, 64 hex digits.
+#[wasm_bindgen(js_name = digestOf)]
+pub fn digest_of(content: &[u8]) -> String {
+    Digest::of(content).to_string()
 }
 
 #[wasm_bindgen]
@@ -96,7 +102,8 @@ impl WasmStore {
     /// Commits one entry by itself.
     #[wasm_bindgen(js_name = commitAlone)]
     pub fn commit_alone(&self, json: &str, now_ms: f64) -> String {
-        answer(request(json).and_then(|entry| self.session.commit_alone(&entry, now_ms as u64)))
+        let store = self.session.store();
+        answer(store.and_then(|store| commit_alone(store, &request(json)?, now_ms as u64)))
     }
 }
 

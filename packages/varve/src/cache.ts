@@ -4,6 +4,7 @@
  */
 import { type CodecName, codecOf } from './codec.ts'
 import { VarveError } from './errors.ts'
+import { Files } from './files/files.ts'
 import { Maintenance } from './maintenance.ts'
 import { Namespace } from './namespace.ts'
 import type { CommitOptions, CompactOptions, Durability, NamespaceOptions, WatchOptions } from './options.ts'
@@ -42,6 +43,8 @@ const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN 
  * await cache.close()
  */
 export class Cache {
+  /** Outputs of tasks: whole folders stored by their content, and archives. */
+  readonly files: Files
   readonly #session: Session
   readonly #maintenance: Maintenance
   readonly #opened: Opened
@@ -49,7 +52,8 @@ export class Cache {
   #closing: Promise<void> | undefined
 
   /** @internal */
-  constructor(session: Session, opened: Opened) {
+  constructor(session: Session, opened: Opened, readOnly: boolean) {
+    this.files = new Files(session, readOnly)
     this.#session = session
     this.#maintenance = new Maintenance(session)
     this.#opened = opened

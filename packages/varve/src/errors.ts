@@ -25,6 +25,8 @@ export type ErrorCode =
   | 'IO'
   /** Bytes do not match their checksum, where the caller asked for damage as an error. */
   | 'DAMAGED'
+  /** A content that a manifest names is missing or not what it was: take the manifest as a miss. */
+  | 'FILES_DAMAGED'
   /** The folder was written by a newer format. */
   | 'NEWER_FORMAT'
   /** The caller's `signal` asked to stop. Nothing committed was changed. */
@@ -55,6 +57,7 @@ const KNOWN: Record<ErrorCode, true> = {
   DISK_FULL: true,
   IO: true,
   DAMAGED: true,
+  FILES_DAMAGED: true,
   NEWER_FORMAT: true,
   CANCELLED: true,
   BUSY: true,
