@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use varve_core::files::tar::{Content, ExportOptions, FileRecord, ImportOptions, Links, export, import, sorted};
+use varve_core::files::tar::{Content, ExportOptions, FileRecord, ImportOptions, Links, check_sorted, export, import};
 use varve_core::{Digest, Error, FileRef, Intake, Store, Watch};
 
 /// A file, link or empty folder of a manifest.
@@ -107,8 +107,10 @@ fn wrong(path: &str, what: &str) -> Failure {
 
 /// The records of a manifest, checked by the rules of paths and in their order.
 pub fn records_of(items: Vec<FileItem>) -> Result<Vec<FileRecord>> {
-    let records = items.into_iter().map(FileItem::into_record).collect::<Result<Vec<_>>>()?;
-    Ok(sorted(&records)?.into_iter().cloned().collect())
+    let mut records = items.into_iter().map(FileItem::into_record).collect::<Result<Vec<_>>>()?;
+    records.sort_by(|a, b| a.path.cmp(&b.path));
+    check_sorted(records.iter())?;
+    Ok(records)
 }
 
 /// Reads an archive and stores its files.

@@ -155,7 +155,7 @@ fn restore(store: &Store, folder: &Path, json: &str, remembered: &str, watch: Wa
         _ => Mode::Auto,
     };
     let restore = Restore { store, folder, target: &target, mode, known: &known, known_ns };
-    let placed = restore.run(&records.iter().collect::<Vec<_>>(), watch)?;
+    let placed = restore.run(&records, watch)?;
     let mut report = RestoreAnswer::default();
     for placed in &placed {
         *match placed.outcome {

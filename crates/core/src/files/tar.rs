@@ -19,7 +19,7 @@ mod tests;
 mod walk;
 
 use crate::format::digest::Digest;
-pub use export::{ExportOptions, export, sorted};
+pub use export::{ExportOptions, check_sorted, export};
 pub use import::{Imported, Warning, import};
 
 /// A file, empty folder or link of a tree.

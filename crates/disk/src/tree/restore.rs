@@ -86,11 +86,11 @@ pub struct Restore<'a> {
 }
 
 impl Restore<'_> {
-    /// Restores records that are sorted and have passed the rules (`files::tar::sorted`). The watch counts records.
+    /// Restores records that are sorted and have passed the rules (`files::tar::check_sorted`). The watch counts records.
     ///
     /// # Errors
     /// `FileLost` for a content that is not there or not what it was, `UnsafePath` for what is in the way, `Io`.
-    pub fn run(&self, records: &[&FileRecord], watch: Watch<'_>) -> Result<Vec<Placed>> {
+    pub fn run(&self, records: &[FileRecord], watch: Watch<'_>) -> Result<Vec<Placed>> {
         let wrap = |source| Error::io("open", &self.target.to_string_lossy(), source);
         fs::create_dir_all(self.target).map_err(wrap)?;
         let root = Folder::root(self.target).map_err(wrap)?;

@@ -30,9 +30,22 @@ export interface WasmFilesStore {
 /** Files of one store. */
 export class WasmTrees implements EngineFiles {
   readonly #of: WasmFilesStore
+  /** Calls that store, and whether something is kept for the next commit. */
+  #storing = 0
+  #keeps = false
 
   constructor(of: WasmFilesStore) {
     this.#of = of
+  }
+
+  /** Whether contents are there that no entry names yet: only this thread knows of them. */
+  get isHolding(): boolean {
+    return this.#storing > 0 || this.#keeps
+  }
+
+  /** To be told of each commit. */
+  committed(): void {
+    this.#keeps = false
   }
 
   check(files: readonly FileEntry[]): void {
@@ -42,7 +55,7 @@ export class WasmTrees implements EngineFiles {
 
   async storeTree(root: string, paths: readonly string[], control: EngineControl): Promise<readonly StoredFile[]> {
     const files = hostFiles()
-    return this.#storing(async (number) => {
+    return this.#store(async (number) => {
       const stored: StoredFile[] = []
       const walker = new TreeWalker(files, root, false)
       try {
@@ -90,7 +103,7 @@ export class WasmTrees implements EngineFiles {
     try {
       const watcher = this.#of.watcher(control)
       const json = JSON.stringify(request)
-      return await this.#storing(async (number) => this.#ask((store) => store.importArchive(number, json, stream, watcher)))
+      return await this.#store(async (number) => this.#ask((store) => store.importArchive(number, json, stream, watcher)))
     } finally {
       close()
     }
@@ -124,14 +137,17 @@ export class WasmTrees implements EngineFiles {
   }
 
   /** What was stored stays until the next commit after it, unless `use` fails. */
-  async #storing<Report>(use: (number: number) => Promise<Report>): Promise<Report> {
+  async #store<Report>(use: (number: number) => Promise<Report>): Promise<Report> {
     const number = this.#ask<number>((store) => store.beginStoring())
     let isDone = false
+    this.#storing++
     try {
       const report = await use(number)
       isDone = true
       return report
     } finally {
+      this.#storing--
+      this.#keeps ||= isDone
       this.#ask((store) => store.endStoring(number, isDone))
     }
   }

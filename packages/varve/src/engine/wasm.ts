@@ -117,6 +117,7 @@ class WasmEngineStore implements EngineStore {
 
   async commit(durability: 'relaxed' | 'durable' | undefined): Promise<CommitReport> {
     const report = reportOf<CommitReport | null>(this.#call(() => this.#store.commit(durability ?? '', Date.now())))
+    this.files.committed()
     return report ?? { entries: 0, bytes: 0, maintenanceDue: false }
   }
 
@@ -129,7 +130,9 @@ class WasmEngineStore implements EngineStore {
   }
 
   async compact(full: boolean, control: EngineControl): Promise<CompactReport> {
-    const report = this.#options.readOnly ? undefined : await this.#elsewhere?.(full, control, this.#options)
+    // To another participant a log without a lock looks abandoned, and what it holds unneeded.
+    const isHere = this.#options.readOnly || this.files.isHolding
+    const report = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options)
     if (report === undefined) return reportOf(this.#call(() => this.#store.compact(full, watcherOf(control))))
     this.refresh()
     return report

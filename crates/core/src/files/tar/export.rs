@@ -64,15 +64,21 @@ pub fn export(
     output.end()
 }
 
-/// The records in the order of their paths.
+/// The records in the order of their paths, checked.
+fn sorted(records: &[FileRecord]) -> Result<Vec<&FileRecord>> {
+    let mut records: Vec<&FileRecord> = records.iter().collect();
+    records.sort_by(|a, b| a.path.cmp(&b.path));
+    check_sorted(records.iter().copied())?;
+    Ok(records)
+}
+
+/// Checks records that are sorted by their paths.
 ///
 /// # Errors
 /// `UnsafePath` for records that an import would refuse.
-pub fn sorted(records: &[FileRecord]) -> Result<Vec<&FileRecord>> {
-    let mut records: Vec<&FileRecord> = records.iter().collect();
-    records.sort_by(|a, b| a.path.cmp(&b.path));
+pub fn check_sorted<'a>(records: impl Iterator<Item = &'a FileRecord>) -> Result<()> {
     let mut paths = PathSet::default();
-    for record in &records {
+    for record in records {
         let refused = |problem| Error::UnsafePath { path: record.path.clone(), problem };
         check(&record.path).map_err(refused)?;
         if let Content::Link { target } = &record.content {
@@ -83,7 +89,7 @@ pub fn sorted(records: &[FileRecord]) -> Result<Vec<&FileRecord>> {
             return Err(refused(PathProblem::Repeated));
         }
     }
-    Ok(records)
+    Ok(())
 }
 
 /// Where the archive goes, through a buffer.
