@@ -15,7 +15,7 @@ export const FAILED = 4
 export const EXIT_HELP = `
 Exit codes:
   0  done, nothing wrong found
-  1  damage found (verify, doctor), or no such key (get)
+  1  damage found (verify, doctor), or no such key (get, files restore)
   2  the command line is wrong
   3  no cache in that folder
   4  failed: no access, no engine, disk full and the like`

@@ -5,6 +5,7 @@ import { compactCommand } from './compact.ts'
 import { report } from './command.ts'
 import { doctorCommand } from './doctor.ts'
 import { EXIT_HELP, OK, USAGE } from './exit.ts'
+import { filesCommand } from './files.ts'
 import { getCommand } from './get.ts'
 import { lsCommand } from './ls.ts'
 import { statsCommand } from './stats.ts'
@@ -15,7 +16,7 @@ const program = new Command('varve')
   .addHelpText('after', EXIT_HELP)
   .exitOverride()
 
-for (const command of [statsCommand, lsCommand, getCommand, verifyCommand, compactCommand, doctorCommand]) {
+for (const command of [statsCommand, lsCommand, getCommand, verifyCommand, compactCommand, filesCommand, doctorCommand]) {
   program.addCommand(command.exitOverride())
 }
 
