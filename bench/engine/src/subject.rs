@@ -9,8 +9,8 @@ pub trait Subject {
     fn name(&self) -> String;
 
     /// Whether it takes part in the workload of this id.
-    fn takes_part(&self, _id: &str) -> bool {
-        true
+    fn takes_part(&self, id: &str) -> bool {
+        !id.starts_with("files/")
     }
 
     /// Opens the folder, which may be empty. `block_cache_bytes` 0 = every lookup reads and checks its blocks again.
@@ -38,6 +38,11 @@ pub trait Opened {
     /// Looks up keys of `key_bytes` each in the order given; returns how many were found.
     fn lookup(&mut self, _keys: &[u8], _key_bytes: usize, _order: &[u32]) -> usize {
         unreachable!("a subject that takes no part in lookups")
+    }
+
+    /// Takes the files of a .tar; how many they are.
+    fn import_tar(&mut self, _archive: &[u8]) -> usize {
+        unreachable!("a subject that takes no part in files")
     }
 
     /// Closes in an orderly way; all committed survives the loss of power afterwards.

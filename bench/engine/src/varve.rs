@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::thread::{JoinHandle, spawn};
 use std::time::{SystemTime, UNIX_EPOCH};
 use twox_hash::XxHash3_64;
-use varve_core::{Durability, Handle, Options, Store};
+use varve_core::files::tar::{ImportOptions, import};
+use varve_core::{Durability, Handle, Intake, Options, Store};
 use varve_disk::{DiskPool, DiskVfs};
 
 /// Varve with a number of threads.
@@ -24,7 +25,7 @@ impl Subject for Varve {
     }
 
     fn takes_part(&self, id: &str) -> bool {
-        self.threads == 1 || id.starts_with("compaction/") || id.starts_with("write/")
+        self.threads == 1 || ["compaction/", "write/", "files/"].iter().any(|prefix| id.starts_with(prefix))
     }
 
     fn open(&self, folder: &Path, block_cache_bytes: usize) -> Box<dyn Opened> {
@@ -101,6 +102,14 @@ impl Opened for OpenVarve {
             found += usize::from(hit.expect("looks up").is_some());
         }
         found
+    }
+
+    fn import_tar(&mut self, archive: &[u8]) -> usize {
+        let intake = Intake::new(&self.store).expect("stores");
+        let store = |content: &[u8]| intake.store(content).map(|file| file.digest);
+        let (options, watch) = (ImportOptions::default(), |_, _| ControlFlow::Continue(()));
+        let imported = import(&mut &archive[..], &options, &**self.store.pool(), &store, &watch).expect("imports");
+        imported.records.len()
     }
 
     fn close(self: Box<Self>) {
