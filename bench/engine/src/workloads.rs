@@ -29,7 +29,7 @@ pub struct Trial {
 
 impl Trial {
     /// Whether folders are removed after the last round only. ext4 gives nobody the number of a file that was removed
-    /// half a minute ago and searches for another, so removing thousands of files makes the next round ten times slower.
+    /// half a minute ago and searches for another: removing thousands of files makes the next round ten times slower.
     pub(crate) fn is_of_files(&self) -> bool {
         self.id.starts_with("files/")
     }

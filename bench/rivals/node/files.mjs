@@ -23,7 +23,8 @@ import { median } from '../../median.mjs'
 import { installRivals } from './install.mjs'
 
 /** @typedef {{ wall: number, cpu: number }} Sample milliseconds */
-/** @typedef {(folder: string, archive: string, bytes: Uint8Array) => Promise<(() => Promise<void>) | void>} Subject what is left to be done, untimed */
+/** @typedef {(() => Promise<void>) | void} Rest what is left to be done, untimed */
+/** @typedef {(folder: string, archive: string, bytes: Uint8Array) => Promise<Rest>} Subject */
 
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, rounds: { type: 'string' } } })
 const ROUNDS = Number(options.rounds ?? (options.quick === true ? 5 : 15))
@@ -111,12 +112,11 @@ async function tarball(base, count) {
     for (let turn = 0; turn < names.length; turn++) {
       const name = names[(round + 1 + turn) % names.length] ?? ''
       const folder = join(base, `${count}-${round}-${turn}`)
-      /** @type {(() => Promise<void>) | void} */
-      let rest
+      const after = { rest: /** @type {Rest} */ (undefined) }
       const sample = await measured(async () => {
-        rest = await SUBJECTS[name]?.(folder, archive, bytes)
+        after.rest = await SUBJECTS[name]?.(folder, archive, bytes)
       })
-      await rest?.()
+      await after.rest?.()
       if (round >= 0) samples[name]?.push(sample)
     }
   }

@@ -1,7 +1,8 @@
 //! Manifests of files on their way between JavaScript and the engine, and what is asked with them.
 //!
 //! ```text
-//! [{"path":"a.js","size":3,"digest":"<64 hex>","executable":true}, {"path":"b","link":"a.js"}, {"path":"c","folder":true}]
+//! [{"path":"a.js","size":3,"digest":"<64 hex>","executable":true}, {"path":"b","link":"a.js"},
+//!  {"path":"c","folder":true}]
 //! ```
 
 use crate::failure::{Failure, Result};

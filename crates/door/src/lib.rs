@@ -16,8 +16,8 @@ mod session;
 
 pub use failure::{Failure, Result, answer};
 pub use files::{
-    ArchiveRequest, FileItem, ImportReport, StoredItem, VerifiedItem, export_archive, import_archive, records_of, request,
-    stored_files, verify_files,
+    ArchiveRequest, FileItem, ImportReport, StoredItem, VerifiedItem, export_archive, import_archive, records_of,
+    request, stored_files, verify_files,
 };
 pub use restored::{Restored, RestoredFile};
 pub use session::{Alone, Session, commit_alone, durability_of};

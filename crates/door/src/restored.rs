@@ -1,4 +1,5 @@
-//! What is remembered of a restore, so that the next one need not read what is still there. Both engines write it alike:
+//! What is remembered of a restore, so that the next one need not read what is still there. Both engines write it
+//! alike:
 //!
 //! ```text
 //! {"at":"<ns since 1970>","files":[["<path>","<digest>",<executable>,<bytes>,"<changed, ns>","<number>"],..]}

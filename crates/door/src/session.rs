@@ -90,7 +90,8 @@ impl Session {
 
     /// Buffers an entry that needs files. `filed` is `u32 count | count x (32 bytes digest, u64 bytes) | value`.
     pub fn put_filed(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize, filed: &[u8]) -> Result<()> {
-        let (files, value) = split_filed(filed).ok_or_else(|| Failure::argument("the files of an entry are cut off"))?;
+        let (files, value) =
+            split_filed(filed).ok_or_else(|| Failure::argument("the files of an entry are cut off"))?;
         Ok(self.handle_mut()?.put_filed(namespace, key_in(scratch, key_bytes)?, value, &files)?)
     }
 

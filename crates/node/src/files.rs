@@ -270,11 +270,7 @@ fn long<T: Serialize>(
 }
 
 /// Stores files, which stay until the session takes their hold.
-fn storing<T>(
-    store: &Arc<Store>,
-    holds: &Mutex<Vec<Hold>>,
-    job: impl FnOnce(&Intake) -> Result<T>,
-) -> Result<T> {
+fn storing<T>(store: &Arc<Store>, holds: &Mutex<Vec<Hold>>, job: impl FnOnce(&Intake) -> Result<T>) -> Result<T> {
     let intake = Intake::new(store)?;
     let outcome = job(&intake)?;
     holds.lock().unwrap_or_else(PoisonError::into_inner).push(intake.into_hold());

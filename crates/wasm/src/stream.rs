@@ -1,5 +1,5 @@
-//! Archives from and to JavaScript, piece by piece. Core reads on any thread, JavaScript's objects have one; so a stream
-//! waits in a table of this thread while its call runs.
+//! Archives from and to JavaScript, piece by piece. Core reads on any thread, JavaScript's objects have one; so a
+//! stream waits in a table of this thread while its call runs.
 
 use crate::host::result_of;
 use std::cell::RefCell;
@@ -51,7 +51,8 @@ impl Running {
     }
 
     fn call(call: impl FnOnce(&ByteStream) -> f64) -> io::Result<u64> {
-        RUNNING.with_borrow(|running| running.as_ref().map_or(Err(ErrorKind::BrokenPipe.into()), |s| result_of(call(s))))
+        RUNNING
+            .with_borrow(|running| running.as_ref().map_or(Err(ErrorKind::BrokenPipe.into()), |s| result_of(call(s))))
     }
 }
 

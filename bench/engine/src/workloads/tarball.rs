@@ -1,6 +1,6 @@
-//! `files/tarball/files_N`, after pnpm: take the files of a .tar in memory into an empty store, relaxed. Below 32 files
-//! nothing is handed to other threads, so one thread and two must take the same time. Timed: opening the store, the import
-//! and storing; not: making the archive, closing.
+//! `files/tarball/files_N`, after pnpm: take the files of a .tar in memory into an empty store, relaxed. Below
+//! 32 files nothing is handed to other threads, so one thread and two must take the same time. Timed: opening the
+//! store, the import and storing; not: making the archive, closing.
 
 use super::{BLOCK_CACHE_BYTES, Trial, Unit};
 use crate::data::{SEED, random};

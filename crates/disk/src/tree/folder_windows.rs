@@ -30,8 +30,7 @@ impl Folder {
 
     /// A file for reading. `InvalidInput` where it is no regular file; asked of the open file.
     pub(super) fn read(&self, name: &str) -> io::Result<(File, Stat)> {
-        let file =
-            OpenOptions::new().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(self.0.join(name))?;
+        let file = OpenOptions::new().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(self.0.join(name))?;
         let stat = stat_of_file(&file)?;
         if stat.kind == Kind::File { Ok((file, stat)) } else { Err(ErrorKind::InvalidInput.into()) }
     }

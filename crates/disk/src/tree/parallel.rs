@@ -1,5 +1,5 @@
-//! Many small jobs on the threads of a pool, in runs that belong together: sorted paths of one folder follow each other,
-//! so a run opens few folders.
+//! Many small jobs on the threads of a pool, in runs that belong together: sorted paths of one folder follow each
+//! other, so a run opens few folders.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -86,7 +86,8 @@ pub struct Restore<'a> {
 }
 
 impl Restore<'_> {
-    /// Restores records that are sorted and have passed the rules (`files::tar::check_sorted`). The watch counts records.
+    /// Restores records that are sorted and have passed the rules (`files::tar::check_sorted`). The watch counts
+    /// records.
     ///
     /// # Errors
     /// `FileLost` for a content that is not there or not what it was, `UnsafePath` for what is in the way, `Io`.
@@ -165,14 +166,7 @@ impl Restore<'_> {
         Ok(is_same.then(|| placed(&stat, false)).flatten())
     }
 
-    fn make(
-        &self,
-        folder: &Folder,
-        path: &str,
-        name: &str,
-        wanted: &Wanted,
-        clones: &AtomicBool,
-    ) -> Result<Placed> {
+    fn make(&self, folder: &Folder, path: &str, name: &str, wanted: &Wanted, clones: &AtomicBool) -> Result<Placed> {
         let stored = self.folder.join(wanted.file.digest.place());
         let write = |source| Error::io("write", path, source);
         if self.mode == Mode::HardLink
@@ -181,7 +175,8 @@ impl Restore<'_> {
         {
             return Ok(Placed { outcome: Outcome::Linked, known: Some(wanted.known(&stat)), trusted: false });
         }
-        let (mut file, temporary) = fresh(|temporary| folder.create_file(temporary, wanted.executable)).map_err(write)?;
+        let (mut file, temporary) =
+            fresh(|temporary| folder.create_file(temporary, wanted.executable)).map_err(write)?;
         let filled = self.fill(&mut file, path, &stored, wanted, clones);
         let stat = filled.and_then(|outcome| Ok((outcome, stat_of_file(&file).map_err(write)?)));
         drop(file);

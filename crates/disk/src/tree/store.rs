@@ -30,14 +30,20 @@ pub fn store_tree(
     watch: Watch<'_>,
 ) -> Result<Vec<StoredFile>> {
     let root = Folder::root(root).map_err(|source| Error::io("open", &root.to_string_lossy(), source))?;
-    in_runs(pool, paths, watch, || Walker::new(&root, false), |walker, path| {
-        check(path).map_err(|problem| Error::UnsafePath { path: path.clone(), problem })?;
-        let (folder, name) = walker.go(path)?;
-        let (mut file, stat) = folder.read(name).map_err(|error| match error.kind() {
-            ErrorKind::InvalidInput => Error::UnsafePath { path: path.clone(), problem: PathProblem::NotAFile },
-            _ => failed(path, name, error),
-        })?;
-        let content = read_all(&mut file, stat.bytes).map_err(|source| Error::io("read", path, source))?;
-        Ok(StoredFile { file: intake.store(&content)?, executable: stat.executable })
-    })
+    in_runs(
+        pool,
+        paths,
+        watch,
+        || Walker::new(&root, false),
+        |walker, path| {
+            check(path).map_err(|problem| Error::UnsafePath { path: path.clone(), problem })?;
+            let (folder, name) = walker.go(path)?;
+            let (mut file, stat) = folder.read(name).map_err(|error| match error.kind() {
+                ErrorKind::InvalidInput => Error::UnsafePath { path: path.clone(), problem: PathProblem::NotAFile },
+                _ => failed(path, name, error),
+            })?;
+            let content = read_all(&mut file, stat.bytes).map_err(|source| Error::io("read", path, source))?;
+            Ok(StoredFile { file: intake.store(&content)?, executable: stat.executable })
+        },
+    )
 }

@@ -15,8 +15,13 @@ export async function findExtra(files: typeof fs, root: string, entries: readonl
     if (error instanceof VarveError) throw error
     throw new VarveError('IO', `cannot look at '${root}': ${error instanceof Error ? error.message : String(error)}`, { cause: error })
   }
-  // Reversed, so that what a folder holds comes first. A file is replaced by a file, a link by a link, without removing.
-  return found.filter(({ path, kind }) => kinds.get(path) !== kind).map(({ path }) => path).reverse()
+  const extra: string[] = []
+  // From the end, so that what a folder holds comes first. A file is replaced by a file, a link by a link, without removing.
+  for (let index = found.length - 1; index >= 0; index--) {
+    const one = found[index]
+    if (one !== undefined && kinds.get(one.path) !== one.kind) extra.push(one.path)
+  }
+  return extra
 }
 
 /** What the manifest has at each path, with the folders above. */
