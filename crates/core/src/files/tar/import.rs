@@ -29,7 +29,7 @@ const SERIAL_FILES: usize = 31;
 const BATCH_BYTES: usize = 4 << 20;
 
 /// Files of a batch: enough for any number of threads, few enough to have several batches soon.
-const BATCH_FILES: usize = 64;
+const BATCH_FILES: usize = 256;
 
 /// Puts a content into the store and tells its digest.
 pub(super) type Store<'a> = &'a (dyn Fn(&[u8]) -> Result<Digest> + Sync);
