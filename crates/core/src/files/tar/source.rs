@@ -87,13 +87,14 @@ impl<'a> Source<'a> {
         Ok(filled)
     }
 
-    /// Puts exactly so many bytes into the buffer. Its memory grows with what has come, whatever `bytes` says.
+    /// Appends exactly so many bytes to the buffer. Its memory grows with what has come, whatever `bytes` says.
     pub(super) fn read(&mut self, bytes: u64, buffer: &mut Vec<u8>) -> Result<()> {
-        buffer.clear();
-        while (buffer.len() as u64) < bytes {
-            let (start, missing) = (buffer.len(), bytes - buffer.len() as u64);
+        let mut missing = bytes;
+        while missing > 0 {
+            let start = buffer.len();
             let step = missing.min(start.max(STEP_BYTES) as u64) as usize;
-            if buffer.try_reserve_exact(step).is_err() {
+            missing -= step as u64;
+            if buffer.try_reserve(step).is_err() {
                 return Err(self.problem(ArchiveProblem::NoMemory { bytes }));
             }
             buffer.resize(start + step, 0);
