@@ -2,7 +2,7 @@
 //!
 //! Every path and each of its folders is kept under its key: what a file system that ignores case and the form of
 //! Unicode would compare (canonical caseless matching, Unicode chapter 3, D145). Two names with one key, or one name as
-//! file and as folder, do not go together. Memory: about 100 bytes beside the text for a path or folder.
+//! file and as folder, do not go together. Memory: 900,000 paths of 43 bytes take 160 bytes each.
 
 use super::PathProblem;
 use std::borrow::Cow;
