@@ -75,7 +75,7 @@ pub struct ImportOptions {
     pub files_max: u64,
     /// Over 64 MiB, how many times its compressed size an archive may have.
     pub ratio_max: u64,
-    /// Bytes of the input for those who watch; 0 = unknown.
+    /// Bytes of the input, told to those who watch; 0 = unknown.
     pub input_bytes: u64,
 }
 

@@ -20,6 +20,7 @@ use crate::options::Watch;
 use crate::pool::Pool;
 use std::fmt;
 use std::io::Read;
+use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// So many files are stored as they come: below this, handing them to other threads costs more than it gains.
@@ -82,52 +83,57 @@ pub fn import(
     let serial = if pool.threads() > 1 { SERIAL_FILES } else { usize::MAX };
     let mut content = Vec::new();
     for _ in 0..serial {
+        content.clear();
         let Some(index) = tree.next_file(&mut content)? else { return Ok(tree.finish()) };
         let digest = store(&content)?;
         tree.set_digest(index, digest);
     }
     drop(content);
-    let mut batch = tree.next_batch()?;
-    while !batch.is_empty() {
-        let (digests, next) = store_batch(&batch, &mut tree, pool, store);
-        for (file, digest) in batch.iter().zip(digests) {
-            tree.set_digest(file.index, digest?);
+    let (mut batch, mut next) = (Batch::default(), Batch::default());
+    tree.read_batch(&mut batch)?;
+    while !batch.files.is_empty() {
+        let (digests, read) = store_batch(&batch, &mut next, &mut tree, pool, store);
+        for ((index, _), digest) in batch.files.iter().zip(digests) {
+            tree.set_digest(*index, digest?);
         }
-        batch = next?;
+        read?;
+        std::mem::swap(&mut batch, &mut next);
     }
     Ok(tree.finish())
 }
 
-/// A file on its way to the store.
-struct Unstored {
-    /// Of its record.
-    index: usize,
-    content: Vec<u8>,
+/// Files on their way to the store, their contents one after the other.
+#[derive(Default)]
+struct Batch {
+    contents: Vec<u8>,
+    /// The place of its record, and of its content.
+    files: Vec<(usize, Range<usize>)>,
 }
 
 /// Stores one batch while the next one is read.
 fn store_batch(
-    batch: &[Unstored],
+    batch: &Batch,
+    next: &mut Batch,
     tree: &mut Tree<'_>,
     pool: &dyn Pool,
     store: Store<'_>,
-) -> (Vec<Result<Digest>>, Result<Vec<Unstored>>) {
-    let digests: Vec<OnceLock<Result<Digest>>> = batch.iter().map(|_| OnceLock::new()).collect();
-    let next = OnceLock::new();
-    let tree = Mutex::new(tree);
-    pool.run(batch.len() + 1, &|part| {
+) -> (Vec<Result<Digest>>, Result<()>) {
+    let digests: Vec<OnceLock<Result<Digest>>> = batch.files.iter().map(|_| OnceLock::new()).collect();
+    let walk = Mutex::new((tree, next, Ok(())));
+    pool.run(batch.files.len() + 1, &|part| {
         let Some(file) = part.checked_sub(1) else {
-            let mut tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
-            _ = next.set(tree.next_batch());
+            let mut walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
+            let (tree, next, read) = &mut *walk;
+            *read = tree.read_batch(next);
             return;
         };
-        if let (Some(file), Some(digest)) = (batch.get(file), digests.get(file)) {
-            _ = digest.set(store(&file.content));
+        if let (Some((_, place)), Some(digest)) = (batch.files.get(file), digests.get(file)) {
+            _ = digest.set(store(batch.contents.get(place.clone()).unwrap_or_default()));
         }
     });
-    // A pool runs every part, so nothing is missing here.
+    // A pool runs every part, so no digest is missing here.
     let digests = digests.into_iter().map(|digest| digest.into_inner().unwrap_or(Err(Error::Closed))).collect();
-    (digests, next.into_inner().unwrap_or(Err(Error::Closed)))
+    (digests, walk.into_inner().unwrap_or_else(PoisonError::into_inner).2)
 }
 
 /// What is known of the tree so far.
@@ -141,8 +147,8 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// Goes on to the next file, reads it, and tells where its record is. `None` = the archive ends here.
-    fn next_file(&mut self, content: &mut Vec<u8>) -> Result<Option<usize>> {
+    /// Goes on to the next file, appends its content, and tells where its record is. `None` = the archive ends here.
+    fn next_file(&mut self, contents: &mut Vec<u8>) -> Result<Option<usize>> {
         while let Some(Entry { path, kind }) = self.walk.next()? {
             if path.is_empty() {
                 continue; // the root
@@ -158,7 +164,7 @@ impl Tree<'_> {
                 Kind::Folder => self.records.push(FileRecord { path, content: Content::Folder }),
                 Kind::Link { target } => self.records.push(FileRecord { path, content: Content::Link { target } }),
                 Kind::File { bytes, executable } => {
-                    self.walk.read(bytes, content)?;
+                    self.walk.read(bytes, contents)?;
                     let digest = Digest([0; 32]); // until it is stored
                     self.records.push(FileRecord { path, content: Content::File { digest, bytes, executable } });
                     return Ok(Some(index));
@@ -168,24 +174,20 @@ impl Tree<'_> {
         Ok(None)
     }
 
-    /// Reads files until there are enough of them; empty = the archive ends here.
-    fn next_batch(&mut self) -> Result<Vec<Unstored>> {
-        let (mut batch, mut bytes) = (Vec::new(), 0);
-        while self.failure.is_none() && bytes < BATCH_BYTES && batch.len() < BATCH_FILES {
-            let mut content = Vec::new();
-            match self.next_file(&mut content) {
+    /// Reads files until there are enough of them; none = the archive ends here.
+    fn read_batch(&mut self, batch: &mut Batch) -> Result<()> {
+        batch.files.clear();
+        batch.contents.clear();
+        batch.contents.shrink_to(2 * BATCH_BYTES); // after a large file
+        while self.failure.is_none() && batch.contents.len() < BATCH_BYTES && batch.files.len() < BATCH_FILES {
+            let start = batch.contents.len();
+            match self.next_file(&mut batch.contents) {
                 Ok(None) => break,
-                Ok(Some(index)) => {
-                    bytes += content.len();
-                    batch.push(Unstored { index, content });
-                }
+                Ok(Some(index)) => batch.files.push((index, start..batch.contents.len())),
                 Err(failure) => self.failure = Some(failure),
             }
         }
-        match self.failure.take_if(|_| batch.is_empty()) {
-            Some(failure) => Err(failure),
-            None => Ok(batch),
-        }
+        self.failure.take_if(|_| batch.files.is_empty()).map_or(Ok(()), Err)
     }
 
     fn set_digest(&mut self, index: usize, stored: Digest) {

@@ -19,7 +19,7 @@ const STEP_BYTES: usize = 64 << 10;
 /// Below this nothing is a bomb.
 const BOMB_BYTES: u64 = 64 << 20;
 
-/// Between two calls of the watch, of the input.
+/// Between two calls of the watch, decompressed.
 const WATCH_BYTES: u64 = 256 << 10;
 
 /// Reads an archive. Errors carry the name of the entry that is being read.
@@ -29,7 +29,7 @@ pub(super) struct Source<'a> {
     watch: Watch<'a>,
     /// Decompressed so far.
     bytes: u64,
-    /// Of the input, at the last call of `watch`.
+    /// Decompressed at the last call of `watch`.
     watched: u64,
     /// What is being read, for messages.
     entry: String,
@@ -87,13 +87,17 @@ impl<'a> Source<'a> {
         Ok(filled)
     }
 
-    /// Puts exactly so many bytes into the buffer. Its memory grows with what has come, whatever `bytes` says.
+    /// Appends exactly so many bytes to the buffer. Its memory grows with what has come, whatever `bytes` says.
     pub(super) fn read(&mut self, bytes: u64, buffer: &mut Vec<u8>) -> Result<()> {
-        buffer.clear();
-        while (buffer.len() as u64) < bytes {
-            let (start, missing) = (buffer.len(), bytes - buffer.len() as u64);
+        let mut missing = bytes;
+        while missing > 0 {
+            let start = buffer.len();
             let step = missing.min(start.max(STEP_BYTES) as u64) as usize;
-            if buffer.try_reserve_exact(step).is_err() {
+            missing -= step as u64;
+            // Small contents share a buffer that doubles; of a large one every byte more would count.
+            let is_large = step >= STEP_BYTES;
+            let reserved = if is_large { buffer.try_reserve_exact(step) } else { buffer.try_reserve(step) };
+            if reserved.is_err() {
                 return Err(self.problem(ArchiveProblem::NoMemory { bytes }));
             }
             buffer.resize(start + step, 0);
@@ -139,8 +143,8 @@ impl<'a> Source<'a> {
         if self.bytes > BOMB_BYTES && self.bytes > input_bytes.saturating_mul(ratio_max) {
             return Err(self.problem(ArchiveProblem::Bomb { ratio_max }));
         }
-        if input_bytes - self.watched >= WATCH_BYTES {
-            self.watched = input_bytes;
+        if self.bytes - self.watched >= WATCH_BYTES {
+            self.watched = self.bytes;
             if (self.watch)(input_bytes, self.options.input_bytes).is_break() {
                 return Err(Error::Cancelled);
             }

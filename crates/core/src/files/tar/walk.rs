@@ -78,6 +78,7 @@ impl<'a> Walk<'a> {
                 let what = "a pax header or long name has more than 1 MiB";
                 return Err(self.source.problem(ArchiveProblem::Extension { what }));
             }
+            content.clear();
             self.read(bytes, &mut content)?;
             take(&mut extensions, &content).map_err(|problem| self.source.problem(problem))?;
         }
@@ -88,10 +89,10 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    /// The content of the entry, and what pads it.
+    /// Appends the content of the entry to the buffer, and skips what pads it.
     pub(super) fn read(&mut self, bytes: u64, buffer: &mut Vec<u8>) -> Result<()> {
         self.source.read(bytes, buffer)?;
-        let padding = buffer.len().next_multiple_of(BLOCK_BYTES) - buffer.len();
+        let padding = (bytes.wrapping_neg() % BLOCK_BYTES as u64) as usize;
         let mut block = [0; BLOCK_BYTES];
         if self.source.fill(block.get_mut(..padding).unwrap_or_default())? < padding {
             return Err(self.source.problem(ArchiveProblem::Truncated));

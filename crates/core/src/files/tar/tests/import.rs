@@ -170,9 +170,9 @@ fn ten_thousand_empty_files() {
     }
 }
 
-/// Files of all sizes, some names twice, folders and links between.
-fn random_archive(random: &mut fastrand::Rng, files: usize) -> Vec<u8> {
-    let mut maker = Maker::default();
+/// Files of all sizes, some names twice, folders and links between; and what a map makes of them.
+fn random_archive(random: &mut fastrand::Rng, files: usize) -> (Vec<u8>, Vec<FileRecord>) {
+    let (mut maker, mut expected) = (Maker::default(), BTreeMap::new());
     for index in 0..files {
         let name = if random.u32(..10) == 0 { random.usize(..files) } else { index };
         let bytes = match random.u32(..20) {
@@ -181,12 +181,19 @@ fn random_archive(random: &mut fastrand::Rng, files: usize) -> Vec<u8> {
             _ => random.usize(..5_000),
         };
         let content: Vec<u8> = std::iter::repeat_with(|| random.u8(..4)).take(bytes).collect();
-        maker = maker.file(&format!("d{}/{name}", name % 7), &content);
+        let record = file(&format!("d{}/{name}", name % 7), &content, false);
+        maker = maker.file(&record.path, &content);
+        expected.insert(record.path.clone(), record);
         if random.u32(..8) == 0 {
-            maker = maker.folder(&format!("d{}/", name % 9)).link(&format!("l{name}"), b'2', "d1/x");
+            let (folder, link) = (folder(&format!("d{}", name % 9)), link(&format!("l{name}"), "d1/x"));
+            maker = maker.folder(&folder.path).link(&link.path, b'2', "d1/x");
+            expected.extend([folder, link].map(|record| (record.path.clone(), record)));
         }
     }
-    maker.end()
+    let paths: Vec<String> = expected.keys().cloned().collect();
+    let is_inside = |path: &str, folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    expected.retain(|folder, _| !paths.iter().any(|path| is_inside(path, folder)));
+    (maker.end(), expected.into_values().collect())
 }
 
 #[test]
@@ -197,9 +204,10 @@ fn threads_change_nothing_and_below_32_files_they_are_not_used() {
     let mut random = fastrand::Rng::with_seed(seed);
     let options = ImportOptions { links: Links::Inside, ..ImportOptions::default() };
     for files in [0, 1, 8, 31, 32, 33, 95, 96, 97, 1000] {
-        let archive = random_archive(&mut random, files);
+        let (archive, expected) = random_archive(&mut random, files);
         for archive in [gzip(&archive), archive] {
             let (serial, serial_sink) = import_serial(&archive, &options).unwrap();
+            assert!(serial.records == expected, "{files} files");
             for count in [2, 5] {
                 let pool = Threads::new(count);
                 let (parallel, sink) = import_on(&pool, &archive, &options).unwrap();
