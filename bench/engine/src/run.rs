@@ -48,6 +48,7 @@ pub fn run(arguments: &Arguments, subjects: &[&dyn Subject]) {
 fn run_trial(trial: &Trial, rounds: usize, subjects: &[&dyn Subject]) {
     let subjects: Vec<_> = subjects.iter().copied().filter(|subject| subject.takes_part(&trial.id)).collect();
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); subjects.len()];
+    let mut kept = Vec::new();
     for round in 0..rounds {
         eprintln!("{} {}/{rounds}", trial.id, round + 1);
         // Another one begins each round: what one leaves behind, in the allocator and on the disk, meets all of them.
@@ -56,6 +57,9 @@ fn run_trial(trial: &Trial, rounds: usize, subjects: &[&dyn Subject]) {
             let (subject, samples) = (subjects[index], &mut samples[index]);
             let folder = tempfile::Builder::new().tempdir_in(bench_folder()).expect("a folder for the sample");
             samples.push((trial.run)(subject, folder.path()));
+            if trial.is_of_files() {
+                kept.push(folder);
+            }
         }
     }
     for (subject, samples) in subjects.iter().zip(&samples) {

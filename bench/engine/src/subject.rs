@@ -11,7 +11,7 @@ pub trait Subject {
 
     /// Whether it takes part in the workload of this id.
     fn takes_part(&self, id: &str) -> bool {
-        !id.starts_with("export/")
+        !id.starts_with("export/") && !id.starts_with("files/")
     }
 
     /// Opens the folder, which may be empty. `block_cache_bytes` 0 = every lookup reads and checks its blocks again.
@@ -44,6 +44,11 @@ pub trait Opened {
     /// Writes all entries as JSON.
     fn export(&mut self, _target: &mut File) {
         unreachable!("a subject that takes no part in exports")
+    }
+
+    /// Takes the files of a .tar; how many they are.
+    fn import_tar(&mut self, _archive: &[u8]) -> usize {
+        unreachable!("a subject that takes no part in files")
     }
 
     /// Closes in an orderly way; all committed survives the loss of power afterwards.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::thread::{JoinHandle, spawn};
 use std::time::{SystemTime, UNIX_EPOCH};
 use twox_hash::XxHash3_64;
-use varve_core::{Durability, Handle, Options, Store};
+use varve_core::files::tar::{ImportOptions, import};
+use varve_core::{Durability, Handle, Intake, Options, Store};
 use varve_disk::{DiskPool, DiskVfs};
 
 /// Varve with a number of threads.
@@ -25,7 +26,8 @@ impl Subject for Varve {
 
     fn takes_part(&self, id: &str) -> bool {
         let is_export = id.starts_with("export/"); // has subjects of its own
-        (self.threads == 1 && !is_export) || id.starts_with("compaction/") || id.starts_with("write/")
+        let on_threads = ["compaction/", "write/", "files/"].iter().any(|prefix| id.starts_with(prefix));
+        (self.threads == 1 && !is_export) || on_threads
     }
 
     fn open(&self, folder: &Path, block_cache_bytes: usize) -> Box<dyn Opened> {
@@ -111,6 +113,14 @@ impl Opened for OpenVarve {
             found += usize::from(hit.expect("looks up").is_some());
         }
         found
+    }
+
+    fn import_tar(&mut self, archive: &[u8]) -> usize {
+        let intake = Intake::new(&self.store).expect("stores");
+        let store = |content: &[u8]| intake.store(content).map(|file| file.digest);
+        let (options, watch) = (ImportOptions::default(), |_, _| ControlFlow::Continue(()));
+        let imported = import(&mut &archive[..], &options, &**self.store.pool(), &store, &watch).expect("imports");
+        imported.records.len()
     }
 
     fn close(self: Box<Self>) {

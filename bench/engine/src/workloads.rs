@@ -5,6 +5,7 @@ mod export;
 mod lookup;
 mod open;
 mod sequential;
+mod tarball;
 mod write;
 
 use crate::measure::Sample;
@@ -25,6 +26,14 @@ pub struct Trial {
     pub rounds: usize,
     /// Fills the folder, then measures.
     pub run: Run,
+}
+
+impl Trial {
+    /// Whether folders are removed after the last round only. ext4 gives nobody the number of a file that was removed
+    /// half a minute ago and searches for another: removing thousands of files makes the next round ten times slower.
+    pub(crate) fn is_of_files(&self) -> bool {
+        self.id.starts_with("files/")
+    }
 }
 
 /// A subject and an empty folder in, what it took out.
@@ -74,6 +83,7 @@ pub fn trials(quick: bool) -> Vec<Trial> {
     trials.extend(open::trials(quick));
     trials.extend(sequential::trials(quick));
     trials.extend(export::trials(quick));
+    trials.extend(tarball::trials(quick));
     trials
 }
 

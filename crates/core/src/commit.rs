@@ -86,6 +86,11 @@ impl Committer {
         self.try_often("store files", context, state, |committer| committer.append_hold(context))
     }
 
+    /// The number of our log, if it says that files are held.
+    pub(crate) fn holding(&self) -> Option<u32> {
+        self.log.as_ref().filter(|log| log.holds).map(|log| log.writer)
+    }
+
     /// Says in the log that no files are held any more, once that is so.
     pub(crate) fn release(&mut self, context: &Context) {
         if context.files.is_held() {

@@ -1,5 +1,12 @@
 //! One error for the whole engine. `code()` is stable API; the text names the field, the value and the way out.
 
+mod archive;
+mod path;
+mod shown;
+
+pub use archive::ArchiveProblem;
+pub use path::PathProblem;
+pub(crate) use shown::Shown;
 use std::fmt;
 use std::io;
 
@@ -21,6 +28,8 @@ pub enum Error {
     NewerFormat { name: String, found: u32, supported: u32 },
     /// Bytes that do not match their checksum; only for callers that ask for damage as an error.
     Damaged { name: String, offset: u64, what: &'static str },
+    /// The content of a file of a tree is missing or not what it was.
+    FileLost { path: String },
     /// The store was opened with `read_only`.
     ReadOnly,
     /// The store was closed.
@@ -31,6 +40,10 @@ pub enum Error {
     Busy { operation: &'static str, attempts: u32 },
     /// The numbers of writers or commits of this folder are used up.
     Exhausted { field: &'static str, limit: u64 },
+    /// A path of a manifest, folder or archive that is not safe to write on every system.
+    UnsafePath { path: String, problem: PathProblem },
+    /// An archive that cannot be read or must not be; `entry` is empty where the fault is in no entry.
+    Archive { entry: String, problem: ArchiveProblem },
 }
 
 impl Error {
@@ -52,11 +65,14 @@ impl Error {
             Self::TooLong { .. } | Self::UnknownNamespace { .. } => "INVALID_ARGUMENT",
             Self::NewerFormat { .. } => "NEWER_FORMAT",
             Self::Damaged { .. } => "DAMAGED",
+            Self::FileLost { .. } => "FILES_DAMAGED",
             Self::ReadOnly => "READ_ONLY",
             Self::Closed => "CLOSED",
             Self::Cancelled => "CANCELLED",
             Self::Busy { .. } => "BUSY",
             Self::Exhausted { .. } => "EXHAUSTED",
+            Self::UnsafePath { .. } => "UNSAFE_PATH",
+            Self::Archive { .. } => "BAD_ARCHIVE",
         }
     }
 }
@@ -81,6 +97,9 @@ impl fmt::Display for Error {
             Self::Damaged { name, offset, what } => {
                 write!(out, "{what} in '{name}' at byte {offset} does not match its checksum")
             }
+            Self::FileLost { path } => {
+                write!(out, "the content of {} is missing or damaged; take it as a miss and make it anew", Shown(path))
+            }
             Self::ReadOnly => write!(out, "the cache was opened with readOnly: true; open it without to write"),
             Self::Closed => write!(out, "the cache is closed; open it again to go on"),
             Self::Cancelled => write!(out, "stopped on request; nothing committed was changed"),
@@ -92,6 +111,11 @@ impl fmt::Display for Error {
             }
             Self::Exhausted { field, limit } => {
                 write!(out, "the folder has used up its {limit} {field}; remove the folder to start afresh")
+            }
+            Self::UnsafePath { path, problem } => write!(out, "{} is refused: it {problem}", Shown(path)),
+            Self::Archive { entry, problem } if entry.is_empty() => write!(out, "the archive is refused: {problem}"),
+            Self::Archive { entry, problem } => {
+                write!(out, "the archive is refused at {}: {problem}", Shown(entry))
             }
         }
     }

@@ -14,9 +14,13 @@
 //! 4. **Read** (`read.rs`): the digest is verified each time. Damage is a miss, and the file is set aside.
 //! 5. **Collect** (`compact/collect.rs`): files that no table and no log names are renamed to `.gone`; then the logs
 //!    are read once more, and what is needed after all gets its name back.
+//!
+//! Trees of files: `path.rs` has the rules for their names, `tar.rs` reads and writes archives.
 
+pub mod path;
 mod read;
 mod shard;
+pub mod tar;
 mod write;
 
 pub(crate) use read::Content;

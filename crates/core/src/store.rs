@@ -142,12 +142,34 @@ impl Store {
     /// Stores contents as files, in parallel. They stay until the entries that name them are gone, which are to be
     /// committed while the hold is there: see [`Handle::keep`].
     pub fn store_files(&self, contents: &[&[u8]]) -> Result<(Vec<FileRef>, Hold)> {
+        let (writer, hold) = self.hold_files()?;
+        let context = self.open_context()?;
+        let stored = context.files.put_all(writer, contents, false, &*context.pool)?;
+        Ok((stored, hold))
+    }
+
+    /// Says in the log that files are about to be stored. Returns the writer for their temporary names.
+    pub(crate) fn hold_files(&self) -> Result<(u32, Hold)> {
         let context = self.open_context()?;
         self.check_writable()?;
         let hold = context.files.hold();
         let writer = self.committer().hold(context, &self.state)?;
-        let stored = context.files.put_all(writer, contents, false, &*context.pool)?;
-        Ok((stored, hold))
+        Ok((writer, hold))
+    }
+
+    /// Every content that is stored, named by an entry or not yet or not any more.
+    pub fn list_files(&self) -> Result<Vec<FileRef>> {
+        self.open_context()?.files.list()
+    }
+
+    /// Where jobs of this store run.
+    pub fn pool(&self) -> &Arc<dyn Pool> {
+        &self.context.pool
+    }
+
+    /// Whether the store was opened with `read_only`.
+    pub fn is_read_only(&self) -> bool {
+        self.context.options.read_only
     }
 
     /// The content of a file that an entry names; `None` = it is not there, or not what it was.

@@ -1,5 +1,6 @@
 //! The doors of Varve's engine on an operating system: files ([`DiskVfs`]), threads ([`DiskPool`]) and one store per
-//! process and folder ([`open_shared`]).
+//! process and folder ([`open_shared`]). Beside it, trees of files that are stored and restored ([`store_tree`],
+//! [`Restore`]).
 //!
 //! What differs between systems is in `platform`; what needs `unsafe` is in `map.rs` and `guard.rs`, nowhere else.
 
@@ -12,8 +13,10 @@ mod map;
 mod platform;
 mod pool;
 mod registry;
+mod tree;
 mod vfs;
 
 pub use pool::DiskPool;
-pub use registry::{is_small, open_shared};
+pub use registry::{FORMAT_FOLDER, is_small, open_shared};
+pub use tree::{Known, Mode, Outcome, Placed, Restore, StoredFile, remove_tree, store_tree};
 pub use vfs::DiskVfs;

@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use varve_core::{Error, Options, Result, Store};
 
 /// The format's own folder within the cache's: formats never meet.
-const FORMAT_FOLDER: &str = "v1";
+pub const FORMAT_FOLDER: &str = "v1";
 
 /// Files of a small folder, and bytes that are read when it is opened: all but tables, whose footers only are read.
 const SMALL_FILES_MAX: usize = 16;

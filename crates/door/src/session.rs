@@ -11,10 +11,13 @@ use crate::packed::{Page, Values, length_of, reserve};
 use crate::transfer::Transfers;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use varve_core::{Durability, Error, Handle, PendingCommit, PendingReads, Store};
+use varve_core::{Digest, Durability, Error, FileRef, Handle, Hold, PendingCommit, PendingReads, Store};
 
 /// A buffer that grew beyond this for one large answer is given back.
 const HELD_BYTES_KEPT: usize = 1 << 20;
+
+/// Bytes of a file that an entry needs, as JavaScript packs it.
+const FILE_REF_BYTES: usize = 40;
 
 /// What a miss looks like to JavaScript.
 const MISS: i32 = -1;
@@ -92,6 +95,26 @@ impl Session {
     /// Buffers an entry under the key in `scratch[..key_bytes]`.
     pub fn put(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize, value: &[u8]) -> Result<()> {
         Ok(self.handle_mut()?.put(namespace, key_in(scratch, key_bytes)?, value)?)
+    }
+
+    /// Buffers an entry that needs files. `filed` is `u32 count | count x (32 bytes digest, u64 bytes) | value`.
+    pub fn put_filed(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize, filed: &[u8]) -> Result<()> {
+        let (files, value) =
+            split_filed(filed).ok_or_else(|| Failure::argument("the files of an entry are cut off"))?;
+        Ok(self.handle_mut()?.put_filed(namespace, key_in(scratch, key_bytes)?, value, &files)?)
+    }
+
+    /// Reads the content of a file. The answer is held; returns its length, -1 where it is lost.
+    pub fn read_file(&mut self, file: &FileRef) -> Result<i32> {
+        let Some(content) = self.store()?.read_file(file)? else { return Ok(MISS) };
+        self.held = content;
+        length_of(self.held.len())
+    }
+
+    /// Keeps files that were stored until the next commit that this session begins.
+    pub fn keep(&mut self, hold: Hold) -> Result<()> {
+        self.handle_mut()?.keep(hold);
+        Ok(())
     }
 
     /// Buffers the removal of the key in `scratch[..key_bytes]`.
@@ -203,6 +226,38 @@ impl Reads {
 
 fn key_at(keys: &[u8], start: usize, end: usize) -> Result<&[u8]> {
     keys.get(start..end).ok_or_else(|| Failure::argument("the ends of the keys are out of order"))
+}
+
+/// An entry that is committed by itself.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[expect(missing_docs, reason = "the names of the fields say it")]
+pub struct Alone {
+    pub namespace: String,
+    pub version: String,
+    pub key: String,
+    pub value: String,
+}
+
+/// Commits one entry by itself; what sessions have buffered stays buffered.
+pub fn commit_alone(store: &Arc<Store>, entry: &Alone, now_ms: u64) -> Result<()> {
+    let mut handle = store.handle();
+    let namespace = handle.namespace(&entry.namespace, &entry.version)?;
+    handle.put(namespace, entry.key.as_bytes(), entry.value.as_bytes())?;
+    if let Some(commit) = handle.begin_commit() {
+        commit.run(Some(Durability::Relaxed), now_ms)?;
+    }
+    Ok(())
+}
+
+fn split_filed(filed: &[u8]) -> Option<(Vec<FileRef>, &[u8])> {
+    let (count, rest) = filed.split_first_chunk::<4>()?;
+    let bytes = (u32::from_le_bytes(*count) as usize).checked_mul(FILE_REF_BYTES)?;
+    let (refs, value) = rest.split_at_checked(bytes)?;
+    let file = |packed: &[u8]| {
+        let (digest, bytes) = packed.split_first_chunk::<32>()?;
+        Some(FileRef { digest: Digest(*digest), bytes: u64::from_le_bytes(*bytes.first_chunk::<8>()?) })
+    };
+    Some((refs.chunks_exact(FILE_REF_BYTES).map(file).collect::<Option<_>>()?, value))
 }
 
 fn key_in(scratch: &[u8], key_bytes: usize) -> Result<&[u8]> {

@@ -5,8 +5,9 @@ use crate::guard::{guarded, panicked};
 use crate::place::Seat;
 use crate::raw::Scratch;
 use std::cell::RefCell;
-use std::sync::{Arc, OnceLock};
-use varve_core::{Error, Store};
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+use varve_core::{Error, Hold, Store};
 use varve_door::{Failure, Result, Session};
 
 /// The failure that ended a session. Shared with its tasks on other threads.
@@ -26,6 +27,8 @@ pub(crate) struct Context {
     seat: RefCell<Option<Seat>>,
     watches: RefCell<Watches>,
     broken: Broken,
+    /// Of files that tasks stored, until the session takes them.
+    holds: Arc<Mutex<Vec<Hold>>>,
 }
 
 impl Context {
@@ -37,6 +40,7 @@ impl Context {
             seat: RefCell::new(Some(seat)),
             watches: RefCell::default(),
             broken: Broken::default(),
+            holds: Arc::default(),
         }
     }
 
@@ -65,6 +69,15 @@ impl Context {
     /// The store, for a task on another thread.
     pub(crate) fn store(&self) -> Result<Arc<Store>> {
         self.with(|desk| desk.session.store().cloned())
+    }
+
+    /// Where the files of that store are.
+    pub(crate) fn folder(&self) -> Result<Arc<Path>> {
+        self.seat.borrow().as_ref().map(|seat| Arc::clone(seat.folder())).ok_or_else(|| Error::Closed.into())
+    }
+
+    pub(crate) fn holds(&self) -> &Arc<Mutex<Vec<Hold>>> {
+        &self.holds
     }
 
     pub(crate) fn broken(&self) -> &Broken {

@@ -3,6 +3,7 @@
 //! - `raw.rs`: hand-written callbacks for every synchronous call, 20-30 ns each; the only unsafe code.
 //! - `hot.rs`: what they do for single entries, `cold.rs`: for everything else that is done when the call returns.
 //! - `slow.rs`: open, commit, flush, compact, stats, verify, close: on a thread of libuv's pool, one promise each.
+//! - `files.rs`: trees of files and archives, in and out; the same way.
 //! - `control.rs`: watches and stops such a call.
 //! - `place.rs`: which threads of this process use which folder; the last one to leave closes the store.
 //! - `guard.rs`: a panic becomes an error with code `INTERNAL`, and the process lives.
@@ -13,6 +14,7 @@
 mod cold;
 mod context;
 mod control;
+mod files;
 mod guard;
 mod hot;
 mod place;

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use varve_core::{Error, Options, Store};
+use varve_disk::FORMAT_FOLDER;
 use varve_door::Result;
 
 /// Places by the address of their store. One whose store is gone without a `close` counts no session, so it is as good
@@ -29,6 +30,8 @@ struct Place {
 pub(crate) struct Seat {
     store: Arc<Store>,
     place: Arc<Place>,
+    /// Where the files of the store are.
+    folder: Arc<Path>,
 }
 
 impl Seat {
@@ -37,7 +40,7 @@ impl Seat {
         for _attempt in 0..2 {
             let (store, place) = found(folder, options)?;
             let _door = locked(&place.door);
-            if let Some(seat) = Self::join(store, &place) {
+            if let Some(seat) = Self::join(store, &place, folder) {
                 return Ok(seat);
             }
             // The last session left between the two lines above: the next attempt opens a new store.
@@ -53,20 +56,24 @@ impl Seat {
         }
         let (store, place) = found(folder, options)?;
         let Ok(_door) = place.door.try_lock() else { return Ok(None) };
-        Ok(Self::join(store, &place))
+        Ok(Self::join(store, &place, folder))
     }
 
     /// One more session, unless the store was closed meanwhile. The caller holds the door.
-    fn join(store: Arc<Store>, place: &Arc<Place>) -> Option<Self> {
+    fn join(store: Arc<Store>, place: &Arc<Place>, folder: &Path) -> Option<Self> {
         if store.is_closed() {
             return None;
         }
         place.sessions.fetch_add(1, Ordering::Relaxed);
-        Some(Self { store, place: Arc::clone(place) })
+        Some(Self { store, place: Arc::clone(place), folder: folder.join(FORMAT_FOLDER).into() })
     }
 
     pub(crate) fn store(&self) -> &Arc<Store> {
         &self.store
+    }
+
+    pub(crate) fn folder(&self) -> &Arc<Path> {
+        &self.folder
     }
 
     /// Leaves the store: closes it if this was the last session, else makes what was committed survive power loss.

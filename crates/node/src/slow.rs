@@ -5,6 +5,7 @@
 use crate::cold;
 use crate::context::{Broken, Context, watched};
 use crate::control;
+use crate::files;
 use crate::guard::guarded;
 use crate::hot;
 use crate::place::Seat;
@@ -86,6 +87,7 @@ fn session(env: &Env, seat: Seat) -> Result<napi::sys::napi_value> {
     let functions = functions.add::<control::BeginWatch>()?.add::<control::WatchDone>()?;
     let functions = functions.add::<control::WatchTotal>()?.add::<control::CancelWatch>()?;
     let functions = functions.add::<control::EndWatch>()?;
+    let functions = files::add(functions)?;
     let functions = functions.add::<cold::BeginExport>()?.add::<cold::ExportChunk>()?;
     let functions = functions.add::<cold::BeginImport>()?.add::<cold::FeedImport>()?.add::<CommitImport>()?;
     let functions = functions.add::<cold::FinishImport>()?.add::<cold::EndTransfer>()?;
@@ -110,7 +112,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    fn promise(context: &Context, job: impl FnOnce() -> Result<String> + Send + 'static) -> Answer {
+    pub(crate) fn promise(context: &Context, job: impl FnOnce() -> Result<String> + Send + 'static) -> Answer {
         Self::reply(context, move || Ok(Reply::Text(job()?)))
     }
 

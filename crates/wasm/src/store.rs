@@ -4,8 +4,9 @@
 use crate::files::HostFolder;
 use crate::host::Host;
 use crate::watch::{Watcher, watched};
+use std::collections::HashMap;
 use std::sync::Arc;
-use varve_core::{CommitReport, Options, PendingCommit, SerialPool, Store};
+use varve_core::{CommitReport, Intake, Options, PendingCommit, SerialPool, Store};
 use varve_door::{Failure, Result, Session, answer, durability_of};
 use wasm_bindgen::prelude::*;
 
@@ -18,7 +19,9 @@ const FAILED: i32 = -2;
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct WasmStore {
-    session: Session,
+    pub(crate) session: Session,
+    /// What takes files, by number.
+    pub(crate) intakes: HashMap<u32, Intake>,
     scratch: Box<[u8]>,
     /// Why the last call failed.
     failure: Option<Failure>,
@@ -75,6 +78,13 @@ impl WasmStore {
     /// 0, or -2 for a failure.
     pub fn put(&mut self, namespace: u32, key_bytes: usize, value: &[u8]) -> i32 {
         let put = self.session.put(namespace, &self.scratch, key_bytes, value);
+        self.number(put.map(|()| 0))
+    }
+
+    /// Puts an entry that needs files; `filed` is as in `Session::put_filed`. 0, or -2 for a failure.
+    #[wasm_bindgen(js_name = putFiled)]
+    pub fn put_filed(&mut self, namespace: u32, key_bytes: usize, filed: &[u8]) -> i32 {
+        let put = self.session.put_filed(namespace, &self.scratch, key_bytes, filed);
         self.number(put.map(|()| 0))
     }
 
@@ -187,6 +197,7 @@ impl WasmStore {
     /// Ends the session and closes its store.
     pub fn close(&mut self) -> String {
         let closed = self.session.store().cloned().and_then(|store| {
+            self.intakes.clear();
             self.session.close();
             Ok(store.close()?)
         });
@@ -200,7 +211,7 @@ impl WasmStore {
         let options = Options { durability, read_only, bytes_max: bytes_max as u64, ..Options::default() };
         let store = Store::open(Arc::new(HostFolder::new(host)), Arc::new(SerialPool), options)?;
         let scratch = vec![0; SCRATCH_BYTES].into_boxed_slice();
-        Ok(Self { session: Session::new(&store), scratch, failure: None })
+        Ok(Self { session: Session::new(&store), intakes: HashMap::new(), scratch, failure: None })
     }
 
     fn try_commit(&mut self, durability: &str, now_ms: u64) -> Result<Option<CommitReport>> {
@@ -215,7 +226,7 @@ impl WasmStore {
         answer(self.session.store().and_then(|store| Ok(question(store)?)))
     }
 
-    fn number(&mut self, outcome: Result<i32>) -> i32 {
+    pub(crate) fn number(&mut self, outcome: Result<i32>) -> i32 {
         outcome.unwrap_or_else(|failure| {
             self.failure = Some(failure);
             FAILED

@@ -5,7 +5,9 @@
 import type * as crypto from 'node:crypto'
 import type * as fs from 'node:fs'
 import type * as module from 'node:module'
+import type * as os from 'node:os'
 import type * as path from 'node:path'
+import type * as stream from 'node:stream'
 import type * as v8 from 'node:v8'
 import type * as threads from 'node:worker_threads'
 
@@ -13,7 +15,9 @@ interface Builtins {
   'node:crypto': typeof crypto
   'node:fs': typeof fs
   'node:module': typeof module
+  'node:os': typeof os
   'node:path': typeof path
+  'node:stream': typeof stream
   'node:v8': typeof v8
   'node:worker_threads': typeof threads
 }

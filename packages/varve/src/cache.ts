@@ -5,6 +5,7 @@
 import { type CodecName, codecOf } from './codec.ts'
 import { VarveError } from './errors.ts'
 import { EXPORT_FIELDS, exportJson } from './export-json.ts'
+import { Files } from './files/files.ts'
 import { IMPORT_FIELDS, importJson } from './import-json.ts'
 import { Maintenance } from './maintenance.ts'
 import { Namespace } from './namespace.ts'
@@ -51,6 +52,8 @@ const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN 
  * await cache.close()
  */
 export class Cache {
+  /** Outputs of tasks: whole folders stored by their content, and archives. */
+  readonly files: Files
   readonly #session: Session
   readonly #maintenance: Maintenance
   readonly #opened: Opened
@@ -59,7 +62,8 @@ export class Cache {
   #closing: Promise<void> | undefined
 
   /** @internal */
-  constructor(session: Session, opened: Opened) {
+  constructor(session: Session, opened: Opened, readOnly: boolean) {
+    this.files = new Files(session, readOnly)
     this.#session = session
     this.#maintenance = new Maintenance(session)
     this.#opened = opened

@@ -4,6 +4,7 @@
  * engine answers with a length and the value's bytes at its start. A crossing costs 20-30 ns this way, several times
  * less than with byte arrays as arguments.
  */
+import type { EngineFiles } from './engine-files.ts'
 import type { CommitReport, CompactReport, EngineStatus, Stats, VerifyReport } from './reports.ts'
 
 export type { CommitReport, CompactReport, Damage, EngineStatus, NamespaceStats, Stats, VerifyReport } from './reports.ts'
@@ -64,6 +65,8 @@ export interface EngineStore {
   has(namespace: number, keyBytes: number): boolean
   /** Key in scratch[0, keyBytes), buffered until commit. */
   put(namespace: number, keyBytes: number, value: Uint8Array): void
+  /** As put, for an entry that needs files: `filed` is what `packFiled` (files/manifest.ts) makes. */
+  putFiled(namespace: number, keyBytes: number, filed: Uint8Array): void
   /** Key in scratch[0, keyBytes), buffered until commit. */
   delete(namespace: number, keyBytes: number): void
   /** Keys packed as in EnginePage, at most 4,096 of them. */
@@ -75,6 +78,9 @@ export interface EngineStore {
   getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues>
   /** Entries in order of their key's hash from `cursor` (0n = first), about `bytesMax` bytes of them. */
   scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage
+
+  /** Outputs of tasks, stored by their content. */
+  readonly files: EngineFiles
 
   /** Bytes buffered and not committed. */
   pendingBytes(): number

@@ -25,6 +25,8 @@ export type ErrorCode =
   | 'IO'
   /** Bytes do not match their checksum, where the caller asked for damage as an error. */
   | 'DAMAGED'
+  /** A content that a manifest names is missing or not what it was: take the manifest as a miss. */
+  | 'FILES_DAMAGED'
   /** The folder was written by a newer format. */
   | 'NEWER_FORMAT'
   /** The caller's `signal` asked to stop. Nothing committed was changed. */
@@ -33,6 +35,10 @@ export type ErrorCode =
   | 'BUSY'
   /** The folder has used up its numbers of writers or commits. */
   | 'EXHAUSTED'
+  /** A path of a manifest, folder or archive would leave its root, or is not a name of its own on every system. */
+  | 'UNSAFE_PATH'
+  /** An archive is damaged, too large, or holds what is refused: links, devices, sparse files. */
+  | 'BAD_ARCHIVE'
   /** The engine that was asked for cannot be loaded here. */
   | 'ENGINE_UNAVAILABLE'
   /** There is no cache in the folder (command line only: the library makes one). */
@@ -51,10 +57,13 @@ const KNOWN: Record<ErrorCode, true> = {
   DISK_FULL: true,
   IO: true,
   DAMAGED: true,
+  FILES_DAMAGED: true,
   NEWER_FORMAT: true,
   CANCELLED: true,
   BUSY: true,
   EXHAUSTED: true,
+  UNSAFE_PATH: true,
+  BAD_ARCHIVE: true,
   ENGINE_UNAVAILABLE: true,
   NOT_A_CACHE: true,
   INTERNAL: true,

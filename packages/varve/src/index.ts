@@ -2,6 +2,19 @@
 export type { Cache, CacheStatus } from './cache.ts'
 export type { CodecName } from './codec.ts'
 export { type ErrorCode, VarveError } from './errors.ts'
+export type { RestoreMode, StoredContent } from './engine-files.ts'
+export type { Files } from './files/files.ts'
+export type { FileEntry, FileItem, FileManifest, FolderItem, LinkItem } from './files/manifest.ts'
+export type {
+  ExportTarOptions,
+  FilesReport,
+  ImportedTar,
+  ImportTarOptions,
+  RestoreOptions,
+  RestoreReport,
+  StoreOptions,
+} from './files/options.ts'
+export type { ByteSource, ByteTarget } from './files/spool.ts'
 export type { Key } from './key.ts'
 export type { Namespace } from './namespace.ts'
 export { openCache } from './open.ts'
@@ -14,6 +27,7 @@ export type {
   ExportOptions,
   ImportOptions,
   NamespaceOptions,
+  PutOptions,
   WatchOptions,
 } from './options.ts'
 export type {

@@ -5,14 +5,21 @@
 import type { Codec, CodecName } from './codec.ts'
 import type { EnginePage, EngineStore, EngineValues } from './engine.ts'
 import { toVarveError, VarveError } from './errors.ts'
+import { type FileManifest, isManifest, packFiled } from './files/manifest.ts'
 import { type Key, packKeys, readKey, writeKey } from './key.ts'
+import type { PutOptions } from './options.ts'
 import { PACK_BYTES, type Session } from './session.ts'
+import { checkOptions, type Fields } from './validate.ts'
 
 /** Keys per crossing of getMany: a crossing is cheap, all their values are in memory at once. */
 const KEYS_PER_CALL = 512
 
 /** Values of getManyAsync from here on are parts of one answer. */
 const SHARED_BYTES_MIN = 32 * 1024
+
+const PUT_FIELDS: Fields<PutOptions> = {
+  files: { expected: 'a manifest of files.store(), or an array of them', accepts: (value) => Array.isArray(value) || isManifest(value) },
+}
 
 /** Bytes of keys and values per page of entries, about. */
 const PAGE_BYTES = 1 << 20
@@ -30,6 +37,7 @@ export class Namespace<V> {
   readonly #session: Session
   readonly #codec: Codec<V>
   readonly #id: number
+  readonly #mayBeManifest: boolean
 
   /** @internal */
   constructor(session: Session, name: string, version: string, codec: Codec<V>) {
@@ -38,6 +46,7 @@ export class Namespace<V> {
     this.codec = codec.name
     this.#session = session
     this.#codec = codec
+    this.#mayBeManifest = codec.name === 'json' || codec.name === 'v8'
     this.#id = session.call((store) => store.namespace(name, version))
   }
 
@@ -126,19 +135,24 @@ export class Namespace<V> {
    * Buffers an entry. This handle reads it at once, everybody else after `cache.commit()`. The value is copied: the
    * caller may change it afterwards.
    *
-   * Throws CLOSED, INVALID_ARGUMENT, KEY_TOO_LONG or VALUE_TOO_LONG.
+   * Files stay as long as an entry names them: those of a value that is a manifest, by itself, and those of
+   * `options.files`, which is for manifests deeper in the value. A manifest that nobody tells of here keeps nothing.
+   *
+   * Throws CLOSED, INVALID_ARGUMENT, INVALID_OPTION, KEY_TOO_LONG or VALUE_TOO_LONG.
    */
-  put(key: Key, value: V): void {
-    this.putEncoded(key, this.#codec.encode(value))
+  put(key: Key, value: V, options?: PutOptions): void {
+    this.putEncoded(key, value, this.#codec.encode(value), options)
   }
 
-  /** `put` of a value's bytes as the codec encodes them. @internal */
-  putEncoded(key: Key, encoded: Uint8Array): void {
+  /** `put` of a value whose bytes the caller has from the codec. @internal */
+  putEncoded(key: Key, value: V, encoded: Uint8Array, options?: PutOptions): void {
     const session = this.#session
     const store = session.store
+    const filed = this.#filed(value, encoded, options)
     const keyBytes = writeKey(session.scratchOf(store), key)
     try {
-      store.put(this.#id, keyBytes, encoded)
+      if (filed === undefined) store.put(this.#id, keyBytes, encoded)
+      else store.putFiled(this.#id, keyBytes, filed)
     } catch (error) {
       throw toVarveError(error)
     }
@@ -176,6 +190,15 @@ export class Namespace<V> {
     for (const [page, index] of this.#pages()) {
       yield readKey(page.keys, page.keyEnds[index - 1] ?? 0, page.keyEnds[index] ?? 0)
     }
+  }
+
+  /** The entry with the files it needs; undefined where it needs none. */
+  #filed(value: V, encoded: Uint8Array, options: PutOptions | undefined): Uint8Array | undefined {
+    if (options === undefined) return this.#mayBeManifest && isManifest(value) ? packFiled([value], encoded) : undefined
+    checkOptions('put()', options, PUT_FIELDS)
+    const { files = [] } = options
+    const named: readonly FileManifest[] = Array.isArray(files) ? files : [files]
+    return packFiled(isManifest(value) ? [value, ...named] : named, encoded)
   }
 
   /** Appends the values of the packed keys to `found`; should the engine fail for all at once, asks for each alone. */

@@ -43,7 +43,7 @@ export async function openCache(options: CacheOptions): Promise<Cache> {
     const { engine, reason } = await loadEngine({ engine: options.engine ?? 'auto' })
     const store = await engine.open(dir, engineOptions)
     const session = new Session(store, options.version ?? '', options.onWarning)
-    return new Cache(session, { engine: engine.name, reason, dir, durability })
+    return new Cache(session, { engine: engine.name, reason, dir, durability }, engineOptions.readOnly)
   } catch (error) {
     throw toVarveError(error)
   }

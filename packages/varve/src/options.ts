@@ -1,6 +1,7 @@
 /** Options of a cache and its namespaces, with their defaults and what each costs. */
 import type { CodecName } from './codec.ts'
 import type { VarveError } from './errors.ts'
+import type { FileManifest } from './files/manifest.ts'
 
 /** What an acknowledged commit survives; see `CacheOptions.durability`. */
 export type Durability = 'relaxed' | 'durable'
@@ -73,6 +74,16 @@ export interface NamespaceOptions {
    * @defaultValue `'bytes'`
    */
   readonly codec?: CodecName | undefined
+}
+
+/** Options of `namespace.put`. */
+export interface PutOptions {
+  /**
+   * Manifests somewhere in the value: their files stay as long as the entry does. For a value that is a manifest itself
+   * there is nothing to say.
+   * @defaultValue none
+   */
+  readonly files?: FileManifest | readonly FileManifest[] | undefined
 }
 
 /** Options of `cache.commit`. */

@@ -25,6 +25,8 @@ export interface CompactReport {
   readonly tablesWritten: number
   /** Entries dropped: overwritten, deleted, of an older version, evicted or damaged. */
   readonly entriesDropped: number
+  /** Contents of files that no entry named any more. */
+  readonly filesRemoved: number
   /** Bytes of all files before. */
   readonly bytesBefore: number
   /** Bytes of all files after. */

@@ -35,7 +35,10 @@ pub(crate) fn survey(
 ) -> Result<Taken> {
     let state = sealed(context, state, committer)?;
     let mut folded = BTreeSet::new();
-    for view in state.logs.iter().filter(|view| Some(view.writer) != claim) {
+    // Without a lock our own log looks as if anybody could take it; what it holds would go with it.
+    let holding = committer.lock().unwrap_or_else(PoisonError::into_inner).holding();
+    let is_ours = |writer| Some(writer) == claim || Some(writer) == holding;
+    for view in state.logs.iter().filter(|view| !is_ours(view.writer)) {
         if matches!(view.name, FileName::Taken { .. }) || is_done(view)? {
             folded.insert(view.writer);
         }

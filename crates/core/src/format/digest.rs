@@ -40,6 +40,11 @@ impl Digest {
         Some(Self(bytes))
     }
 
+    /// Where the content lies, below the folder of the store.
+    pub fn place(&self) -> String {
+        format!("files/{:02x}/{self}", self.shard())
+    }
+
     /// The folder it lies in.
     pub(crate) fn shard(&self) -> u8 {
         let Self([first, ..]) = self;

@@ -8,6 +8,7 @@ import { diffCommand } from './diff.ts'
 import { doctorCommand } from './doctor.ts'
 import { EXIT_HELP, OK, USAGE } from './exit.ts'
 import { exportCommand } from './export.ts'
+import { filesCommand } from './files.ts'
 import { gcCommand } from './gc.ts'
 import { getCommand } from './get.ts'
 import { importCommand } from './import.ts'
@@ -24,7 +25,7 @@ const program = new Command('varve')
   .exitOverride()
 
 const LOOKING = [statsCommand, topCommand, lsCommand, getCommand, whyCommand, diffCommand, exportCommand, verifyCommand, doctorCommand]
-const CHANGING = [importCommand, compactCommand, gcCommand, clearCommand]
+const CHANGING = [filesCommand, importCommand, compactCommand, gcCommand, clearCommand]
 for (const command of [...LOOKING, ...CHANGING]) {
   program.addCommand(command.exitOverride())
 }

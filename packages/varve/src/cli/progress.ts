@@ -7,11 +7,20 @@ import { size } from './output.ts'
  * Runs `call` with a bar called `title` where standard error is a terminal. The first Ctrl-C stops the call cleanly, a
  * second one ends the process.
  */
-export async function withProgress<T>(title: string, call: (watch: WatchOptions) => Promise<T>): Promise<T> {
+export function withProgress<T>(title: string, call: (watch: WatchOptions) => Promise<T>): Promise<T> {
+  return withBar(title, size, call)
+}
+
+/** The same for a call that counts things, not bytes. */
+export function withCount<T>(title: string, call: (watch: WatchOptions) => Promise<T>): Promise<T> {
+  return withBar(title, String, call)
+}
+
+async function withBar<T>(title: string, format: (value: number) => string, call: (watch: WatchOptions) => Promise<T>): Promise<T> {
   const stop = new AbortController()
   const interrupt = (): void => stop.abort()
   process.once('SIGINT', interrupt)
-  const bar = process.stderr.isTTY ? makeBar(title) : undefined
+  const bar = process.stderr.isTTY ? makeBar(title, format) : undefined
   let isShown = false
   const onProgress = (done: number, total: number): void => {
     if (!isShown) bar?.start(total, done)
@@ -27,10 +36,10 @@ export async function withProgress<T>(title: string, call: (watch: WatchOptions)
   }
 }
 
-function makeBar(title: string): SingleBar {
+function makeBar(title: string, format: (value: number) => string): SingleBar {
   return new SingleBar({
     format: `${title} [{bar}] {percentage} % of {total}`,
-    formatValue: (value, _options, type) => (type === 'total' ? size(value) : String(value)),
+    formatValue: (value, _options, type) => (type === 'total' ? format(value) : String(value)),
     stream: process.stderr,
     clearOnComplete: true,
     hideCursor: true,

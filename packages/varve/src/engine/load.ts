@@ -75,6 +75,7 @@ async function wasmOn(files: typeof fs): Promise<Engine> {
   ])
   return wasmEngine({
     host: (directory) => nodeHost(files, `${directory}/v1`),
+    folder: (directory) => `${directory}/v1`,
     compactElsewhere: (directory) => (full, control, options) => compactInWorker(directory, full, control, options),
   })
 }

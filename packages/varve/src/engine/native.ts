@@ -9,10 +9,11 @@ import type {
 } from '../engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import { libcName } from './libc.ts'
+import { NativeFiles, type NativeFilesSession } from './native-files.ts'
 import { pageOf, valuesOf } from './packed.ts'
 
 /** The functions of one session; `crates/node/src/{hot,cold,slow}.rs`. */
-interface NativeSession {
+interface NativeSession extends NativeFilesSession {
   readonly scratch: Uint8Array
   get(namespace: number, keyBytes: number): number
   take(target: Uint8Array): void
@@ -104,11 +105,13 @@ class NativeStore implements EngineStore {
   readonly take: EngineStore['take']
   readonly has: EngineStore['has']
   readonly put: EngineStore['put']
+  readonly putFiled: EngineStore['putFiled']
   readonly delete: EngineStore['delete']
   readonly pendingBytes: EngineStore['pendingBytes']
   readonly refresh: EngineStore['refresh']
   readonly beginImport: EngineStore['beginImport']
   readonly endTransfer: EngineStore['endTransfer']
+  readonly files: NativeFiles
   readonly #session: NativeSession
   readonly #isRelaxed: boolean
   /** Commits under way, the last one. */
@@ -123,11 +126,13 @@ class NativeStore implements EngineStore {
     this.take = session.take
     this.has = session.has
     this.put = session.put
+    this.putFiled = session.putFiled
     this.delete = session.delete
     this.pendingBytes = session.pendingBytes
     this.refresh = session.refresh
     this.beginImport = session.beginImport
     this.endTransfer = session.endTransfer
+    this.files = new NativeFiles(session, (control, call) => this.#watched(control, call))
   }
 
   getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {

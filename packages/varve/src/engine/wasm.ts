@@ -9,6 +9,7 @@ import type {
 } from '../engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import { pageOf, valuesOf } from './packed.ts'
+import { WasmTrees } from './wasm-files.ts'
 import { guarded, instance } from './wasm-module.ts'
 
 /** Compacts the folder elsewhere; undefined where it is quicker to do it here. */
@@ -17,6 +18,8 @@ export type CompactElsewhere = (full: boolean, control: EngineControl, options: 
 /** Where the files of a cache are. */
 export interface WasmFiles {
   host(directory: string): Host
+  /** The same place as a path; undefined where the files are in memory. */
+  folder?(directory: string): string
   compactElsewhere?(directory: string): CompactElsewhere
 }
 
@@ -38,6 +41,7 @@ class WasmEngineStore implements EngineStore {
   readonly #memory: WebAssembly.Memory
   readonly #options: EngineOptions
   readonly #elsewhere: CompactElsewhere | undefined
+  readonly files: WasmTrees
   #scratch: Uint8Array = new Uint8Array(0)
 
   constructor(files: WasmFiles, directory: string, options: EngineOptions) {
@@ -53,6 +57,13 @@ class WasmEngineStore implements EngineStore {
         return typeof error === 'string' ? reportOf<never>(error) : thrown(error)
       }
     })
+    this.files = this.#trees(files.folder?.(directory))
+  }
+
+  #trees(folder: string | undefined): WasmTrees {
+    const { readOnly } = this.#options
+    const call = <T>(run: () => T): T => this.#call(run)
+    return new WasmTrees({ store: this.#store, folder, readOnly, call, number: (run) => this.#number(run), watcher: watcherOf })
   }
 
   get scratch(): Uint8Array {
@@ -84,6 +95,10 @@ class WasmEngineStore implements EngineStore {
     this.#number(() => this.#store.put(namespace, keyBytes, value))
   }
 
+  putFiled(namespace: number, keyBytes: number, filed: Uint8Array): void {
+    this.#number(() => this.#store.putFiled(namespace, keyBytes, filed))
+  }
+
   delete(namespace: number, keyBytes: number): void {
     this.#number(() => this.#store.delete(namespace, keyBytes))
   }
@@ -106,6 +121,7 @@ class WasmEngineStore implements EngineStore {
 
   async commit(durability: 'relaxed' | 'durable' | undefined): Promise<CommitReport> {
     const report = reportOf<CommitReport | null>(this.#call(() => this.#store.commit(durability ?? '', Date.now())))
+    this.files.committed()
     return report ?? { entries: 0, bytes: 0, maintenanceDue: false }
   }
 
@@ -149,7 +165,9 @@ class WasmEngineStore implements EngineStore {
   }
 
   async compact(full: boolean, control: EngineControl): Promise<CompactReport> {
-    const report = this.#options.readOnly ? undefined : await this.#elsewhere?.(full, control, this.#options)
+    // To another participant a log without a lock looks abandoned, and what it holds unneeded.
+    const isHere = this.#options.readOnly || this.files.isHolding
+    const report = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options)
     if (report === undefined) return reportOf(this.#call(() => this.#store.compact(full, watcherOf(control))))
     this.refresh()
     return report

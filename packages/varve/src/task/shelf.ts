@@ -82,7 +82,7 @@ export class Shelf<V> {
     if (value === undefined) return UNDEFINED_RESULT
     const encoded = this.#parts.codec.encode(value)
     const digest = digestOfBytes(encoded)
-    this.#parts.results.putEncoded(resultKey(key, digest), encoded)
+    this.#parts.results.putEncoded(resultKey(key, digest), value, encoded)
     return digest
   }
 

@@ -1,0 +1,112 @@
+//! A folder by its path: std has no calls relative to an open folder here. Every name on the way is looked at before it
+//! is used, so a link is refused that was there before; one that somebody plants in that very moment is not noticed.
+
+use super::{Kind, Stat};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::windows::fs::{MetadataExt, OpenOptionsExt, symlink_file};
+use std::path::{Path, PathBuf};
+
+const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+
+#[derive(Debug)]
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    /// The root of a tree. Its own path may lead through links: that is what the caller named.
+    pub(super) fn root(path: &Path) -> io::Result<Self> {
+        Ok(Self(path.canonicalize()?))
+    }
+
+    /// `NotADirectory` for a link and for everything else that is no folder.
+    pub(super) fn open(&self, name: &str) -> io::Result<Self> {
+        let path = self.0.join(name);
+        if fs::symlink_metadata(&path)?.is_dir() { Ok(Self(path)) } else { Err(ErrorKind::NotADirectory.into()) }
+    }
+
+    pub(super) fn create_folder(&self, name: &str) -> io::Result<()> {
+        fs::create_dir(self.0.join(name))
+    }
+
+    /// A file for reading. `InvalidInput` where it is no regular file; asked of the open file.
+    pub(super) fn read(&self, name: &str) -> io::Result<(File, Stat)> {
+        let file = OpenOptions::new().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(self.0.join(name))?;
+        let stat = stat_of_file(&file)?;
+        if stat.kind == Kind::File { Ok((file, stat)) } else { Err(ErrorKind::InvalidInput.into()) }
+    }
+
+    /// `None` = nothing has this name.
+    pub(super) fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
+        match fs::symlink_metadata(self.0.join(name)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            metadata => Ok(Some(stat_of(&metadata?))),
+        }
+    }
+
+    /// A new file. There is no executable bit here.
+    pub(super) fn create_file(&self, name: &str, _executable: bool) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).create_new(true).open(self.0.join(name))
+    }
+
+    /// Gives the file at `source` a name here.
+    pub(super) fn link(&self, source: &Path, name: &str) -> io::Result<()> {
+        fs::hard_link(source, self.0.join(name))
+    }
+
+    pub(super) fn create_link(&self, target: &str, name: &str) -> io::Result<()> {
+        symlink_file(target.replace('/', "\\"), self.0.join(name))
+    }
+
+    pub(super) fn target_of_link(&self, name: &str) -> io::Result<Vec<u8>> {
+        let target = fs::read_link(self.0.join(name))?;
+        Ok(target.to_string_lossy().replace('\\', "/").into_bytes())
+    }
+
+    pub(super) fn rename(&self, source: &str, target: &str) -> io::Result<()> {
+        fs::rename(self.0.join(source), self.0.join(target))
+    }
+
+    pub(super) fn remove_file(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.0.join(name))
+    }
+
+    pub(super) fn remove_folder(&self, name: &str) -> io::Result<()> {
+        fs::remove_dir(self.0.join(name))
+    }
+}
+
+pub(super) fn stat_of_file(file: &File) -> io::Result<Stat> {
+    Ok(stat_of(&file.metadata()?))
+}
+
+/// Makes a file read-only.
+pub(super) fn make_read_only(file: &File, _executable: bool) -> io::Result<bool> {
+    let mut permissions = file.metadata()?.permissions();
+    permissions.set_readonly(true);
+    file.set_permissions(permissions).map(|()| true)
+}
+
+/// Blocks are not shared here.
+pub(super) fn clone_into(_target: &File, _source: &File) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+fn stat_of(metadata: &Metadata) -> Stat {
+    let kind = match metadata.file_type() {
+        kind if kind.is_symlink() => Kind::Link,
+        kind if kind.is_dir() => Kind::Folder,
+        kind if kind.is_file() => Kind::File,
+        _ => Kind::Other,
+    };
+    // 100 ns since 1601; only compared with itself and, to tell age, with 1970.
+    let changed_ns = (metadata.last_write_time() as i64).saturating_sub(116_444_736_000_000_000).saturating_mul(100);
+    Stat {
+        kind,
+        bytes: metadata.file_size(),
+        executable: false,
+        plain: true,
+        changed_ns,
+        number: metadata.creation_time(), // std tells no other number of a file here
+        names: 1,
+    }
+}

@@ -1,0 +1,42 @@
+//! Removing what a tree has too much of.
+
+use super::folder::Folder;
+use super::walker::{Walker, failed};
+use super::{Kind, parallel::in_runs};
+use std::io::ErrorKind;
+use std::path::Path;
+use varve_core::files::path::check;
+use varve_core::{Error, Result, SerialPool, Watch};
+
+/// Removes what is at `paths` below `root`: files, links (not what they lead to), empty folders. Paths are in the order
+/// of removal. What is not there, or not empty, is left. Returns how many were removed.
+///
+/// # Errors
+/// `UnsafePath` for what lies behind a link, `Io` for what cannot be removed.
+pub fn remove_tree(root: &Path, paths: &[String], watch: Watch<'_>) -> Result<u64> {
+    let root = match Folder::root(root) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
+        root => root.map_err(|source| Error::io("open", "target", source))?,
+    };
+    let begin = || Walker::new(&root, false);
+    let removed = in_runs(&SerialPool, paths, watch, begin, |walker, path| remove_one(walker, path))?;
+    Ok(removed.iter().filter(|removed| **removed).count() as u64)
+}
+
+fn remove_one(walker: &mut Walker<'_>, path: &str) -> Result<bool> {
+    // Names that the rules refuse may well stand in a folder that is to be cleaned; those that lead elsewhere may not.
+    if path.split('/').any(|part| matches!(part, "" | "." | "..")) || path.contains('\0') {
+        check(path).map_err(|problem| Error::UnsafePath { path: path.to_owned(), problem })?;
+    }
+    let (folder, name) = walker.go(path)?;
+    let outcome = match folder.stat(name).map_err(|error| failed(path, name, error))? {
+        None => return Ok(false),
+        Some(stat) if stat.kind == Kind::Folder => folder.remove_folder(name),
+        Some(_) => folder.remove_file(name),
+    };
+    match outcome {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => Ok(false),
+        Err(source) => Err(Error::io("remove", path, source)),
+    }
+}

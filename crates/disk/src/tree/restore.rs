@@ -1,0 +1,279 @@
+//! Files of the cache into a tree.
+//!
+//! For each file: what is there already stays, by what is known of it or by its digest. Everything else is made under a
+//! temporary name of its own in the same folder, its content verified, and renamed into place.
+
+use super::folder::{Folder, clone_into, make_read_only, stat_of_file};
+use super::parallel::in_runs;
+use super::walker::{Walker, failed};
+use super::{Kind, Stat, read_all};
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Seek, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use varve_core::files::tar::{Content, FileRecord};
+use varve_core::{Digest, Error, FileRef, Result, Store, Watch};
+
+/// A file that changed less than this before it was known may change again without a new time.
+const RACY_NS: i64 = 2_000_000_000;
+
+/// Numbers for temporary names of this process.
+static TEMPORARIES: AtomicU32 = AtomicU32::new(0);
+
+/// How files get their content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Shared blocks where the file system can, else a copy.
+    Auto,
+    /// Shared blocks, or an error.
+    Reflink,
+    /// The file of the cache itself under a second name, read-only; a copy where that is impossible.
+    HardLink,
+    /// A copy.
+    Copy,
+}
+
+/// What was known of a file when it was restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names of the fields say it")]
+pub struct Known {
+    pub digest: Digest,
+    pub executable: bool,
+    pub bytes: u64,
+    /// When it changed, nanoseconds since 1970.
+    pub changed_ns: i64,
+    /// Its number in the file system.
+    pub number: u64,
+}
+
+/// What became of one record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Outcome {
+    Unchanged,
+    Copied,
+    Cloned,
+    Linked,
+}
+
+/// One record as it is in the target now.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    /// How it came there.
+    pub outcome: Outcome,
+    /// Of a file.
+    pub known: Option<Known>,
+    /// What was known of it was enough; otherwise it was written or read.
+    pub trusted: bool,
+}
+
+/// A restore: from where, to where, how.
+#[derive(Debug)]
+pub struct Restore<'a> {
+    /// Where the contents are.
+    pub store: &'a Store,
+    /// The folder of that store, for clones and hard links.
+    pub folder: &'a Path,
+    /// The root; made if it is not there.
+    pub target: &'a Path,
+    #[expect(missing_docs, reason = "the name says it")]
+    pub mode: Mode,
+    /// By path, as it was at `known_ns`, nanoseconds since 1970.
+    pub known: &'a HashMap<String, Known>,
+    #[expect(missing_docs, reason = "as above")]
+    pub known_ns: i64,
+}
+
+impl Restore<'_> {
+    /// Restores records that are sorted and have passed the rules (`files::tar::check_sorted`). The watch counts
+    /// records.
+    ///
+    /// # Errors
+    /// `FileLost` for a content that is not there or not what it was, `UnsafePath` for what is in the way, `Io`.
+    pub fn run(&self, records: &[FileRecord], watch: Watch<'_>) -> Result<Vec<Placed>> {
+        let wrap = |source| Error::io("open", &self.target.to_string_lossy(), source);
+        fs::create_dir_all(self.target).map_err(wrap)?;
+        let root = Folder::root(self.target).map_err(wrap)?;
+        let clones = AtomicBool::new(matches!(self.mode, Mode::Auto | Mode::Reflink));
+        let begin = || Walker::new(&root, true);
+        in_runs(&**self.store.pool(), records, watch, begin, |walker, record| self.place(walker, record, &clones))
+    }
+
+    fn place(&self, walker: &mut Walker<'_>, record: &FileRecord, clones: &AtomicBool) -> Result<Placed> {
+        let path = record.path.as_str();
+        let (folder, name) = walker.go(path)?;
+        let wrap = |error| failed(path, name, error);
+        match &record.content {
+            Content::File { digest, bytes, executable } => {
+                let file = Wanted { file: FileRef { digest: *digest, bytes: *bytes }, executable: *executable };
+                if let Some(placed) = self.unchanged(folder, path, name, &file).map_err(wrap)? {
+                    return Ok(placed);
+                }
+                self.make(folder, path, name, &file, clones)
+            }
+            Content::Folder => {
+                let outcome = match folder.create_folder(name) {
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                        folder.open(name).map_err(wrap)?;
+                        Outcome::Unchanged
+                    }
+                    made => made.map(|()| Outcome::Copied).map_err(wrap)?,
+                };
+                Ok(Placed { outcome, known: None, trusted: true })
+            }
+            Content::Link { target } => {
+                let there = folder.stat(name).map_err(wrap)?;
+                let is_link = there.is_some_and(|stat| stat.kind == Kind::Link);
+                if is_link && folder.target_of_link(name).map_err(wrap)? == target.as_bytes() {
+                    return Ok(Placed { outcome: Outcome::Unchanged, known: None, trusted: true });
+                }
+                let make = |temporary: &str| folder.create_link(target, temporary);
+                let ((), temporary) = fresh(make).map_err(|source| Error::io("write", path, source))?;
+                finish(folder, &temporary, name).map_err(wrap)?;
+                Ok(Placed { outcome: Outcome::Copied, known: None, trusted: true })
+            }
+        }
+    }
+
+    /// What is there, if it is what it should be.
+    fn unchanged(&self, folder: &Folder, path: &str, name: &str, wanted: &Wanted) -> io::Result<Option<Placed>> {
+        let Some(stat) = folder.stat(name)? else { return Ok(None) };
+        if !wanted.looks_like(&stat, self.mode) {
+            return Ok(None);
+        }
+        let placed = |stat: &Stat, trusted| {
+            Some(Placed { outcome: Outcome::Unchanged, known: Some(wanted.known(stat)), trusted })
+        };
+        let known = self.known.get(path);
+        if known == Some(&wanted.known(&stat)) && stat.changed_ns.saturating_add(RACY_NS) < self.known_ns {
+            return Ok(placed(&stat, true));
+        }
+        let (mut file, stat) = match folder.read(name) {
+            // Somebody changed it this moment, or it may not be read: then it is replaced.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::PermissionDenied
+                ) =>
+            {
+                return Ok(None);
+            }
+            open => open?,
+        };
+        let is_same =
+            wanted.looks_like(&stat, self.mode) && Digest::of(&read_all(&mut file, stat.bytes)?) == wanted.file.digest;
+        Ok(is_same.then(|| placed(&stat, false)).flatten())
+    }
+
+    fn make(&self, folder: &Folder, path: &str, name: &str, wanted: &Wanted, clones: &AtomicBool) -> Result<Placed> {
+        let stored = self.folder.join(wanted.file.digest.place());
+        let write = |source| Error::io("write", path, source);
+        if self.mode == Mode::HardLink
+            && !self.store.is_read_only()
+            && let Some(stat) = self.link(folder, &stored, name, wanted).map_err(|error| failed(path, name, error))?
+        {
+            return Ok(Placed { outcome: Outcome::Linked, known: Some(wanted.known(&stat)), trusted: false });
+        }
+        let (mut file, temporary) =
+            fresh(|temporary| folder.create_file(temporary, wanted.executable)).map_err(write)?;
+        let filled = self.fill(&mut file, path, &stored, wanted, clones);
+        let stat = filled.and_then(|outcome| Ok((outcome, stat_of_file(&file).map_err(write)?)));
+        drop(file);
+        let (outcome, stat) = stat.inspect_err(|_| _ = folder.remove_file(&temporary))?;
+        finish(folder, &temporary, name).map_err(|error| failed(path, name, error))?;
+        Ok(Placed { outcome, known: Some(wanted.known(&stat)), trusted: false })
+    }
+
+    /// Gives a new file its content.
+    fn fill(
+        &self,
+        file: &mut File,
+        path: &str,
+        stored: &Path,
+        wanted: &Wanted,
+        clones: &AtomicBool,
+    ) -> Result<Outcome> {
+        let lost = || Error::FileLost { path: path.to_owned() };
+        if clones.load(Ordering::Relaxed) && wanted.file.bytes > 0 {
+            match open_stored(stored).and_then(|source| clone_into(file, &source)) {
+                Ok(()) => {
+                    let content = read_all(file, wanted.file.bytes);
+                    let content = content.map_err(|source| Error::io("read", path, source))?;
+                    // What the clone shows cannot change any more, whatever happens to the file of the cache.
+                    return if FileRef::of(&content) == wanted.file { Ok(Outcome::Cloned) } else { Err(lost()) };
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(source) if self.mode == Mode::Reflink => return Err(Error::io("clone", path, source)),
+                Err(_) => clones.store(false, Ordering::Relaxed),
+            }
+        }
+        let write = |source| Error::io("write", path, source);
+        let content = self.store.read_file(&wanted.file)?.ok_or_else(lost)?;
+        file.rewind().map_err(write)?;
+        file.write_all(&content).map_err(write)?;
+        Ok(Outcome::Copied)
+    }
+
+    /// A second name for the file of the cache. `None` where there is no such thing, or it must have another mode.
+    fn link(&self, folder: &Folder, stored: &Path, name: &str, wanted: &Wanted) -> io::Result<Option<Stat>> {
+        let Ok(((), temporary)) = fresh(|temporary| folder.link(stored, temporary)) else { return Ok(None) };
+        let verified = folder.read(&temporary).and_then(|(mut file, _)| {
+            let is_whole = FileRef::of(&read_all(&mut file, wanted.file.bytes)?) == wanted.file;
+            let may_stay = is_whole && make_read_only(&file, wanted.executable)?;
+            may_stay.then(|| stat_of_file(&file)).transpose()
+        });
+        let Ok(Some(stat)) = verified else {
+            folder.remove_file(&temporary)?;
+            return Ok(None);
+        };
+        finish(folder, &temporary, name)?;
+        // Renaming one name of a file to another of its names does nothing.
+        match folder.remove_file(&temporary) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(Some(stat)),
+        }
+    }
+}
+
+/// A file as the manifest wants it.
+struct Wanted {
+    file: FileRef,
+    executable: bool,
+}
+
+impl Wanted {
+    /// Whether this may be it, by all but its content. A file with other names is somebody else's, too.
+    fn looks_like(&self, stat: &Stat, mode: Mode) -> bool {
+        let is_private = stat.names == 1 || mode == Mode::HardLink;
+        let has_mode = cfg!(windows) || (stat.executable == self.executable && stat.plain);
+        stat.kind == Kind::File && stat.bytes == self.file.bytes && has_mode && is_private
+    }
+
+    fn known(&self, stat: &Stat) -> Known {
+        let FileRef { digest, bytes } = self.file;
+        let Stat { changed_ns, number, .. } = *stat;
+        Known { digest, executable: self.executable, bytes, changed_ns, number }
+    }
+}
+
+/// Makes something under a name that nobody has.
+fn fresh<T>(mut make: impl FnMut(&str) -> io::Result<T>) -> io::Result<(T, String)> {
+    loop {
+        let index = TEMPORARIES.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".varve-{}-{index}.tmp", std::process::id());
+        match make(&name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return made.map(|made| (made, name)),
+        }
+    }
+}
+
+/// Gives it its place; what cannot have it goes.
+fn finish(folder: &Folder, temporary: &str, name: &str) -> io::Result<()> {
+    folder.rename(temporary, name).inspect_err(|_| _ = folder.remove_file(temporary))
+}
+
+fn open_stored(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).open(path)
+}

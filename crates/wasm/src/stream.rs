@@ -1,0 +1,64 @@
+//! Archives from and to JavaScript, piece by piece. Core reads on any thread, JavaScript's objects have one; so a
+//! stream waits in a table of this thread while its call runs.
+
+use crate::host::result_of;
+use std::cell::RefCell;
+use std::io::{self, ErrorKind, Read};
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(typescript_custom_section)]
+const STREAM_TYPES: &str = r#"
+/** Bytes of an archive. Numbers answered are counts of bytes, or -errno as on Linux. Nothing here throws. */
+export interface ByteStream {
+  /** Fills `target` from its start; 0 at the end. */
+  read(target: Uint8Array): number
+  /** Takes all bytes; 0. */
+  write(bytes: Uint8Array): number
+}
+"#;
+
+#[wasm_bindgen]
+extern "C" {
+    /// Bytes of an archive.
+    #[wasm_bindgen(typescript_type = "ByteStream")]
+    pub type ByteStream;
+
+    #[wasm_bindgen(method)]
+    fn read(this: &ByteStream, target: &mut [u8]) -> f64;
+    #[wasm_bindgen(method)]
+    fn write(this: &ByteStream, bytes: &[u8]) -> f64;
+}
+
+thread_local! {
+    static RUNNING: RefCell<Option<ByteStream>> = const { RefCell::new(None) };
+}
+
+/// The stream of the running call.
+#[derive(Debug)]
+pub(crate) struct Running;
+
+impl Running {
+    /// Runs a call that reads or writes `stream`.
+    pub(crate) fn with<T>(stream: ByteStream, call: impl FnOnce(&mut Self) -> T) -> T {
+        RUNNING.set(Some(stream));
+        let outcome = call(&mut Self);
+        RUNNING.set(None);
+        outcome
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        Self::call(|stream| stream.write(bytes)).map(drop)
+    }
+
+    fn call(call: impl FnOnce(&ByteStream) -> f64) -> io::Result<u64> {
+        RUNNING
+            .with_borrow(|running| running.as_ref().map_or(Err(ErrorKind::BrokenPipe.into()), |s| result_of(call(s))))
+    }
+}
+
+impl Read for Running {
+    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
+        let bytes = Self::call(|stream| stream.read(target))?;
+        if bytes <= target.len() as u64 { Ok(bytes as usize) } else { Err(ErrorKind::InvalidData.into()) }
+    }
+}

@@ -1,0 +1,121 @@
+//! Files of tasks and archives, in and out. Trees on the disk are JavaScript's to walk; here are the contents.
+
+use crate::store::WasmStore;
+use crate::stream::{ByteStream, Running};
+use crate::watch::{Watcher, watched};
+use serde::Deserialize;
+use varve_core::{Digest, FileRef, Intake};
+use varve_door::{
+    ArchiveRequest, Failure, FileItem, Result, StoredItem, answer, commit_alone, export_archive, import_archive,
+    records_of, request, stored_files, verify_files,
+};
+use wasm_bindgen::prelude::*;
+
+/// What goes into an archive.
+#[derive(Deserialize)]
+struct ExportRequest {
+    gzip: bool,
+    files: Vec<FileItem>,
+}
+
+/// BLAKE3 of a content, 64 hex digits.
+#[wasm_bindgen(js_name = digestOf)]
+pub fn digest_of(content: &[u8]) -> String {
+    Digest::of(content).to_string()
+}
+
+#[wasm_bindgen]
+impl WasmStore {
+    /// Begins to store files; answers with the number for `storeFile`.
+    #[wasm_bindgen(js_name = beginStoring)]
+    pub fn begin_storing(&mut self) -> String {
+        answer(self.try_begin_storing())
+    }
+
+    /// Stores one content.
+    #[wasm_bindgen(js_name = storeFile)]
+    pub fn store_file(&self, number: u32, content: &[u8]) -> String {
+        let stored = self.intake(number).and_then(|intake| Ok(intake.store(content)?));
+        answer(stored.map(|file| StoredItem::of(&file, false)))
+    }
+
+    /// Keeps what was stored under that number until the next commit that begins; without `keep` it is let go of.
+    #[wasm_bindgen(js_name = endStoring)]
+    pub fn end_storing(&mut self, number: u32, keep: bool) -> String {
+        let intake = self.intakes.remove(&number).filter(|_| keep);
+        answer(intake.map_or(Ok(()), |intake| self.session.keep(intake.into_hold())))
+    }
+
+    /// Length of the content, which is held; -1 where it is lost, -2 for a failure.
+    #[wasm_bindgen(js_name = readFile)]
+    pub fn read_file(&mut self, digest: &str, bytes: f64) -> i32 {
+        let digest = Digest::parse(digest).ok_or_else(|| Failure::argument("a digest is 64 hex digits"));
+        let read = digest.and_then(|digest| self.session.read_file(&FileRef { digest, bytes: bytes as u64 }));
+        self.number(read)
+    }
+
+    /// Whether a manifest breaks no rule.
+    #[wasm_bindgen(js_name = checkFiles)]
+    pub fn check_files(&self, json: &str) -> String {
+        answer(request::<Vec<FileItem>>(json).and_then(records_of).map(drop))
+    }
+
+    /// Reads an archive and stores its files under that number.
+    #[wasm_bindgen(js_name = importArchive)]
+    pub fn import_archive(&self, number: u32, json: &str, stream: ByteStream, watcher: Watcher) -> String {
+        let import = |input: &mut Running| {
+            let archive: ArchiveRequest = request(json)?;
+            let (store, intake) = (self.session.store()?, self.intake(number)?);
+            watched(watcher, |watch| import_archive(input, &archive, store, intake, watch))
+        };
+        answer(Running::with(stream, import))
+    }
+
+    /// Writes an archive.
+    #[wasm_bindgen(js_name = exportArchive)]
+    pub fn export_archive(&self, json: &str, stream: ByteStream, watcher: Watcher) -> String {
+        let export = |output: &mut Running| {
+            let ExportRequest { gzip, files } = request(json)?;
+            let (records, store) = (records_of(files)?, self.session.store()?);
+            let mut write = |bytes: &[u8]| output.write(bytes);
+            watched(watcher, |watch| export_archive(&records, gzip, store, &mut write, watch))
+        };
+        answer(Running::with(stream, export))
+    }
+
+    /// Every content that is stored.
+    #[wasm_bindgen(js_name = listFiles)]
+    pub fn list_files(&self) -> String {
+        answer(self.session.store().and_then(|store| stored_files(store)))
+    }
+
+    /// Which contents are sound.
+    #[wasm_bindgen(js_name = verifyFiles)]
+    pub fn verify_files(&self, json: &str, watcher: Watcher) -> String {
+        let verify = || {
+            let (items, store) = (request::<Vec<FileItem>>(json)?, self.session.store()?);
+            watched(watcher, |watch| verify_files(&items, store, watch))
+        };
+        answer(verify())
+    }
+
+    /// Commits one entry by itself.
+    #[wasm_bindgen(js_name = commitAlone)]
+    pub fn commit_alone(&self, json: &str, now_ms: f64) -> String {
+        let store = self.session.store();
+        answer(store.and_then(|store| commit_alone(store, &request(json)?, now_ms as u64)))
+    }
+}
+
+impl WasmStore {
+    fn try_begin_storing(&mut self) -> Result<u32> {
+        let intake = Intake::new(self.session.store()?)?;
+        let number = (0..).find(|number| !self.intakes.contains_key(number)).unwrap_or(u32::MAX);
+        self.intakes.insert(number, intake);
+        Ok(number)
+    }
+
+    fn intake(&self, number: u32) -> Result<&Intake> {
+        self.intakes.get(&number).ok_or_else(|| Failure::argument(format!("nobody stores files as {number}")))
+    }
+}

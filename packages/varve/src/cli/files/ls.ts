@@ -1,0 +1,43 @@
+/** `varve files ls`: manifests and what they come to, or the contents themselves. */
+import type { Command } from 'commander'
+import { Files } from '../../files/files.ts'
+import { command, type CommonOptions } from '../command.ts'
+import { keyJson, namespacesOf } from '../entries.ts'
+import { escapeKey, escapeText } from '../escape.ts'
+import { findCache, inspect } from '../folder.ts'
+import { counted, size, write, writeJson, writeJsonList } from '../output.ts'
+import { manifestsOf, totalsOf } from './manifests.ts'
+
+interface LsOptions extends CommonOptions {
+  readonly namespace?: string
+  readonly stored?: boolean
+}
+
+export const filesLsCommand: Command = command('ls', 'manifests: number of files, bytes, namespace, key')
+  .option('--namespace <name>', 'of this namespace only')
+  .option('--stored', 'every content instead: bytes, digest')
+  .action(run)
+
+async function run(options: LsOptions): Promise<void> {
+  await inspect(findCache(options.dir), async ({ session }) => {
+    if (options.stored === true) {
+      const stored = await new Files(session, true).list()
+      if (options.json === true) return writeJson(stored)
+      for (const { digest, size: bytes } of stored) await write(`${size(bytes).padStart(10)}  ${digest}\n`)
+      return
+    }
+    const found = manifestsOf(session, await namespacesOf(session, options.namespace))
+    if (options.json === true) return writeJsonList(jsonOf(found))
+    for (const { namespace, key, manifest } of found) {
+      const { entries, bytes } = totalsOf(manifest)
+      const totals = `${counted(entries, 'file').padStart(12)}  ${size(bytes).padStart(10)}`
+      await write(`${totals}  ${escapeText(namespace.name)}  ${escapeKey(key)}\n`)
+    }
+  })
+}
+
+function* jsonOf(found: ReturnType<typeof manifestsOf>): Generator<object> {
+  for (const { namespace, key, manifest } of found) {
+    yield { namespace: namespace.name, version: namespace.version, ...keyJson(key), ...totalsOf(manifest), files: manifest.files }
+  }
+}

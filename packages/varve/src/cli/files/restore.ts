@@ -1,0 +1,47 @@
+/** `varve files restore <key> <target>`: puts the files of a manifest into a folder. */
+import { type Command, Option } from 'commander'
+import type { RestoreMode } from '../../engine-files.ts'
+import { VarveError } from '../../errors.ts'
+import { Files } from '../../files/files.ts'
+import { command, type CommonOptions } from '../command.ts'
+import { namespacesOf } from '../entries.ts'
+import { escapeKey, escapeText } from '../escape.ts'
+import { NEGATIVE } from '../exit.ts'
+import { findCache, inspect } from '../folder.ts'
+import { counted, write, writeJson } from '../output.ts'
+import { withCount } from '../progress.ts'
+import { manifestsOf } from './manifests.ts'
+
+interface RestoreOptions extends CommonOptions {
+  readonly namespace?: string
+  readonly mode: RestoreMode
+  readonly clean?: boolean
+}
+
+export const filesRestoreCommand: Command = command('restore', 'put the files of a manifest into a folder')
+  .argument('<key>', "the key as 'varve files ls' prints it")
+  .argument('<target>', 'the folder; made where it is not there')
+  .option('--namespace <name>', 'look in this namespace only')
+  .addOption(new Option('--mode <mode>', 'how files get their content').choices(['auto', 'reflink', 'hardlink', 'copy']).default('auto'))
+  .option('--clean', 'remove what the manifest does not have')
+  .action(run)
+
+async function run(given: string, target: string, options: RestoreOptions): Promise<void> {
+  const report = await inspect(findCache(options.dir), async ({ session }) => {
+    const files = new Files(session, true)
+    const found = [...manifestsOf(session, await namespacesOf(session, options.namespace))].filter(({ key }) => escapeKey(key) === given)
+    const [first, ...others] = found
+    if (others.length > 0) {
+      const names = found.map(({ namespace }) => `'${namespace.name}'`).join(', ')
+      throw new VarveError('INVALID_ARGUMENT', `there are several manifests '${given}'; choose one with --namespace: ${names}`)
+    }
+    if (first === undefined) return undefined
+    const { mode, clean = false } = options
+    return withCount('restore', (watch) => files.restore(first.manifest, target, { ...watch, mode, clean }))
+  })
+  if (report === undefined) process.exitCode = NEGATIVE
+  if (options.json === true) return writeJson(report ?? null)
+  if (report === undefined) return void process.stderr.write(`varve: no manifest '${escapeText(given)}'\n`)
+  const { entries, unchanged, removed } = report
+  await write(`${counted(entries, 'file')}: ${unchanged} unchanged, ${entries - unchanged} written, ${removed} others removed\n`)
+}

@@ -1,0 +1,88 @@
+/** Files of the native engine: `crates/node/src/files.rs`, requests and answers as JSON. */
+import type {
+  AloneEntry, ArchiveRequest, EngineFiles, ImportAnswer, RestoreAnswer, RestoreRequest, StoredContent, StoredFile,
+} from '../engine-files.ts'
+import type { EngineControl } from '../engine.ts'
+import type { FileEntry } from '../files/manifest.ts'
+import { reportOf } from './answer.ts'
+
+/** The functions of a session that are about files. */
+export interface NativeFilesSession {
+  putFiled(namespace: number, keyBytes: number, filed: Uint8Array): void
+  keepStored(): void
+  commitAlone(entry: string, nowMs: number): Promise<string>
+  checkFiles(files: string): void
+  storeTree(tree: string, watch: number): Promise<string>
+  restoreTree(request: string, watch: number, remembered: string): Promise<string>
+  removeTree(tree: string, watch: number): Promise<string>
+  importArchive(request: string, watch: number, bytes: Uint8Array | undefined): Promise<string>
+  exportArchive(request: string, watch: number): Promise<string>
+  listFiles(): Promise<string>
+  verifyFiles(files: string, watch: number): Promise<string>
+}
+
+/** Runs a long call under a watch. */
+export type Watched = <Report>(control: EngineControl, call: (watch: number) => Promise<string>) => Promise<Report>
+
+/** Files of one session. */
+export class NativeFiles implements EngineFiles {
+  readonly #session: NativeFilesSession
+  readonly #watched: Watched
+
+  constructor(session: NativeFilesSession, watched: Watched) {
+    this.#session = session
+    this.#watched = watched
+  }
+
+  check(files: readonly FileEntry[]): void {
+    this.#session.checkFiles(JSON.stringify(files))
+  }
+
+  storeTree(root: string, paths: readonly string[], control: EngineControl): Promise<readonly StoredFile[]> {
+    const tree = JSON.stringify({ root, paths })
+    return this.#storing(control, (watch) => this.#session.storeTree(tree, watch))
+  }
+
+  restoreTree(request: RestoreRequest, remembered: string, control: EngineControl): Promise<RestoreAnswer> {
+    const json = JSON.stringify(request)
+    return this.#watched(control, (watch) => this.#session.restoreTree(json, watch, remembered))
+  }
+
+  removeTree(root: string, paths: readonly string[], control: EngineControl): Promise<number> {
+    const tree = JSON.stringify({ root, paths })
+    return this.#watched(control, (watch) => this.#session.removeTree(tree, watch))
+  }
+
+  importArchive(input: string | Uint8Array, request: ArchiveRequest, control: EngineControl): Promise<ImportAnswer> {
+    const [path, bytes] = typeof input === 'string' ? [input, undefined] : [undefined, input]
+    const json = JSON.stringify({ ...request, path })
+    return this.#storing(control, (watch) => this.#session.importArchive(json, watch, bytes))
+  }
+
+  async exportArchive(files: readonly FileEntry[], path: string, gzip: boolean, control: EngineControl): Promise<void> {
+    const json = JSON.stringify({ files, path, gzip })
+    await this.#watched(control, (watch) => this.#session.exportArchive(json, watch))
+  }
+
+  async list(): Promise<readonly StoredContent[]> {
+    return reportOf(await this.#session.listFiles())
+  }
+
+  verify(files: readonly FileEntry[], control: EngineControl): Promise<readonly { readonly digest: string; readonly sound: boolean }[]> {
+    const json = JSON.stringify(files)
+    return this.#watched(control, (watch) => this.#session.verifyFiles(json, watch))
+  }
+
+  async commitAlone(entry: AloneEntry): Promise<void> {
+    reportOf(await this.#session.commitAlone(JSON.stringify(entry), Date.now()))
+  }
+
+  /** What was stored is the session's to keep from the moment the caller hears of it. */
+  async #storing<Report>(control: EngineControl, call: (watch: number) => Promise<string>): Promise<Report> {
+    try {
+      return await this.#watched<Report>(control, call)
+    } finally {
+      this.#session.keepStored()
+    }
+  }
+}

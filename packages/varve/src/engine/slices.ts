@@ -1,0 +1,28 @@
+/** Long work on the thread of JavaScript, in slices: between two of them others have their turn. */
+import type { EngineControl } from '../engine.ts'
+import { EngineFailure } from './answer.ts'
+
+/** Work before others have their turn. */
+const SLICE_MS = 20
+const PROGRESS_MS = 50
+
+/** Calls `work` for each item, in order. Tells progress in items, and rejects with CANCELLED once the signal asks for it. */
+export async function inSlices<T>(items: readonly T[], control: EngineControl, work: (item: T) => void): Promise<void> {
+  const { signal, onProgress } = control
+  onProgress?.(0, items.length)
+  let sliceMs = performance.now()
+  let toldMs = sliceMs
+  for (const [index, item] of items.entries()) {
+    if (signal?.aborted === true) throw new EngineFailure('CANCELLED', 'stopped on request', { cause: signal.reason })
+    work(item)
+    const now = performance.now()
+    if (now - sliceMs < SLICE_MS) continue
+    if (now - toldMs >= PROGRESS_MS) {
+      onProgress?.(index + 1, items.length)
+      toldMs = now
+    }
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    sliceMs = performance.now()
+  }
+  onProgress?.(items.length, items.length)
+}

@@ -1,0 +1,268 @@
+/**
+ * Restoring a tree over `node:fs`, as `crates/disk/src/tree/restore.rs` does it natively: what is there stays, by what is
+ * known of it or by its digest; everything else is made under a temporary name, verified, and renamed into place.
+ */
+import type * as fs from 'node:fs'
+import type { RestoreMode } from '../engine-files.ts'
+import { type FileEntry, type FileItem, isFile } from '../files/manifest.ts'
+import { EngineFailure } from './answer.ts'
+import { blockedOr, codeOf, fileFailure, type TreeFolder, type TreeWalker } from './tree-folder.ts'
+
+/** Path, digest, executable, bytes, when it changed (ns since 1970), its number in the file system. */
+export type RestoredFile = readonly [string, string, boolean, number, string, string]
+
+/** What is remembered of a restore; `crates/door/src/restored.rs`. */
+export interface Restored {
+  readonly at: string
+  readonly files: readonly RestoredFile[]
+}
+
+/** What a restore needs of the engine. */
+export interface Contents {
+  /** Undefined where it is lost. */
+  read(file: FileItem): Uint8Array | undefined
+  digestOf(content: Uint8Array): string
+  /** The file of the cache; undefined where it is no file. */
+  placeOf(digest: string): string | undefined
+  /** Whether files of the cache may be made read-only. */
+  readonly mayLink: boolean
+}
+
+/** What became of an entry. */
+export type Outcome = 'unchanged' | 'copied' | 'cloned' | 'linked'
+
+/** A file that changed less than this before it was known may change again without a new time. */
+const RACY_NS = 2_000_000_000n
+
+let temporaries = 0
+
+/** Restores entries one by one. */
+export class TreeRestore {
+  readonly #files: typeof fs
+  readonly #walker: TreeWalker
+  readonly #contents: Contents
+  readonly #mode: RestoreMode
+  readonly #known: ReadonlyMap<string, RestoredFile>
+  readonly #knownNs: bigint
+  #clones: boolean
+  /** What to remember. */
+  readonly placed: RestoredFile[] = []
+  /** Whether all that was remembered was enough. */
+  isTrusted = true
+
+  constructor(files: typeof fs, walker: TreeWalker, contents: Contents, mode: RestoreMode, remembered: Restored) {
+    this.#files = files
+    this.#walker = walker
+    this.#contents = contents
+    this.#mode = mode
+    this.#known = new Map(remembered.files.map((file) => [file[0], file]))
+    this.#knownNs = BigInt(remembered.at)
+    this.#clones = mode === 'auto' || mode === 'reflink'
+  }
+
+  place(entry: FileEntry): Outcome {
+    const { folder, name } = this.#walker.go(entry.path)
+    if (isFile(entry)) return this.#unchanged(folder, name, entry) ? 'unchanged' : this.#make(folder, name, entry)
+    try {
+      return 'link' in entry ? this.#placeLink(folder, name, entry.link) : this.#placeFolder(folder, name)
+    } catch (error) {
+      throw blockedOr(entry.path, name, error)
+    }
+  }
+
+  #placeFolder(folder: TreeFolder, name: string): Outcome {
+    try {
+      this.#files.mkdirSync(folder.at(name))
+      return 'copied'
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+      folder.open(name).close()
+      return 'unchanged'
+    }
+  }
+
+  #placeLink(folder: TreeFolder, name: string, target: string): Outcome {
+    const files = this.#files
+    const there = files.lstatSync(folder.at(name), { throwIfNoEntry: false })
+    if (there?.isSymbolicLink() === true && files.readlinkSync(folder.at(name)) === target) return 'unchanged'
+    const [temporary] = fresh((path) => files.symlinkSync(target, path), folder)
+    this.#finish(folder, temporary, name)
+    return 'copied'
+  }
+
+  /** Whether what is there is what it should be. */
+  #unchanged(folder: TreeFolder, name: string, file: FileItem): boolean {
+    try {
+      const stat = this.#files.lstatSync(folder.at(name), { bigint: true, throwIfNoEntry: false })
+      if (stat === undefined || !this.#looksLike(stat, file)) return false
+      const known = this.#known.get(file.path)
+      if (known !== undefined && known.every((field, index) => field === knownOf(file, stat)[index]) && stat.mtimeNs + RACY_NS < this.#knownNs) {
+        this.placed.push(known)
+        return true
+      }
+      const opened = this.#readIfSame(folder.at(name), file)
+      if (opened !== undefined) this.#remember(file, opened)
+      return opened !== undefined
+    } catch (error) {
+      throw blockedOr(file.path, name, error)
+    }
+  }
+
+  /** What an open file is, if its content is that of `file`. */
+  #readIfSame(path: string, file: FileItem): fs.BigIntStats | undefined {
+    const files = this.#files
+    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = files.constants
+    let handle: number
+    try {
+      handle = files.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    } catch (error) {
+      // Somebody changed it this moment, or it may not be read: then it is replaced.
+      if (['ENOENT', 'ELOOP', 'ENXIO', 'EACCES', 'EPERM'].includes(codeOf(error) ?? '')) return undefined
+      throw error
+    }
+    try {
+      const stat = files.fstatSync(handle, { bigint: true })
+      const isSame = this.#looksLike(stat, file) && this.#contents.digestOf(files.readFileSync(handle)) === file.digest
+      return isSame ? stat : undefined
+    } finally {
+      files.closeSync(handle)
+    }
+  }
+
+  /** Whether this may be the file, by all but its content. One with other names is somebody else's, too. */
+  #looksLike(stat: fs.BigIntStats, file: FileItem): boolean {
+    const isPrivate = stat.nlink === 1n || this.#mode === 'hardlink'
+    const hasMode = process.platform === 'win32' || ((stat.mode & 0o111n) !== 0n) === (file.executable === true)
+    return stat.isFile() && stat.size === BigInt(file.size) && hasMode && (stat.mode & 0o7000n) === 0n && isPrivate
+  }
+
+  #make(folder: TreeFolder, name: string, file: FileItem): Outcome {
+    const linked = this.#mode === 'hardlink' && this.#contents.mayLink && this.#link(folder, name, file)
+    if (linked) return 'linked'
+    const files = this.#files
+    const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = files.constants
+    const mode = file.executable === true ? 0o755 : 0o644
+    const create = (path: string): number => files.openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
+    let temporary = ''
+    try {
+      const cloned = this.#clone(folder, file, mode)
+      if (cloned !== undefined) {
+        temporary = cloned
+        const stat = this.#readIfSame(folder.at(temporary), file)
+        if (stat === undefined) throw lost(file)
+        this.#remember(file, stat)
+      } else {
+        const content = this.#contents.read(file)
+        if (content === undefined) throw lost(file)
+        const [made, handle] = fresh(create, folder)
+        temporary = made
+        this.#write(handle, content, file)
+      }
+      this.#finish(folder, temporary, name)
+      return cloned === undefined ? 'copied' : 'cloned'
+    } catch (error) {
+      if (temporary !== '') files.rmSync(folder.at(temporary), { force: true })
+      throw codeOf(error) === 'EISDIR' || codeOf(error) === 'ENOTEMPTY' ? blockedOr(file.path, name, error) : fileFailure('write', file.path, error)
+    }
+  }
+
+  #write(handle: number, content: Uint8Array, file: FileItem): void {
+    try {
+      this.#files.writeFileSync(handle, content)
+      this.#remember(file, this.#files.fstatSync(handle, { bigint: true }))
+    } finally {
+      this.#files.closeSync(handle)
+    }
+  }
+
+  /** A temporary file that shares its blocks with the cache's; undefined where there is no such thing. */
+  #clone(folder: TreeFolder, file: FileItem, mode: number): string | undefined {
+    const source = this.#clones && file.size > 0 ? this.#contents.placeOf(file.digest) : undefined
+    if (source === undefined) return undefined
+    const files = this.#files
+    const { COPYFILE_EXCL, COPYFILE_FICLONE_FORCE } = files.constants
+    try {
+      const [temporary] = fresh((path) => files.copyFileSync(source, path, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE), folder)
+      files.chmodSync(folder.at(temporary), mode & ~process.umask())
+      return temporary
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined
+      if (this.#mode === 'reflink') throw error
+      this.#clones = false
+      return undefined
+    }
+  }
+
+  /** Gives the file of the cache a second name; false where there is no such thing, or it must have another mode. */
+  #link(folder: TreeFolder, name: string, file: FileItem): boolean {
+    const files = this.#files
+    const source = this.#contents.placeOf(file.digest)
+    if (source === undefined) return false
+    let temporary = ''
+    try {
+      temporary = fresh((path) => files.linkSync(source, path), folder)[0]
+      const stat = this.#verifyLink(folder.at(temporary), file)
+      if (stat === undefined) return false
+      files.renameSync(folder.at(temporary), folder.at(name))
+      this.#remember(file, stat)
+      return true
+    } catch (error) {
+      if (temporary === '') return false
+      throw blockedOr(file.path, name, error)
+    } finally {
+      // Renaming one name of a file to another of its names does nothing.
+      if (temporary !== '') files.rmSync(folder.at(temporary), { force: true })
+    }
+  }
+
+  #verifyLink(path: string, file: FileItem): fs.BigIntStats | undefined {
+    const files = this.#files
+    const handle = files.openSync(path, files.constants.O_RDONLY | (files.constants.O_NOFOLLOW ?? 0))
+    try {
+      const content = files.readFileSync(handle)
+      if (content.length !== file.size || this.#contents.digestOf(content) !== file.digest) return undefined
+      const wanted = file.executable === true ? 0o555 : 0o444
+      const mode = files.fstatSync(handle).mode & 0o7777
+      if (mode !== wanted && mode !== 0o600) return undefined
+      if (mode === 0o600) files.fchmodSync(handle, wanted)
+      return files.fstatSync(handle, { bigint: true })
+    } finally {
+      files.closeSync(handle)
+    }
+  }
+
+  #finish(folder: TreeFolder, temporary: string, name: string): void {
+    try {
+      this.#files.renameSync(folder.at(temporary), folder.at(name))
+    } catch (error) {
+      this.#files.rmSync(folder.at(temporary), { force: true })
+      throw error
+    }
+  }
+
+  #remember(file: FileItem, stat: fs.BigIntStats): void {
+    this.isTrusted = false
+    this.placed.push(knownOf(file, stat))
+  }
+}
+
+function knownOf(file: FileItem, stat: fs.BigIntStats): RestoredFile {
+  return [file.path, file.digest, file.executable === true, file.size, String(stat.mtimeNs), String(stat.ino)]
+}
+
+function lost(file: FileItem): EngineFailure {
+  const text = `the content of ${JSON.stringify(file.path)} is missing or damaged; take it as a miss and make it anew`
+  return new EngineFailure('FILES_DAMAGED', text)
+}
+
+/** Makes something under a name that nobody has. */
+function fresh<T>(make: (path: string) => T, folder: TreeFolder): [name: string, made: T] {
+  for (;;) {
+    const name = `.varve-${process.pid}-${temporaries++}.tmp`
+    try {
+      return [name, make(folder.at(name))]
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    }
+  }
+}

@@ -1,0 +1,274 @@
+/** Files of the WebAssembly engine: contents are the module's, trees are walked here over `node:fs`. */
+import type * as fs from 'node:fs'
+import type { ByteStream, WasmStore, Watcher } from '../../generated/varve_wasm.js'
+import { digestOf } from '../../generated/varve_wasm.js'
+import { builtin } from '../builtin.ts'
+import type {
+  AloneEntry, ArchiveRequest, EngineFiles, ImportAnswer, RestoreAnswer, RestoreRequest, StoredContent, StoredFile,
+} from '../engine-files.ts'
+import type { EngineControl } from '../engine.ts'
+import { byPath, type FileEntry, type FileItem } from '../files/manifest.ts'
+import { refused } from '../files/walk.ts'
+import { EngineFailure, reportOf } from './answer.ts'
+import { errnoOf } from './errno.ts'
+import { inSlices } from './slices.ts'
+import { blockedOr, codeOf, fileFailure, TreeWalker } from './tree-folder.ts'
+import { type Contents, type Restored, TreeRestore } from './tree-restore.ts'
+
+/** What these calls need of their store. */
+export interface WasmFilesStore {
+  readonly store: WasmStore
+  /** Folder with the files of the cache; undefined where it is no folder. */
+  readonly folder: string | undefined
+  readonly readOnly: boolean
+  call<T>(call: () => T): T
+  /** Length of the held answer, -1 for none. */
+  number(call: () => number): number
+  watcher(control: EngineControl): Watcher
+}
+
+/** Files of one store. */
+export class WasmTrees implements EngineFiles {
+  readonly #of: WasmFilesStore
+  /** Calls that store, and whether something is kept for the next commit. */
+  #storing = 0
+  #keeps = false
+
+  constructor(of: WasmFilesStore) {
+    this.#of = of
+  }
+
+  /** Whether contents are there that no entry names yet: only this thread knows of them. */
+  get isHolding(): boolean {
+    return this.#storing > 0 || this.#keeps
+  }
+
+  /** To be told of each commit. */
+  committed(): void {
+    this.#keeps = false
+  }
+
+  check(files: readonly FileEntry[]): void {
+    const json = JSON.stringify(files)
+    this.#ask((store) => store.checkFiles(json))
+  }
+
+  async storeTree(root: string, paths: readonly string[], control: EngineControl): Promise<readonly StoredFile[]> {
+    const files = hostFiles()
+    return this.#store(async (number) => {
+      const stored: StoredFile[] = []
+      const walker = new TreeWalker(files, root, false)
+      try {
+        await inSlices(paths, control, (path) => void stored.push(this.#storeOne(files, walker, path, number)))
+      } finally {
+        walker.close()
+      }
+      return stored
+    })
+  }
+
+  async restoreTree(request: RestoreRequest, remembered: string, control: EngineControl): Promise<RestoreAnswer> {
+    const files = hostFiles()
+    const at = String(BigInt(Date.now()) * 1_000_000n)
+    const { target, mode } = request
+    this.check(request.files)
+    const counts = { unchanged: 0, copied: 0, cloned: 0, linked: 0 }
+    const before = restoredOf(remembered)
+    const walker = new TreeWalker(files, target, true)
+    try {
+      const restore = new TreeRestore(files, walker, this.#contents(), mode, before)
+      const sorted = [...request.files].sort(byPath)
+      await inSlices(sorted, control, (entry) => void counts[restore.place(entry)]++)
+      const isKnown = restore.isTrusted && restore.placed.length === before.files.length
+      return { ...counts, restored: isKnown ? null : JSON.stringify({ at, files: restore.placed }) }
+    } finally {
+      walker.close()
+    }
+  }
+
+  async removeTree(root: string, paths: readonly string[], control: EngineControl): Promise<number> {
+    const files = hostFiles()
+    let removed = 0
+    const walker = new TreeWalker(files, root, false)
+    try {
+      await inSlices(paths, control, (path) => void (removed += removeOne(files, walker, path)))
+    } finally {
+      walker.close()
+    }
+    return removed
+  }
+
+  async importArchive(input: string | Uint8Array, request: ArchiveRequest, control: EngineControl): Promise<ImportAnswer> {
+    const { stream, close } = typeof input === 'string' ? fromFile(input) : fromBytes(input)
+    try {
+      const watcher = this.#of.watcher(control)
+      const json = JSON.stringify(request)
+      return await this.#store(async (number) => this.#ask((store) => store.importArchive(number, json, stream, watcher)))
+    } finally {
+      close()
+    }
+  }
+
+  async exportArchive(files: readonly FileEntry[], path: string, gzip: boolean, control: EngineControl): Promise<void> {
+    const { stream, close } = toFile(path)
+    try {
+      const watcher = this.#of.watcher(control)
+      this.#ask((store) => store.exportArchive(JSON.stringify({ files, gzip }), stream, watcher))
+    } finally {
+      close()
+    }
+  }
+
+  async list(): Promise<readonly StoredContent[]> {
+    return this.#ask((store) => store.listFiles())
+  }
+
+  async verify(files: readonly FileEntry[], control: EngineControl): Promise<readonly { readonly digest: string; readonly sound: boolean }[]> {
+    const watcher = this.#of.watcher(control)
+    return this.#ask((store) => store.verifyFiles(JSON.stringify(files), watcher))
+  }
+
+  async commitAlone(entry: AloneEntry): Promise<void> {
+    this.#ask((store) => store.commitAlone(JSON.stringify(entry), Date.now()))
+  }
+
+  #ask<Report>(question: (store: WasmStore) => string): Report {
+    return reportOf(this.#of.call(() => question(this.#of.store)))
+  }
+
+  /** What was stored stays until the next commit after it, unless `use` fails. */
+  async #store<Report>(use: (number: number) => Promise<Report>): Promise<Report> {
+    const number = this.#ask<number>((store) => store.beginStoring())
+    let isDone = false
+    this.#storing++
+    try {
+      const report = await use(number)
+      isDone = true
+      return report
+    } finally {
+      this.#storing--
+      this.#keeps ||= isDone
+      this.#ask((store) => store.endStoring(number, isDone))
+    }
+  }
+
+  #storeOne(files: typeof fs, walker: TreeWalker, path: string, number: number): StoredFile {
+    const { folder, name } = walker.go(path)
+    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = files.constants
+    let handle: number
+    try {
+      handle = files.openSync(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    } catch (error) {
+      if (['ELOOP', 'ENXIO'].includes(codeOf(error) ?? '')) throw notAFile(path)
+      throw blockedOr(path, name, error)
+    }
+    try {
+      const stat = files.fstatSync(handle)
+      if (!stat.isFile()) throw notAFile(path)
+      const content = files.readFileSync(handle)
+      const stored: StoredContent = this.#ask((store) => store.storeFile(number, content))
+      return { ...stored, executable: (stat.mode & 0o111) !== 0 }
+    } catch (error) {
+      throw error instanceof EngineFailure ? error : fileFailure('read', path, error)
+    } finally {
+      files.closeSync(handle)
+    }
+  }
+
+  #contents(): Contents {
+    const { store, folder, readOnly, call, number } = this.#of
+    return {
+      mayLink: !readOnly,
+      digestOf: (content) => call(() => digestOf(content)),
+      placeOf: (digest) => (folder === undefined ? undefined : `${folder}/files/${digest.slice(0, 2)}/${digest}`),
+      read(file: FileItem) {
+        const length = number(() => store.readFile(file.digest, file.size))
+        if (length < 0) return undefined
+        const content = new Uint8Array(length)
+        number(() => store.take(content))
+        return content
+      },
+    }
+  }
+}
+
+function hostFiles(): typeof fs {
+  const files = builtin('node:fs')
+  if (files === undefined) throw new EngineFailure('IO', 'this host has no node:fs, which files need')
+  return files
+}
+
+function notAFile(path: string): EngineFailure {
+  return new EngineFailure('UNSAFE_PATH', refused(path, 'is no regular file but a link, a device, a pipe or a socket').message)
+}
+
+function restoredOf(text: string): Restored {
+  try {
+    const parsed: Partial<Restored> = JSON.parse(text)
+    if (typeof parsed.at === 'string' && /^\d+$/.test(parsed.at) && Array.isArray(parsed.files)) return { at: parsed.at, files: parsed.files }
+  } catch {
+    // Nothing is known then.
+  }
+  return { at: '0', files: [] }
+}
+
+function removeOne(files: typeof fs, walker: TreeWalker, path: string): number {
+  const { folder, name } = walker.go(path)
+  const place = folder.at(name)
+  try {
+    const stat = files.lstatSync(place, { throwIfNoEntry: false })
+    if (stat === undefined) return 0
+    if (stat.isDirectory()) files.rmdirSync(place)
+    else files.unlinkSync(place)
+    return 1
+  } catch (error) {
+    if (['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) return 0
+    throw fileFailure('remove', path, error)
+  }
+}
+
+interface OpenStream {
+  readonly stream: ByteStream
+  close(): void
+}
+
+function fromFile(path: string): OpenStream {
+  const files = hostFiles()
+  const handle = opened(files, path, 'r')
+  const read = (target: Uint8Array): number => attempt(() => files.readSync(handle, target))
+  return { stream: { read, write: () => -22 }, close: () => files.closeSync(handle) }
+}
+
+function toFile(path: string): OpenStream {
+  const files = hostFiles()
+  const handle = opened(files, path, 'wx')
+  const write = (bytes: Uint8Array): number => attempt(() => (files.writeFileSync(handle, bytes), 0))
+  return { stream: { read: () => -22, write }, close: () => files.closeSync(handle) }
+}
+
+function fromBytes(bytes: Uint8Array): OpenStream {
+  let at = 0
+  const read = (target: Uint8Array): number => {
+    const piece = bytes.subarray(at, at + target.length)
+    target.set(piece)
+    at += piece.length
+    return piece.length
+  }
+  return { stream: { read, write: () => -22 }, close: () => undefined }
+}
+
+function opened(files: typeof fs, path: string, flags: string): number {
+  try {
+    return files.openSync(path, flags, 0o666)
+  } catch (error) {
+    throw fileFailure('open', path, error)
+  }
+}
+
+function attempt(run: () => number): number {
+  try {
+    return run()
+  } catch (error) {
+    return errnoOf(error)
+  }
+}

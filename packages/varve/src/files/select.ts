@@ -1,0 +1,97 @@
+/** From what the caller names to the entries of a manifest, their contents still unread. */
+import type * as fs from 'node:fs'
+import type * as paths from 'node:path'
+import { builtin } from '../builtin.ts'
+import { VarveError } from '../errors.ts'
+import { describe } from '../validate.ts'
+import { byPath, type FileEntry } from './manifest.ts'
+import { type Found, refused, walk } from './walk.ts'
+
+/** Stands for a digest until the content was read. */
+const UNREAD = '0'.repeat(64)
+
+/** What was found. */
+export interface Selected {
+  /** Absolute. */
+  readonly base: string
+  /** Sorted; files have no size nor digest yet. */
+  readonly entries: readonly FileEntry[]
+}
+
+/** What all steps of one search share. */
+interface Search {
+  readonly files: typeof fs
+  readonly path: typeof paths
+  readonly root: string
+  readonly takesLinks: boolean
+  readonly signal: AbortSignal | undefined
+}
+
+/** Finds the files of `what`. Rejects with UNSAFE_PATH for what is not stored, IO for what is not there. */
+export async function findFiles(
+  files: typeof fs,
+  what: string | readonly string[],
+  base: string | undefined,
+  takesLinks: boolean,
+  signal: AbortSignal | undefined,
+): Promise<Selected> {
+  const path = builtin('node:path')
+  if (path === undefined) throw new VarveError('INVALID_OPTION', 'this host has no node:path')
+  const names = namesOf(what)
+  try {
+    // One path is where it is; a list is relative to its base.
+    const isOne = typeof what === 'string'
+    const root = path.resolve(base ?? (isOne ? await ownBase(files, path, what) : '.'))
+    const search = { files, path, root, takesLinks, signal }
+    const found = new Map<string, Found>()
+    for (const name of names) {
+      const absolute = isOne ? path.resolve(name) : path.resolve(root, name)
+      for (const one of await below(search, name, absolute)) found.set(one.path, one)
+    }
+    const kept = [...found.values()].filter((one) => one.kind !== 'folder' || one.isEmpty)
+    const entries = await Promise.all(kept.map((one) => entryOf(search, one)))
+    return { base: root, entries: entries.sort(byPath) }
+  } catch (error) {
+    throw error instanceof VarveError ? error : failureOf(error)
+  }
+}
+
+function namesOf(what: string | readonly string[]): readonly string[] {
+  const given: readonly unknown[] = typeof what === 'string' ? [what] : what
+  for (const name of Array.isArray(given) ? given : [given]) {
+    if (typeof name === 'string' && name !== '' && !name.includes('\0')) continue
+    throw new VarveError('INVALID_ARGUMENT', `files.store() takes a folder, a file or a list of them, not ${describe(name)}`)
+  }
+  return typeof what === 'string' ? [what] : what
+}
+
+/** The base of one path: the folder itself, or the folder of the file. */
+async function ownBase(files: typeof fs, path: typeof paths, what: string): Promise<string> {
+  return (await files.promises.stat(what)).isDirectory() ? what : path.dirname(path.resolve(what))
+}
+
+/** What stands at `absolute` and below. */
+async function below({ files, path, root, signal }: Search, name: string, absolute: string): Promise<Found[]> {
+  const inside = path.relative(root, absolute).split(path.sep).join('/')
+  if (inside === '..' || inside.startsWith('../') || path.isAbsolute(inside)) throw refused(name, `is not below ${JSON.stringify(root)}`)
+  const stat = inside === '' ? await files.promises.stat(absolute) : await files.promises.lstat(absolute)
+  const kind = stat.isFile() ? 'file' : stat.isSymbolicLink() ? 'link' : stat.isDirectory() ? 'folder' : 'other'
+  if (kind !== 'folder') return [{ path: inside, kind, isEmpty: false }]
+  const found = await walk(files, absolute, signal, false)
+  if (inside === '') return found
+  const folder: Found = { path: inside, kind, isEmpty: found.length === 0 }
+  return [folder, ...found.map((one) => ({ ...one, path: `${inside}/${one.path}` }))]
+}
+
+async function entryOf({ files, path, root, takesLinks }: Search, { path: at, kind }: Found): Promise<FileEntry> {
+  if (kind === 'file') return { path: at, size: 0, digest: UNREAD }
+  if (kind === 'folder') return { path: at, folder: true }
+  if (kind === 'link' && takesLinks) return { path: at, link: await files.promises.readlink(path.join(root, at)) }
+  throw refused(at, kind === 'link' ? "is a link; option 'links' takes those that stay inside" : 'is a device, a pipe or a socket')
+}
+
+function failureOf(error: unknown): VarveError {
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+  const text = error instanceof Error ? error.message : String(error)
+  return new VarveError(code === 'EACCES' || code === 'EPERM' ? 'PERMISSION' : 'IO', `cannot store: ${text}`, { cause: error })
+}

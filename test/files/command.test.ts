@@ -1,0 +1,63 @@
+/** `varve files`: for people and as JSON, exit codes, and nothing written by who only looks. */
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { FileManifest } from 'varve'
+import { expect, test } from 'vitest'
+import { makeFolder, snapshot } from '../folders.ts'
+import { EVERYTHING, open, read, storedFiles, write } from './trees.ts'
+
+const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
+
+function varve(...args: string[]): { readonly status: number | null; readonly out: string; readonly err: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'files', ...args], { encoding: 'utf8' })
+  return { status, out: stdout, err: stderr }
+}
+
+async function makeCache(): Promise<string> {
+  const dir = join(makeFolder(), 'cache')
+  const cache = await open('native', dir)
+  const outputs = cache.namespace<FileManifest>('outputs', { codec: 'json' })
+  outputs.put('build\u001b[31m', await cache.files.store(write(EVERYTHING)))
+  cache.namespace<FileManifest>('v8', { codec: 'v8' }).put('types', await cache.files.store(write({ 'a.d.ts': 'declare let a' })))
+  outputs.put('old', await cache.files.store(write({ 'old.js': 'old' })))
+  await cache.commit()
+  outputs.delete('old')
+  await cache.commit()
+  await cache.close()
+  return dir
+}
+
+test('ls, verify and restore look and write nothing into the cache', async () => {
+  const dir = await makeCache()
+  const before = snapshot(dir)
+  const { status, out } = varve('ls', '--dir', dir)
+  expect(status).toBe(0)
+  expect(out).toMatch(/6 files .*outputs {2}build\\x1b\[31m\n/)
+  expect(out).toMatch(/1 file .*v8 {2}types\n/)
+  const listed = JSON.parse(varve('ls', '--dir', dir, '--json').out)
+  expect(listed.map(({ namespace, entries }: { namespace: string; entries: number }) => [namespace, entries])).toEqual([['outputs', 6], ['v8', 1]])
+  expect(JSON.parse(varve('ls', '--dir', dir, '--stored', '--json').out)).toHaveLength(storedFiles(dir).length)
+  expect(JSON.parse(varve('verify', '--dir', dir, '--json').out)).toMatchObject({ sound: true, lost: [] })
+  const target = write({ 'stale.txt': 'stale' })
+  const restored = varve('restore', String.raw`build\x1b[31m`, target, '--dir', dir, '--clean', '--json')
+  expect(JSON.parse(restored.out)).toMatchObject({ entries: 6, unchanged: 0, removed: 1 })
+  expect(read(target)).toEqual(EVERYTHING)
+  expect(varve('restore', 'nothing', target, '--dir', dir)).toMatchObject({ status: 1, err: "varve: no manifest 'nothing'\n" })
+  expect(varve('restore', 'types', target, '--dir', dir, '--mode', 'teleport').status).toBe(2)
+  expect(snapshot(dir)).toEqual(before)
+})
+
+test('verify tells what is lost, gc removes what nobody names', async () => {
+  const dir = await makeCache()
+  const report = JSON.parse(varve('gc', '--dir', dir, '--json').out)
+  expect(report).toMatchObject({ contents: storedFiles(dir).length })
+  expect(varve('ls', '--dir', dir).out).not.toContain('old')
+  for (const file of storedFiles(dir)) writeFileSync(file, 'damage')
+  const { status, out } = varve('verify', '--dir', dir)
+  expect([status, out]).toEqual([1, expect.stringContaining('contents lost')])
+  const target = makeFolder()
+  const failed = varve('restore', 'types', target, '--dir', dir, '--json')
+  expect([failed.status, JSON.parse(failed.out)]).toMatchObject([4, { error: { code: 'FILES_DAMAGED' } }])
+})

@@ -1,0 +1,300 @@
+/** What `cache.files` promises of folders, on both engines. */
+import { chmodSync, linkSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type FileManifest, VarveError } from 'varve'
+import { describe, expect, test } from 'vitest'
+import { makeFolder, snapshot } from '../folders.ts'
+import { ENGINES, EVERYTHING, open, read, storedFiles, write } from './trees.ts'
+
+describe.each(ENGINES)('files: %s', (engine) => {
+  test('a folder comes back as it was, in every mode', async () => {
+    const cache = await open(engine)
+    const manifest = await cache.files.store(write(EVERYTHING))
+    expect(manifest).toMatchObject({ kind: 'varve-files', version: 1 })
+    expect(manifest.files[0]).toEqual({ path: 'a.js', size: 5, digest: expect.stringMatching(/^[0-9a-f]{64}$/) })
+    for (const mode of ['auto', 'copy', 'hardlink'] as const) {
+      const target = join(makeFolder(), 'new/target')
+      const report = await cache.files.restore(manifest, target, { mode })
+      expect(report).toMatchObject({ entries: 6, unchanged: 0, removed: 0 })
+      expect(read(target)).toEqual(EVERYTHING)
+      expect(await cache.files.store(target)).toEqual(manifest)
+    }
+    await cache.close()
+  })
+
+  test('a manifest survives every codec and keeps its files through a full compaction', async () => {
+    const dir = join(makeFolder(), 'cache')
+    let cache = await open(engine, dir)
+    const json = cache.namespace<FileManifest>('json', { codec: 'json' })
+    const v8 = cache.namespace<{ out: FileManifest }>('v8', { codec: 'v8' })
+    const text = cache.namespace('text', { codec: 'text' })
+    const manifests = []
+    for (const content of ['of json', 'of v8', 'of text']) manifests.push(await cache.files.store(write({ 'a.txt': content })))
+    const [first, second, third] = manifests as [FileManifest, FileManifest, FileManifest]
+    json.put('k', first)
+    v8.put('k', { out: second }, { files: second })
+    text.put('k', JSON.stringify(third), { files: [third] })
+    await cache.commit()
+    await cache.compact({ full: true })
+    await cache.close()
+    cache = await open(engine, dir)
+    await cache.compact({ full: true })
+    expect(await cache.files.list()).toHaveLength(3)
+    const found = [
+      cache.namespace<FileManifest>('json', { codec: 'json' }).get('k'),
+      cache.namespace<{ out: FileManifest }>('v8', { codec: 'v8' }).get('k')?.out,
+      JSON.parse(cache.namespace('text', { codec: 'text' }).get('k') ?? '') as FileManifest,
+    ]
+    expect(found).toEqual(manifests)
+    for (const manifest of found) expect((await cache.files.verify(manifest)).sound).toBe(true)
+    await cache.close()
+  })
+
+  test('files that no entry names are collected; until the next commit they stay', async () => {
+    const cache = await open(engine)
+    const namespace = cache.namespace<unknown>('n', { codec: 'json' })
+    const manifest = await cache.files.store(write({ 'a.txt': 'nobody will name me' }))
+    await cache.compact({ full: true })
+    expect((await cache.files.verify(manifest)).sound).toBe(true)
+    namespace.put('hidden', { deeper: manifest })
+    await cache.commit()
+    await cache.compact({ full: true })
+    expect(await cache.files.verify(manifest)).toEqual({ sound: false, files: 1, bytes: 19, lost: ['a.txt'] })
+    await expect(cache.files.restore(manifest, makeFolder())).rejects.toMatchObject({ code: 'FILES_DAMAGED' })
+    await cache.close()
+  })
+
+  test('deleting the entry lets its files go', async () => {
+    const cache = await open(engine)
+    const namespace = cache.namespace<FileManifest>('n', { codec: 'json' })
+    namespace.put('k', await cache.files.store(write({ 'a.txt': 'short life' })))
+    await cache.commit()
+    namespace.delete('k')
+    await cache.commit()
+    await cache.compact({ full: true })
+    expect(await cache.files.list()).toEqual([])
+    await cache.close()
+  })
+
+  test('what is unchanged is left untouched, by what is remembered and by digest', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const [source, target] = [write({ 'a.txt': 'same', 'b/c.txt': 'other' }), makeFolder()]
+    const old = new Date(Date.now() - 3_600_000)
+    const cache = await open(engine, dir)
+    const manifest = await cache.files.store(source)
+    await cache.files.restore(manifest, target)
+    utimesSync(join(target, 'a.txt'), old, old)
+    const before = statSync(join(target, 'a.txt'), { bigint: true })
+    for (let round = 0; round < 3; round++) {
+      expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 2, copied: 0, cloned: 0 })
+    }
+    const after = statSync(join(target, 'a.txt'), { bigint: true })
+    expect([after.ino, after.mtimeNs, after.ctimeNs]).toEqual([before.ino, before.mtimeNs, before.ctimeNs])
+    await cache.close()
+    const again = await open(engine === 'native' ? 'wasm' : 'native', dir)
+    expect(await again.files.restore(manifest, target)).toMatchObject({ unchanged: 2 })
+    await again.close()
+  })
+
+  test('a change is seen, also one of the same size in the same moment', async () => {
+    const cache = await open(engine)
+    const target = makeFolder()
+    const manifest = await cache.files.store(write({ 'a.txt': 'right', 'x.sh': { executable: 'run' }, 'same.txt': 'same' }))
+    await cache.files.restore(manifest, target)
+    await cache.files.restore(manifest, target)
+    const { atime, mtime } = statSync(join(target, 'a.txt'))
+    writeFileSync(join(target, 'a.txt'), 'wrong')
+    utimesSync(join(target, 'a.txt'), atime, mtime)
+    chmodSync(join(target, 'x.sh'), 0o644)
+    expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 1 })
+    expect(read(target)).toEqual({ 'a.txt': 'right', 'x.sh': { executable: 'run' }, 'same.txt': 'same' })
+    await cache.close()
+  })
+
+  test('clean removes what the manifest does not have, links never what they lead to', async () => {
+    const cache = await open(engine)
+    const outside = write({ 'precious.txt': 'keep me' })
+    const manifest = await cache.files.store(write({ 'a.txt': 'a', 'b/c.txt': 'c' }))
+    const target = write({ 'a.txt': 'old', 'stale/x/y.txt': 'y', 'b/old.txt': 'old', link: { link: outside }, 'a.txt.d/z': 'z' })
+    symlinkSync(join(outside, 'precious.txt'), join(target, 'b/c.txt'))
+    const report = await cache.files.restore(manifest, target, { clean: true })
+    expect(report.removed).toBe(8)
+    expect(read(target)).toEqual({ 'a.txt': 'a', 'b/c.txt': 'c' })
+    expect(read(outside)).toEqual({ 'precious.txt': 'keep me' })
+    await cache.close()
+  })
+
+  test('what is in the way is named, and clean clears it', async () => {
+    const cache = await open(engine)
+    const manifest = await cache.files.store(write({ 'a/b.txt': 'b' }))
+    for (const obstacle of [{ a: 'a file' }, { 'a/b.txt/c': 'a folder' }, { a: { link: makeFolder() } }]) {
+      const target = write(obstacle)
+      await expect(cache.files.restore(manifest, target)).rejects.toMatchObject({ code: 'UNSAFE_PATH', message: expect.stringContaining('a/b.txt') })
+      await cache.files.restore(manifest, target, { clean: true })
+      expect(read(target)).toEqual({ 'a/b.txt': 'b' })
+    }
+    await cache.close()
+  })
+
+  test('a hard link is read-only and never written into; a shared inode is replaced', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const cache = await open(engine, dir)
+    const manifest = await cache.files.store(write({ 'a.txt': 'shared', 'x.sh': { executable: 'run' } }))
+    const target = makeFolder()
+    expect(await cache.files.restore(manifest, target, { mode: 'hardlink' })).toMatchObject({ linked: 2 })
+    expect(statSync(join(target, 'a.txt')).mode & 0o7777).toBe(0o444)
+    expect(statSync(join(target, 'x.sh')).mode & 0o7777).toBe(0o555)
+    expect(statSync(join(target, 'a.txt')).nlink).toBe(2)
+    expect(await cache.files.restore(manifest, target, { mode: 'hardlink' })).toMatchObject({ unchanged: 2 })
+    await cache.files.restore(manifest, target, { mode: 'copy' })
+    expect(statSync(join(target, 'a.txt')).nlink).toBe(1)
+    writeFileSync(join(target, 'a.txt'), 'mine now')
+    const other = join(makeFolder(), 'other.txt')
+    writeFileSync(other, 'foreign')
+    const shared = makeFolder()
+    linkSync(other, join(shared, 'a.txt'))
+    await cache.files.restore(manifest, shared)
+    expect(readFileSync(other, 'utf8')).toBe('foreign')
+    expect((await cache.files.verify()).sound).toBe(true)
+    await cache.close()
+  })
+
+  test('only the executable bit is kept, and nothing is open to others that the cache keeps', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const source = write({ 'a.txt': 'a', suid: { executable: 's' }, sticky: 't' })
+    chmodSync(join(source, 'suid'), 0o4777)
+    chmodSync(join(source, 'sticky'), 0o2666)
+    const umask = process.umask(0)
+    try {
+      const cache = await open(engine, dir)
+      const target = join(makeFolder(), 'target')
+      const manifest = await cache.files.store(source)
+      await cache.files.restore(manifest, target)
+      const modes = ['a.txt', 'suid', 'sticky'].map((name) => statSync(join(target, name)).mode & 0o7777)
+      expect(modes).toEqual([0o644, 0o755, 0o644])
+      for (const file of storedFiles(dir)) {
+        expect(statSync(file).mode & 0o7777).toBe(0o600)
+        expect(statSync(dirname(file)).mode & 0o7777).toBe(0o700)
+      }
+      await cache.close()
+    } finally {
+      process.umask(umask)
+    }
+  })
+
+  test('damage of a stored file is a typed error that names the file', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const cache = await open(engine, dir)
+    const manifest = await cache.files.store(write({ 'b/a.txt': 'will be flipped' }))
+    for (const hurt of [(path: string) => writeFileSync(path, 'will be FLIPPED'), (path: string) => truncateSync(path, 3)]) {
+      await cache.files.store(write({ 'b/a.txt': 'will be flipped' }))
+      const stored = storedFiles(dir).find((path) => !path.endsWith('.bad')) ?? ''
+      hurt(stored)
+      for (const mode of ['auto', 'copy', 'hardlink'] as const) {
+        const target = makeFolder()
+        await expect(cache.files.restore(manifest, target, { mode })).rejects.toMatchObject({
+          code: 'FILES_DAMAGED',
+          message: expect.stringContaining('b/a.txt'),
+        })
+        expect(Object.keys(read(target))).toEqual(['b'])
+      }
+    }
+    await cache.close()
+  })
+
+  test('a read-only cache restores and stores nothing', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const cache = await open(engine, dir)
+    const namespace = cache.namespace<FileManifest>('n', { codec: 'json' })
+    namespace.put('k', await cache.files.store(write(EVERYTHING)))
+    await cache.commit()
+    await cache.close()
+    const before = snapshot(dir)
+    const reader = await open(engine, dir, { readOnly: true })
+    const manifest = reader.namespace<FileManifest>('n', { codec: 'json' }).get('k')
+    const target = makeFolder()
+    for (const mode of ['auto', 'hardlink'] as const) await reader.files.restore(manifest as FileManifest, target, { mode })
+    expect(read(target)).toEqual(EVERYTHING)
+    await expect(reader.files.store(target)).rejects.toMatchObject({ code: 'READ_ONLY' })
+    await reader.close()
+    expect(snapshot(dir)).toEqual(before)
+  })
+
+  test('an abort leaves whole files only, and the next restore completes them', async () => {
+    const tree = Object.fromEntries(Array.from({ length: 400 }, (_, index) => [`d${index % 7}/${index}.txt`, `${index} `.repeat(2000)]))
+    const cache = await open(engine)
+    const manifest = await cache.files.store(write(tree))
+    const target = makeFolder()
+    const stop = new AbortController()
+    const onProgress = (done: number): void => void (done > 0 && stop.abort())
+    const restore = cache.files.restore(manifest, target, { signal: stop.signal, onProgress })
+    // It may have been done before the first look at the signal.
+    const outcome = await restore.then(() => 'done', (error: unknown) => (error instanceof VarveError ? error.code : error))
+    expect(['done', 'CANCELLED']).toContain(outcome)
+    for (const [path, text] of Object.entries(read(target))) expect(tree[path] ?? { folder: true }).toEqual(text)
+    await expect(cache.files.restore(manifest, target, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'CANCELLED' })
+    await cache.files.restore(manifest, target)
+    expect(read(target)).toEqual(tree)
+    await cache.close()
+  })
+
+  test('progress counts files; a callback that throws stops the call', async () => {
+    const cache = await open(engine)
+    const manifest = await cache.files.store(write(EVERYTHING))
+    const seen: [number, number][] = []
+    await cache.files.restore(manifest, makeFolder(), { onProgress: (done, total) => void seen.push([done, total]) })
+    expect(seen.length).toBeGreaterThan(0)
+    for (const [done, total] of seen) expect(done).toBeLessThanOrEqual(Math.max(total, 0))
+    const thrown = new Error('stop')
+    const restore = cache.files.restore(manifest, makeFolder(), { onProgress: () => { throw thrown } })
+    await expect(restore).rejects.toBe(thrown)
+    await cache.close()
+  })
+
+  test('lists of paths are relative to their base; what is outside, a link or a device is refused by name', async () => {
+    const cache = await open(engine)
+    const base = write({ 'src/a.js': 'a', 'out/b.js': 'b', 'out/c/d.js': 'd', 'loose.txt': 'l', link: { link: 'loose.txt' } })
+    const paths = async (what: string | string[], options?: object): Promise<string[]> => {
+      return (await cache.files.store(what, options)).files.map((file) => file.path)
+    }
+    expect(await paths(['out', join(base, 'src/a.js')], { base })).toEqual(['out/b.js', 'out/c/d.js', 'src/a.js'])
+    expect(await paths(join(base, 'out'))).toEqual(['b.js', 'c/d.js'])
+    expect(await paths(join(base, 'out'), { base })).toEqual(['out/b.js', 'out/c/d.js'])
+    expect(await paths(join(base, 'loose.txt'))).toEqual(['loose.txt'])
+    await expect(paths(['../x'], { base })).rejects.toMatchObject({ code: 'UNSAFE_PATH', message: expect.stringContaining('../x') })
+    await expect(paths(base)).rejects.toMatchObject({ code: 'UNSAFE_PATH', message: expect.stringContaining('"link"') })
+    await expect(paths(['link/b.js'], { base })).rejects.toMatchObject({ code: 'IO' })
+    await expect(paths(['missing'], { base })).rejects.toMatchObject({ code: 'IO' })
+    await cache.close()
+  })
+
+  test('links that stay inside are kept by option, others are not', async () => {
+    const cache = await open(engine)
+    const tree = { 'a/b.txt': 'b', 'c/link': { link: '../a/b.txt' } } as const
+    const manifest = await cache.files.store(write(tree), { links: 'inside' })
+    const target = write({ 'c/link': 'a file was here' })
+    await cache.files.restore(manifest, target)
+    expect(read(target)).toEqual(tree)
+    expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 2 })
+    for (const link of ['/etc/passwd', '../../x', '..']) {
+      await expect(cache.files.store(write({ l: { link } }), { links: 'inside' })).rejects.toMatchObject({ code: 'UNSAFE_PATH' })
+    }
+    await cache.close()
+  })
+
+  test('wrong arguments are refused', async () => {
+    const cache = await open(engine)
+    const manifest = await cache.files.store(write({ a: 'a' }))
+    const target = makeFolder()
+    const future: FileManifest = JSON.parse(JSON.stringify({ ...manifest, version: 2 }))
+    await expect(cache.files.restore(future, target)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    await expect(cache.files.restore(manifest, '')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    const misspelt = cache.files.restore(manifest, target, JSON.parse('{"cleen":true}'))
+    await expect(misspelt).rejects.toThrow("'clean'")
+    const broken: FileManifest = { ...manifest, files: [{ path: 'a', size: 1, digest: 'no digest' }] }
+    await expect(cache.files.restore(broken, target)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    expect(readdirSync(target)).toEqual([])
+    await cache.close()
+    await expect(cache.files.list()).rejects.toMatchObject({ code: 'CLOSED' })
+  })
+})
