@@ -37,10 +37,15 @@ export function checkOptions<Options extends object>(call: string, options: Opti
 
 /** An INVALID_OPTION for a name that is none of `known`, with the nearest of them. */
 export function unknownName(problem: string, name: string, known: readonly string[]): VarveError {
-  const word = name.toLowerCase()
-  const near = known.find((option) => differsLittle(word, option.toLowerCase()))
+  const near = nearestName(name, known)
   const wayOut = near === undefined ? `there are ${known.join(', ')}` : `did you mean '${near}'?`
   return new VarveError('INVALID_OPTION', `${problem}; ${wayOut}`)
+}
+
+/** The first name that is meant, most likely. */
+export function nearestName(name: string, known: readonly string[]): string | undefined {
+  const word = name.toLowerCase()
+  return known.find((option) => differsLittle(word, option.toLowerCase()))
 }
 
 /** A value in a message: short, on one line. */

@@ -1,5 +1,6 @@
 /** Options of VarveWebpackPlugin: what each does, its default and its price. Checked before anything else happens. */
 import type { EngineChoice } from 'varve'
+import { nearestName } from '../build/validate.ts'
 
 /** Options of `new VarveWebpackPlugin(options)`. */
 export interface VarveWebpackOptions {
@@ -124,17 +125,7 @@ const WAYS_OUT: ReadonlyMap<string, string> = new Map([
 
 function unknownOption(name: string, known: readonly string[]): string {
   const word = name.toLowerCase()
-  const near = OTHER_WORDS.get(word) ?? known.find((option) => differsLittle(word, option.toLowerCase()))
+  const near = OTHER_WORDS.get(word) ?? nearestName(name, known)
   const suggestion = near === undefined ? `it takes ${known.join(', ')}` : `did you mean '${near}'?`
   return `VarveWebpackPlugin has no option '${name}'; ${WAYS_OUT.get(word) ?? suggestion}`
-}
-
-/** Whether two words are equal but for one or two letters: the same beginning and the same end around them. */
-function differsLittle(given: string, option: string): boolean {
-  const shortest = Math.min(given.length, option.length)
-  let start = 0
-  while (start < shortest && given[start] === option[start]) start++
-  let end = 0
-  while (end < shortest - start && given.at(-1 - end) === option.at(-1 - end)) end++
-  return Math.max(given.length, option.length) - start - end <= Math.min(2, shortest - 1)
 }
