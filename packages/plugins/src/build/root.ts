@@ -20,6 +20,9 @@ const FIELDS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
+/** The field that names places for people only: tools and loaders beside the project may stand there. */
+const STACK = 'stack'
+
 /** The folder of one project. */
 export class Root {
   /** Absolute, with the separators of the platform. */
@@ -51,7 +54,7 @@ export class Root {
     const relative = mapLeaves(entry, '', (leaf, field) => {
       if (typeof leaf === 'string' && leaf.includes(MARK)) throw new Uncacheable('holds the mark of the root')
       const changed = typeof leaf === 'string' && FIELDS.has(field) ? this.toRelative(leaf) : leaf
-      isBound ||= this.#isNamedIn(changed)
+      isBound ||= field !== STACK && this.#isNamedIn(changed)
       return changed
     })
     return [relative, isBound]
