@@ -139,15 +139,6 @@ impl Store {
         Ok(None)
     }
 
-    /// Stores contents as files, in parallel. They stay until the entries that name them are gone, which are to be
-    /// committed while the hold is there: see [`Handle::keep`].
-    pub fn store_files(&self, contents: &[&[u8]]) -> Result<(Vec<FileRef>, Hold)> {
-        let (writer, hold) = self.hold_files()?;
-        let context = self.open_context()?;
-        let stored = context.files.put_all(writer, contents, false, &*context.pool)?;
-        Ok((stored, hold))
-    }
-
     /// Says in the log that files are about to be stored. Returns the writer for their temporary names.
     pub(crate) fn hold_files(&self) -> Result<(u32, Hold)> {
         let context = self.open_context()?;

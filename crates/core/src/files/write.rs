@@ -20,21 +20,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 impl Files {
-    /// Stores every one of `contents`, in parallel where that is possible, under temporary names of `writer`.
-    pub(crate) fn put_all(
-        &self,
-        writer: u32,
-        contents: &[&[u8]],
-        durable: bool,
-        pool: &dyn Pool,
-    ) -> Result<Vec<FileRef>> {
-        let stored = each_in_parallel(pool, contents, |content| self.put(writer, content, durable))?;
-        if durable {
-            self.sync_folders(stored.iter().map(|file| file.digest))?;
-        }
-        Ok(stored)
-    }
-
     /// Stores one content. `durable` syncs the file, not yet the folder.
     pub(crate) fn put(&self, writer: u32, content: &[u8], durable: bool) -> Result<FileRef> {
         let file = FileRef::of(content);

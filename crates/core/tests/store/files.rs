@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use varve_core::vfs::sim::SimVfs;
 use varve_core::vfs::{Access, File, Vfs};
-use varve_core::{Durability, FileRef, Handle, Options, SerialPool, Store};
+use varve_core::{Durability, FileRef, Handle, Hold, Intake, Options, SerialPool, Store};
 
 const FILED: usize = 64;
 
@@ -29,6 +29,13 @@ fn put(handle: &mut Handle, key: &[u8], value: &[u8]) {
 fn get(handle: &mut Handle, key: &[u8]) -> Option<Vec<u8>> {
     let id = handle.namespace("n", "1").expect("namespace");
     handle.get(id, key, <[u8]>::to_vec).expect("get")
+}
+
+/// Stores contents one by one.
+fn store(handle: &Handle, contents: &[&[u8]]) -> (Vec<FileRef>, Hold) {
+    let intake = Intake::new(handle.store()).expect("hold");
+    let files = contents.iter().map(|content| intake.store(content).expect("store")).collect();
+    (files, intake.into_hold())
 }
 
 fn is_sound(handle: &Handle) -> bool {
@@ -63,7 +70,7 @@ fn stored_files_stay_until_they_are_named_and_as_long_as_they_are() {
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
-    let (files, hold) = handle.store().store_files(&[b"one", b"two", b"one"]).expect("store");
+    let (files, hold) = store(&handle, &[b"one", b"two", b"one"]);
     assert_eq!(files, [FileRef::of(b"one"), FileRef::of(b"two"), FileRef::of(b"one")]);
     handle.keep(hold);
     // Neither a compaction of this process nor one of another collects them before they are named.
@@ -91,7 +98,7 @@ fn stored_files_stay_until_they_are_named_and_as_long_as_they_are() {
 fn what_a_dead_process_stored_and_never_named_is_collected() {
     let vfs = SimVfs::new();
     let dead = open(&vfs).expect("open");
-    let stored = dead.store().store_files(&[b"one", b"two"]).expect("store");
+    let stored = store(&dead, &[b"one", b"two"]);
     drop((stored, dead));
     compact(&open(&vfs).expect("open"), true).expect("compact");
     assert_eq!(files_of(&vfs), [""; 0]);
@@ -250,7 +257,7 @@ fn files_stored_at_any_moment_of_a_collection_stay_until_they_are_named() {
             let storing = Arc::clone(&stored);
             let (handle, calls) = open_interrupted(&vfs, at, move || {
                 let handle = open_filing(&other, FILED).expect("open");
-                let (files, hold) = handle.store().store_files(&[&value(1)]).expect("store");
+                let (files, hold) = store(&handle, &[&value(1)]);
                 *storing.lock().expect("not poisoned") = Some((handle, files, hold));
             });
             compact(&handle, true).expect("compact");
