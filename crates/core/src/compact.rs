@@ -4,8 +4,7 @@
 //! 2. `pick`: which tables are worth merging with what is in the logs. A pure decision.
 //! 3. `merge`: one new table for each namespace that has something to fold or merge.
 //! 4. The manifest is published if nobody was faster; else all of it again from the newer manifest.
-//! 5. `sweep`: files that the new manifest does not mention are removed; `collect`: files
-//!    that no entry names.
+//! 5. `sweep`: files that the new manifest does not mention are removed; `collect`: contents that no entry names.
 //!
 //! While nobody else writes (`alone`), a full merge forgets the order of commits and deleted entries: the same entries
 //! give the same bytes.
@@ -21,14 +20,13 @@ use crate::commit::Committer;
 use crate::context::Context;
 use crate::entries::{Ranges, Source, garbage};
 use crate::error::{Error, Result};
-use crate::format::entry::Kind;
 use crate::format::names::{FileName, TableName};
 use crate::log::LogWriter;
 use crate::manifest::{Manifest, ManifestNamespace, OpenLog, Published, publish};
 use crate::options::Watch;
 use crate::report::CompactReport;
 use crate::reset::reset;
-use crate::state::{Current, LiveTable, LogView, Namespace, State, list, load};
+use crate::state::{Current, LiveTable, LogView, Namespace, OpenTables, State, list, load};
 use crate::table::TableMeta;
 use collect::collect;
 use merge::{Merge, Progress, merge};
@@ -59,7 +57,7 @@ pub(crate) fn compact(
         if surveyed.folded.is_empty() && !is_over && plan(context, &surveyed, full).is_empty() {
             let needless = sweep::needless(names, &surveyed.state, surveyed.state.manifest.number);
             sweep::remove_all(context, &needless)?;
-            let files_removed = collect_files(context, &surveyed.state, full)?;
+            let files_removed = collect_files(context, &surveyed.state.tables(), full)?;
             return Ok(CompactReport { files_removed, ..CompactReport::default() });
         }
         let log = match claim.take() {
@@ -81,10 +79,11 @@ pub(crate) fn compact(
             drop(log);
             let names = list(context)?;
             reload(context, state, committer)?;
-            let state = state.read().unwrap_or_else(PoisonError::into_inner).snapshot();
-            let needless = sweep::needless(names, &state, manifest.number);
+            let state = state.read().unwrap_or_else(PoisonError::into_inner);
+            let (needless, open) = (sweep::needless(names, &state, manifest.number), state.tables());
+            drop(state);
             sweep::remove_all(context, &needless)?;
-            report.files_removed = collect_files(context, &state, full)?;
+            report.files_removed = collect_files(context, &open, full)?;
             return Ok(report);
         }
         claim = Some(log);
@@ -95,17 +94,17 @@ pub(crate) fn compact(
 /// Whether what is folded and merged names files, or held some: then some may not be needed any more.
 fn names_files(taken: &Taken, plans: &[Plan]) -> bool {
     let held = taken.state.logs.iter().any(|view| view.holds && taken.folded.contains(&view.writer));
+    let folded = taken.state.filing.iter().any(|writer| taken.folded.contains(writer));
     let merged = plans.iter().any(|plan| {
         let Some(namespace) = taken.state.namespace(plan.id) else { return false };
-        let tables = plan.merge.iter().filter_map(|index| namespace.tables.get(*index));
-        tables.map(|live| live.table.meta.file_bytes).sum::<u64>() > 0
-            || taken.folded_entries(namespace).any(|(_, found)| found.entry.kind == Kind::PutFiled)
+        let mut tables = plan.merge.iter().filter_map(|index| namespace.tables.get(*index));
+        tables.any(|live| live.table.meta.file_bytes > 0)
     });
-    held || merged
+    held || folded || merged
 }
 
-fn collect_files(context: &Context, state: &State, full: bool) -> Result<u64> {
-    if full || context.files.is_collect_due() { collect(context, &state.tables()) } else { Ok(0) }
+fn collect_files(context: &Context, open: &OpenTables, full: bool) -> Result<u64> {
+    if full || context.files.is_collect_due() { collect(context, open) } else { Ok(0) }
 }
 
 /// Whether tables may still be written under our number: nobody has taken the log that keeps it, and no manifest

@@ -42,6 +42,8 @@ pub(crate) struct State {
     pub(crate) logs: Vec<LogView>,
     segments: Segments,
     pub(crate) memory_bytes: u64,
+    /// Writers whose entries in `logs` name files.
+    pub(crate) filing: BTreeSet<u32>,
     /// Highest number of a manifest and lowest unused number of a writer, by the names in the folder.
     pub(crate) manifest_seen: u64,
     pub(crate) next_writer_seen: u32,
@@ -109,6 +111,7 @@ impl State {
             current: self.current.clone(),
             logs: self.logs.clone(),
             segments: self.segments.clone(),
+            filing: self.filing.clone(),
             ..*self
         }
     }
@@ -173,7 +176,11 @@ impl State {
             if let Some((_, id)) = ids.iter().find(|(log_id, _)| *log_id == entry.namespace) {
                 match entry.kind {
                     Kind::Attach => self.attach(context, *id, commit.order, entry.value),
-                    Kind::Put | Kind::Delete | Kind::PutFiled => self.namespace_mut(*id).memory.add(entry.key, place),
+                    Kind::Put | Kind::Delete => self.namespace_mut(*id).memory.add(entry.key, place),
+                    Kind::PutFiled => {
+                        self.namespace_mut(*id).memory.add(entry.key, place);
+                        self.filing.insert(commit.order as u32 & WRITER_MAX);
+                    }
                 }
             }
             place = place.after(entry.bytes());
@@ -241,6 +248,9 @@ impl State {
         let directories = self.namespaces.iter().flat_map(|namespace| &namespace.tables);
         let directories = directories.filter_map(|live| live.table.directory());
         let mut named: BTreeSet<FileRef> = directories.flat_map(Directory::files).collect();
+        if self.filing.is_empty() {
+            return named;
+        }
         let entries = self.namespaces.iter().flat_map(|namespace| self.memory_entries(namespace));
         let filed = entries.filter(|(_, found)| found.entry.kind == Kind::PutFiled);
         let filed = filed.filter_map(|(_, found)| Filed::parse(found.entry.value));

@@ -14,8 +14,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::files::Name;
 use crate::format::digest::Digest;
-use crate::format::names::FileName;
-use crate::state::{OpenTables, list, load};
+use crate::state::{OpenTables, load};
 use crate::vfs::Vfs;
 use std::collections::HashSet;
 use std::io::{self, ErrorKind};
@@ -24,7 +23,7 @@ use std::io::{self, ErrorKind};
 struct Needed {
     named: HashSet<Digest>,
     held: bool,
-    /// Writers that have a log.
+    /// Writers whose logs are not folded.
     writers: HashSet<u32>,
 }
 
@@ -82,13 +81,12 @@ impl Needed {
             return Ok(None);
         }
         let tables = state.namespaces.iter().flat_map(|namespace| &namespace.tables);
-        if tables.filter(|live| live.table.directory().is_none()).count() > 0 {
+        if tables.into_iter().any(|live| live.table.directory().is_none()) {
             return Ok(None);
         }
         let named = state.named_files().into_iter().map(|file| file.digest).collect();
-        let names = list(context)?;
-        let writers = names.iter().copied().filter_map(FileName::log_writer).collect();
-        Ok(Some(Self { named, held: state.logs.iter().any(|log| log.holds), writers }))
+        let held = state.logs.iter().any(|log| log.holds);
+        Ok(Some(Self { named, held, writers: state.logs.iter().map(|log| log.writer).collect() }))
     }
 }
 
