@@ -65,10 +65,9 @@ impl Committer {
             if batch.longest_value() < bytes_min {
                 return committer.append(context, state, batch, durability, now_ms);
             }
-            let hold = context.files.hold();
+            let _hold = context.files.hold();
             let Some(writer) = committer.append_hold(context)? else { return Ok(None) };
             let filed = values::file_values(context, writer, batch, bytes_min)?;
-            filed.keep([hold]);
             committer.append(context, state, &filed, durability, now_ms)
         });
         if outcome.is_ok() {

@@ -103,11 +103,11 @@ impl Files {
 
     /// One of the folders that files are in.
     pub(crate) fn shard(&self, index: u8) -> Result<&dyn Vfs> {
-        let name = format!("{index:02x}");
         let Some(slot) = self.shards.get(usize::from(index)) else { unreachable!("one for every byte") };
         if let Some(shard) = slot.get() {
             return Ok(&**shard);
         }
+        let name = format!("{index:02x}");
         let open = || self.vfs.folder("files")?.folder(&name);
         let shard = open().map_err(|source| Error::io("open", &format!("files/{name}"), source))?;
         Ok(&**slot.get_or_init(|| shard))

@@ -68,15 +68,10 @@ impl Handle {
     /// Lookups of these keys for another thread.
     pub fn begin_reads<'k>(&self, namespace: u32, keys: impl Iterator<Item = &'k [u8]>) -> Result<PendingReads> {
         let id = self.known(namespace)?;
-        let batches = self.on_the_way.lock();
-        let sent = || batches.iter().rev().map(|sent| &*sent.batch);
-        let questions = keys.map(|key| {
-            let hash = key_hash(key);
-            let buffered = std::iter::once(&self.pending).chain(sent()).find_map(|batch| batch.get(id, hash, key));
-            match buffered {
-                Some(entry) => Question::Answered(entry.buffered_value().map(<[u8]>::to_vec)),
-                None => Question::Open(key.to_vec()),
-            }
+        let copied = |entry: Entry<'_>| entry.buffered_value().map(<[u8]>::to_vec);
+        let questions = keys.map(|key| match self.buffered(id, key_hash(key), key, copied) {
+            Some(value) => Question::Answered(value),
+            None => Question::Open(key.to_vec()),
         });
         Ok(PendingReads { store: Arc::clone(&self.store), namespace: id, questions: questions.collect() })
     }
@@ -107,8 +102,8 @@ impl Handle {
         self.add(namespace, Kind::Put, key, value)
     }
 
-    /// Buffers an entry that needs `files`: they stay as long as it does. They were stored by [`Store::store_files`],
-    /// or an entry that is still there names them.
+    /// Buffers an entry that needs `files`: they stay as long as it does. They were stored by an
+    /// [`Intake`](crate::Intake), or an entry that is still there names them.
     pub fn put_filed(&mut self, namespace: u32, key: &[u8], value: &[u8], files: &[FileRef]) -> Result<()> {
         let mut filed = Vec::with_capacity(value.len() + files.len() * FILE_REF_BYTES + 8);
         Filed::write(files, Form::Beside(value), &mut filed);
@@ -185,10 +180,10 @@ impl Handle {
             }
         }
         // Holds wait with the buffer as long as there are no entries to commit.
-        if self.pending.is_empty() {
-        } else if batch.is_empty() {
+        let has_new = !self.pending.is_empty();
+        if has_new && batch.is_empty() {
             batch = std::mem::take(&mut self.pending);
-        } else if waiting.is_empty() && batch.has_room_for(&self.pending) {
+        } else if has_new && waiting.is_empty() && batch.has_room_for(&self.pending) {
             batch.absorb(&std::mem::take(&mut self.pending));
         }
         let batch = Arc::new(batch);

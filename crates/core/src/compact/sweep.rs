@@ -63,8 +63,7 @@ fn remove(context: &Context, name: &str) -> Result<()> {
 }
 
 /// Keeps the tables and the files they name under the cap: those written to longest ago go first. What an evicted table
-/// hid stays hidden.
-/// Returns how many entries went, those included that were overwritten.
+/// hid stays hidden. Returns how many entries went, those included that were overwritten.
 pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> u64 {
     let entries = |manifest: &Manifest| manifest.tables().map(|table| table.entries).sum::<u64>();
     let before = entries(manifest);

@@ -162,9 +162,7 @@ impl<'a> Ranges<'a> {
         }
         Self { cursors, from: u64::from(from), width: width.max(1), holes, scratch: Vec::new() }
     }
-}
 
-impl<'a> Ranges<'a> {
     /// All entries of hashes below `end` that were not handed out yet.
     pub(crate) fn up_to(&mut self, end: u64) -> Range<'a> {
         let mut items = Vec::with_capacity(RANGE_ENTRIES as usize * 5 / 4);

@@ -16,10 +16,14 @@ pub(crate) fn pack<'s>(raw: &[u8], scratch: &'s mut Vec<u8>) -> Option<&'s [u8]>
     if bytes > raw.len() - raw.len() / SAVES_PART { None } else { scratch.get(..bytes) }
 }
 
-/// The bytes that were packed, exactly `raw_bytes` of them, which the caller has bounded.
+/// More bytes than these cannot have been packed into so many: nothing shrinks more than 255-fold.
+pub(crate) fn raw_bytes_max(packed_bytes: u64) -> u64 {
+    packed_bytes.saturating_mul(255).saturating_add(64)
+}
+
+/// The bytes that were packed, exactly `raw_bytes` of them. Nothing is allocated for more than there can be.
 pub(crate) fn unpack(packed: &[u8], raw_bytes: usize) -> Option<Vec<u8>> {
-    // It cannot shrink more than 255-fold, so nothing more is allocated for.
-    if raw_bytes > packed.len().saturating_mul(255).saturating_add(64) {
+    if raw_bytes as u64 > raw_bytes_max(packed.len() as u64) {
         return None;
     }
     let raw = lz4_flex::block::decompress(packed, raw_bytes).ok()?;

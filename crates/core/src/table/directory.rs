@@ -19,6 +19,7 @@ use crate::format::bytes::Reader;
 use crate::format::digest::FileRef;
 use crate::format::filed::{FILE_REF_BYTES, read_file_refs};
 use crate::format::hash::checksum;
+use crate::format::lz4;
 use crate::format::search;
 
 pub(crate) const FOOTER_BYTES: usize = 96;
@@ -46,13 +47,12 @@ impl BlockRow {
         out.extend_from_slice(&self.raw_bytes.to_le_bytes());
     }
 
-    /// LZ4 cannot shrink more than 255-fold, so a row that says so is not believed.
+    /// A row that says more than can be packed is not believed.
     fn read(bytes: &mut Reader<'_>) -> Option<Self> {
         let row =
             Self { checksum: bytes.u64()?, offset: bytes.u64()?, stored_bytes: bytes.u32()?, raw_bytes: bytes.u32()? };
-        let bound = u64::from(row.stored_bytes) * 255 + 64;
         let believable = row.stored_bytes <= row.raw_bytes && row.raw_bytes <= RAW_BYTES_MAX;
-        (believable && u64::from(row.raw_bytes) <= bound).then_some(row)
+        (believable && u64::from(row.raw_bytes) <= lz4::raw_bytes_max(row.stored_bytes.into())).then_some(row)
     }
 }
 
