@@ -171,19 +171,20 @@ impl State {
         }
         self.memory_bytes += commit.entries.len() as u64;
         let mut place = self.segments.add(commit.entries, commit.order);
+        let mut names_files = false;
         let mut reader = Reader::new(commit.entries);
         while let Some(entry) = Entry::read(&mut reader) {
             if let Some((_, id)) = ids.iter().find(|(log_id, _)| *log_id == entry.namespace) {
                 match entry.kind {
                     Kind::Attach => self.attach(context, *id, commit.order, entry.value),
-                    Kind::Put | Kind::Delete => self.namespace_mut(*id).memory.add(entry.key, place),
-                    Kind::PutFiled => {
-                        self.namespace_mut(*id).memory.add(entry.key, place);
-                        self.filing.insert(commit.order as u32 & WRITER_MAX);
-                    }
+                    Kind::Put | Kind::Delete | Kind::PutFiled => self.namespace_mut(*id).memory.add(entry.key, place),
                 }
             }
+            names_files |= entry.kind == Kind::PutFiled;
             place = place.after(entry.bytes());
+        }
+        if names_files {
+            self.filing.insert(commit.order as u32 & WRITER_MAX);
         }
         self.last_order = self.last_order.max(commit.order);
         Ok(())
