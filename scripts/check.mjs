@@ -33,6 +33,7 @@ const STEPS = [
   ['tidy', () => run(process.execPath, [at('scripts/tidy.mjs')])],
   ['tsc: packages', () => tsc(['--build'])],
   ['tsc: tests', () => tsc(['--project', 'test'])],
+  ['tsc: safety', () => tsc(['--project', 'test/safety'])],
   ['tsc: scripts', () => tsc(['--project', 'scripts'])],
   ['tsc: bench', () => tsc(['--project', 'bench'])],
   ...RIVALS.map((folder) => /** @type {const} */ (['tsc: rivals', () => tsc(['--project', folder])])),

@@ -34,6 +34,7 @@ export const CRATE_ARROWS = new Map([
   ['varve-node', ['varve-core', 'varve-disk', 'varve-door']],
   ['varve-wasm', ['varve-core', 'varve-door']],
   ['varve-bindgen', []],
+  ['varve-safety', ['varve-core']],
   ['varve-bench', ['varve-core', 'varve-disk', 'varve-door']],
   ['varve-bench-rivals', ['varve-bench']],
 ])

@@ -1,0 +1,31 @@
+//! What the program is asked to do.
+
+/// The command line.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Order {
+    pub(crate) part: String,
+    /// All randomness comes from it.
+    pub(crate) seed: u64,
+    /// The long form: hours instead of minutes.
+    pub(crate) is_long: bool,
+    /// The one case to run, in the part's own words.
+    pub(crate) replay: Option<String>,
+}
+
+impl Order {
+    pub(crate) fn from_args(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut order = Self { part: args.next().ok_or("name a part")?, ..Self::default() };
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--long" => order.is_long = true,
+                "--seed" => {
+                    let text = args.next().ok_or("--seed needs a number")?;
+                    order.seed = text.parse().map_err(|_| format!("--seed is a whole number, not '{text}'"))?;
+                }
+                "--replay" => order.replay = Some(args.next().ok_or("--replay needs a case")?),
+                other => return Err(format!("unknown option '{other}'")),
+            }
+        }
+        Ok(order)
+    }
+}

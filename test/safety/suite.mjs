@@ -1,0 +1,128 @@
+// @ts-check
+// What the safety programs share. A suite (`npm run test:crash`) is a list of parts, each an attack of one kind. Every
+// part prints one line of JSON on stdout:
+//
+//   { "suite", "part", "seed", "long", "seconds", "figures", "goals", "violations": [{ "what", "replay" }] }
+//
+// `figures` is what was counted, `goals` the least or most that counts as done, `replay` one command that shows the
+// violation alone. The exit code is 1 where a violation was found or a goal missed.
+import { spawn } from 'node:child_process'
+import { performance } from 'node:perf_hooks'
+import { parseArgs } from 'node:util'
+import { root } from '../../scripts/root.mjs'
+import { lockedInCi, rustEnv } from '../../scripts/tools.mjs'
+
+/** More violations than this of one part are counted, not shown. */
+const SHOWN_MAX = 20
+
+/**
+ * What a part is asked to do.
+ * @typedef {object} Order
+ * @property {number} seed all randomness comes from it
+ * @property {boolean} isLong the long form: hours instead of minutes
+ * @property {string | undefined} replay the one case to run, in the part's own words; undefined: all
+ * @property {(text: string) => void} say progress, for people; goes to stderr
+ */
+
+/** @typedef {{ what: string, replay: string }} Violation `replay` is what the part wants to hear to show it alone */
+
+/**
+ * @typedef {object} Outcome
+ * @property {Record<string, number>} figures
+ * @property {Record<string, { min?: number, max?: number }>} [goals] by name of a figure
+ * @property {readonly Violation[]} violations
+ */
+
+/** @typedef {{ name: string, run: (order: Order) => Promise<Outcome> }} Part */
+
+const OPTIONS = /** @type {const} */ ({
+  long: { type: 'boolean', default: false },
+  seed: { type: 'string' },
+  part: { type: 'string', multiple: true },
+  replay: { type: 'string' },
+  help: { type: 'boolean', default: false },
+})
+
+/**
+ * Runs a suite with the options of the command line and sets the exit code.
+ * @param {string} suite
+ * @param {readonly Part[]} parts
+ */
+export async function runSuite(suite, parts) {
+  const { values } = parseArgs({ options: OPTIONS })
+  if (values.help) return void process.stdout.write(usage(suite, parts))
+  const chosen = parts.filter(({ name }) => values.part?.includes(name) ?? true)
+  if (chosen.length === 0) throw new Error(`no such part; there are ${parts.map(({ name }) => name).join(', ')}`)
+  const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(values.seed)
+  if (!Number.isSafeInteger(seed) || seed < 0) throw new Error(`--seed is a whole number, not ${values.seed}`)
+  for (const part of chosen) {
+    const say = (/** @type {string} */ text) => void process.stderr.write(`  ${suite} ${part.name}: ${text}\n`)
+    const isSound = await runPart(suite, part, { seed, isLong: values.long, replay: values.replay, say })
+    if (!isSound) process.exitCode = 1
+  }
+}
+
+/** @param {string} suite @param {Part} part @param {Order} order */
+async function runPart(suite, part, order) {
+  const startMs = performance.now()
+  const { figures, goals = {}, violations } = await part.run(order)
+  const isWhole = order.replay === undefined
+  const missed = Object.entries(goals).filter(([name, goal]) => isWhole && !meets(figures[name] ?? Number.NaN, goal))
+  const line = {
+    suite, part: part.name, seed: order.seed, long: order.isLong,
+    seconds: Math.round((performance.now() - startMs) / 100) / 10,
+    figures, goals, missed: missed.map(([name]) => name),
+    violations: violations.slice(0, SHOWN_MAX).map(({ what, replay }) => ({
+      what, replay: `npm run test:${suite} -- --part ${part.name} --seed ${order.seed} --replay '${replay}'`,
+    })),
+    violationsTotal: violations.length,
+  }
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+  return violations.length === 0 && missed.length === 0
+}
+
+/** @param {number} value @param {{ min?: number, max?: number }} goal */
+const meets = (value, { min = -Infinity, max = Infinity }) => value >= min && value <= max
+
+/** @param {string} suite @param {readonly Part[]} parts */
+const usage = (suite, parts) => `npm run test:${suite} -- [options]
+
+  --part NAME     only this part: ${parts.map(({ name }) => name).join(', ')}
+  --long          the long form
+  --seed N        the randomness of an earlier run
+  --replay CASE   one case alone, as a violation names it
+`
+
+/**
+ * A part that is a program of the crate `varve-safety`: it prints its outcome as JSON.
+ * @param {string} name
+ * @returns {Part}
+ */
+export function rustPart(name) {
+  return {
+    name,
+    run: async ({ seed, isLong, replay }) => {
+      const options = ['--seed', String(seed), ...(isLong ? ['--long'] : []), ...(replay === undefined ? [] : ['--replay', replay])]
+      return JSON.parse(await engine([name, ...options]))
+    },
+  }
+}
+
+/**
+ * Runs `varve-safety` and returns what it printed on stdout; what it says on stderr goes to the user.
+ * @param {readonly string[]} args
+ * @returns {Promise<string>}
+ */
+export function engine(args) {
+  const cargo = ['run', '--quiet', '--profile=test', ...lockedInCi(), '--package=varve-safety', '--', ...args]
+  return new Promise((resolve, reject) => {
+    const child = spawn('cargo', cargo, { cwd: root, env: rustEnv(), stdio: ['ignore', 'pipe', 'inherit'] })
+    let output = ''
+    child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => void (output += text))
+    child.on('error', reject)
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve(output)
+      else reject(new Error(`varve-safety ${args.join(' ')}: ended with ${signal ?? `exit code ${code}`}\n${output}`))
+    })
+  })
+}
