@@ -44,7 +44,7 @@ export const DEPENDENCIES_MAX = new Map([['varve-core', 9]])
 
 /** Modules of core, from the top down: a module uses its own layer and those below. */
 export const CORE_LAYERS = [
-  ['store', 'handle', 'intake', 'reads'],
+  ['forge', 'store', 'handle', 'intake', 'reads'],
   ['commit', 'compact', 'reset', 'stats', 'verify', 'walk'],
   ['batch', 'claim', 'entries', 'lookup'],
   ['context', 'state'],

@@ -13,6 +13,8 @@ mod entries;
 mod error;
 mod file_writer;
 pub mod files;
+#[cfg(any(test, feature = "sim"))]
+pub mod forge;
 mod format;
 mod handle;
 mod intake;

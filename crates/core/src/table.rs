@@ -17,6 +17,8 @@ mod scan;
 mod writer;
 
 pub(crate) use directory::Directory;
+#[cfg(any(test, feature = "sim"))]
+pub(crate) use directory::{FOOTER_BYTES, Footer, reseal_rows};
 pub(crate) use key_block::{NAMES_FILES, Stored as ScanStored};
 pub(crate) use reader::{Found, Keys, Table, Value};
 pub(crate) use scan::{Hole, TableScan};
@@ -73,18 +75,18 @@ impl TableMeta {
     pub(crate) fn read(bytes: &mut Reader<'_>) -> Option<Self> {
         Some(Self {
             name: TableName { writer: bytes.u32()?, index: bytes.u32()? },
-            bytes: bytes.u64()?,
+            bytes: bytes.amount()?,
             root: bytes.u64()?,
-            entries: bytes.u64()?,
-            deletes: bytes.u64()?,
+            entries: bytes.amount()?,
+            deletes: bytes.amount()?,
             order_base: bytes.u64()?,
             order_min: bytes.u64()?,
             order_max: bytes.u64()?,
-            key_bytes: bytes.u64()?,
-            value_bytes: bytes.u64()?,
-            file_bytes: bytes.u64()?,
-            oldest_ms: bytes.u64()?,
-            newest_ms: bytes.u64()?,
+            key_bytes: bytes.amount()?,
+            value_bytes: bytes.amount()?,
+            file_bytes: bytes.amount()?,
+            oldest_ms: bytes.amount()?,
+            newest_ms: bytes.amount()?,
         })
     }
 }

@@ -192,7 +192,7 @@ impl WalkNamespace {
                 bytes += (found.entry.key.len() + found.entry.value.len()) as u64;
             }
             for live in &namespace.tables {
-                entries += live.table.meta.entries;
+                entries += live.table.entries();
                 bytes += live.table.meta.key_bytes + live.table.meta.value_bytes;
             }
         }

@@ -53,7 +53,7 @@ impl<'a> Source<'a> {
     fn entries(&self) -> u64 {
         match self {
             Self::Memory(entries) => entries.len() as u64,
-            Self::Table(table) => table.meta.entries,
+            Self::Table(table) => table.entries(),
         }
     }
 }

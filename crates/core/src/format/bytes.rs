@@ -1,5 +1,8 @@
 //! Reading numbers from bytes that nobody has vouched for: every read says how much it takes and may be refused.
 
+/// Longest length and highest count that is believed: sums of many of them stay far below what a u64 holds.
+const AMOUNT_MAX: u64 = 1 << 48;
+
 /// A cursor over untrusted bytes. `None` = the bytes end before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
@@ -44,6 +47,11 @@ impl<'a> Reader<'a> {
     #[inline]
     pub(crate) fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
+    }
+
+    /// A length or a count; `None` also for one that no folder could have.
+    pub(crate) fn amount(&mut self) -> Option<u64> {
+        self.u64().filter(|amount| *amount <= AMOUNT_MAX)
     }
 
     /// Text with its length in front as u16.

@@ -89,7 +89,7 @@ pub(crate) fn read_file_refs(bytes: &[u8]) -> impl Iterator<Item = FileRef> {
     let mut reader = Reader::new(bytes);
     std::iter::from_fn(move || {
         let digest = *reader.take(32)?.first_chunk::<32>()?;
-        Some(FileRef { digest: Digest(digest), bytes: reader.u64()? })
+        Some(FileRef { digest: Digest(digest), bytes: reader.amount()? })
     })
 }
 

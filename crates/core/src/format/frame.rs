@@ -42,7 +42,7 @@ pub(crate) enum FrameKind {
 }
 
 impl FrameKind {
-    fn parse(word: u32) -> Option<Self> {
+    pub(crate) fn parse(word: u32) -> Option<Self> {
         [Self::LogStart, Self::Commit, Self::Hold, Self::Seal, Self::Manifest]
             .into_iter()
             .find(|kind| *kind as u32 == word)

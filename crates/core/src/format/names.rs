@@ -9,7 +9,11 @@
 //! <any>.bad               damaged, set aside
 //! ```
 
+use super::order::WRITER_MAX;
 use std::fmt;
+
+/// Highest number of a manifest that is believed: many can follow it.
+const MANIFEST_MAX: u64 = u64::MAX >> 1;
 
 /// What a file is, by its name. Names that are not ours parse as `None` and are never touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,20 +37,21 @@ impl FileName {
         if let Some(number) = name.strip_prefix("manifest-")
             && let Some(number) = number_of(number)
         {
-            return Some(Self::Manifest(number));
+            return (number <= MANIFEST_MAX).then_some(Self::Manifest(number));
         }
         let (stem, kind) = name.rsplit_once('.')?;
         match kind {
-            "log" => small(stem).map(Self::Log),
+            "log" => writer_of(stem).map(Self::Log),
             "taken" => {
                 let (writer, by) = stem.split_once('-')?;
-                Some(Self::Taken { writer: small(writer)?, by: small(by)? })
+                Some(Self::Taken { writer: writer_of(writer)?, by: writer_of(by)? })
             }
             "table" => {
                 let (writer, index) = stem.split_once('-')?;
-                Some(Self::Table(TableName { writer: small(writer)?, index: small(index)? }))
+                let (writer, index) = (writer_of(writer)?, number_of(index)?.try_into().ok()?);
+                Some(Self::Table(TableName { writer, index }))
             }
-            "tmp" => small(stem.rsplit_once('.')?.1).map(Self::Temporary),
+            "tmp" => writer_of(stem.rsplit_once('.')?.1).map(Self::Temporary),
             _ => None,
         }
     }
@@ -93,8 +98,8 @@ fn number_of(text: &str) -> Option<u64> {
     canonical.then(|| text.parse().ok())?
 }
 
-fn small(text: &str) -> Option<u32> {
-    number_of(text)?.try_into().ok()
+fn writer_of(text: &str) -> Option<u32> {
+    number_of(text)?.try_into().ok().filter(|writer| *writer <= WRITER_MAX)
 }
 
 #[cfg(test)]
@@ -113,9 +118,20 @@ mod tests {
         ] {
             assert_eq!(FileName::parse(&name.to_string()), Some(name));
         }
-        for foreign in
-            ["manifest-", "manifest-07", "manifest-+7", "notes.txt", "-1.log", "1.2.log", "x.bad", ".tmp", "1-.table"]
-        {
+        for foreign in [
+            "manifest-",
+            "manifest-07",
+            "manifest-18446744073709551615",
+            "16777216.log",
+            "4294967295-1.table",
+            "manifest-+7",
+            "notes.txt",
+            "-1.log",
+            "1.2.log",
+            "x.bad",
+            ".tmp",
+            "1-.table",
+        ] {
             assert_eq!(FileName::parse(foreign), None, "{foreign}");
         }
     }

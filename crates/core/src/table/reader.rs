@@ -3,7 +3,7 @@
 
 use super::TableMeta;
 use super::directory::{BlockRow, Directory, FOOTER_BYTES, Footer};
-use super::key_block::{INLINE_BYTES_MAX, KeyBlock, NAMES_FILES, Stored};
+use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlock, NAMES_FILES, Stored};
 use crate::block_cache::BlockCache;
 use crate::damage::DamageList;
 use crate::format::hash::{checksum, upper};
@@ -246,6 +246,11 @@ impl Table {
     /// A block of values from the file; `None` = damaged.
     pub(crate) fn read_values(&self, index: usize) -> Option<Box<[u8]>> {
         self.block(self.directory()?.value_row(index)?, "block of values")
+    }
+
+    /// Entries, as far as its blocks can have them; 0 where nobody can tell.
+    pub(crate) fn entries(&self) -> u64 {
+        self.directory().map_or(0, |directory| self.meta.entries.min((directory.key_blocks * ENTRIES_MAX) as u64))
     }
 
     /// The directory; `None` = damaged.

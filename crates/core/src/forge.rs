@@ -1,0 +1,164 @@
+//! Forging: makes the checksums of a simulated folder right, whatever its bytes say. Damage stops at the first checksum;
+//! what hides behind it (lengths, counts, offsets, orders) meets only an attacker, or a fuzzer that forges.
+//!
+//! 1. tables: every block that the directory names, the directory, the footer: a new root;
+//! 2. logs and manifests: the new roots go into the descriptions of the tables, then every frame is sealed again.
+//!
+//! What cannot be found any more because its place is destroyed stays as it is: that is damage, and refused.
+
+use crate::format::bytes::Reader;
+use crate::format::entry::{Entry, Kind};
+use crate::format::frame::{FrameKind, HEAD_BYTES, seal_parts};
+use crate::format::hash::checksum;
+use crate::format::names::{FileName, TableName};
+use crate::manifest::Manifest;
+use crate::table::{FOOTER_BYTES, Footer, TableMeta, reseal_rows};
+use crate::vfs::sim::SimVfs;
+use std::collections::HashMap;
+
+/// New roots by the name of the table, and lengths.
+type Roots = HashMap<TableName, (u64, u64)>;
+
+/// Makes every checksum in the folder right.
+pub fn reseal(vfs: &SimVfs) {
+    let parsed = || vfs.names().into_iter().filter_map(|name| Some((FileName::parse(&name)?, name)));
+    let mut roots = Roots::new();
+    for (parsed, name) in parsed() {
+        if let FileName::Table(table) = parsed {
+            let mut bytes = vfs.contents(&name);
+            if let Some(root) = reseal_table(&mut bytes) {
+                roots.insert(table, (root, bytes.len() as u64));
+                vfs.set_contents(&name, bytes);
+            }
+        }
+    }
+    for (parsed, name) in parsed() {
+        let number = match parsed {
+            FileName::Manifest(number) => number,
+            FileName::Log(writer) | FileName::Taken { writer, .. } => u64::from(writer),
+            FileName::Table(_) | FileName::Temporary(_) => continue,
+        };
+        vfs.set_contents(&name, reseal_frames(&vfs.contents(&name), number, &roots));
+    }
+}
+
+/// A manifest, or a log of one frame, whose body is `body`.
+pub fn manifest(number: u64, format: u32, body: &[u8]) -> Vec<u8> {
+    let (head, padding) = seal_parts(FrameKind::Manifest, u64::from(format), number, 0, &[body]);
+    [&head, body, padding].concat()
+}
+
+/// A table of one block of keys and one of values, both as they stand in the file.
+pub fn table(keys: (&[u8], u32), values: (&[u8], u32)) -> Vec<u8> {
+    let mut bytes = [keys.0, values.0].concat();
+    let directory_offset = bytes.len() as u64;
+    // The hash of the first entry, so that a lookup finds the block.
+    let first_hash = keys.0.get(24..28).unwrap_or(&[0; 4]);
+    bytes.extend_from_slice(first_hash);
+    for (offset, (block, raw_bytes)) in [(0, keys), (keys.0.len() as u64, values)] {
+        bytes.extend_from_slice(&0u64.to_le_bytes());
+        bytes.extend_from_slice(&offset.to_le_bytes());
+        bytes.extend_from_slice(&(block.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&raw_bytes.to_le_bytes());
+    }
+    let footer = Footer {
+        key_blocks: 1,
+        value_blocks: 1,
+        files: 0,
+        entries: 1,
+        deletes: 0,
+        order_min: 0,
+        order_max: u64::from(u32::MAX),
+        directory_offset,
+        key_bytes: 1,
+        value_bytes: 1,
+        directory_checksum: 0,
+    };
+    bytes.extend_from_slice(&footer.write().0);
+    bytes
+}
+
+/// The new root; `None` where even the places are gone.
+fn reseal_table(bytes: &mut [u8]) -> Option<u64> {
+    let footer_at = bytes.len().checked_sub(FOOTER_BYTES)?;
+    let footer = Footer::parse(bytes.get(footer_at..)?)?;
+    let start = usize::try_from(footer.directory_offset).ok().filter(|start| *start <= footer_at)?;
+    let (blocks, rest) = bytes.split_at_mut(start);
+    let (directory, tail) = rest.split_at_mut(footer_at - start);
+    reseal_rows(directory, &footer, |offset, stored_bytes| {
+        let end = offset.checked_add(u64::from(stored_bytes))?;
+        let block = blocks.get(usize::try_from(offset).ok()?..usize::try_from(end).ok()?)?;
+        Some(checksum(offset, block))
+    });
+    let (sealed, root) = Footer { directory_checksum: checksum(0, directory), ..footer }.write();
+    tail.copy_from_slice(&sealed);
+    Some(root)
+}
+
+/// The same frames with other roots and right checksums; a length that leads out of the file ends it.
+fn reseal_frames(bytes: &[u8], file_number: u64, roots: &Roots) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    while let Some((kind, tag, body)) = frame_at(bytes, out.len()) {
+        let body = new_roots(kind, body, roots);
+        let (head, padding) = seal_parts(kind, tag, file_number, out.len() as u64, &[&body]);
+        out.extend_from_slice(&head);
+        out.extend_from_slice(&body);
+        out.extend_from_slice(padding);
+    }
+    out.extend_from_slice(bytes.get(out.len()..).unwrap_or_default());
+    out
+}
+
+fn frame_at(bytes: &[u8], offset: usize) -> Option<(FrameKind, u64, &[u8])> {
+    let rest = bytes.get(offset..)?;
+    let mut head = Reader::new(rest);
+    let kind = FrameKind::parse(head.u32()?)?;
+    let body_bytes = head.u32()? as usize;
+    let tag = head.u64()?;
+    let padded = body_bytes.checked_next_multiple_of(HEAD_BYTES)?;
+    let body = rest.get(HEAD_BYTES..)?.get(..padded)?.get(..body_bytes)?;
+    Some((kind, tag, body))
+}
+
+/// The body with the new roots in every description of a table, where it can be read.
+fn new_roots(kind: FrameKind, body: &[u8], roots: &Roots) -> Vec<u8> {
+    let set = |meta: &mut TableMeta| {
+        if let Some((root, bytes)) = roots.get(&meta.name) {
+            (meta.root, meta.bytes) = (*root, *bytes);
+        }
+    };
+    match kind {
+        FrameKind::Manifest => {
+            let Some(mut manifest) = Manifest::read(0, body) else { return body.to_vec() };
+            manifest.namespaces.iter_mut().flat_map(|namespace| &mut namespace.tables).for_each(set);
+            manifest.write()
+        }
+        FrameKind::Commit => attached(body, set).unwrap_or_else(|| body.to_vec()),
+        FrameKind::LogStart | FrameKind::Hold | FrameKind::Seal => body.to_vec(),
+    }
+}
+
+/// A commit's body with what `set` does to the tables that it attaches.
+fn attached(body: &[u8], set: impl Fn(&mut TableMeta)) -> Option<Vec<u8>> {
+    let mut reader = Reader::new(body);
+    reader.u64()?;
+    for _ in 0..reader.u16()? {
+        reader.u16()?;
+        reader.text()?;
+        reader.text()?;
+    }
+    let mut out = body.get(..body.len() - reader.remaining())?.to_vec();
+    while !reader.is_empty() {
+        let entry = Entry::read(&mut reader)?;
+        let mut value = entry.value.to_vec();
+        if entry.kind == Kind::Attach
+            && let Some(mut meta) = TableMeta::read(&mut Reader::new(&value))
+        {
+            set(&mut meta);
+            value.clear();
+            meta.write(&mut value);
+        }
+        Entry { value: &value, ..entry }.write(&mut out);
+    }
+    Some(out)
+}

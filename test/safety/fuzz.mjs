@@ -1,0 +1,7 @@
+// @ts-check
+// `npm run test:fuzz`: libFuzzer feeds the engine (coverage-guided, so it finds its way behind lengths and counts), and
+// the unsafe code runs under the address sanitizer and Miri.
+import { inputs } from './fuzz/inputs.mjs'
+import { runSuite } from './suite.mjs'
+
+await runSuite('fuzz', [inputs])
