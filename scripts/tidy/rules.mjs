@@ -45,8 +45,8 @@ export const DEPENDENCIES_MAX = new Map([['varve-core', 9]])
 /** Modules of core, from the top down: a module uses its own layer and those below. */
 export const CORE_LAYERS = [
   ['forge', 'store', 'handle', 'intake', 'reads'],
-  ['commit', 'compact', 'reset', 'stats', 'verify', 'walk'],
-  ['batch', 'claim', 'entries', 'lookup'],
+  ['commit', 'compact', 'repair', 'reset', 'stats', 'verify', 'walk'],
+  ['aside', 'batch', 'claim', 'entries', 'lookup'],
   ['context', 'state'],
   ['files', 'log', 'manifest', 'table'],
   ['block_cache', 'damage', 'file_writer', 'format', 'key_map', 'names', 'radix'],

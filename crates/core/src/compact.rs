@@ -135,7 +135,6 @@ struct Plan {
 }
 
 fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
-    let damaged = context.damage.places();
     let mut plans = Vec::new();
     for Current { id, .. } in taken.state.current.values() {
         let Some(namespace) = taken.state.namespace(*id) else { continue };
@@ -149,7 +148,7 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
             .map(|(live, garbage_bytes)| Candidate {
                 bytes: live.table.meta.bytes,
                 garbage_bytes: *garbage_bytes,
-                is_damaged: damaged.iter().any(|place| place.file == live.table.meta.name.to_string())
+                is_damaged: context.damage.has(&live.table.meta.name.to_string())
                     || taken.names_lost_files(&live.table),
                 is_hidden: live.table.meta.order_min < namespace.hidden_below,
                 is_settled: live.attached_by.is_none()

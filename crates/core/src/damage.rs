@@ -1,6 +1,7 @@
 //! Damage met so far: every place once, so that each is told once and set aside at the next commit.
 
 use crate::report::Damage;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// More places than this are counted as one heap of rubble.
@@ -10,18 +11,30 @@ const PLACES_MAX: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct DamageList {
     places: Mutex<Vec<Damage>>,
+    /// How many there are, for those who only ask whether there is something new.
+    count: AtomicU32,
 }
 
 impl DamageList {
-    pub(crate) fn add(&self, file: String, offset: u64, what: &str) {
+    pub(crate) fn add(&self, place: Damage) {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = places.iter().any(|place| place.file == file && place.offset == offset && place.what == what);
-        if !known && places.len() < PLACES_MAX {
-            places.push(Damage { file, offset, what: what.to_owned() });
+        if places.len() < PLACES_MAX && !places.iter().any(|known| known.is_same_place(&place)) {
+            places.push(place);
+            self.count.store(places.len() as u32, Ordering::Release);
         }
     }
 
     pub(crate) fn places(&self) -> Vec<Damage> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Whether something in this file is damaged.
+    pub(crate) fn has(&self, file: &str) -> bool {
+        self.count() > 0
+            && self.places.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|place| place.file == file)
     }
 }

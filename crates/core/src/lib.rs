@@ -2,6 +2,7 @@
 //! without waiting for each other. `FORMAT.md` beside this crate gives the bytes of every file.
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod aside;
 mod batch;
 mod block_cache;
 mod claim;
@@ -27,6 +28,7 @@ mod options;
 mod pool;
 mod radix;
 mod reads;
+mod repair;
 mod report;
 mod reset;
 mod state;
@@ -46,6 +48,8 @@ pub use intake::Intake;
 pub use options::{Durability, Options, Watch};
 pub use pool::{Pool, SerialPool};
 pub use reads::PendingReads;
-pub use report::{CommitReport, CompactReport, Damage, NamespaceStats, Stats, Status, VerifyReport};
+pub use report::{
+    CommitReport, CompactReport, Damage, DamagedKeys, NamespaceStats, RepairReport, Stats, Status, VerifyReport,
+};
 pub use store::Store;
 pub use walk::{Walk, WalkEntry, WalkNamespace};

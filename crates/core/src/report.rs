@@ -84,6 +84,56 @@ pub struct Damage {
     pub file: String,
     pub offset: u64,
     pub what: String,
+    /// Whose entries were there, where only one namespace can have had any.
+    pub namespace: Option<String>,
+    /// Which of its keys, as far as the rest of the file tells.
+    pub keys: Option<DamagedKeys>,
+}
+
+/// Keys whose entries were in a damaged block: those of a range of hashes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "names and units of the fields say it")]
+pub struct DamagedKeys {
+    /// Upper halves of the hashes; both belong to the range.
+    pub first_hash: u32,
+    pub last_hash: u32,
+    /// How many entries; none = not known.
+    pub entries: Option<u64>,
+    /// Of the first and the last hash; bytes that are no text as `\xNN`.
+    pub first: Option<String>,
+    pub last: Option<String>,
+}
+
+impl Damage {
+    /// Damage of which nothing else is known.
+    pub(crate) fn new(file: String, offset: u64, what: &str) -> Self {
+        Self { file, offset, what: what.to_owned(), namespace: None, keys: None }
+    }
+
+    pub(crate) fn is_same_place(&self, other: &Self) -> bool {
+        self.file == other.file && self.offset == other.offset && self.what == other.what
+    }
+}
+
+/// The outcome of a repair.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "names and units of the fields say it")]
+pub struct RepairReport {
+    /// Whether every byte is sound now; of a dry run, whether it was found so.
+    pub sound: bool,
+    /// What was found. The entries there are lost.
+    pub damage: Vec<Damage>,
+    /// A log or a manifest is damaged, so nothing tells which entries are the newest: all are lost.
+    pub everything_lost: bool,
+    /// Files moved to `<name>.bad`; of a dry run, those that would be.
+    pub set_aside: Vec<String>,
+    /// Entries that could be read before and after.
+    pub entries_before: u64,
+    pub entries_after: u64,
+    /// Damage that is still there: its files belong to a writer that lives.
+    pub remaining: Vec<Damage>,
 }
 
 /// The outcome of reading every byte.

@@ -2,6 +2,7 @@
 //! was written. A new, empty manifest is published; logs of writers that live count from their present end on; what
 //! was damaged is set aside under `<name>.bad`.
 
+use crate::aside::{set_aside, trim};
 use crate::claim::claim_log;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -44,7 +45,7 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
         if publish(&*context.vfs, log.writer, &manifest)? == Published::Won {
             let own = FileName::Log(log.writer).to_string();
             context.vfs.remove(&own).map_err(|source| Error::io("remove", &own, source))?;
-            set_aside(context, found.manifest_seen, &dead)?;
+            set_damaged_aside(context, found.manifest_seen, &dead)?;
             context.files.set_collect_due(true);
         }
     }
@@ -65,16 +66,10 @@ fn lives(view: &LogView) -> Result<bool> {
     }
 }
 
-fn set_aside(context: &Context, manifest: u64, dead: &[&LogView]) -> Result<()> {
+fn set_damaged_aside(context: &Context, manifest: u64, dead: &[&LogView]) -> Result<()> {
     let damaged = dead.iter().filter(|view| matches!(view.stop, Stop::Damaged(_))).map(|view| view.name);
     for name in damaged.chain((manifest > 0).then_some(FileName::Manifest(manifest))) {
-        let name = name.to_string();
-        match context.vfs.rename(&name, &format!("{name}.bad")) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::io("set aside", &name, source));
-            }
-            _ => {}
-        }
+        set_aside(context, &name.to_string())?;
     }
-    Ok(())
+    trim(context)
 }

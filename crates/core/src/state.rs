@@ -176,7 +176,10 @@ impl State {
         while let Some(entry) = Entry::read(&mut reader) {
             if let Some((_, id)) = ids.iter().find(|(log_id, _)| *log_id == entry.namespace) {
                 match entry.kind {
-                    Kind::Attach => self.attach(context, *id, commit.order, entry.value),
+                    Kind::Attach => {
+                        let name = commit.namespaces.iter().find(|(log_id, ..)| *log_id == entry.namespace);
+                        self.attach(context, (*id, name.map_or("", |(_, name, _)| name)), commit.order, entry.value);
+                    }
                     Kind::Put | Kind::Delete | Kind::PutFiled => self.namespace_mut(*id).memory.add(entry.key, place),
                 }
             }
@@ -219,13 +222,13 @@ impl State {
         Ok(())
     }
 
-    fn attach(&mut self, context: &Context, id: u16, order: u64, description: &[u8]) {
+    fn attach(&mut self, context: &Context, (id, name): (u16, &str), order: u64, description: &[u8]) {
         let Some(meta) = TableMeta::read(&mut Reader::new(description)) else { return };
         let known = self.namespace_mut(id).tables.iter().any(|live| live.table.meta == meta);
         if !known {
             let file = context.vfs.open(&meta.name.to_string(), Access::Random).ok();
             self.vanished |= file.is_none();
-            let table = Arc::new(Table::new(meta, file, &context.damage, &context.blocks));
+            let table = Arc::new(Table::new(meta, name.into(), file, &context.damage, &context.blocks));
             self.namespace_mut(id).add_table(LiveTable { table, attached_by: Some(order as u32 & WRITER_MAX) });
         }
     }

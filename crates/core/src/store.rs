@@ -15,7 +15,8 @@ use crate::handle::Handle;
 use crate::lookup::lookup;
 use crate::options::{Durability, Options, Watch};
 use crate::pool::Pool;
-use crate::report::{CommitReport, CompactReport, Stats, Status, VerifyReport};
+use crate::repair::repair;
+use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, VerifyReport};
 use crate::state::{Namespace, State, TableIndex, catch_up, load};
 use crate::stats::{sources_of, stats};
 use crate::verify::verify;
@@ -295,7 +296,23 @@ impl Store {
 
     /// Reads every byte of the folder. Modifies nothing.
     pub fn verify(&self, watch: Watch<'_>) -> Result<VerifyReport> {
-        verify(self.open_context()?, watch)
+        Ok(verify(self.open_context()?, watch)?.report)
+    }
+
+    /// Sets aside what is damaged, so that every byte left is sound; a dry run says what that would be. Nothing of what
+    /// is sound is lost, unless a damaged log or manifest leaves nobody to tell what is the newest.
+    pub fn repair(&self, dry_run: bool, watch: Watch<'_>) -> Result<RepairReport> {
+        let context = self.open_context()?;
+        if !dry_run {
+            self.check_writable()?;
+        }
+        let _one = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
+        repair(context, &self.state, &self.committer, dry_run, watch)
+    }
+
+    /// How many damaged places were met so far: `status` names them.
+    pub fn damage_count(&self) -> u32 {
+        self.context.damage.count()
     }
 
     /// How this store stands.

@@ -14,6 +14,7 @@ mod directory;
 mod key_block;
 mod reader;
 mod scan;
+mod verify;
 mod writer;
 
 pub(crate) use directory::Directory;

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::files::Content;
+use crate::format::digest::FileRef;
 use crate::options::{Options, Watch};
 use crate::report::VerifyReport;
 use crate::state::load;
@@ -10,7 +11,17 @@ use crate::stats::stats;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<VerifyReport> {
+/// What was found, and what a repair needs beside it.
+#[derive(Debug)]
+pub(crate) struct Verified {
+    pub(crate) report: VerifyReport,
+    /// Contents that entries name and that are not there or not what they were.
+    pub(crate) lost_files: Vec<FileRef>,
+    /// Nothing tells which entries are the newest.
+    pub(crate) everything_lost: bool,
+}
+
+pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
     let options = Options { read_only: true, ..shared.options.clone() };
     let context = Context::new(Arc::clone(&shared.vfs), Arc::clone(&shared.pool), options);
     let state = load(&context, &[])?;
@@ -27,9 +38,15 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<VerifyReport>
             return Err(Error::Cancelled);
         }
     }
+    let mut lost_files = Vec::new();
     for file in &files {
-        if context.files.read(file)? == Content::Missing {
-            context.files.note(file, "missing file");
+        match context.files.read(file)? {
+            Content::Whole(_) => {}
+            Content::Damaged => lost_files.push(*file),
+            Content::Missing => {
+                context.files.note(file, "missing file");
+                lost_files.push(*file);
+            }
         }
         done += file.bytes;
         if watch(done, total) == ControlFlow::Break(()) {
@@ -38,11 +55,12 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<VerifyReport>
     }
     let stats = stats(&context, &state)?;
     let damage = context.damage.places();
-    Ok(VerifyReport {
+    let report = VerifyReport {
         sound: damage.is_empty(),
         files: stats.files,
         bytes: stats.bytes,
         entries: stats.namespaces.iter().map(|namespace| namespace.entries).sum(),
         damage,
-    })
+    };
+    Ok(Verified { report, lost_files, everything_lost: state.lost })
 }

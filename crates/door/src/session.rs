@@ -22,6 +22,9 @@ const FILE_REF_BYTES: usize = 40;
 /// What a miss looks like to JavaScript.
 const MISS: i32 = -1;
 
+/// The same where damage was met since the last look: the store's status names it.
+const MISS_AND_DAMAGE: i32 = -3;
+
 /// One user of a store: its handle, the answer it holds and the commits it has begun.
 #[derive(Debug)]
 pub struct Session {
@@ -32,6 +35,8 @@ pub struct Session {
     pub(crate) held: Vec<u8>,
     /// Exports and imports under way.
     pub(crate) transfers: Transfers,
+    /// Places of damage that were told of by `get`.
+    damage_told: u32,
     /// The key of the running call, moved out of the scratch buffer because the value will overwrite it.
     key: Vec<u8>,
 }
@@ -44,6 +49,7 @@ impl Session {
             begun: VecDeque::new(),
             held: Vec::new(),
             transfers: Transfers::default(),
+            damage_told: 0,
             key: Vec::new(),
         }
     }
@@ -53,10 +59,10 @@ impl Session {
         Ok(self.handle_mut()?.namespace(name, version)?)
     }
 
-    /// Looks up the key in `scratch[..key_bytes]`. Returns the value's length, -1 for a miss; the value is in `scratch`
-    /// where it fits, else held.
+    /// Looks up the key in `scratch[..key_bytes]`. Returns the value's length, -1 for a miss, -3 for a miss
+    /// with news of damage; the value is in `scratch` where it fits, else held.
     pub fn get(&mut self, namespace: u32, scratch: &mut [u8], key_bytes: usize) -> Result<i32> {
-        let Self { handle: Some(handle), held, key, .. } = self else { return Err(Error::Closed.into()) };
+        let Self { handle: Some(handle), held, key, damage_told, .. } = self else { return Err(Error::Closed.into()) };
         key.clear();
         key.extend_from_slice(key_in(scratch, key_bytes)?);
         held.clear();
@@ -70,7 +76,10 @@ impl Session {
             }
             length_of(value.len())
         })?;
-        found.unwrap_or(Ok(MISS))
+        found.unwrap_or_else(|| {
+            let known = std::mem::replace(damage_told, handle.store().damage_count());
+            Ok(if known == *damage_told { MISS } else { MISS_AND_DAMAGE })
+        })
     }
 
     /// Copies the held answer to `target`, which has its length, and lets go of it.
@@ -180,6 +189,11 @@ impl Session {
     /// The oldest commit that was begun and did not run.
     pub fn next_commit(&mut self) -> Result<PendingCommit> {
         self.begun.pop_front().ok_or_else(|| Failure::argument("no commit was begun"))
+    }
+
+    /// How many places of damage were met so far.
+    pub fn damage_count(&self) -> Result<u32> {
+        Ok(self.handle_ref()?.store().damage_count())
     }
 
     /// The shared store.

@@ -7,6 +7,7 @@ use varve_door::{Result, answer, durability_of};
 pub(crate) struct Namespace;
 pub(crate) struct Scan;
 pub(crate) struct PendingBytes;
+pub(crate) struct DamageCount;
 pub(crate) struct BeginCommit;
 pub(crate) struct CommitNow;
 pub(crate) struct Refresh;
@@ -42,6 +43,14 @@ impl Call for PendingBytes {
 
     fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
         context.with(|desk| desk.session.pending_bytes()).map(Answer::Count)
+    }
+}
+
+impl Call for DamageCount {
+    const NAME: &'static str = "damageCount";
+
+    fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
+        context.with(|desk| desk.session.damage_count()).map(|count| Answer::Count(count.into()))
     }
 }
 

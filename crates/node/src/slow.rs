@@ -80,7 +80,11 @@ fn session(env: &Env, seat: Seat) -> Result<napi::sys::napi_value> {
     let functions = Functions::new(env, |scratch| Context::new(seat, scratch))?;
     let functions = functions.add::<hot::Get>()?.add::<hot::Take>()?.add::<hot::Has>()?;
     let functions = functions.add::<hot::Put>()?.add::<hot::Delete>()?.add::<hot::GetMany>()?;
-    let functions = functions.add::<cold::Namespace>()?.add::<cold::Scan>()?.add::<cold::PendingBytes>()?;
+    let functions = functions
+        .add::<cold::Namespace>()?
+        .add::<cold::Scan>()?
+        .add::<cold::PendingBytes>()?
+        .add::<cold::DamageCount>()?;
     let functions = functions.add::<cold::BeginCommit>()?.add::<cold::CommitNow>()?;
     let functions = functions.add::<cold::Refresh>()?.add::<cold::Status>()?;
     let functions = functions.add::<Commit>()?.add::<Flush>()?.add::<Compact>()?;
@@ -91,7 +95,7 @@ fn session(env: &Env, seat: Seat) -> Result<napi::sys::napi_value> {
     let functions = functions.add::<cold::BeginExport>()?.add::<cold::ExportChunk>()?;
     let functions = functions.add::<cold::BeginImport>()?.add::<cold::FeedImport>()?.add::<CommitImport>()?;
     let functions = functions.add::<cold::FinishImport>()?.add::<cold::EndTransfer>()?;
-    let functions = functions.add::<Stats>()?.add::<Verify>()?.add::<GetManyAsync>()?;
+    let functions = functions.add::<Stats>()?.add::<Verify>()?.add::<Repair>()?.add::<GetManyAsync>()?;
     Ok(functions.add::<Close>()?.finish())
 }
 
@@ -145,6 +149,7 @@ struct Flush;
 struct Compact;
 struct Stats;
 struct Verify;
+struct Repair;
 struct GetManyAsync;
 struct Close;
 
@@ -211,6 +216,20 @@ impl Call for Verify {
         Ok(Work::promise(context, move || {
             let watch = |done, total| progress.report(done, total);
             Ok(answer(Ok(store.verify(&watch)?)))
+        }))
+    }
+}
+
+impl Call for Repair {
+    const NAME: &'static str = "repair";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let dry_run = arguments.flag(0)?;
+        let progress = context.progress(arguments.number(1)?)?;
+        let store = context.store()?;
+        Ok(Work::promise(context, move || {
+            let watch = |done, total| progress.report(done, total);
+            Ok(answer(Ok(store.repair(dry_run, &watch)?)))
         }))
     }
 }

@@ -57,7 +57,7 @@ impl WasmStore {
         answer(self.session.namespace(name, version))
     }
 
-    /// Length of the value, -1 for a miss, -2 for a failure.
+    /// Length of the value, -1 for a miss, -2 for a failure, -3 for a miss with news of damage.
     pub fn get(&mut self, namespace: u32, key_bytes: usize) -> i32 {
         let found = self.session.get(namespace, &mut self.scratch, key_bytes);
         self.number(found)
@@ -187,6 +187,18 @@ impl WasmStore {
     /// Reads every byte.
     pub fn verify(&self, watcher: Watcher) -> String {
         watched(watcher, |watch| self.ask(|store| store.verify(watch)))
+    }
+
+    /// Sets aside what is damaged; a dry run only says what that would be.
+    pub fn repair(&self, dry_run: bool, watcher: Watcher) -> String {
+        watched(watcher, |watch| self.ask(|store| store.repair(dry_run, watch)))
+    }
+
+    /// How many places of damage were met so far, or -2 for a failure.
+    #[wasm_bindgen(js_name = damageCount)]
+    pub fn damage_count(&mut self) -> i32 {
+        let count = self.session.damage_count();
+        self.number(count.map(|count| count as i32))
     }
 
     /// How the store stands.

@@ -10,9 +10,9 @@ import { IMPORT_FIELDS, importJson } from './import-json.ts'
 import { Maintenance } from './maintenance.ts'
 import { Namespace } from './namespace.ts'
 import type {
-  CommitOptions, CompactOptions, Durability, ExportOptions, ImportOptions, NamespaceOptions, WatchOptions,
+  CommitOptions, CompactOptions, Durability, ExportOptions, ImportOptions, NamespaceOptions, RepairOptions, WatchOptions,
 } from './options.ts'
-import type { CommitReport, CompactReport, EngineStatus, ExportReport, ImportReport, Stats, VerifyReport } from './reports.ts'
+import type { CommitReport, CompactReport, EngineStatus, ExportReport, ImportReport, RepairReport, Stats, VerifyReport } from './reports.ts'
 import type { Session } from './session.ts'
 import { Flights } from './task/flights.ts'
 import { makeTask } from './task/make.ts'
@@ -39,6 +39,7 @@ export type Opened = Pick<CacheStatus, 'engine' | 'reason' | 'dir' | 'durability
 const DURABILITY = oneOf('relaxed', 'durable')
 const NAMESPACE_FIELDS: Fields<NamespaceOptions> = { version: STRING, codec: oneOf('bytes', 'text', 'json', 'v8') }
 const COMMIT_FIELDS: Fields<CommitOptions> = { durability: DURABILITY }
+const REPAIR_FIELDS: Fields<RepairOptions> = { ...WATCH_FIELDS, dryRun: BOOLEAN }
 const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN }
 
 /**
@@ -128,6 +129,7 @@ export class Cache {
    */
   async commit(options: CommitOptions = {}): Promise<CommitReport> {
     checkOptions('commit()', options, COMMIT_FIELDS)
+    this.#session.checkSound()
     const report = await this.#session.run((store) => store.commit(options.durability))
     const isRelaxed = (options.durability ?? this.#opened.durability) === 'relaxed'
     this.#maintenance.committed(isRelaxed && report.entries > 0, report.maintenanceDue)
@@ -152,6 +154,7 @@ export class Cache {
    */
   async compact(options: CompactOptions = {}): Promise<CompactReport> {
     checkOptions('compact()', options, COMPACT_FIELDS)
+    this.#session.checkSound()
     return watched(options, (control) => this.#session.run((store) => store.compact(options.full ?? false, control)))
   }
 
@@ -200,6 +203,19 @@ export class Cache {
   async verify(options: WatchOptions = {}): Promise<VerifyReport> {
     checkOptions('verify()', options, WATCH_FIELDS)
     return watched(options, (control) => this.#session.run((store) => store.verify(control)))
+  }
+
+  /**
+   * Sets aside what is damaged (files are renamed to `<name>.bad`, at most 64 MiB of them stay) and keeps every entry
+   * that is sound, in tables without the damaged blocks. Invents nothing: a damaged log or manifest leaves nobody to tell
+   * which entries are the newest, so then all are misses. Others may read and write meanwhile; damage in the files of a
+   * build that runs stays until that is done, and is a miss until then. With `dryRun` it only says what it would do.
+   *
+   * A cache heals by itself, too, at the commits and compactions after damage is met: call this to have it done now.
+   */
+  async repair(options: RepairOptions = {}): Promise<RepairReport> {
+    checkOptions('repair()', options, REPAIR_FIELDS)
+    return watched(options, (control) => this.#session.run((store) => store.repair(options.dryRun ?? false, control)))
   }
 
   /** How the cache stands: which engine and why, folder, damage met so far. */

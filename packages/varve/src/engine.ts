@@ -5,9 +5,9 @@
  * less than with byte arrays as arguments.
  */
 import type { EngineFiles } from './engine-files.ts'
-import type { CommitReport, CompactReport, EngineStatus, Stats, VerifyReport } from './reports.ts'
+import type { CommitReport, CompactReport, EngineStatus, RepairReport, Stats, VerifyReport } from './reports.ts'
 
-export type { CommitReport, CompactReport, Damage, EngineStatus, NamespaceStats, Stats, VerifyReport } from './reports.ts'
+export type { CommitReport, CompactReport, Damage, EngineStatus, NamespaceStats, RepairReport, Stats, VerifyReport } from './reports.ts'
 
 /** Options of the engine, all set. */
 export interface EngineOptions {
@@ -55,7 +55,8 @@ export interface EngineStore {
   namespace(name: string, version: string): number
 
   /**
-   * Key in scratch[0, keyBytes). Returns the value's length, -1 for a miss. A value that fits is in
+   * Key in scratch[0, keyBytes). Returns the value's length, -1 for a miss, -3 for a miss where damage was met since the
+   * last look. A value that fits is in
    * scratch[0, length); a longer one is held until the next call: fetch it with take().
    */
   get(namespace: number, keyBytes: number): number
@@ -109,6 +110,9 @@ export interface EngineStore {
   compact(full: boolean, control: EngineControl): Promise<CompactReport>
   stats(): Promise<Stats>
   verify(control: EngineControl): Promise<VerifyReport>
+  repair(dryRun: boolean, control: EngineControl): Promise<RepairReport>
+  /** How many places `status().damage` has; cheap. */
+  damageCount(): number
   status(): EngineStatus
   /** Folds what is due, seals the log, lets go of every file. */
   close(): Promise<void>

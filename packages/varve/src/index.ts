@@ -28,15 +28,18 @@ export type {
   ImportOptions,
   NamespaceOptions,
   PutOptions,
+  RepairOptions,
   WatchOptions,
 } from './options.ts'
 export type {
   CommitReport,
   CompactReport,
   Damage,
+  DamagedKeys,
   ExportReport,
   ImportReport,
   NamespaceStats,
+  RepairReport,
   Stats,
   VerifyReport,
 } from './reports.ts'

@@ -11,6 +11,9 @@ import type { PutOptions } from './options.ts'
 import { PACK_BYTES, type Session } from './session.ts'
 import { checkOptions, type Fields } from './validate.ts'
 
+/** What the engine's `get` answers for a miss; below it there is news of damage. */
+const MISS = -1
+
 /** Keys per crossing of getMany: a crossing is cheap, all their values are in memory at once. */
 const KEYS_PER_CALL = 512
 
@@ -62,7 +65,7 @@ export class Namespace<V> {
     const keyBytes = writeKey(session.scratchOf(store), key)
     try {
       const size = store.get(this.#id, keyBytes)
-      if (size < 0) return undefined
+      if (size < 0) return size === MISS && !session.isStrict ? undefined : session.lookForDamage()
       const scratch = session.scratchOf(store)
       return size <= scratch.length ? this.#decode(scratch, 0, size, false) : this.#take(store, size)
     } catch (error) {
@@ -110,6 +113,7 @@ export class Namespace<V> {
       const [packed, packedEnds] = [session.pack.subarray(0, ends[count - 1]), ends.subarray(0, count)]
       try {
         const values = await session.run((store) => store.getManyAsync(this.#id, packed, packedEnds))
+        if (values.lengths.includes(MISS)) session.lookForDamage()
         this.#addValues(values, found, SHARED_BYTES_MIN)
       } catch (error) {
         session.miss(error)
@@ -125,7 +129,9 @@ export class Namespace<V> {
     const store = session.store
     const keyBytes = writeKey(session.scratchOf(store), key)
     try {
-      return store.has(this.#id, keyBytes)
+      const isThere = store.has(this.#id, keyBytes)
+      if (!isThere) session.lookForDamage()
+      return isThere
     } catch (error) {
       return session.miss(error) ?? false
     }
@@ -205,7 +211,9 @@ export class Namespace<V> {
   #getPart(store: EngineStore, packed: Uint8Array, ends: Uint32Array, keys: readonly Key[], found: (V | undefined)[]): void {
     const first = found.length
     try {
-      this.#addValues(store.getMany(this.#id, packed, ends), found, Number.POSITIVE_INFINITY)
+      const values = store.getMany(this.#id, packed, ends)
+      if (values.lengths.includes(MISS)) this.#session.lookForDamage()
+      this.#addValues(values, found, Number.POSITIVE_INFINITY)
     } catch {
       for (let i = found.length; i < first + ends.length; i++) found.push(this.get(keys[i] as Key))
     }
@@ -234,7 +242,9 @@ export class Namespace<V> {
       return this.#codec.decode(source, start, end, isOwned)
     } catch (error) {
       const message = `a value of namespace '${this.name}' is no '${this.codec}' and counts as a miss`
-      this.#session.warn(new VarveError('DAMAGED', message, { cause: error }), `decode ${this.name}`)
+      const failure = new VarveError('DAMAGED', message, { cause: error })
+      if (this.#session.isStrict) throw failure
+      this.#session.warn(failure, `decode ${this.name}`)
       return undefined
     }
   }
@@ -251,7 +261,9 @@ export class Namespace<V> {
   #page(cursor: bigint): EnginePage | undefined {
     const store = this.#session.store
     try {
-      return store.scan(this.#id, cursor, PAGE_BYTES)
+      const page = store.scan(this.#id, cursor, PAGE_BYTES)
+      this.#session.lookForDamage()
+      return page
     } catch (error) {
       return this.#session.miss(error)
     }

@@ -17,6 +17,8 @@ const FIELDS: Fields<CacheOptions> = {
   readOnly: BOOLEAN,
   engine: oneOf('auto', 'native', 'wasm', 'memory'),
   onWarning: FUNCTION,
+  onDamage: FUNCTION,
+  strict: BOOLEAN,
 }
 
 /** Smallest cap that leaves room for a log and a manifest. */
@@ -42,10 +44,21 @@ export async function openCache(options: CacheOptions): Promise<Cache> {
   try {
     const { engine, reason } = await loadEngine({ engine: options.engine ?? 'auto' })
     const store = await engine.open(dir, engineOptions)
-    const session = new Session(store, options.version ?? '', options.onWarning)
+    const session = new Session(store, options)
+    await soundOrClosed(session)
     return new Cache(session, { engine: engine.name, reason, dir, durability }, engineOptions.readOnly)
   } catch (error) {
     throw toVarveError(error)
+  }
+}
+
+/** Has damage told that was met on the way; where it is an error, lets go of the folder first. */
+async function soundOrClosed(session: Session): Promise<void> {
+  try {
+    session.lookForDamage()
+  } catch (error) {
+    await session.close()
+    throw error
   }
 }
 

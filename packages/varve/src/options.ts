@@ -2,6 +2,7 @@
 import type { CodecName } from './codec.ts'
 import type { VarveError } from './errors.ts'
 import type { FileManifest } from './files/manifest.ts'
+import type { Damage } from './reports.ts'
 
 /** What an acknowledged commit survives; see `CacheOptions.durability`. */
 export type Durability = 'relaxed' | 'durable'
@@ -58,6 +59,20 @@ export interface CacheOptions {
    * @defaultValue `process.emitWarning`
    */
   readonly onWarning?: ((warning: VarveError) => void) | undefined
+  /**
+   * Told of each damaged place once, soon after the call that met it: file, byte, what it is, and whose entries were
+   * there as far as that is known. They are misses, never older values; the next commit or compaction sets the file
+   * aside. Costs nothing until there is damage.
+   * @defaultValue one warning to `onWarning`
+   */
+  readonly onDamage?: ((damage: Damage) => void) | undefined
+  /**
+   * Damage is an error: once any is met, every call that might have needed what is lost (a miss, a commit, a
+   * compaction; `openCache` itself for a damaged log or manifest) throws DAMAGED, until it is repaired and opened again. For tools that must
+   * not go on with part of their cache. Costs 25 ns for each miss.
+   * @defaultValue `false`
+   */
+  readonly strict?: boolean | undefined
 }
 
 /** Options of `cache.namespace`. */
@@ -98,6 +113,15 @@ export interface WatchOptions {
   readonly signal?: AbortSignal | undefined
   /** Told how far the call is, at most every 50 ms: bytes done and in all (0 = not counted yet). Throwing stops the call. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined
+}
+
+/** Options of `cache.repair`. */
+export interface RepairOptions extends WatchOptions {
+  /**
+   * Write nothing, only say what a repair would find and set aside.
+   * @defaultValue `false`
+   */
+  readonly dryRun?: boolean | undefined
 }
 
 /** Options of `cache.exportJson`. */

@@ -97,6 +97,39 @@ export interface Damage {
   readonly offset: number
   /** The damaged unit in words. */
   readonly what: string
+  /** Whose entries were there; null where it may have been anybody's, as in a log or a manifest. */
+  readonly namespace: string | null
+  /** Which of its keys, as far as the rest of the file tells; null where it tells nothing. */
+  readonly keys: DamagedKeys | null
+}
+
+/** Keys whose entries were in a damaged block: those of a range of hashes. */
+export interface DamagedKeys {
+  /** Upper halves of the hashes of the first and the last key; `ls` shows keys in the order of their hashes. */
+  readonly firstHash: number
+  readonly lastHash: number
+  /** How many entries; null = not known. */
+  readonly entries: number | null
+  /** The first and the last key, told by `verify` where only values are damaged; bytes that are no text as `\xNN`. */
+  readonly first: string | null
+  readonly last: string | null
+}
+
+/** The outcome of a repair. */
+export interface RepairReport {
+  /** Whether every byte is sound now; of a dry run, whether it was found so. */
+  readonly sound: boolean
+  /** What was found. The entries there are lost. */
+  readonly damage: readonly Damage[]
+  /** A log or manifest is damaged, so that nothing tells which entries are the newest: all are lost. */
+  readonly everythingLost: boolean
+  /** Files renamed to `<name>.bad`; of a dry run, those that would be. */
+  readonly setAside: readonly string[]
+  /** Entries that could be read before and after. */
+  readonly entriesBefore: number
+  readonly entriesAfter: number
+  /** Damage that is still there, because its files belong to a build that runs. */
+  readonly remaining: readonly Damage[]
 }
 
 /** The outcome of reading every byte. */

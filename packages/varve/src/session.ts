@@ -2,15 +2,26 @@
  * What a cache and its namespaces share: the engine's store while it is open, the scratch memory, the calls under way
  * and the warnings. Here an engine's error becomes a VarveError.
  */
+import { DamageWatch, damageError } from './damage-watch.ts'
 import type { EngineStore } from './engine.ts'
 import { type ErrorCode, toVarveError, VarveError } from './errors.ts'
 import { KEY_ROOM_BYTES } from './key.ts'
+import type { Damage } from './reports.ts'
 
 /** Failures of reading that cost a miss and a warning, never the host's build. */
 const MISSES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['IO', 'PERMISSION', 'DISK_FULL', 'DAMAGED', 'BUSY', 'INTERNAL'])
 
 /** Keys of getMany are packed until they exceed this, then cross to the engine. */
 export const PACK_BYTES: number = 256 * 1024
+
+/** How a session tells what it meets. */
+export interface SessionOptions {
+  readonly version?: string | undefined
+  /** Damage is an error, not a miss. */
+  readonly strict?: boolean | undefined
+  readonly onWarning?: ((warning: VarveError) => void) | undefined
+  readonly onDamage?: ((damage: Damage) => void) | undefined
+}
 
 /** One open cache on one thread. */
 export class Session {
@@ -22,12 +33,30 @@ export class Session {
   #pack: Uint8Array | undefined
   readonly #underWay: Set<Promise<unknown>> = new Set()
   readonly #warned: Set<string> = new Set()
-  readonly #onWarning: (warning: VarveError) => void
+  readonly #options: SessionOptions
+  readonly #damage: DamageWatch
 
-  constructor(store: EngineStore, version: string, onWarning: ((warning: VarveError) => void) | undefined) {
+  constructor(store: EngineStore, options: SessionOptions = {}) {
     this.#store = store
-    this.version = version
-    this.#onWarning = onWarning ?? emitWarning
+    this.version = options.version ?? ''
+    this.#options = options
+    this.#damage = new DamageWatch(store, options.strict ?? false, (places) => this.#tellDamage(places))
+  }
+
+  /** Whether damage is an error, not a miss. */
+  get isStrict(): boolean {
+    return this.#options.strict ?? false
+  }
+
+  /** Throws DAMAGED where damage is an error and there is any. */
+  checkSound(): void {
+    if (this.isStrict) this.lookForDamage()
+  }
+
+  /** After a miss: has damage told that was met. Throws DAMAGED where damage is an error. */
+  lookForDamage(): undefined {
+    if (this.#store !== undefined) this.#damage.look()
+    return undefined
   }
 
   /** The store. Throws CLOSED after `close`. */
@@ -60,7 +89,9 @@ export class Session {
   call<T>(run: (store: EngineStore) => T): T {
     const store = this.store
     try {
-      return run(store)
+      const answer = run(store)
+      this.#noteDamage()
+      return answer
     } catch (error) {
       throw toVarveError(error)
     }
@@ -73,7 +104,9 @@ export class Session {
     try {
       call = start(store)
       this.#underWay.add(call)
-      return await call
+      const answer = await call
+      this.#noteDamage()
+      return answer
     } catch (error) {
       throw toVarveError(error)
     } finally {
@@ -86,6 +119,7 @@ export class Session {
     const store = this.store
     this.#store = undefined
     await Promise.allSettled(this.#underWay)
+    this.#damage.tellNow()
     try {
       await store.close()
     } catch (error) {
@@ -96,7 +130,7 @@ export class Session {
   /** What a failed read comes to: a miss and a warning where the folder is to blame, else the error itself. */
   miss(error: unknown): undefined {
     const failure = toVarveError(error)
-    if (!MISSES.has(failure.code)) throw failure
+    if (!MISSES.has(failure.code) || (this.isStrict && failure.code === 'DAMAGED')) throw failure
     this.warn(failure)
     return undefined
   }
@@ -105,11 +139,27 @@ export class Session {
   warn(warning: VarveError, kind: string = warning.code): void {
     if (this.#warned.has(kind)) return
     this.#warned.add(kind)
-    try {
-      this.#onWarning(warning)
-    } catch {
-      // The host asked to be told; what it does then must not fail a lookup.
-    }
+    attempt(this.#options.onWarning ?? emitWarning, warning)
+  }
+
+  /** What a call met, without failing the call: it did what it was asked for. */
+  #noteDamage(): void {
+    if (!this.isStrict) this.lookForDamage()
+  }
+
+  #tellDamage(places: readonly Damage[]): void {
+    const { onDamage, onWarning } = this.#options
+    if (onDamage === undefined || onWarning !== undefined) this.warn(damageError(places), 'damage')
+    if (onDamage !== undefined) for (const place of places) attempt(onDamage, place)
+  }
+}
+
+/** The host asked to be told; what it does then must not fail a lookup. */
+function attempt<T>(tell: (what: T) => void, what: T): void {
+  try {
+    tell(what)
+  } catch {
+    // The listener's problem, not the cache's.
   }
 }
 

@@ -1,4 +1,5 @@
 //! Removing what the newest manifest does not mention, and only what nobody can still need:
+//! What is damaged is not removed but set aside (`aside.rs`).
 //! - a log below `next writer` that the manifest does not list: it is folded;
 //! - a table that neither the manifest nor a commit mentions, once its writer's log is gone; never by age;
 //! - an older manifest, a temporary manifest of a writer whose log is gone.
@@ -6,6 +7,7 @@
 //! The folder is listed before the manifest is trusted: a log that is missing in the list was folded by a manifest that
 //! is at least as old as the one loaded afterwards.
 
+use crate::aside::{set_aside, trim};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::{FileName, TableName};
@@ -38,9 +40,19 @@ pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> V
     names.into_iter().filter(is_needless).collect()
 }
 
-/// Removes files.
+/// Removes files; those that are damaged are set aside.
 pub(crate) fn remove_all(context: &Context, names: &[FileName]) -> Result<()> {
-    names.iter().try_for_each(|name| remove(context, &name.to_string()))
+    let mut is_any_aside = false;
+    for name in names {
+        let name = name.to_string();
+        // A system that minds open files keeps its name for now.
+        if context.damage.has(&name) {
+            is_any_aside |= set_aside(context, &name)?;
+        } else {
+            remove(context, &name)?;
+        }
+    }
+    if is_any_aside { trim(context) } else { Ok(()) }
 }
 
 /// Removes what a compaction wrote and did not try to publish.

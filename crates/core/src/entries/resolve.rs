@@ -94,8 +94,12 @@ impl Entries {
         shadowed: u64,
         each: &mut impl FnMut(Visit<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        let lost =
-            |hole: &Hole| row.order <= hole.order_max && hole.start <= hash && hole.end.is_none_or(|end| hash < end);
+        let lost = |hole: &Hole| {
+            row.order <= hole.order_max
+                && hole.start <= hash
+                && hole.end.is_none_or(|end| hash < end)
+                && row.table.is_none_or(|(table, _)| table.meta.name != hole.table)
+        };
         let is_hidden = row.order < self.hidden_below || range.holes.iter().any(lost);
         let Row { key, order, .. } = row;
         each(Visit { hash, key, order, shadowed, is_hidden, row, values: &mut self.values })

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::format::digest::{Digest, FileRef};
 use crate::format::filed::{Filed, Form};
 use crate::format::lz4;
+use crate::report::Damage;
 use crate::vfs::{Access, File};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -119,9 +120,11 @@ impl Files {
         Filed::parse(filed).iter().flat_map(Filed::files).for_each(|file| self.note(&file, "missing file"));
     }
 
-    /// Adds a file to the list of damage.
+    /// Adds a file to the list of damage, once as long as it is not back.
     pub(crate) fn note(&self, file: &FileRef, what: &str) {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(file.digest);
-        self.damage.add(path_of(Name::Content(file.digest), file.digest.shard()), 0, what);
+        let is_new = self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(file.digest);
+        if is_new {
+            self.damage.add(Damage::new(path_of(Name::Content(file.digest), file.digest.shard()), 0, what));
+        }
     }
 }

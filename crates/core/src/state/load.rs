@@ -9,6 +9,7 @@ use crate::format::frame::{Found, FrameKind, FrameReader};
 use crate::format::names::FileName;
 use crate::log::{Stop, scan};
 use crate::manifest::Manifest;
+use crate::report::Damage;
 use crate::table::{Table, TableMeta};
 use crate::vfs::Access;
 use std::collections::HashSet;
@@ -68,11 +69,11 @@ fn read_folder(context: &Context, mut state: State, open: &OpenTables, attempt: 
         // It may have been replaced while the folder was listed.
         Newest::None if !last => return Ok(None),
         Newest::None | Newest::Vanished => {
-            context.damage.add("manifest".to_owned(), 0, "missing manifest");
+            context.damage.add(Damage::new("manifest".to_owned(), 0, "missing manifest"));
             state.lost = true;
         }
         Newest::Damaged(number) => {
-            context.damage.add(FileName::Manifest(number).to_string(), 0, "manifest");
+            context.damage.add(Damage::new(FileName::Manifest(number).to_string(), 0, "manifest"));
             state.lost = true;
         }
     }
@@ -140,7 +141,7 @@ fn all_logs_listed(context: &Context, state: &mut State, names: &[FileName], att
         return false;
     }
     if let Some(writer) = missing {
-        context.damage.add(FileName::Log(writer).to_string(), 0, "missing log");
+        context.damage.add(Damage::new(FileName::Log(writer).to_string(), 0, "missing log"));
         state.lost = true;
     }
     true
@@ -152,7 +153,7 @@ fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bo
         state.note_version(&namespace.name, id, namespace.latest);
         state.namespace_mut(id).hidden_below = namespace.hidden_below;
         for meta in &namespace.tables {
-            let Some(table) = open_table(context, *meta, open, last)? else {
+            let Some(table) = open_table(context, *meta, &namespace.name, open, last)? else {
                 return Ok(false);
             };
             let target = state.namespace_mut(id);
@@ -166,7 +167,13 @@ fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bo
     Ok(true)
 }
 
-fn open_table(context: &Context, meta: TableMeta, open: &OpenTables, last: bool) -> Result<Option<Arc<Table>>> {
+fn open_table(
+    context: &Context,
+    meta: TableMeta,
+    namespace: &str,
+    open: &OpenTables,
+    last: bool,
+) -> Result<Option<Arc<Table>>> {
     if let Some(table) = open.iter().find(|table| table.meta == meta) {
         return Ok(Some(Arc::clone(table)));
     }
@@ -177,7 +184,7 @@ fn open_table(context: &Context, meta: TableMeta, open: &OpenTables, last: bool)
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => None,
         Err(source) => return Err(Error::io("open", &name, source)),
     };
-    Ok(Some(Arc::new(Table::new(meta, file, &context.damage, &context.blocks))))
+    Ok(Some(Arc::new(Table::new(meta, namespace.into(), file, &context.damage, &context.blocks))))
 }
 
 /// Reads every log that is not folded, from where the manifest says. `false` = one vanished.
@@ -230,7 +237,7 @@ fn extend(context: &Context, state: &mut State) -> Result<bool> {
             return Err(error);
         }
         if let Stop::Damaged(what) = outcome.stop {
-            context.damage.add(log.name.to_string(), outcome.end, what);
+            context.damage.add(Damage::new(log.name.to_string(), outcome.end, what));
             state.lost = true;
         }
         log.end = log.end.max(outcome.end);

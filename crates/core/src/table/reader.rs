@@ -8,6 +8,7 @@ use crate::block_cache::BlockCache;
 use crate::damage::DamageList;
 use crate::format::hash::{checksum, upper};
 use crate::format::lz4;
+use crate::report::{Damage, DamagedKeys};
 use crate::vfs::File;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +18,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) meta: TableMeta,
+    namespace: Arc<str>,
     /// `None` = the file is missing.
     file: Option<Arc<dyn File>>,
     /// Read at the first use; `None` = damaged.
@@ -98,18 +100,19 @@ impl<T> Block<'_, T> {
 impl Table {
     pub(crate) fn new(
         meta: TableMeta,
+        namespace: Arc<str>,
         file: Option<Arc<dyn File>>,
         damage: &Arc<DamageList>,
         cache: &Arc<BlockCache>,
     ) -> Self {
         let (damage, cache) = (Arc::clone(damage), Arc::clone(cache));
-        Self { meta, file, loaded: OnceLock::new(), damage, cache, cached_bytes: AtomicUsize::new(0) }
+        Self { meta, namespace, file, loaded: OnceLock::new(), damage, cache, cached_bytes: AtomicUsize::new(0) }
     }
 
     /// The same table without its blocks, which no longer count here, whoever still reads them.
     pub(crate) fn without_blocks(&self) -> Self {
         self.cache.remove(self.cached_bytes.swap(0, Ordering::Relaxed));
-        let fresh = Self::new(self.meta, self.file.clone(), &self.damage, &self.cache);
+        let fresh = Self::new(self.meta, Arc::clone(&self.namespace), self.file.clone(), &self.damage, &self.cache);
         if let Some(Some(loaded)) = self.loaded.get() {
             let _ = fresh.loaded.set(Some(Loaded::new(Arc::clone(&loaded.directory))));
         }
@@ -235,7 +238,11 @@ impl Table {
 
     /// A block of keys from the file; `None` = damaged.
     pub(crate) fn read_keys(&self, index: usize) -> Option<Keys> {
-        let bytes = self.block(self.directory()?.key_row(index)?, "block of keys")?;
+        let read = self.try_block(self.directory()?.key_row(index)?);
+        if read.is_none() {
+            self.note_keys(index, None);
+        }
+        let bytes = read?;
         let layout = KeyBlock::parse(&bytes);
         if layout.is_none() {
             self.damaged_layout(index);
@@ -245,7 +252,12 @@ impl Table {
 
     /// A block of values from the file; `None` = damaged.
     pub(crate) fn read_values(&self, index: usize) -> Option<Box<[u8]>> {
-        self.block(self.directory()?.value_row(index)?, "block of values")
+        let row = self.directory()?.value_row(index)?;
+        let block = self.try_block(row);
+        if block.is_none() {
+            self.note(row.offset, "block of values", None);
+        }
+        block
     }
 
     /// Entries, as far as its blocks can have them; 0 where nobody can tell.
@@ -269,7 +281,7 @@ impl Table {
             return Some(Loaded::new(Arc::new(directory)));
         }
         let what = if self.file.is_none() { "missing file" } else { "directory of a table" };
-        self.damage.add(self.meta.name.to_string(), self.meta.bytes, what);
+        self.note(self.meta.bytes, what, None);
         None
     }
 
@@ -290,15 +302,7 @@ impl Table {
     }
 
     /// Reads, copies, verifies and unpacks a block, in this order.
-    fn block(&self, row: BlockRow, what: &str) -> Option<Box<[u8]>> {
-        let block = self.try_block(row);
-        if block.is_none() {
-            self.damage.add(self.meta.name.to_string(), row.offset, what);
-        }
-        block
-    }
-
-    fn try_block(&self, row: BlockRow) -> Option<Box<[u8]>> {
+    pub(super) fn try_block(&self, row: BlockRow) -> Option<Box<[u8]>> {
         let copy = self.file.as_ref()?.read(row.offset, row.stored_bytes as usize).ok()?.into_owned();
         if checksum(row.offset, &copy) != row.checksum {
             return None;
@@ -310,35 +314,26 @@ impl Table {
     }
 
     fn damaged_layout(&self, index: usize) -> Found<'static> {
-        self.damage.add(self.meta.name.to_string(), index as u64, "layout of a block of keys");
+        let offset = self.directory().and_then(|directory| directory.key_row(index)).map_or(0, |row| row.offset);
+        self.note(offset, "layout of a block of keys", self.hashes_of(index));
         Found::Damaged
     }
 
-    /// Reads every byte. Calls `each` with bytes read; damage goes to the list.
-    pub(crate) fn verify(&self, each: &mut dyn FnMut(u64) -> bool) -> bool {
-        let Some(directory) = self.directory() else { return true };
-        let mut place = 0;
-        let mut rows: Vec<(BlockRow, &str)> = Vec::new();
-        rows.extend(
-            (0..directory.key_blocks).filter_map(|index| directory.key_row(index)).map(|row| (row, "block of keys")),
-        );
-        rows.extend(
-            (0..directory.value_blocks)
-                .filter_map(|index| directory.value_row(index))
-                .map(|row| (row, "block of values")),
-        );
-        rows.sort_unstable_by_key(|(row, _)| row.offset);
-        for (row, what) in rows {
-            if row.offset != place {
-                self.damage.add(self.meta.name.to_string(), place, "gap between blocks");
-            }
-            place = row.offset + u64::from(row.stored_bytes);
-            self.block(row, what);
-            if !each(u64::from(row.stored_bytes)) {
-                return false;
-            }
-        }
-        true
+    /// Takes note of a damaged block of keys; `entries` is how many were in it.
+    pub(super) fn note_keys(&self, index: usize, entries: Option<u64>) {
+        let Some(row) = self.directory().and_then(|directory| directory.key_row(index)) else { return };
+        self.note(row.offset, "block of keys", self.hashes_of(index).map(|keys| DamagedKeys { entries, ..keys }));
+    }
+
+    pub(super) fn note(&self, offset: u64, what: &str, keys: Option<DamagedKeys>) {
+        let namespace = Some(self.namespace.to_string());
+        self.damage.add(Damage { namespace, keys, ..Damage::new(self.meta.name.to_string(), offset, what) });
+    }
+
+    /// The hashes that a block of keys has room for.
+    fn hashes_of(&self, index: usize) -> Option<DamagedKeys> {
+        let (first_hash, last_hash) = self.directory()?.bounds(index);
+        Some(DamagedKeys { first_hash, last_hash, ..DamagedKeys::default() })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reads a table from front to back, as compaction does: block after block, each handed out and not kept here.
 
 use super::reader::{Keys, Table};
+use crate::format::names::TableName;
 use std::sync::Arc;
 
 /// Entries of a range of hashes, the end excluded (`None` = to the last), that are lost with a damaged block.
@@ -8,8 +9,9 @@ use std::sync::Arc;
 pub(crate) struct Hole {
     pub(crate) start: u32,
     pub(crate) end: Option<u32>,
-    /// What is as old as this may have been overwritten in it.
+    /// What is as old as this may have been overwritten in it, unless it is of this very table: it has a key once.
     pub(crate) order_max: u64,
+    pub(crate) table: TableName,
 }
 
 /// A position in a table.
@@ -34,10 +36,10 @@ impl TableScan {
 
     /// The next block that can be read; `holes` takes note of those that cannot.
     pub(crate) fn next(&mut self, holes: &mut Vec<Hole>) -> Option<Keys> {
-        let order_max = self.table.meta.order_max;
+        let (order_max, table) = (self.table.meta.order_max, self.table.meta.name);
         let Some(directory) = self.table.directory() else {
             if self.next_block == 0 {
-                holes.push(Hole { start: 0, end: None, order_max });
+                holes.push(Hole { start: 0, end: None, order_max, table });
                 self.next_block = 1;
             }
             return None;
@@ -51,7 +53,7 @@ impl TableScan {
             let start = directory.first_hash(index).unwrap_or(0);
             // Entries of the next block's first hash may stand in this one.
             let end = directory.first_hash(index + 1).and_then(|next| next.checked_add(1));
-            holes.push(Hole { start, end, order_max });
+            holes.push(Hole { start, end, order_max, table });
         }
         None
     }

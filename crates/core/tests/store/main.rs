@@ -6,6 +6,7 @@ mod damage;
 mod files;
 mod history;
 mod model;
+mod repair;
 mod tables;
 mod walk;
 mod writers;

@@ -15,7 +15,7 @@ export const FAILED = 4
 export const EXIT_HELP = `
 Exit codes:
   0  done, nothing wrong found
-  1  damage found (verify, doctor), no such key or id (get, why, files restore), or differences (diff)
+  1  damage found (verify, doctor) or left (repair), no such key or id (get, why, files restore), or differences (diff)
   2  the command line is wrong
   3  no cache in that folder
   4  failed: no access, no engine, disk full and the like`

@@ -51,7 +51,7 @@ export async function openFolder(dir: string, readOnly: boolean, maxBytes: numbe
     const { engine, reason } = await loadEngine({ engine: 'auto' })
     const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes })
     const onWarning = (warning: VarveError): void => void process.stderr.write(`warning: ${escapeText(warning.message)}\n`)
-    return { session: new Session(store, '', onWarning), engine: engine.name, reason }
+    return { session: new Session(store, { onWarning }), engine: engine.name, reason }
   } catch (error) {
     throw toVarveError(error)
   }

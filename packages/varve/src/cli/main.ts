@@ -14,6 +14,7 @@ import { getCommand } from './get.ts'
 import { importCommand } from './import.ts'
 import { lsCommand } from './ls.ts'
 import { isClosedPipe } from './output.ts'
+import { repairCommand } from './repair.ts'
 import { statsCommand } from './stats.ts'
 import { topCommand } from './top.ts'
 import { verifyCommand } from './verify.ts'
@@ -25,7 +26,7 @@ const program = new Command('varve')
   .exitOverride()
 
 const LOOKING = [statsCommand, topCommand, lsCommand, getCommand, whyCommand, diffCommand, exportCommand, verifyCommand, doctorCommand]
-const CHANGING = [filesCommand, importCommand, compactCommand, gcCommand, clearCommand]
+const CHANGING = [filesCommand, importCommand, compactCommand, gcCommand, clearCommand, repairCommand]
 for (const command of [...LOOKING, ...CHANGING]) {
   program.addCommand(command.exitOverride())
 }

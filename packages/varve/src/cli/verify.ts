@@ -1,10 +1,11 @@
 /** `varve verify`: reads every byte and names what is damaged. Modifies nothing. */
 import type { Command } from 'commander'
 import { command, type CommonOptions } from './command.ts'
+import { damageTable } from './damage.ts'
 import { escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { findCaches, inspect } from './folder.ts'
-import { counted, size, table, write, writeJson } from './output.ts'
+import { counted, size, write, writeJson } from './output.ts'
 import { withProgress } from './progress.ts'
 import { controlOf } from './watched.ts'
 
@@ -23,8 +24,7 @@ async function run(options: CommonOptions): Promise<void> {
   for (const { dir, sound, files, bytes, entries, damage } of found) {
     const counts = `${counted(files, 'file')}, ${size(bytes)}, ${counted(entries, 'entry', 'entries')}`
     await write(`${escapeText(dir)}\n${sound ? 'sound' : `${counted(damage.length, 'place')} damaged`}: ${counts}\n`)
-    const rows = damage.map((place) => [escapeText(place.file), String(place.offset), escapeText(place.what)])
-    if (rows.length > 0) await write(table(['file', 'byte', 'what'], rows, ['byte']))
-    if (rows.length > 0) await write('What is damaged is a miss; the next commit sets it aside.\n')
+    await write(damageTable(damage))
+    if (damage.length > 0) await write("What is damaged is a miss; the next commit or 'npx varve repair' sets it aside.\n")
   }
 }

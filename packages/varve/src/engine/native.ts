@@ -5,7 +5,7 @@
 import { builtin } from '../builtin.ts'
 import type {
   CommitReport, CompactReport, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage, EngineStatus,
-  EngineStore, EngineValues, Stats, VerifyReport,
+  EngineStore, EngineValues, RepairReport, Stats, VerifyReport,
 } from '../engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import { libcName } from './libc.ts'
@@ -41,6 +41,8 @@ interface NativeSession extends NativeFilesSession {
   compact(full: boolean, watch: number): Promise<string>
   stats(): Promise<string>
   verify(watch: number): Promise<string>
+  repair(dryRun: boolean, watch: number): Promise<string>
+  damageCount(): number
   /** A text where nothing was to be written. */
   close(): Promise<string> | string
   beginWatch(): number
@@ -109,6 +111,7 @@ class NativeStore implements EngineStore {
   readonly delete: EngineStore['delete']
   readonly pendingBytes: EngineStore['pendingBytes']
   readonly refresh: EngineStore['refresh']
+  readonly damageCount: EngineStore['damageCount']
   readonly beginImport: EngineStore['beginImport']
   readonly endTransfer: EngineStore['endTransfer']
   readonly files: NativeFiles
@@ -130,6 +133,7 @@ class NativeStore implements EngineStore {
     this.delete = session.delete
     this.pendingBytes = session.pendingBytes
     this.refresh = session.refresh
+    this.damageCount = session.damageCount
     this.beginImport = session.beginImport
     this.endTransfer = session.endTransfer
     this.files = new NativeFiles(session, (control, call) => this.#watched(control, call))
@@ -201,6 +205,10 @@ class NativeStore implements EngineStore {
 
   verify(control: EngineControl): Promise<VerifyReport> {
     return this.#watched(control, (watch) => this.#session.verify(watch))
+  }
+
+  repair(dryRun: boolean, control: EngineControl): Promise<RepairReport> {
+    return this.#watched(control, (watch) => this.#session.repair(dryRun, watch))
   }
 
   status(): EngineStatus {

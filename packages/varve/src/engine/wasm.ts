@@ -5,7 +5,7 @@
 import { type Host, WasmStore } from '../../generated/varve_wasm.js'
 import type {
   CommitReport, CompactReport, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage, EngineStatus,
-  EngineStore, EngineValues, Stats, VerifyReport,
+  EngineStore, EngineValues, RepairReport, Stats, VerifyReport,
 } from '../engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import { pageOf, valuesOf } from './packed.ts'
@@ -179,6 +179,14 @@ class WasmEngineStore implements EngineStore {
 
   async verify(control: EngineControl): Promise<VerifyReport> {
     return reportOf(this.#call(() => this.#store.verify(watcherOf(control))))
+  }
+
+  async repair(dryRun: boolean, control: EngineControl): Promise<RepairReport> {
+    return reportOf(this.#call(() => this.#store.repair(dryRun, watcherOf(control))))
+  }
+
+  damageCount(): number {
+    return this.#number(() => this.#store.damageCount())
   }
 
   status(): EngineStatus {

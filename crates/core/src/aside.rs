@@ -1,0 +1,84 @@
+//! Setting aside: a damaged file is renamed to `<name>.bad`, where nobody reads it and somebody may look at it. Of such
+//! files [`BAD_BYTES_MAX`] stay, those of the newest writers. Names that are not ours are never touched.
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::files::Name;
+use crate::format::names::FileName;
+use crate::vfs::{Access, Vfs};
+use std::io::ErrorKind;
+
+/// Bytes of files set aside that stay.
+const BAD_BYTES_MAX: u64 = 64 << 20;
+
+/// Renames a damaged file. `false` = it is not there.
+pub(crate) fn set_aside(context: &Context, name: &str) -> Result<bool> {
+    match context.vfs.rename(name, &format!("{name}.bad")) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(Error::io("set aside", name, source)),
+    }
+}
+
+/// Removes what was set aside first, until the rest is small enough. Contents come first of all: the next collection
+/// removes them anyway.
+pub(crate) fn trim(context: &Context) -> Result<()> {
+    let mut found: Vec<(u64, &dyn Vfs, String, u64)> = Vec::new();
+    let wrap = |source| Error::io("list", "files set aside", source);
+    for name in context.vfs.list().map_err(wrap)? {
+        let Some(file) = name.strip_suffix(".bad").and_then(FileName::parse) else { continue };
+        let age = match file {
+            FileName::Manifest(number) => number,
+            file => file.writer().map_or(0, u64::from),
+        };
+        found.push((age + 1, &*context.vfs, name, 0));
+    }
+    for index in 0..=u8::MAX {
+        let shard = context.files.shard(index)?;
+        let bad = |name: &String| matches!(Name::parse(name), Some(Name::Bad(_)));
+        found.extend(shard.list().map_err(wrap)?.into_iter().filter(bad).map(|name| (0, shard, name, 0)));
+    }
+    for (_, folder, name, bytes) in &mut found {
+        // What cannot be opened takes no room that anybody could free.
+        *bytes = folder.open(name, Access::Stream).and_then(|file| file.len()).unwrap_or(0);
+    }
+    found.sort_by_key(|(age, ..)| *age);
+    let mut total: u64 = found.iter().map(|(.., bytes)| bytes).sum();
+    for (_, folder, name, bytes) in found {
+        if total <= BAD_BYTES_MAX {
+            break;
+        }
+        match folder.remove(&name) {
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
+                return Err(Error::io("remove", &name, error));
+            }
+            _ => total -= bytes,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+    use crate::pool::SerialPool;
+    use crate::vfs::MemVfs;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_oldest_go_first_and_names_of_others_stay() {
+        let vfs = Arc::new(MemVfs::default());
+        let context = Context::new(vfs.clone(), Arc::new(SerialPool), Options::default());
+        let block = vec![7; 24 << 20];
+        for name in ["3-1.table.bad", "12-1.table", "2.log.bad", "notes.bad", "07.log.bad", "11-1.table.bad"] {
+            vfs.create_new(name).unwrap().append(&[&block]).unwrap();
+        }
+        assert!(set_aside(&context, "12-1.table").unwrap());
+        assert!(!set_aside(&context, "12-1.table").unwrap());
+        trim(&context).unwrap();
+        let mut left = vfs.list().unwrap();
+        left.sort();
+        assert_eq!(left, ["07.log.bad", "11-1.table.bad", "12-1.table.bad", "notes.bad"]);
+    }
+}

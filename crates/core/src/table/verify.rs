@@ -1,0 +1,117 @@
+//! Reads every block of a table, and says of a damaged one which keys had their entries there.
+
+use super::directory::Directory;
+use super::key_block::{NAMES_FILES, Stored};
+use super::reader::Table;
+use crate::report::DamagedKeys;
+use std::collections::BTreeMap;
+
+/// A block of keys, or one of values.
+#[derive(Clone, Copy, Debug)]
+enum Block {
+    Keys(usize),
+    Values(usize),
+}
+
+impl Table {
+    /// Reads every byte. Calls `each` with bytes read, which may stop it: then the answer is `false`. Damage goes to
+    /// the list.
+    pub(crate) fn verify(&self, each: &mut dyn FnMut(u64) -> bool) -> bool {
+        let Some(directory) = self.directory() else { return true };
+        let keys = (0..directory.key_blocks).filter_map(|index| Some((directory.key_row(index)?, Block::Keys(index))));
+        let values =
+            (0..directory.value_blocks).filter_map(|index| Some((directory.value_row(index)?, Block::Values(index))));
+        let mut rows: Vec<_> = keys.chain(values).collect();
+        rows.sort_unstable_by_key(|(row, _)| row.offset);
+        let (mut place, mut damaged_keys, mut damaged_values) = (0, Vec::new(), BTreeMap::new());
+        for (row, block) in rows {
+            if row.offset != place {
+                self.note(place, "gap between blocks", None);
+            }
+            place = row.offset + u64::from(row.stored_bytes);
+            if self.try_block(row).is_none() {
+                match block {
+                    Block::Keys(index) => damaged_keys.push(index),
+                    Block::Values(index) => drop(damaged_values.insert(index, None)),
+                }
+            }
+            if !each(u64::from(row.stored_bytes)) {
+                return false;
+            }
+        }
+        if !damaged_keys.is_empty() || !damaged_values.is_empty() {
+            self.note_damaged(directory, &damaged_keys, damaged_values);
+        }
+        true
+    }
+
+    /// What was in damaged blocks, by what the blocks of keys that can be read say.
+    fn note_damaged(&self, directory: &Directory, keys: &[usize], mut values: BTreeMap<usize, Option<DamagedKeys>>) {
+        let mut readable = 0;
+        for index in (0..directory.key_blocks).filter(|index| !keys.contains(index)) {
+            let Some(block) = self.read_keys(index) else { continue };
+            for (at, hash) in block.layout.hashes(&block.bytes).iter().enumerate() {
+                readable += 1;
+                let Some((key, Stored::Placed { block: placed, .. })) = block.layout.entry(&block.bytes, at) else {
+                    continue;
+                };
+                if let Some(found) = values.get_mut(&((placed & !NAMES_FILES) as usize)) {
+                    extend(found, u32::from_le_bytes(*hash), key);
+                }
+            }
+        }
+        let entries = match keys {
+            [_] => self.meta.entries.checked_sub(readable),
+            _ => None,
+        };
+        for index in keys {
+            self.note_keys(*index, entries);
+        }
+        for (index, found) in values {
+            let offset = directory.value_row(index).map_or(0, |row| row.offset);
+            self.note(offset, "block of values", found);
+        }
+    }
+}
+
+/// Adds a key, which comes after those before it.
+fn extend(found: &mut Option<DamagedKeys>, hash: u32, key: &[u8]) {
+    let key = text_of(key);
+    let keys = found.get_or_insert_with(|| DamagedKeys {
+        first_hash: hash,
+        first: Some(key.clone()),
+        entries: Some(0),
+        ..DamagedKeys::default()
+    });
+    keys.last_hash = hash;
+    keys.last = Some(key);
+    keys.entries = keys.entries.map(|entries| entries + 1);
+}
+
+fn text_of(key: &[u8]) -> String {
+    match std::str::from_utf8(key) {
+        Ok(text) => text.to_owned(),
+        Err(_) => key.escape_ascii().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_a_range_are_counted_and_its_ends_named() {
+        let mut found = None;
+        for (hash, key) in [(3, &b"a"[..]), (5, b"b"), (9, b"\xff\x01")] {
+            extend(&mut found, hash, key);
+        }
+        let expected = DamagedKeys {
+            first_hash: 3,
+            last_hash: 9,
+            entries: Some(3),
+            first: Some("a".to_owned()),
+            last: Some("\\xff\\x01".to_owned()),
+        };
+        assert_eq!(found, Some(expected));
+    }
+}

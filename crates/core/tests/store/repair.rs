@@ -1,0 +1,133 @@
+//! Repair: afterwards every byte is sound, what could be read before is still there, and a dry run writes nothing.
+
+use crate::history::{Expected, commit, compact, dump, open, open_filing};
+use std::ops::ControlFlow;
+use varve_core::vfs::sim::SimVfs;
+use varve_core::{Durability, Handle, RepairReport};
+
+fn repair(handle: &Handle, dry_run: bool) -> RepairReport {
+    handle.store().repair(dry_run, &|_, _| ControlFlow::Continue(())).expect("repair")
+}
+
+fn get(handle: &Handle, id: u32, key: &[u8]) -> Option<Vec<u8>> {
+    handle.get(id, key, <[u8]>::to_vec).expect("get")
+}
+
+/// One table of several blocks of keys and of values, and beside it a log with one entry.
+fn cache(file_bytes_min: usize) -> (SimVfs, Expected) {
+    let vfs = SimVfs::new();
+    let mut handle = open_filing(&vfs, file_bytes_min).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    let mut content = Expected::new();
+    for number in 0..2_000_u32 {
+        let key = format!("key {number}").into_bytes();
+        let value = format!("value {number} ").repeat(1 + number as usize % 7).into_bytes();
+        handle.put(id, &key, &value).expect("put");
+        content.insert(key, value);
+    }
+    commit(&mut handle, Durability::Durable).expect("commit");
+    compact(&handle, true).expect("compact");
+    handle.put(id, b"later", b"value").expect("put");
+    content.insert(b"later".to_vec(), b"value".to_vec());
+    commit(&mut handle, Durability::Durable).expect("commit");
+    drop(handle);
+    (vfs, content)
+}
+
+fn table_of(vfs: &SimVfs) -> String {
+    vfs.names().into_iter().find(|name| name.ends_with(".table")).expect("a table")
+}
+
+/// Repairs and checks what any repair promises. Returns what it said.
+fn check(vfs: &SimVfs, content: &Expected, context: &str) -> RepairReport {
+    // To read damaged contents sets them aside.
+    let mut reader = open(&vfs.fork()).expect("open");
+    let id = reader.namespace("n", "1").expect("namespace");
+    let readable: Expected = content.keys().filter_map(|key| Some((key.clone(), get(&reader, id, key)?))).collect();
+    drop(reader);
+    let handle = open(vfs).expect("open");
+    let before: Vec<_> = vfs.names().into_iter().map(|name| (vfs.contents(&name), name)).collect();
+    let planned = repair(&handle, true);
+    assert!(!planned.sound && !planned.damage.is_empty(), "{context}: {planned:?}");
+    let after: Vec<_> = vfs.names().into_iter().map(|name| (vfs.contents(&name), name)).collect();
+    assert!(before == after, "{context}: a dry run writes");
+    let done = repair(&handle, false);
+    assert!(done.sound && done.remaining.is_empty(), "{context}: {done:?}");
+    assert_eq!(done.set_aside, planned.set_aside, "{context}");
+    for name in done.set_aside.iter().filter(|name| !name.contains('/')) {
+        assert!(vfs.names().contains(&format!("{name}.bad")), "{context}: {name} is not aside: {:?}", vfs.names());
+    }
+    let again = repair(&handle, false);
+    assert!(again.sound && again.damage.is_empty() && again.set_aside.is_empty(), "{context}: {again:?}");
+    drop(handle);
+    let mut handle = open(vfs).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    let kept = dump(&handle, id);
+    assert!(kept == readable, "{context}: {} entries before, {} after", readable.len(), kept.len());
+    assert!(kept.iter().all(|(key, value)| content.get(key) == Some(value)), "{context}: invented");
+    assert_eq!(done.entries_after, kept.len() as u64, "{context}");
+    done
+}
+
+#[test]
+fn a_table_is_merged_around_the_hole_and_the_rest_stays() {
+    let (vfs, content) = cache(1 << 20);
+    let table = table_of(&vfs);
+    let bytes = vfs.length(&table);
+    let mut random = fastrand::Rng::with_seed(5);
+    let (mut partly, mut named) = (0, 0);
+    for _ in 0..60 {
+        let damaged = vfs.fork();
+        let byte = random.u64(..bytes);
+        damaged.flip(&table, byte, random.u32(..8));
+        let report = check(&damaged, &content, &format!("byte {byte} of {table}"));
+        assert!(!report.everything_lost);
+        assert_eq!(report.set_aside, [table.as_str()]);
+        partly += u32::from(report.entries_after > 1);
+        assert!(report.damage.iter().all(|place| place.namespace.as_deref() == Some("n")), "{report:?}");
+        let lost: u64 = report.damage.iter().filter_map(|place| place.keys.as_ref()?.entries).sum();
+        if report.damage.iter().all(|place| place.what.starts_with("block")) {
+            assert_eq!(lost, content.len() as u64 - report.entries_after, "{report:?}");
+            named +=
+                u32::from(report.damage.iter().any(|place| place.keys.as_ref().is_some_and(|k| k.first.is_some())));
+        }
+    }
+    assert!(partly > 50, "{partly} of 60 kept something");
+    assert!(named > 10, "{named} of 60 named keys");
+}
+
+/// A damaged log may have had a newer entry of any key: an old one would be an invention.
+#[test]
+fn a_damaged_log_or_manifest_costs_everything_and_the_report_says_so() {
+    let (vfs, content) = cache(1 << 20);
+    for name in vfs.names().into_iter().filter(|name| !name.ends_with(".table")) {
+        let damaged = vfs.fork();
+        damaged.flip(&name, vfs.length(&name) - 1, 3);
+        let report = check(&damaged, &content, &name);
+        assert!(report.everything_lost, "{name}: {report:?}");
+        assert_eq!(report.entries_after, 0, "{name}");
+    }
+}
+
+#[test]
+fn a_missing_table_and_damaged_contents_cost_their_own_entries() {
+    let (vfs, content) = cache(40);
+    let table = table_of(&vfs);
+    let files: Vec<String> = vfs.names().into_iter().filter(|name| name.starts_with("files/")).collect();
+    assert!(files.len() > 100, "{}", files.len());
+    for (index, name) in files.iter().take(3).enumerate() {
+        let damaged = vfs.fork();
+        match index {
+            0 => damaged.flip(name, 1, 1),
+            1 => damaged.truncate(name, 3),
+            _ => damaged.erase(name),
+        }
+        let report = check(&damaged, &content, name);
+        assert!(report.entries_before == content.len() as u64 && report.entries_after + 1 == report.entries_before);
+        assert_eq!(report.set_aside.len(), usize::from(index < 2), "{report:?}");
+    }
+    let damaged = vfs.fork();
+    damaged.erase(&table);
+    let report = check(&damaged, &content, "no table");
+    assert!(report.set_aside.is_empty() && report.entries_after <= 1, "{report:?}");
+}

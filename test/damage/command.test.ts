@@ -1,0 +1,48 @@
+/** `varve verify` and `varve repair`: what they name, their exit codes, and that only a repair writes. */
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { snapshot } from '../folders.ts'
+import { COUNT, ENGINES, fileOf, flip, makeCache } from './caches.ts'
+
+const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
+
+describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
+  function varve(...args: string[]): { readonly status: number | null; readonly out: string } {
+    const env = { ...process.env, VARVE_ENGINE: engine }
+    const { status, stdout } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', env })
+    return { status, out: stdout }
+  }
+
+  it('name what is damaged, repair it, and then find nothing', async () => {
+    const dir = await makeCache(engine)
+    expect(varve('verify', '--dir', dir).status).toBe(0)
+    expect(varve('repair', '--dir', dir)).toMatchObject({ status: 0, out: expect.stringContaining('nothing to repair') })
+    const table = fileOf(dir, '.table')
+    flip(table, 100)
+    const before = snapshot(dir)
+    const name = table.split('/').pop() ?? ''
+    const text = varve('verify', '--dir', dir)
+    expect(text.status).toBe(1)
+    expect(text.out).toMatch(new RegExp(`${name} .* block of values .* n .*\\d+ entries: key \\d+ \\.\\.\\. key \\d+ \\(hashes `))
+    const json = varve('verify', '--dir', dir, '--json')
+    const { sound, damage } = JSON.parse(json.out)
+    expect([json.status, sound, damage.length, damage[0].file, damage[0].namespace]).toEqual([1, false, 1, name, 'n'])
+    const dry = varve('repair', '--dry-run', '--dir', dir)
+    expect([dry.status, dry.out]).toEqual([1, expect.stringContaining(`Would be set aside as *.bad: ${name}`)])
+    expect(snapshot(dir)).toEqual(before)
+    const done = varve('repair', '--dir', dir, '--json')
+    const report = JSON.parse(done.out)
+    expect([done.status, report.sound, report.setAside, report.dryRun]).toEqual([0, true, [name], false])
+    expect(report.entriesAfter).toBe(COUNT + 1 - report.damage[0].keys.entries)
+    expect(varve('verify', '--dir', dir, '--json')).toMatchObject({ status: 0 })
+  })
+
+  it('say where everything is lost', async () => {
+    const dir = await makeCache(engine)
+    flip(fileOf(dir, 'manifest-'), 50)
+    expect(varve('verify', '--dir', dir).status).toBe(1)
+    expect(varve('repair', '--dir', dir)).toMatchObject({ status: 0, out: expect.stringMatching(/nothing tells which entries[^]*0 entries kept/) })
+    expect(varve('verify', '--dir', dir).status).toBe(0)
+  })
+})

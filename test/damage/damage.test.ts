@@ -1,0 +1,170 @@
+/**
+ * Damage is a miss, told once for each place: `onDamage`, one warning, `status()`; with `strict` it is an error. `verify`
+ * names file, place, namespace and keys; `repair` sets aside what is damaged and keeps the rest.
+ */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Cache, type CacheOptions, type Damage, type Namespace, openCache, type VarveError } from 'varve'
+import { describe, expect, it } from 'vitest'
+import { snapshot } from '../folders.ts'
+import { COUNT, ENGINES, type EngineName, fileOf, flip, keyOf, makeCache, valueOf } from './caches.ts'
+
+/** A cache and what it tells. */
+async function watched(dir: string, engine: EngineName, options: Partial<CacheOptions> = {}) {
+  const [told, warnings]: [Damage[], VarveError[]] = [[], []]
+  const onDamage = (damage: Damage): void => void told.push(damage)
+  const onWarning = (warning: VarveError): void => void warnings.push(warning)
+  const cache = await openCache({ name: 'damage', dir, engine, onDamage, onWarning, ...options })
+  return { cache, told, warnings }
+}
+
+/** The entries of `makeCache` that are there; a wrong value fails. */
+function readable(cache: Cache): number[] {
+  const space = cache.namespace('n', { codec: 'text' })
+  const found = Array.from({ length: COUNT }, (_, number) => number).filter((number) => space.get(keyOf(number)) !== undefined)
+  for (const number of found) expect(space.get(keyOf(number))).toBe(valueOf(number))
+  return found
+}
+
+const SOME = [keyOf(1), keyOf(2)]
+
+/** Other ways to read than `get`: what of SOME they find. */
+const READS: Record<string, (space: Namespace<string>) => unknown[] | Promise<unknown[]>> = {
+  getMany: (space) => space.getMany(SOME).filter((value) => value !== undefined),
+  getManyAsync: async (space) => (await space.getManyAsync(SOME)).filter((value) => value !== undefined),
+  has: (space) => SOME.filter((key) => space.has(key)),
+  entries: (space) => [...space.entries()].filter(([key]) => typeof key === 'string' && SOME.includes(key)),
+}
+
+const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe.each(ENGINES)('damage: %s', (engine) => {
+  it('is told soon after the read that met it, each place once, and never inside of a call', async () => {
+    const dir = await makeCache(engine)
+    flip(fileOf(dir, '.table'), 100)
+    flip(fileOf(dir, '.table'), 20_000)
+    const { cache, told, warnings } = await watched(dir, engine)
+    const found = readable(cache)
+    expect([told.length, found.length > 100, found.length < COUNT]).toEqual([0, true, true])
+    await soon()
+    expect(told.length).toBe(2)
+    const name = fileOf(dir, '.table').split('/').pop()
+    for (const place of told) expect(place).toMatchObject({ file: name, offset: expect.any(Number), namespace: 'n' })
+    expect(told.map((place) => place.what)).toContain('block of values')
+    expect(warnings.map(({ code, message }) => [code, message.includes(String(name))])).toEqual([['DAMAGED', true]])
+    readable(cache)
+    await cache.verify()
+    cache.refresh()
+    await cache.close()
+    expect([told.length, warnings.length]).toEqual([2, 1])
+  })
+
+  it.each(Object.entries(READS))('is told after %s', async (_, read) => {
+    const dir = await makeCache(engine)
+    flip(fileOf(dir, '.table'), -200) // the directory: every block of the table is lost
+    const { cache, told } = await watched(dir, engine)
+    expect(await read(cache.namespace('n', { codec: 'text' }))).toEqual([])
+    await soon()
+    expect(told).toMatchObject([{ what: 'directory of a table', namespace: 'n' }])
+    await cache.close()
+  })
+
+  it('of a log is told by openCache, and everything is a miss until the next commit, which works', async () => {
+    const dir = await makeCache(engine)
+    const log = fileOf(dir, '.log')
+    flip(log, 100)
+    const { cache, told, warnings } = await watched(dir, engine)
+    await soon()
+    expect(told).toMatchObject([{ file: log.split('/').pop(), namespace: null, keys: null }])
+    expect(readable(cache)).toEqual([])
+    cache.namespace('n', { codec: 'text' }).put('new', 'value')
+    await cache.commit()
+    await cache.close()
+    expect([told.length, warnings.length]).toEqual([1, 1])
+    expect(readdirSync(join(dir, 'v1')).filter((name) => name.endsWith('.bad')).length).toBeGreaterThan(0)
+    const after = await watched(dir, engine)
+    expect([after.cache.namespace('n', { codec: 'text' }).get('new'), (await after.cache.verify()).sound]).toEqual(['value', true])
+    await after.cache.close()
+  })
+
+  it('is told to a listener that throws or uses the cache, and to process.emitWarning where there is none', async () => {
+    const dir = await makeCache(engine)
+    flip(fileOf(dir, '.table'), -200)
+    let values: unknown[] = []
+    const onDamage = (): void => {
+      values = [cache.namespace('n', { codec: 'text' }).get('later')]
+      throw new Error('of the listener')
+    }
+    const cache = await openCache({ name: 'damage', dir, engine, onDamage })
+    readable(cache)
+    await soon()
+    await cache.close()
+    expect(values).toEqual(['value'])
+    const emitted = new Promise<NodeJS.ErrnoException>((resolve) => void process.once('warning', resolve))
+    const other = await openCache({ name: 'damage', dir, engine })
+    readable(other)
+    expect(await emitted).toMatchObject({ code: 'DAMAGED', message: expect.stringContaining('npx varve repair') })
+    await other.close()
+  })
+
+  it('is an error with strict: true', async () => {
+    const dir = await makeCache(engine)
+    const strict = await watched(dir, engine, { strict: true })
+    expect(readable(strict.cache).length).toBe(COUNT)
+    await strict.cache.close()
+    flip(fileOf(dir, '.table'), 100)
+    const { cache } = await watched(dir, engine, { strict: true })
+    const damaged = expect.objectContaining({ code: 'DAMAGED' })
+    expect(() => readable(cache)).toThrow(damaged)
+    expect(() => cache.namespace('n', { codec: 'text' }).getMany(['nothing'])).toThrow(damaged)
+    await expect(cache.commit()).rejects.toThrow(damaged)
+    await expect(cache.compact()).rejects.toThrow(damaged)
+    expect((await cache.verify()).sound).toBe(false)
+    await cache.close()
+    flip(fileOf(dir, '.log'), 100)
+    await expect(watched(dir, engine, { strict: true })).rejects.toThrow(damaged)
+  })
+
+  it('is named by verify: file, byte, namespace and keys; nothing is modified', async () => {
+    const dir = await makeCache(engine)
+    const table = fileOf(dir, '.table')
+    flip(table, 100)
+    const before = snapshot(dir)
+    const { cache } = await watched(dir, engine)
+    const { sound, damage } = await cache.verify()
+    expect([sound, damage.length]).toEqual([false, 1])
+    const [place] = damage
+    const keys = place?.keys
+    expect(place).toMatchObject({ file: table.split('/').pop(), what: 'block of values', namespace: 'n' })
+    const lost = COUNT - readable(cache).length
+    expect(keys).toMatchObject({ entries: lost, first: expect.stringMatching(/^key \d+$/), last: expect.stringMatching(/^key \d+$/) })
+    for (const key of [keys?.first, keys?.last]) expect(cache.namespace('n', { codec: 'text' }).get(key ?? '')).toBeUndefined()
+    expect((keys?.firstHash ?? 1) <= (keys?.lastHash ?? 0)).toBe(true)
+    await cache.close()
+    expect(snapshot(dir)).toEqual(before)
+  })
+
+  it('is set aside by repair, every other entry stays, a dry run writes nothing', async () => {
+    const dir = await makeCache(engine)
+    const table = fileOf(dir, '.table')
+    flip(table, 100)
+    const before = snapshot(dir)
+    const { cache } = await watched(dir, engine)
+    const found = readable(cache)
+    const planned = await cache.repair({ dryRun: true })
+    expect(planned).toMatchObject({ sound: false, everythingLost: false, setAside: [table.split('/').pop()] })
+    expect(snapshot(dir)).toEqual(before)
+    const done = await cache.repair()
+    expect(done).toMatchObject({ sound: true, setAside: planned.setAside, remaining: [], entriesAfter: found.length + 1 })
+    expect(readable(cache)).toEqual(found)
+    expect(readdirSync(join(dir, 'v1'))).toContain(`${table.split('/').pop()}.bad`)
+    await cache.close()
+    const again = await watched(dir, engine)
+    expect([readable(again.cache), again.cache.namespace('n', { codec: 'text' }).get('later')]).toEqual([found, 'value'])
+    expect(await again.cache.repair()).toMatchObject({ sound: true, damage: [], setAside: [] })
+    await again.cache.close()
+    const reader = await watched(dir, engine, { readOnly: true })
+    await expect(reader.cache.repair()).rejects.toThrow(expect.objectContaining({ code: 'READ_ONLY' }))
+    await reader.cache.close()
+  })
+})
