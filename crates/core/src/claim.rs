@@ -22,7 +22,7 @@ const ATTEMPTS: u32 = 256;
 /// A log of our own. The folder's first manifest is published on the way.
 pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
     if known.manifest.number == 0 && !known.lost {
-        publish_first(&*context.vfs)?;
+        publish_first(&*context.vfs, &context.checksum)?;
     }
     let mut next = outline(context, known)?.next_writer_seen;
     for _ in 0..ATTEMPTS {
@@ -45,7 +45,7 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => false,
             Err(source) => return Err(Error::io("lock", &name, source)),
         };
-        let log = LogWriter::start(file, writer, locked).map_err(wrap("write"))?;
+        let log = LogWriter::start(file, context.checksum, writer, locked).map_err(wrap("write"))?;
         let mut state = outline(context, known)?;
         let mut same = state.logs.iter().filter(|view| view.writer == writer);
         if same.next().is_some_and(|view| view.name == FileName::Log(writer)) && same.next().is_none() {

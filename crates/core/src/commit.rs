@@ -245,7 +245,7 @@ fn write_tables(
         *index += 1;
         let wrap = |source| Error::io("write", &name.to_string(), source);
         let file = context.vfs.create_new(&name.to_string()).map_err(wrap)?;
-        let mut table = TableWriter::new(name, file);
+        let mut table = TableWriter::new(name, file, context.checksum);
         batch
             .sorted(id, |hash, entry| match entry.kind {
                 Kind::PutFiled => table.add_filed(hash, entry.key, 0, entry.value),

@@ -217,7 +217,7 @@ fn fold(
     }
     report.entries_dropped += evicted;
     report.bytes_after = manifest.table_bytes();
-    match publish(&*context.vfs, writer, &manifest)? {
+    match publish(&*context.vfs, &context.checksum, writer, &manifest)? {
         Published::Won => Ok(Some((report, manifest))),
         Published::Lost => Ok(None),
     }

@@ -3,6 +3,7 @@
 use crate::block_cache::BlockCache;
 use crate::damage::DamageList;
 use crate::files::Files;
+use crate::format::checksum::Checksum;
 use crate::names::Names;
 use crate::options::Options;
 use crate::pool::Pool;
@@ -14,6 +15,7 @@ pub(crate) struct Context {
     pub(crate) vfs: Arc<dyn Vfs>,
     pub(crate) pool: Arc<dyn Pool>,
     pub(crate) options: Options,
+    pub(crate) checksum: Checksum,
     pub(crate) names: Names,
     pub(crate) damage: Arc<DamageList>,
     pub(crate) blocks: Arc<BlockCache>,
@@ -25,6 +27,7 @@ impl Context {
         let blocks = Arc::new(BlockCache::new(options.block_cache_bytes));
         let damage: Arc<DamageList> = Arc::default();
         let files = Arc::new(Files::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only));
-        Self { vfs, pool, options, names: Names::default(), damage, blocks, files }
+        let checksum = Checksum::new(options.key.as_ref());
+        Self { vfs, pool, options, checksum, names: Names::default(), damage, blocks, files }
     }
 }

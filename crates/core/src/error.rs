@@ -22,6 +22,8 @@ pub enum Error {
     Io { operation: &'static str, name: String, source: io::Error },
     /// An argument is longer than the format can hold.
     TooLong { field: &'static str, bytes: u64, bytes_max: u64 },
+    /// A secret that can be guessed.
+    ShortKey { bytes: usize, bytes_min: usize },
     /// A namespace id that this handle never gave out.
     UnknownNamespace { id: u32 },
     /// The folder was written by a newer format.
@@ -62,7 +64,7 @@ impl Error {
             },
             Self::TooLong { field: "key", .. } => "KEY_TOO_LONG",
             Self::TooLong { field: "value", .. } => "VALUE_TOO_LONG",
-            Self::TooLong { .. } | Self::UnknownNamespace { .. } => "INVALID_ARGUMENT",
+            Self::TooLong { .. } | Self::ShortKey { .. } | Self::UnknownNamespace { .. } => "INVALID_ARGUMENT",
             Self::NewerFormat { .. } => "NEWER_FORMAT",
             Self::Damaged { .. } => "DAMAGED",
             Self::FileLost { .. } => "FILES_DAMAGED",
@@ -88,6 +90,9 @@ impl fmt::Display for Error {
                     out,
                     "{field} has {bytes} bytes, the limit is {bytes_max}; shorten it, a key by hashing its long part"
                 )
+            }
+            Self::ShortKey { bytes, bytes_min } => {
+                write!(out, "key has {bytes} bytes, the least is {bytes_min}; take random ones, for example 32")
             }
             Self::UnknownNamespace { id } => write!(out, "namespace {id} is unknown; ask for it by name first"),
             Self::NewerFormat { name, found, supported } => write!(

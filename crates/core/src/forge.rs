@@ -7,10 +7,11 @@
 //! What cannot be found any more because its place is destroyed stays as it is: that is damage, and refused.
 
 use crate::format::bytes::Reader;
+use crate::format::checksum::{Checksum, FramePlace, Kind as Of};
 use crate::format::entry::{Entry, Kind};
 use crate::format::frame::{FrameKind, HEAD_BYTES, seal_parts};
-use crate::format::hash::checksum;
 use crate::format::names::{FileName, TableName};
+use crate::key::Key;
 use crate::manifest::Manifest;
 use crate::table::{FOOTER_BYTES, Footer, TableMeta, reseal_rows};
 use crate::vfs::sim::SimVfs;
@@ -19,14 +20,20 @@ use std::collections::HashMap;
 /// New roots by the name of the table, and lengths.
 type Roots = HashMap<TableName, (u64, u64)>;
 
-/// Makes every checksum in the folder right.
+/// Makes every checksum in the folder right for a cache without a key.
 pub fn reseal(vfs: &SimVfs) {
+    reseal_with(vfs, None);
+}
+
+/// Makes every checksum in the folder right for that key.
+pub fn reseal_with(vfs: &SimVfs, key: Option<&Key>) {
+    let checksum = Checksum::new(key);
     let parsed = || vfs.names().into_iter().filter_map(|name| Some((FileName::parse(&name)?, name)));
     let mut roots = Roots::new();
     for (parsed, name) in parsed() {
         if let FileName::Table(table) = parsed {
             let mut bytes = vfs.contents(&name);
-            if let Some(root) = reseal_table(&mut bytes) {
+            if let Some(root) = reseal_table(&checksum, &mut bytes) {
                 roots.insert(table, (root, bytes.len() as u64));
                 vfs.set_contents(&name, bytes);
             }
@@ -38,13 +45,15 @@ pub fn reseal(vfs: &SimVfs) {
             FileName::Log(writer) | FileName::Taken { writer, .. } => u64::from(writer),
             FileName::Table(_) | FileName::Temporary(_) => continue,
         };
-        vfs.set_contents(&name, reseal_frames(&vfs.contents(&name), number, &roots));
+        let sealed = reseal_frames(&checksum, &vfs.contents(&name), number, &roots);
+        vfs.set_contents(&name, sealed);
     }
 }
 
 /// A manifest, or a log of one frame, whose body is `body`.
 pub fn manifest(number: u64, format: u32, body: &[u8]) -> Vec<u8> {
-    let (head, padding) = seal_parts(FrameKind::Manifest, u64::from(format), number, 0, &[body]);
+    let place = FramePlace { file_number: number, offset: 0 };
+    let (head, padding) = seal_parts(&Checksum::Open, FrameKind::Manifest, u64::from(format), place, &[body]);
     [&head, body, padding].concat()
 }
 
@@ -74,12 +83,12 @@ pub fn table(keys: (&[u8], u32), values: (&[u8], u32)) -> Vec<u8> {
         value_bytes: 1,
         directory_checksum: 0,
     };
-    bytes.extend_from_slice(&footer.write().0);
+    bytes.extend_from_slice(&footer.write(&Checksum::Open).0);
     bytes
 }
 
 /// The new root; `None` where even the places are gone.
-fn reseal_table(bytes: &mut [u8]) -> Option<u64> {
+fn reseal_table(checksum: &Checksum, bytes: &mut [u8]) -> Option<u64> {
     let footer_at = bytes.len().checked_sub(FOOTER_BYTES)?;
     let footer = Footer::parse(bytes.get(footer_at..)?)?;
     let start = usize::try_from(footer.directory_offset).ok().filter(|start| *start <= footer_at)?;
@@ -88,19 +97,21 @@ fn reseal_table(bytes: &mut [u8]) -> Option<u64> {
     reseal_rows(directory, &footer, |offset, stored_bytes| {
         let end = offset.checked_add(u64::from(stored_bytes))?;
         let block = blocks.get(usize::try_from(offset).ok()?..usize::try_from(end).ok()?)?;
-        Some(checksum(offset, block))
+        Some(checksum.of_part(Of::Block, offset, block))
     });
-    let (sealed, root) = Footer { directory_checksum: checksum(0, directory), ..footer }.write();
+    let directory_checksum = checksum.of_part(Of::Directory, 0, directory);
+    let (sealed, root) = Footer { directory_checksum, ..footer }.write(checksum);
     tail.copy_from_slice(&sealed);
     Some(root)
 }
 
 /// The same frames with other roots and right checksums; a length that leads out of the file ends it.
-fn reseal_frames(bytes: &[u8], file_number: u64, roots: &Roots) -> Vec<u8> {
+fn reseal_frames(checksum: &Checksum, bytes: &[u8], file_number: u64, roots: &Roots) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     while let Some((kind, tag, body)) = frame_at(bytes, out.len()) {
         let body = new_roots(kind, body, roots);
-        let (head, padding) = seal_parts(kind, tag, file_number, out.len() as u64, &[&body]);
+        let place = FramePlace { file_number, offset: out.len() as u64 };
+        let (head, padding) = seal_parts(checksum, kind, tag, place, &[&body]);
         out.extend_from_slice(&head);
         out.extend_from_slice(&body);
         out.extend_from_slice(padding);

@@ -2,6 +2,7 @@
 //! used; every byte is covered by a checksum. `FORMAT.md` shows each layout with an example.
 
 pub(crate) mod bytes;
+pub(crate) mod checksum;
 pub(crate) mod digest;
 pub(crate) mod entry;
 pub(crate) mod filed;

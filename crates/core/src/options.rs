@@ -1,5 +1,6 @@
 //! What callers choose: how safe a commit is, how a store is opened, who watches a long call.
 
+use crate::key::Key;
 use std::ops::ControlFlow;
 
 /// What an acknowledged commit survives.
@@ -26,6 +27,8 @@ pub struct Options {
     pub file_bytes_min: usize,
     /// Memory for decoded blocks in bytes; an index over many tables may take a quarter of it beside them.
     pub block_cache_bytes: usize,
+    /// What every byte must have been written with; whatever was not is damage. The folder is `folder_of` it.
+    pub key: Option<Key>,
 }
 
 impl Default for Options {
@@ -36,6 +39,7 @@ impl Default for Options {
             bytes_max: 1 << 30,
             file_bytes_min: 1 << 20,
             block_cache_bytes: 64 << 20,
+            key: None,
         }
     }
 }

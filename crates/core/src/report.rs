@@ -155,6 +155,8 @@ pub struct VerifyReport {
 #[expect(missing_docs, reason = "names and units of the fields say it")]
 pub struct Status {
     pub read_only: bool,
+    /// Whether nothing counts that was not written with the key.
+    pub keyed: bool,
     /// Number of this process's log; none while it has written nothing.
     pub writer: Option<u32>,
     pub manifest: u64,

@@ -228,7 +228,8 @@ impl State {
         if !known {
             let file = context.vfs.open(&meta.name.to_string(), Access::Random).ok();
             self.vanished |= file.is_none();
-            let table = Arc::new(Table::new(meta, name.into(), file, &context.damage, &context.blocks));
+            let table = Table::new(meta, name.into(), file, context.checksum, &context.damage, &context.blocks);
+            let table = Arc::new(table);
             self.namespace_mut(id).add_table(LiveTable { table, attached_by: Some(order as u32 & WRITER_MAX) });
         }
     }

@@ -319,6 +319,7 @@ impl Store {
     pub fn status(&self) -> Status {
         Status {
             read_only: self.context.options.read_only,
+            keyed: self.context.options.key.is_some(),
             writer: self.committer().log.as_ref().map(|log| log.writer),
             manifest: self.state().manifest.number,
             damage: self.context.damage.places(),

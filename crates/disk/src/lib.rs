@@ -17,6 +17,6 @@ mod tree;
 mod vfs;
 
 pub use pool::DiskPool;
-pub use registry::{FORMAT_FOLDER, is_small, open_shared};
+pub use registry::{is_small, open_shared};
 pub use tree::{Known, Mode, Outcome, Placed, Restore, StoredFile, remove_tree, store_tree};
 pub use vfs::DiskVfs;

@@ -1,7 +1,8 @@
 //! One store per process and folder, so that the worker threads of a host see each other's commits at once and share
 //! one log, one block cache and one pool.
 //!
-//! 1. The real path of the folder is the key; a reader and a writer of the same folder are two stores.
+//! 1. The real path of the folder is what counts, with the key of a keyed cache; a reader and a writer of the same
+//!    folder are two stores.
 //! 2. A store lives as long as one of its users; the registry does not keep it alive.
 //! 3. Two threads that open the same folder at once get the same store: the second waits for the first. Others do not.
 
@@ -10,36 +11,34 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
-use varve_core::{Error, Options, Result, Store};
-
-/// The format's own folder within the cache's: formats never meet.
-pub const FORMAT_FOLDER: &str = "v1";
+use varve_core::{Error, Key, Options, Result, Store, folder_of};
 
 /// Files of a small folder, and bytes that are read when it is opened: all but tables, whose footers only are read.
 const SMALL_FILES_MAX: usize = 16;
 const SMALL_BYTES_MAX: u64 = 64 << 10;
 
-type Key = (PathBuf, bool);
+type Identity = (PathBuf, Option<Key>, bool);
 type Place = Arc<Mutex<Weak<Store>>>;
 
-static STORES: LazyLock<Mutex<HashMap<Key, Place>>> = LazyLock::new(Mutex::default);
+static STORES: LazyLock<Mutex<HashMap<Identity, Place>>> = LazyLock::new(Mutex::default);
 static POOL: LazyLock<Arc<DiskPool>> = LazyLock::new(Arc::default);
 
 /// The store of the cache directory `path`, opened if this process has none open. Whoever opens first decides on the
 /// options other than `read_only`.
 pub fn open_shared(path: &Path, options: Options) -> Result<Arc<Store>> {
     let folder = real_path(path).map_err(|source| Error::io("find", &path.to_string_lossy(), source))?;
-    let place = place((folder.join(FORMAT_FOLDER), options.read_only));
+    let folder = folder.join(folder_of(options.key.as_ref()));
+    let place = place((folder.clone(), options.key.clone(), options.read_only));
     open_at(&place, || {
-        let vfs = Arc::new(DiskVfs::new(folder.join(FORMAT_FOLDER)));
+        let vfs = Arc::new(DiskVfs::new(folder));
         Store::open(vfs, POOL.clone(), options)
     })
 }
 
-/// Whether the store of `path` is opened by reading little: few files, and small logs and manifests.
-pub fn is_small(path: &Path) -> io::Result<bool> {
+/// Whether the store of `path`, with that key, is opened by reading little: few files, and small logs and manifests.
+pub fn is_small(path: &Path, key: Option<&Key>) -> io::Result<bool> {
     let (mut files, mut bytes) = (0, 0);
-    let entries = match std::fs::read_dir(path.join(FORMAT_FOLDER)) {
+    let entries = match std::fs::read_dir(path.join(folder_of(key))) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         entries => entries?,
     };
@@ -57,10 +56,10 @@ pub fn is_small(path: &Path) -> io::Result<bool> {
 }
 
 /// The place for a store, and on the way no more places for stores that are gone.
-fn place(key: Key) -> Place {
+fn place(identity: Identity) -> Place {
     let mut stores = hold(&STORES);
     stores.retain(|_, place| Arc::strong_count(place) > 1 || hold(place).strong_count() > 0);
-    stores.entry(key).or_default().clone()
+    stores.entry(identity).or_default().clone()
 }
 
 fn open_at(place: &Place, open: impl FnOnce() -> Result<Arc<Store>>) -> Result<Arc<Store>> {

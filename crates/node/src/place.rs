@@ -7,11 +7,10 @@
 //! log's lock.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-use varve_core::{Error, Options, Store};
-use varve_disk::FORMAT_FOLDER;
+use varve_core::{Error, Options, Store, folder_of};
 use varve_door::Result;
 
 /// Places by the address of their store. One whose store is gone without a `close` counts no session, so it is as good
@@ -40,7 +39,7 @@ impl Seat {
         for _attempt in 0..2 {
             let (store, place) = found(folder, options)?;
             let _door = locked(&place.door);
-            if let Some(seat) = Self::join(store, &place, folder) {
+            if let Some(seat) = Self::join(store, &place, folder.join(folder_of(options.key.as_ref()))) {
                 return Ok(seat);
             }
             // The last session left between the two lines above: the next attempt opens a new store.
@@ -51,21 +50,21 @@ impl Seat {
     /// The same for JavaScript's thread, where it takes as long as loading a small module: `None` where there is more
     /// to read, or where somebody is just joining or leaving.
     pub(crate) fn open_small(folder: &Path, options: &Options) -> Result<Option<Self>> {
-        if !varve_disk::is_small(folder).unwrap_or(false) {
+        if !varve_disk::is_small(folder, options.key.as_ref()).unwrap_or(false) {
             return Ok(None);
         }
         let (store, place) = found(folder, options)?;
         let Ok(_door) = place.door.try_lock() else { return Ok(None) };
-        Ok(Self::join(store, &place, folder))
+        Ok(Self::join(store, &place, folder.join(folder_of(options.key.as_ref()))))
     }
 
     /// One more session, unless the store was closed meanwhile. The caller holds the door.
-    fn join(store: Arc<Store>, place: &Arc<Place>, folder: &Path) -> Option<Self> {
+    fn join(store: Arc<Store>, place: &Arc<Place>, folder: PathBuf) -> Option<Self> {
         if store.is_closed() {
             return None;
         }
         place.sessions.fetch_add(1, Ordering::Relaxed);
-        Some(Self { store, place: Arc::clone(place), folder: folder.join(FORMAT_FOLDER).into() })
+        Some(Self { store, place: Arc::clone(place), folder: folder.into() })
     }
 
     pub(crate) fn store(&self) -> &Arc<Store> {

@@ -10,19 +10,25 @@ use crate::guard::guarded;
 use crate::hot;
 use crate::place::Seat;
 use crate::raw::{Answer, Arguments, Call, Functions, Made};
-use napi::bindgen_prelude::AsyncTask;
+use napi::bindgen_prelude::{AsyncTask, Uint8Array};
 use napi::{Env, Task};
 use napi_derive::napi;
 use std::path::PathBuf;
 use std::sync::Arc;
-use varve_core::Options;
+use varve_core::{Key, Options, folder_of};
 use varve_door::{Failure, Result, answer, durability_of};
 
 /// Opens the store in `folder`. The promise gives the functions of a session, or JSON with the failure.
 #[napi(catch_unwind)]
-pub(crate) fn open_store(folder: String, durability: String, read_only: bool, bytes_max: f64) -> AsyncTask<Open> {
-    let bytes_max = bytes_max as u64;
-    AsyncTask::new(Open { folder: folder.into(), durability, read_only, bytes_max })
+pub(crate) fn open_store(
+    folder: String,
+    durability: String,
+    read_only: bool,
+    bytes_max: f64,
+    secret: Option<Uint8Array>,
+) -> AsyncTask<Open> {
+    let (bytes_max, key) = (bytes_max as u64, key_of(secret));
+    AsyncTask::new(Open { folder: folder.into(), durability, read_only, bytes_max, key })
 }
 
 /// The same at once, on JavaScript's thread, where little is to be read: the functions of a session, or nothing, and
@@ -34,8 +40,10 @@ pub(crate) fn open_small(
     durability: String,
     read_only: bool,
     bytes_max: f64,
+    secret: Option<Uint8Array>,
 ) -> Option<Made> {
-    let open = Open { folder: folder.into(), durability, read_only, bytes_max: bytes_max as u64 };
+    let (bytes_max, key) = (bytes_max as u64, key_of(secret));
+    let open = Open { folder: folder.into(), durability, read_only, bytes_max, key };
     guarded(|| {
         let seat = Seat::open_small(&open.folder, &open.options()?)?;
         seat.map(|seat| session(env, seat)).transpose()
@@ -45,6 +53,16 @@ pub(crate) fn open_small(
     .map(Made::Object)
 }
 
+/// The folder of a cache with that secret, or without, below the cache's own. Nothing where the secret is no key.
+#[napi(catch_unwind)]
+pub(crate) fn folder_name(secret: Option<Uint8Array>) -> Option<String> {
+    key_of(secret).ok().map(|key| folder_of(key.as_ref()))
+}
+
+fn key_of(secret: Option<Uint8Array>) -> Result<Option<Key>> {
+    Ok(secret.map(|secret| Key::new(&secret)).transpose()?)
+}
+
 /// The task of `open_store`.
 #[derive(Debug)]
 pub(crate) struct Open {
@@ -52,13 +70,14 @@ pub(crate) struct Open {
     durability: String,
     read_only: bool,
     bytes_max: u64,
+    key: Result<Option<Key>>,
 }
 
 impl Open {
     fn options(&self) -> Result<Options> {
         let durability = durability_of(&self.durability)?.unwrap_or_default();
-        let (read_only, bytes_max) = (self.read_only, self.bytes_max);
-        Ok(Options { durability, read_only, bytes_max, ..Options::default() })
+        let (read_only, bytes_max, key) = (self.read_only, self.bytes_max, self.key.clone()?);
+        Ok(Options { durability, read_only, bytes_max, key, ..Options::default() })
     }
 }
 

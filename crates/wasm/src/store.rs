@@ -6,7 +6,7 @@ use crate::host::Host;
 use crate::watch::{Watcher, watched};
 use std::collections::HashMap;
 use std::sync::Arc;
-use varve_core::{CommitReport, Intake, Options, PendingCommit, SerialPool, Store};
+use varve_core::{CommitReport, Intake, Key, Options, PendingCommit, SerialPool, Store, folder_of};
 use varve_door::{Failure, Result, Session, answer, durability_of};
 use wasm_bindgen::prelude::*;
 
@@ -30,8 +30,14 @@ pub struct WasmStore {
 #[wasm_bindgen]
 impl WasmStore {
     /// Opens the folder of `host`. Throws JSON with the failure.
-    pub fn open(host: Host, durability: &str, read_only: bool, bytes_max: f64) -> std::result::Result<Self, String> {
-        Self::try_open(host, durability, read_only, bytes_max).map_err(|failure| answer::<()>(Err(failure)))
+    pub fn open(
+        host: Host,
+        durability: &str,
+        read_only: bool,
+        bytes_max: f64,
+        secret: Option<Vec<u8>>,
+    ) -> std::result::Result<Self, String> {
+        Self::try_open(host, durability, read_only, bytes_max, secret).map_err(|failure| answer::<()>(Err(failure)))
     }
 
     /// Where the scratch buffer lies in the memory of the module. It stays there.
@@ -217,10 +223,26 @@ impl WasmStore {
     }
 }
 
+/// JSON with the folder of a cache with that secret, or without, below the cache's own.
+#[wasm_bindgen(js_name = folderName)]
+pub fn folder_name(secret: Option<Vec<u8>>) -> String {
+    answer(key_of(secret).map(|key| folder_of(key.as_ref())))
+}
+
+fn key_of(secret: Option<Vec<u8>>) -> Result<Option<Key>> {
+    Ok(secret.map(|secret| Key::new(&secret)).transpose()?)
+}
+
 impl WasmStore {
-    fn try_open(host: Host, durability: &str, read_only: bool, bytes_max: f64) -> Result<Self> {
-        let durability = durability_of(durability)?.unwrap_or_default();
-        let options = Options { durability, read_only, bytes_max: bytes_max as u64, ..Options::default() };
+    fn try_open(
+        host: Host,
+        durability: &str,
+        read_only: bool,
+        bytes_max: f64,
+        secret: Option<Vec<u8>>,
+    ) -> Result<Self> {
+        let (durability, key) = (durability_of(durability)?.unwrap_or_default(), key_of(secret)?);
+        let options = Options { durability, read_only, bytes_max: bytes_max as u64, key, ..Options::default() };
         let store = Store::open(Arc::new(HostFolder::new(host)), Arc::new(SerialPool), options)?;
         let scratch = vec![0; SCRATCH_BYTES].into_boxed_slice();
         Ok(Self { session: Session::new(&store), intakes: HashMap::new(), scratch, failure: None })

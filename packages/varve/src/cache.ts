@@ -58,16 +58,18 @@ export class Cache {
   readonly #session: Session
   readonly #maintenance: Maintenance
   readonly #opened: Opened
+  readonly #place: string
   readonly #namespaces: Map<string, Namespace<unknown>> = new Map()
   #flights: Flights | undefined
   #closing: Promise<void> | undefined
 
-  /** @internal */
-  constructor(session: Session, opened: Opened, readOnly: boolean) {
+  /** @internal `place` tells it apart from the other caches of this process. */
+  constructor(session: Session, opened: Opened, readOnly: boolean, place: string) {
     this.files = new Files(session, readOnly)
     this.#session = session
     this.#maintenance = new Maintenance(session)
     this.#opened = opened
+    this.#place = place
   }
 
   /**
@@ -100,7 +102,7 @@ export class Cache {
   task(name: string, options: TaskOptions = {}): Task<unknown> {
     this.#session.checkOpen()
     const open = (namespace: string, version: string, codec: CodecName): Namespace<unknown> => this.#open(namespace, version, codec)
-    this.#flights ??= new Flights(this.#opened.dir)
+    this.#flights ??= new Flights(this.#place)
     return makeTask({ session: this.#session, flights: this.#flights, open }, name, options)
   }
 

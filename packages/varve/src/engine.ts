@@ -15,12 +15,16 @@ export interface EngineOptions {
   readonly readOnly: boolean
   /** Cap of the folder in bytes. */
   readonly maxBytes: number
+  /** Secret of a keyed cache, at least 16 bytes; undefined = none. */
+  readonly key: Uint8Array | undefined
 }
 
 export interface Engine {
   readonly name: 'native' | 'wasm'
-  /** Opens the cache in `directory` (absolute path; files live in its `v1` folder). Rejects with an EngineError. */
+  /** Opens the cache in `directory` (absolute path; files live in its folder `folderName`). Rejects with an EngineError. */
   open(directory: string, options: EngineOptions): Promise<EngineStore>
+  /** The folder below a cache's own for caches with that secret, or without: formats and keys never meet. */
+  folderName(key: Uint8Array | undefined): string
 }
 
 /** What engines throw: an Error whose `code` is one of ErrorCode. */

@@ -5,6 +5,7 @@ import { loadEngine } from './engine/load.ts'
 import { toVarveError } from './errors.ts'
 import type { CacheOptions, Durability } from './options.ts'
 import { Session } from './session.ts'
+import { secretOf } from './secret.ts'
 import { byteSize } from './size.ts'
 import { BOOLEAN, checkOptions, type Fields, FUNCTION, oneOf, STRING, wrongValue } from './validate.ts'
 
@@ -16,6 +17,8 @@ const FIELDS: Fields<CacheOptions> = {
   durability: oneOf('relaxed', 'durable'),
   readOnly: BOOLEAN,
   engine: oneOf('auto', 'native', 'wasm', 'memory'),
+  // `secretOf` checks it, without a word about its value.
+  key: { expected: 'a secret', accepts: () => true },
   onWarning: FUNCTION,
   onDamage: FUNCTION,
   strict: BOOLEAN,
@@ -29,7 +32,7 @@ const MAX_BYTES_DEFAULT = 1024 ** 3
  * Opens the cache of a tool and makes its folder at the first commit. Several processes and worker threads may have it
  * open at the same time, all of them reading and writing.
  *
- * Rejects with INVALID_OPTION, ENGINE_UNAVAILABLE, NEWER_FORMAT, PERMISSION or IO. A damaged cache opens: what is
+ * Rejects with INVALID_OPTION, INVALID_ARGUMENT (a short `key`), ENGINE_UNAVAILABLE, NEWER_FORMAT, PERMISSION or IO. A damaged cache opens: what is
  * damaged is a miss.
  *
  * @example
@@ -40,13 +43,16 @@ export async function openCache(options: CacheOptions): Promise<Cache> {
   if (options.name === undefined) throw wrongValue('name', undefined, "the name of your tool, for example 'my-tool'")
   const dir = cacheDirectory(options.name, options.dir)
   const durability: Durability = options.durability ?? 'relaxed'
-  const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes: maxBytesOf(options.maxBytes) }
+  const isReadOnly = options.readOnly ?? false
+  const maxBytes = maxBytesOf(options.maxBytes)
+  const key = secretOf(options.key, options.engine)
   try {
     const { engine, reason } = await loadEngine({ engine: options.engine ?? 'auto' })
-    const store = await engine.open(dir, engineOptions)
+    const store = await engine.open(dir, { durability, readOnly: isReadOnly, maxBytes, key })
+    const place = key === undefined ? dir : `${dir}/${engine.folderName(key)}`
     const session = new Session(store, options)
     await soundOrClosed(session)
-    return new Cache(session, { engine: engine.name, reason, dir, durability }, engineOptions.readOnly)
+    return new Cache(session, { engine: engine.name, reason, dir, durability }, isReadOnly, place)
   } catch (error) {
     throw toVarveError(error)
   }

@@ -54,6 +54,14 @@ export interface CacheOptions {
    */
   readonly engine?: EngineChoice | undefined
   /**
+   * A secret of at least 16 bytes, a text counting as UTF-8: only what was written with it counts, everything else in
+   * the folder is a miss. For a cache that comes from where others may write, such as one that CI restores. Authentic,
+   * not secret: everybody can read the entries, and put back what was written with the key before. Each key has a folder
+   * of its own in that of the cache. Costs: see README.
+   * @defaultValue `VARVE_KEY` in the environment; none where that is not set
+   */
+  readonly key?: Uint8Array | string | undefined
+  /**
    * Told what went wrong without failing a call: damage met, a value that could not be decoded, background work that
    * failed. Each kind is told once per cache.
    * @defaultValue `process.emitWarning`

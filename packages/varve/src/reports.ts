@@ -145,6 +145,8 @@ export interface VerifyReport {
 /** How an engine's store stands. */
 export interface EngineStatus {
   readonly readOnly: boolean
+  /** Whether only what was written with the `key` counts. */
+  readonly keyed: boolean
   /** Number of this process's log; null while it has written nothing. */
   readonly writer: number | null
   readonly manifest: number

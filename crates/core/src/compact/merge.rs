@@ -255,7 +255,7 @@ impl Output<'_> {
         let name = (self.name)();
         let file = self.context.vfs.create_new(&name.to_string());
         let file = file.map_err(|source| Error::io("create", &name.to_string(), source))?;
-        Ok((name, TableWriter::new(name, file)))
+        Ok((name, TableWriter::new(name, file, self.context.checksum)))
     }
 
     fn close(&mut self) -> Result<()> {

@@ -5,7 +5,7 @@
 //! 16 u64 checksum of body and padding            24 u32 faint sectors of the body
 //! 28 u32 checksum of the 28 bytes before         32 body, padded with 0x55 to a multiple of 32
 //! ```
-//! Both checksums are salted with the frame's place. A frame begins at a multiple of 32, so its head never straddles a
+//! Both checksums hold for the frame's place only. A frame begins at a multiple of 32, so its head never straddles a
 //! sector. That, and the count of *faint* sectors, which have at most one bit set, tells apart two things that must not
 //! be confused:
 //! - **torn**: the loss of power ate an append that was never synced. What is missing is the end of the file or whole
@@ -15,7 +15,7 @@
 //!   sectors zero than were faint.
 
 use super::bytes::Reader;
-use super::hash::{checksum, checksum_parts};
+use super::checksum::{Checksum, FramePlace};
 use crate::vfs::File;
 use std::io;
 
@@ -66,36 +66,25 @@ pub(crate) enum Found<'a> {
     Damaged(&'static str),
 }
 
-/// Salts a checksum with the file (writer or manifest number) and the offset in it.
-fn place(file_number: u64, offset: u64) -> u64 {
-    (file_number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ offset
-}
-
-/// Head and padding of a frame whose body is `parts`, to be written at `offset` of file `file_number`.
+/// Head and padding of a frame whose body is `parts`, to be written at `place`.
 pub(crate) fn seal_parts(
+    checksum: &Checksum,
     kind: FrameKind,
     tag: u64,
-    file_number: u64,
-    offset: u64,
+    place: FramePlace,
     parts: &[&[u8]],
 ) -> ([u8; HEAD_BYTES], &'static [u8]) {
+    let FramePlace { offset, .. } = place;
     assert!(offset.is_multiple_of(HEAD_BYTES as u64), "frames begin at multiples of their head");
     let body_bytes: usize = parts.iter().map(|part| part.len()).sum();
     assert!(body_bytes <= BODY_BYTES_MAX, "larger commits go to tables");
     let padding = PADDING.get(..padding_of(body_bytes)).unwrap_or_default();
     let mut padded: Vec<&[u8]> = parts.to_vec();
     padded.push(padding);
-    let mut head = Vec::with_capacity(HEAD_BYTES);
-    head.extend_from_slice(&(kind as u32).to_le_bytes());
-    head.extend_from_slice(&(body_bytes as u32).to_le_bytes());
-    head.extend_from_slice(&tag.to_le_bytes());
-    head.extend_from_slice(&checksum_parts(place(file_number, offset), &padded).to_le_bytes());
-    head.extend_from_slice(&sectors_below(2, offset + HEAD_BYTES as u64, &padded).to_le_bytes());
-    let sum = checksum(place(file_number, offset), &head) as u32;
-    head.extend_from_slice(&sum.to_le_bytes());
-    let mut out = [0; HEAD_BYTES];
-    out.copy_from_slice(&head);
-    (out, padding)
+    let faint_sectors = sectors_below(2, offset + HEAD_BYTES as u64, &padded);
+    let mut head = Head { kind, body_bytes, tag, checksum: 0, faint_sectors };
+    head.checksum = checksum.of_body(place, &head.for_body(), &padded);
+    (head.write(checksum, place), padding)
 }
 
 fn padding_of(body_bytes: usize) -> usize {
@@ -130,6 +119,7 @@ fn sectors_below(bits: u32, offset: u64, parts: &[&[u8]]) -> u32 {
 #[derive(Debug)]
 pub(crate) struct FrameReader<'f> {
     file: &'f dyn File,
+    checksum: &'f Checksum,
     file_number: u64,
     file_bytes: u64,
     window: Vec<u8>,
@@ -137,8 +127,8 @@ pub(crate) struct FrameReader<'f> {
 }
 
 impl<'f> FrameReader<'f> {
-    pub(crate) fn new(file: &'f dyn File, file_number: u64) -> io::Result<Self> {
-        Ok(Self { file, file_number, file_bytes: file.len()?, window: Vec::new(), window_start: 0 })
+    pub(crate) fn new(file: &'f dyn File, checksum: &'f Checksum, file_number: u64) -> io::Result<Self> {
+        Ok(Self { file, checksum, file_number, file_bytes: file.len()?, window: Vec::new(), window_start: 0 })
     }
 
     /// What stands at `offset`.
@@ -149,12 +139,12 @@ impl<'f> FrameReader<'f> {
         if self.file_bytes - offset < HEAD_BYTES as u64 {
             return Ok(Found::Torn);
         }
-        let file_number = self.file_number;
+        let (checksum, place) = (self.checksum, FramePlace { file_number: self.file_number, offset });
         let head = self.window(offset, HEAD_BYTES)?;
         if head.iter().all(|byte| *byte == 0) {
             return Ok(Found::Torn);
         }
-        let Some(head) = Head::parse(head, file_number, offset) else {
+        let Some(head) = Head::parse(head, checksum, place) else {
             return Ok(Found::Damaged("head of a frame"));
         };
         let padded = head.body_bytes.next_multiple_of(HEAD_BYTES);
@@ -164,7 +154,7 @@ impl<'f> FrameReader<'f> {
             return Ok(Found::Torn);
         }
         let bytes = self.window(body_start, padded)?;
-        if checksum(place(file_number, offset), bytes) != head.checksum {
+        if checksum.of_body(place, &head.for_body(), &[bytes]) != head.checksum {
             let torn = sectors_below(1, body_start, &[bytes]) > head.faint_sectors;
             return Ok(if torn { Found::Torn } else { Found::Damaged("body of a frame") });
         }
@@ -187,6 +177,7 @@ impl<'f> FrameReader<'f> {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Head {
     kind: FrameKind,
     body_bytes: usize,
@@ -196,8 +187,31 @@ struct Head {
 }
 
 impl Head {
-    fn parse(bytes: &[u8], file_number: u64, offset: u64) -> Option<Self> {
-        let sum = checksum(place(file_number, offset), bytes.get(..HEAD_BYTES - 4)?) as u32;
+    /// The bytes before the head's own checksum.
+    fn fields(&self) -> [u8; HEAD_BYTES - 4] {
+        let [first, second] = [self.kind as u32, self.body_bytes as u32].map(u32::to_le_bytes);
+        let [third, fourth] = [self.tag, self.checksum].map(u64::to_le_bytes);
+        let mut out = [0; HEAD_BYTES - 4];
+        let fields = first.into_iter().chain(second).chain(third).chain(fourth).chain(self.faint_sectors.to_le_bytes());
+        out.iter_mut().zip(fields).for_each(|(target, byte)| *target = byte);
+        out
+    }
+
+    /// What the checksum of the body has of the head: everything that a reader goes by.
+    fn for_body(&self) -> [u8; HEAD_BYTES - 4] {
+        Self { checksum: 0, ..*self }.fields()
+    }
+
+    fn write(&self, checksum: &Checksum, place: FramePlace) -> [u8; HEAD_BYTES] {
+        let fields = self.fields();
+        let sum = checksum.of_head(place, &fields).to_le_bytes();
+        let mut out = [0; HEAD_BYTES];
+        out.iter_mut().zip(fields.into_iter().chain(sum)).for_each(|(target, byte)| *target = byte);
+        out
+    }
+
+    fn parse(bytes: &[u8], checksum: &Checksum, place: FramePlace) -> Option<Self> {
+        let sum = checksum.of_head(place, bytes.get(..HEAD_BYTES - 4)?);
         let mut reader = Reader::new(bytes);
         let head = Self {
             kind: FrameKind::parse(reader.u32()?)?,
@@ -213,24 +227,33 @@ impl Head {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::Key;
     use crate::vfs::{MemVfs, Vfs};
 
-    fn file_with(body: &[u8]) -> Vec<u8> {
-        let (head, padding) = seal_parts(FrameKind::Commit, 77, 3, 0, &[body]);
+    const PLACE: FramePlace = FramePlace { file_number: 3, offset: 0 };
+
+    fn both() -> [Checksum; 2] {
+        [None, Some(&Key::new(b"0123456789abcdef").unwrap())].map(Checksum::new)
+    }
+
+    fn file_with(checksum: &Checksum, body: &[u8]) -> Vec<u8> {
+        let (head, padding) = seal_parts(checksum, FrameKind::Commit, 77, PLACE, &[body]);
         [&head, body, padding].concat()
     }
 
-    fn found(bytes: &[u8]) -> String {
+    fn found(checksum: &Checksum, bytes: &[u8]) -> String {
         let vfs = MemVfs::default();
         let file = vfs.create_new("f").unwrap();
         file.append(&[bytes]).unwrap();
-        format!("{:?}", FrameReader::new(&*file, 3).unwrap().at(0).unwrap())
+        format!("{:?}", FrameReader::new(&*file, checksum, PLACE.file_number).unwrap().at(0).unwrap())
     }
 
     #[test]
     fn a_frame_is_read_as_written() {
-        let text = found(&file_with(b"hello"));
-        assert!(text.starts_with("Frame { kind: Commit, tag: 77, body: [104, 101, 108, 108, 111]"), "{text}");
+        for checksum in both() {
+            let text = found(&checksum, &file_with(&checksum, b"hello"));
+            assert!(text.starts_with("Frame { kind: Commit, tag: 77, body: [104, 101, 108, 108, 111]"), "{text}");
+        }
     }
 
     #[test]
@@ -239,29 +262,51 @@ mod tests {
         let byte = |index| if index < 700 { 0 } else { index as u8 | 1 };
         let mut body: Vec<u8> = (0..1_500u32).map(byte).collect();
         body[600] = 0x20;
-        let good = file_with(&body);
-        for bit in 0..good.len() * 8 {
-            let mut bytes = good.clone();
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            assert!(found(&bytes).starts_with("Damaged"), "bit {bit}");
+        for checksum in both() {
+            let good = file_with(&checksum, &body);
+            for bit in 0..good.len() * 8 {
+                let mut bytes = good.clone();
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                assert!(found(&checksum, &bytes).starts_with("Damaged"), "bit {bit}");
+            }
         }
     }
 
     #[test]
     fn a_missing_end_or_zeroed_sectors_are_torn_and_never_damage() {
         let body: Vec<u8> = (0..1_500u32).map(|index| index as u8 | 1).collect();
-        let good = file_with(&body);
-        for length in 1..good.len() {
-            assert_eq!(found(&good[..length]), "Torn", "length {length}");
-        }
-        for sectors in 1..8u32 {
-            let mut bytes = good.clone();
-            for (index, byte) in bytes.iter_mut().enumerate() {
-                if sectors >> (index / 512) & 1 == 1 {
-                    *byte = 0;
-                }
+        for checksum in both() {
+            let good = file_with(&checksum, &body);
+            for length in 1..good.len() {
+                assert_eq!(found(&checksum, &good[..length]), "Torn", "length {length}");
             }
-            assert_eq!(found(&bytes), "Torn", "zeroed sectors {sectors:b}");
+            for sectors in 1..8u32 {
+                let mut bytes = good.clone();
+                for (index, byte) in bytes.iter_mut().enumerate() {
+                    if sectors >> (index / 512) & 1 == 1 {
+                        *byte = 0;
+                    }
+                }
+                assert_eq!(found(&checksum, &bytes), "Torn", "zeroed sectors {sectors:b}");
+            }
+        }
+    }
+
+    /// A head whose own 32 bits were hit by chance: the body's checksum stands for its fields.
+    #[test]
+    fn fields_of_the_head_count_in_a_keyed_body() {
+        let [_, checksum] = both();
+        let good = file_with(&checksum, b"hello");
+        let head = Head::parse(&good[..HEAD_BYTES], &checksum, PLACE).unwrap();
+        let lies = [
+            Head { kind: FrameKind::Seal, ..head },
+            Head { body_bytes: 6, ..head },
+            Head { tag: 78, ..head },
+            Head { faint_sectors: head.faint_sectors + 1, ..head },
+        ];
+        for lie in lies {
+            let bytes = [&lie.write(&checksum, PLACE), &good[HEAD_BYTES..]].concat();
+            assert!(found(&checksum, &bytes).starts_with("Damaged"), "{:?}", lie.kind);
         }
     }
 }

@@ -4,6 +4,7 @@ use super::LOCK;
 use crate::error::{Error, Result};
 use crate::format::FORMAT;
 use crate::format::bytes::Reader;
+use crate::format::checksum::Checksum;
 use crate::format::entry::Entry;
 use crate::format::frame::{Found, FrameKind, FrameReader};
 use crate::vfs::File;
@@ -46,9 +47,17 @@ pub(crate) struct LogScan {
 }
 
 /// Calls `each` for every commit from `from` on. The start frame is always read.
-pub(crate) fn scan(file: &dyn File, writer: u32, from: u64, each: &mut dyn FnMut(LogCommit<'_>)) -> Result<LogScan> {
+pub(crate) fn scan(
+    file: &dyn File,
+    checksum: &Checksum,
+    writer: u32,
+    from: u64,
+    each: &mut dyn FnMut(LogCommit<'_>),
+) -> Result<LogScan> {
     let name = || format!("{writer}.log");
-    let mut frames = FrameReader::new(file, u64::from(writer)).map_err(|source| Error::io("read", &name(), source))?;
+    let begin =
+        || FrameReader::new(file, checksum, u64::from(writer)).map_err(|source| Error::io("read", &name(), source));
+    let mut frames = begin()?;
     let mut state = LogScan { end: 0, stop: Stop::End, locked: None, holds: None };
     let mut damage_reads = 0;
     loop {
@@ -60,8 +69,7 @@ pub(crate) fn scan(file: &dyn File, writer: u32, from: u64, each: &mut dyn FnMut
                 if damage_reads >= DAMAGE_READS {
                     return Ok(LogScan { stop: Stop::Damaged(what), ..state });
                 }
-                frames =
-                    FrameReader::new(file, u64::from(writer)).map_err(|source| Error::io("read", &name(), source))?;
+                frames = begin()?;
             }
             Found::Frame { kind, tag, body, end } => {
                 let first = state.end == 0;
@@ -120,11 +128,11 @@ mod tests {
     fn zeros_behind_the_last_commit_are_the_end() {
         for zeros in [1, 31, 32, 100, 4_095, 300_000] {
             let vfs = MemVfs::default();
-            let mut log = LogWriter::start(vfs.create_new("0.log").unwrap(), 0, true).unwrap();
+            let mut log = LogWriter::start(vfs.create_new("0.log").unwrap(), Checksum::Open, 0, true).unwrap();
             log.commit(1 << 24, &prelude(1, &[(0, "a", "1")]), &[], false).unwrap();
             log.file().append(&[&vec![0; zeros]]).unwrap();
             let mut orders = Vec::new();
-            let scan = scan(&*log.file(), 0, 0, &mut |commit| orders.push(commit.order)).unwrap();
+            let scan = scan(&*log.file(), &Checksum::Open, 0, 0, &mut |commit| orders.push(commit.order)).unwrap();
             assert_eq!((orders, scan.stop, scan.end), (vec![1 << 24], Stop::End, log.bytes()), "{zeros} zeros");
         }
     }

@@ -3,6 +3,7 @@
 use super::{LOCK, NAME};
 use crate::format::FORMAT;
 use crate::format::bytes::put_text;
+use crate::format::checksum::{Checksum, FramePlace};
 use crate::format::frame::{FrameKind, seal_parts};
 use crate::format::names::FileName;
 use crate::vfs::{Access, File, Vfs};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     file: Arc<dyn File>,
+    checksum: Checksum,
     pub(crate) writer: u32,
     /// Whether the lock is held; without it the name is looked for after each append.
     pub(crate) locked: bool,
@@ -28,8 +30,9 @@ pub(crate) struct LogWriter {
 
 impl LogWriter {
     /// Begins a log in a file that was just created.
-    pub(crate) fn start(file: Arc<dyn File>, writer: u32, locked: bool) -> io::Result<Self> {
-        let mut log = Self { file, writer, locked, end: 0, commits: 0, holds: false, unsynced: true, named: false };
+    pub(crate) fn start(file: Arc<dyn File>, checksum: Checksum, writer: u32, locked: bool) -> io::Result<Self> {
+        let (end, commits, holds) = (0, 0, false);
+        let mut log = Self { file, checksum, writer, locked, end, commits, holds, unsynced: true, named: false };
         log.append(FrameKind::LogStart, u64::from(FORMAT), &[if locked { LOCK } else { NAME }])?;
         Ok(log)
     }
@@ -71,7 +74,8 @@ impl LogWriter {
         parts: &[&[u8]],
         append: impl FnOnce(&dyn File, &[&[u8]]) -> io::Result<()>,
     ) -> io::Result<()> {
-        let (head, padding) = seal_parts(kind, tag, u64::from(self.writer), self.end, parts);
+        let place = FramePlace { file_number: u64::from(self.writer), offset: self.end };
+        let (head, padding) = seal_parts(&self.checksum, kind, tag, place, parts);
         let mut all: Vec<&[u8]> = Vec::with_capacity(parts.len() + 2);
         all.push(&head);
         all.extend_from_slice(parts);

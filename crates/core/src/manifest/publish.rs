@@ -12,6 +12,7 @@
 use super::Manifest;
 use crate::error::{Error, Result};
 use crate::format::FORMAT;
+use crate::format::checksum::{Checksum, FramePlace};
 use crate::format::frame::{FrameKind, seal_parts};
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
@@ -26,9 +27,9 @@ pub(crate) enum Published {
 }
 
 /// Publishes `manifest` under its number, with a temporary file named after `writer`.
-pub(crate) fn publish(vfs: &dyn Vfs, writer: u32, manifest: &Manifest) -> Result<Published> {
+pub(crate) fn publish(vfs: &dyn Vfs, checksum: &Checksum, writer: u32, manifest: &Manifest) -> Result<Published> {
     let temporary = FileName::Temporary(writer).to_string();
-    let outcome = write_and_link(vfs, &temporary, manifest)
+    let outcome = write_and_link(vfs, checksum, &temporary, manifest)
         .map_err(|source| Error::io("publish", &format!("manifest-{}", manifest.number), source));
     let cleaned = vfs.remove(&temporary);
     let outcome = outcome?;
@@ -40,11 +41,11 @@ pub(crate) fn publish(vfs: &dyn Vfs, writer: u32, manifest: &Manifest) -> Result
 }
 
 /// Publishes the first, empty manifest of a folder, before anything else is in it.
-pub(crate) fn publish_first(vfs: &dyn Vfs) -> Result<()> {
+pub(crate) fn publish_first(vfs: &dyn Vfs, checksum: &Checksum) -> Result<()> {
     let first = Manifest { number: 1, ..Manifest::default() };
     for attempt in 0..64 {
         // Nobody has a number yet; the numbers of first publishers come from the other end.
-        match write_and_link(vfs, &FileName::Temporary(WRITER_MAX - attempt).to_string(), &first) {
+        match write_and_link(vfs, checksum, &FileName::Temporary(WRITER_MAX - attempt).to_string(), &first) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(source) => return Err(Error::io("create", "manifest-1", source)),
             Ok(_) => {
@@ -57,9 +58,10 @@ pub(crate) fn publish_first(vfs: &dyn Vfs) -> Result<()> {
     Err(Error::Busy { operation: "create the cache", attempts: 64 })
 }
 
-fn write_and_link(vfs: &dyn Vfs, temporary: &str, manifest: &Manifest) -> io::Result<Published> {
+fn write_and_link(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, manifest: &Manifest) -> io::Result<Published> {
+    let place = FramePlace { file_number: manifest.number, offset: 0 };
     let body = manifest.write();
-    let (head, padding) = seal_parts(FrameKind::Manifest, u64::from(FORMAT), manifest.number, 0, &[&body]);
+    let (head, padding) = seal_parts(checksum, FrameKind::Manifest, u64::from(FORMAT), place, &[&body]);
     let bytes: [&[u8]; 3] = [&head, &body, padding];
     let target = FileName::Manifest(manifest.number).to_string();
     let file = vfs.create_new(temporary)?;

@@ -114,7 +114,7 @@ fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
             Err(source) => return Err(Error::io("open", &name, source)),
         };
         let wrap = |source| Error::io("read", &name, source);
-        let mut frames = FrameReader::new(&*file, number).map_err(wrap)?;
+        let mut frames = FrameReader::new(&*file, &context.checksum, number).map_err(wrap)?;
         match frames.at(0).map_err(wrap)? {
             Found::Frame { kind: FrameKind::Manifest, tag, body, .. } => {
                 if tag != u64::from(FORMAT) {
@@ -184,7 +184,8 @@ fn open_table(
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => None,
         Err(source) => return Err(Error::io("open", &name, source)),
     };
-    Ok(Some(Arc::new(Table::new(meta, namespace.into(), file, &context.damage, &context.blocks))))
+    let table = Table::new(meta, namespace.into(), file, context.checksum, &context.damage, &context.blocks);
+    Ok(Some(Arc::new(table)))
 }
 
 /// Reads every log that is not folded, from where the manifest says. `false` = one vanished.
@@ -227,7 +228,7 @@ fn extend(context: &Context, state: &mut State) -> Result<bool> {
         }
         let mut failed = None;
         let mut commits = 0;
-        let outcome = scan(&*log.file, log.writer, log.end, &mut |commit| {
+        let outcome = scan(&*log.file, &context.checksum, log.writer, log.end, &mut |commit| {
             commits += 1;
             if failed.is_none() {
                 failed = state.apply(context, &commit).err();

@@ -16,9 +16,9 @@
 use crate::format::FORMAT;
 use crate::format::VALUE_BYTES_MAX;
 use crate::format::bytes::Reader;
+use crate::format::checksum::{Checksum, Kind};
 use crate::format::digest::FileRef;
 use crate::format::filed::{FILE_REF_BYTES, read_file_refs};
-use crate::format::hash::checksum;
 use crate::format::lz4;
 use crate::format::search;
 
@@ -74,7 +74,7 @@ pub(crate) struct Footer {
 
 impl Footer {
     /// The footer's bytes; the last eight are the root checksum.
-    pub(crate) fn write(&self) -> (Vec<u8>, u64) {
+    pub(crate) fn write(&self, checksum: &Checksum) -> (Vec<u8>, u64) {
         let mut out = Vec::with_capacity(FOOTER_BYTES);
         out.extend_from_slice(MAGIC);
         for number in [FORMAT, self.key_blocks, self.value_blocks, self.files] {
@@ -92,14 +92,14 @@ impl Footer {
         ] {
             out.extend_from_slice(&number.to_le_bytes());
         }
-        let root = checksum(0, &out);
+        let root = checksum.of_part(Kind::Footer, 0, &out);
         out.extend_from_slice(&root.to_le_bytes());
         (out, root)
     }
 
-    pub(crate) fn read(bytes: &[u8], root: u64) -> Option<Self> {
+    pub(crate) fn read(bytes: &[u8], root: u64, checksum: &Checksum) -> Option<Self> {
         let (head, tail) = bytes.split_last_chunk::<8>()?;
-        if u64::from_le_bytes(*tail) != root || checksum(0, head) != root {
+        if u64::from_le_bytes(*tail) != root || checksum.of_part(Kind::Footer, 0, head) != root {
             return None;
         }
         Self::parse(head)
@@ -163,8 +163,10 @@ pub(crate) struct Directory {
 
 impl Directory {
     /// `bytes` are the directory as the footer describes it.
-    pub(crate) fn new(bytes: Vec<u8>, footer: &Footer) -> Option<Self> {
-        if bytes.len() as u64 != footer.directory_bytes() || checksum(0, &bytes) != footer.directory_checksum {
+    pub(crate) fn new(bytes: Vec<u8>, footer: &Footer, checksum: &Checksum) -> Option<Self> {
+        let is_sound = bytes.len() as u64 == footer.directory_bytes()
+            && checksum.of_part(Kind::Directory, 0, &bytes) == footer.directory_checksum;
+        if !is_sound {
             return None;
         }
         let hashes = bytes.get(..footer.key_blocks as usize * HASH_BYTES)?;

@@ -6,7 +6,8 @@ use super::directory::{BlockRow, Directory, FOOTER_BYTES, Footer};
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlock, NAMES_FILES, Stored};
 use crate::block_cache::BlockCache;
 use crate::damage::DamageList;
-use crate::format::hash::{checksum, upper};
+use crate::format::checksum::{Checksum, Kind};
+use crate::format::hash::upper;
 use crate::format::lz4;
 use crate::report::{Damage, DamagedKeys};
 use crate::vfs::File;
@@ -23,6 +24,7 @@ pub(crate) struct Table {
     file: Option<Arc<dyn File>>,
     /// Read at the first use; `None` = damaged.
     loaded: OnceLock<Option<Loaded>>,
+    checksum: Checksum,
     damage: Arc<DamageList>,
     cache: Arc<BlockCache>,
     cached_bytes: AtomicUsize,
@@ -102,17 +104,20 @@ impl Table {
         meta: TableMeta,
         namespace: Arc<str>,
         file: Option<Arc<dyn File>>,
+        checksum: Checksum,
         damage: &Arc<DamageList>,
         cache: &Arc<BlockCache>,
     ) -> Self {
         let (damage, cache) = (Arc::clone(damage), Arc::clone(cache));
-        Self { meta, namespace, file, loaded: OnceLock::new(), damage, cache, cached_bytes: AtomicUsize::new(0) }
+        let (loaded, cached_bytes) = (OnceLock::new(), AtomicUsize::new(0));
+        Self { meta, namespace, file, loaded, checksum, damage, cache, cached_bytes }
     }
 
     /// The same table without its blocks, which no longer count here, whoever still reads them.
     pub(crate) fn without_blocks(&self) -> Self {
         self.cache.remove(self.cached_bytes.swap(0, Ordering::Relaxed));
-        let fresh = Self::new(self.meta, Arc::clone(&self.namespace), self.file.clone(), &self.damage, &self.cache);
+        let (namespace, file) = (Arc::clone(&self.namespace), self.file.clone());
+        let fresh = Self::new(self.meta, namespace, file, self.checksum, &self.damage, &self.cache);
         if let Some(Some(loaded)) = self.loaded.get() {
             let _ = fresh.loaded.set(Some(Loaded::new(Arc::clone(&loaded.directory))));
         }
@@ -291,20 +296,21 @@ impl Table {
             return Ok(None);
         }
         let footer_offset = bytes - FOOTER_BYTES as u64;
-        let Some(footer) = Footer::read(&file.read(footer_offset, FOOTER_BYTES)?, self.meta.root) else {
+        let Some(footer) = Footer::read(&file.read(footer_offset, FOOTER_BYTES)?, self.meta.root, &self.checksum)
+        else {
             return Ok(None);
         };
         if footer.directory_offset.checked_add(footer.directory_bytes()) != Some(footer_offset) {
             return Ok(None);
         }
         let directory = file.read(footer.directory_offset, footer.directory_bytes() as usize)?.into_owned();
-        Ok(Directory::new(directory, &footer))
+        Ok(Directory::new(directory, &footer, &self.checksum))
     }
 
     /// Reads, copies, verifies and unpacks a block, in this order.
     pub(super) fn try_block(&self, row: BlockRow) -> Option<Box<[u8]>> {
         let copy = self.file.as_ref()?.read(row.offset, row.stored_bytes as usize).ok()?.into_owned();
-        if checksum(row.offset, &copy) != row.checksum {
+        if self.checksum.of_part(Kind::Block, row.offset, &copy) != row.checksum {
             return None;
         }
         if row.stored_bytes == row.raw_bytes {

@@ -5,9 +5,9 @@ use super::TableMeta;
 use super::directory::{BlockRow, Footer};
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlockBuilder, NAMES_FILES, Stored};
 use crate::file_writer::{FileWriter, Outbox};
+use crate::format::checksum::{Checksum, Kind};
 use crate::format::digest::FileRef;
 use crate::format::filed::{Filed, write_file_ref};
-use crate::format::hash::checksum;
 use crate::format::lz4;
 use crate::format::names::TableName;
 use crate::vfs::File;
@@ -26,6 +26,7 @@ const SHARED_BYTES: usize = 16 << 10;
 #[derive(Debug)]
 pub(crate) struct TableWriter<'v> {
     name: TableName,
+    checksum: Checksum,
     out: FileWriter<'v>,
     keys: KeyBlockBuilder,
     first_hashes: Vec<u8>,
@@ -59,7 +60,7 @@ impl<'b, 'v: 'b> ValueBytes<'b, 'v> {
 }
 
 impl<'v> TableWriter<'v> {
-    pub(crate) fn new(name: TableName, file: Arc<dyn File>) -> Self {
+    pub(crate) fn new(name: TableName, file: Arc<dyn File>, checksum: Checksum) -> Self {
         let footer = Footer {
             key_blocks: 0,
             value_blocks: 0,
@@ -75,6 +76,7 @@ impl<'v> TableWriter<'v> {
         };
         Self {
             name,
+            checksum,
             out: FileWriter::new(file),
             keys: KeyBlockBuilder::default(),
             first_hashes: Vec::new(),
@@ -167,10 +169,10 @@ impl<'v> TableWriter<'v> {
             value_blocks: self.value_rows.len() as u32,
             files: self.files.len() as u32,
             directory_offset,
-            directory_checksum: checksum(0, &directory),
+            directory_checksum: self.checksum.of_part(Kind::Directory, 0, &directory),
             ..self.footer
         };
-        let (bytes, root) = footer.write();
+        let (bytes, root) = footer.write(&self.checksum);
         self.out.write(&bytes)?;
         let bytes = self.out.position();
         self.out.finish()?;
@@ -234,7 +236,8 @@ impl<'v> TableWriter<'v> {
         }
         self.first_hashes.extend_from_slice(&self.keys.first_hash.to_le_bytes());
         let offset = self.out.position();
-        let row = self.out.write_with(|out| self.keys.finish(out), |block| row_of(offset, block, block.len()))?;
+        let row_of = |block: &[u8]| row_of(&self.checksum, offset, block, block.len());
+        let row = self.out.write_with(|out| self.keys.finish(out), row_of)?;
         self.key_rows.push(row);
         Ok(())
     }
@@ -245,7 +248,7 @@ impl<'v> TableWriter<'v> {
         let packed = lz4::pack(bytes, &mut self.scratch);
         let stored = packed.unwrap_or(bytes);
         let offset = self.out.position();
-        let row = row_of(offset, stored, bytes.len());
+        let row = row_of(&self.checksum, offset, stored, bytes.len());
         match (packed, raw) {
             (None, ValueBytes::Staying(bytes)) => self.out.lend(bytes)?,
             _ => self.out.write(stored)?,
@@ -255,9 +258,9 @@ impl<'v> TableWriter<'v> {
 }
 
 /// The row of a block whose `stored` bytes begin at `offset`.
-fn row_of(offset: u64, stored: &[u8], raw_bytes: usize) -> BlockRow {
+fn row_of(checksum: &Checksum, offset: u64, stored: &[u8], raw_bytes: usize) -> BlockRow {
     BlockRow {
-        checksum: checksum(offset, stored),
+        checksum: checksum.of_part(Kind::Block, offset, stored),
         offset,
         stored_bytes: stored.len() as u32,
         raw_bytes: raw_bytes as u32,

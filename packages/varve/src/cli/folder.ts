@@ -4,11 +4,13 @@ import { join, resolve } from 'node:path'
 import { cachesDirectory } from '../directory.ts'
 import { loadEngine } from '../engine/load.ts'
 import { toVarveError, VarveError } from '../errors.ts'
+import { secretOf } from '../secret.ts'
 import { Session } from '../session.ts'
 import { escapeText } from './escape.ts'
 
-/** Folder of the format this version reads, below the cache's folder. */
+/** Folder of the format this version reads, below the cache's folder; with a key there is more to its name. */
 export const FORMAT_FOLDER = 'v1'
+const KEYED_FOLDER = /^v1-[0-9a-f]{16}$/
 
 /** Names of the files that make a folder a cache. */
 const FILES = /^(manifest-\d+|\d+\.log|\d+-\d+\.taken|\d+-\d+\.table)$/
@@ -22,7 +24,17 @@ export interface OpenFolder {
 
 /** Whether `dir` is the folder of a cache. */
 export function isCache(dir: string): boolean {
-  return filesIn(join(dir, FORMAT_FOLDER)).some((name) => FILES.test(name))
+  const isKeyed = hasKey()
+  const folders = filesIn(dir).filter((name) => (isKeyed ? KEYED_FOLDER.test(name) : name === FORMAT_FOLDER))
+  return folders.some((name) => isFormat(join(dir, name)))
+}
+
+function isFormat(folder: string): boolean {
+  return filesIn(folder).some((name) => FILES.test(name))
+}
+
+function hasKey(): boolean {
+  return (process.env['VARVE_KEY'] ?? '') !== ''
 }
 
 /** Absolute paths of the caches that `--dir` means: that folder itself, else the caches right below it. Throws NOT_A_CACHE. */
@@ -49,7 +61,9 @@ export function findCache(given: string | undefined): string {
 export async function openFolder(dir: string, readOnly: boolean, maxBytes: number = Number.MAX_SAFE_INTEGER): Promise<OpenFolder> {
   try {
     const { engine, reason } = await loadEngine({ engine: 'auto' })
-    const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes })
+    const key = secretOf(undefined)
+    if (readOnly && key !== undefined && !isFormat(join(dir, engine.folderName(key)))) throw otherKey(dir)
+    const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes, key })
     const onWarning = (warning: VarveError): void => void process.stderr.write(`warning: ${escapeText(warning.message)}\n`)
     return { session: new Session(store, { onWarning }), engine: engine.name, reason }
   } catch (error) {
@@ -67,9 +81,17 @@ export async function inspect<T>(dir: string, look: (open: OpenFolder) => Promis
   }
 }
 
+function otherKey(dir: string): VarveError {
+  return new VarveError('NOT_A_CACHE', `the cache in '${escapeText(dir)}' was written with another key than VARVE_KEY`)
+}
+
 function notACache(folder: string): VarveError {
   const where = escapeText(folder)
   if (!existsSync(folder)) return new VarveError('NOT_A_CACHE', `no cache: there is no folder '${where}'; name another with --dir`)
+  if (hasKey()) return new VarveError('NOT_A_CACHE', `no cache in '${where}' was written with a key; unset VARVE_KEY or name another with --dir`)
+  if (filesIn(folder).some((name) => KEYED_FOLDER.test(name))) {
+    return new VarveError('NOT_A_CACHE', `the cache in '${where}' was written with a key; put it into VARVE_KEY`)
+  }
   const other = filesIn(folder).find((name) => /^v\d+$/.test(name) && name !== FORMAT_FOLDER)
   const found = other === undefined ? '' : ` (there is '${other}', of another version of varve)`
   return new VarveError(

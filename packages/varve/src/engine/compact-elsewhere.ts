@@ -14,9 +14,15 @@ const WORKER_BYTES = 8 * 1024 * 1024
 export interface CompactOrder {
   readonly directory: string
   readonly full: boolean
-  readonly options: EngineOptions
+  readonly options: Omit<EngineOptions, 'key'>
   /** Anything but 0 stops it. */
   readonly stop: Int32Array<SharedArrayBuffer>
+}
+
+/** Where the files are: a folder in the directory of the cache. */
+export interface CompactPlace {
+  readonly directory: string
+  readonly name: string
 }
 
 /** What it says: how far it is, and at last how it ended. */
@@ -26,23 +32,24 @@ export type CompactNews =
   | { readonly code: string; readonly message: string }
 
 /**
- * Compacts `directory` in a worker; undefined where it is quicker to do it here. The promise gives undefined where no
+ * Compacts a cache in a worker; undefined where it is quicker to do it here. The promise gives undefined where no
  * worker could be started, as in a sandbox.
  */
 export function compactInWorker(
-  directory: string,
+  { directory, name }: CompactPlace,
   full: boolean,
   control: EngineControl,
-  options: EngineOptions,
+  { key, ...options }: EngineOptions,
 ): Promise<CompactReport | undefined> | undefined {
   const files = builtin('node:fs')
   const threads = builtin('node:worker_threads')
-  if (files === undefined || threads === undefined || folderBytes(files, `${directory}/v1`) < WORKER_BYTES) return undefined
+  if (files === undefined || threads === undefined || folderBytes(files, `${directory}/${name}`) < WORKER_BYTES) return undefined
   const { signal, onProgress } = control
   const order: CompactOrder = { directory, full, options, stop: new Int32Array(new SharedArrayBuffer(4)) }
   const stop = (): void => void Atomics.store(order.stop, 0, 1)
   signal?.addEventListener('abort', stop, { once: true })
   const worker = new threads.Worker(new URL('./compact-worker.js', import.meta.url), { workerData: order })
+  worker.postMessage(key)
   let isRunning = false
   const outcome = new Promise<CompactReport | undefined>((resolve, reject) => {
     worker.on('message', (news: CompactNews) => {

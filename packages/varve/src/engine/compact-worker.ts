@@ -7,6 +7,8 @@ import { nodeHost } from './host-node.ts'
 import { wasmEngine } from './wasm.ts'
 
 const order: CompactOrder = workerData
+/** Sent and not in `workerData`, where every module of the worker could read it as long as it lives. */
+const received = new Promise<Uint8Array | undefined>((resolve) => parentPort?.once('message', resolve))
 const tell = (news: CompactNews): void => parentPort?.postMessage(news)
 
 /** Reads the shared flag whenever it is asked. */
@@ -17,8 +19,8 @@ const signal = {
 }
 
 try {
-  const engine = wasmEngine({ host: (directory) => nodeHost(files, `${directory}/v1`) })
-  const store = await engine.open(order.directory, order.options)
+  const engine = wasmEngine({ host: (directory, name) => nodeHost(files, `${directory}/${name}`) })
+  const store = await engine.open(order.directory, { ...order.options, key: await received })
   const watched = Object.assign(new AbortController().signal, {})
   Object.defineProperty(watched, 'aborted', { get: () => signal.aborted })
   const report = await store.compact(order.full, { signal: watched, onProgress: (done, total) => tell({ done, total }) })

@@ -74,15 +74,15 @@ async function wasmOn(files: typeof fs): Promise<Engine> {
     import('./compact-elsewhere.ts'),
   ])
   return wasmEngine({
-    host: (directory) => nodeHost(files, `${directory}/v1`),
-    folder: (directory) => `${directory}/v1`,
-    compactElsewhere: (directory) => (full, control, options) => compactInWorker(directory, full, control, options),
+    host: (directory, name) => nodeHost(files, `${directory}/${name}`),
+    folder: (directory, name) => `${directory}/${name}`,
+    compactElsewhere: (directory, name) => (full, control, options) => compactInWorker({ directory, name }, full, control, options),
   })
 }
 
 async function memoryEngine(): Promise<Engine> {
   const [{ wasmEngine }, { memoryHost }] = await Promise.all([import('./wasm.ts'), import('./host-memory.ts')])
-  return wasmEngine({ host: memoryHost })
+  return wasmEngine({ host: (directory, name) => memoryHost(`${directory}/${name}`) })
 }
 
 function unavailable(because: string, why: string, cause?: unknown): VarveError {

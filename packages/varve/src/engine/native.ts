@@ -52,13 +52,15 @@ interface NativeSession extends NativeFilesSession {
   endWatch(watch: number): void
 }
 
-type OpenOrder = [folder: string, durability: string, readOnly: boolean, bytesMax: number]
+type OpenOrder = [folder: string, durability: string, readOnly: boolean, bytesMax: number, key: Uint8Array | null]
 
 /** What the addon exports. */
 export interface NativeAddon {
   openStore(...order: OpenOrder): Promise<NativeSession | string>
   /** Opens a folder of little to read on this thread: two hops to another one take longer. Nothing where it cannot. */
   openSmall(...order: OpenOrder): NativeSession | null
+  /** Null where the secret is too short. */
+  folderName(key: Uint8Array | null): string | null
 }
 
 /** A relaxed commit of fewer bytes than this is done before the call returns: one write costs less than a task. */
@@ -70,8 +72,13 @@ export function loadNative(): Engine {
   const addon = loadAddon()
   return {
     name: 'native',
+    folderName(key) {
+      const name = addon.folderName(key ?? null)
+      if (name === null) throw new EngineFailure('INVALID_ARGUMENT', 'the key is too short')
+      return name
+    },
     async open(directory, options) {
-      const order: OpenOrder = [directory, options.durability, options.readOnly, options.maxBytes]
+      const order: OpenOrder = [directory, options.durability, options.readOnly, options.maxBytes, options.key ?? null]
       const session = addon.openSmall(...order) ?? (await addon.openStore(...order))
       return typeof session === 'string' ? reportOf<never>(session) : new NativeStore(session, options)
     },

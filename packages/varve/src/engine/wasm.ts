@@ -2,7 +2,7 @@
  * The WebAssembly engine: the module of `crates/wasm` on files of a host. Everything runs on this thread, but for
  * compaction of a larger folder, which a worker thread does as one more participant.
  */
-import { type Host, WasmStore } from '../../generated/varve_wasm.js'
+import { folderName, type Host, WasmStore } from '../../generated/varve_wasm.js'
 import type {
   CommitReport, CompactReport, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage, EngineStatus,
   EngineStore, EngineValues, RepairReport, Stats, VerifyReport,
@@ -15,12 +15,12 @@ import { guarded, instance } from './wasm-module.ts'
 /** Compacts the folder elsewhere; undefined where it is quicker to do it here. */
 export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions) => Promise<CompactReport | undefined> | undefined
 
-/** Where the files of a cache are. */
+/** Where the files of a cache are: `name` is the folder in its directory. */
 export interface WasmFiles {
-  host(directory: string): Host
+  host(directory: string, name: string): Host
   /** The same place as a path; undefined where the files are in memory. */
-  folder?(directory: string): string
-  compactElsewhere?(directory: string): CompactElsewhere
+  folder?(directory: string, name: string): string
+  compactElsewhere?(directory: string, name: string): CompactElsewhere
 }
 
 const FAILED = -2
@@ -30,8 +30,14 @@ const PROGRESS_MS = 50
 export function wasmEngine(files: WasmFiles): Engine {
   return {
     name: 'wasm',
+    folderName: nameOf,
     open: async (directory, options) => new WasmEngineStore(files, directory, options),
   }
+}
+
+function nameOf(key: Uint8Array | undefined): string {
+  const { generation } = instance()
+  return reportOf(guarded(generation, () => folderName(key)))
 }
 
 /** One store behind the engine's interface. */
@@ -49,15 +55,17 @@ class WasmEngineStore implements EngineStore {
     this.#owner = generation
     this.#memory = memory
     this.#options = options
-    this.#elsewhere = files.compactElsewhere?.(directory)
+    const { durability, readOnly, maxBytes, key } = options
+    const name = nameOf(key)
+    this.#elsewhere = files.compactElsewhere?.(directory, name)
     this.#store = this.#call(() => {
       try {
-        return WasmStore.open(files.host(directory), options.durability, options.readOnly, options.maxBytes)
+        return WasmStore.open(files.host(directory, name), durability, readOnly, maxBytes, key)
       } catch (error) {
         return typeof error === 'string' ? reportOf<never>(error) : thrown(error)
       }
     })
-    this.files = this.#trees(files.folder?.(directory))
+    this.files = this.#trees(files.folder?.(directory, name))
   }
 
   #trees(folder: string | undefined): WasmTrees {

@@ -1,0 +1,165 @@
+//! The checksum of every byte on disk: xxh3, which finds accidents, or in a keyed cache keyed BLAKE3, which also finds
+//! whatever was not written with the key. 64 bits, of the bytes and of their place, so that the same bytes somewhere
+//! else have another one.
+//!
+//! | of | xxh3, XOR the mixed place | keyed BLAKE3 of the same and then |
+//! |---|---|---|
+//! | block, directory, footer | bytes | u64 kind, u64 place, u64 0 |
+//! | body of a frame | body and padding | u64 kind, u64 offset, u64 number of the file, all fields of the head |
+//! | head of a frame, 32 bits | 28 bytes | u64 kind, u64 offset, u64 number of the file |
+//!
+//! Which of the two is decided once for each block or frame, never for a key that is looked up.
+
+use super::hash::mix;
+use crate::key::Key;
+use std::fmt;
+use std::hash::Hasher;
+use twox_hash::XxHash3_64;
+
+/// How the checksums of one cache are made.
+#[derive(Clone, Copy)]
+pub(crate) enum Checksum {
+    Open,
+    Keyed([u8; 32]),
+}
+
+/// Bytes that a keyed checksum tells apart, however alike they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Block = 1,
+    Directory = 2,
+    Footer = 3,
+    Body = 4,
+    Head = 5,
+}
+
+/// Where a frame stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FramePlace {
+    /// Number of the writer or the manifest.
+    pub(crate) file_number: u64,
+    pub(crate) offset: u64,
+}
+
+impl FramePlace {
+    fn salt(self) -> u64 {
+        (self.file_number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ self.offset
+    }
+}
+
+impl Checksum {
+    pub(crate) fn new(key: Option<&Key>) -> Self {
+        key.map_or(Self::Open, |key| Self::Keyed(*key.for_checksums()))
+    }
+
+    /// Of a part of a table; the place of a block is its offset, that of the others 0. The place is not the seed, for
+    /// which xxh3 would derive a secret anew each time, at the cost of half a block.
+    #[inline]
+    pub(crate) fn of_part(&self, kind: Kind, place: u64, bytes: &[u8]) -> u64 {
+        match self {
+            Self::Open => XxHash3_64::oneshot(bytes) ^ mix(place),
+            Self::Keyed(key) => keyed(key, &[bytes], kind, [place, 0], &[]),
+        }
+    }
+
+    /// Of a frame's body and padding. `fields` are those of its head. The head's own checksum finds an accident; it is
+    /// too short to stand for them where somebody tries.
+    pub(crate) fn of_body(&self, place: FramePlace, fields: &[u8], parts: &[&[u8]]) -> u64 {
+        match (self, parts) {
+            (Self::Open, [one]) => XxHash3_64::oneshot(one) ^ mix(place.salt()),
+            (Self::Open, parts) => {
+                let mut hasher = XxHash3_64::new();
+                parts.iter().for_each(|part| hasher.write(part));
+                hasher.finish() ^ mix(place.salt())
+            }
+            (Self::Keyed(key), parts) => keyed(key, parts, Kind::Body, [place.offset, place.file_number], fields),
+        }
+    }
+
+    /// Of a frame's head.
+    pub(crate) fn of_head(&self, place: FramePlace, head: &[u8]) -> u32 {
+        let whole = match self {
+            Self::Open => XxHash3_64::oneshot(head) ^ mix(place.salt()),
+            Self::Keyed(key) => keyed(key, &[head], Kind::Head, [place.offset, place.file_number], &[]),
+        };
+        whole as u32
+    }
+}
+
+/// What follows the bytes is of a fixed length for each kind, and says the kind itself at a fixed distance from the
+/// end, so that no two inputs are alike that are not the same. It follows, so that the bytes are hashed many at a time.
+fn keyed(key: &[u8; 32], parts: &[&[u8]], kind: Kind, place: [u64; 2], fields: &[u8]) -> u64 {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    for part in parts {
+        hasher.update(part);
+    }
+    hasher.update(fields);
+    let [first, second] = place;
+    let mut end = [0; 24];
+    for (target, word) in end.as_chunks_mut::<8>().0.iter_mut().zip([kind as u64, first, second]) {
+        *target = word.to_le_bytes();
+    }
+    hasher.update(&end);
+    let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// The key is in no message.
+impl fmt::Debug for Checksum {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Open => "Open",
+            Self::Keyed(_) => "Keyed",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACE: FramePlace = FramePlace { file_number: 7, offset: 64 };
+
+    fn keyed_with(secret: &[u8]) -> Checksum {
+        Checksum::new(Some(&Key::new(secret).unwrap()))
+    }
+
+    #[test]
+    fn parts_have_the_checksum_of_the_whole() {
+        let bytes: Vec<u8> = (0..5_000u32).map(|index| (index * 7) as u8).collect();
+        for checksum in [Checksum::Open, keyed_with(&[1; 16])] {
+            for cut in [0, 1, 16, 240, 256, 1_024, 4_999, 5_000] {
+                let (head, tail) = bytes.split_at(cut);
+                let whole = checksum.of_body(PLACE, b"fields", &[&bytes]);
+                assert_eq!(checksum.of_body(PLACE, b"fields", &[head, tail]), whole, "cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_keyed_checksum_is_another_one_for_every_key_kind_place_and_field() {
+        let one = keyed_with(&[1; 16]);
+        let bytes = b"the same bytes";
+        let elsewhere = FramePlace { file_number: 8, ..PLACE };
+        let further = FramePlace { offset: 96, ..PLACE };
+        let mut all = vec![
+            Checksum::Open.of_part(Kind::Block, 0, bytes),
+            keyed_with(&[2; 16]).of_part(Kind::Block, 0, bytes),
+            one.of_part(Kind::Block, 0, bytes),
+            one.of_part(Kind::Block, 1, bytes),
+            one.of_part(Kind::Directory, 0, bytes),
+            one.of_part(Kind::Footer, 0, bytes),
+            one.of_body(PLACE, b"", &[bytes]),
+            one.of_body(PLACE, b"field", &[bytes]),
+            one.of_body(PLACE, b"fielD", &[bytes]),
+            one.of_body(elsewhere, b"", &[bytes]),
+            one.of_body(further, b"", &[bytes]),
+            u64::from(one.of_head(PLACE, bytes)),
+            u64::from(one.of_head(elsewhere, bytes)),
+        ];
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+}
