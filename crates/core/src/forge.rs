@@ -1,4 +1,4 @@
-//! Forging: makes the checksums of a simulated folder right, whatever its bytes say. Damage stops at the first checksum;
+//! Forging: makes the checksums of a simulated folder right, whatever its bytes say. Damage stops at the first of them;
 //! what hides behind it (lengths, counts, offsets, orders) meets only an attacker, or a fuzzer that forges.
 //!
 //! 1. tables: every block that the directory names, the directory, the footer: a new root;
