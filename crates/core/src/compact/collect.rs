@@ -1,5 +1,6 @@
-//! Removing files that nobody needs: neither a table nor a log names them. Only a compaction drops the entry that named
-//! a file, and publishes that durably; so a loss of power never brings back an entry whose file is gone.
+//! Removing files that nobody needs: neither a table nor a log names them. A loss of power must never bring back an
+//! entry whose file is gone: a compaction publishes durably what it drops, and logs that hide entries are synced before
+//! a file is removed.
 //!
 //! Nobody waits for anybody, so somebody may store the same content just now, and rely on the file that is there:
 //! 1. While any log says that its writer holds files, nothing is collected.
@@ -7,14 +8,14 @@
 //! 3. What nobody names is renamed to `.gone`. Who stores that content from now on finds it missing, and writes it.
 //! 4. The folder of the cache is read once more. Whoever found the content before 3 had said so in his log before he
 //!    looked: his hold, or by now the entry, is there, and the file gets its name back.
-//! 5. The rest is removed. Where a collection died half way, the next one goes on from `.gone`; readers look there
-//!    as well.
+//! 5. The rest is removed, once the logs are durable that were read in 4. Where a collection died half way, the next
+//!    one goes on from `.gone`; readers look there as well.
 
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::files::Name;
 use crate::format::digest::Digest;
-use crate::state::{OpenTables, load};
+use crate::state::{OpenTables, State, load};
 use crate::vfs::Vfs;
 use std::collections::HashSet;
 use std::io::{self, ErrorKind};
@@ -58,7 +59,7 @@ pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
             Name::Temporary { .. } | Name::Bad(_) => removed += u64::from(remove(folder, name)?),
         }
     }
-    let needed = Needed::read(context, open)?;
+    let needed = if gone.is_empty() { Needed::read(context, open)? } else { Needed::read_durable(context, open)? };
     let is_needed = |digest: &Digest| needed.as_ref().is_none_or(|needed| needed.held || needed.named.contains(digest));
     for digest in &gone {
         let folder = files.shard(digest.shard())?;
@@ -76,7 +77,17 @@ pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
 impl Needed {
     /// `None` = some table cannot be read, so nothing is known.
     fn read(context: &Context, open: &OpenTables) -> Result<Option<Self>> {
-        let state = load(context, open)?;
+        Self::of(&load(context, open)?)
+    }
+
+    /// The same, and it cannot be lost with the power any more.
+    fn read_durable(context: &Context, open: &OpenTables) -> Result<Option<Self>> {
+        let mut state = load(context, open)?;
+        state.sync_others(context, None)?;
+        Self::of(&state)
+    }
+
+    fn of(state: &State) -> Result<Option<Self>> {
         if state.lost {
             return Ok(None);
         }

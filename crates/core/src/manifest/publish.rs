@@ -29,8 +29,12 @@ pub(crate) enum Published {
 /// Publishes `manifest` under its number, with a temporary file named after `writer`.
 pub(crate) fn publish(vfs: &dyn Vfs, checksum: &Checksum, writer: u32, manifest: &Manifest) -> Result<Published> {
     let temporary = FileName::Temporary(writer).to_string();
-    let outcome = write_and_link(vfs, checksum, &temporary, manifest)
-        .map_err(|source| Error::io("publish", &format!("manifest-{}", manifest.number), source));
+    let mut outcome = write_and_link(vfs, checksum, &temporary, manifest);
+    // The number is ours, so whoever left the file lost it with the power.
+    if outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+        outcome = vfs.remove(&temporary).and_then(|()| write_and_link(vfs, checksum, &temporary, manifest));
+    }
+    let outcome = outcome.map_err(|source| Error::io("publish", &format!("manifest-{}", manifest.number), source));
     let cleaned = vfs.remove(&temporary);
     let outcome = outcome?;
     match cleaned {

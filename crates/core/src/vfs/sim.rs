@@ -21,6 +21,7 @@ mod state;
 mod tests;
 
 pub use crash::{CrashState, CrashStates};
+pub use fate::Model;
 pub use fault::{Call, Effect, Fault, LostPages};
 
 use super::{Access, File, Vfs};
@@ -88,11 +89,17 @@ impl SimVfs {
     }
 
     /// Folders as a crash could leave them: for every prefix of the journal with at least `from_operation` entries,
-    /// each fate of what was not synced that `fate.rs` lists, and `random_per_prefix` random mixtures drawn from
-    /// `seed`.
-    pub fn crash_states(&self, from_operation: usize, seed: u64, random_per_prefix: usize) -> CrashStates {
+    /// each fate of what was not synced that `fate.rs` lists for the file system, and `random_per_prefix` random
+    /// mixtures drawn from `seed`.
+    pub fn crash_states(
+        &self,
+        model: Model,
+        from_operation: usize,
+        seed: u64,
+        random_per_prefix: usize,
+    ) -> CrashStates {
         let state = self.state();
-        let sampling = crash::Sampling { from_operation, seed, random_per_prefix };
+        let sampling = crash::Sampling { model, from_operation, seed, random_per_prefix };
         CrashStates::new(state.options, state.start.clone(), state.journal.clone(), sampling)
     }
 

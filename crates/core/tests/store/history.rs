@@ -1,4 +1,4 @@
-//! Random histories of one folder with several participants, and the map that says what must be there.
+//! Steps of a history, and the map that says what must be there; the safety suites use them as well.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -50,23 +50,16 @@ pub(crate) fn dump(handle: &Handle, namespace: u32) -> Expected {
     found
 }
 
-/// Fails with the keys that differ.
-pub(crate) fn same_content(found: &Expected, expected: &Expected) {
-    let text = |key: &Vec<u8>| String::from_utf8_lossy(key).chars().take(20).collect::<String>();
-    let missing: Vec<_> = expected.keys().filter(|key| !found.contains_key(*key)).map(text).collect();
-    let extra: Vec<_> = found.keys().filter(|key| !expected.contains_key(*key)).map(text).collect();
-    let wrong: Vec<_> = found
-        .iter()
-        .filter(|(key, value)| expected.get(*key).is_some_and(|other| other != *value))
-        .map(|(key, _)| text(key))
-        .collect();
-    assert!(found == expected, "missing {missing:?}, extra {extra:?}, wrong {wrong:?}");
-}
-
 /// A key of a small set, so that histories overwrite; some are long.
 pub(crate) fn random_key(random: &mut fastrand::Rng) -> Vec<u8> {
-    let number = random.u32(..24);
-    if number == 23 { vec![b'k'; 300] } else { format!("key{number}").into_bytes() }
+    key(random.u32(..KEYS))
+}
+
+/// How many keys [`random_key`] has.
+pub(crate) const KEYS: u32 = 24;
+
+pub(crate) fn key(number: u32) -> Vec<u8> {
+    if number == KEYS - 1 { vec![b'k'; 300] } else { format!("key{number}").into_bytes() }
 }
 
 /// A value of any kind: empty, inline, shared, of its own block, compressible or not.

@@ -1,6 +1,6 @@
 //! Model: random operations against a map, with reopen, refresh, folding and compaction in between.
 
-use crate::history::{Expected, commit, compact, dump, open, random_key, random_value, same_content};
+use crate::history::{Expected, commit, compact, dump, open, random_key, random_value};
 use varve_core::vfs::sim::SimVfs;
 use varve_core::{Durability, Handle};
 
@@ -134,4 +134,17 @@ fn a_commit_that_fails_stays_readable_and_goes_with_the_next_one() {
     for (key, value) in [(b"before".as_slice(), b"1".as_slice()), (b"after", b"3")] {
         assert_eq!(fresh.get(id, key, <[u8]>::to_vec).expect("get").as_deref(), Some(value));
     }
+}
+
+/// Fails with the keys that differ.
+pub(crate) fn same_content(found: &Expected, expected: &Expected) {
+    let text = |key: &Vec<u8>| String::from_utf8_lossy(key).chars().take(20).collect::<String>();
+    let missing: Vec<_> = expected.keys().filter(|key| !found.contains_key(*key)).map(text).collect();
+    let extra: Vec<_> = found.keys().filter(|key| !expected.contains_key(*key)).map(text).collect();
+    let wrong: Vec<_> = found
+        .iter()
+        .filter(|(key, value)| expected.get(*key).is_some_and(|other| other != *value))
+        .map(|(key, _)| text(key))
+        .collect();
+    assert!(found == expected, "missing {missing:?}, extra {extra:?}, wrong {wrong:?}");
 }

@@ -1,7 +1,8 @@
 //! A walk shows each entry of one committed state once, in one order, wherever it is interrupted and whatever happens
 //! to the folder meanwhile.
 
-use crate::history::{Expected, commit, compact, open, random_key, random_value, same_content};
+use crate::history::{Expected, commit, compact, open, random_key, random_value};
+use crate::model::same_content;
 use std::ops::ControlFlow;
 use varve_core::vfs::sim::SimVfs;
 use varve_core::{Durability, Handle, Walk};

@@ -1,7 +1,8 @@
 //! Many writers in one folder at the same time, some without locks, while others fold and compact: nothing that was
 //! acknowledged is lost, and the folder stays small.
 
-use crate::history::{Expected, commit, compact, dump, open, random_value, same_content};
+use crate::history::{Expected, commit, compact, dump, open, random_value};
+use crate::model::same_content;
 use varve_core::vfs::Vfs;
 use varve_core::vfs::sim::SimVfs;
 use varve_core::{Durability, Handle};

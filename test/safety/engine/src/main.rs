@@ -1,15 +1,22 @@
 //! `varve-safety <part> --seed N [--long] [--replay CASE]`: attacks the engine on a simulated disk and prints what it
 //! counted as JSON. Started by the suites beside this crate (`npm run test:crash`), which say what the fields mean.
 
+mod crash;
+#[path = "../../../../crates/core/tests/store/history.rs"]
+mod history;
 mod order;
 mod outcome;
+mod tally;
+mod work;
 
 use order::Order;
 use outcome::Outcome;
 use std::process::ExitCode;
 
+type Part = (&'static str, fn(&Order) -> Outcome);
+
 /// The parts by name.
-const PARTS: &[(&str, fn(&Order) -> Outcome)] = &[];
+const PARTS: &[Part] = &[("states", crash::states), ("nested", crash::nested)];
 
 fn main() -> ExitCode {
     let order = match Order::from_args(std::env::args().skip(1)) {
@@ -20,6 +27,7 @@ fn main() -> ExitCode {
         let names: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
         return refuse(&format!("no part '{}'; there are {}", order.part, names.join(", ")));
     };
+    work::silence_panics();
     run(&order).print();
     ExitCode::SUCCESS
 }

@@ -7,7 +7,7 @@
 
 use super::SimVfs;
 use super::content::Content;
-use super::fate::{Fate, Pending, Plan, SECTOR_BYTES, mix, plans};
+use super::fate::{Fate, Model, Pending, Plan, SECTOR_BYTES, mix};
 use super::fault::LostPages;
 use super::journal::{Image, InodeId, Operation};
 use super::state::Options;
@@ -22,29 +22,16 @@ pub struct CrashState {
     pub prefix: usize,
     /// What is on the disk: everything in it is durable, its journal is empty, its locks are free, nothing fails.
     pub vfs: SimVfs,
-    scenario: Scenario,
-    pending: Arc<[Pending]>,
-}
-
-/// A plan, on a file system where syncing a file makes its own new name durable or on one where it does not.
-#[derive(Clone, Copy, Debug)]
-struct Scenario {
+    model: Model,
     plan: Plan,
-    sync_keeps_name: bool,
-}
-
-impl Scenario {
-    fn fate(self, position: usize, pending: &Pending) -> Fate {
-        if self.sync_keeps_name && pending.file_synced { Fate::Kept } else { self.plan.fate(position, pending) }
-    }
+    pending: Arc<[Pending]>,
 }
 
 impl CrashState {
     /// Which prefix, and what became of each operation that was not synced.
     pub fn description(&self) -> String {
-        let mut text = format!("crash after operation {}: {:?}", self.prefix, self.scenario);
-        for (position, one) in self.pending.iter().enumerate() {
-            let fate = self.scenario.fate(position, one);
+        let mut text = format!("crash after operation {}: {:?} {:?}", self.prefix, self.model, self.plan);
+        for (one, fate) in self.pending.iter().zip(self.model.fates(self.plan, &self.pending)) {
             // Writing to a string cannot fail.
             let _ = write!(text, "\n  {}: {fate:?}", one.operation);
         }
@@ -55,6 +42,7 @@ impl CrashState {
 /// What to try.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sampling {
+    pub(super) model: Model,
     pub(super) from_operation: usize,
     pub(super) seed: u64,
     pub(super) random_per_prefix: usize,
@@ -71,7 +59,7 @@ pub struct CrashStates {
     pending: Vec<Pending>,
     /// `pending` as of `prefix`, for the states to share.
     shared: Arc<[Pending]>,
-    scenarios: std::vec::IntoIter<Scenario>,
+    plans: std::vec::IntoIter<Plan>,
 }
 
 impl CrashStates {
@@ -84,40 +72,33 @@ impl CrashStates {
             durable: start,
             pending: Vec::new(),
             shared: Arc::new([]),
-            scenarios: Vec::new().into_iter(),
+            plans: Vec::new().into_iter(),
         };
         states.plan();
         states
     }
 
-    /// The scenarios of this prefix. Where the own name of a synced file would be lost, both kinds of file system.
+    /// The plans for this prefix.
     fn plan(&mut self) {
-        if self.prefix < self.sampling.from_operation {
-            return;
+        let Sampling { model, from_operation, seed, random_per_prefix } = self.sampling;
+        if self.prefix >= from_operation {
+            self.shared = self.pending.clone().into();
+            self.plans = model.plans(&self.pending, mix(seed, self.prefix as u64), random_per_prefix).into_iter();
         }
-        let seed = mix(self.sampling.seed, self.prefix as u64);
-        self.shared = self.pending.clone().into();
-        let mut scenarios = Vec::new();
-        for plan in plans(&self.pending, seed, self.sampling.random_per_prefix) {
-            scenarios.push(Scenario { plan, sync_keeps_name: false });
-            let loses =
-                |(position, one): (usize, &Pending)| one.file_synced && plan.fate(position, one) == Fate::Dropped;
-            if self.pending.iter().enumerate().any(loses) {
-                scenarios.push(Scenario { plan, sync_keeps_name: true });
-            }
-        }
-        self.scenarios = scenarios.into_iter();
     }
 
     /// Takes the next entry of the journal.
     fn step(&mut self, operation: Operation) {
         match operation {
+            Operation::Sync { .. } | Operation::SyncFolder { .. } if self.sampling.model == Model::Ordered => {
+                self.settle(|one| one.changes_names() || operation.makes_durable(one));
+            }
             Operation::Sync { inode } => {
-                self.settle(|one| one.appends_to() == Some(inode));
+                self.settle(|one| operation.makes_durable(one));
                 let named = |one: &&mut Pending| one.operation.names() == Some(inode);
                 self.pending.iter_mut().filter(named).for_each(|one| one.file_synced = true);
             }
-            Operation::SyncFolder { folder } => self.settle(|one| one.changes_names_in(&folder)),
+            Operation::SyncFolder { .. } => self.settle(|one| operation.makes_durable(one)),
             Operation::Lose { inode, pages: LostPages::Gone } => {
                 self.pending.retain(|one| one.operation.appends_to() != Some(inode));
             }
@@ -153,9 +134,11 @@ impl CrashStates {
         }
     }
 
-    /// Plays a scenario on the durable folder. Files that no name leads to are left out.
-    fn play(&self, scenario: Scenario) -> CrashState {
-        let fates = || self.shared.iter().enumerate().map(|(at, one)| (&one.operation, scenario.fate(at, one)));
+    /// Plays a plan on the durable folder. Files that no name leads to are left out.
+    fn play(&self, plan: Plan) -> CrashState {
+        let model = self.sampling.model;
+        let drawn = model.fates(plan, &self.shared);
+        let fates = || self.shared.iter().map(|one| &one.operation).zip(drawn.iter().copied());
         let mut names = self.durable.names.clone();
         fates().filter(|(_, fate)| *fate == Fate::Kept).for_each(|(operation, _)| operation.apply_to(&mut names));
         let mut numbers = BTreeMap::new();
@@ -175,7 +158,7 @@ impl CrashStates {
             ended.extend(number.filter(|_| ends_file(operation, fate)));
         }
         let vfs = SimVfs::from_image(self.options, Image { names, contents });
-        CrashState { prefix: self.prefix, vfs, scenario, pending: self.shared.clone() }
+        CrashState { prefix: self.prefix, vfs, model, plan, pending: self.shared.clone() }
     }
 }
 
@@ -184,8 +167,8 @@ impl Iterator for CrashStates {
 
     fn next(&mut self) -> Option<CrashState> {
         loop {
-            if let Some(scenario) = self.scenarios.next() {
-                return Some(self.play(scenario));
+            if let Some(plan) = self.plans.next() {
+                return Some(self.play(plan));
             }
             let operation = self.journal.next()?;
             self.step(operation);

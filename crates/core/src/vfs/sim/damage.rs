@@ -58,6 +58,11 @@ impl SimVfs {
         });
     }
 
+    /// Forgets how the folder came about: all of it counts as durable and the journal begins anew.
+    pub fn settle(&self) {
+        self.state().settle();
+    }
+
     fn damage(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.state();
         change(&mut state);

@@ -1,4 +1,5 @@
-//! What a crash does to the operations that were not synced. A [`Plan`] gives each of them a [`Fate`]:
+//! What a crash does to the operations that were not synced. A [`Plan`] gives each of them a [`Fate`]. Where the
+//! [`Model`] of the file system promises no order:
 //!
 //! 1. nothing happened, everything happened, only names changed, only bytes were written;
 //! 2. all but one happened, only one happened (bytes: also with the names of their file, or nobody could see them);
@@ -7,11 +8,52 @@
 //!    newest in an earlier prefix;
 //! 4. names changed, and of all bytes only a part of the newest append was written;
 //! 5. random mixtures of all this.
+//!
+//! With `Model::Ordered` each number of changes of names, in order, with none, all or some of the bytes.
 
 use super::journal::{InodeId, Operation};
+use std::collections::BTreeMap;
+
+/// What a file system promises about operations that were not synced themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Model {
+    /// Nothing but what POSIX says: bytes are durable by a sync of their file, names by a sync of their folder. The
+    /// rest may be there or not, in any order, torn or as zeros.
+    Posix,
+    /// The same, and a sync of a file makes its own new names durable.
+    Weak,
+    /// Like ext4 with `data=ordered`: names change in order, any sync makes every earlier change of a name durable, and
+    /// a file never becomes longer than the bytes that have arrived.
+    Ordered,
+}
+
+impl Model {
+    /// Every model.
+    pub const ALL: [Self; 3] = [Self::Posix, Self::Weak, Self::Ordered];
+
+    /// The plans for what is pending now.
+    pub(super) fn plans(self, pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
+        if self == Self::Ordered { ordered_plans(pending, seed, random) } else { plans(pending, seed, random) }
+    }
+
+    /// What becomes of each operation that is pending.
+    pub(super) fn fates(self, plan: Plan, pending: &[Pending]) -> Vec<Fate> {
+        if let Plan::InOrder { names, bytes } = plan {
+            return ordered_fates(names, bytes, pending);
+        }
+        let fate = |(position, one): (usize, &Pending)| match self {
+            Self::Weak if one.file_synced => Fate::Kept,
+            _ => plan.fate(position, one),
+        };
+        pending.iter().enumerate().map(fate).collect()
+    }
+}
 
 /// Disks write a sector whole or not at all.
 pub(super) const SECTOR_BYTES: u64 = 512;
+
+/// The system's cache writes pages.
+const PAGE_BYTES: u64 = 4096;
 
 /// An operation that was not synced.
 #[derive(Clone, Debug)]
@@ -67,10 +109,23 @@ pub(super) enum Plan {
     /// One append torn, and every name, and no other bytes.
     OnlyTorn(usize, Fate),
     Random(u64),
+    /// So many changes of names, and of each file some of the bytes from the front.
+    InOrder {
+        names: usize,
+        bytes: Arrived,
+    },
+}
+
+/// How much of what was appended to each file has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrived {
+    Nothing,
+    Everything,
+    Some(u64),
 }
 
 impl Plan {
-    pub(super) fn fate(self, position: usize, pending: &Pending) -> Fate {
+    fn fate(self, position: usize, pending: &Pending) -> Fate {
         let operation = &pending.operation;
         let happens = match self {
             Self::Nothing => false,
@@ -84,13 +139,60 @@ impl Plan {
             Self::Torn(..) => true,
             Self::OnlyTorn(..) => operation.changes_names(),
             Self::Random(seed) => return random_fate(seed, position, operation),
+            Self::InOrder { .. } => false,
         };
         if happens { Fate::Kept } else { Fate::Dropped }
     }
 }
 
-/// The plans for what is pending now.
-pub(super) fn plans(pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
+fn ordered_plans(pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
+    let renamings = pending.iter().filter(|one| one.operation.changes_names()).count();
+    let mut plans = Vec::new();
+    for names in 0..=renamings {
+        plans.extend([Arrived::Nothing, Arrived::Everything].map(|bytes| Plan::InOrder { names, bytes }));
+    }
+    plans.extend((0..random as u64).map(|index| {
+        let dice = mix(seed, index);
+        Plan::InOrder { names: (dice >> 32) as usize % (renamings + 1), bytes: Arrived::Some(dice) }
+    }));
+    plans
+}
+
+fn ordered_fates(names: usize, arrived: Arrived, pending: &[Pending]) -> Vec<Fate> {
+    let mut spans: BTreeMap<InodeId, (u64, u64)> = BTreeMap::new();
+    for one in pending {
+        if let Operation::Append { inode, offset, bytes } = &one.operation {
+            let end = offset + bytes.len() as u64;
+            spans.entry(*inode).and_modify(|span| span.1 = end).or_insert((*offset, end));
+        }
+    }
+    let end_of = |inode: InodeId| match (arrived, spans.get(&inode)) {
+        (Arrived::Everything, _) => u64::MAX,
+        (Arrived::Some(seed), Some((start, end))) => {
+            // A file grows by pages, or by what one append has written.
+            let place = start + mix(seed, inode as u64) % (end - start + 1);
+            if mix(seed, !(inode as u64)) & 1 == 0 { place } else { place / PAGE_BYTES * PAGE_BYTES }
+        }
+        _ => 0,
+    };
+    let mut changed = 0;
+    let fate = |one: &Pending| {
+        if one.operation.changes_names() {
+            changed += 1;
+            return if changed <= names { Fate::Kept } else { Fate::Dropped };
+        }
+        let Operation::Append { inode, offset, bytes } = &one.operation else { return Fate::Kept };
+        match end_of(*inode).checked_sub(*offset) {
+            None | Some(0) => Fate::Dropped,
+            Some(length) if length < bytes.len() as u64 => Fate::Cut(length as usize),
+            Some(_) => Fate::Kept,
+        }
+    };
+    pending.iter().map(fate).collect()
+}
+
+/// The plans where there is no order.
+fn plans(pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
     let mut plans = vec![Plan::Nothing];
     if pending.is_empty() {
         return plans;

@@ -90,6 +90,15 @@ impl Operation {
         name.strip_prefix(folder).is_some_and(|rest| !rest.contains('/'))
     }
 
+    /// Whether this, which is a sync, is what POSIX asks for to make `other` durable.
+    pub(super) fn makes_durable(&self, other: &Self) -> bool {
+        match self {
+            Self::Sync { inode } => other.appends_to() == Some(*inode),
+            Self::SyncFolder { folder } => other.changes_names_in(folder),
+            _ => false,
+        }
+    }
+
     /// What a change of names does to the entries of the folder on the disk, where others may not have happened.
     pub(super) fn apply_to(&self, names: &mut Names) {
         match self {

@@ -13,7 +13,11 @@ fn create(vfs: &SimVfs, name: &str, bytes: &[u8]) -> Arc<dyn File> {
 
 /// What every crash at the end of the history could leave of a file; `None` where it is missing.
 fn outcomes(vfs: &SimVfs, name: &str) -> BTreeSet<Option<Vec<u8>>> {
-    let states = vfs.crash_states(vfs.operation_count(), 7, 20);
+    outcomes_of(vfs, Model::Posix, name)
+}
+
+fn outcomes_of(vfs: &SimVfs, model: Model, name: &str) -> BTreeSet<Option<Vec<u8>>> {
+    let states = vfs.crash_states(model, vfs.operation_count(), 7, 20);
     states.map(|state| state.vfs.exists(name).unwrap().then(|| state.vfs.contents(name))).collect()
 }
 
@@ -77,7 +81,27 @@ fn tears_follow_the_sectors_of_the_file() {
 fn a_synced_file_may_lack_its_name_until_the_folder_is_synced() {
     let vfs = SimVfs::new();
     create(&vfs, "a", b"one").sync().unwrap();
-    assert_eq!(outcomes(&vfs, "a"), [None, Some(b"one".to_vec())].into());
+    let whole = Some(b"one".to_vec());
+    assert_eq!(outcomes(&vfs, "a"), [None, whole.clone()].into());
+    assert_eq!(outcomes_of(&vfs, Model::Weak, "a"), [whole.clone()].into());
+    assert_eq!(outcomes_of(&vfs, Model::Ordered, "a"), [whole].into());
+}
+
+#[test]
+fn where_names_have_an_order_a_later_one_brings_the_earlier_and_bytes_come_from_the_front() {
+    let vfs = SimVfs::new();
+    create(&vfs, "a", b"one").append(&[b"two"]).unwrap();
+    create(&vfs, "b", b"");
+    let states: Vec<SimVfs> =
+        vfs.crash_states(Model::Ordered, vfs.operation_count(), 7, 99).map(|state| state.vfs).collect();
+    let names: BTreeSet<_> = states.iter().map(SimVfs::names).collect();
+    assert_eq!(names, [vec![], vec!["a".to_owned()], vec!["a".to_owned(), "b".to_owned()]].into());
+    let named = states.iter().filter(|state| !state.names().is_empty());
+    let found: BTreeSet<_> = named.map(|state| state.contents("a")).collect();
+    assert_eq!(found, (0..=6).map(|length| b"onetwo"[..length].to_vec()).collect());
+    create(&vfs, "c", b"").sync().unwrap();
+    let mut states = vfs.crash_states(Model::Ordered, vfs.operation_count(), 7, 9);
+    assert!(states.all(|state| state.vfs.names() == ["a", "b", "c"]), "a sync brings all names before it");
 }
 
 #[test]
@@ -86,7 +110,8 @@ fn a_rename_happened_or_not() {
     create(&vfs, "a", b"one").sync().unwrap();
     vfs.sync_folder().unwrap();
     vfs.rename("a", "b").unwrap();
-    let states: BTreeSet<_> = vfs.crash_states(vfs.operation_count(), 1, 20).map(|state| state.vfs.names()).collect();
+    let states: BTreeSet<_> =
+        vfs.crash_states(Model::Posix, vfs.operation_count(), 1, 20).map(|state| state.vfs.names()).collect();
     assert_eq!(states, [vec!["a".to_owned()], vec!["b".to_owned()]].into());
 }
 
@@ -98,7 +123,8 @@ fn crash_states_are_many_and_repeatable() {
     }
     vfs.link("a", "d").unwrap();
     vfs.remove("b").unwrap();
-    let prints = |seed| vfs.crash_states(0, seed, 30).map(|state| state.vfs.fingerprint()).collect::<Vec<_>>();
+    let prints =
+        |seed| vfs.crash_states(Model::Posix, 0, seed, 30).map(|state| state.vfs.fingerprint()).collect::<Vec<_>>();
     let distinct: BTreeSet<_> = prints(1).into_iter().collect();
     assert_eq!(prints(1), prints(1));
     assert_ne!(prints(1), prints(2));
@@ -110,10 +136,11 @@ fn a_crash_state_is_a_folder_of_its_own() {
     let vfs = SimVfs::new();
     let writer = create(&vfs, "a", b"one");
     assert!(writer.try_lock().unwrap());
-    let state = vfs.crash_states(2, 0, 0).find(|state| state.vfs.fingerprint() == vfs.fingerprint()).unwrap();
+    let state =
+        vfs.crash_states(Model::Posix, 2, 0, 0).find(|state| state.vfs.fingerprint() == vfs.fingerprint()).unwrap();
     assert_eq!(state.vfs.operation_count(), 0);
     assert!(state.vfs.open("a", Access::Stream).unwrap().try_lock().unwrap(), "locks are free");
-    assert_eq!(state.vfs.crash_states(0, 0, 5).count(), 1, "all of it is durable");
+    assert_eq!(state.vfs.crash_states(Model::Posix, 0, 0, 5).count(), 1, "all of it is durable");
     state.vfs.remove("a").unwrap();
     assert_eq!(vfs.contents("a"), b"one");
     assert!(state.description().contains("append #0 0+3: Kept"), "{}", state.description());

@@ -1,0 +1,119 @@
+//! Crash states: the power fails after any operation of the file system, and whatever was not synced may be there, be
+//! missing, be torn or read as zeros, as three models of a file system allow (`Model`). The cache must open, hold some
+//! committed state, none older than the last commit that was acknowledged as durable, and take the next commit.
+//!
+//! - `states`: every crash of histories that have each phase of a cache's life;
+//! - `nested`: the power fails again while the crashed cache is opened, committed to and compacted.
+//!
+//! A case is `<history>:<model>:<state>`, and two more numbers for the second crash.
+
+mod check;
+mod nested;
+mod phase;
+mod record;
+
+use crate::order::Order;
+use crate::outcome::Outcome;
+use crate::tally::Tally;
+use crate::work::{caught, each};
+use check::{Checker, Look};
+use phase::PHASES_DUE;
+use record::record;
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+use varve_core::vfs::sim::{CrashStates, Model};
+
+pub(crate) use nested::nested;
+
+/// States drawn at random for each prefix, beside those that are enumerated.
+const RANDOM_STATES: usize = 6;
+
+/// Histories between two looks whether there are enough states.
+const BATCH: u64 = 64;
+
+/// Every so many states that are new, the next commit is tried as well.
+const COMMIT_STEP: usize = 8;
+
+/// The part `states`.
+pub(crate) fn states(order: &Order) -> Outcome {
+    if let Some(case) = &order.replay {
+        let mut tally = Tally::default();
+        replay(case, &mut tally);
+        return tally.into_outcome(&[]);
+    }
+    let due = if order.is_long { 20_000_000 } else { 300_000 };
+    let seen = Mutex::new(HashSet::new());
+    let mut tally = Tally::default();
+    let mut seed = order.seed;
+    while (seen.lock().unwrap_or_else(PoisonError::into_inner).len() as u64) < due {
+        tally.absorb(each(seed..seed + BATCH, |seed, tally| {
+            let mine = check_history(seed, tally);
+            seen.lock().unwrap_or_else(PoisonError::into_inner).extend(mine);
+        }));
+        seed += BATCH;
+    }
+    tally.add("states.distinct", seen.into_inner().unwrap_or_else(PoisonError::into_inner).len() as u64);
+    let phases: Vec<String> = PHASES_DUE.iter().map(|phase| format!("phase.{phase}")).collect();
+    let mut goals: Vec<(&str, u64)> = phases.iter().map(|name| (name.as_str(), 2_000)).collect();
+    goals.push(("states.distinct", due));
+    tally.into_outcome(&goals)
+}
+
+/// Every crash state of one history on every model. Returns the fingerprints.
+fn check_history(seed: u64, tally: &mut Tally) -> Vec<u64> {
+    let history = record(seed);
+    tally.add("histories", 1);
+    let mut checker = Checker::new(&history);
+    for (number, model) in Model::ALL.into_iter().enumerate() {
+        for (index, state) in states_of(&history.vfs, model, seed).enumerate() {
+            let look = checker.look(&state);
+            let is_new = matches!(look, Ok(Look { is_new: true, .. }));
+            let mut outcome = look.and_then(|look| checker.allows(&state, &look));
+            if is_new && checker.seen().is_multiple_of(COMMIT_STEP) && outcome.is_ok() {
+                tally.add("states.committedTo", 1);
+                outcome = checker.takes_the_next_commit(&state);
+            }
+            tally.add("states.checked", 1);
+            let phase = history.phase_at(state.prefix);
+            tally.add(&format!("checked.{}.{phase}", MODELS[number]), 1);
+            if is_new {
+                tally.add(&format!("phase.{phase}"), 1);
+            }
+            if let Err(what) = outcome {
+                tally.violation(&format!("{what}; {}", state.description()), &format!("{seed}:{number}:{index}"));
+            }
+        }
+    }
+    checker.into_fingerprints()
+}
+
+/// The models in the words of figures, in order.
+const MODELS: [&str; 3] = ["posix", "weak", "ordered"];
+
+fn states_of(vfs: &varve_core::vfs::sim::SimVfs, model: Model, seed: u64) -> CrashStates {
+    vfs.crash_states(model, 0, seed, RANDOM_STATES)
+}
+
+/// One state alone, with the next commit.
+fn replay(case: &str, tally: &mut Tally) {
+    let numbers: Vec<u64> = case.split(':').filter_map(|part| part.parse().ok()).collect();
+    let [seed, rest @ ..] = numbers.as_slice() else { return tally.violation("no such case", case) };
+    let outcome = caught(|| {
+        let history = record(*seed);
+        #[expect(clippy::print_stderr, reason = "a replay is for people")]
+        {
+            eprintln!("{history}");
+        }
+        let [model, index] = rest else { return Ok(()) };
+        let model = Model::ALL[*model as usize];
+        let state = states_of(&history.vfs, model, *seed).nth(*index as usize).ok_or("no such state")?;
+        let mut checker = Checker::new(&history);
+        let look = checker.look(&state)?;
+        checker.allows(&state, &look)?;
+        checker.takes_the_next_commit(&state)
+    });
+    tally.add("replayed", 1);
+    if let Err(what) = outcome.and_then(|outcome| outcome) {
+        tally.violation(&what, case);
+    }
+}

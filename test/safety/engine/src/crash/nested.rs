@@ -1,0 +1,148 @@
+//! The second crash: while a crashed cache is opened, committed to and compacted, the power fails again.
+
+use super::check::{read, recover};
+use super::record::{content_of, record};
+use super::{MODELS, states_of};
+use crate::history::{Expected, commit, open};
+use crate::order::Order;
+use crate::outcome::Outcome;
+use crate::tally::Tally;
+use crate::work::{caught, each};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+use varve_core::Durability;
+use varve_core::vfs::sim::{CrashState, Model, SimVfs};
+
+const BATCH: u64 = 16;
+
+/// First crashes of one history that are crashed again: one in so many.
+const STEP: usize = 97;
+
+/// The part `nested`.
+pub(crate) fn nested(order: &Order) -> Outcome {
+    if let Some(case) = &order.replay {
+        let mut tally = Tally::default();
+        if let Err(what) = caught(|| replay(case)).and_then(|outcome| outcome) {
+            tally.violation(&what, case);
+        }
+        tally.add("replayed", 1);
+        return tally.into_outcome(&[]);
+    }
+    let due = if order.is_long { 2_000_000 } else { 20_000 };
+    let seen = Mutex::new(HashSet::new());
+    let mut tally = Tally::default();
+    let mut seed = order.seed;
+    while (seen.lock().unwrap_or_else(PoisonError::into_inner).len() as u64) < due {
+        tally.absorb(each(seed..seed + BATCH, |seed, tally| {
+            let mine = check_history(seed, tally);
+            seen.lock().unwrap_or_else(PoisonError::into_inner).extend(mine);
+        }));
+        seed += BATCH;
+    }
+    tally.add("nested.distinct", seen.into_inner().unwrap_or_else(PoisonError::into_inner).len() as u64);
+    tally.into_outcome(&[("nested.distinct", due)])
+}
+
+fn check_history(seed: u64, tally: &mut Tally) -> HashSet<u64> {
+    let history = record(seed);
+    let mut seen = HashSet::new();
+    for (number, model) in Model::ALL.into_iter().enumerate() {
+        let first = seed as usize % STEP;
+        for (index, state) in states_of(&history.vfs, model, seed).enumerate().skip(first).step_by(STEP) {
+            tally.add("firstCrashes", 1);
+            let case = format!("{seed}:{number}:{index}");
+            match caught(|| Recovery::of(&state)) {
+                Ok(recovery) => crash_again(&recovery, model, seed, &case, tally, &mut seen),
+                Err(what) => tally.violation(&what, &case),
+            }
+        }
+    }
+    seen
+}
+
+fn crash_again(recovery: &Recovery, model: Model, seed: u64, case: &str, tally: &mut Tally, seen: &mut HashSet<u64>) {
+    let mut known = HashMap::new();
+    for (index, state) in recovery.vfs.crash_states(model, 0, seed, 1).enumerate() {
+        tally.add("nested.checked", 1);
+        tally.add(&format!("nested.{}", MODELS[model as usize]), 1);
+        seen.insert(state.vfs.fingerprint());
+        if let Err(what) = recovery.check(&state, &mut known, seen.len().is_multiple_of(16)) {
+            tally.violation(&format!("{what}; second {}", state.description()), &format!("{case}:{index}"));
+        }
+    }
+}
+
+/// Opening a crashed cache, the next commit and a compaction, as it went without a second crash.
+struct Recovery {
+    vfs: SimVfs,
+    before: Expected,
+    after: Expected,
+    /// Operations when the commit was acknowledged.
+    acknowledged: usize,
+}
+
+impl Recovery {
+    fn of(state: &CrashState) -> Self {
+        let vfs = state.vfs.fork();
+        let mut handle = open(&vfs).expect("open");
+        let before = content_of(&mut handle);
+        let mut after = before.clone();
+        after.insert(b"next".to_vec(), b"commit".to_vec());
+        recover(&mut handle);
+        let acknowledged = Self::acknowledged(state);
+        drop(handle);
+        Self { vfs, before, after, acknowledged }
+    }
+
+    /// The same without the compaction, to see where the commit ends.
+    fn acknowledged(state: &CrashState) -> usize {
+        let vfs = state.vfs.fork();
+        let mut handle = open(&vfs).expect("open");
+        content_of(&mut handle);
+        let version = handle.store().version_of("n").expect("version").unwrap_or_else(|| "1".to_owned());
+        let id = handle.namespace("n", &version).expect("namespace");
+        handle.put(id, b"next", b"commit").expect("put");
+        commit(&mut handle, Durability::Durable).expect("commit");
+        vfs.operation_count()
+    }
+
+    fn check(&self, state: &CrashState, known: &mut HashMap<u64, Expected>, commits: bool) -> Result<(), String> {
+        let fingerprint = state.vfs.fingerprint();
+        let found = match known.entry(fingerprint) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(read(&state.vfs)?),
+        };
+        let is_old = *found == self.before && state.prefix < self.acknowledged;
+        if !is_old && *found != self.after {
+            let what = if *found == self.before { "acknowledged and lost" } else { "no committed state" };
+            return Err(format!("after the second crash: {what}"));
+        }
+        if commits {
+            caught(|| {
+                let mut handle = open(&state.vfs).expect("open");
+                recover(&mut handle);
+                drop(handle);
+                if read(&state.vfs)? == self.after {
+                    Ok(())
+                } else {
+                    Err("the commit after the second crash".to_owned())
+                }
+            })
+            .and_then(|outcome| outcome)?;
+        }
+        Ok(())
+    }
+}
+
+fn replay(case: &str) -> Result<(), String> {
+    let numbers: Vec<u64> = case.split(':').filter_map(|part| part.parse().ok()).collect();
+    let [seed, model, first, rest @ ..] = numbers.as_slice() else { return Err("no such case".to_owned()) };
+    let history = record(*seed);
+    let model = Model::ALL[*model as usize];
+    let state = states_of(&history.vfs, model, *seed).nth(*first as usize).ok_or("no such state")?;
+    let recovery = Recovery::of(&state);
+    let [second] = rest else { return Ok(()) };
+    let state = recovery.vfs.crash_states(model, 0, *seed, 1).nth(*second as usize).ok_or("no such state")?;
+    recovery.check(&state, &mut HashMap::new(), true)
+}
