@@ -2,6 +2,7 @@
 // `npm run test:fuzz`: libFuzzer feeds the engine (coverage-guided, so it finds its way behind lengths and counts), and
 // the unsafe code runs under the address sanitizer and Miri.
 import { inputs } from './fuzz/inputs.mjs'
+import { unsafeCode } from './fuzz/unsafe.mjs'
 import { runSuite } from './suite.mjs'
 
-await runSuite('fuzz', [inputs])
+await runSuite('fuzz', [inputs, unsafeCode])

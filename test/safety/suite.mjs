@@ -2,10 +2,10 @@
 // What the safety programs share. A suite (`npm run test:crash`) is a list of parts, each an attack of one kind. Every
 // part prints one line of JSON on stdout:
 //
-//   { "suite", "part", "seed", "long", "seconds", "figures", "goals", "violations": [{ "what", "replay" }] }
+//   { "suite", "part", "seed", "long", "seconds", "skipped", "figures", "goals", "violations": [{ "what", "replay" }] }
 //
 // `figures` is what was counted, `goals` the least or most that counts as done, `replay` one command that shows the
-// violation alone. The exit code is 1 where a violation was found or a goal missed.
+// violation alone; `skipped` says why this machine could not do it. The exit code is 1 where a violation was found or a goal missed.
 import { spawn } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
@@ -31,6 +31,7 @@ const SHOWN_MAX = 20
  * @property {Record<string, number>} figures
  * @property {Record<string, { min?: number, max?: number }>} [goals] by name of a figure
  * @property {readonly Violation[]} violations
+ * @property {string} [skipped] why this machine cannot run it, or some of it
  */
 
 /** @typedef {{ name: string, run: (order: Order) => Promise<Outcome> }} Part */
@@ -65,12 +66,13 @@ export async function runSuite(suite, parts) {
 /** @param {string} suite @param {Part} part @param {Order} order */
 async function runPart(suite, part, order) {
   const startMs = performance.now()
-  const { figures, goals = {}, violations } = await part.run(order)
-  const isWhole = order.replay === undefined
+  const { figures, goals = {}, violations, skipped } = await part.run(order)
+  const isWhole = order.replay === undefined && skipped === undefined
   const missed = Object.entries(goals).filter(([name, goal]) => isWhole && !meets(figures[name] ?? Number.NaN, goal))
   const line = {
     suite, part: part.name, seed: order.seed, long: order.isLong,
     seconds: Math.round((performance.now() - startMs) / 100) / 10,
+    ...(skipped === undefined ? {} : { skipped }),
     figures, goals, missed: missed.map(([name]) => name),
     violations: violations.slice(0, SHOWN_MAX).map(({ what, replay }) => ({
       what, replay: `npm run test:${suite} -- --part ${part.name} --seed ${order.seed} --replay '${replay}'`,

@@ -8,10 +8,13 @@
 //! The handler stays for the life of the process: another library may have chained to it meanwhile.
 #![expect(unsafe_code, reason = "signal handlers and fixed maps are system calls without a safe form")]
 
+mod table;
+
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use table::{Slot, TABLE};
 
 /// A range that is watched until this is dropped, which has to happen before the range is unmapped.
 #[derive(Debug)]
@@ -28,93 +31,7 @@ pub(crate) fn watch(start: usize, length: usize) -> Option<Watched> {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.slot.start.store(FREE, Ordering::SeqCst);
-    }
-}
-
-const FREE: usize = 0;
-const RESERVED: usize = 1;
-
-/// One range. `start` is `FREE`, `RESERVED` while `end` is written, or the address; never 0 or 1 for a map.
-#[derive(Debug)]
-struct Slot {
-    start: AtomicUsize,
-    end: AtomicUsize,
-}
-
-impl Slot {
-    const fn new() -> Self {
-        Self { start: AtomicUsize::new(FREE), end: AtomicUsize::new(0) }
-    }
-
-    fn take(&self, start: usize, end: usize) -> bool {
-        let free = self.start.compare_exchange(FREE, RESERVED, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-        if free {
-            self.end.store(end, Ordering::SeqCst);
-            self.start.store(start, Ordering::SeqCst);
-        }
-        free
-    }
-
-    /// Asks for `start` twice, as the slot may go to another range in between.
-    fn contains(&self, address: usize) -> bool {
-        let start = self.start.load(Ordering::SeqCst);
-        let end = self.end.load(Ordering::SeqCst);
-        start > RESERVED && (start..end).contains(&address) && self.start.load(Ordering::SeqCst) == start
-    }
-}
-
-/// A table of slots that grows by another of its kind and never shrinks.
-struct Table {
-    slots: [Slot; 256],
-    next: AtomicPtr<Table>,
-}
-
-static TABLE: Table = Table::new();
-
-impl Table {
-    const fn new() -> Self {
-        Self { slots: [const { Slot::new() }; 256], next: AtomicPtr::new(ptr::null_mut()) }
-    }
-
-    fn next(&self) -> Option<&'static Self> {
-        // SAFETY: null, or a table that `grow` leaked.
-        unsafe { self.next.load(Ordering::SeqCst).as_ref() }
-    }
-
-    fn take(&'static self, start: usize, end: usize) -> &'static Slot {
-        let mut table = self;
-        loop {
-            if let Some(slot) = table.slots.iter().find(|slot| slot.take(start, end)) {
-                return slot;
-            }
-            table = table.next().unwrap_or_else(|| table.grow());
-        }
-    }
-
-    fn grow(&self) -> &'static Self {
-        let new = Box::into_raw(Box::new(Self::new()));
-        let table = match self.next.compare_exchange(ptr::null_mut(), new, Ordering::SeqCst, Ordering::SeqCst) {
-            Ok(_) => new,
-            Err(other) => {
-                // SAFETY: `new` came from `Box::into_raw` just now and nobody else saw it.
-                drop(unsafe { Box::from_raw(new) });
-                other
-            }
-        };
-        // SAFETY: not null, and from now on leaked.
-        unsafe { &*table }
-    }
-
-    fn contains(&'static self, address: usize) -> bool {
-        let mut table = Some(self);
-        while let Some(some) = table {
-            if some.slots.iter().any(|slot| slot.contains(address)) {
-                return true;
-            }
-            table = some.next();
-        }
-        false
+        self.slot.free();
     }
 }
 

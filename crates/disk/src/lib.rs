@@ -2,7 +2,7 @@
 //! process and folder ([`open_shared`]). Beside it, trees of files that are stored and restored ([`store_tree`],
 //! [`Restore`]).
 //!
-//! What differs between systems is in `platform`; what needs `unsafe` is in `map.rs` and `guard.rs`, nowhere else.
+//! What differs between systems is in `platform`; what needs `unsafe` is in `map.rs` and `guard`, nowhere else.
 
 mod direct;
 mod file;

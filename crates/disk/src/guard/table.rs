@@ -1,0 +1,127 @@
+//! The address ranges that the guard watches, in a table without locks: a signal handler may take none.
+#![expect(unsafe_code, reason = "the table grows by leaked parts, behind a pointer that the handler can follow")]
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+const FREE: usize = 0;
+const RESERVED: usize = 1;
+
+/// One range. `start` is `FREE`, `RESERVED` while `end` is written, or the address; never 0 or 1 for a map.
+#[derive(Debug)]
+pub(super) struct Slot {
+    start: AtomicUsize,
+    end: AtomicUsize,
+}
+
+impl Slot {
+    const fn new() -> Self {
+        Self { start: AtomicUsize::new(FREE), end: AtomicUsize::new(0) }
+    }
+
+    fn take(&self, start: usize, end: usize) -> bool {
+        let free = self.start.compare_exchange(FREE, RESERVED, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        if free {
+            self.end.store(end, Ordering::SeqCst);
+            self.start.store(start, Ordering::SeqCst);
+        }
+        free
+    }
+
+    pub(super) fn free(&self) {
+        self.start.store(FREE, Ordering::SeqCst);
+    }
+
+    /// Asks for `start` twice, as the slot may go to another range in between.
+    fn contains(&self, address: usize) -> bool {
+        let start = self.start.load(Ordering::SeqCst);
+        let end = self.end.load(Ordering::SeqCst);
+        start > RESERVED && (start..end).contains(&address) && self.start.load(Ordering::SeqCst) == start
+    }
+}
+
+/// A table of slots that grows by another of its kind and never shrinks.
+pub(super) struct Table {
+    slots: [Slot; 256],
+    next: AtomicPtr<Table>,
+}
+
+pub(super) static TABLE: Table = Table::new();
+
+impl Table {
+    const fn new() -> Self {
+        Self { slots: [const { Slot::new() }; 256], next: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    fn next(&self) -> Option<&'static Self> {
+        // SAFETY: null, or a table that `grow` leaked.
+        unsafe { self.next.load(Ordering::SeqCst).as_ref() }
+    }
+
+    pub(super) fn take(&'static self, start: usize, end: usize) -> &'static Slot {
+        let mut table = self;
+        loop {
+            if let Some(slot) = table.slots.iter().find(|slot| slot.take(start, end)) {
+                return slot;
+            }
+            table = table.next().unwrap_or_else(|| table.grow());
+        }
+    }
+
+    fn grow(&self) -> &'static Self {
+        let new = Box::into_raw(Box::new(Self::new()));
+        let table = match self.next.compare_exchange(ptr::null_mut(), new, Ordering::SeqCst, Ordering::SeqCst) {
+            Ok(_) => new,
+            Err(other) => {
+                // SAFETY: `new` came from `Box::into_raw` just now and nobody else saw it.
+                drop(unsafe { Box::from_raw(new) });
+                other
+            }
+        };
+        // SAFETY: not null, and from now on leaked.
+        unsafe { &*table }
+    }
+
+    pub(super) fn contains(&'static self, address: usize) -> bool {
+        let mut table = Some(self);
+        while let Some(some) = table {
+            if some.slots.iter().any(|slot| slot.contains(address)) {
+                return true;
+            }
+            table = some.next();
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    /// Small enough for Miri, large enough for the table to grow while others look.
+    const RANGES: usize = 300;
+
+    #[test]
+    fn ranges_are_found_while_they_are_watched_and_not_after() {
+        static OWN: Table = Table::new();
+        let table = &OWN;
+        let start_of = |thread: usize, index: usize| (1 + thread * RANGES + index) << 12;
+        thread::scope(|scope| {
+            for thread in 0..2 {
+                scope.spawn(move || {
+                    let slots: Vec<_> = (0..RANGES)
+                        .map(|index| table.take(start_of(thread, index), start_of(thread, index) + 4096))
+                        .collect();
+                    for index in (0..RANGES).step_by(37) {
+                        assert!(table.contains(start_of(thread, index)));
+                        assert!(table.contains(start_of(thread, index) + 4095));
+                    }
+                    slots.iter().for_each(|slot| slot.free());
+                    assert!((0..RANGES).step_by(37).all(|index| !table.contains(start_of(thread, index))));
+                });
+            }
+        });
+        assert!(table.next().is_some(), "two threads need more slots than one table has");
+    }
+}
