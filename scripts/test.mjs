@@ -1,6 +1,6 @@
 // @ts-check
-// `npm test`: setup, the tests of the crates (cargo), the tests of the packages (vitest).
-// `npm test -- <filter>` goes to vitest alone. The last line sums up: "<n> passed, <n> failed".
+// `npm test`: setup, the tests of the crates (cargo), the tests of the packages (vitest), the short form of the safety
+// suites (`test/safety`). `npm test -- <filter>` goes to vitest alone. The last line sums up: "<n> passed, <n> failed".
 import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { stripVTControlCharacters } from 'node:util'
 import { readCargo, sumOutcomes } from './outcome.mjs'
+import { runAll } from '../test/safety/all.mjs'
 import { at, root } from './root.mjs'
 import { setup } from './setup.mjs'
 import { printStep, runMain, secondsSince } from './steps.mjs'
@@ -67,6 +68,12 @@ async function runVitest(filter) {
   }
 }
 
+/** @returns {Promise<Runner>} */
+async function runSafety() {
+  const outcome = await runAll()
+  return { outcome, exitCode: outcome.failed > 0 ? 1 : 0 }
+}
+
 /** @param {string} name @param {() => Promise<Runner>} start */
 async function timed(name, start) {
   const startMs = performance.now()
@@ -80,6 +87,7 @@ await runMain(async () => {
   await setup()
   const runners = filter.length > 0 ? [] : [await timed('cargo test', runCargo)]
   runners.push(await timed('vitest', () => runVitest(filter)))
+  if (filter.length === 0) runners.push(await timed('safety', runSafety))
   const { passed, failed } = sumOutcomes(runners)
   process.stdout.write(`${passed} passed, ${failed} failed\n`)
   if (runners.some(({ exitCode }) => exitCode !== 0)) process.exitCode = 1

@@ -106,8 +106,8 @@ async function outcome(program, args) {
 /** The lines of a report that say what went wrong. @param {string} output */
 function story(output) {
   const lines = output.split('\n')
-  const at = lines.findIndex((line) => /panicked|ERROR: libFuzzer/.test(line))
-  return at === -1 ? lines.slice(-5).join('\n') : lines.slice(at, at + 2).join('\n')
+  const first = lines.findIndex((line) => /panicked|ERROR: libFuzzer/.test(line))
+  return first === -1 ? lines.slice(-5).join('\n') : lines.slice(first, first + 2).join('\n')
 }
 
 /** @param {string} programs @param {string} replayed */
