@@ -5,6 +5,7 @@ mod crash;
 mod damage;
 mod files;
 mod history;
+mod keyed;
 mod model;
 mod repair;
 mod tables;

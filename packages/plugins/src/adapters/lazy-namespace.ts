@@ -47,9 +47,9 @@ export class LazyNamespace {
   }
 
   async #open(): Promise<OpenNamespace> {
-    const { name = this.#tool, dir, version = '', maxBytes, durability, readonly: readOnly = false, engine } = this.#options
+    const { name = this.#tool, dir, version = '', maxBytes, durability, readonly: readOnly = false, engine, key } = this.#options
     const warn = (warning: VarveError): void => this.#warn(warning)
-    const wanted = { name, dir, maxBytes, durability, readOnly, engine, onWarning: warn }
+    const wanted = { name, dir, maxBytes, durability, readOnly, engine, key, onWarning: warn }
     const cache = await openUsable(wanted, warn)
     const space = cache?.namespace(this.#tool, { version: `${LAYOUT} ${version}` }) ?? new MemoryNamespace()
     return new OpenNamespace({ cache, space, isWritable: cache !== undefined && !readOnly, dataKind: this.#dataKind, warn })

@@ -2,7 +2,7 @@
  * Options that all adapters share (keyv, unstorage, metro, jest, parcel): what each does, its default and its price.
  */
 import type { EngineChoice, VarveError } from 'varve'
-import { BOOLEAN, type Fields, FUNCTION, oneOf, TEXT } from '../build/validate.ts'
+import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, TEXT } from '../build/validate.ts'
 
 /** Where the entries of an adapter live and how they are kept. */
 export interface AdapterOptions {
@@ -45,6 +45,12 @@ export interface AdapterOptions {
    */
   readonly engine?: EngineChoice | undefined
   /**
+   * A secret of at least 16 bytes: what was not written with it is a miss. For caches that come from where others may
+   * write. Costs time for every byte that is read or written; see `key` of `openCache`.
+   * @defaultValue `VARVE_KEY` in the environment, which keeps it out of config files; none where that is not set
+   */
+  readonly key?: Uint8Array | string | undefined
+  /**
    * Told what went wrong without failing a call: damage met, a full disk, a folder that cannot be opened. Each kind is
    * told once.
    * @defaultValue `process.emitWarning`
@@ -61,6 +67,8 @@ export const ADAPTER_FIELDS: Fields<AdapterOptions> = {
   durability: oneOf('relaxed', 'durable'),
   readonly: BOOLEAN,
   engine: oneOf('auto', 'native', 'wasm', 'memory'),
+  // `openCache` checks it, without a word about its value.
+  key: ANYTHING,
   onWarning: FUNCTION,
 }
 

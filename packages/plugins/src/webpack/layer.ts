@@ -160,12 +160,13 @@ export class DiskLayer {
   }
 
   async #openCache(): Promise<Cache | undefined> {
-    const { dir, engine, maxBytes, readonly: readOnly } = this.#options
+    const { dir, engine, key, maxBytes, readonly: readOnly } = this.#options
     try {
       return await openCache({
         name: 'webpack',
         dir: dir === undefined ? undefined : resolve(this.#compiler.context, dir),
         engine,
+        key,
         maxBytes,
         readOnly,
         onWarning: (warning: VarveError) => this.#warn(warning.code, warning),

@@ -39,6 +39,12 @@ export interface VarveWebpackOptions {
    */
   readonly engine?: Exclude<EngineChoice, 'memory'> | undefined
   /**
+   * A secret of at least 16 bytes: what was not written with it is a miss. For caches that come from where others may
+   * write. Costs time for every byte that is read or written; see `key` of `openCache`.
+   * @defaultValue `VARVE_KEY` in the environment, which keeps it out of config files; none where that is not set
+   */
+  readonly key?: Uint8Array | string | undefined
+  /**
    * Cap of the folder: bytes, or a text such as `'500MB'`. What was written longest ago goes first.
    * @defaultValue `'1GiB'`
    */
@@ -66,6 +72,8 @@ const FIELDS: { readonly [Name in keyof Required<VarveWebpackOptions>]: Field } 
   buildDependencies: ['an object of arrays of strings', isListOfNames],
   readonly: ['true or false', (value) => typeof value === 'boolean'],
   engine: ["'auto', 'native' or 'wasm'", (value) => value === 'auto' || value === 'native' || value === 'wasm'],
+  // `openCache` checks it, without a word about its value.
+  key: ['a secret', () => true],
   maxBytes: ["bytes or a text such as '500MB'", (value) => typeof value === 'string' || isAmount(value)],
   idleTimeout: ['milliseconds', isAmount],
   idleTimeoutForInitialStore: ['milliseconds', isAmount],

@@ -1,0 +1,164 @@
+//! A keyed cache refuses what was not written with its key for the very place where it stands: forged entries are
+//! misses, never values, and the next commit works. What an attacker without the key can do is write files: of caches
+//! without a key or with another one, of this cache with bytes changed and every checksum made anew, of another cache
+//! with the same key at other places.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use varve_core::vfs::sim::SimVfs;
+use varve_core::{Key, Options, SerialPool, Store, forge};
+
+const KEYS: usize = 40;
+const FORGED_MIN: usize = 1_000;
+
+fn secret(number: u8) -> Option<Key> {
+    Some(Key::new(&[number; 32]).unwrap())
+}
+
+fn open(vfs: &SimVfs, key: Option<&Key>) -> Arc<Store> {
+    let options = Options { key: key.cloned(), ..Options::default() };
+    Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).expect("every folder opens")
+}
+
+/// Two tables of two namespaces and a log with commits to both; every value begins with `word`.
+fn cache(key: Option<&Key>, word: &str) -> SimVfs {
+    let vfs = SimVfs::new();
+    for round in 0..2 {
+        let store = open(&vfs, key);
+        let mut handle = store.handle();
+        for name in ["n", "m"] {
+            let namespace = handle.namespace(name, "1").unwrap();
+            for number in 0..KEYS {
+                let value = format!("{word} {name} {round} {number} {}", "x".repeat(number * 20));
+                handle.put(namespace, format!("key {number}").as_bytes(), value.as_bytes()).unwrap();
+            }
+            handle.begin_commit().unwrap().run(None, 1_000).unwrap();
+        }
+        if round == 0 {
+            store.compact(true, &|_, _| ControlFlow::Continue(())).unwrap();
+        }
+        drop(handle);
+        // Not closed, so that the log stays.
+    }
+    vfs
+}
+
+/// Values that are found and were not written to this namespace of this cache; then a commit.
+fn accepted(vfs: &SimVfs, key: Option<&Key>, word: &str) -> usize {
+    let store = open(vfs, key);
+    let mut handle = store.handle();
+    let mut wrong = 0;
+    for name in ["n", "m"] {
+        let namespace = handle.namespace(name, "1").unwrap();
+        for number in 0..KEYS {
+            let found = handle.get(namespace, format!("key {number}").as_bytes(), <[u8]>::to_vec).unwrap();
+            let mut honest = (0..2).map(|round| format!("{word} {name} {round} {number} {}", "x".repeat(number * 20)));
+            wrong += usize::from(found.is_some_and(|value| !honest.any(|good| good.as_bytes() == value)));
+        }
+    }
+    let namespace = handle.namespace("n", "1").unwrap();
+    handle.put(namespace, b"next", b"works").unwrap();
+    handle.begin_commit().unwrap().run(None, 2_000).unwrap();
+    drop((handle, store));
+    let store = open(vfs, key);
+    let mut handle = store.handle();
+    let namespace = handle.namespace("n", "1").unwrap();
+    assert_eq!(handle.get(namespace, b"next", <[u8]>::to_vec).unwrap().as_deref(), Some(&b"works"[..]));
+    wrong
+}
+
+/// Replaces `good` by `evil` where that is found at or behind `from`; `None` where it is not.
+fn poisoned(bytes: &[u8], from: usize) -> Option<Vec<u8>> {
+    let at = from + bytes.get(from..)?.windows(4).position(|word| word == b"good")?;
+    let mut out = bytes.to_vec();
+    out[at..at + 4].copy_from_slice(b"evil");
+    Some(out)
+}
+
+/// Every forgery with a name for the message.
+fn forgeries(mine: &SimVfs, key: &Key) -> Vec<(String, SimVfs)> {
+    let mut all = Vec::new();
+    let foreign = [("without a key", None), ("with another key", secret(2))];
+    for (how, other) in &foreign {
+        let evil = cache(other.as_ref(), "evil");
+        for name in evil.names() {
+            for target in mine.names().into_iter().chain([name.clone(), "manifest-9".to_owned(), "9.log".to_owned()]) {
+                let vfs = mine.fork();
+                vfs.set_contents(&target, evil.contents(&name));
+                all.push((format!("{name} {how} as {target}"), vfs));
+            }
+        }
+        // Bytes changed and every checksum of the folder, or of one file, made anew.
+        for name in mine.names() {
+            let bytes = mine.contents(&name);
+            let words = (0..bytes.len()).step_by(97).filter_map(|from| poisoned(&bytes, from));
+            let flips = (0..bytes.len()).step_by(29).map(|at| {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= 1 << (at % 8);
+                flipped
+            });
+            for (number, changed) in words.chain(flips).enumerate() {
+                let whole = mine.fork();
+                whole.set_contents(&name, changed);
+                forge::reseal_with(&whole, other.as_ref());
+                let single = mine.fork();
+                single.set_contents(&name, whole.contents(&name));
+                all.push((format!("change {number} of {name}, all resealed {how}"), whole));
+                all.push((format!("change {number} of {name}, resealed alone {how}"), single));
+            }
+        }
+    }
+    let other = cache(Some(key), "other");
+    for (name, target) in
+        mine.names().iter().flat_map(|name| mine.names().into_iter().map(move |target| (name, target)))
+    {
+        let bytes = other.contents(name);
+        // At its own place it is what a holder of the key wrote for that place; anywhere else it is a forgery.
+        if *name != target {
+            let vfs = mine.fork();
+            vfs.set_contents(&target, bytes.clone());
+            all.push((format!("{name} of another cache as {target}"), vfs));
+            let vfs = mine.fork();
+            vfs.set_contents(&target, mine.contents(name));
+            all.push((format!("own {name} as {target}"), vfs));
+        }
+        for shift in [32, 64, 512, 4_096] {
+            let vfs = mine.fork();
+            let mut moved = mine.contents(&target);
+            moved.truncate(shift.min(moved.len()));
+            moved.extend_from_slice(&bytes);
+            vfs.set_contents(&target, moved);
+            all.push((format!("{name} of another cache in {target} from {shift} on"), vfs));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_thousand_forged_folders_give_no_value_and_the_next_commit_works() {
+    let key = secret(1).unwrap();
+    let mine = cache(Some(&key), "good");
+    assert_eq!(accepted(&mine.fork(), Some(&key), "good"), 0, "the honest folder");
+    assert!(open(&mine, Some(&key)).verify(&|_, _| ControlFlow::Continue(())).unwrap().entries >= 2 * KEYS as u64);
+    let all = forgeries(&mine, &key);
+    assert!(all.len() >= FORGED_MIN, "{} forged folders", all.len());
+    for (name, vfs) in &all {
+        assert_eq!(accepted(vfs, Some(&key), "good"), 0, "{name}");
+    }
+    println!("{} forged folders, none believed", all.len());
+}
+
+/// The check can fail: without a key the same forgeries are values.
+#[test]
+fn without_a_key_a_forged_folder_is_believed() {
+    let mine = cache(None, "good");
+    let mut believed = 0;
+    for name in mine.names() {
+        let vfs = mine.fork();
+        let Some(changed) = poisoned(&mine.contents(&name), 0) else { continue };
+        vfs.set_contents(&name, changed);
+        forge::reseal(&vfs);
+        believed += accepted(&vfs, None, "good");
+    }
+    assert!(believed > 0);
+}
