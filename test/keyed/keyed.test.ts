@@ -1,0 +1,133 @@
+/**
+ * A keyed cache: only what was written with the key counts. What must hold for files that were changed with every
+ * checksum made anew is tested in the engine (`crates/core/tests/store/keyed.rs`); here is what a user can see.
+ */
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { type CacheOptions, openCache, VarveError } from 'varve'
+import { afterEach, describe, expect, it } from 'vitest'
+import { makeFolder } from '../folders.ts'
+
+const KEY = 'the secret of the trusted branch'
+const LARGE = 'x'.repeat(1_500_000)
+const engines = ['native', 'wasm'] as const
+
+afterEach(() => void delete process.env['VARVE_KEY'])
+
+async function write(dir: string, value: string, options: Partial<CacheOptions> = {}): Promise<void> {
+  await using cache = await openCache({ name: 'keyed', dir, ...options })
+  const namespace = cache.namespace('n', { codec: 'text' })
+  for (let number = 0; number < 100; number++) namespace.put(`key ${number}`, `${value} ${number}`)
+  namespace.put('large', `${value} ${LARGE}`)
+  await cache.commit()
+  await cache.compact({ full: true })
+  namespace.put('key 0', `${value} in the log`)
+  await cache.commit()
+}
+
+async function read(dir: string, options: Partial<CacheOptions> = {}): Promise<(string | undefined)[]> {
+  await using cache = await openCache({ name: 'keyed', dir, ...options })
+  const namespace = cache.namespace('n', { codec: 'text' })
+  return ['key 0', 'key 7', 'large'].map((key) => namespace.get(key)?.slice(0, 4))
+}
+
+function filesBelow(folder: string): Map<string, string> {
+  const found = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return new Map(found.map(({ parentPath, name }) => [join(parentPath, name), readFileSync(join(parentPath, name)).toString('base64')]))
+}
+
+function keyedFolder(dir: string): string {
+  const name = readdirSync(dir).find((folder) => /^v1-[0-9a-f]{16}$/.test(folder))
+  return join(dir, name ?? 'missing')
+}
+
+describe.each(engines)('a keyed cache, written by %s', (engine) => {
+  const other = engine === 'native' ? 'wasm' : 'native'
+
+  it('is read by either engine with the key, as text or bytes or from VARVE_KEY, and by nobody without', async () => {
+    const dir = makeFolder()
+    await write(dir, 'good', { engine, key: KEY })
+    const whole = ['good', 'good', 'good']
+    expect(await read(dir, { engine: other, key: new TextEncoder().encode(KEY) })).toEqual(whole)
+    const nothing = [undefined, undefined, undefined]
+    expect(await read(dir, { engine: other })).toEqual(nothing)
+    expect(await read(dir, { engine, key: 'the secret of somebody else' })).toEqual(nothing)
+    process.env['VARVE_KEY'] = KEY
+    expect(await read(dir, { engine })).toEqual(whole)
+  })
+
+  it('and one without a key, in one folder, leave each other untouched', async () => {
+    const dir = makeFolder()
+    await write(dir, 'open', { engine })
+    const before = filesBelow(join(dir, 'v1'))
+    await write(dir, 'good', { engine, key: KEY })
+    await write(dir, 'else', { engine, key: 'the secret of somebody else' })
+    expect(filesBelow(join(dir, 'v1'))).toEqual(before)
+    expect([await read(dir, { engine }), await read(dir, { engine, key: KEY })]).toEqual([['open', 'open', 'open'], ['good', 'good', 'good']])
+  })
+
+  it('takes files of a cache without a key, planted in its folder, for misses, and the next commit works', async () => {
+    const [dir, foreign] = [makeFolder(), makeFolder()]
+    await write(foreign, 'evil', { engine: other })
+    const names = readdirSync(join(foreign, 'v1')).filter((name) => name !== 'files')
+    for (const planted of [...names.map((name) => [name]), names]) {
+      const copy = join(dir, String(planted.length), planted[0] ?? '')
+      await write(copy, 'good', { engine, key: KEY })
+      for (const name of planted) cpSync(join(foreign, 'v1', name), join(keyedFolder(copy), name))
+      const found = await read(copy, { engine, key: KEY, onWarning: () => {} })
+      expect(found.filter((value) => value !== undefined && value !== 'good')).toEqual([])
+      await write(copy, 'next', { engine, key: KEY, onWarning: () => {} })
+      expect(await read(copy, { engine, key: KEY })).toEqual(['next', 'next', 'next'])
+    }
+  })
+
+  it('refuses another content under the name of a file', async () => {
+    const dir = makeFolder()
+    await write(dir, 'good', { engine, key: KEY })
+    for (const [path, content] of filesBelow(join(keyedFolder(dir), 'files'))) {
+      const bytes = Buffer.from(content, 'base64')
+      writeFileSync(path, bytes.fill(0x41))
+    }
+    expect(await read(dir, { engine, key: KEY, onWarning: () => {} })).toEqual(['good', 'good', undefined])
+  })
+
+  it('says that it is keyed, and shows the key nowhere', async () => {
+    const dir = makeFolder()
+    await using cache = await openCache({ name: 'keyed', dir, engine, key: KEY })
+    await using open = await openCache({ name: 'keyed', dir, engine })
+    expect([cache.status().keyed, open.status().keyed]).toEqual([true, false])
+    cache.namespace('n', { codec: 'text' }).put('key', 'value')
+    await cache.commit()
+    expect(inspect([cache, cache.status(), await cache.stats()], { depth: 9, showHidden: true })).not.toContain(KEY)
+    for (const [path, content] of filesBelow(dir)) expect(`${path} ${Buffer.from(content, 'base64').toString()}`).not.toContain(KEY)
+  })
+})
+
+it('a key that is short or of another kind is refused without a word about its value', async () => {
+  const dir = makeFolder()
+  for (const key of ['fifteen bytes..', new Uint8Array(15), ''] as const) {
+    const refused: unknown = await openCache({ name: 'keyed', dir, key }).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT' })
+    expect(refused instanceof VarveError && !refused.message.includes('fifteen')).toBe(true)
+  }
+  expect(existsSync(join(dir, 'v1'))).toBe(false)
+})
+
+it('the command reads the key from VARVE_KEY and says where it is missing', async () => {
+  const dir = makeFolder()
+  await write(dir, 'good', { key: KEY })
+  const main = join(import.meta.dirname, '../../packages/varve/dist/cli/main.js')
+  const run = (key: string | undefined): string => {
+    const env = { ...process.env, VARVE_KEY: key }
+    try {
+      return execFileSync(process.execPath, [main, 'ls', '--dir', dir], { env, encoding: 'utf8', stdio: 'pipe' })
+    } catch (error) {
+      return error instanceof Error && 'stderr' in error ? String(error.stderr) : ''
+    }
+  }
+  expect(run(KEY).split('\n').filter((line) => line !== '').length).toBe(101)
+  expect(run(undefined)).toContain('was written with a key; put it into VARVE_KEY')
+  expect(run('the secret of somebody else')).toContain('was written with another key')
+})
