@@ -57,7 +57,9 @@ export interface CacheOptions {
    * A secret of at least 16 bytes, a text counting as UTF-8: only what was written with it counts, everything else in
    * the folder is a miss. For a cache that comes from where others may write, such as one that CI restores. Authentic,
    * not secret: everybody can read the entries, and put back what was written with the key before. Each key has a folder
-   * of its own in that of the cache. Costs: see README.
+   * of its own in that of the cache. Costs CPU time where bytes are read or written: of 20 MB that do not compress, a commit
+   * takes 1.35 times as much, a full compaction 2.3 times, reading all once 1.9 times; small commits and what is read again
+   * less than a tenth more.
    * @defaultValue `VARVE_KEY` in the environment; none where that is not set
    */
   readonly key?: Uint8Array | string | undefined
