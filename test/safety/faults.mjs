@@ -1,5 +1,7 @@
 // @ts-check
 // npm run test:faults: any call of the file system fails. Parts in `engine/` run on a simulated disk, others on the package from outside.
+import { mountingPart } from './faults/outside/disk.mjs'
+import { inject } from './faults/outside/inject.mjs'
 import { runSuite } from './suite.mjs'
 
-await runSuite('faults', [])
+await runSuite('faults', [inject, mountingPart('full', 'full.mjs')])

@@ -9,6 +9,9 @@ import { errnoOf, INVALID, NOT_FOUND, UNSUPPORTED } from './errno.ts'
 /** What `link` says where the file system has no hard links. */
 const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV', 'ENOSYS'])
 
+/** How many folders above ours get their entries synced the first time: the cache's own and the one it lies in. */
+const ANCESTORS_SYNCED = 2
+
 /** Files of `folder`. `files` is `node:fs`. */
 export function nodeHost(files: typeof fs, folder: string): Host {
   const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = files.constants
@@ -19,6 +22,7 @@ export function nodeHost(files: typeof fs, folder: string): Host {
     files.closeSync(file)
     return INVALID
   }
+  let areAncestorsSynced = false
   const create = (name: string): number => openRegular(name, O_APPEND | O_CREAT | O_EXCL | O_RDWR)
   return {
     list: () => listRegular(files, folder),
@@ -36,7 +40,15 @@ export function nodeHost(files: typeof fs, folder: string): Host {
     rename: (source, target) => done(() => files.renameSync(pathOf(source), pathOf(target))),
     remove: (name) => done(() => files.unlinkSync(pathOf(name))),
     folder: (name) => nodeHost(files, pathOf(name)),
-    syncFolder: () => syncFolder(files, folder),
+    syncFolder() {
+      const synced = syncFolder(files, folder)
+      if (synced !== 0 || areAncestorsSynced) return synced
+      // The folder needs its own name to survive, whichever process made it. Folders above may not be ours to open.
+      areAncestorsSynced = true
+      let above = folder
+      for (let i = 0; i < ANCESTORS_SYNCED; i++) syncFolder(files, (above = parentOf(above)))
+      return synced
+    },
     size: (file) => attempt(() => files.fstatSync(file).size),
     read: (file, offset, target) => attempt(() => readAt(files, file, offset, target)),
     append: (file, bytes) => done(() => appendAll(files, file, bytes)),
@@ -71,6 +83,12 @@ function linkNew(files: typeof fs, source: string, target: string): number {
     const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
     return typeof code === 'string' && NO_LINKS.has(code) ? UNSUPPORTED : errnoOf(error)
   }
+}
+
+/** The folder that a folder is in; paths here are absolute, with either separator on Windows. */
+function parentOf(folder: string): string {
+  const end = Math.max(folder.lastIndexOf('/'), folder.lastIndexOf('\\'))
+  return end > 0 ? folder.slice(0, end) : folder.slice(0, end + 1) || folder
 }
 
 /** Windows cannot sync a folder and keeps names by itself; a folder that does not exist yet has none to keep. */

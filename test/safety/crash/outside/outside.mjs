@@ -1,0 +1,148 @@
+// @ts-check
+// Crash states from outside: programs that use the shipped package are recorded by strace, and every folder that a crash
+// could have left is opened by the same package, with both engines. Nothing here trusts the engine's own file system.
+import { fork } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { missingStrace } from '../../strace.mjs'
+import { newFolder } from './folder.mjs'
+import { WORKLOADS } from './workloads.mjs'
+
+/** @import { ModelName } from './models.mjs' */
+/** @import { Violation } from '../../suite.mjs' */
+
+/**
+ * @typedef {object} Order to a worker
+ * @property {string} workload
+ * @property {'native' | 'wasm'} engine
+ * @property {number} seed
+ * @property {number} random mixtures at each point
+ * @property {number} part so much of all states, 0 to 1
+ * @property {{ model: ModelName, number: number } | undefined} only
+ */
+
+/** @typedef {{ digests: Record<ModelName, string[]>, states: number, violations: Violation[] } | { error: string, order: Order }} Told by a worker */
+
+/** A worker that has said nothing for so long hangs. */
+const SILENCE_MS = 240_000
+
+const WORKER = fileURLToPath(new URL('worker.mjs', import.meta.url))
+const PHASES = /** @type {const} */ (['create', 'commit', 'compact', 'collect', 'quarantine', 'clear'])
+
+/** Of phases with few states all are checked in the short form, of others a part. */
+const SHORT = { create: 1, commit: 0.35, compact: 0.6, collect: 0.25, quarantine: 1, clear: 0.7 }
+
+/** @type {import('../../suite.mjs').Part} */
+export const outside = {
+  name: 'outside',
+  async run({ seed, isLong, replay, say }) {
+    const skipped = missingStrace(say)
+    if (skipped !== undefined) return { figures: {}, violations: [], skipped }
+    const orders = replay === undefined ? ordersOf(seed, isLong) : [orderOf(replay, seed, isLong)]
+    const tally = new Tally()
+    await runAll(orders, tally, say)
+    const states = replay === undefined ? tally.figures() : {}
+    const least = isLong ? 33_000 : 5000
+    const goals = Object.fromEntries(['weakest', 'ext4', 'strict'].map((model) => [model, { min: least }]))
+    return { figures: states, goals, violations: tally.violations }
+  },
+}
+
+/** What was found, by model and by phase. */
+class Tally {
+  /** @type {Violation[]} */
+  violations = []
+  /** @type {Map<string, Set<string>>} */
+  #digests = new Map()
+  #states = 0
+
+  /** @param {Order} order @param {Extract<Told, { states: number }>} told */
+  add({ workload }, { digests, states, violations }) {
+    const phase = WORKLOADS.find(({ name }) => name === workload)?.phase ?? ''
+    this.#states += states
+    this.violations.push(...violations)
+    for (const [model, list] of Object.entries(digests)) {
+      for (const key of [model, phase]) {
+        const known = this.#digests.get(key) ?? new Set()
+        for (const digest of list) known.add(key === phase ? `${model} ${digest}` : digest)
+        this.#digests.set(key, known)
+      }
+    }
+  }
+
+  figures() {
+    const count = (/** @type {string} */ key) => /** @type {const} */ ([key, this.#digests.get(key)?.size ?? 0])
+    return { ...Object.fromEntries([...['weakest', 'ext4', 'strict'].map(count), ...PHASES.map(count)]), statesWithRepeats: this.#states }
+  }
+}
+
+/** Orders, the longest first. @param {number} seed @param {boolean} isLong @returns {Order[]} */
+function ordersOf(seed, isLong) {
+  const orders = WORKLOADS.flatMap(({ name, phase }) => /** @type {const} */ (['native', 'wasm']).map((engine) => ({
+    workload: name, engine, seed, random: isLong ? 40 : 4, part: isLong ? 1 : SHORT[phase], only: undefined,
+  })))
+  const weight = (/** @type {string} */ name) => ['collect', 'large', 'compact', 'create-large'].indexOf(name) >>> 0
+  return orders.sort((a, b) => weight(a.workload) - weight(b.workload))
+}
+
+/** @param {string} replay @param {number} seed @param {boolean} isLong @returns {Order} */
+function orderOf(replay, seed, isLong) {
+  const [model, engine, workload = '', number] = replay.split('/')
+  if ((model !== 'weakest' && model !== 'ext4' && model !== 'strict') || (engine !== 'native' && engine !== 'wasm')) {
+    throw new Error(`--replay is <model>/<engine>/<workload>/<number>, not ${replay}`)
+  }
+  return { workload, engine, seed, random: isLong ? 40 : 4, part: 1, only: { model, number: Number(number) } }
+}
+
+/** @param {Order[]} orders @param {Tally} tally @param {(text: string) => void} say */
+async function runAll(orders, tally, say) {
+  const folder = newFolder()
+  const queue = [...orders]
+  const lane = async (/** @type {number} */ index) => {
+    for (let order = queue.shift(); order !== undefined; order = queue.shift()) {
+      const told = await ask(order, join(folder, `current-${index}`))
+      if ('error' in told) throw new Error(told.error)
+      tally.add(order, told)
+      say(`${order.workload} ${order.engine}: ${told.states} states, ${told.violations.length} violations`)
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, (_, index) => lane(index)))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * One worker for one order. Its death, or that nothing comes of it, is a violation.
+ * @param {Order} order
+ * @param {string} current
+ * @returns {Promise<Told>}
+ */
+function ask(order, current) {
+  return new Promise((resolve, reject) => {
+    const env = { ...process.env, VARVE_DIR: '', VARVE_ENGINE: '' }
+    const worker = fork(WORKER, [current], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    const failed = (/** @type {string} */ what) => {
+      const violation = { what: `${order.workload}, ${order.engine}: ${what}`, replay: readFileSync(current, 'utf8').trim() }
+      resolve({ digests: { weakest: [], ext4: [], strict: [] }, states: 0, violations: [violation] })
+    }
+    const clock = setTimeout(() => {
+      worker.kill('SIGKILL')
+      failed('the process hangs')
+    }, SILENCE_MS)
+    worker.on('error', reject)
+    worker.on('message', (/** @type {Told} */ told) => {
+      clearTimeout(clock)
+      resolve(told)
+      worker.disconnect()
+    })
+    worker.on('exit', (code, signal) => {
+      clearTimeout(clock)
+      if (code !== 0) failed(`the process died with ${signal ?? code}`)
+    })
+    worker.send(order)
+  })
+}

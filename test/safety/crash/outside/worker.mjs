@@ -1,0 +1,91 @@
+// @ts-check
+// A process that records workloads and checks their states, one workload after the other, as it is told. What it is
+// about to do it writes into a file first: should it die or hang, that file says over what.
+import { openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { boundsOf, judge } from './bounds.mjs'
+import { Checker } from './check.mjs'
+import { newFolder } from './folder.mjs'
+import { MODELS } from './models.mjs'
+import { record } from './record.mjs'
+import { statesOf } from './states.mjs'
+import { WORKLOADS } from './workloads.mjs'
+
+/** @import { ModelName } from './models.mjs' */
+/** @import { Recording } from './record.mjs' */
+/** @import { State } from './states.mjs' */
+/** @import { Verdict } from './check.mjs' */
+/** @import { Order, Told } from './outside.mjs' */
+
+const current = openSync(process.argv[2] ?? '', 'w')
+
+process.on('message', (/** @type {Order} */ order) => {
+  const told = (/** @type {Told} */ outcome) => void process.send?.(outcome)
+  work(order).then(told, (/** @type {Error} */ error) => told({ error: error.stack ?? String(error), order }))
+})
+
+/** @param {Order} order @returns {Promise<Told>} */
+async function work({ workload: name, engine, seed, random, part, only }) {
+  const workload = WORKLOADS.find((one) => one.name === name)
+  if (workload === undefined) throw new Error(`no workload ${name}`)
+  const folder = newFolder()
+  try {
+    const recording = record(workload, engine, folder)
+    const checker = new Checker(workload, join(folder, 'states'))
+    await checker.learn(new Map([...recording.base.names].map(([path, inode]) => [path, recording.base.contents.get(inode) ?? null])))
+    return await checkAll({ recording, checker, seed, random, part, only })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** @param {Pick<Order, 'seed' | 'random' | 'part' | 'only'> & { recording: Recording, checker: Checker }} what @returns {Promise<Told>} */
+async function checkAll({ recording, checker, seed, random, part, only }) {
+  const bounds = boundsOf(recording.operations, checker.numbers)
+  /** @type {Map<string, Verdict>} */
+  const verdicts = new Map()
+  /** @type {Extract<Told, { digests: unknown }>} */
+  const outcome = { digests: { weakest: [], ext4: [], strict: [] }, states: 0, violations: [] }
+  for (const model of /** @type {ModelName[]} */ (Object.keys(MODELS))) {
+    if (only !== undefined && only.model !== model) continue
+    const seen = new Set()
+    for (const state of statesOf(recording, model, seed, random)) {
+      if (only === undefined ? Number.parseInt(state.digest.slice(0, 6), 16) >= part * 2 ** 24 : state.number !== only.number) continue
+      outcome.states++
+      if (!seen.has(state.digest)) outcome.digests[model].push(state.digest)
+      seen.add(state.digest)
+      const verdict = verdicts.get(state.digest) ?? (await verdictOf(checker, recording, model, state, only !== undefined))
+      verdicts.set(state.digest, verdict)
+      const limits = bounds[state.prefix]
+      const what = limits === undefined ? undefined : judge(verdict, limits, state.isWhole)
+      if (what === undefined) continue
+      outcome.violations.push({
+        what: `${model}, crash after operation ${state.prefix}, ${state.label}: ${what}`,
+        replay: `${model}/${recording.engine}/${recording.workload}/${state.number}`,
+      })
+    }
+  }
+  return outcome
+}
+
+/** @param {Checker} checker @param {Recording} recording @param {ModelName} model @param {State} state @param {boolean} isReplay */
+async function verdictOf(checker, recording, model, state, isReplay) {
+  writeSync(current, `${model}/${recording.engine}/${recording.workload}/${state.number}`.padEnd(120), 0)
+  const dice = Number.parseInt(state.digest.slice(-4), 16)
+  const verdict = await checker.check(state.files(), dice % 2 === 0 ? 'native' : 'wasm', dice % 8 < 2)
+  if (isReplay) {
+    const operations = recording.operations.slice(0, state.prefix).map((one, index) => `${index} ${shownOperation(one)}`)
+    const files = [...state.files()].map(([path, bytes]) => `${path} ${bytes === null ? 'folder' : bytes.length}`)
+    process.stderr.write(`${operations.join('\n')}\ncrash, ${state.label}; left:\n${files.join('\n')}\n`)
+  }
+  return verdict
+}
+
+/** @param {Recording['operations'][number]} operation */
+function shownOperation(operation) {
+  if (operation.kind === 'mark') return `-- ${operation.text}`
+  if (operation.kind === 'name' && operation.inode === undefined) return `remove ${operation.path}`
+  if (operation.kind === 'name') return `inode ${operation.inode} is ${operation.path}, not ${operation.from ?? 'elsewhere'}`
+  if (operation.kind === 'write') return `write inode ${operation.inode} at ${operation.offset}: ${operation.bytes.length} bytes`
+  return operation.kind === 'resize' ? `inode ${operation.inode} has ${operation.length} bytes` : `sync inode ${operation.inode} ${operation.path}`
+}

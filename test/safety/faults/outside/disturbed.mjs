@@ -1,0 +1,66 @@
+// @ts-check
+// One run of the disturbed program: strace is put on it while it works, and taken off again before it goes on.
+import { spawn } from 'node:child_process'
+import { cpSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+/** @typedef {import('./program.mjs').Attempt} Attempt */
+/** @typedef {{ before: Attempt[], during: Attempt[], after: Attempt[], exit: string, snapshot: string, dir: string }} Run */
+
+const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url))
+export const EXIT_CODE = 7
+
+/** Where a run as a whole hangs: a machine may be busy, so this is more than the calls may take. */
+const HANG_MS = 60_000
+
+/**
+ * @param {string} folder an empty one of ours
+ * @param {'native' | 'wasm'} engine
+ * @param {readonly string[]} strace its options
+ * @returns {Promise<Run>}
+ */
+export async function disturbed(folder, engine, strace) {
+  const [dir, snapshot] = [join(folder, 'cache'), join(folder, 'snapshot')]
+  mkdirSync(folder, { recursive: true })
+  const env = { ...process.env, VARVE_DIR: '', VARVE_ENGINE: '', UV_USE_IO_URING: '0' }
+  const child = spawn(process.execPath, [PROGRAM, engine, dir, String(EXIT_CODE)], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = new Promise((resolve) => void child.on('close', (code, signal) => resolve(String(signal ?? code))))
+  const clock = setTimeout(() => child.kill('SIGKILL'), HANG_MS)
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const hear = async () => /** @type {Attempt[]} */ (JSON.parse((await lines.next()).value ?? '[]'))
+  const say = () => void child.stdin.write('go\n')
+  child.stdin.on('error', () => {})
+  const before = await hear()
+  const detach = await attach(child.pid ?? 0, strace)
+  say()
+  const during = await hear()
+  await detach()
+  // What others would find now, whatever the program does afterwards.
+  if (during.length > 0) cpSync(dir, snapshot, { recursive: true })
+  say()
+  const after = await hear()
+  const exit = /** @type {string} */ (await ended)
+  clearTimeout(clock)
+  return { before, during, after, exit, snapshot, dir }
+}
+
+/** Puts strace on a process; what comes back takes it off. @param {number} pid @param {readonly string[]} options */
+async function attach(pid, options) {
+  const strace = spawn('strace', ['-f', '-p', String(pid), ...options], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const ended = new Promise((resolve) => void strace.on('close', resolve))
+  let said = ''
+  const attached = new Promise((resolve) => {
+    strace.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
+      said += text
+      if (said.includes('attached')) resolve(true)
+    })
+  })
+  const isOn = await Promise.race([attached, ended.then(() => false)])
+  if (isOn !== true) throw new Error(`strace could not attach: ${said}`)
+  return async () => {
+    strace.kill('SIGINT')
+    await ended
+  }
+}

@@ -1,0 +1,49 @@
+// @ts-check
+// What the disturbed program commits, and how to see which of its commits a cache holds.
+import { openCache } from 'varve'
+import { mix, mixText, noise } from '../../crash/outside/random.mjs'
+
+/** The commit that is large enough for a table, the one with a value that is a file, and the one that names a stored folder. */
+const LARGE = 4
+export const HUGE = 6
+export const STORED = 5
+
+/** Keys that every commit puts, all with its number. @param {number} number */
+export const keysOf = (number) => Array.from({ length: number === LARGE ? 36 : 4 }, (_, i) => `k${i}`)
+
+/** @param {string} key @param {number} number */
+export function valueOf(key, number) {
+  const value = noise(mix(mixText(key), number), key === 'huge' ? 1_100_000 : number === LARGE ? 30_000 : 300 + number)
+  value.writeUInt32LE(number, 0)
+  return value
+}
+
+/**
+ * The number of the newest commit in a cache. Throws where the cache holds no state that was committed.
+ * @param {string} dir
+ * @param {'native' | 'wasm'} engine
+ * @param {boolean} [readOnly]
+ */
+export async function newestCommit(dir, engine, readOnly = false) {
+  const cache = await openCache({ name: 'disturbed', dir, engine, readOnly, onWarning: () => {} })
+  try {
+    const values = cache.namespace('n')
+    const number = numberOf(values.get('k0'))
+    if (number === -1 && [...values.keys()].length > 0) throw new Error('k0 is missing, other keys are there')
+    for (const [i, key] of number === -1 ? [] : keysOf(LARGE).entries()) {
+      const expected = i < 4 ? number : number >= LARGE ? LARGE : -1
+      const value = values.get(key)
+      if (numberOf(value) !== expected) throw new Error(`${key} is of commit ${numberOf(value)}, k0 of ${number}`)
+      if (value !== undefined && !valueOf(key, expected).equals(value)) throw new Error(`${key} has wrong bytes`)
+    }
+    const huge = values.get('huge')
+    if (number >= HUGE !== (huge !== undefined)) throw new Error(`commit ${number}, and the huge value is ${huge === undefined ? 'not ' : ''}there`)
+    if (huge !== undefined && !valueOf('huge', HUGE).equals(huge)) throw new Error('the huge value has wrong bytes')
+    return number
+  } finally {
+    await cache.close()
+  }
+}
+
+/** @param {Uint8Array | undefined} value */
+const numberOf = (value) => (value === undefined ? -1 : Buffer.from(value.buffer, value.byteOffset, 4).readUInt32LE(0))
