@@ -4,4 +4,11 @@ import { mountingPart } from './faults/outside/disk.mjs'
 import { inject } from './faults/outside/inject.mjs'
 import { runSuite } from './suite.mjs'
 
-await runSuite('faults', [inject, mountingPart('full', 'full.mjs')])
+const outside = [
+  inject,
+  mountingPart('full', 'full.mjs'),
+  mountingPart('readonly', 'readonly.mjs', ['prlimit']),
+  mountingPart('eio', 'eio.mjs', ['mkfs.ext4', 'losetup']),
+]
+
+await runSuite('faults', outside)

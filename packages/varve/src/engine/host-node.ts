@@ -61,8 +61,15 @@ export function nodeHost(files: typeof fs, folder: string): Host {
 export function folderBytes(files: typeof fs, folder: string): number {
   const names = listRegular(files, folder)
   if (typeof names === 'number') return 0
-  const sizes = names.split('\0').map((name) => files.statSync(`${folder}/${name}`, { throwIfNoEntry: false })?.size ?? 0)
-  return sizes.reduce((sum, size) => sum + size, 0)
+  let bytes = 0
+  for (const name of names.split('\0')) {
+    try {
+      bytes += files.statSync(`${folder}/${name}`, { throwIfNoEntry: false })?.size ?? 0
+    } catch {
+      // It is asked for a rough size only; whoever reads the file will hear what is wrong with it.
+    }
+  }
+  return bytes
 }
 
 function listRegular(files: typeof fs, folder: string): string | number {

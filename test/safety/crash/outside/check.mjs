@@ -8,6 +8,7 @@ import { matchesOf, read, shown, Wrong } from './content.mjs'
 import { place } from './folder.mjs'
 import { versionsOf } from './workloads.mjs'
 
+/** @import { Cache } from 'varve' */
 /** @import { Found } from './content.mjs' */
 /** @import { Content, Expectation } from './expected.mjs' */
 /** @import { Workload } from './workloads.mjs' */
@@ -86,9 +87,9 @@ export class Checker {
     if (matches.length === 0) throw new Wrong(`no committed state: ${shown(found)}`)
     // Files of relaxed commits may be lost in a crash: then they are misses, and compaction drops their entries.
     const isWhole = [...found.values()].every(({ isLost }) => !isLost)
-    await this.#commitNext(dir, engine, isWhole)
-    const again = await this.#read(dir, engine === 'native' ? 'wasm' : 'native', (isThorough && isWhole) || this.#isDamaged)
-    compare(found, again)
+    compare(found, await this.#commitNext(dir, engine, isWhole))
+    const other = engine === 'native' ? 'wasm' : 'native'
+    if (isThorough || this.#isDamaged) compare(found, await this.#read(dir, other, isWhole || this.#isDamaged))
     const newest = matches.at(-1) ?? 0
     const lost = [...found.values()].filter(({ isLost }) => isLost).map(({ number }) => this.numbers.indexOf(number))
     return { matches, lost: lost.map((index) => Math.min(Math.max(index, 0), newest)) }
@@ -96,38 +97,51 @@ export class Checker {
 
   /** @param {string} dir @param {EngineName} engine @param {boolean} [compacts] @returns {Promise<Found>} */
   async #read(dir, engine, compacts = false) {
-    const known = new Map([...this.#known, [`n@1/${NEXT.key}`, [{ ...NEXT, files: undefined }]]])
-    const target = join(dir, '..', 'restored')
-    const [version, ...older] = versionsOf(this.#workload).v
-    const versions = new Map([['n', '1'], ['outputs', '1'], .../** @type {[string, string][]} */ (version === undefined ? [] : [['v', version]])])
     const cache = await openCache({ name: 'checked', dir, engine, onWarning: () => {} })
     try {
       if (compacts) {
         await cache.compact({ full: true })
         await sound(cache)
       }
-      const found = await read(cache, versions, known, target)
-      for (const one of older) {
-        const other = await openCache({ name: 'checked', dir, engine, onWarning: () => {} })
-        for (const [key, value] of await read(other, new Map([['v', one]]), known, target)) found.set(key, value)
-        await other.close()
-      }
-      return found
+      return await this.#readFrom(cache, dir, engine)
     } finally {
       await cache.close()
     }
   }
 
-  /** @param {string} dir @param {EngineName} engine @param {boolean} isWhole */
+  /** @param {string} dir @param {EngineName} engine @param {boolean} isWhole @returns {Promise<Found>} */
   async #commitNext(dir, engine, isWhole) {
     const cache = await openCache({ name: 'checked', dir, engine, onWarning: () => {} })
     try {
       cache.namespace('n', { version: '1' }).put(NEXT.key, valueBytes(NEXT))
       await cache.commit({ durability: 'durable' })
       if (isWhole && this.#workload.damage !== 'table') await sound(cache)
+      return await this.#readFrom(cache, dir, engine)
     } finally {
       await cache.close()
     }
+  }
+
+  /**
+   * Older versions of a namespace are read by a handle of their own.
+   * @param {Cache} cache
+   * @param {string} dir
+   * @param {EngineName} engine
+   * @returns {Promise<Found>}
+   */
+  async #readFrom(cache, dir, engine) {
+    const known = new Map([...this.#known, [`n@1/${NEXT.key}`, [{ ...NEXT, files: undefined }]]])
+    const target = join(dir, '..', 'restored')
+    const [version, ...older] = versionsOf(this.#workload).v
+    const versions = new Map([['n', '1'], ['outputs', '1']])
+    if (version !== undefined) versions.set('v', version)
+    const found = await read(cache, versions, known, target)
+    for (const one of older) {
+      const other = await openCache({ name: 'checked', dir, engine, onWarning: () => {} })
+      for (const [key, value] of await read(other, new Map([['v', one]]), known, target)) found.set(key, value)
+      await other.close()
+    }
+    return found
   }
 }
 
@@ -144,7 +158,7 @@ function compare(found, again) {
   }
 }
 
-/** @param {import('varve').Cache} cache */
+/** @param {Cache} cache */
 async function sound(cache) {
   const report = await cache.verify()
   if (!report.sound) throw new Wrong(`verify finds damage: ${JSON.stringify(report.damage)}`)

@@ -28,7 +28,7 @@ export function mountingPart(name, program, tools = []) {
   return {
     name,
     async run({ seed, isLong, replay }) {
-      const absent = tools.find((tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0)
+      const absent = tools.find((one) => spawnSync('sh', ['-c', `command -v ${one}`]).status !== 0)
       const skipped = whyNot() ?? (absent === undefined ? undefined : `${absent} is not installed`)
       if (skipped !== undefined) return { figures: {}, violations: [], skipped }
       const folder = mkdtempSync(join(tmpdir(), `varve-${name}-`))

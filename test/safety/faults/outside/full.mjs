@@ -19,7 +19,7 @@ const COUNT = 64
 const [LEAST, MOST] = [16 << 10, 8 << 20]
 
 /** Sizes from 16 KiB to 8 MiB, each a little larger than the one before, in pages. */
-const sizes = Array.from({ length: COUNT }, (_, i) => Math.round((LEAST * (MOST / LEAST) ** (i / (COUNT - 1))) / 4096) * 4096 + (i % 2) * 4096)
+const sizes = Array.from({ length: COUNT }, (_, i) => Math.round((LEAST * (MOST / LEAST) ** (i / (COUNT - 1))) / 4096) * 4096)
 const figures = { sizes: 0, commits: 0, refused: 0, keysRead: 0, callMsMax: 0 }
 /** @type {{ what: string, replay: string }[]} */
 const violations = []
@@ -85,7 +85,13 @@ async function fill(size, engine) {
   figures.sizes++
 }
 
-/** Some small values, now and then a large commit. @param {Cache} cache @param {number} number @param {number} size @param {Map<string, number>} pending */
+/**
+ * Some small values, now and then a large commit.
+ * @param {Cache} cache
+ * @param {number} number
+ * @param {number} size
+ * @param {Map<string, number>} pending
+ */
 function put(cache, number, size, pending) {
   const values = cache.namespace('n')
   const isLarge = number % 7 === 5 && size > 1 << 20
@@ -122,7 +128,13 @@ function expect(cache, expected, who) {
   }
 }
 
-/** What was refused may be there, all of it, or nothing. @param {Cache} cache @param {Map<string, number>} acknowledged @param {Map<string, number>} pending @param {string} who */
+/**
+ * What was refused may be there, all of it, or nothing.
+ * @param {Cache} cache
+ * @param {Map<string, number>} acknowledged
+ * @param {Map<string, number>} pending
+ * @param {string} who
+ */
 function expectAny(cache, acknowledged, pending, who) {
   const [first] = pending
   const isThere = first !== undefined && numberIn(cache, first[0]) === first[1]

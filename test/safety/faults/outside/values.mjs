@@ -22,22 +22,24 @@ export function valueOf(key, number) {
  * The number of the newest commit in a cache. Throws where the cache holds no state that was committed.
  * @param {string} dir
  * @param {'native' | 'wasm'} engine
- * @param {boolean} [readOnly]
+ * @param {boolean} [mayMiss] whether keys may be missing
  */
-export async function newestCommit(dir, engine, readOnly = false) {
-  const cache = await openCache({ name: 'disturbed', dir, engine, readOnly, onWarning: () => {} })
+export async function newestCommit(dir, engine, mayMiss = false) {
+  const cache = await openCache({ name: 'disturbed', dir, engine, onWarning: () => {} })
   try {
     const values = cache.namespace('n')
-    const number = numberOf(values.get('k0'))
-    if (number === -1 && [...values.keys()].length > 0) throw new Error('k0 is missing, other keys are there')
+    const number = Math.max(...keysOf(0).map((key) => numberOf(values.get(key))))
+    if (number === -1 && [...values.keys()].length > 0) throw new Error('k0 to k3 are missing, other keys are there')
     for (const [i, key] of number === -1 ? [] : keysOf(LARGE).entries()) {
       const expected = i < 4 ? number : number >= LARGE ? LARGE : -1
       const value = values.get(key)
-      if (numberOf(value) !== expected) throw new Error(`${key} is of commit ${numberOf(value)}, k0 of ${number}`)
+      if (mayMiss && value === undefined) continue
+      if (numberOf(value) !== expected) throw new Error(`${key} is of commit ${numberOf(value)}, the newest of ${number}`)
       if (value !== undefined && !valueOf(key, expected).equals(value)) throw new Error(`${key} has wrong bytes`)
     }
     const huge = values.get('huge')
-    if (number >= HUGE !== (huge !== undefined)) throw new Error(`commit ${number}, and the huge value is ${huge === undefined ? 'not ' : ''}there`)
+    const isThere = huge !== undefined
+    if (isThere !== number >= HUGE && (isThere || !mayMiss)) throw new Error(`commit ${number}, and the huge value is ${isThere ? '' : 'not '}there`)
     if (huge !== undefined && !valueOf('huge', HUGE).equals(huge)) throw new Error('the huge value has wrong bytes')
     return number
   } finally {
