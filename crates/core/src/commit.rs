@@ -181,7 +181,8 @@ impl Committer {
         let commit = LogCommit { order, time_ms: now_ms, namespaces: borrowed, entries: &entries };
         let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
         state.apply_own(context, log, &commit)?;
-        let maintenance_due = state.memory_bytes >= MEMORY_BYTES_DUE || state.attached_tables() >= ATTACHED_TABLES_DUE;
+        let is_much = state.memory_bytes >= MEMORY_BYTES_DUE || state.attached_tables() >= ATTACHED_TABLES_DUE;
+        let maintenance_due = context.damage.is_news() || is_much;
         Ok(Some(CommitReport { entries: batch.len(), bytes, maintenance_due }))
     }
 

@@ -13,6 +13,9 @@ pub(crate) struct DamageList {
     places: Mutex<Vec<Damage>>,
     /// How many there are, for those who only ask whether there is something new.
     count: AtomicU32,
+    /// How many of them a commit has spoken of, and how many a compaction knew of that went through.
+    told: AtomicU32,
+    merged: AtomicU32,
 }
 
 impl DamageList {
@@ -22,6 +25,22 @@ impl DamageList {
             places.push(place);
             self.count.store(places.len() as u32, Ordering::Release);
         }
+    }
+
+    /// Whether there are places that this was not asked about before.
+    pub(crate) fn is_news(&self) -> bool {
+        let count = self.count();
+        self.told.swap(count, Ordering::AcqRel) < count
+    }
+
+    /// A compaction that knew of the first `count` places went through: what was damaged there is gone.
+    pub(crate) fn merged(&self, count: u32) {
+        self.merged.fetch_max(count, Ordering::AcqRel);
+    }
+
+    /// Whether the folder still holds damage that is known.
+    pub(crate) fn is_left(&self) -> bool {
+        self.count() > self.merged.load(Ordering::Acquire)
     }
 
     pub(crate) fn places(&self) -> Vec<Damage> {

@@ -30,9 +30,10 @@ pub(crate) use write::each_in_parallel;
 use crate::damage::DamageList;
 use crate::error::{Error, Result};
 use crate::format::digest::Digest;
-use crate::vfs::Vfs;
+use crate::vfs::{MemVfs, Vfs};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -109,8 +110,27 @@ impl Files {
         }
         let name = format!("{index:02x}");
         let open = || self.vfs.folder("files")?.folder(&name);
-        let shard = open().map_err(|source| Error::io("open", &format!("files/{name}"), source))?;
+        let shard = match open() {
+            Err(error) if error.kind() == ErrorKind::NotADirectory => self.make_room(&name).and_then(|()| open()),
+            shard => shard,
+        };
+        let shard = match shard {
+            // Nothing is in it, and nothing will be.
+            Err(error) if error.kind() == ErrorKind::NotADirectory && !self.may_write => Arc::new(MemVfs::default()),
+            shard => shard.map_err(|source| Error::io("open", &format!("files/{name}"), source))?,
+        };
         Ok(&**slot.get_or_init(|| shard))
+    }
+
+    /// Sets aside what stands in the place of a folder and is none: a link, a FIFO, a file.
+    fn make_room(&self, shard: &str) -> io::Result<()> {
+        if !self.may_write {
+            return Ok(());
+        }
+        match self.vfs.folder("files") {
+            Err(error) if error.kind() == ErrorKind::NotADirectory => self.vfs.rename("files", "files.bad"),
+            files => files?.rename(shard, &format!("{shard}.bad")),
+        }
     }
 
     fn unsynced(&self) -> MutexGuard<'_, BTreeSet<Digest>> {

@@ -166,10 +166,15 @@ impl Store {
 
     /// The content of a file that an entry names; `None` = it is not there, or not what it was.
     pub fn read_file(&self, file: &FileRef) -> Result<Option<Vec<u8>>> {
-        match self.open_context()?.files.read(file)? {
-            Content::Whole(content) => Ok(Some(content)),
-            Content::Missing | Content::Damaged => Ok(None),
-        }
+        let files = &self.open_context()?.files;
+        Ok(match files.read(file)? {
+            Content::Whole(content) => Some(content),
+            Content::Damaged => None,
+            Content::Missing => {
+                files.note(file, "missing file");
+                None
+            }
+        })
     }
 
     /// Makes the index over the tables of a namespace, with the state free for others meanwhile.
@@ -272,7 +277,10 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let _one = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
-        compact(context, &self.state, &self.committer, full, watch)
+        let damaged = context.damage.count();
+        let report = compact(context, &self.state, &self.committer, full, watch)?;
+        context.damage.merged(damaged);
+        Ok(report)
     }
 
     /// Walks through what is committed now, or through one namespace of it; without values it reads none.
@@ -355,7 +363,8 @@ impl Store {
             let state = self.state();
             (state.logs.len(), state.memory_bytes, state.attached_tables())
         };
-        if logs > LOGS_LEFT || bytes > LOG_BYTES_LEFT || attached > 0 {
+        // What is damaged goes with the commit that came after it: the next process finds a sound folder.
+        if logs > LOGS_LEFT || bytes > LOG_BYTES_LEFT || attached > 0 || self.context.damage.is_left() {
             compact(&self.context, &self.state, &self.committer, false, &|_, _| ControlFlow::Continue(()))?;
         }
         let mut committer = self.committer();

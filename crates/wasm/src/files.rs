@@ -62,7 +62,11 @@ impl Vfs for HostFolder {
     }
 
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
-        Ok(Arc::new(Self::new(self.host.host()?.folder(name))))
+        let folder = Self::new(self.host.host()?.folder(name));
+        match folder.host.call(|host| host.exists("")) {
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(error),
+            _ => Ok(Arc::new(folder)),
+        }
     }
 
     fn sync_folder(&self) -> io::Result<()> {

@@ -5,7 +5,7 @@ use super::shard::{Name, path_of};
 use crate::error::{Error, Result};
 use crate::format::digest::{Digest, FileRef};
 use crate::format::filed::{Filed, Form};
-use crate::format::lz4;
+use crate::format::{VALUE_BYTES_MAX, lz4};
 use crate::report::Damage;
 use crate::vfs::{Access, File};
 use std::collections::BTreeSet;
@@ -48,6 +48,8 @@ impl Files {
         let Some(parsed) = Filed::parse(filed) else { return Ok(Content::Damaged) };
         let content = match (parsed.form, parsed.files().next()) {
             (Form::Beside(value), _) => return Ok(Content::Whole(value.to_vec())),
+            // No value is longer, so nobody wrote this one; to read so much could cost all memory there is.
+            (_, Some(file)) if file.bytes > VALUE_BYTES_MAX as u64 => self.damaged(&file, "length of a file")?,
             (_, Some(file)) => self.read(&file)?,
             (_, None) => return Ok(Content::Damaged),
         };

@@ -16,8 +16,11 @@ use crate::format::checksum::{Checksum, FramePlace};
 use crate::format::frame::{FrameKind, seal_parts};
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
-use crate::vfs::Vfs;
+use crate::vfs::{Access, Vfs};
 use std::io;
+
+/// Names under which something may be set aside; others may be taken.
+const ASIDE_ATTEMPTS: u32 = 8;
 
 /// Who won.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +88,12 @@ fn write_and_link(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, manifest:
             }
             Err(error) => return lost_or(error),
         },
-        Err(error) => return lost_or(error),
+        Err(error) => {
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                make_room(vfs, &target)?;
+            }
+            return lost_or(error);
+        }
     }
     vfs.sync_folder()?;
     if newest_number(vfs)? > manifest.number {
@@ -93,6 +101,23 @@ fn write_and_link(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, manifest:
         return Ok(Published::Lost);
     }
     Ok(Published::Won)
+}
+
+/// What has the name of a manifest and is no file (a folder, a link, a FIFO) would be in the way for ever: it is no
+/// manifest and is not in any list. It is set aside; a file is somebody's manifest.
+fn make_room(vfs: &dyn Vfs, target: &str) -> io::Result<()> {
+    match vfs.open(target, Access::Stream) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            for attempt in 0..ASIDE_ATTEMPTS {
+                let name = if attempt == 0 { format!("{target}.bad") } else { format!("{target}.{attempt}.bad") };
+                if vfs.rename(target, &name).is_ok() {
+                    return Ok(());
+                }
+            }
+            Err(io::ErrorKind::AlreadyExists.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The name is taken, or somebody cleaned our temporary file away: in both cases another one was first.

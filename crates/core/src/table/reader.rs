@@ -9,11 +9,16 @@ use crate::damage::DamageList;
 use crate::format::checksum::{Checksum, Kind};
 use crate::format::hash::upper;
 use crate::format::lz4;
+use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::report::{Damage, DamagedKeys};
 use crate::vfs::File;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// No block is longer: a value of its own, or the longest keys there can be.
+const BLOCK_BYTES_MAX: usize = if VALUE_BYTES_MAX > KEYS_BYTES_MAX { VALUE_BYTES_MAX } else { KEYS_BYTES_MAX };
+const KEYS_BYTES_MAX: usize = ENTRIES_MAX * (KEY_BYTES_MAX + 64) + 64;
 
 /// A table that is open for reading.
 #[derive(Debug)]
@@ -303,12 +308,23 @@ impl Table {
         if footer.directory_offset.checked_add(footer.directory_bytes()) != Some(footer_offset) {
             return Ok(None);
         }
-        let directory = file.read(footer.directory_offset, footer.directory_bytes() as usize)?.into_owned();
+        // Every block has a byte at least.
+        if footer.directory_offset < u64::from(footer.key_blocks) + u64::from(footer.value_blocks) {
+            return Ok(None);
+        }
+        let found = file.read(footer.directory_offset, footer.directory_bytes() as usize)?;
+        // A file may be mostly a hole, and its directory as long.
+        let mut directory = Vec::new();
+        directory.try_reserve_exact(found.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        directory.extend_from_slice(&found);
         Ok(Directory::new(directory, &footer, &self.checksum))
     }
 
     /// Reads, copies, verifies and unpacks a block, in this order.
     pub(super) fn try_block(&self, row: BlockRow) -> Option<Box<[u8]>> {
+        if row.stored_bytes.max(row.raw_bytes) as usize > BLOCK_BYTES_MAX {
+            return None;
+        }
         let copy = self.file.as_ref()?.read(row.offset, row.stored_bytes as usize).ok()?.into_owned();
         if self.checksum.of_part(Kind::Block, row.offset, &copy) != row.checksum {
             return None;

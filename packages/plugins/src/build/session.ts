@@ -66,13 +66,9 @@ export class Session {
 
   /** Says a problem of the cache, each once. */
   warn(problem: string, error: unknown): void {
-    this.#tell(problem, `the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
-  }
-
-  #tell(kind: string, text: string): void {
-    if (this.#warned.has(kind)) return
-    this.#warned.add(kind)
-    this.#warn(text)
+    if (this.#warned.has(problem)) return
+    this.#warned.add(problem)
+    this.#warn(`the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
   }
 
   async #open(tool: string, { dir, engine, maxBytes, readonly: readOnly }: CachedOptions, root: Root): Promise<Cache | undefined> {
@@ -83,7 +79,7 @@ export class Session {
         engine,
         maxBytes,
         readOnly,
-        onWarning: ({ code, message }) => this.#tell(code, message),
+        onWarning: (warning) => this.warn(warning.code, warning),
       })
     } catch (error) {
       this.warn('cannot be opened, the build goes on without', error)

@@ -6,6 +6,7 @@ const ERRNO: Readonly<Record<string, number>> = {
 }
 
 export const NOT_FOUND = -2
+export const NO_FOLDER = -20
 export const EXISTS = -17
 export const INVALID = -22
 export const UNSUPPORTED = -95

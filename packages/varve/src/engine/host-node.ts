@@ -4,7 +4,7 @@
  */
 import type * as fs from 'node:fs'
 import type { Host } from '../../generated/varve_wasm.js'
-import { errnoOf, INVALID, NOT_FOUND, UNSUPPORTED } from './errno.ts'
+import { errnoOf, INVALID, NO_FOLDER, NOT_FOUND, UNSUPPORTED } from './errno.ts'
 
 /** What `link` says where the file system has no hard links. */
 const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV', 'ENOSYS'])
@@ -12,8 +12,8 @@ const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP',
 /** How many folders above ours get their entries synced the first time: the cache's own and the one it lies in. */
 const ANCESTORS_SYNCED = 2
 
-/** Files of `folder`, which has `above` folders of ours above it. `files` is `node:fs`. */
-export function nodeHost(files: typeof fs, folder: string, above: readonly string[] = []): Host {
+/** Files of `folder`. `files` is `node:fs`. */
+export function nodeHost(files: typeof fs, folder: string): Host {
   const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = files.constants
   const pathOf = (name: string): string => `${folder}/${name}`
   const openRegular = (name: string, flags: number): number => {
@@ -23,16 +23,12 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
     return INVALID
   }
   let areAncestorsSynced = false
-  const checkReal = realCheck(files, [...above, folder])
   const create = (name: string): number => openRegular(name, O_APPEND | O_CREAT | O_EXCL | O_RDWR)
   return {
     list: () => listRegular(files, folder),
     open: (name) => attempt(() => openRegular(name, O_RDONLY)),
     createNew(name) {
-      const file = attempt(() => {
-        checkReal()
-        return create(name)
-      })
+      const file = attempt(() => create(name))
       if (file !== NOT_FOUND) return file
       return attempt(() => {
         files.mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -40,17 +36,17 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
       })
     },
     exists: (name) => attempt(() => (files.lstatSync(pathOf(name), { throwIfNoEntry: false })?.isFile() === true ? 1 : 0)),
-    link: (source, target) => done(checkReal) || linkNew(files, pathOf(source), pathOf(target)),
-    rename: (source, target) => done(checkReal) || done(() => files.renameSync(pathOf(source), pathOf(target))),
-    remove: (name) => done(checkReal) || done(() => files.unlinkSync(pathOf(name))),
-    folder: (name) => nodeHost(files, pathOf(name), [...above, folder]),
+    link: (source, target) => linkNew(files, pathOf(source), pathOf(target)),
+    rename: (source, target) => done(() => files.renameSync(pathOf(source), pathOf(target))),
+    remove: (name) => done(() => files.unlinkSync(pathOf(name))),
+    folder: (name) => (isNoFolder(files, pathOf(name)) ? noFolder : nodeHost(files, pathOf(name))),
     syncFolder() {
       const synced = syncFolder(files, folder)
       if (synced !== 0 || areAncestorsSynced) return synced
       // The folder needs its own name to survive, whichever process made it. Folders above may not be ours to open.
       areAncestorsSynced = true
-      let ancestor = folder
-      for (let i = 0; i < ANCESTORS_SYNCED; i++) syncFolder(files, (ancestor = parentOf(ancestor)))
+      let above = folder
+      for (let i = 0; i < ANCESTORS_SYNCED; i++) syncFolder(files, (above = parentOf(above)))
       return synced
     },
     size: (file) => attempt(() => files.fstatSync(file).size),
@@ -61,19 +57,31 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
   }
 }
 
-/** Throws where one of our folders is a link that somebody planted: what we write would be elsewhere. */
-function realCheck(files: typeof fs, folders: readonly string[]): () => void {
-  let isReal = false
-  return () => {
-    isReal ||= folders.every((folder) => isRealFolder(files, folder))
+/** Whether something else has the name: a link would lead out of the cache. */
+function isNoFolder(files: typeof fs, path: string): boolean {
+  try {
+    return files.lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false
+  } catch {
+    return false
   }
 }
 
-/** Whether a folder is there and no link, which throws. */
-function isRealFolder(files: typeof fs, folder: string): boolean {
-  const stats = files.lstatSync(folder, { throwIfNoEntry: false })
-  if (stats?.isSymbolicLink() === true) throw Object.assign(new Error(`'${folder}' is a symbolic link`), { code: 'EACCES' })
-  return stats !== undefined
+/** Stands for what has the name of a folder and is none. */
+const noFolder: Host = {
+  list: () => NO_FOLDER,
+  open: () => NO_FOLDER,
+  createNew: () => NO_FOLDER,
+  exists: () => NO_FOLDER,
+  link: () => NO_FOLDER,
+  rename: () => NO_FOLDER,
+  remove: () => NO_FOLDER,
+  folder: () => noFolder,
+  syncFolder: () => NO_FOLDER,
+  size: () => NO_FOLDER,
+  read: () => NO_FOLDER,
+  append: () => NO_FOLDER,
+  sync: () => NO_FOLDER,
+  close: () => undefined,
 }
 
 /** Bytes of all regular files in a folder. */

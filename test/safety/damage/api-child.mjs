@@ -1,0 +1,58 @@
+// @ts-check
+// Meets damaged caches, one case after the other: opens, asks, verifies, commits. With `again` in its order it is the next
+// process, which looks whether the cache has healed. Prints what it saw; `api.mjs` judges.
+import { join } from 'node:path'
+import { answerCases } from './batches.mjs'
+import { askAll, heal, isHealed, open, shapeOf } from './caches.mjs'
+import { damaged } from './cases.mjs'
+import { judge } from './contents.mjs'
+import { readFolder, writeFolder } from './folder.mjs'
+
+/** @typedef {{ base: string, work: string, again: boolean }} Order where the undamaged caches are; where they are damaged */
+/** @typedef {{ state: string, found: number, wrong: string[], sound: boolean, places: number, healed: boolean, error?: string }} Answer */
+
+/** @type {Map<string, import('./cases.mjs').Donors>} */
+const bases = new Map()
+
+/** @param {string} base @param {string} name */
+function donorsOf(base, name) {
+  const known = bases.get(name)
+  if (known !== undefined) return known
+  const at = (/** @type {string} */ part) => readFolder(join(base, name.replace('/', '-'), part))
+  const donors = { folder: at('cache'), other: at('other'), generations: [0, 1, 2, 3].map((number) => at(`generation-${number}`)) }
+  bases.set(name, donors)
+  return donors
+}
+
+/** @param {Order} order @param {string} text @param {number} index @returns {Promise<Answer>} */
+async function meet({ base, work, again }, text, index) {
+  const [where = '', ...rest] = text.split(' ')
+  const [engines = '', shape = ''] = where.split('/')
+  const [writer, reader] = /** @type {import('./caches.mjs').EngineName[]} */ (engines.split('>'))
+  const dir = join(work, String(index))
+  if (!again) {
+    const folder = damaged(donorsOf(base, `${writer}/${shape}`), rest.join(' '))
+    if (folder === undefined) throw new Error(`case '${text}' changes nothing`)
+    writeFolder(dir, folder)
+  }
+  const { kind } = shapeOf(shape)
+  const cache = await open(dir, reader ?? 'native')
+  const { rounds, wrong } = await askAll(cache, kind, 'ours', dir)
+  const { sound, damage } = await cache.verify()
+  if (!again) await heal(cache)
+  const healed = isHealed(cache)
+  await cache.close()
+  return { state: judge(rounds), found: rounds.size, wrong, sound, places: damage.length, healed }
+}
+
+await answerCases((order, text, index) =>
+  meet(order, text, index).catch((error) => ({
+    state: 'right',
+    found: 0,
+    wrong: [],
+    sound: false,
+    places: 0,
+    healed: false,
+    error: `${error.code ?? error.name}: ${error.message}`,
+  })),
+)

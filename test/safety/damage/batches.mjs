@@ -1,0 +1,102 @@
+// @ts-check
+// Runs many cases in few processes, under a watch: a program is told its cases and prints one line of JSON for each, in
+// their order. The one that a process dies or hangs at is known then, and the rest goes to the next process.
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+
+/** No single case may take longer. */
+const HANG_MS = 15_000
+
+/**
+ * @typedef {object} Job
+ * @property {string} program
+ * @property {object} order what all cases share
+ * @property {readonly string[]} cases
+ * @property {readonly string[]} [nodeArgs]
+ * @property {readonly string[]} [wrapper] a command to run Node with, such as `prlimit`
+ * @property {number} [hangMs]
+ */
+
+/** @typedef {{ text: string, answer?: any, death?: string }} Met what a case gave, or how its process ended */
+
+/** @param {Job} job @returns {Promise<Met[]>} */
+export async function runCases(job) {
+  /** @type {Met[]} */
+  const met = []
+  while (met.length < job.cases.length) {
+    const rest = job.cases.slice(met.length)
+    const { answers, ending } = await runProcess(job, rest)
+    answers.forEach((answer, index) => void met.push({ text: rest[index] ?? '', answer }))
+    const next = rest[answers.length]
+    if (next !== undefined) met.push({ text: next, death: ending })
+    else if (ending !== '') met.push({ text: rest.at(-1) ?? '', death: `after the last case: ${ending}` })
+  }
+  return met
+}
+
+/** @param {Job} job @param {readonly string[]} cases @returns {Promise<{ answers: any[], ending: string }>} */
+function runProcess({ program, order, nodeArgs = [], wrapper = [], hangMs = HANG_MS }, cases) {
+  const line = [...wrapper, process.execPath, ...nodeArgs, program]
+  const child = spawn(line[0] ?? '', line.slice(1), { stdio: ['pipe', 'pipe', 'pipe'] })
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(JSON.stringify({ order, cases }))
+  /** @type {any[]} */
+  const answers = []
+  let [complaint, hung] = ['', false]
+  const watch = setTimeout(() => void ((hung = true), child.kill('SIGKILL')), hangMs)
+  child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => void (complaint = (complaint + text).slice(-2_000)))
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    // Whatever else a tool prints is none of our lines.
+    if (text.startsWith('{"case"')) answers.push(JSON.parse(text).answer)
+    watch.refresh()
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) => {
+      clearTimeout(watch)
+      const how = hung ? `hung for ${hangMs} ms` : `died with ${signal ?? `exit code ${code}`}: ${complaint.trim()}`
+      resolve({ answers, ending: code === 0 && !hung ? (answers.length < cases.length ? 'ended early' : '') : how })
+    })
+  })
+}
+
+/**
+ * The other side: reads what is to be done from stdin and answers case by case.
+ * @param {(order: any, text: string, index: number) => unknown} answer
+ */
+export async function answerCases(answer) {
+  /** @type {Buffer[]} */
+  const chunks = []
+  for await (const chunk of process.stdin) chunks.push(chunk)
+  const { order, cases } = JSON.parse(Buffer.concat(chunks).toString())
+  for (const [index, text] of cases.entries()) {
+    process.stdout.write(`${JSON.stringify({ case: text, answer: await answer(order, text, index) })}\n`)
+  }
+}
+
+/**
+ * Runs `work` for every item, two at a time.
+ * @template T, R
+ * @param {readonly T[]} items
+ * @param {(item: T) => Promise<R>} work
+ * @returns {Promise<R[]>}
+ */
+export async function twoByTwo(items, work) {
+  /** @type {R[]} */
+  const results = []
+  let next = 0
+  const lane = async () => {
+    while (next < items.length) {
+      const index = next++
+      const item = items[index]
+      if (item !== undefined) results[index] = await work(item)
+    }
+  }
+  await Promise.all([lane(), lane()])
+  return results
+}
+
+/** Pieces of at most `size`. @template T @param {readonly T[]} items @param {number} size @returns {T[][]} */
+export function pieces(items, size) {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size))
+}

@@ -1,0 +1,153 @@
+// @ts-check
+// Writes the caches that are damaged, through the API, and asks them what they hold.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openCache, VarveError } from 'varve'
+import { keysOf, lastRound, ROUNDS, roundOf, valueOf } from './contents.mjs'
+import { readFolder } from './folder.mjs'
+
+/** @typedef {'native' | 'wasm'} EngineName */
+/** @typedef {import('./contents.mjs').Kind} Kind */
+/** `logs`: two logs, nothing folded; `folded`: all of it, each round; `mixed`: tables below logs. @typedef {'logs' | 'folded' | 'mixed'} Form */
+/** @typedef {{ kind: Kind, form: Form }} Shape */
+/** @typedef {import('varve').Cache} Cache */
+
+/** Which rounds one open cache commits, and after which of these it folds everything. */
+const SESSIONS = /** @type {const} */ ({
+  logs: [
+    { rounds: [0, 1, 2], folds: false },
+    { rounds: [3, 4], folds: false },
+  ],
+  folded: [0, 1, 2, 3, 4].map((round) => ({ rounds: [round], folds: true })),
+  mixed: [
+    { rounds: [0], folds: true },
+    { rounds: [1, 2], folds: true },
+    { rounds: [3], folds: false },
+    { rounds: [4], folds: false },
+  ],
+})
+
+/** @param {string} text such as `mixed-large` @returns {Shape} */
+export function shapeOf(text) {
+  const [form, kind] = text.split('-')
+  return /** @type {Shape} */ ({ form, kind })
+}
+
+/** @param {string} dir @param {EngineName} engine @param {object} [more] */
+export const open = (dir, engine, more = {}) => openCache({ name: 'damage', dir, engine, version: '1', ...more })
+
+/**
+ * Writes a cache. Returns its folder after each round.
+ * @param {string} dir @param {EngineName} engine @param {Shape} shape @param {string} salt
+ */
+export async function writeCache(dir, engine, { kind, form }, salt) {
+  const generations = []
+  for (const { rounds, folds } of SESSIONS[form]) {
+    const cache = await open(dir, engine)
+    for (const round of rounds) {
+      for (const key of keysOf(round)) await put(cache, kind, key, valueOf(kind, salt, key, round), dir, round)
+      await cache.commit()
+      generations.push(readFolder(dir))
+    }
+    if (folds) await cache.compact({ full: true })
+    await cache.close()
+  }
+  return { folder: readFolder(dir), generations: generations.slice(0, -1) }
+}
+
+/** @param {Cache} cache @param {Kind} kind @param {number} key @param {Buffer} value @param {string} dir @param {number} round */
+async function put(cache, kind, key, value, dir, round) {
+  if (kind === 'tasks') return void (await taskOf(cache, dir).run({ id: `key ${key}`, inputs: { round } }, () => value.toString()))
+  if (kind !== 'files') return cache.namespace('n', { version: '1' }).put(`key ${key}`, value)
+  const tree = join(dir, '..', 'tree')
+  mkdirSync(join(tree, 'sub'), { recursive: true })
+  writeFileSync(join(tree, 'a.txt'), value)
+  writeFileSync(join(tree, 'sub', 'same.txt'), 'the same in every output')
+  outputsOf(cache).put(`key ${key}`, await cache.files.store(tree))
+  rmSync(tree, { recursive: true })
+}
+
+/** @param {Cache} cache @param {string} dir */
+const taskOf = (cache, dir) => cache.task('t', { version: '1', codec: 'text', root: join(dir, '..') })
+/** @param {Cache} cache @returns {import('varve').Namespace<import('varve').FileManifest>} */
+const outputsOf = (cache) => cache.namespace('outputs', { version: '1', codec: 'json' })
+
+/**
+ * Asks for every key in every way there is. Returns for each key that was found the round whose value it is, and in
+ * words what nobody ever wrote.
+ * @param {Cache} cache @param {Kind} kind @param {string} salt @param {string} dir
+ */
+export async function askAll(cache, kind, salt, dir) {
+  /** @type {Map<number, number>} */
+  const rounds = new Map()
+  /** @type {string[]} */
+  const wrong = []
+  const take = (/** @type {number} */ key, /** @type {Uint8Array | undefined} */ found, /** @type {string} */ how) => {
+    if (found === undefined) return
+    const round = roundOf(kind, salt, key, found)
+    const before = rounds.get(key) ?? round
+    if (round === undefined) wrong.push(`${how} of key ${key}: ${found.length} bytes that nobody wrote`)
+    else if (round !== before) wrong.push(`${how} of key ${key}: of round ${round}, before of round ${before}`)
+    else rounds.set(key, round)
+  }
+  if (kind === 'tasks') await askTasks(cache, dir, take)
+  else if (kind === 'files') await askOutputs(cache, dir, take)
+  else askEntries(cache, take)
+  return { rounds, wrong }
+}
+
+/** @typedef {(key: number, found: Uint8Array | undefined, how: string) => void} Take */
+
+/** @param {Cache} cache @param {Take} take */
+function askEntries(cache, take) {
+  const namespace = cache.namespace('n', { version: '1' })
+  const keys = keysOf(0).map((key) => `key ${key}`)
+  keys.forEach((key, index) => void take(index, namespace.get(key), 'get'))
+  namespace.getMany(keys).forEach((value, index) => void take(index, value, 'getMany'))
+  for (const [key, value] of namespace.entries()) if (key !== HEALED) take(Number(String(key).slice(4)), value, 'entries')
+}
+
+/** @param {Cache} cache @param {string} dir @param {Take} take */
+async function askTasks(cache, dir, take) {
+  for (const key of keysOf(0)) {
+    let isHit = true
+    const request = { id: `key ${key}`, inputs: { round: lastRound(key, ROUNDS) } }
+    const found = await taskOf(cache, dir).run(request, (context) => {
+      isHit = false
+      context.skipStore()
+      return ''
+    })
+    if (isHit) take(key, Buffer.from(found), 'task')
+  }
+}
+
+/** @param {Cache} cache @param {string} dir @param {Take} take */
+async function askOutputs(cache, dir, take) {
+  const outputs = outputsOf(cache)
+  const target = `${dir}.out`
+  for (const key of keysOf(0)) {
+    const manifest = outputs.get(`key ${key}`)
+    if (manifest === undefined) continue
+    rmSync(target, { recursive: true, force: true })
+    try {
+      await cache.files.restore(manifest, target)
+      const same = readFileSync(join(target, 'sub', 'same.txt'), 'utf8')
+      take(key, same === 'the same in every output' ? readFileSync(join(target, 'a.txt')) : Buffer.from(same), 'restore')
+    } catch (error) {
+      if (!(error instanceof VarveError) || error.code !== 'FILES_DAMAGED') throw error
+    }
+  }
+  rmSync(target, { recursive: true, force: true })
+}
+
+/** A key that the damaged cache gets. */
+export const HEALED = 'healed'
+
+/** @param {Cache} cache */
+export async function heal(cache) {
+  cache.namespace('n', { version: '1' }).put(HEALED, Buffer.from(HEALED))
+  await cache.commit()
+}
+
+/** @param {Cache} cache */
+export const isHealed = (cache) => Buffer.from(cache.namespace('n', { version: '1' }).get(HEALED) ?? []).toString() === HEALED

@@ -1,0 +1,54 @@
+// @ts-check
+// A cache folder as it is held in memory while it is damaged: every file by its path below `v1`.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative, sep } from 'node:path'
+import { accessSync, constants } from 'node:fs'
+
+/** @typedef {ReadonlyMap<string, Buffer>} Folder */
+
+/** @param {string} dir @returns {Folder} */
+export function readFolder(dir) {
+  const root = join(dir, 'v1')
+  const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const paths = files.map((file) => relative(root, join(file.parentPath, file.name)).split(sep).join('/')).sort()
+  return new Map(paths.map((path) => [path, readFileSync(join(root, path))]))
+}
+
+/** Puts the files of `folder` in place of whatever is at `dir`. @param {string} dir @param {Folder} folder */
+export function writeFolder(dir, folder) {
+  rmSync(dir, { recursive: true, force: true })
+  mkdirSync(join(dir, 'v1'), { recursive: true, mode: 0o700 })
+  for (const [path, bytes] of folder) {
+    const place = join(dir, 'v1', path)
+    if (path.includes('/')) mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
+    writeFileSync(place, bytes, { mode: 0o600 })
+  }
+}
+
+/**
+ * Calls `use` with a new folder and removes it afterwards. In memory where there is such a place: thousands of small
+ * caches are made, and none of these parts is about the loss of power.
+ * @template T
+ * @param {(folder: string) => Promise<T>} use
+ * @param {{ onDisk?: boolean }} [options]
+ * @returns {Promise<T>}
+ */
+export async function withFolder(use, { onDisk = false } = {}) {
+  const folder = await mkdtemp(join(onDisk ? tmpdir() : quickest(), 'varve-damage-'))
+  try {
+    return await use(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+function quickest() {
+  try {
+    accessSync('/dev/shm', constants.W_OK | constants.X_OK)
+    return '/dev/shm'
+  } catch {
+    return tmpdir()
+  }
+}

@@ -1,0 +1,90 @@
+// @ts-check
+// Hostile lengths (P22, T12): folders whose checksums are right and whose lengths, counts and offsets lie. Nothing aborts,
+// and no process needs more than 256 MiB and four times the bytes it was given.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { pieces, runCases, twoByTwo } from './batches.mjs'
+import { withFolder } from './folder.mjs'
+import { HOSTILE } from './hostile.mjs'
+import { writeHostile } from './hostile-folder.mjs'
+import { none, tallyOf, zeros } from './tally.mjs'
+
+const CHILD = fileURLToPath(new URL('memory-child.mjs', import.meta.url))
+const PEAK_BYTES = 256 * 2 ** 20
+/** Of one case: compaction of a million entries takes its time on a machine that does other things. */
+const HANG_MS = 60_000
+/** What Node may reserve, most of it never used. WebAssembly reserves 10 GiB for one memory, so it is held by its peak alone. */
+const ADDRESS_BYTES = 4 * 2 ** 30
+const PRLIMIT = '/usr/bin/prlimit'
+
+/** @typedef {import('../suite.mjs').Violation} Violation */
+
+/** @type {import('../suite.mjs').Part} */
+export const memory = {
+  name: 'memory',
+  run: (order) =>
+    withFolder(async (base) => {
+      const names = Object.keys(HOSTILE)
+      const cases =
+        order.replay === undefined ? ['native', 'wasm'].flatMap((engine) => names.map((name) => `${engine} ${name}`)) : [order.replay]
+      const isLimited = existsSync(PRLIMIT)
+      const figures = zeros(
+        'cases',
+        'answered',
+        'refused',
+        'healed',
+        'peakMiB',
+        'underLimit',
+        'deaths',
+        'hangs',
+        'errors',
+        'tooMuch',
+        'unread',
+        'unhealed',
+      )
+      figures['folders'] = names.length
+      /** @type {Violation[]} */
+      const violations = []
+      let started = 0
+      await twoByTwo(pieces(cases, 25), async (piece) => {
+        const work = join(base, `work-${started++}`)
+        const isNative = piece.every((text) => text.startsWith('native')) && isLimited
+        const wrapper = isNative ? [PRLIMIT, `--as=${ADDRESS_BYTES}`] : []
+        const folders = Object.fromEntries(piece.map((text, index) => [text, String(index)]))
+        // Forged here: what that costs is none of the engine's.
+        const bytes = piece.map((text, index) => writeHostile(join(work, String(index)), text.slice(text.indexOf(' ') + 1)))
+        const all = await runCases({ program: CHILD, order: { work, folders }, cases: piece, wrapper, hangMs: HANG_MS })
+        figures['underLimit'] = (figures['underLimit'] ?? 0) + (isNative ? piece.length : 0)
+        const peak = { bytes: 0 }
+        all.forEach((met, index) => void count(figures, violations, met, bytes[index] ?? 0, peak))
+      })
+      const goals = { folders: { min: 100 }, ...none('deaths', 'hangs', 'errors', 'tooMuch', 'unread', 'unhealed') }
+      return { figures, goals, violations }
+    }),
+}
+
+/**
+ * `peak` is what the process had needed before.
+ * @param {Record<string, number>} figures @param {Violation[]} violations @param {import('./batches.mjs').Met} met
+ * @param {number} fileBytes @param {{ bytes: number }} peak
+ */
+function count(figures, violations, { text, death, answer }, fileBytes, peak) {
+  const { add, violate } = tallyOf(figures, violations, text)
+  add('cases')
+  if (death !== undefined) return violate(death.startsWith('hung') ? 'hangs' : 'deaths', death)
+  /** @type {import('./memory-child.mjs').Answer} */
+  const { found, codes, errors, healed, peakBytes } = answer
+  add(codes.length === 0 ? 'answered' : 'refused')
+  figures['peakMiB'] = Math.max(figures['peakMiB'] ?? 0, Math.ceil(peakBytes / 2 ** 20))
+  const limit = PEAK_BYTES + 4 * fileBytes
+  if (peakBytes > limit && peakBytes > peak.bytes * 1.1)
+    violate('tooMuch', `${Math.ceil(peakBytes / 2 ** 20)} MiB at the most, for ${fileBytes} bytes of files`)
+  peak.bytes = Math.max(peak.bytes, peakBytes)
+  for (const error of errors) violate('errors', error)
+  if (/ sound /.test(text) && found !== 'value') violate('unread', `a sound forged cache says ${found}`)
+  // A folder may say that its numbers are used up; then the typed error says so.
+  if (healed) add('healed')
+  else if (!codes.includes('EXHAUSTED')) violate('unhealed', `refused with ${codes.join(', ')}`)
+  return undefined
+}
