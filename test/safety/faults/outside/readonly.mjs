@@ -1,7 +1,7 @@
 // @ts-check
-// Disks that cannot be written: everything can be read from a read-only mount, commits are refused with a typed error,
-// and nothing is written, nor tried with `readOnly: true`. A limit on the size of files (EFBIG) refuses commits and keeps
-// what was there.
+// Disks that cannot be written: everything can be read from a read-only mount, commits are refused with a typed error, or
+// say that they are in memory only, and nothing is written, nor tried with `readOnly: true`. A limit on the size of files
+// (EFBIG) refuses commits and keeps what was there.
 //
 //   node readonly.mjs <folder> <seed> <long> <replay>
 import { spawnSync } from 'node:child_process'
@@ -45,7 +45,9 @@ async function mounted(dir, engine, readOnly) {
   if (!(await readFiles(cache))) throw new Error('stored files are missing')
   if (!(await cache.verify()).sound) throw new Error('verify finds damage')
   cache.namespace('n').put('new', new Uint8Array(10))
-  const code = await codeOf(() => cache.commit())
+  // Whoever asks for a disk is refused; a relaxed commit goes into memory, and says so.
+  if (!readOnly && (await cache.commit()).inMemory !== true) throw new Error('a relaxed commit does not say that it is in memory')
+  const code = await codeOf(() => cache.commit({ durability: 'durable' }))
   if (!['READ_ONLY', 'PERMISSION'].includes(code)) throw new Error(`a commit says ${code}`)
   if (cache.namespace('n').get('new') === undefined) throw new Error('what was put is not there for this handle')
   await cache.close()
