@@ -6,6 +6,7 @@ import { bytes } from '../../generated/bytes.js'
 import { initSync, reset, watchPanics } from '../../generated/varve_wasm.js'
 import { EngineFailure } from './answer.ts'
 
+let module: WebAssembly.Module | undefined
 let memory: WebAssembly.Memory | undefined
 let generation = 0
 let panicText = ''
@@ -13,16 +14,27 @@ let panicText = ''
 /** The number of the present instance and its memory; makes the instance if there is none. */
 export function instance(): { readonly generation: number; readonly memory: WebAssembly.Memory } {
   if (memory === undefined) {
-    const module = new WebAssembly.Module(decode(bytes))
-    memory = initSync({ module }).memory
-    watchPanics({ panicked: (text) => void (panicText = text) })
+    module ??= new WebAssembly.Module(decode(bytes))
+    memory = begin(module)
   }
   return { generation, memory }
 }
 
+/** Makes the instance that is due, or the first one, and returns its memory: each has its own. */
+function begin(compiled: WebAssembly.Module): WebAssembly.Memory {
+  initSync({ module: compiled })
+  watchPanics({ panicked: (text) => void (panicText = text) }) // the first call after a reset replaces the instance
+  return initSync({ module: compiled }).memory
+}
+
+/** Whether instance `owner` is the present one. */
+export function isPresent(owner: number): boolean {
+  return owner === generation
+}
+
 /** Runs a call into instance `owner`; a trap becomes an error. */
 export function guarded<T>(owner: number, call: () => T): T {
-  if (owner !== generation) throw stopped()
+  if (!isPresent(owner)) throw stopped()
   try {
     return call()
   } catch (error) {
@@ -30,16 +42,11 @@ export function guarded<T>(owner: number, call: () => T): T {
     if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) {
       generation++
       reset()
-      watchPanics({ panicked: (text) => void (panicText = text) })
+      if (module !== undefined) memory = begin(module)
       throw stopped(error)
     }
     throw error
   }
-}
-
-/** Memory of the present instance. */
-export function currentMemory(): WebAssembly.Memory {
-  return memory ?? instance().memory
 }
 
 function stopped(cause?: unknown): EngineFailure {

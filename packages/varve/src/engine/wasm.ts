@@ -10,7 +10,7 @@ import type {
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import { pageOf, valuesOf } from './packed.ts'
 import { WasmTrees } from './wasm-files.ts'
-import { guarded, instance } from './wasm-module.ts'
+import { guarded, instance, isPresent } from './wasm-module.ts'
 
 /** Compacts the folder elsewhere; undefined where it is quicker to do it here. */
 export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions) => Promise<CompactReport | undefined> | undefined
@@ -24,6 +24,7 @@ export interface WasmFiles {
 }
 
 const FAILED = -2
+const SCRATCH_BYTES = 128 * 1024
 const PROGRESS_MS = 50
 
 /** The engine over files of some kind. */
@@ -78,7 +79,9 @@ class WasmEngineStore implements EngineStore {
     // Memory that has grown is another buffer; the old one is detached, its arrays are empty. Asking the memory for its
     // buffer at each call would cost 15 ns twice a lookup.
     if (this.#scratch.length === 0) {
-      this.#scratch = new Uint8Array(this.#memory.buffer, this.#store.scratchAt, this.#store.scratchBytes)
+      // Nothing is asked of an instance that is gone; the call that this memory is for says so.
+      const isGone = !isPresent(this.#owner)
+      this.#scratch = isGone ? new Uint8Array(SCRATCH_BYTES) : new Uint8Array(this.#memory.buffer, this.#store.scratchAt, this.#store.scratchBytes)
     }
     return this.#scratch
   }
