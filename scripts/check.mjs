@@ -8,6 +8,7 @@ import { at } from './root.mjs'
 import { setup } from './setup.mjs'
 import { run, runMain, step, StepFailed } from './steps.mjs'
 import { cargo, rustEnv, toolPath, tsc } from './tools.mjs'
+import { checkUnplanted } from './unplanted.mjs'
 
 const WASM = ['--target', 'wasm32-unknown-unknown']
 const DENY = ['--', '--deny', 'warnings']
@@ -28,7 +29,7 @@ const tool = (name, args) => run(process.execPath, [toolPath(name), ...args])
 const STEPS = [
   ['cargo fmt', () => run('cargo', ['fmt', '--all', '--check', '--', '--color=never'], { env: rustEnv() })],
   ['cargo clippy', () => cargo('clippy', ['--workspace', ...without(DOORS), '--all-targets', '--all-features', ...DENY])],
-  ['cargo clippy, doors', () => cargo('clippy', [...DOORS.flatMap((name) => ['--package', name]), ...DENY])],
+  ['cargo clippy, doors', () => cargo('clippy', [...DOORS.flatMap((name) => ['--package', name]), '--all-features', ...DENY])],
   ['cargo clippy, WebAssembly', () => cargo('clippy', ['--package', 'varve-core', ...WASM, ...DENY])],
   ['tidy', () => run(process.execPath, [at('scripts/tidy.mjs')])],
   ['tsc: packages', () => tsc(['--build'])],
@@ -41,6 +42,7 @@ const STEPS = [
   ...packageFolders.map(
     (folder) => /** @type {const} */ ([`publint ${folder}`, () => tool('publint', ['--strict', folder])]),
   ),
+  ['no planted faults in the build', checkUnplanted],
   ['packed packages, as a user', checkConsumer],
 ]
 

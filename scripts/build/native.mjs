@@ -24,13 +24,13 @@ function libraryName() {
   return platform === 'darwin' ? 'libvarve_node.dylib' : 'libvarve_node.so'
 }
 
-export async function buildNative() {
+/** @param {{ profile?: string, features?: readonly string[], addon?: string }} [build] what to build, and where to */
+export async function buildNative({ profile = 'release', features = [], addon = at(addonPath) } = {}) {
   // Without this flag a musl target makes no shared library.
   const flags = libc() === 'musl' ? { RUSTFLAGS: `${process.env.RUSTFLAGS ?? ''} -C target-feature=-crt-static` } : {}
-  await cargo('build', ['--release', '--package', 'varve-node'], flags)
-  const addon = at(addonPath)
+  await cargo('build', ['--profile', profile, '--package', 'varve-node', ...features.map((name) => `--features=${name}`)], flags)
   const temporary = `${addon}.${process.pid}.tmp`
   await mkdir(dirname(addon), { recursive: true })
-  await copyFile(join(targetDir, 'release', libraryName()), temporary)
+  await copyFile(join(targetDir, profile, libraryName()), temporary)
   await rename(temporary, addon) // never written in place: a running process may have it mapped
 }

@@ -12,15 +12,17 @@ const TARGET = 'wasm32-unknown-unknown'
 /** Relative to the root of the repository. */
 export const wasmPaths = ['varve_wasm.js', 'varve_wasm.d.ts', 'bytes.js', 'bytes.d.ts'].map((x) => `${FOLDER}/${x}`)
 
-export async function buildWasm() {
+/** @param {{ profile?: string, features?: readonly string[], folder?: string }} [build] what to build, and where to */
+export async function buildWasm({ profile = 'wasm', features = [], folder = at(FOLDER) } = {}) {
   await addWasmTarget()
-  await cargo('build', ['--profile', 'wasm', '--target', TARGET, '--package', 'varve-wasm'])
-  const module = join(targetDir, TARGET, 'wasm', 'varve_wasm.wasm')
+  const chosen = features.map((name) => `--features=${name}`)
+  await cargo('build', ['--profile', profile, '--target', TARGET, '--package', 'varve-wasm', ...chosen])
+  const module = join(targetDir, TARGET, profile, 'varve_wasm.wasm')
   const bound = join(targetDir, 'bindgen', String(process.pid))
   await mkdir(bound, { recursive: true })
   await cargo('run', ['--quiet', '--profile', 'tool', '--package', 'varve-bindgen', '--', module, bound])
   await embed(bound)
-  await publish(bound)
+  await publish(bound, folder)
   await rm(bound, { recursive: true })
 }
 
@@ -41,11 +43,12 @@ async function embed(folder) {
 /**
  * Moves the files to their place, each whole: another process may be importing them.
  * @param {string} from
+ * @param {string} to
  */
-async function publish(from) {
-  await mkdir(at(FOLDER), { recursive: true })
+async function publish(from, to) {
+  await mkdir(to, { recursive: true })
   for (const entry of await readdir(from, { withFileTypes: true })) {
-    const target = join(at(FOLDER), entry.name)
+    const target = join(to, entry.name)
     if (entry.isDirectory()) {
       await cp(join(from, entry.name), target, { recursive: true })
     } else {

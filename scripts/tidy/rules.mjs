@@ -51,7 +51,7 @@ export const CORE_LAYERS = [
   ['context', 'state'],
   ['files', 'log', 'manifest', 'table'],
   ['block_cache', 'damage', 'file_writer', 'format', 'key_map', 'names', 'radix'],
-  ['error', 'key', 'options', 'pool', 'report', 'vfs'],
+  ['error', 'key', 'options', 'planted', 'pool', 'report', 'vfs'],
 ]
 
 /** The engines: from outside this folder only the loader is imported; inside, only these files import an engine. */

@@ -14,6 +14,7 @@ use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::log::LogWriter;
 use crate::manifest::publish_first;
+use crate::planted;
 use crate::state::{State, outline};
 use std::io;
 
@@ -21,6 +22,7 @@ const ATTEMPTS: u32 = 256;
 
 /// A log of our own. The folder's first manifest is published on the way.
 pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
+    planted::panics("claim-log");
     if known.manifest.number == 0 && !known.lost {
         publish_first(&*context.vfs, &context.checksum)?;
     }

@@ -22,11 +22,12 @@ use crate::format::names::{FileName, TableName};
 use crate::format::order::next_order;
 use crate::log::{LogCommit, LogWriter, prelude};
 use crate::options::Durability;
+use crate::planted;
 use crate::report::CommitReport;
 use crate::reset::reset;
 use crate::state::State;
 use crate::table::{TableMeta, TableWriter, ValueBytes};
-use std::sync::{PoisonError, RwLock};
+use std::sync::RwLock;
 
 /// Commits from this size on write tables.
 const LARGE_BYTES: u64 = 1 << 20;
@@ -57,7 +58,7 @@ impl Committer {
         durability: Durability,
         now_ms: u64,
     ) -> Result<CommitReport> {
-        if read(state).lost {
+        if state.read()?.lost {
             reset(context, state)?;
         }
         let outcome = self.try_often("commit", context, state, |committer| {
@@ -79,7 +80,7 @@ impl Committer {
 
     /// Says in the log that files are held, before any is written. Returns the number of the writer.
     pub(crate) fn hold(&mut self, context: &Context, state: &RwLock<State>) -> Result<u32> {
-        if read(state).lost {
+        if state.read()?.lost {
             reset(context, state)?;
         }
         self.try_often("store files", context, state, |committer| committer.append_hold(context))
@@ -111,7 +112,7 @@ impl Committer {
     ) -> Result<T> {
         for _ in 0..ATTEMPTS {
             if self.log.is_none() {
-                self.log = Some(claim_log(context, &read(state))?);
+                self.log = Some(claim_log(context, &*state.read()?)?);
                 self.tables = 0;
             }
             match step(self) {
@@ -149,7 +150,7 @@ impl Committer {
     ) -> Result<Option<CommitReport>> {
         let Self { log, tables, .. } = self;
         let Some(log) = log.as_mut() else { return Ok(None) };
-        let order = next_order(read(state).last_order, log.writer)?;
+        let order = next_order(state.read()?.last_order, log.writer)?;
         let mut bytes = 0;
         let durable = durability == Durability::Durable;
         if durable {
@@ -172,6 +173,7 @@ impl Committer {
             move |source| Error::io(operation, &name, source)
         };
         bytes += log.commit(order, &prelude(now_ms, &borrowed), &entries, durable).map_err(wrap("append to"))?;
+        planted::panics("commit-appended");
         if !log.locked && !log.is_at_its_name(&*context.vfs).map_err(wrap("look for"))? {
             return Ok(None);
         }
@@ -179,8 +181,9 @@ impl Committer {
             sync_log(context, log)?;
         }
         let commit = LogCommit { order, time_ms: now_ms, namespaces: borrowed, entries: &entries };
-        let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = state.write()?;
         state.apply_own(context, log, &commit)?;
+        planted::panics("commit-applied");
         let is_much = state.memory_bytes >= MEMORY_BYTES_DUE || state.attached_tables() >= ATTACHED_TABLES_DUE;
         let maintenance_due = context.damage.is_news() || is_much;
         Ok(Some(CommitReport { entries: batch.len(), bytes, maintenance_due }))
@@ -189,6 +192,7 @@ impl Committer {
     /// Makes every commit of this process so far survive the loss of power. What a failed sync has dropped no second
     /// one brings back, so a log whose sync failed is not used again.
     pub(crate) fn flush(&mut self, context: &Context) -> Result<()> {
+        planted::panics("flush");
         let mut outcome = Ok(());
         for mut log in std::mem::take(&mut self.left) {
             outcome = outcome.and(sync_log(context, &mut log));
@@ -247,6 +251,7 @@ fn write_tables(
         let wrap = |source| Error::io("write", &name.to_string(), source);
         let file = context.vfs.create_new(&name.to_string()).map_err(wrap)?;
         let mut table = TableWriter::new(name, file, context.checksum);
+        planted::panics("write-table");
         batch
             .sorted(id, |hash, entry| match entry.kind {
                 Kind::PutFiled => table.add_filed(hash, entry.key, 0, entry.value),
@@ -268,8 +273,4 @@ fn attach_batch(metas: &[(u16, TableMeta)]) -> Batch {
         batch.add(Entry { kind: Kind::Attach, namespace: *id, key: &meta.name.index.to_le_bytes(), value: &value });
     }
     batch
-}
-
-fn read(state: &RwLock<State>) -> std::sync::RwLockReadGuard<'_, State> {
-    state.read().unwrap_or_else(PoisonError::into_inner)
 }

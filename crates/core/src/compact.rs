@@ -24,6 +24,7 @@ use crate::format::names::{FileName, TableName};
 use crate::log::LogWriter;
 use crate::manifest::{Manifest, ManifestNamespace, OpenLog, Published, publish};
 use crate::options::Watch;
+use crate::planted;
 use crate::report::CompactReport;
 use crate::reset::reset;
 use crate::state::{Current, LiveTable, LogView, Namespace, OpenTables, State, list, load};
@@ -31,7 +32,7 @@ use crate::table::TableMeta;
 use collect::collect;
 use merge::{Merge, Progress, merge};
 use pick::{Candidate, pick};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use take::{Taken, survey, take};
 
 const ATTEMPTS: u32 = 16;
@@ -79,7 +80,7 @@ pub(crate) fn compact(
             drop(log);
             let names = list(context)?;
             reload(context, state, committer)?;
-            let state = state.read().unwrap_or_else(PoisonError::into_inner);
+            let state = state.read()?;
             let (needless, open) = (sweep::needless(names, &state, manifest.number), state.tables());
             drop(state);
             sweep::remove_all(context, &needless)?;
@@ -119,10 +120,10 @@ fn still_ours(context: &Context, manifest: &Manifest, log: &LogWriter) -> Result
 
 /// Reads the folder anew, with no commit of this process in between.
 pub(crate) fn reload(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<()> {
-    let _no_commit = committer.lock().unwrap_or_else(PoisonError::into_inner);
-    let open = state.read().unwrap_or_else(PoisonError::into_inner).tables();
+    let _no_commit = committer.lock()?;
+    let open = state.read()?.tables();
     let fresh = load(context, &open)?;
-    *state.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+    *state.write()? = fresh;
     Ok(())
 }
 
@@ -240,7 +241,12 @@ fn write_tables(
             TableName { writer, index: *index }
         };
         let settle = plan.whole && taken.alone;
-        let merge_plan = Merge { id: plan.id, tables: &plan.merge, settle, drop_deletes: settle };
+        let merge_plan = Merge {
+            id: plan.id,
+            tables: &plan.merge,
+            settle,
+            drop_deletes: settle || planted::bug("missing-tombstone"),
+        };
         let merged = merge(context, taken, &merge_plan, &mut name, progress)?;
         report.tables_merged += plan.merge.len() as u64;
         report.tables_written += merged.tables.len() as u64;

@@ -6,6 +6,7 @@ use crate::files::Files;
 use crate::format::checksum::Checksum;
 use crate::names::Names;
 use crate::options::Options;
+use crate::planted;
 use crate::pool::Pool;
 use crate::vfs::Vfs;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(vfs: Arc<dyn Vfs>, pool: Arc<dyn Pool>, options: Options) -> Self {
+        let vfs = planted::vfs(vfs);
         let blocks = Arc::new(BlockCache::new(options.block_cache_bytes));
         let damage: Arc<DamageList> = Arc::default();
         let files = Arc::new(Files::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only));

@@ -9,6 +9,7 @@ pub use path::PathProblem;
 pub(crate) use shown::Shown;
 use std::fmt;
 use std::io;
+use std::sync::PoisonError;
 
 /// Result of the engine.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -36,6 +37,8 @@ pub enum Error {
     ReadOnly,
     /// The store was closed.
     Closed,
+    /// A panic left the store in doubt: it is of no use any more, what is in the folder is.
+    Broken,
     /// The caller asked to stop.
     Cancelled,
     /// Other participants changed the folder faster than this call could follow.
@@ -70,6 +73,7 @@ impl Error {
             Self::FileLost { .. } => "FILES_DAMAGED",
             Self::ReadOnly => "READ_ONLY",
             Self::Closed => "CLOSED",
+            Self::Broken => "INTERNAL",
             Self::Cancelled => "CANCELLED",
             Self::Busy { .. } => "BUSY",
             Self::Exhausted { .. } => "EXHAUSTED",
@@ -107,6 +111,12 @@ impl fmt::Display for Error {
             }
             Self::ReadOnly => write!(out, "the cache was opened with readOnly: true; open it without to write"),
             Self::Closed => write!(out, "the cache is closed; open it again to go on"),
+            Self::Broken => {
+                write!(
+                    out,
+                    "another call met a bug and this cache stops here, the files are safe; open it again to go on"
+                )
+            }
             Self::Cancelled => write!(out, "stopped on request; nothing committed was changed"),
             Self::Busy { operation, attempts } => {
                 write!(
@@ -136,6 +146,13 @@ fn way_out(source: &io::Error) -> &'static str {
             "; free some space, what was committed before is safe"
         }
         _ => "",
+    }
+}
+
+/// What a lock guards is in doubt once somebody panicked behind it.
+impl<T> From<PoisonError<T>> for Error {
+    fn from(_: PoisonError<T>) -> Self {
+        Self::Broken
     }
 }
 

@@ -26,6 +26,7 @@ mod lookup;
 mod manifest;
 mod names;
 mod options;
+pub mod planted;
 mod pool;
 mod radix;
 mod reads;

@@ -3,6 +3,7 @@
 
 use crate::format::entry::Kind;
 use crate::format::hash::upper;
+use crate::planted;
 use crate::state::State;
 use crate::table::{Found, Value};
 
@@ -33,6 +34,7 @@ impl Hit<'_> {
 /// The value of `key`; `None` is a miss.
 #[inline]
 pub(crate) fn lookup<'a>(state: &'a State, id: u16, hash: u64, key: &[u8]) -> Option<Hit<'a>> {
+    planted::panics("lookup");
     let namespace = state.namespace(id).filter(|_| !state.lost)?;
     let mut best_order = None;
     let mut best = None;

@@ -18,7 +18,7 @@ use crate::reset::reset;
 use crate::state::State;
 use crate::verify::{Verified, verify};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, RwLock};
 
 /// The caller holds `maintenance`.
 pub(crate) fn repair(
@@ -45,7 +45,7 @@ pub(crate) fn repair(
         context.damage.add(place.clone());
     }
     if everything_lost {
-        let _no_commit = committer.lock().unwrap_or_else(PoisonError::into_inner);
+        let _no_commit = committer.lock()?;
         reset(context, state)?;
     }
     for file in &lost_files {

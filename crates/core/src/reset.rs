@@ -12,7 +12,7 @@ use crate::log::Stop;
 use crate::manifest::{Manifest, OpenLog, Published, publish};
 use crate::state::{LogView, State, load};
 use std::io;
-use std::sync::{PoisonError, RwLock};
+use std::sync::RwLock;
 
 const ATTEMPTS: u32 = 16;
 
@@ -21,7 +21,7 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let found = load(context, &[])?;
         if !found.lost {
-            *state.write().unwrap_or_else(PoisonError::into_inner) = found;
+            *state.write()? = found;
             return Ok(());
         }
         let log = claim_log(context, &found)?;

@@ -5,6 +5,7 @@ use crate::entries::{Entries, Ranges, Source};
 use crate::error::{Error, Result};
 use crate::format::filed::Filed;
 use crate::format::names::FileName;
+use crate::planted;
 use crate::report::{NamespaceStats, Stats};
 use crate::state::{Current, Namespace, State};
 use crate::vfs::Access;
@@ -27,6 +28,7 @@ pub(crate) fn with_tables<'a>(memory: Source<'a>, namespace: &Namespace) -> Vec<
 }
 
 pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
+    planted::panics("stats");
     let mut stats = Stats { manifest: state.manifest.number, ..Stats::default() };
     let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
     for name in &names {

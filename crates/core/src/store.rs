@@ -14,6 +14,7 @@ use crate::format::digest::FileRef;
 use crate::handle::Handle;
 use crate::lookup::lookup;
 use crate::options::{Durability, Options, Watch};
+use crate::planted;
 use crate::pool::Pool;
 use crate::repair::repair;
 use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, VerifyReport};
@@ -65,25 +66,29 @@ impl Store {
         Handle::new(Arc::clone(self))
     }
 
-    /// Whether `close` was called.
+    /// Whether the store is of no use any more: `close` was called, or a panic left it in doubt.
     pub fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.closed.load(Ordering::Acquire) || self.is_broken()
+    }
+
+    fn is_broken(&self) -> bool {
+        self.state.is_poisoned() || self.committer.is_poisoned() || self.maintenance.is_poisoned()
     }
 
     pub(crate) fn open_context(&self) -> Result<&Context> {
-        if self.is_closed() { Err(Error::Closed) } else { Ok(&self.context) }
+        if self.closed.load(Ordering::Acquire) { Err(Error::Closed) } else { Ok(&self.context) }
     }
 
     fn check_writable(&self) -> Result<()> {
         if self.context.options.read_only { Err(Error::ReadOnly) } else { Ok(()) }
     }
 
-    fn state(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> Result<RwLockReadGuard<'_, State>> {
+        Ok(self.state.read()?)
     }
 
-    fn committer(&self) -> MutexGuard<'_, Committer> {
-        self.committer.lock().unwrap_or_else(PoisonError::into_inner)
+    fn committer(&self) -> Result<MutexGuard<'_, Committer>> {
+        Ok(self.committer.lock()?)
     }
 
     pub(crate) fn get<R>(
@@ -94,7 +99,7 @@ impl Store {
         use_value: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>> {
         let context = self.open_context()?;
-        let state = self.state();
+        let state = self.state()?;
         let answer = match lookup(&state, id, hash, key) {
             Some(hit) if hit.is_filed => {
                 let filed = hit.bytes().to_vec();
@@ -109,14 +114,14 @@ impl Store {
             self.make_index(id);
         }
         if context.blocks.is_over() {
-            self.state.write().unwrap_or_else(PoisonError::into_inner).trim_blocks(&context.blocks);
+            self.state.write()?.trim_blocks(&context.blocks);
         }
         Ok(answer)
     }
 
     pub(crate) fn has(&self, id: u16, hash: u64, key: &[u8]) -> Result<bool> {
         self.open_context()?;
-        Ok(lookup(&self.state(), id, hash, key).is_some())
+        Ok(lookup(&*self.state()?, id, hash, key).is_some())
     }
 
     /// The value of an entry that names files. A file that is not there may have been collected since this state was
@@ -130,7 +135,7 @@ impl Store {
                 Content::Missing if attempt < READS && self.refresh()? => {}
                 Content::Missing => break,
             }
-            filed = match lookup(&self.state(), id, hash, key) {
+            filed = match lookup(&*self.state()?, id, hash, key) {
                 None => return Ok(None),
                 Some(hit) if !hit.is_filed => return Ok(Some(hit.bytes().to_vec())),
                 Some(hit) => hit.bytes().to_vec(),
@@ -145,7 +150,7 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let hold = context.files.hold();
-        let writer = self.committer().hold(context, &self.state)?;
+        let writer = self.committer()?.hold(context, &self.state)?;
         Ok((writer, hold))
     }
 
@@ -179,12 +184,12 @@ impl Store {
 
     /// Makes the index over the tables of a namespace, with the state free for others meanwhile.
     fn make_index(&self, id: u16) {
-        let tables = match self.state().namespace(id) {
-            Some(namespace) => namespace.tables.iter().map(|live| Arc::clone(&live.table)).collect::<Vec<_>>(),
-            None => return,
-        };
+        let Ok(state) = self.state() else { return };
+        let Some(namespace) = state.namespace(id) else { return };
+        let tables: Vec<_> = namespace.tables.iter().map(|live| Arc::clone(&live.table)).collect();
+        drop(state);
         let (index, covered) = TableIndex::new(tables.iter().map(|table| &**table));
-        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let Ok(mut state) = self.state.write() else { return };
         let Namespace { which, tables: live, .. } = state.namespace_mut(id);
         which.install(live, &tables, index, &covered);
     }
@@ -198,8 +203,9 @@ impl Store {
         each: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<u64>> {
         let context = self.open_context()?;
-        let state = self.state();
+        let state = self.state()?;
         let (mut sources, hidden_below) = sources_of(&state, id);
+        planted::panics("scan");
         sources.extend(newer);
         let from = u32::try_from(cursor).unwrap_or(u32::MAX);
         let mut entries = Entries::new(hidden_below);
@@ -236,7 +242,7 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let durability = durability.unwrap_or(context.options.durability);
-        let mut committer = self.committer();
+        let mut committer = self.committer()?;
         let report = committer.commit(context, &self.state, batch, durability, now_ms)?;
         let is_too_fast = committer.log.as_ref().is_some_and(|log| log.bytes() >= LOG_BYTES_MAX);
         drop(committer);
@@ -251,9 +257,12 @@ impl Store {
     /// Takes up what other processes committed. `true` where something changed.
     pub fn refresh(&self) -> Result<bool> {
         let context = self.open_context()?;
+        if planted::bug("stale-after-refresh") {
+            return Ok(false);
+        }
         {
-            let _no_commit = self.committer();
-            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            let _no_commit = self.committer()?;
+            let mut state = self.state.write()?;
             if let Some(changed) = catch_up(context, &mut state)? {
                 return Ok(changed);
             }
@@ -265,9 +274,9 @@ impl Store {
     /// Makes every commit that this process sees survive the loss of power.
     pub fn flush(&self) -> Result<()> {
         let context = self.open_context()?;
-        let mut committer = self.committer();
+        let mut committer = self.committer()?;
         let own = committer.log.as_ref().map(|log| log.writer);
-        self.state.write().unwrap_or_else(PoisonError::into_inner).sync_others(context, own)?;
+        self.state.write()?.sync_others(context, own)?;
         context.files.sync(&*context.pool)?;
         committer.flush(context)
     }
@@ -276,7 +285,7 @@ impl Store {
     pub fn compact(&self, full: bool, watch: Watch<'_>) -> Result<CompactReport> {
         let context = self.open_context()?;
         self.check_writable()?;
-        let _one = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.maintenance.lock()?;
         let damaged = context.damage.count();
         let report = compact(context, &self.state, &self.committer, full, watch)?;
         context.damage.merged(damaged);
@@ -286,20 +295,20 @@ impl Store {
     /// Walks through what is committed now, or through one namespace of it; without values it reads none.
     pub fn walk(&self, only: Option<&str>, with_values: bool) -> Result<Walk> {
         let context = self.open_context()?;
-        let state = self.state().snapshot();
+        let state = self.state()?.snapshot();
         Ok(Walk::new(context, state, only, with_values))
     }
 
     /// The version of a namespace that counts now; none where nothing was ever committed to it.
     pub fn version_of(&self, name: &str) -> Result<Option<String>> {
         let context = self.open_context()?;
-        let current = self.state().current.get(name).map(|current| current.id);
+        let current = self.state()?.current.get(name).map(|current| current.id);
         Ok(current.and_then(|id| context.names.get(id)).map(|(_, version)| version))
     }
 
     /// Sizes and counts, exact.
     pub fn stats(&self) -> Result<Stats> {
-        stats(self.open_context()?, &self.state())
+        stats(self.open_context()?, &*self.state()?)
     }
 
     /// Reads every byte of the folder. Modifies nothing.
@@ -314,7 +323,7 @@ impl Store {
         if !dry_run {
             self.check_writable()?;
         }
-        let _one = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.maintenance.lock()?;
         repair(context, &self.state, &self.committer, dry_run, watch)
     }
 
@@ -328,15 +337,15 @@ impl Store {
         Status {
             read_only: self.context.options.read_only,
             keyed: self.context.options.key.is_some(),
-            writer: self.committer().log.as_ref().map(|log| log.writer),
-            manifest: self.state().manifest.number,
+            writer: self.committer().ok().and_then(|committer| committer.log.as_ref().map(|log| log.writer)),
+            manifest: self.state().map_or(0, |state| state.manifest.number),
             damage: self.context.damage.places(),
         }
     }
 
     /// Whether this process has written nothing, so that `close` only lets go of files.
     pub fn is_unwritten(&self) -> bool {
-        self.committer().log.is_none()
+        self.committer().is_ok_and(|committer| committer.log.is_none())
     }
 
     /// Folds what is due, seals the log, lets go of every file. Every later call answers `Closed`; what handles have
@@ -347,27 +356,31 @@ impl Store {
             return Ok(());
         }
         let outcome = self.settle();
-        *self.committer() = Committer::default();
+        *self.committer.lock().unwrap_or_else(PoisonError::into_inner) = Committer::default();
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = State::default();
         outcome
     }
 
     /// Leaves the folder tidy if this process has written to it.
     fn settle(&self) -> Result<()> {
-        let wrote = self.committer().log.as_ref().is_some_and(|log| log.commits > 0);
+        planted::panics("settle");
+        if self.is_broken() {
+            return Err(Error::Broken);
+        }
+        let wrote = self.committer()?.log.as_ref().is_some_and(|log| log.commits > 0);
         self.context.files.sync(&*self.context.pool)?;
         if !wrote {
-            return self.committer().flush(&self.context);
+            return self.committer()?.flush(&self.context);
         }
         let (logs, bytes, attached) = {
-            let state = self.state();
+            let state = self.state()?;
             (state.logs.len(), state.memory_bytes, state.attached_tables())
         };
         // What is damaged goes with the commit that came after it: the next process finds a sound folder.
         if logs > LOGS_LEFT || bytes > LOG_BYTES_LEFT || attached > 0 || self.context.damage.is_left() {
             compact(&self.context, &self.state, &self.committer, false, &|_, _| ControlFlow::Continue(()))?;
         }
-        let mut committer = self.committer();
+        let mut committer = self.committer()?;
         committer.seal(&self.context, &self.state)?;
         committer.flush(&self.context)
     }

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::files::Content;
 use crate::format::digest::FileRef;
 use crate::options::{Options, Watch};
+use crate::planted;
 use crate::report::VerifyReport;
 use crate::state::load;
 use crate::stats::stats;
@@ -22,6 +23,7 @@ pub(crate) struct Verified {
 }
 
 pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
+    planted::panics("verify");
     let options = Options { read_only: true, ..shared.options.clone() };
     let context = Context::new(Arc::clone(&shared.vfs), Arc::clone(&shared.pool), options);
     let state = load(&context, &[])?;

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::entries::{Entries, HASHES, Ranges, Source};
 use crate::files::{Content, Files};
 use crate::format::filed::Filed;
+use crate::planted;
 use crate::state::{Current, State};
 use crate::stats::with_tables;
 use std::ops::ControlFlow;
@@ -136,6 +137,7 @@ impl Walk {
     }
 
     fn window(&mut self, each: &mut dyn FnMut(WalkEntry<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+        planted::panics("walk");
         let Self { state, files, with_values, namespaces, at, from, after, held_bytes, entries } = self;
         let (number, with_values) = (*at, *with_values);
         let Some(namespace) = namespaces.get(number) else { return ControlFlow::Continue(()) };

@@ -9,6 +9,7 @@ use std::num::NonZero;
 use std::sync::OnceLock;
 use std::thread;
 use varve_core::Pool;
+use varve_core::planted;
 
 /// More threads than this do not make a disk faster.
 const THREADS_MAX: usize = 8;
@@ -54,7 +55,12 @@ impl Pool for DiskPool {
     fn run(&self, count: usize, job: &(dyn Fn(usize) + Sync)) {
         let pool = if count > 1 && self.threads > 1 { self.pool() } else { None };
         match pool {
-            Some(pool) => pool.install(|| (0..count).into_par_iter().with_max_len(1).for_each(job)),
+            Some(pool) => pool.install(|| {
+                (0..count).into_par_iter().with_max_len(1).for_each(|part| {
+                    planted::panics("pool-part");
+                    job(part);
+                });
+            }),
             None => (0..count).for_each(job),
         }
     }

@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use varve_core::planted;
 use varve_core::vfs::{Access, File, Vfs};
 
 /// How many folders above ours get their entries synced the first time: the cache's own and the one it lies in.
@@ -60,6 +61,7 @@ impl DiskVfs {
 
 impl Vfs for DiskVfs {
     fn list(&self) -> io::Result<Vec<String>> {
+        planted::panics("disk-list");
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,

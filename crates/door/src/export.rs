@@ -20,6 +20,7 @@ use crate::json::{add_base64, add_text, is_embeddable};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::str;
+use varve_core::planted;
 use varve_core::{Store, Walk, WalkEntry, WalkNamespace};
 
 /// A buffer with more bytes than this is full.
@@ -98,6 +99,7 @@ impl Export {
 
     /// Puts the next chunk into `out`: as many entries as it takes to fill it. A chunk without bytes is the end.
     pub fn fill(&mut self, out: &mut Vec<u8>) -> ExportProgress {
+        planted::panics("export-fill");
         out.clear();
         let is_full = |out: &mut Vec<u8>| out.len() >= BUFFER_BYTES;
         self.go_on(out, &mut |out| if is_full(out) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });

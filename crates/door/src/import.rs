@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use varve_core::planted;
 use varve_core::{Handle, PendingCommit, Store};
 
 /// How far an import is.
@@ -87,6 +88,7 @@ impl Import {
 
     /// Takes the next piece of the stream.
     pub fn feed(&mut self, piece: &[u8]) -> Result<ImportProgress> {
+        planted::panics("import-feed");
         let Self { objects, target } = self;
         objects.push(piece, &mut |object, line| target.add(object, line))?;
         let (entries, namespaces) = (target.entries, target.known.len() as u64);

@@ -11,6 +11,7 @@ use crate::packed::{Page, Values, length_of, reserve};
 use crate::transfer::Transfers;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use varve_core::planted;
 use varve_core::{Digest, Durability, Error, FileRef, Handle, Hold, PendingCommit, PendingReads, Store};
 
 /// A buffer that grew beyond this for one large answer is given back.
@@ -62,12 +63,14 @@ impl Session {
     /// Looks up the key in `scratch[..key_bytes]`. Returns the value's length, -1 for a miss, -3 for a miss
     /// with news of damage; the value is in `scratch` where it fits, else held.
     pub fn get(&mut self, namespace: u32, scratch: &mut [u8], key_bytes: usize) -> Result<i32> {
+        planted::panics("session-get");
         let Self { handle: Some(handle), held, key, damage_told, .. } = self else { return Err(Error::Closed.into()) };
         key.clear();
         key.extend_from_slice(key_in(scratch, key_bytes)?);
         held.clear();
         let found = handle.get(namespace, key, |value| {
             match scratch.get_mut(..value.len()) {
+                Some(_) if planted::bug("reused-buffer") => {}
                 Some(target) => target.copy_from_slice(value),
                 None => {
                     reserve(held, value.len())?;
@@ -84,6 +87,7 @@ impl Session {
 
     /// Copies the held answer to `target`, which has its length, and lets go of it.
     pub fn take(&mut self, target: &mut [u8]) -> Result<()> {
+        planted::panics("session-take");
         if target.len() != self.held.len() {
             let (found, expected) = (target.len(), self.held.len());
             return Err(Failure::argument(format!("take() got room for {found} bytes, the answer has {expected}")));
@@ -103,6 +107,7 @@ impl Session {
 
     /// Buffers an entry under the key in `scratch[..key_bytes]`.
     pub fn put(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize, value: &[u8]) -> Result<()> {
+        planted::panics("session-put");
         Ok(self.handle_mut()?.put(namespace, key_in(scratch, key_bytes)?, value)?)
     }
 
@@ -180,6 +185,7 @@ impl Session {
 
     /// Takes what is buffered for a commit. `false` where nothing is.
     pub fn begin_commit(&mut self) -> Result<bool> {
+        planted::panics("session-begin");
         let begun = self.handle_mut()?.begin_commit();
         let found = begun.is_some();
         self.begun.extend(begun);
@@ -225,6 +231,7 @@ pub struct Reads(PendingReads);
 impl Reads {
     /// The answer of `get_many`.
     pub fn run(self) -> Result<Vec<u8>> {
+        planted::panics("reads-run");
         let mut held = Vec::new();
         let mut values = Values::new(&mut held, self.0.count());
         let mut added = Ok(());

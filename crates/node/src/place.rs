@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use varve_core::planted;
 use varve_core::{Error, Options, Store, folder_of};
 use varve_door::Result;
 
@@ -77,6 +78,7 @@ impl Seat {
 
     /// Leaves the store: closes it if this was the last session, else makes what was committed survive power loss.
     pub(crate) fn leave(self) -> Result<()> {
+        planted::panics("leave");
         let _door = locked(&self.place.door);
         if self.place.sessions.load(Ordering::Relaxed) > 1 {
             return Ok(self.store.flush()?);
@@ -87,6 +89,7 @@ impl Seat {
 
     /// Leaves at once, if this was the last session and nothing is to be written; else gives the seat back.
     pub(crate) fn leave_now(self) -> std::result::Result<Result<()>, Self> {
+        planted::panics("leave-now");
         let place = Arc::clone(&self.place);
         let Ok(_door) = place.door.try_lock() else { return Err(self) };
         if self.place.sessions.load(Ordering::Relaxed) > 1 || !self.store.is_unwritten() {
@@ -105,6 +108,7 @@ fn found(folder: &Path, options: &Options) -> Result<(Arc<Store>, Arc<Place>)> {
 
 impl Drop for Seat {
     fn drop(&mut self) {
+        planted::panics("seat-drop");
         self.place.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }

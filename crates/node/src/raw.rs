@@ -20,6 +20,7 @@ use std::ffi::{CString, c_void};
 use std::ptr;
 use std::rc::Rc;
 use std::slice;
+use varve_core::planted;
 use varve_door::{Failure, Result};
 
 const ARGUMENTS_MAX: usize = 3;
@@ -48,6 +49,7 @@ pub(crate) enum Answer {
 
 impl Answer {
     fn into_raw(self, env: sys::napi_env) -> Result<sys::napi_value> {
+        planted::panics("answer");
         let mut value = ptr::null_mut();
         // SAFETY: `env` is the environment of the running callback, `value` a place for one handle; the text outlives
         // the call that copies it.
@@ -282,7 +284,11 @@ unsafe extern "C" fn enter<C: Call>(env: sys::napi_env, info: sys::napi_callback
     // SAFETY: invariant 1: the running function holds a count of the context.
     let context = unsafe { &*data.cast::<Context>() };
     let arguments = Arguments { env, values };
-    match context.run(|| C::run(context, &arguments)?.into_raw(env)) {
+    let run = || {
+        planted::panics("callback");
+        C::run(context, &arguments)?.into_raw(env)
+    };
+    match context.run(run) {
         Ok(value) => value,
         Err(failure) => {
             throw(env, &failure);
@@ -298,6 +304,7 @@ unsafe extern "C" fn release(_env: sys::napi_env, data: *mut c_void, _hint: *mut
     let context = unsafe { Rc::from_raw(data.cast::<Context>()) };
     // Nobody is left to hear of a panic; the process must live.
     let _ = guarded(|| {
+        planted::panics("finalizer");
         drop(context);
         Ok(())
     });

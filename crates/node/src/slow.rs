@@ -15,6 +15,7 @@ use napi::{Env, Task};
 use napi_derive::napi;
 use std::path::PathBuf;
 use std::sync::Arc;
+use varve_core::planted;
 use varve_core::{Key, Options, folder_of};
 use varve_door::{Failure, Result, answer, durability_of};
 
@@ -27,6 +28,7 @@ pub(crate) fn open_store(
     bytes_max: f64,
     secret: Option<Uint8Array>,
 ) -> AsyncTask<Open> {
+    planted::panics("open-store");
     let (bytes_max, key) = (bytes_max as u64, key_of(secret));
     AsyncTask::new(Open { folder: folder.into(), durability, read_only, bytes_max, key })
 }
@@ -45,6 +47,8 @@ pub(crate) fn open_small(
     let (bytes_max, key) = (bytes_max as u64, key_of(secret));
     let open = Open { folder: folder.into(), durability, read_only, bytes_max, key };
     guarded(|| {
+        planted::arm();
+        planted::panics("open-small");
         let seat = Seat::open_small(&open.folder, &open.options()?)?;
         seat.map(|seat| session(env, seat)).transpose()
     })
@@ -86,11 +90,18 @@ impl Task for Open {
     type JsValue = Made;
 
     fn compute(&mut self) -> napi::Result<Self::Output> {
-        Ok(guarded(|| Seat::open(&self.folder, &self.options()?)))
+        Ok(guarded(|| {
+            planted::arm();
+            planted::panics("open-task");
+            Seat::open(&self.folder, &self.options()?)
+        }))
     }
 
     fn resolve(&mut self, env: Env, seat: Self::Output) -> napi::Result<Made> {
-        let made = guarded(|| session(&env, seat?));
+        let made = guarded(|| {
+            planted::panics("open-resolve");
+            session(&env, seat?)
+        });
         Ok(made.map_or_else(|failure| Made::Text(answer::<()>(Err(failure))), Made::Object))
     }
 }
@@ -151,7 +162,11 @@ impl Task for Work {
     fn compute(&mut self) -> napi::Result<Reply> {
         let failed = |failure| Reply::Text(answer::<()>(Err(failure)));
         let Some(job) = self.job.take() else { return Ok(failed(Failure::internal("a task ran twice"))) };
-        Ok(watched(&self.broken, job).unwrap_or_else(failed))
+        let run = || {
+            planted::panics("task");
+            job()
+        };
+        Ok(watched(&self.broken, run).unwrap_or_else(failed))
     }
 
     fn resolve(&mut self, _env: Env, reply: Reply) -> napi::Result<Made> {
@@ -159,6 +174,17 @@ impl Task for Work {
             Reply::Text(json) => Made::Text(json),
             Reply::Bytes(bytes) => Made::Bytes(bytes),
         })
+    }
+}
+
+impl Drop for Work {
+    /// A job that never ran, because the environment ended first, takes what it holds along: that may panic.
+    fn drop(&mut self) {
+        let job = self.job.take();
+        let _ = guarded(|| {
+            drop(job);
+            Ok(())
+        });
     }
 }
 

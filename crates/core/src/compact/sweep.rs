@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::{FileName, TableName};
 use crate::manifest::Manifest;
+use crate::planted;
 use crate::state::{State, list};
 use std::collections::HashSet;
 use std::io;
@@ -42,6 +43,7 @@ pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> V
 
 /// Removes files; those that are damaged are set aside.
 pub(crate) fn remove_all(context: &Context, names: &[FileName]) -> Result<()> {
+    planted::panics("sweep");
     let mut is_any_aside = false;
     for name in names {
         let name = name.to_string();

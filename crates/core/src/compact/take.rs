@@ -7,11 +7,12 @@ use crate::format::digest::Digest;
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::log::Stop;
+use crate::planted;
 use crate::state::{LogView, MemoryEntry, Namespace, State, catch_up, list, load};
 use crate::table::Table;
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, RwLock};
 
 /// What a compaction works on: a state of its own, apart from the one that lookups use meanwhile.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub(crate) fn survey(
     let state = sealed(context, state, committer)?;
     let mut folded = BTreeSet::new();
     // Without a lock our own log looks as if anybody could take it; what it holds would go with it.
-    let holding = committer.lock().unwrap_or_else(PoisonError::into_inner).holding();
+    let holding = committer.lock()?.holding();
     let is_ours = |writer| Some(writer) == claim || Some(writer) == holding;
     for view in state.logs.iter().filter(|view| !is_ours(view.writer)) {
         if matches!(view.name, FileName::Taken { .. }) || is_done(view)? {
@@ -49,9 +50,9 @@ pub(crate) fn survey(
 /// The newest state, with the log of this process sealed: what is in memory already, where nothing but new commits
 /// came.
 fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<State> {
-    let mut committer = committer.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut committer = committer.lock()?;
     committer.seal(context, state)?;
-    let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
+    let mut state = state.write()?;
     if catch_up(context, &mut state)?.is_some() && !state.lost {
         return Ok(state.snapshot());
     }
@@ -64,6 +65,7 @@ fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>
 /// Takes what the survey found, by renaming. The new name has our number in it: the old name may belong to somebody
 /// else by now, who is trying out the number, and must not replace what was taken.
 pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result<Taken> {
+    planted::panics("take");
     let mut complete = true;
     for view in surveyed.state.logs.iter_mut().filter(|view| surveyed.folded.contains(&view.writer)) {
         if matches!(view.name, FileName::Log(_)) {

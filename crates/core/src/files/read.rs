@@ -5,6 +5,7 @@ use super::shard::{Name, path_of};
 use crate::error::{Error, Result};
 use crate::format::digest::{Digest, FileRef};
 use crate::format::filed::{Filed, Form};
+use crate::planted;
 use crate::format::{VALUE_BYTES_MAX, lz4};
 use crate::report::Damage;
 use crate::vfs::{Access, File};
@@ -25,6 +26,7 @@ pub(crate) enum Content {
 impl Files {
     /// The content of a file that some entry names.
     pub(crate) fn read(&self, file: &FileRef) -> Result<Content> {
+        planted::panics("read-file");
         let wrap = |source| Error::io("read", &path_of(Name::Content(file.digest), file.digest.shard()), source);
         let Some(open) = self.open(&file.digest)? else { return Ok(Content::Missing) };
         let Some(open) = open else { return self.damaged(file, "no regular file") };

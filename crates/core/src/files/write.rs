@@ -12,6 +12,7 @@ use super::Files;
 use super::shard::{Name, path_of};
 use crate::error::{Error, Result};
 use crate::format::digest::{Digest, FileRef};
+use crate::planted;
 use crate::pool::Pool;
 use crate::vfs::{Access, File, Vfs};
 use std::collections::BTreeSet;
@@ -22,6 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 impl Files {
     /// Stores one content. `durable` syncs the file, not yet the folder.
     pub(crate) fn put(&self, writer: u32, content: &[u8], durable: bool) -> Result<FileRef> {
+        planted::panics("store-file");
         let file = FileRef::of(content);
         let shard = self.shard(file.digest.shard())?;
         let name = Name::Content(file.digest).to_string();

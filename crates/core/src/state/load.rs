@@ -9,6 +9,7 @@ use crate::format::frame::{Found, FrameKind, FrameReader};
 use crate::format::names::FileName;
 use crate::log::{Stop, scan};
 use crate::manifest::Manifest;
+use crate::planted;
 use crate::report::Damage;
 use crate::table::{Table, TableMeta};
 use crate::vfs::Access;
@@ -24,6 +25,7 @@ const GAP_ATTEMPTS: u32 = 4;
 
 /// The newest state; tables that are open already are taken over.
 pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
+    planted::panics("load");
     for attempt in 1..=ATTEMPTS {
         if let Some(state) = read_folder(context, State::default(), open, attempt)? {
             return Ok(state);
@@ -100,6 +102,7 @@ enum Newest {
 
 /// The newest manifest that arrived whole. One that did not (only where there are no hard links) does not count.
 fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
+    planted::panics("read-manifest");
     let mut numbers: Vec<u64> = names
         .iter()
         .filter_map(|name| if let FileName::Manifest(number) = name { Some(*number) } else { None })
@@ -117,7 +120,7 @@ fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
         let mut frames = FrameReader::new(&*file, &context.checksum, number).map_err(wrap)?;
         match frames.at(0).map_err(wrap)? {
             Found::Frame { kind: FrameKind::Manifest, tag, body, .. } => {
-                if tag != u64::from(FORMAT) {
+                if tag != u64::from(FORMAT) && !planted::bug("tolerate-unknown-format") {
                     return Err(Error::NewerFormat { name, found: tag as u32, supported: FORMAT });
                 }
                 return Ok(Manifest::read(number, body).map_or(Newest::Damaged(number), Newest::Found));
@@ -254,6 +257,7 @@ fn extend(context: &Context, state: &mut State) -> Result<bool> {
 
 /// Takes up what others appended since. `None` = there is a newer manifest or another set of logs: load anew.
 pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bool>> {
+    planted::panics("catch-up");
     let names = list(context)?;
     let newest =
         names.iter().filter_map(|name| if let FileName::Manifest(number) = name { Some(*number) } else { None });

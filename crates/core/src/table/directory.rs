@@ -21,6 +21,7 @@ use crate::format::digest::FileRef;
 use crate::format::filed::{FILE_REF_BYTES, read_file_refs};
 use crate::format::lz4;
 use crate::format::search;
+use crate::planted;
 
 pub(crate) const FOOTER_BYTES: usize = 96;
 const HASH_BYTES: usize = 4;
@@ -164,9 +165,9 @@ pub(crate) struct Directory {
 impl Directory {
     /// `bytes` are the directory as the footer describes it.
     pub(crate) fn new(bytes: Vec<u8>, footer: &Footer, checksum: &Checksum) -> Option<Self> {
-        let is_sound = bytes.len() as u64 == footer.directory_bytes()
-            && checksum.of_part(Kind::Directory, 0, &bytes) == footer.directory_checksum;
-        if !is_sound {
+        let checks = checksum.of_part(Kind::Directory, 0, &bytes) == footer.directory_checksum;
+        let is_sound = checks || planted::bug("no-directory-checksum");
+        if bytes.len() as u64 != footer.directory_bytes() || !is_sound {
             return None;
         }
         let hashes = bytes.get(..footer.key_blocks as usize * HASH_BYTES)?;

@@ -7,6 +7,7 @@ mod files;
 mod history;
 mod keyed;
 mod model;
+mod panic;
 mod repair;
 mod tables;
 mod walk;

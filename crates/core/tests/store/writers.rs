@@ -25,6 +25,36 @@ fn writers_that_take_turns_lose_nothing() {
     }
 }
 
+/// Two commits may have the same sequence, where neither writer knew of the other. Then the number of the writer
+/// decides, for everybody, in whatever order the two are learned.
+#[test]
+fn everybody_agrees_who_is_newer_of_two_commits_at_the_same_time() {
+    let vfs = SimVfs::new();
+    let (mut first, id) = named(&vfs);
+    let (mut second, _) = named(&vfs);
+    for (handle, value) in [(&mut first, b"1"), (&mut second, b"2")] {
+        handle.put(id, b"own", value).expect("put");
+        commit(handle, Durability::Relaxed).expect("commit");
+    }
+    for round in 0..10u8 {
+        for handle in [&first, &second] {
+            handle.store().refresh().expect("refresh");
+        }
+        // Both begin from the same state. The one with the higher number commits first, and is learned first.
+        for (handle, value) in [(&mut second, [round, 2]), (&mut first, [round, 1])] {
+            handle.put(id, b"shared", &value).expect("put");
+            commit(handle, Durability::Relaxed).expect("commit");
+        }
+        let (late, _) = named(&vfs);
+        second.store().refresh().expect("refresh");
+        first.store().refresh().expect("refresh");
+        for (name, handle) in [("first", &first), ("second", &second), ("late", &late)] {
+            let found = handle.get(id, b"shared", <[u8]>::to_vec).expect("get");
+            assert_eq!(found, Some(vec![round, 2]), "{name}, round {round}");
+        }
+    }
+}
+
 /// Each writer has keys of its own; what it was told is committed must be there in the end, whoever compacts when.
 fn take_turns(seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use varve_core::planted;
 
 const OPEN: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
@@ -20,7 +21,8 @@ impl Folder {
 
     /// `NotADirectory` for a link and for everything else that is no folder.
     pub(super) fn open(&self, name: &str) -> io::Result<Self> {
-        match fs::openat(&self.0, name, OPEN | OFlags::NOFOLLOW, Mode::empty()) {
+        let follow = if planted::bug("follow-symlink") { OFlags::empty() } else { OFlags::NOFOLLOW };
+        match fs::openat(&self.0, name, OPEN | follow, Mode::empty()) {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::MLINK) => Err(ErrorKind::NotADirectory.into()),
             folder => Ok(Self(folder?)),
         }

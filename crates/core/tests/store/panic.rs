@@ -1,0 +1,71 @@
+//! A panic within a call: the store is given up, the folder is not. Whoever opens it again finds what was committed.
+
+use crate::history::{Expected, commit, compact, dump, open};
+use crate::model::same_content;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use varve_core::vfs::sim::SimVfs;
+use varve_core::{Durability, Handle, Options, Pool, Result, Store};
+
+/// Panics once it is told to.
+#[derive(Debug, Default)]
+struct PanickingPool(AtomicBool);
+
+impl Pool for PanickingPool {
+    fn threads(&self) -> usize {
+        2
+    }
+
+    fn run(&self, count: usize, job: &(dyn Fn(usize) + Sync)) {
+        assert!(!self.0.load(Ordering::Relaxed), "a bug in a job");
+        (0..count).for_each(job);
+    }
+}
+
+/// A panic within `call`, and a call of another thread that needs what was being changed.
+fn panics_in(call: impl Fn(&mut Handle, u32), later: impl Fn(&mut Handle, u32) -> Result<()>) {
+    let (vfs, pool) = (SimVfs::new(), Arc::new(PanickingPool::default()));
+    let options = Options { file_bytes_min: 100, ..Options::default() };
+    let store = Store::open(Arc::new(vfs.clone()), pool.clone(), options).expect("open");
+    let (mut handle, mut other) = (store.handle(), store.handle());
+    let id = handle.namespace("n", "1").expect("namespace");
+    handle.put(id, b"before", b"1").expect("put");
+    commit(&mut handle, Durability::Relaxed).expect("commit");
+
+    pool.0.store(true, Ordering::Relaxed);
+    assert!(catch_unwind(AssertUnwindSafe(|| call(&mut handle, id))).is_err(), "the planted panic");
+    pool.0.store(false, Ordering::Relaxed);
+
+    // Another thread of the process must not go on with what is half done, nor be told that all is well.
+    assert!(store.is_closed(), "whoever opens the folder gets another store");
+    let code = |outcome: Result<()>| outcome.map_err(|error| error.code());
+    assert_eq!(code(later(&mut other, id)), Err("INTERNAL"));
+    assert_eq!(other.get(id, b"before", <[u8]>::to_vec).expect("get"), Some(b"1".to_vec()), "what is whole is read");
+    assert_eq!(code(store.close()), Err("INTERNAL"));
+
+    let mut fresh = open(&vfs).expect("open again");
+    let id = fresh.namespace("n", "1").expect("namespace");
+    let mut content = Expected::from([(b"before".to_vec(), b"1".to_vec())]);
+    same_content(&dump(&fresh, id), &content);
+    fresh.put(id, b"again", b"3").expect("put");
+    commit(&mut fresh, Durability::Durable).expect("commit");
+    content.insert(b"again".to_vec(), b"3".to_vec());
+    same_content(&dump(&open(&vfs).expect("open"), id), &content);
+}
+
+#[test]
+fn a_panic_in_a_commit_ends_the_store_and_not_the_cache() {
+    let commit_files = |handle: &mut Handle, id| {
+        for key in [b'x', b'y'] {
+            handle.put(id, &[key], &[key; 200]).expect("put");
+        }
+        commit(handle, Durability::Relaxed)
+    };
+    panics_in(|handle, id| drop(commit_files(handle, id)), commit_files);
+}
+
+#[test]
+fn a_panic_in_a_compaction_ends_the_store_and_not_the_cache() {
+    panics_in(|handle, _| drop(compact(handle, true)), |handle, _| compact(handle, true).map(drop));
+}

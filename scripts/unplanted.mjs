@@ -1,0 +1,40 @@
+// @ts-check
+// The proof that what is built for users has no planted faults: a build with the feature `planted` carries words that a
+// normal one does not.
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { at } from './root.mjs'
+
+/** The variable that names a fault, and what its panic says; crates/core/src/planted/chosen.rs. */
+const WORDS = ['VARVE_PLANTED', 'planted panic']
+
+/**
+ * The files of a built package that have such words; those of the engines, as JavaScript loads them.
+ * @param {string} folder
+ */
+export async function plantedFiles(folder) {
+  const found = []
+  for (const part of ['native', 'generated']) {
+    for (const name of await readdir(join(folder, part))) {
+      if (/\.(?:node|js)$/.test(name) && (await hasWords(join(folder, part, name)))) found.push(name)
+    }
+  }
+  return found
+}
+
+/** @param {string} file */
+async function hasWords(file) {
+  const bytes = await readFile(file)
+  // The module is in its file as base64.
+  const module = /'([A-Za-z0-9+/=]{1000,})'/.exec(bytes.toString('latin1'))?.[1]
+  const all = module === undefined ? bytes : Buffer.concat([bytes, Buffer.from(module, 'base64')])
+  return WORDS.some((word) => all.includes(word))
+}
+
+export async function checkUnplanted() {
+  const source = await readFile(at('crates/core/src/planted/chosen.rs'), 'utf8')
+  const missing = WORDS.filter((word) => !source.includes(word))
+  if (missing.length > 0) throw new Error(`nothing would be found: chosen.rs no longer says ${missing.join(', ')}`)
+  const found = await plantedFiles(at('packages/varve'))
+  if (found.length > 0) throw new Error(`built with the feature 'planted': ${found.join(', ')}; run npm run build`)
+}

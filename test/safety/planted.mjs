@@ -1,0 +1,36 @@
+// @ts-check
+// `npm run test:planted`: faults that are put into the engine on purpose (feature `planted`), to see what comes of them.
+//   panics: at every way into the engine; the host must live
+//   bugs:   the twenty defects that a store like this may have; some suite must notice each
+import { buildPlanted, plantedPackage } from '../../scripts/build/planted.mjs'
+import { setup } from '../../scripts/setup.mjs'
+import { step } from '../../scripts/steps.mjs'
+import { bugs } from './planted/bugs.mjs'
+import { panics } from './planted/panics.mjs'
+import { runSuite } from './suite.mjs'
+
+/** Builds once, whatever parts follow. */
+let built = false
+async function build() {
+  if (built) return
+  await setup()
+  await step('build: with planted faults', buildPlanted)
+  built = true
+}
+
+await runSuite('planted', [
+  {
+    name: 'panics',
+    run: async (order) => {
+      await build()
+      return panics(plantedPackage, order)
+    },
+  },
+  {
+    name: 'bugs',
+    run: async (order) => {
+      await build()
+      return bugs(order)
+    },
+  },
+])

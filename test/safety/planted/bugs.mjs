@@ -1,0 +1,80 @@
+// @ts-check
+// The twenty defects that a store like this may have (`planted::bug("name")` in crates and planted/vfs.rs of core). The
+// suites run against each until one notices; a defect that none notices is a test that is missing. A case is its name.
+import { readFileSync } from 'node:fs'
+import { at } from '../../../scripts/root.mjs'
+import { plantedNames } from './panics.mjs'
+import { buildSuites, watchSuite } from './suites.mjs'
+
+/** @typedef {import('../suite.mjs').Order} Order */
+/** @typedef {import('../suite.mjs').Outcome} Outcome */
+/** @typedef {import('./suites.mjs').Suite} Suite */
+
+/** Defects, and the suite that is asked first. */
+const DEFECTS = /** @type {const} */ ({
+  'skip-table-sync': 'core',
+  'skip-folder-sync': 'core',
+  'link-before-sync': 'core',
+  'accept-short-write': 'core',
+  'ack-before-sync': 'core',
+  'retry-sync': 'core',
+  'no-directory-checksum': 'core',
+  'unsalted-checksum': 'units of core',
+  'uncapped-length': 'units of core',
+  'compaction-drops-newest': 'core',
+  'collect-live-file': 'core',
+  'lock-always-free': 'core',
+  'stale-after-refresh': 'core',
+  'missing-tombstone': 'core',
+  'equal-sequence': 'core',
+  'tolerate-unknown-format': 'core',
+  'follow-symlink': 'API files',
+  'dot-dot-in-restore': 'units of core',
+  'reused-buffer': 'API contract',
+  'pool-part': 'units of disk',
+})
+
+/** @param {Order} order @returns {Promise<Outcome>} */
+export async function bugs({ replay, say }) {
+  const suites = await buildSuites()
+  const chosen = Object.entries(DEFECTS).filter(([name]) => replay === undefined || replay === name)
+  if (chosen.length === 0) throw new Error(`no such defect: ${replay}`)
+  /** @type {{ what: string, replay: string }[]} */
+  const violations = [...unknownNames()].map((name) => ({ what: `'${name}' is in the sources and not in the list`, replay: '' }))
+  /** @type {Map<string, boolean>} Whether a suite is green without a defect. */
+  const sound = new Map()
+  let caught = 0
+  /** @type {Record<string, number>} */
+  const seconds = {}
+  for (const [name, first] of chosen) {
+    const ordered = [...suites].sort((one, other) => Number(other.name === first) - Number(one.name === first))
+    const verdict = await firstToNotice(name, ordered, sound)
+    say(`${name}: ${verdict === undefined ? 'NOBODY' : `${verdict.suite} after ${verdict.seconds} s: ${verdict.how}`}`)
+    if (verdict === undefined) violations.push({ what: `no suite notices '${name}'`, replay: name })
+    else caught++
+    if (verdict !== undefined) seconds[`${name}, by ${verdict.suite}`] = verdict.seconds
+  }
+  const red = [...sound].filter(([, isSound]) => !isSound).map(([name]) => ({ what: `${name} fails without any defect`, replay: '' }))
+  return { figures: { defects: chosen.length, caught, ...seconds }, goals: { caught: { min: 20 } }, violations: [...violations, ...red] }
+}
+
+/** @param {string} name @param {readonly Suite[]} suites @param {Map<string, boolean>} sound */
+async function firstToNotice(name, suites, sound) {
+  let seconds = 0
+  for (const suite of suites) {
+    const verdict = await watchSuite(suite, name)
+    seconds += verdict.seconds
+    if (!verdict.caught) continue
+    // Only a suite that is green without the defect has noticed it.
+    if (!sound.has(suite.name)) sound.set(suite.name, !(await watchSuite(suite, '')).caught)
+    if (sound.get(suite.name) === true) return { suite: suite.name, how: verdict.how, seconds: Math.round(seconds * 10) / 10 }
+  }
+  return undefined
+}
+
+/** Names in the sources that nobody plants. */
+function unknownNames() {
+  const inFiles = /const DEFECTS[^=]*= \[([^\]]*)\]/.exec(readFileSync(at('crates/core/src/planted/vfs.rs'), 'utf8'))?.[1] ?? ''
+  const names = new Set([...plantedNames('bug'), ...[...inFiles.matchAll(/"([\w-]+)"/g)].map((match) => match[1] ?? '')])
+  return [...names].filter((name) => !Object.hasOwn(DEFECTS, name))
+}

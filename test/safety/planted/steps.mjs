@@ -1,0 +1,109 @@
+// @ts-check
+// What a victim does until the planted panic shows: every call of the API once, on data that takes every way through the
+// engine: values in a log, in a table, longer than the scratch memory, in files of their own.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { PassThrough } from 'node:stream'
+
+/** @typedef {import('varve').Cache} Cache */
+
+/** @param {string} letter @param {number} length */
+const text = (letter, length) => letter.repeat(length)
+
+/** What every cache holds before: values by key. `file` is a file of its own, `long` longer than the scratch memory. */
+export const CONTENT = {
+  table: text('t', 300),
+  long: text('l', 200 << 10),
+  file: text('f', 1_200_000),
+  log: text('g', 40),
+  padding: text('p', 80 << 10), // more to read than is opened on the spot
+}
+
+/** The key of a commit after the panic. */
+export const LATER = 'later'
+
+/** Fills a cache: tables first, then a log that stays one. @param {Cache} cache */
+export async function fill(cache) {
+  const namespace = cache.namespace('n', { codec: 'text' })
+  for (const key of /** @type {const} */ (['table', 'long', 'file'])) namespace.put(key, CONTENT[key])
+  for (let index = 0; index < 300; index++) namespace.put(`${index}`, text('v', 200))
+  await cache.commit()
+  await cache.compact({ full: true })
+  for (const key of /** @type {const} */ (['log', 'padding'])) namespace.put(key, CONTENT[key])
+  await cache.commit()
+  await cache.close()
+}
+
+/** More than a compaction does on the spot. @param {Cache} cache */
+export async function fillMore(cache) {
+  const namespace = cache.namespace('more', { codec: 'bytes' })
+  let state = 1
+  for (let index = 0; index < 40; index++) {
+    const value = new Uint8Array(256 << 10)
+    for (let at = 0; at < value.length; at++) value[at] = (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 24
+    namespace.put(`${index}`, value)
+    if (index % 8 === 7) await cache.commit()
+  }
+  await cache.close()
+}
+
+/** @param {Cache} cache */
+const texts = (cache) => cache.namespace('n', { codec: 'text' })
+
+/** Steps by name, in order. @type {Record<string, (cache: Cache, folder: string) => unknown>} */
+export const steps = {
+  status: (cache) => cache.status(),
+  has: (cache) => texts(cache).has('log'),
+  get: (cache) => Object.keys(CONTENT).map((key) => texts(cache).get(key)),
+  getMany: (cache) => texts(cache).getMany(['table', 'log']),
+  getManyAsync: (cache) => texts(cache).getManyAsync(['table', 'long', 'log']),
+  entries: (cache) => [...texts(cache).keys()].length,
+  put: (cache) => texts(cache).put('small', 'small'),
+  delete: (cache) => texts(cache).delete('nothing'),
+  commit: (cache) => cache.commit(),
+  commitDurable(cache) {
+    texts(cache).put('durable', 'durable')
+    return cache.commit({ durability: 'durable' })
+  },
+  commitTask(cache) {
+    texts(cache).put('larger', text('x', 400 << 10))
+    return cache.commit()
+  },
+  commitTables(cache) {
+    for (let index = 0; index < 40; index++) texts(cache).put(`large ${index}`, text('y', 40_000))
+    return cache.commit()
+  },
+  commitFiles(cache) {
+    for (let index = 0; index < 4; index++) texts(cache).put(`file ${index}`, text(`${index}`, 1_100_000))
+    return cache.commit()
+  },
+  getFile: (cache) => texts(cache).get('file 1'),
+  flush: (cache) => cache.flush(),
+  refresh: (cache) => cache.refresh(),
+  async trees(cache, folder) {
+    const tree = join(folder, 'tree')
+    mkdirSync(tree, { recursive: true })
+    for (let index = 0; index < 64; index++) writeFileSync(join(tree, `${index}.txt`), `content ${index}`)
+    const manifest = await cache.files.store(tree)
+    cache.namespace('trees', { codec: 'json' }).put('tree', manifest)
+    await cache.commit()
+    await cache.files.restore(manifest, join(folder, 'restored'))
+    await cache.files.exportTar(manifest, join(folder, 'tree.tar'))
+    await cache.files.importTar(join(folder, 'tree.tar'))
+    await cache.files.verify()
+    await cache.commit()
+  },
+  async json(cache) {
+    const out = new PassThrough()
+    const written = buffer(out)
+    await cache.exportJson(out)
+    out.end()
+    await cache.importJson(Readable.from([await written]))
+  },
+  stats: (cache) => cache.stats(),
+  verify: (cache) => cache.verify({ onProgress: () => undefined }),
+  compact: (cache) => cache.compact({ full: true, onProgress: () => undefined }),
+  close: (cache) => cache.close(),
+}

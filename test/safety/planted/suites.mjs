@@ -1,0 +1,108 @@
+// @ts-check
+// The suites that look for planted defects, each as one command: the engine's own (built once, with the feature
+// `planted`), then those of the API on the planted package. A defect is named in the environment.
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { plantedPackage } from '../../../scripts/build/planted.mjs'
+import { root } from '../../../scripts/root.mjs'
+import { run } from '../../../scripts/steps.mjs'
+import { lockedInCi, rustEnv, toolPath } from '../../../scripts/tools.mjs'
+
+/** A hanging suite has noticed something, too. */
+const HANG_MS = 10 * 60_000
+
+/** @typedef {{ name: string, command: string, args: readonly string[], isEngine: boolean }} Suite */
+/** @typedef {{ caught: boolean, how: string, seconds: number }} Verdict */
+
+const FEATURES = ['--features=varve-core/sim,varve-core/planted']
+const TESTS = ['test', '--no-run', '--package=varve-core', '--package=varve-disk', ...FEATURES]
+const PROGRAM = ['build', '--profile=test', '--package=varve-safety', ...FEATURES]
+
+/** A test that failed, as libtest and vitest name it. */
+const FAILED = /^(?:test (\S+)(?: - should panic)? \.\.\. FAILED|\s*FAIL\s+(.*))$/m
+
+/** Parts of the program `varve-safety`, quick ones first. */
+const PARTS = ['damage', 'faults', 'crash']
+
+/** Builds and lists the suites, the quick ones first. @returns {Promise<readonly Suite[]>} */
+export async function buildSuites() {
+  const tests = await executables(TESTS)
+  const program = (await executables(PROGRAM)).get('varve-safety')
+  const inCargo = [
+    ['units of core', 'varve_core'], ['core', 'store'], ['units of disk', 'varve_disk'], ['disk', 'contract'],
+  ].map(([name = '', target = '']) => suite(name, tests.get(target), []))
+  const parts = await partsOf(program)
+  const simulated = PARTS.filter((part) => parts.includes(part)).map((part) => ({
+    ...suite(`simulated ${part}`, program, [part, '--seed', '1']), isEngine: true,
+  }))
+  return [...inCargo, ...['contract', 'files', 'format'].map(api), ...simulated]
+}
+
+/** @param {string} name @param {string | undefined} command @param {readonly string[]} args @returns {Suite} */
+function suite(name, command, args) {
+  if (command === undefined) throw new Error(`cargo built nothing for the suite '${name}'`)
+  return { name, command, args, isEngine: false }
+}
+
+/** Tests of the API, by folder. @param {string} folder @returns {Suite} */
+function api(folder) {
+  const config = fileURLToPath(new URL('vitest.config.ts', import.meta.url))
+  const args = [toolPath('vitest'), 'run', '--root', root, '--config', config, '--bail=1', `test/${folder}/`]
+  return { name: `API ${folder}`, command: process.execPath, args, isEngine: false }
+}
+
+/** What cargo made, by the name of the target. @param {readonly string[]} args @returns {Promise<Map<string, string>>} */
+async function executables(args) {
+  const output = await run('cargo', [...args, ...lockedInCi(), '--message-format=json-render-diagnostics'], { env: rustEnv() })
+  const made = new Map()
+  for (const line of output.split('\n')) {
+    if (!line.startsWith('{')) continue
+    const { executable, target } = JSON.parse(line)
+    if (typeof executable === 'string') made.set(target.name, executable)
+  }
+  return made
+}
+
+/** The parts that the program has, as it says itself. @param {string | undefined} program */
+async function partsOf(program) {
+  if (program === undefined) return []
+  const complaint = await run(program, ['none']).catch((error) => String(error.output))
+  return (/there are (.*)/.exec(complaint)?.[1] ?? '').split(', ')
+}
+
+/**
+ * Runs a suite with a defect; none for an empty name.
+ * @param {Suite} suite
+ * @param {string} defect
+ * @returns {Promise<Verdict>}
+ */
+export function watchSuite({ command, args, isEngine }, defect) {
+  const startMs = performance.now()
+  const env = { ...rustEnv(), VARVE_PLANTED: defect, VARVE_PACKAGE: plantedPackage, NO_COLOR: '1' }
+  return new Promise((resolve, reject) => {
+    const options = { cwd: root, env, timeout: HANG_MS, killSignal: /** @type {const} */ ('SIGKILL') }
+    const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    const listen = (/** @type {string} */ text) => {
+      output += text
+      if (FAILED.test(output)) child.kill('SIGKILL') // one failure is enough
+    }
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', listen)
+    child.on('error', reject)
+    child.on('close', (code, signal) => {
+      const seconds = Math.round((performance.now() - startMs) / 100) / 10
+      const failed = FAILED.exec(output)?.slice(1).find(Boolean)?.trim() ?? `ended with ${signal ?? code}`
+      const how = code !== 0 ? failed : isEngine ? violationOf(output) : ''
+      resolve({ caught: how !== '', how, seconds })
+    })
+  })
+}
+
+/** @param {string} output */
+function violationOf(output) {
+  const start = output.indexOf('{"')
+  if (start < 0) return 'it says nothing'
+  /** @type {{ violations: { what: string }[] }} */
+  const { violations } = JSON.parse(output.slice(start).split('\n')[0] ?? '')
+  return violations[0]?.what ?? ''
+}
