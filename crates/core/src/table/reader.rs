@@ -9,11 +9,8 @@ use crate::damage::DamageList;
 use crate::format::checksum::{Checksum, Kind};
 use crate::format::hash::upper;
 use crate::format::lz4;
-<<<<<<< HEAD
 use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
-=======
 use crate::planted;
->>>>>>> d77678b (Planted faults: panics at 55 places, a host that survives each, and 20 defects to be noticed)
 use crate::report::{Damage, DamagedKeys};
 use crate::vfs::File;
 use std::io;
@@ -327,13 +324,10 @@ impl Table {
 
     /// Reads, copies, verifies and unpacks a block, in this order.
     pub(super) fn try_block(&self, row: BlockRow) -> Option<Box<[u8]>> {
-<<<<<<< HEAD
+        planted::panics("read-block");
         if row.stored_bytes.max(row.raw_bytes) as usize > BLOCK_BYTES_MAX {
             return None;
         }
-=======
-        planted::panics("read-block");
->>>>>>> d77678b (Planted faults: panics at 55 places, a host that survives each, and 20 defects to be noticed)
         let copy = self.file.as_ref()?.read(row.offset, row.stored_bytes as usize).ok()?.into_owned();
         if self.checksum.of_part(Kind::Block, row.offset, &copy) != row.checksum {
             return None;
