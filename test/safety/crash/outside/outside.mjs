@@ -31,11 +31,11 @@ const SILENCE_MS = 240_000
 const WORKER = fileURLToPath(new URL('worker.mjs', import.meta.url))
 const PHASES = /** @type {const} */ (['create', 'commit', 'compact', 'collect', 'quarantine', 'clear'])
 
-/** Of phases with few states all are checked in the short form, of others a part. */
-const SHORT = { create: 1, commit: 0.5, compact: 0.5, collect: 0.22, quarantine: 1, clear: 1 }
-
 /** All of them. */
 const ALL = 2
+
+/** Of phases with few states all are checked in the short form, of others a part. */
+const SHORT = { create: ALL, commit: 0.5, compact: 0.5, collect: 0.22, quarantine: 1, clear: 1 }
 
 /** @type {import('../../suite.mjs').Part} */
 export const outside = {
@@ -43,7 +43,7 @@ export const outside = {
   async run({ seed, isLong, replay, say }) {
     const skipped = missingStrace(say)
     if (skipped !== undefined) return { figures: {}, violations: [], skipped }
-    const orders = replay === undefined ? ordersOf(seed, isLong) : [orderOf(replay, seed, isLong)]
+    const orders = replay === undefined ? ordersOf(seed, isLong) : [orderOf(replay, seed)]
     const tally = new Tally()
     await runAll(orders, tally, say)
     const states = replay === undefined ? tally.figures() : {}
@@ -93,13 +93,13 @@ function ordersOf(seed, isLong) {
   return orders.sort((a, b) => weight(a.workload) - weight(b.workload))
 }
 
-/** @param {string} replay @param {number} seed @param {boolean} isLong @returns {Order} */
-function orderOf(replay, seed, isLong) {
-  const [model, engine, workload = '', number] = replay.split('/')
+/** @param {string} replay @param {number} seed @returns {Order} */
+function orderOf(replay, seed) {
+  const [model, engine, workload = '', random, number] = replay.split('/')
   if ((model !== 'weakest' && model !== 'ext4' && model !== 'strict') || (engine !== 'native' && engine !== 'wasm')) {
-    throw new Error(`--replay is <model>/<engine>/<workload>/<number>, not ${replay}`)
+    throw new Error(`--replay is <model>/<engine>/<workload>/<mixtures>/<number>, not ${replay}`)
   }
-  return { workload, engine, seed, random: isLong ? 40 : 4, part: ALL, only: { model, number: Number(number) } }
+  return { workload, engine, seed, random: Number(random), part: ALL, only: { model, number: Number(number) } }
 }
 
 /** @param {Order[]} orders @param {Tally} tally @param {(text: string) => void} say */

@@ -52,29 +52,30 @@ async function checkAll({ recording, checker, seed, random, part, only }) {
   for (const model of /** @type {ModelName[]} */ (Object.keys(MODELS))) {
     if (only !== undefined && only.model !== model) continue
     const seen = new Set()
+    const name = `${model}/${recording.engine}/${recording.workload}/${random}`
     for (const state of statesOf(recording, model, seed, random)) {
       const isOther = only !== undefined && state.number !== only.number
       if (isOther || (part <= 1 && Number.parseInt(state.digest.slice(0, 6), 16) >= part * PARTS[model] * 2 ** 24)) continue
       outcome.states++
       if (!seen.has(state.digest)) outcome.digests[model].push(state.digest)
       seen.add(state.digest)
-      const verdict = verdicts.get(state.digest) ?? (await verdictOf(checker, recording, model, state, only !== undefined))
+      const verdict = verdicts.get(state.digest) ?? (await verdictOf({ checker, recording, name, state, isReplay: only !== undefined }))
       verdicts.set(state.digest, verdict)
       const limits = bounds[state.prefix]
       const what = limits === undefined ? undefined : judge(verdict, limits, state.isWhole)
       if (what === undefined) continue
       outcome.violations.push({
         what: `${model}, crash after operation ${state.prefix}, ${state.label}: ${what}`,
-        replay: `${model}/${recording.engine}/${recording.workload}/${state.number}`,
+        replay: `${name}/${state.number}`,
       })
     }
   }
   return outcome
 }
 
-/** @param {Checker} checker @param {Recording} recording @param {ModelName} model @param {State} state @param {boolean} isReplay */
-async function verdictOf(checker, recording, model, state, isReplay) {
-  writeSync(current, `${model}/${recording.engine}/${recording.workload}/${state.number}`.padEnd(120), 0)
+/** @param {{ checker: Checker, recording: Recording, name: string, state: State, isReplay: boolean }} what */
+async function verdictOf({ checker, recording, name, state, isReplay }) {
+  writeSync(current, `${name}/${state.number}`.padEnd(120), 0)
   const dice = Number.parseInt(state.digest.slice(-4), 16)
   const verdict = await checker.check(state.files(), dice % 2 === 0 ? 'native' : 'wasm', dice % 8 < 3)
   if (isReplay) {

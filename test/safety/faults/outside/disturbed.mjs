@@ -7,7 +7,10 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 /** @typedef {import('./program.mjs').Attempt} Attempt */
-/** @typedef {{ before: Attempt[], during: Attempt[], after: Attempt[], exit: string, snapshot: string, dir: string }} Run */
+/**
+ * `snapshot`: a copy of the cache after the commits; one of that name with `-2` is of the end of the faults.
+ * @typedef {{ before: Attempt[], committing: Attempt[], compacting: Attempt[], after: Attempt[], exit: string, snapshot: string, dir: string }} Run
+ */
 
 const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url))
 export const EXIT_CODE = 7
@@ -35,15 +38,18 @@ export async function disturbed(folder, engine, strace) {
   const before = await hear()
   const detach = await attach(child.pid ?? 0, strace)
   say()
-  const during = await hear()
+  const committing = await hear()
+  // What others would find now: afterwards compaction may write again, from memory, what a commit did not.
+  if (committing.length > 0) cpSync(dir, snapshot, { recursive: true })
+  say()
+  const compacting = await hear()
   await detach()
-  // What others would find now, whatever the program does afterwards.
-  if (during.length > 0) cpSync(dir, snapshot, { recursive: true })
+  if (compacting.length > 0) cpSync(dir, `${snapshot}-2`, { recursive: true })
   say()
   const after = await hear()
   const exit = /** @type {string} */ (await ended)
   clearTimeout(clock)
-  return { before, during, after, exit, snapshot, dir }
+  return { before, committing, compacting, after, exit, snapshot, dir }
 }
 
 /** Puts strace on a process; what comes back takes it off. @param {number} pid @param {readonly string[]} options */

@@ -78,7 +78,7 @@ async function runAll(cases, root, say) {
       const replay = `${engine}/${call}/${error}/${at}${isForEver ? '+' : ''}`
       if (what !== undefined) violations.push({ what: `${engine}, ${call}: ${what}`, replay })
       figures.runs++
-      for (const { code, ms } of [...run.during, ...run.after]) {
+      for (const { code, ms } of [...run.committing, ...run.compacting, ...run.after]) {
         figures[code === undefined ? 'acknowledged' : 'refused']++
         figures.callMsMax = Math.max(figures.callMsMax, ms)
       }
@@ -96,10 +96,11 @@ async function runAll(cases, root, say) {
  * @param {Fault} [fault]
  * @returns {Promise<string | undefined>}
  */
-async function judge({ before, during, after, exit, snapshot, dir }, engine, fault) {
+async function judge({ before, committing, compacting, after, exit, snapshot, dir }, engine, fault) {
+  const during = [...committing, ...compacting]
   const all = [...before, ...during, ...after]
   const other = engine === 'native' ? 'wasm' : 'native'
-  if (before.length === 0 || during.length === 0 || after.length === 0) return `the process ended early, with ${exit}`
+  if ([before, committing, compacting, after].some(({ length }) => length === 0)) return `the process ended early, with ${exit}`
   if (exit !== String(EXIT_CODE)) return `exit ${exit} instead of ${EXIT_CODE}`
   const untyped = all.find(({ code }) => code !== undefined && !CODES.has(code))
   if (untyped !== undefined) return `step ${untyped.number}: ${untyped.code}`
@@ -108,15 +109,18 @@ async function judge({ before, during, after, exit, snapshot, dir }, engine, fau
   const failed = after.find(({ code }) => code !== undefined)
   if (failed !== undefined) return `step ${failed.number}, when calls work again: ${failed.code}`
   const isCommit = (/** @type {{ number: number, code: string | undefined }} */ { number, code }) => code === undefined && Number.isInteger(number)
-  const acknowledged = [...before, ...during].filter(isCommit).map(({ number }) => number)
+  const acknowledged = (/** @type {Run['before']} */ list) => list.filter(isCommit).map(({ number }) => number)
+  // What cannot be read is a miss, and compaction leaves it out: a hole is no lost commit, an older value would be.
+  const mayMiss = /^(read|pread64)$/.test(fault?.call ?? '')
   try {
-    // What cannot be read is a miss, and compaction leaves it out: a hole is no lost commit, an older value would be.
-    const mayMiss = /^(read|pread64)$/.test(fault?.call ?? '')
-    const found = await newestCommit(snapshot, other, mayMiss)
-    if (found < Math.max(...acknowledged)) return `acknowledged ${acknowledged.join(' ')}, found ${found}`
+    for (const isCompacted of [false, true]) {
+      const list = acknowledged(isCompacted ? [...before, ...during] : [...before, ...committing])
+      const found = await newestCommit(isCompacted ? `${snapshot}-2` : snapshot, other, mayMiss)
+      if (found < Math.max(...list)) return `acknowledged ${list.join(' ')}, found ${found}`
+    }
     const last = await newestCommit(dir, other, mayMiss)
     return last === 10 ? undefined : `the last commit was acknowledged, found ${last}`
   } catch (error) {
-    return `after acknowledging ${acknowledged.join(' ')}: ${String(error)}`
+    return `after acknowledging ${acknowledged([...before, ...during]).join(' ')}: ${String(error)}`
   }
 }

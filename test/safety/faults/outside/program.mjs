@@ -1,7 +1,7 @@
 // @ts-check
 // The program that is disturbed: commits through the public API while its file calls fail, then goes on without faults.
-// It talks in lines: says `ready`, waits for a line; works while calls fail, says what came of it, waits for a line;
-// works without faults, says what came of that, and ends with the exit code it was asked for.
+// It talks in lines, and waits for one after each of its own: what came of a first commit; of commits while calls fail;
+// of compaction while calls fail; of work without faults. It ends with the exit code it was asked for.
 //
 //   node program.mjs <engine> <cache folder> <exit code>
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -29,8 +29,11 @@ writeFileSync(join(sources, 'file'), valueOf('file', 0))
 tell([await commit(0)])
 await lines.next()
 /** @type {Attempt[]} */
-const attempts = []
+let attempts = []
 for (let number = 1; number <= 8; number++) attempts.push(await commit(number))
+tell(attempts)
+await lines.next()
+attempts = []
 attempts.push(await attempt(8.1, () => cache.flush()), await attempt(8.2, () => cache.compact({ full: true })))
 attempts.push(await commit(9))
 tell(attempts)

@@ -8,8 +8,17 @@ const LARGE = 4
 export const HUGE = 6
 export const STORED = 5
 
+/** The number of the last commit. */
+const COMMITS = 10
+
 /** Keys that every commit puts, all with its number. @param {number} number */
-export const keysOf = (number) => Array.from({ length: number === LARGE ? 36 : 4 }, (_, i) => `k${i}`)
+const sharedOf = (number) => Array.from({ length: number === LARGE ? 36 : 4 }, (_, i) => `k${i}`)
+
+/** The key that only this commit puts: a lost one is not covered by those that follow. @param {number} number */
+const ownOf = (number) => `only ${number}`
+
+/** What a commit puts. @param {number} number */
+export const keysOf = (number) => [...sharedOf(number), ownOf(number)]
 
 /** @param {string} key @param {number} number */
 export function valueOf(key, number) {
@@ -28,14 +37,19 @@ export async function newestCommit(dir, engine, mayMiss = false) {
   const cache = await openCache({ name: 'disturbed', dir, engine, onWarning: () => {} })
   try {
     const values = cache.namespace('n')
-    const number = Math.max(...keysOf(0).map((key) => numberOf(values.get(key))))
+    const number = Math.max(...sharedOf(0).map((key) => numberOf(values.get(key))))
     if (number === -1 && [...values.keys()].length > 0) throw new Error('k0 to k3 are missing, other keys are there')
-    for (const [i, key] of number === -1 ? [] : keysOf(LARGE).entries()) {
+    for (const [i, key] of number === -1 ? [] : sharedOf(LARGE).entries()) {
       const expected = i < 4 ? number : number >= LARGE ? LARGE : -1
       const value = values.get(key)
       if (mayMiss && value === undefined) continue
       if (numberOf(value) !== expected) throw new Error(`${key} is of commit ${numberOf(value)}, the newest of ${number}`)
       if (value !== undefined && !valueOf(key, expected).equals(value)) throw new Error(`${key} has wrong bytes`)
+    }
+    for (let i = 0; i <= COMMITS; i++) {
+      const value = values.get(ownOf(i))
+      if (value === undefined ? i <= number && !mayMiss : i > number) throw new Error(`'${ownOf(i)}' is ${numberOf(value)}, the newest of ${number}`)
+      if (value !== undefined && !valueOf(ownOf(i), i).equals(value)) throw new Error(`'${ownOf(i)}' has wrong bytes`)
     }
     const huge = values.get('huge')
     const isThere = huge !== undefined
