@@ -15,7 +15,7 @@ import { newestCommit } from './values.mjs'
 
 /** No call of the package may take longer. */
 const CALL_MS_MAX = 5000
-const CODES = new Set(['IO', 'DISK_FULL', 'PERMISSION', 'BUSY', 'FILES_DAMAGED', 'DAMAGED'])
+const CODES = new Set(['IO', 'DISK_FULL', 'PERMISSION', 'BUSY', 'FILES_DAMAGED', 'DAMAGED', 'IN_MEMORY'])
 const ENGINES = /** @type {const} */ (['native', 'wasm'])
 
 /** @typedef {{ engine: 'native' | 'wasm', fault: Fault, paths: readonly string[] }} Case */

@@ -52,7 +52,7 @@ function commit(number) {
     if (number === HUGE) values.put('huge', valueOf('huge', number))
     // Where this fails, what was put goes with the next commit.
     if (number === STORED) outputs.put('stored', { number, manifest: await cache.files.store(sources) })
-    await cache.commit({ durability: number % 2 === 0 ? 'durable' : 'relaxed' })
+    return cache.commit({ durability: number % 2 === 0 ? 'durable' : 'relaxed' })
   })
 }
 
@@ -61,7 +61,9 @@ async function attempt(number, run) {
   const startMs = performance.now()
   let code
   try {
-    await run()
+    const report = await run()
+    // A folder that cannot be used at all: the commit says that it is nowhere but in memory.
+    if (typeof report === 'object' && report !== null && 'inMemory' in report && report.inMemory === true) code = 'IN_MEMORY'
   } catch (error) {
     code = error instanceof VarveError ? error.code : `not typed: ${String(error)}`
   }
