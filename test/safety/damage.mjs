@@ -6,9 +6,9 @@ import { memory } from './damage/memory.mjs'
 import { strays } from './damage/strays.mjs'
 import { under } from './damage/under.mjs'
 import { throughWebpack } from './damage/webpack.mjs'
-import { runSuite } from './suite.mjs'
+import { rustPart, runSuite } from './suite.mjs'
 
 // Not yet part of the short form: run with `--part memory` and `--part webpack`.
 const named = [memory, throughWebpack].filter(({ name }) => process.argv.includes(name))
 
-await runSuite('damage', [api, strays, under, ...named])
+await runSuite('damage', [rustPart('flips'), rustPart('pages'), api, strays, under, ...named])

@@ -36,6 +36,9 @@ pub(crate) struct Table {
     cached_bytes: AtomicUsize,
 }
 
+/// How often.
+const READS: u32 = 3;
+
 /// The directory and the blocks that were read so far.
 #[derive(Debug)]
 struct Loaded {
@@ -103,6 +106,17 @@ impl<T> Block<'_, T> {
             Self::Read(read) => read,
         }
     }
+}
+
+/// A read that fails is tried again before it counts as damage: a compaction would drop for good what it cannot read.
+fn try_often<T>(mut read: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    for _ in 1..READS {
+        match read() {
+            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {}
+            outcome => return outcome,
+        }
+    }
+    read()
 }
 
 impl Table {
@@ -287,7 +301,7 @@ impl Table {
     }
 
     fn load(&self) -> Option<Loaded> {
-        let loaded = self.file.as_ref().map(|file| self.load_directory(&**file));
+        let loaded = self.file.as_ref().map(|file| try_often(|| self.load_directory(&**file)));
         if let Some(Ok(Some(directory))) = loaded {
             return Some(Loaded::new(Arc::new(directory)));
         }
@@ -328,7 +342,8 @@ impl Table {
         if row.stored_bytes.max(row.raw_bytes) as usize > BLOCK_BYTES_MAX {
             return None;
         }
-        let copy = self.file.as_ref()?.read(row.offset, row.stored_bytes as usize).ok()?.into_owned();
+        let file = self.file.as_ref()?;
+        let copy = try_often(|| file.read(row.offset, row.stored_bytes as usize)).ok()?.into_owned();
         if self.checksum.of_part(Kind::Block, row.offset, &copy) != row.checksum {
             return None;
         }

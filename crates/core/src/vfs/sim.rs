@@ -108,6 +108,11 @@ impl SimVfs {
         self.state().faults.add(fault);
     }
 
+    /// From the call after so many on each one panics: what makes a loop without end a failure.
+    pub fn limit_calls(&self, calls_max: usize) {
+        self.state().faults.limit(calls_max);
+    }
+
     /// Ends every fault.
     pub fn clear_faults(&self) {
         self.state().faults.clear();

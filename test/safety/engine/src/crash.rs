@@ -16,14 +16,16 @@ use crate::order::Order;
 use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::work::{caught, each};
-use check::{Checker, Look};
+use check::Look;
 use phase::PHASES_DUE;
 use record::record;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 use varve_core::vfs::sim::{CrashStates, Model};
 
+pub(crate) use check::{Checker, read};
 pub(crate) use nested::nested;
+pub(crate) use record::{Commit, Recorded};
 
 /// States drawn at random for each prefix, beside those that are enumerated.
 const RANDOM_STATES: usize = 6;

@@ -2,6 +2,8 @@
 //! counted as JSON. Started by the suites beside this crate (`npm run test:crash`), which say what the fields mean.
 
 mod crash;
+mod damage;
+mod faults;
 #[path = "../../../../crates/core/tests/store/history.rs"]
 mod history;
 mod order;
@@ -16,7 +18,13 @@ use std::process::ExitCode;
 type Part = (&'static str, fn(&Order) -> Outcome);
 
 /// The parts by name.
-const PARTS: &[Part] = &[("states", crash::states), ("nested", crash::nested)];
+const PARTS: &[Part] = &[
+    ("states", crash::states),
+    ("nested", crash::nested),
+    ("calls", faults::calls),
+    ("flips", damage::flips),
+    ("pages", damage::pages),
+];
 
 fn main() -> ExitCode {
     let order = match Order::from_args(std::env::args().skip(1)) {

@@ -94,11 +94,16 @@ impl Effect {
 pub(super) struct Faults {
     counts: [usize; Call::ALL.len()],
     planned: Vec<Fault>,
+    calls_max: Option<usize>,
 }
 
 impl Faults {
     pub(super) fn add(&mut self, fault: Fault) {
         self.planned.push(fault);
+    }
+
+    pub(super) fn limit(&mut self, calls_max: usize) {
+        self.calls_max = Some(calls_max);
     }
 
     pub(super) fn clear(&mut self) {
@@ -117,6 +122,7 @@ impl Faults {
         if let Some(count) = self.counts.get_mut(call as usize) {
             *count += 1;
         }
+        assert!(self.calls_max.is_none_or(|max| self.count(None) <= max), "calls without end");
         let mut effect = None;
         self.planned.retain_mut(|fault| {
             if fault.call.is_some_and(|planned| planned != call) {

@@ -25,6 +25,11 @@ pub(crate) struct Commit {
 }
 
 impl Recorded {
+    /// A history that somebody else made.
+    pub(crate) fn of(vfs: SimVfs, commits: Vec<Commit>) -> Self {
+        Self { operations: vfs.operations(), vfs, commits, steps: Vec::new() }
+    }
+
     /// The phase of the last operation of this prefix.
     pub(crate) fn phase_at(&self, prefix: usize) -> &str {
         let Some(last) = prefix.checked_sub(1) else { return "create" };
