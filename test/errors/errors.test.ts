@@ -59,13 +59,6 @@ describe.each(ENGINES)('errors: %s', (engine) => {
     expect(await stillThere(dir, engine)).toBe('safe')
   })
 
-  it('a file where the folder should be', async () => {
-    const dir = join(makeFolder(), 'cache')
-    writeFileSync(dir, 'not a folder')
-    const failure = await failureOf(() => made(dir, engine))
-    expect(['IO', 'PERMISSION']).toContain(failure.code)
-  })
-
   it('a newer format is left alone', async () => {
     const dir = join(makeFolder(), 'cache')
     mkdirSync(join(dir, 'v2'), { recursive: true })
@@ -79,7 +72,7 @@ describe.each(ENGINES)('errors: %s', (engine) => {
 
   it('a full disk', async ({ skip }) => {
     const dir = makeFolder()
-    if (!attempt('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', dir])) return skip('only root may mount')
+    if (!attempt('mount', ['-t', 'tmpfs', '-o', 'size=512k,mode=700', 'tmpfs', dir])) return skip('only root may mount')
     try {
       const cache = await made(dir, engine)
       const space = cache.namespace('b')
@@ -89,24 +82,6 @@ describe.each(ENGINES)('errors: %s', (engine) => {
       expect(space.get('k3')?.length).toBe(40_000)
       await cache.close().catch(() => undefined)
       expect(await stillThere(dir, engine)).toBe('safe')
-    } finally {
-      attempt('umount', ['-l', dir])
-    }
-  })
-
-  it('a folder on a read-only disk', async ({ skip }) => {
-    const dir = makeFolder()
-    if (!attempt('mount', ['-t', 'tmpfs', 'tmpfs', dir])) return skip('only root may mount')
-    try {
-      await (await made(dir, engine)).close()
-      if (!attempt('mount', ['-o', 'remount,ro', dir])) return skip('only root may mount')
-      const cache = await openCache({ name: 'errors', dir, engine })
-      const space = cache.namespace('n', { codec: 'text' })
-      space.put('more', 'in memory')
-      const failure = await failureOf(() => cache.commit())
-      expect([failure.code, failure.message]).toEqual(['PERMISSION', expect.stringContaining('dir')])
-      expect([space.get('before'), space.get('more')]).toEqual(['safe', 'in memory'])
-      await cache.close()
     } finally {
       attempt('umount', ['-l', dir])
     }

@@ -1,8 +1,9 @@
 //! A folder on a disk.
 //!
 //! Rules: the folder comes into being with the first file, open to its owner only, as is every file. No link is
-//! followed below the folder, nothing but a regular file is read, and what lies under a name that is ours, be it a
-//! FIFO, a device or a folder, is `InvalidInput` at once: no call here waits for another program.
+//! followed below the folder, nothing is written through a folder of ours that is a link, nothing but a regular file
+//! is read, and what lies under a name that is ours, be it a FIFO, a device or a folder, is `InvalidInput` at once: no
+//! call here waits for another program.
 
 use crate::file::DiskFile;
 use crate::platform;
@@ -24,12 +25,47 @@ pub struct DiskVfs {
     /// Whether files here may be mapped; asked of the first that is opened for it.
     mappable: OnceLock<bool>,
     ancestors_synced: AtomicBool,
+    /// Folders of ours above this one.
+    depth: usize,
+    /// Whether none of them, nor this one, is a link; asked before the first write.
+    is_real: AtomicBool,
 }
 
 impl DiskVfs {
     /// The folder at `folder`, which need not exist. Touches nothing.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), mappable: OnceLock::new(), ancestors_synced: AtomicBool::new(false) }
+        Self {
+            folder: folder.into(),
+            mappable: OnceLock::new(),
+            ancestors_synced: AtomicBool::new(false),
+            depth: 0,
+            is_real: AtomicBool::new(false),
+        }
+    }
+
+    /// Fails where the folder, or one of ours above it, is a link that somebody planted: what we write would be
+    /// elsewhere.
+    fn check_real(&self) -> io::Result<()> {
+        if self.is_real.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let mut are_all_there = true;
+        for folder in self.folder.ancestors().take(self.depth + 1) {
+            match fs::symlink_metadata(folder) {
+                Ok(metadata) if metadata.is_symlink() => {
+                    return Err(io::Error::new(
+                        ErrorKind::PermissionDenied,
+                        "a folder of the cache is a symbolic link",
+                    ));
+                }
+                Ok(_) => {}
+                // What is not there yet is made by us.
+                Err(error) if error.kind() == ErrorKind::NotFound => are_all_there = false,
+                Err(error) => return Err(error),
+            }
+        }
+        self.is_real.store(are_all_there, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Where the files are.
@@ -90,6 +126,7 @@ impl Vfs for DiskVfs {
 
     fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
         let path = self.path(name)?;
+        self.check_real()?;
         let file = match platform::create_new(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 platform::create_folder(&self.folder)?;
@@ -109,16 +146,19 @@ impl Vfs for DiskVfs {
     }
 
     fn link(&self, source: &str, target: &str) -> io::Result<()> {
+        self.check_real()?;
         fs::hard_link(self.path(source)?, self.path(target)?).map_err(|error| {
             if platform::means_no_links(&error) { io::Error::new(ErrorKind::Unsupported, error) } else { error }
         })
     }
 
     fn rename(&self, source: &str, target: &str) -> io::Result<()> {
+        self.check_real()?;
         fs::rename(self.path(source)?, self.path(target)?)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
+        self.check_real()?;
         fs::remove_file(self.path(name)?)
     }
 
@@ -128,7 +168,7 @@ impl Vfs for DiskVfs {
         if fs::symlink_metadata(&path).is_ok_and(|metadata| !metadata.is_dir()) {
             return Err(ErrorKind::NotADirectory.into());
         }
-        Ok(Arc::new(Self::new(path)))
+        Ok(Arc::new(Self { depth: self.depth + 1, ..Self::new(path) }))
     }
 
     fn sync_folder(&self) -> io::Result<()> {

@@ -5,8 +5,10 @@
 import { type CodecName, codecOf } from './codec.ts'
 import { VarveError } from './errors.ts'
 import { EXPORT_FIELDS, exportJson } from './export-json.ts'
+import type { Degraded } from './degraded.ts'
 import { Files } from './files/files.ts'
 import { IMPORT_FIELDS, importJson } from './import-json.ts'
+import type { Keeping } from './keeping.ts'
 import { Maintenance } from './maintenance.ts'
 import { Namespace } from './namespace.ts'
 import type {
@@ -31,6 +33,12 @@ export interface CacheStatus extends EngineStatus {
   /** Absolute path of the folder. */
   readonly dir: string
   readonly durability: Durability
+  /**
+   * What keeps the cache from working as it should: why, and how to mend it. Undefined where nothing does. A folder that
+   * cannot be written from the start takes relaxed commits into memory (`CommitReport.inMemory`), and is written as soon
+   * as that is possible; a commit that fails later rejects, and everything stays buffered for the next one.
+   */
+  readonly degraded: Degraded | undefined
 }
 
 /** What is known of a cache from the moment it was opened. */
@@ -56,6 +64,7 @@ export class Cache {
   /** Outputs of tasks: whole folders stored by their content, and archives. */
   readonly files: Files
   readonly #session: Session
+  readonly #keeping: Keeping
   readonly #maintenance: Maintenance
   readonly #opened: Opened
   readonly #place: string
@@ -64,9 +73,10 @@ export class Cache {
   #closing: Promise<void> | undefined
 
   /** @internal `place` tells it apart from the other caches of this process. */
-  constructor(session: Session, opened: Opened, readOnly: boolean, place: string) {
+  constructor(session: Session, keeping: Keeping, opened: Opened, readOnly: boolean, place: string) {
     this.files = new Files(session, readOnly)
     this.#session = session
+    this.#keeping = keeping
     this.#maintenance = new Maintenance(session)
     this.#opened = opened
     this.#place = place
@@ -125,21 +135,24 @@ export class Cache {
   /**
    * Writes everything buffered, in all namespaces, as one atomic commit: after a crash all of it is there or nothing.
    * Where it rejects, everything stays buffered and the next commit tries again. With nothing buffered it writes
-   * nothing.
+   * nothing. It resolves only when the entries are in the folder; where that could not be written from the start, relaxed
+   * commits resolve with `inMemory: true`.
    *
    * Rejects with DISK_FULL, PERMISSION, IO, READ_ONLY, CLOSED.
    */
   async commit(options: CommitOptions = {}): Promise<CommitReport> {
     checkOptions('commit()', options, COMMIT_FIELDS)
     this.#session.checkSound()
-    const report = await this.#session.run((store) => store.commit(options.durability))
-    const isRelaxed = (options.durability ?? this.#opened.durability) === 'relaxed'
+    const durability = options.durability ?? this.#opened.durability
+    const report = await this.#keeping.commit(options.durability, durability)
+    const isRelaxed = durability === 'relaxed' && report.inMemory !== true
     this.#maintenance.committed(isRelaxed && report.entries > 0, report.maintenanceDue)
     return report
   }
 
   /** Makes every commit so far survive a loss of power. Happens by itself about 5 s after a commit, and in `close`. */
   async flush(): Promise<void> {
+    this.#keeping.checkFlushed()
     await this.#session.run((store) => store.flush())
   }
 
@@ -222,7 +235,7 @@ export class Cache {
 
   /** How the cache stands: which engine and why, folder, damage met so far. */
   status(): CacheStatus {
-    return { ...this.#opened, ...this.#session.call((store) => store.status()) }
+    return { ...this.#opened, ...this.#session.call((store) => store.status()), degraded: this.#keeping.degraded }
   }
 
   /**

@@ -1,8 +1,8 @@
 /**
  * Where a cache lives. The first of these that is there decides:
  *
- *   1. `VARVE_DIR`    -> <VARVE_DIR>/<name>: for CI, every cache of every tool in one place
- *   2. option `dir`   -> that folder itself
+ *   1. option `dir`   -> that folder itself: whoever names one means it
+ *   2. `VARVE_DIR`    -> <VARVE_DIR>/<name>: for CI, the caches of all tools that name none, in one place
  *   3. `CACHE_DIR`    -> <CACHE_DIR>/varve/<name>, unless it is true, false, 0 or 1 (as find-cache-dir has it)
  *   4. package.json   -> node_modules/.cache/varve/<name> beside the nearest one, upward of the working directory
  *                        (.yarn/.cache or .pnp/.cache where Yarn keeps no node_modules)
@@ -14,6 +14,13 @@ import type * as fs from 'node:fs'
 import type * as path from 'node:path'
 import { builtin } from './builtin.ts'
 import { VarveError } from './errors.ts'
+
+/** There is no folder that a cache could be in: none was named, and none can be chosen. */
+export class NoPlace extends VarveError {
+  constructor(message: string) {
+    super('INVALID_OPTION', message)
+  }
+}
 
 /** What the choice depends on; tests pass their own. */
 export interface Surroundings {
@@ -29,9 +36,7 @@ export function cacheDirectory(name: string, dir?: string, surroundings: Surroun
   checkName(name)
   const paths = builtin('node:path')
   if (paths === undefined) return dir ?? `/varve/${name}`
-  const { cwd, env } = surroundings
-  if (isSet(env['VARVE_DIR'])) return paths.resolve(cwd, env['VARVE_DIR'], name)
-  if (dir !== undefined) return paths.resolve(cwd, dir)
+  if (dir !== undefined) return paths.isAbsolute(dir) ? paths.resolve(dir) : paths.resolve(surroundings.cwd, dir)
   return paths.join(cachesDirectory(surroundings), name)
 }
 
@@ -40,15 +45,16 @@ export function cachesDirectory(surroundings: Surroundings = here()): string {
   const paths = builtin('node:path')
   const files = builtin('node:fs')
   if (paths === undefined || files === undefined) return '/varve'
-  const { cwd, env, pnp } = surroundings
-  if (isSet(env['VARVE_DIR'])) return paths.resolve(cwd, env['VARVE_DIR'])
+  const { env, pnp } = surroundings
+  const named = env['VARVE_DIR']
+  if (isSet(named)) return paths.isAbsolute(named) ? paths.resolve(named) : paths.resolve(surroundings.cwd, named)
+  const { cwd } = surroundings
   const shared = env['CACHE_DIR']
   if (isSet(shared) && !['true', 'false', '0', '1'].includes(shared)) return paths.resolve(cwd, shared, 'varve')
   const root = packageRoot(cwd, files, paths)
   if (root !== undefined) return paths.join(root, cacheFolder(pnp), 'varve')
   if (isShared(cwd, files)) {
-    throw new VarveError(
-      'INVALID_OPTION',
+    throw new NoPlace(
       `no package.json upward of '${cwd}', and everybody may write there; name a folder with option 'dir' or VARVE_DIR`,
     )
   }
@@ -99,5 +105,20 @@ function isSet(value: string | undefined): value is string {
 
 function here(): Surroundings {
   const host = globalThis.process
-  return { cwd: host?.cwd?.() ?? '/', env: host?.env ?? {}, pnp: host?.versions?.['pnp'] }
+  const env = host?.env ?? {}
+  return {
+    get cwd() {
+      return workingDirectory()
+    },
+    env,
+    pnp: host?.versions?.['pnp'],
+  }
+}
+
+function workingDirectory(): string {
+  try {
+    return globalThis.process?.cwd?.() ?? '/'
+  } catch {
+    throw new NoPlace("the working directory is gone; name an absolute folder with option 'dir' or VARVE_DIR")
+  }
 }

@@ -1,6 +1,7 @@
 /** The public API of Varve. */
 export type { Cache, CacheStatus } from './cache.ts'
 export type { CodecName } from './codec.ts'
+export type { Degraded } from './degraded.ts'
 export { type ErrorCode, VarveError } from './errors.ts'
 export type { RestoreMode, StoredContent } from './engine-files.ts'
 export type { Files } from './files/files.ts'

@@ -1,8 +1,12 @@
 /** Opens a cache: checks the options, finds the folder, loads an engine. */
 import { Cache } from './cache.ts'
-import { cacheDirectory } from './directory.ts'
-import { loadEngine } from './engine/load.ts'
+import { type Degraded, degradedWarning, inMemory } from './degraded.ts'
+import { cacheDirectory, NoPlace } from './directory.ts'
+import type { EngineOptions, EngineStore } from './engine.ts'
+import { type LoadedEngine, loadEngine } from './engine/load.ts'
 import { toVarveError } from './errors.ts'
+import { examineHere } from './examine-here.ts'
+import { Keeping } from './keeping.ts'
 import type { CacheOptions, Durability } from './options.ts'
 import { Session } from './session.ts'
 import { secretOf } from './secret.ts'
@@ -16,6 +20,7 @@ const FIELDS: Fields<CacheOptions> = {
   maxBytes: { expected: "a number of bytes or a text such as '500MB'", accepts: (value) => ['number', 'string'].includes(typeof value) },
   durability: oneOf('relaxed', 'durable'),
   readOnly: BOOLEAN,
+  shared: BOOLEAN,
   engine: oneOf('auto', 'native', 'wasm', 'memory'),
   // `secretOf` checks it, without a word about its value.
   key: { expected: 'a secret', accepts: () => true },
@@ -32,8 +37,9 @@ const MAX_BYTES_DEFAULT = 1024 ** 3
  * Opens the cache of a tool and makes its folder at the first commit. Several processes and worker threads may have it
  * open at the same time, all of them reading and writing.
  *
- * Rejects with INVALID_OPTION, INVALID_ARGUMENT (a short `key`), ENGINE_UNAVAILABLE, NEWER_FORMAT, PERMISSION or IO. A damaged cache opens: what is
- * damaged is a miss.
+ * Rejects with INVALID_OPTION, INVALID_ARGUMENT (a short `key`), ENGINE_UNAVAILABLE, NEWER_FORMAT or IO. A damaged cache
+ * opens: what is damaged is a miss. A folder that cannot be used or written opens, too: `status().degraded` and one
+ * warning say why and how to mend it.
  *
  * @example
  * await using cache = await openCache({ name: 'my-tool', version: '1.2.0', maxBytes: '500MB' })
@@ -41,21 +47,56 @@ const MAX_BYTES_DEFAULT = 1024 ** 3
 export async function openCache(options: CacheOptions): Promise<Cache> {
   checkOptions('openCache()', options, FIELDS)
   if (options.name === undefined) throw wrongValue('name', undefined, "the name of your tool, for example 'my-tool'")
-  const dir = cacheDirectory(options.name, options.dir)
   const durability: Durability = options.durability ?? 'relaxed'
-  const isReadOnly = options.readOnly ?? false
-  const maxBytes = maxBytesOf(options.maxBytes)
   const key = secretOf(options.key, options.engine)
+  const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes: maxBytesOf(options.maxBytes), key }
+  const { dir, placeless } = placeOf(options.name, options.dir)
   try {
-    const { engine, reason } = await loadEngine({ engine: options.engine ?? 'auto' })
-    const store = await engine.open(dir, { durability, readOnly: isReadOnly, maxBytes, key })
-    const place = key === undefined ? dir : `${dir}/${engine.folderName(key)}`
+    const loaded = await loadEngine({ engine: options.engine ?? 'auto' })
+    const folder = loaded.engine.folderName(key)
+    const look = (): Degraded | undefined => (options.engine === 'memory' ? undefined : examineHere(dir, folder, options))
+    const { store, engine, reason, degraded } = await openStore(dir, loaded, placeless ?? look(), engineOptions)
     const session = new Session(store, options)
     await soundOrClosed(session)
-    return new Cache(session, { engine: engine.name, reason, dir, durability }, isReadOnly, place)
+    if (degraded !== undefined) session.warn(degradedWarning(degraded), 'degraded')
+    const place = key === undefined ? dir : `${dir}/${folder}`
+    const opened = { engine: engine.name, reason, dir, durability }
+    return new Cache(session, new Keeping(session, degraded, look), opened, engineOptions.readOnly, place)
   } catch (error) {
     throw toVarveError(error)
   }
+}
+
+/** Where the cache is; in memory, under its name, where there is no place for it. */
+function placeOf(name: string, dir: string | undefined): { readonly dir: string; readonly placeless?: Degraded } {
+  try {
+    return { dir: cacheDirectory(name, dir) }
+  } catch (error) {
+    if (error instanceof NoPlace) return { dir: `/varve/${name}`, placeless: inMemory(error.message) }
+    throw error
+  }
+}
+
+interface OpenStore extends LoadedEngine {
+  readonly store: EngineStore
+  readonly degraded: Degraded | undefined
+}
+
+/** The store of the folder; one in memory where the folder cannot be used. */
+async function openStore(dir: string, loaded: LoadedEngine, degraded: Degraded | undefined, options: EngineOptions): Promise<OpenStore> {
+  if (degraded?.mode !== 'memory') {
+    try {
+      return { ...loaded, store: await loaded.engine.open(dir, options), degraded }
+    } catch (error) {
+      const failure = toVarveError(error)
+      // What may pass, such as an I/O error, is an error: a commit must not resolve by an accident.
+      if (failure.code !== 'PERMISSION') throw failure
+      return openStore(dir, loaded, { ...inMemory(failure.message), mend: 'give this user access to it' }, options)
+    }
+  }
+  const { engine } = await loadEngine({ engine: 'memory' })
+  const store = await engine.open(dir, { ...options, key: undefined })
+  return { engine, reason: `WebAssembly in memory: ${degraded.why}`, store, degraded }
 }
 
 /** Has damage told that was met on the way; where it is an error, lets go of the folder first. */

@@ -18,9 +18,10 @@ export interface CacheOptions {
    */
   readonly name: string
   /**
-   * Folder of this cache, relative to the working directory. `VARVE_DIR` in the environment beats it.
-   * @defaultValue `node_modules/.cache/varve/<name>` beside the nearest package.json; `<CACHE_DIR>/varve/<name>` where
-   * that is set
+   * Folder of this cache, relative to the working directory. It has to be this user's alone (see `shared`); where it
+   * cannot be used the cache is kept in memory, see `CacheStatus.degraded`.
+   * @defaultValue `<VARVE_DIR>/<name>` or `<CACHE_DIR>/varve/<name>` where these are set in the environment, else
+   * `node_modules/.cache/varve/<name>` beside the nearest package.json
    */
   readonly dir?: string | undefined
   /**
@@ -47,9 +48,15 @@ export interface CacheOptions {
    */
   readonly readOnly?: boolean | undefined
   /**
+   * Trust the folder although it is another user's, or although others may write to it and it is sticky. Whoever can
+   * write to it decides what your builds emit. Files are made for their owner only in any case.
+   * @defaultValue `false`: such a folder is neither read nor written, the cache is kept in memory
+   */
+  readonly shared?: boolean | undefined
+  /**
    * `'auto'` takes the native engine and falls back to WebAssembly, which is about half as fast; `status()` says why.
    * `'native'` and `'wasm'` fail rather than fall back. `'memory'` is WebAssembly on files that exist in this process
-   * only. `VARVE_ENGINE` in the environment beats it.
+   * only. `VARVE_ENGINE` in the environment beats all but `'memory'`.
    * @defaultValue `'auto'`
    */
   readonly engine?: EngineChoice | undefined

@@ -9,6 +9,8 @@ export interface CommitReport {
   readonly entries: number
   /** Bytes appended to the log plus bytes of tables. */
   readonly bytes: number
+  /** There only where the folder cannot be written: what was put is kept in this process, see `CacheStatus.degraded`. */
+  readonly inMemory?: boolean
   /** Whether folding or compaction is due. The cache sees to it by itself, off the critical path. */
   readonly maintenanceDue: boolean
 }

@@ -66,3 +66,25 @@ fn a_file_where_the_folder_should_be_is_an_error() {
     assert!(vfs.list().is_err());
     assert!(vfs.create_new("a").is_err());
 }
+
+#[test]
+fn nothing_is_written_through_a_folder_that_is_a_link() {
+    let root = tempfile::tempdir().unwrap();
+    let outside = root.path().join("outside");
+    fs::create_dir_all(outside.join("ab")).unwrap();
+    fs::write(outside.join("ab/there"), "theirs").unwrap();
+    fs::create_dir(root.path().join("v1")).unwrap();
+    symlink(&outside, root.path().join("link")).unwrap();
+    let cache = DiskVfs::new(root.path().join("v1"));
+    let below = Vfs::folder(&cache, "files").unwrap().folder("ab").unwrap();
+    let linked: std::sync::Arc<dyn Vfs> = std::sync::Arc::new(DiskVfs::new(root.path().join("link")));
+    let unmade = Vfs::folder(&cache, "files").unwrap().folder("cd").unwrap();
+    symlink(&outside, root.path().join("v1/files")).unwrap();
+    for vfs in [below, linked, unmade] {
+        assert_eq!(vfs.create_new("new").unwrap_err().kind(), ErrorKind::PermissionDenied);
+        assert_eq!(vfs.rename("there", "renamed").unwrap_err().kind(), ErrorKind::PermissionDenied);
+        assert_eq!(vfs.link("there", "linked").unwrap_err().kind(), ErrorKind::PermissionDenied);
+        assert_eq!(vfs.remove("there").unwrap_err().kind(), ErrorKind::PermissionDenied);
+    }
+    assert_eq!((fs::read_dir(&outside).unwrap().count(), fs::read_dir(outside.join("ab")).unwrap().count()), (1, 1));
+}

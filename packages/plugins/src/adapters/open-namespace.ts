@@ -129,8 +129,8 @@ export class OpenNamespace {
     this.#committing = undefined
     if (!this.#parts.isWritable) return false
     try {
-      await this.#parts.cache?.commit()
-      return true
+      const report = await this.#parts.cache?.commit()
+      return report?.inMemory !== true
     } catch (error) {
       this.#parts.warn(toWarning(error))
       return false

@@ -13,8 +13,8 @@ export interface AdapterOptions {
    */
   readonly name?: string | undefined
   /**
-   * Folder of the cache, relative to the working directory. `VARVE_DIR` in the environment beats it.
-   * @defaultValue `node_modules/.cache/varve/<name>` beside the nearest package.json
+   * Folder of the cache, relative to the working directory.
+   * @defaultValue `<VARVE_DIR>/<name>` where that is set in the environment, else `node_modules/.cache/varve/<name>` beside the nearest package.json
    */
   readonly dir?: string | undefined
   /**

@@ -1,15 +1,21 @@
 /** `varve doctor`: which engine runs here and why, what the folder's file system can do, what to mend. */
 import type { Command } from 'commander'
-import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
+import { existsSync, statfsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { cachesDirectory } from '../directory.ts'
 import { loadEngine } from '../engine/load.ts'
 import { toVarveError } from '../errors.ts'
+import { examineHere } from '../examine-here.ts'
 import { command, type CommonOptions } from './command.ts'
 import { escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { FORMAT_FOLDER, findCaches, inspect, isCache } from './folder.ts'
 import { size, table, write, writeJson } from './output.ts'
+
+/** File systems that are on another machine, by the number that Linux gives them. */
+const NETWORKS: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'], [0x517b, 'SMB'], [0xff534d42, 'CIFS'], [0xfe534d42, 'SMB 2'], [0x01021997, '9P'], [0x5346414f, 'AFS'], [0xc36400, 'Ceph'],
+])
 
 /** One thing looked at. */
 interface Finding {
@@ -45,19 +51,27 @@ async function engineFindings(): Promise<Finding[]> {
 
 function folderFindings(folder: string): Finding[] {
   const existing = nearest(folder)
-  const findings: Finding[] = [{ what: 'folder', found: existing === folder ? folder : `${folder} (not there yet)` }]
+  const findings: Finding[] = [{ what: 'folder', found: existing === folder ? folder : `${folder} (not there yet)` }, useFinding(folder)]
   try {
-    accessSync(existing, constants.W_OK)
-    findings.push({ what: 'writable', found: 'yes' })
-  } catch {
-    const advice = 'builds read what is there and keep the rest in memory; make the folder writable or name another with VARVE_DIR'
-    findings.push({ what: 'writable', found: 'no', advice })
+    const { bavail, bsize, type } = statfsSync(existing)
+    const network = NETWORKS.get(type)
+    const slow = 'every build waits for the network, and crashes of other machines cannot be told; take a folder on a local disk'
+    findings.push({ what: 'file system', found: network ?? 'local', ...(network === undefined ? {} : { advice: slow }) })
+    const free = bavail * bsize
+    const advice = 'less than the default cap of 1 GiB; set maxBytes or free some'
+    findings.push({ what: 'free space', found: size(free), ...(free < 1024 ** 3 ? { advice } : {}) })
+  } catch (error) {
+    findings.push({ what: 'file system', found: 'unknown', advice: error instanceof Error ? error.message : String(error) })
   }
-  const { bavail, bsize } = statfsSync(existing)
-  const free = bavail * bsize
-  const advice = 'less than the default cap of 1 GiB; set maxBytes or free some'
-  findings.push({ what: 'free space', found: size(free), ...(free < 1024 ** 3 ? { advice } : {}) })
   return findings
+}
+
+/** Whether builds can use the folder; else why not, and how to mend it. */
+function useFinding(folder: string): Finding {
+  const degraded = examineHere(folder, FORMAT_FOLDER, {})
+  if (degraded === undefined) return { what: 'usable', found: 'yes' }
+  const what = degraded.mode === 'memory' ? 'builds keep everything in memory' : 'builds read what is there and keep the rest in memory'
+  return { what: 'usable', found: degraded.why, advice: `${what}; ${degraded.mend}` }
 }
 
 async function cacheFindings(given: string | undefined): Promise<Finding[]> {
@@ -66,12 +80,14 @@ async function cacheFindings(given: string | undefined): Promise<Finding[]> {
   if (caches.length === 0) return [{ what: 'caches', found: `none below ${folder}; the first commit makes one` }]
   const findings: Finding[] = []
   for (const dir of caches) {
+    const use = useFinding(dir)
+    if (use.advice !== undefined && dir !== folder) findings.push({ ...use, what: 'cache' })
     try {
       findings.push(await inspect(dir, async ({ session }) => {
         const { files, bytes, logs } = await session.run((store) => store.stats())
         const { damage } = session.call((store) => store.status())
         const found = `${dir}: ${files} files, ${size(bytes)}, ${logs} logs, ${damage.length} places damaged`
-        const advice = `run 'varve verify --dir ${dir}'; the next commit sets damage aside, until then it is a miss`
+        const advice = `run 'varve verify --dir ${dir}' to see what, 'varve repair --dir ${dir}' to set it aside; until then it is a miss`
         return { what: 'cache', found, ...(damage.length > 0 ? { advice } : {}) }
       }))
     } catch (error) {

@@ -17,16 +17,25 @@ export function isClosedPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE'
 }
 
+/** What JSON allows in texts and a terminal acts on, or nobody sees: DEL, C1 controls, marks of direction, separators. */
+const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** A value as JSON that may be looked at in a terminal. */
+function jsonText(value: unknown, indent?: number): string {
+  const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(value, undefined, indent).replace(UNSAFE_IN_JSON, (character) => character.split('').map(escape).join(''))
+}
+
 /** Writes one JSON value. */
 export async function writeJson(value: unknown): Promise<void> {
-  await write(`${JSON.stringify(value, undefined, 2)}\n`)
+  await write(`${jsonText(value, 2)}\n`)
 }
 
 /** Writes a JSON array element by element, however many there are. */
 export async function writeJsonList(values: Iterable<unknown>): Promise<void> {
   let before = '['
   for (const value of values) {
-    await write(`${before}\n  ${JSON.stringify(value)}`)
+    await write(`${before}\n  ${jsonText(value)}`)
     before = ','
   }
   await write(before === '[' ? '[]\n' : '\n]\n')

@@ -12,8 +12,8 @@ const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP',
 /** How many folders above ours get their entries synced the first time: the cache's own and the one it lies in. */
 const ANCESTORS_SYNCED = 2
 
-/** Files of `folder`. `files` is `node:fs`. */
-export function nodeHost(files: typeof fs, folder: string): Host {
+/** Files of `folder`, which has `above` folders of ours above it. `files` is `node:fs`. */
+export function nodeHost(files: typeof fs, folder: string, above: readonly string[] = []): Host {
   const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = files.constants
   const pathOf = (name: string): string => `${folder}/${name}`
   const openRegular = (name: string, flags: number): number => {
@@ -23,12 +23,16 @@ export function nodeHost(files: typeof fs, folder: string): Host {
     return INVALID
   }
   let areAncestorsSynced = false
+  const checkReal = realCheck(files, [...above, folder])
   const create = (name: string): number => openRegular(name, O_APPEND | O_CREAT | O_EXCL | O_RDWR)
   return {
     list: () => listRegular(files, folder),
     open: (name) => attempt(() => openRegular(name, O_RDONLY)),
     createNew(name) {
-      const file = attempt(() => create(name))
+      const file = attempt(() => {
+        checkReal()
+        return create(name)
+      })
       if (file !== NOT_FOUND) return file
       return attempt(() => {
         files.mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -36,17 +40,17 @@ export function nodeHost(files: typeof fs, folder: string): Host {
       })
     },
     exists: (name) => attempt(() => (files.lstatSync(pathOf(name), { throwIfNoEntry: false })?.isFile() === true ? 1 : 0)),
-    link: (source, target) => linkNew(files, pathOf(source), pathOf(target)),
-    rename: (source, target) => done(() => files.renameSync(pathOf(source), pathOf(target))),
-    remove: (name) => done(() => files.unlinkSync(pathOf(name))),
-    folder: (name) => (isNoFolder(files, pathOf(name)) ? noFolder : nodeHost(files, pathOf(name))),
+    link: (source, target) => done(checkReal) || linkNew(files, pathOf(source), pathOf(target)),
+    rename: (source, target) => done(checkReal) || done(() => files.renameSync(pathOf(source), pathOf(target))),
+    remove: (name) => done(checkReal) || done(() => files.unlinkSync(pathOf(name))),
+    folder: (name) => (isNoFolder(files, pathOf(name)) ? noFolder : nodeHost(files, pathOf(name), [...above, folder])),
     syncFolder() {
       const synced = syncFolder(files, folder)
       if (synced !== 0 || areAncestorsSynced) return synced
       // The folder needs its own name to survive, whichever process made it. Folders above may not be ours to open.
       areAncestorsSynced = true
-      let above = folder
-      for (let i = 0; i < ANCESTORS_SYNCED; i++) syncFolder(files, (above = parentOf(above)))
+      let ancestor = folder
+      for (let i = 0; i < ANCESTORS_SYNCED; i++) syncFolder(files, (ancestor = parentOf(ancestor)))
       return synced
     },
     size: (file) => attempt(() => files.fstatSync(file).size),
@@ -82,6 +86,21 @@ const noFolder: Host = {
   append: () => NO_FOLDER,
   sync: () => NO_FOLDER,
   close: () => undefined,
+}
+
+/** Throws where one of our folders is a link that somebody planted: what we write would be elsewhere. */
+function realCheck(files: typeof fs, folders: readonly string[]): () => void {
+  let isReal = false
+  return () => {
+    isReal ||= folders.every((folder) => isRealFolder(files, folder))
+  }
+}
+
+/** Whether a folder is there and no link, which throws. */
+function isRealFolder(files: typeof fs, folder: string): boolean {
+  const stats = files.lstatSync(folder, { throwIfNoEntry: false })
+  if (stats?.isSymbolicLink() === true) throw Object.assign(new Error(`'${folder}' is a symbolic link`), { code: 'EACCES' })
+  return stats !== undefined
 }
 
 /** Bytes of all regular files in a folder. */

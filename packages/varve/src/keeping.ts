@@ -1,0 +1,80 @@
+/**
+ * Commits of a cache whose folder may fall short (`degraded.ts`): into memory where the folder cannot be written from
+ * the start, and all of it to the disk as soon as that is possible again.
+ */
+import { type Degraded, degradedBy } from './degraded.ts'
+import { toVarveError, VarveError } from './errors.ts'
+import type { Durability } from './options.ts'
+import type { CommitReport } from './reports.ts'
+import type { Session } from './session.ts'
+
+/** How often a folder that could not be written is looked at again, milliseconds. */
+const LOOK_MS = 1000
+
+/** What a cache does with what it cannot write. */
+export class Keeping {
+  readonly #session: Session
+  /** Looks at the folder again. */
+  readonly #examine: () => Degraded | undefined
+  /** Found before the first commit: commits go into memory. Else they reject. */
+  #isFromStart: boolean
+  #degraded: Degraded | undefined
+  #lookedMs = Date.now()
+  #hasKept = false
+
+  constructor(session: Session, degraded: Degraded | undefined, examine: () => Degraded | undefined) {
+    this.#session = session
+    this.#degraded = degraded
+    this.#isFromStart = degraded !== undefined
+    this.#examine = examine
+  }
+
+  /** What falls short now. */
+  get degraded(): Degraded | undefined {
+    return this.#degraded
+  }
+
+  async commit(durability: Durability | undefined, effective: Durability): Promise<CommitReport> {
+    const degraded = this.#look()
+    if (degraded !== undefined && this.#isFromStart) return this.#keep(degraded, effective)
+    try {
+      const report = await this.#session.run((store) => store.commit(durability))
+      if (report.entries > 0) this.#degraded = undefined
+      return report
+    } catch (error) {
+      const failure = toVarveError(error)
+      this.#degraded = degradedBy(failure) ?? this.#degraded
+      throw failure
+    }
+  }
+
+  /** Throws where something is only in memory and somebody asks for the disk. */
+  checkFlushed(): void {
+    if (this.#degraded !== undefined && this.#isFromStart && this.#hasKept) throw refused(this.#degraded)
+  }
+
+  async #keep(degraded: Degraded, durability: Durability): Promise<CommitReport> {
+    const hasPending = this.#session.call((store) => store.pendingBytes()) > 0
+    if (hasPending && durability === 'durable') throw refused(degraded)
+    this.#hasKept ||= hasPending
+    if (degraded.mode === 'unwritable') return { entries: 0, bytes: 0, maintenanceDue: false, ...(hasPending ? { inMemory: true } : {}) }
+    const report = await this.#session.run((store) => store.commit('relaxed'))
+    return report.entries > 0 ? { ...report, bytes: 0, inMemory: true } : report
+  }
+
+  /** A folder that is read may have become writable; one that was not even opened stays out of use. */
+  #look(): Degraded | undefined {
+    const isDue = this.#isFromStart && this.#degraded?.mode === 'unwritable' && Date.now() - this.#lookedMs >= LOOK_MS
+    if (!isDue) return this.#degraded
+    this.#lookedMs = Date.now()
+    const found = this.#examine()
+    this.#isFromStart = found !== undefined
+    if (found === undefined) this.#degraded = undefined
+    else if (found.mode === 'unwritable') this.#degraded = found
+    return this.#degraded
+  }
+}
+
+function refused({ code, why, mend }: Degraded): VarveError {
+  return new VarveError(code, `cannot be written: ${why}; ${mend}; what was put is kept in memory`)
+}

@@ -1,0 +1,154 @@
+/**
+ * A folder that cannot be used costs the cache, never the build: what can be read is read, the rest is in memory, one
+ * warning and `status().degraded` say why and how to mend it. Whoever asks for a disk is told the truth.
+ */
+import { chownSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { makeFolder } from '../folders.ts'
+import { attempt, codeOf, ENGINES, IS_ROOT, made, opened, UNUSABLE } from './folders.ts'
+
+/** Everything below a folder with its kind, size and mode. */
+function tree(folder: string): string[] {
+  const below = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const paths = below.map((entry) => [join(entry.parentPath, entry.name), entry.isFile()] as const)
+  return paths.map(([path, isFile]) => `${path} ${isFile ? statSync(path).size : ''}`).sort()
+}
+
+describe.each(ENGINES)('degrading: %s', (engine) => {
+  it.each(Object.entries(UNUSABLE))('%s: in memory, nothing is touched', async (name, prepare) => {
+    const path = join(makeFolder(), 'cache')
+    const [why, mend] = prepare(path)
+    const dir = name === 'a file above it' ? join(path, 'below') : path
+    const before = tree(dirname(path))
+    const { cache, space, warnings } = await opened(dir, engine)
+    expect(cache.status().degraded).toMatchObject({ mode: 'memory', why: expect.stringMatching(why), mend: expect.stringMatching(mend) })
+    expect(warnings.map(({ code, message }) => [code, why.test(message)])).toEqual([[cache.status().degraded?.code, true]])
+    space.put('key', 'value')
+    expect(await cache.commit()).toMatchObject({ entries: 1, inMemory: true })
+    const [code] = [cache.status().degraded?.code]
+    expect([space.get('key'), await codeOf(cache.flush())]).toEqual(['value', code])
+    space.put('more', 'value')
+    expect([await codeOf(cache.commit({ durability: 'durable' })), space.get('more')]).toEqual([code, 'value'])
+    const other = await opened(dir, engine)
+    expect(other.space.get('key')).toBe('value')
+    await other.cache.close()
+    await cache.close()
+    expect([tree(dirname(path)), warnings.length]).toEqual([before, 1])
+  })
+
+  it('shared: true trusts a sticky folder, and what is made is for its owner only, whatever the umask', async () => {
+    const dir = join(makeFolder(), 'cache')
+    mkdirSync(dir)
+    attempt('chmod', ['1777', dir])
+    const umask = process.umask(0)
+    try {
+      const { cache, space, warnings } = await opened(dir, engine, { shared: true })
+      expect([cache.status().degraded, warnings]).toEqual([undefined, []])
+      space.put('key', 'value')
+      space.put('large', 'x'.repeat(1 << 21))
+      await cache.commit()
+      await cache.compact({ full: true })
+      await cache.close()
+      const below = readdirSync(dir, { recursive: true, withFileTypes: true })
+      const modes = below.map((entry) => [entry.isFile(), (statSync(join(entry.parentPath, entry.name)).mode & 0o777).toString(8)])
+      expect(new Set(modes.map(String))).toEqual(new Set(['true,600', 'false,700']))
+    } finally {
+      process.umask(umask)
+    }
+  })
+
+  it('a folder of another user is not even read', async ({ skip }) => {
+    if (!IS_ROOT) return skip('only root may give files away')
+    const dir = await made(engine)
+    for (const folder of [dir, join(dir, 'v1')]) {
+      chownSync(folder, 12_345, 12_345)
+      const { cache, space, warnings } = await opened(dir, engine)
+      expect(space.get('before')).toBeUndefined()
+      expect(cache.status().degraded).toMatchObject({ mode: 'memory', code: 'PERMISSION', why: expect.stringContaining('user 12345') })
+      expect(warnings.length).toBe(1)
+      await cache.close()
+      const trusting = await opened(dir, engine, { shared: true })
+      expect(trusting.space.get('before')).toBe('safe')
+      await trusting.cache.close()
+      chownSync(folder, 0, 0)
+    }
+  })
+
+  it('a read-only disk: read, the rest in memory; written as soon as that is possible', async ({ skip }) => {
+    const dir = makeFolder()
+    if (!attempt('mount', ['-t', 'tmpfs', '-o', 'mode=700', 'tmpfs', dir])) return skip('only root may mount')
+    try {
+      await made(engine, dir)
+      attempt('mount', ['-o', 'remount,ro', dir])
+      const { cache, space, warnings } = await opened(dir, engine)
+      expect(cache.status().degraded).toMatchObject({ mode: 'unwritable', code: 'PERMISSION', why: expect.stringContaining('read-only') })
+      space.put('more', 'in memory')
+      expect(await cache.commit()).toEqual({ entries: 0, bytes: 0, maintenanceDue: false, inMemory: true })
+      expect([space.get('before'), space.get('more'), warnings.length]).toEqual(['safe', 'in memory', 1])
+      expect([await codeOf(cache.commit({ durability: 'durable' })), await codeOf(cache.flush())]).toEqual(['PERMISSION', 'PERMISSION'])
+      attempt('mount', ['-o', 'remount,rw', dir])
+      await new Promise((resolve) => setTimeout(resolve, 1100))
+      expect(await cache.commit()).toMatchObject({ entries: 1 })
+      expect(cache.status().degraded).toBeUndefined()
+      await cache.close()
+      const again = await opened(dir, engine)
+      expect([again.space.get('before'), again.space.get('more')]).toEqual(['safe', 'in memory'])
+      await again.cache.close()
+    } finally {
+      attempt('umount', ['-l', dir])
+    }
+  })
+
+  it('a disk that fills up: commit rejects, everything stays readable, the next one writes all of it', async ({ skip }) => {
+    const root = makeFolder()
+    if (!attempt('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=700', 'tmpfs', root])) return skip('only root may mount')
+    try {
+      const dir = await made(engine, join(root, 'cache'))
+      const { cache, space } = await opened(dir, engine)
+      const filler = join(root, 'filler')
+      attempt('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4096', 'count=4096'])
+      for (const key of ['one', 'two']) {
+        space.put(key, key.repeat(20_000))
+        expect(await codeOf(cache.commit())).toBe('DISK_FULL')
+      }
+      expect(cache.status().degraded).toMatchObject({ mode: 'unwritable', code: 'DISK_FULL', mend: expect.stringContaining('free some space') })
+      expect([space.get('before'), space.get('one')?.length, space.get('two')?.length]).toEqual(['safe', 60_000, 60_000])
+      rmSync(filler)
+      expect(await cache.commit()).toMatchObject({ entries: 2 })
+      expect(cache.status().degraded).toBeUndefined()
+      await cache.close()
+      const again = await opened(dir, engine)
+      expect([again.space.get('one')?.length, again.space.get('two')?.length]).toEqual([60_000, 60_000])
+      await again.cache.close()
+    } finally {
+      attempt('umount', ['-l', root])
+    }
+  })
+
+  it('nothing is written through links planted in the folder', async () => {
+    const dir = await made(engine)
+    const outside = makeFolder()
+    writeFileSync(join(outside, 'theirs'), '')
+    attempt('ln', ['-s', outside, join(dir, 'v1', 'files')])
+    const { cache, space } = await opened(dir, engine)
+    space.put('large', 'x'.repeat(1 << 21))
+    await codeOf(cache.commit()) // the link is set aside, or refused
+    expect(space.get('large')?.length).toBe(1 << 21)
+    await cache.close()
+    expect(readdirSync(outside)).toEqual(['theirs'])
+  })
+
+  it('readOnly in a folder that is not there, or not usable, reads nothing and refuses to commit', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const { cache, space } = await opened(dir, engine, { readOnly: true })
+    space.put('key', 'value')
+    expect([await codeOf(cache.commit()), space.get('key'), existsSync(dir)]).toEqual(['READ_ONLY', 'value', false])
+    await cache.close()
+    writeFileSync(dir, '')
+    const file = await opened(dir, engine, { readOnly: true })
+    file.space.put('key', 'value')
+    expect([await codeOf(file.cache.commit()), file.space.get('key')]).toEqual(['READ_ONLY', 'value'])
+    await file.cache.close()
+  })
+})

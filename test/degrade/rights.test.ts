@@ -1,0 +1,78 @@
+/** The same with the rights of an ordinary user, in a process of its own; and what `varve doctor` says of it. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { makeFolder } from '../folders.ts'
+import { attempt, ENGINES, IS_ROOT, made } from './folders.ts'
+
+const BUILD = fileURLToPath(new URL('build.mjs', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
+const USER = 12_345
+
+/** Runs a program as an ordinary user. */
+function run(cwd: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const asUser = IS_ROOT ? ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'] : []
+  const [command = process.execPath, ...rest] = [...asUser, process.execPath, ...args]
+  return spawnSync(command, rest, { cwd, encoding: 'utf8', env: { ...process.env, CACHE_DIR: '', VARVE_DIR: '', ...env } })
+}
+
+/** A folder that the user may reach and owns. */
+function ownFolder(): string {
+  const folder = makeFolder()
+  if (IS_ROOT) chownSync(folder, USER, USER)
+  return folder
+}
+
+function give(folder: string): void {
+  if (IS_ROOT) attempt('chown', ['-R', `${USER}:${USER}`, folder])
+}
+
+const canRun = !IS_ROOT || run('/', [BUILD, '/dev/null/none', 'wasm']).status === 0
+
+describe.skipIf(!canRun).each(ENGINES)('rights: %s', (engine) => {
+  const build = (cwd: string, dir: string): unknown => {
+    const { status, stdout, stderr } = run(cwd, [BUILD, dir, engine])
+    expect([status, stderr]).toEqual([0, ''])
+    return JSON.parse(stdout)
+  }
+
+  it('a folder without the right to write is read', async () => {
+    const folder = ownFolder()
+    const dir = await made(engine, join(folder, 'cache'))
+    give(dir)
+    chmodSync(join(dir, 'v1'), 0o500)
+    const found = build(folder, dir)
+    expect(found).toMatchObject({ mode: 'unwritable', inMemory: true, values: ['safe', 'value'], warnings: ['PERMISSION'] })
+    const { status, stdout } = run(folder, [MAIN, 'doctor', '--dir', dir, '--json'])
+    const usable = JSON.parse(stdout).find(({ what }: { what: string }) => what === 'usable')
+    const said = { found: expect.stringContaining('may not be written'), advice: expect.stringContaining('VARVE_DIR') }
+    expect([status, usable]).toMatchObject([1, said])
+    chmodSync(join(dir, 'v1'), 0o700)
+    expect(build(folder, dir)).toEqual({ values: ['safe', 'value'], warnings: [] })
+  })
+
+  it('a folder that may not be read, or not be made, is kept in memory', async () => {
+    const folder = ownFolder()
+    const dir = await made(engine, join(folder, 'cache'))
+    give(dir)
+    chmodSync(join(dir, 'v1'), 0o000)
+    expect(build(folder, dir)).toMatchObject({ mode: 'memory', inMemory: true, values: [null, 'value'], warnings: ['PERMISSION'] })
+    chmodSync(join(dir, 'v1'), 0o700)
+    chmodSync(folder, 0o500)
+    expect(build('/', join(folder, 'new'))).toMatchObject({ mode: 'unwritable', inMemory: true, values: [null, 'value'] })
+    expect(readdirSync(folder)).toEqual(['cache'])
+    chmodSync(folder, 0o700)
+  })
+
+  it('where there is no place for a folder, as in /tmp, it is kept in memory', () => {
+    const shared = makeFolder()
+    chmodSync(shared, 0o1777)
+    mkdirSync(join(shared, 'below'))
+    chmodSync(join(shared, 'below'), 0o1777)
+    const found = build(join(shared, 'below'), '')
+    expect(found).toMatchObject({ mode: 'memory', inMemory: true, why: expect.stringContaining('everybody may write'), warnings: ['PERMISSION'] })
+    expect(readdirSync(join(shared, 'below'))).toEqual([])
+  })
+})

@@ -1,0 +1,77 @@
+/** S10: whatever keys, versions and names hold, no command prints what a terminal acts on, and `--json` is JSON. */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openCache } from 'varve'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { fileOf, flip } from '../damage/caches.ts'
+import { makeFolder } from '../folders.ts'
+
+const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
+
+/** Each with a part that tells it apart from what commands print by themselves. */
+const HOSTILE = [
+  'esc-\u001b[2J\u001b]0;title\u0007', 'csi-\u009b31m', 'osc-\u001b]8;;http://x\u001b\\link', 'back-\b\b\b', 'return-\rok', 'line-\nnext',
+  'nul-\0', 'del-\u007f', 'turn-\u202e', 'isolate-\u2066', 'join-\u200d', 'mark-\ufeff', 'separator-\u2028', 'lone-\ud800', 'back-\\x1b',
+  'quote-"\'`$(id)', '__proto__', '-\u001b[0m', '--json',
+]
+
+/** Nothing but printable characters, and the ends of lines. */
+const UNSAFE = /[^\P{C}\n]|[\u2028\u2029]/u
+
+const CONTROL = /[^\P{Cc}\n]/u
+
+function varve(...args: string[]): { readonly status: number | null; readonly out: string; readonly err: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' })
+  return { status, out: stdout, err: stderr }
+}
+
+async function hostileCache(dir: string, count: number = HOSTILE.length): Promise<void> {
+  const cache = await openCache({ name: 'hostile', dir })
+  for (const name of HOSTILE.slice(0, count)) {
+    const space = cache.namespace(`n ${name}`, { version: name, codec: 'text' })
+    for (const key of HOSTILE) space.put(key, `${key} `.repeat(40))
+  }
+  const bytes = cache.namespace('bytes')
+  bytes.put(new Uint8Array([0xff, 0x1b, 0x5b, 0x32, 0x4a]), new Uint8Array(3000))
+  for (const name of HOSTILE) await cache.task(`t ${name}`, { version: name }).run({ id: name, inputs: { [name]: name } }, () => name)
+  await cache.commit()
+  await cache.compact({ full: true })
+  await cache.close()
+}
+
+describe('hostile names', () => {
+  let [dir, other, damaged] = ['', '', '']
+  beforeAll(async () => {
+    const root = join(makeFolder(), 'c\u001b[31m\u202e')
+    ;[dir, other, damaged] = [join(root, 'a'), join(root, 'b'), join(root, 'd')]
+    await hostileCache(dir)
+    await hostileCache(other, 3)
+    await hostileCache(damaged)
+    flip(fileOf(damaged, '.table'), 50)
+  })
+
+  const id = HOSTILE[0] ?? ''
+  it.each([
+    ['stats'], ['ls'], ['ls', '--long'], ['ls', '--task'], ['top'], ['verify'], ['doctor'], ['repair', '--dry-run'], ['get', 'no such key'],
+    ['files', 'ls'], ['files', 'verify'], ['export', '--keys-only'], ['export', '--format', 'ndjson', '--keys-only'], ['why', 'esc-'],
+    ['ls', '--namespace', id], ['get', id, '--namespace', id], ['clear', '--namespace', id],
+  ])('%s %s %s', (...args) => {
+    for (const folder of [dir, damaged]) {
+      const { out, err } = varve(...args, '--dir', folder)
+      // An export is data: it escapes what a terminal acts on, and keeps what only changes how a text looks.
+      const isData = args[0] === 'export'
+      expect([(isData ? CONTROL : UNSAFE).exec(out), UNSAFE.exec(err)]).toEqual([null, null])
+      if (isData) continue
+      const json = varve(...args, '--dir', folder, '--json')
+      expect([UNSAFE.exec(json.out), UNSAFE.exec(json.err), typeof JSON.parse(json.out)]).toEqual([null, null, 'object'])
+    }
+  })
+
+  it('diff, and a folder that holds several', () => {
+    const diff = varve('diff', dir, other)
+    expect([diff.status, UNSAFE.exec(diff.out), UNSAFE.exec(diff.err)]).toEqual([1, null, null])
+    const several = varve('ls', '--dir', join(dir, '..'))
+    expect([several.status, UNSAFE.exec(several.err)]).toEqual([2, null])
+  })
+})
