@@ -235,14 +235,14 @@ function troubles(build: Build, calls: number): void {
     expect(await build(folder, { asks: true })).toMatchObject({ failure: null, digest, misses: 0, ran: ['module-3.js'] })
   })
 
-  it('a cache that cannot be opened costs one warning, not the build', async () => {
+  it('a folder that cannot be used costs one warning, not the build', async () => {
     const folder = makeApplication()
     writeFileSync(join(folder, 'cache'), 'a file where the folder should be')
     const none = await build(folder, { isCached: false })
     const built = await build(folder)
     expect(built).toMatchObject({ failure: null, digest: none.digest })
     const more = built.warnings.filter((text) => !none.warnings.includes(text))
-    expect(more).toEqual([expect.stringContaining('the cache cannot be opened')])
+    expect(more).toEqual([expect.stringContaining('the cache is kept in memory')])
   })
 
   it('damage costs time, never the build', async () => {

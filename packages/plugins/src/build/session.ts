@@ -66,9 +66,13 @@ export class Session {
 
   /** Says a problem of the cache, each once. */
   warn(problem: string, error: unknown): void {
-    if (this.#warned.has(problem)) return
-    this.#warned.add(problem)
-    this.#warn(`the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
+    this.#tell(problem, `the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+
+  #tell(kind: string, text: string): void {
+    if (this.#warned.has(kind)) return
+    this.#warned.add(kind)
+    this.#warn(text)
   }
 
   async #open(tool: string, { dir, engine, maxBytes, readonly: readOnly }: CachedOptions, root: Root): Promise<Cache | undefined> {
@@ -79,7 +83,7 @@ export class Session {
         engine,
         maxBytes,
         readOnly,
-        onWarning: (warning) => this.warn(warning.code, warning),
+        onWarning: ({ code, message }) => this.#tell(code, message),
       })
     } catch (error) {
       this.warn('cannot be opened, the build goes on without', error)

@@ -169,7 +169,7 @@ export class DiskLayer {
         key,
         maxBytes,
         readOnly,
-        onWarning: (warning: VarveError) => this.#warn(warning.code, warning),
+        onWarning: ({ code, message }: VarveError) => this.#tell(code, message),
       })
     } catch (error) {
       this.#warn('cannot be opened', error)
@@ -262,9 +262,13 @@ export class DiskLayer {
   }
 
   #warn(problem: string, error: unknown): void {
-    if (this.#warned.has(problem)) return
-    this.#warned.add(problem)
-    this.#logger.warn(`the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
+    this.#tell(problem, `the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+
+  #tell(kind: string, text: string): void {
+    if (this.#warned.has(kind)) return
+    this.#warned.add(kind)
+    this.#logger.warn(text)
   }
 }
 
