@@ -65,7 +65,7 @@ impl Vfs for HostFolder {
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
         let folder = Self::new(self.host.host()?.folder(name));
         match folder.host.call(|host| host.exists("")) {
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(error),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => Err(error),
             _ => Ok(Arc::new(folder)),
         }
     }
