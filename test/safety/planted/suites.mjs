@@ -21,9 +21,6 @@ const PROGRAM = ['build', '--profile=test', '--package=varve-safety', ...FEATURE
 /** A test that failed, as libtest and vitest name it. */
 const FAILED = /^(?:test (\S+)(?: - should panic)? \.\.\. FAILED|\s*FAIL\s+(.*))$/m
 
-/** Parts of the program `varve-safety`, quick ones first. */
-const PARTS = ['damage', 'faults', 'crash']
-
 /** Builds and lists the suites, the quick ones first. @returns {Promise<readonly Suite[]>} */
 export async function buildSuites() {
   const tests = await executables(TESTS)
@@ -32,7 +29,7 @@ export async function buildSuites() {
     ['units of core', 'varve_core'], ['core', 'store'], ['units of disk', 'varve_disk'], ['disk', 'contract'],
   ].map(([name = '', target = '']) => suite(name, tests.get(target), []))
   const parts = await partsOf(program)
-  const simulated = PARTS.filter((part) => parts.includes(part)).map((part) => ({
+  const simulated = parts.map((part) => ({
     ...suite(`simulated ${part}`, program, [part, '--seed', '1']), isEngine: true,
   }))
   return [...inCargo, ...['contract', 'files', 'format'].map(api), ...simulated]
@@ -67,7 +64,7 @@ async function executables(args) {
 async function partsOf(program) {
   if (program === undefined) return []
   const complaint = await run(program, ['none']).catch((error) => String(error.output))
-  return (/there are (.*)/.exec(complaint)?.[1] ?? '').split(', ')
+  return (/there are (.*)/.exec(complaint)?.[1] ?? '').split(', ').filter((part) => part !== '')
 }
 
 /**
