@@ -55,8 +55,10 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
             return Ok(log);
         }
         next = next.max(state.next_writer_seen);
-        if context.vfs.exists(&name).map_err(wrap("look for"))? {
-            context.vfs.remove(&name).map_err(wrap("remove"))?;
+        match context.vfs.remove(&name) {
+            // It was taken, or swept away.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &name, error)),
+            _ => {}
         }
     }
     Err(Error::Busy { operation: "create a log", attempts: ATTEMPTS })

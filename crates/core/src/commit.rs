@@ -5,7 +5,8 @@
 //! 2. Large values become files (`commit/values.rs`), while the log says that they are held.
 //! 3. From `LARGE_BYTES` on: tables are written and synced, then the folder.
 //! 4. The record is appended; `durable` ones wait for the disk in the same step, where nothing else waits for it.
-//!    Without a lock: if the log has lost its name meanwhile, 2 to 4 again in a new log.
+//!    Without a lock: if the log has lost its name meanwhile, 2 to 4 again in a new log. If it held files, those that
+//!    are gone by now are misses.
 //! 5. `durable`: the log is synced if 4 did not, its name too if it is new.
 //! 6. The entries become visible in this process.
 //!
@@ -46,6 +47,8 @@ pub(crate) struct Committer {
     tables: u32,
     /// Logs that were left after an error and hold commits that still wait for a sync.
     left: Vec<LogWriter>,
+    /// A log was taken away from us that said that files are held: of those some may be gone.
+    lost_hold: bool,
 }
 
 impl Committer {
@@ -63,12 +66,13 @@ impl Committer {
         }
         let outcome = self.try_often("commit", context, state, |committer| {
             let bytes_min = context.options.file_bytes_min;
-            if batch.longest_value() < bytes_min {
+            if batch.longest_value() < bytes_min && !committer.lost_hold {
                 return committer.append(context, state, batch, durability, now_ms);
             }
             let _hold = context.files.hold();
             let Some(writer) = committer.append_hold(context)? else { return Ok(None) };
-            let filed = values::file_values(context, writer, batch, bytes_min)?;
+            let kept = if committer.lost_hold { Some(values::without_lost(context, batch)?) } else { None };
+            let filed = values::file_values(context, writer, kept.as_ref().unwrap_or(batch), bytes_min)?;
             committer.append(context, state, &filed, durability, now_ms)
         });
         if outcome.is_ok() {
@@ -96,6 +100,7 @@ impl Committer {
         if context.files.is_held() {
             return;
         }
+        self.lost_hold = false;
         // A log that cannot be appended to is left; what it holds ends with its life.
         if self.log.as_mut().is_some_and(|log| log.holds && log.hold(false).is_err()) {
             self.left.extend(self.log.take());
@@ -117,7 +122,7 @@ impl Committer {
             }
             match step(self) {
                 Ok(Some(done)) => return Ok(done),
-                Ok(None) => self.log = None,
+                Ok(None) => self.lost_hold |= self.log.take().is_some_and(|log| log.holds),
                 Err(error) => {
                     self.left.extend(self.log.take().filter(|log| log.commits > 0));
                     return Err(error);
@@ -213,6 +218,10 @@ impl Committer {
         let Some(mut log) = self.log.take_if(|log| log.commits > 0) else { return Ok(()) };
         let held = if context.files.is_held() { self.hold(context, state).map(drop) } else { Ok(()) };
         let name = FileName::Log(log.writer).to_string();
+        if log.holds && !log.locked {
+            let is_there = log.is_at_its_name(&*context.vfs).map_err(|source| Error::io("look for", &name, source))?;
+            self.lost_hold |= !is_there;
+        }
         log.seal().map_err(|source| Error::io("seal", &name, source))?;
         sync_log(context, &mut log)?;
         held

@@ -218,7 +218,7 @@ fn fold(
     }
     report.entries_dropped += evicted;
     report.bytes_after = manifest.table_bytes();
-    match publish(&*context.vfs, &context.checksum, writer, &manifest)? {
+    match publish(&*context.vfs, &context.checksum, writer, taken.state.manifest.number, &manifest)? {
         Published::Won => Ok(Some((report, manifest))),
         Published::Lost => Ok(None),
     }
@@ -256,7 +256,8 @@ fn write_tables(
     Ok(written)
 }
 
-/// `next writer` covers our own number and those that are folded. Every number below was created before these, so the
+/// `next writer` covers our own number and those that are folded, and never goes back: our own may be an early one.
+/// Every number below was created before these, so the
 /// list of logs, made later, has them all.
 fn next_manifest(
     context: &Context,
@@ -266,7 +267,8 @@ fn next_manifest(
     own: u32,
 ) -> Manifest {
     let state = &taken.state;
-    let next_writer = taken.folded.iter().copied().fold(own, u32::max) + 1;
+    let done = taken.folded.iter().copied().fold(own, u32::max);
+    let next_writer = state.manifest.next_writer.max(done + 1);
     let is_open = |log: &&LogView| log.writer < next_writer && log.writer != own && !taken.folded.contains(&log.writer);
     let still_open = state.logs.iter().filter(is_open);
     let mut manifest = Manifest {

@@ -42,7 +42,7 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
                 dead.push(view);
             }
         }
-        if publish(&*context.vfs, &context.checksum, log.writer, &manifest)? == Published::Won {
+        if publish(&*context.vfs, &context.checksum, log.writer, found.manifest_seen, &manifest)? == Published::Won {
             let own = FileName::Log(log.writer).to_string();
             context.vfs.remove(&own).map_err(|source| Error::io("remove", &own, source))?;
             set_damaged_aside(context, found.manifest_seen, &dead)?;

@@ -33,6 +33,21 @@ pub(super) fn file_values(context: &Context, writer: u32, batch: &Batch, bytes_m
     Ok(filed)
 }
 
+/// The batch without what names a file that is not there any more: a miss in its place. For a writer without a lock
+/// whose log was taken, and its hold with it.
+pub(super) fn without_lost(context: &Context, batch: &Batch) -> Result<Batch> {
+    let mut kept = Batch::default();
+    for entry in batch.entries() {
+        let filed = if entry.kind == Kind::PutFiled { Filed::parse(entry.value) } else { None };
+        let mut is_whole = true;
+        for file in filed.iter().flat_map(Filed::files) {
+            is_whole = is_whole && context.files.is_stored(&file)?;
+        }
+        kept.add(if is_whole { entry } else { Entry { kind: Kind::Delete, value: &[], ..entry } });
+    }
+    Ok(kept)
+}
+
 fn file_value(context: &Context, writer: u32, value: &[u8]) -> Result<(FileRef, Form<'static>)> {
     let mut scratch = Vec::new();
     match lz4::pack(value, &mut scratch) {

@@ -45,6 +45,16 @@ impl Files {
         self.damaged(file, "content of a file")
     }
 
+    /// Whether the content is there, in full length. To be asked while it is held.
+    pub(crate) fn is_stored(&self, file: &FileRef) -> Result<bool> {
+        let wrap = |source| Error::io("look for", &path_of(Name::Content(file.digest), file.digest.shard()), source);
+        match self.shard(file.digest.shard())?.open(&Name::Content(file.digest).to_string(), Access::Stream) {
+            Ok(open) => Ok(open.len().map_err(wrap)? == file.bytes),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => Ok(false),
+            Err(source) => Err(wrap(source)),
+        }
+    }
+
     /// The value that stands in place of which an entry has `filed`.
     pub(crate) fn value(&self, filed: &[u8]) -> Result<Content> {
         let Some(parsed) = Filed::parse(filed) else { return Ok(Content::Damaged) };

@@ -20,6 +20,9 @@ use std::io::{self, ErrorKind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// How often content is begun anew whose temporary name was swept away.
+const ATTEMPTS: u32 = 16;
+
 impl Files {
     /// Stores one content. `durable` syncs the file, not yet the folder.
     pub(crate) fn put(&self, writer: u32, content: &[u8], durable: bool) -> Result<FileRef> {
@@ -28,8 +31,18 @@ impl Files {
         let shard = self.shard(file.digest.shard())?;
         let name = Name::Content(file.digest).to_string();
         let wrap = |source| Error::io("write", &path_of(Name::Content(file.digest), file.digest.shard()), source);
-        if !self.is_there(shard, &name, &file, durable).map_err(wrap)? {
-            self.write(shard, writer, &name, &file, content, durable).map_err(wrap)?;
+        for attempt in 1.. {
+            if self.is_there(shard, &name, &file, durable).map_err(wrap)? {
+                break;
+            }
+            match self.write(shard, writer, &name, &file, content, durable) {
+                // Without a lock our log may have been taken, and what we had begun to write with it.
+                Err(error) if error.kind() == ErrorKind::NotFound && attempt < ATTEMPTS => {}
+                outcome => {
+                    outcome.map_err(wrap)?;
+                    break;
+                }
+            }
         }
         if !durable {
             self.unsynced().insert(file.digest);

@@ -6,6 +6,10 @@
 //!
 //! Old manifests are removed at once: if the newest one is ever lost, an older state must not come back in its place.
 //! So a number can be free again while a slow participant still aims at it; therefore whoever linked looks once more.
+//! Without hard links 3 is create-if-absent, then write and sync. A manifest that is not whole yet may become so at any
+//! moment; whoever publishes a higher number passes it over, and looks once more after its own name is there: of two
+//! who do not know of each other, at least one finds the other's name or the other's whole manifest, and has lost.
+//!
 //! If a higher number exists, either that happened, or another one has published on top of ours in the meantime. Nobody
 //! can tell, and nobody needs to: the answer is `Lost`, and whoever gets it starts again and deletes nothing.
 
@@ -13,12 +17,13 @@ use super::Manifest;
 use crate::error::{Error, Result};
 use crate::format::FORMAT;
 use crate::format::checksum::{Checksum, FramePlace};
-use crate::format::frame::{FrameKind, seal_parts};
+use crate::format::frame::{Found, FrameKind, FrameReader, seal_parts};
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::planted;
 use crate::vfs::{Access, Vfs};
 use std::io;
+use std::ops::Range;
 
 /// Names under which something may be set aside; others may be taken.
 const ASIDE_ATTEMPTS: u32 = 8;
@@ -30,13 +35,19 @@ pub(crate) enum Published {
     Lost,
 }
 
-/// Publishes `manifest` under its number, with a temporary file named after `writer`.
-pub(crate) fn publish(vfs: &dyn Vfs, checksum: &Checksum, writer: u32, manifest: &Manifest) -> Result<Published> {
+/// Publishes `manifest`, made from the manifest of number `base`, with a temporary file named after `writer`.
+pub(crate) fn publish(
+    vfs: &dyn Vfs,
+    checksum: &Checksum,
+    writer: u32,
+    base: u64,
+    manifest: &Manifest,
+) -> Result<Published> {
     let temporary = FileName::Temporary(writer).to_string();
-    let mut outcome = write_and_link(vfs, checksum, &temporary, manifest);
+    let mut outcome = write_and_link(vfs, checksum, &temporary, base, manifest);
     // The number is ours, so whoever left the file lost it with the power.
     if outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
-        outcome = vfs.remove(&temporary).and_then(|()| write_and_link(vfs, checksum, &temporary, manifest));
+        outcome = vfs.remove(&temporary).and_then(|()| write_and_link(vfs, checksum, &temporary, base, manifest));
     }
     let outcome = outcome.map_err(|source| Error::io("publish", &format!("manifest-{}", manifest.number), source));
     let cleaned = vfs.remove(&temporary);
@@ -50,23 +61,36 @@ pub(crate) fn publish(vfs: &dyn Vfs, checksum: &Checksum, writer: u32, manifest:
 
 /// Publishes the first, empty manifest of a folder, before anything else is in it.
 pub(crate) fn publish_first(vfs: &dyn Vfs, checksum: &Checksum) -> Result<()> {
-    let first = Manifest { number: 1, ..Manifest::default() };
     for attempt in 0..64 {
+        // Where there are no hard links, whoever began with the folder may have died over it.
+        let seen = newest_number(vfs).map_err(|source| Error::io("list", "the cache folder", source))?;
+        if is_any_whole(vfs, checksum, 1..seen + 1).map_err(|source| Error::io("read", "the first manifest", source))? {
+            return Ok(());
+        }
+        let first = Manifest { number: seen + 1, ..Manifest::default() };
         // Nobody has a number yet; the numbers of first publishers come from the other end.
-        match write_and_link(vfs, checksum, &FileName::Temporary(WRITER_MAX - attempt).to_string(), &first) {
+        match write_and_link(vfs, checksum, &FileName::Temporary(WRITER_MAX - attempt).to_string(), 0, &first) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(source) => return Err(Error::io("create", "manifest-1", source)),
-            Ok(_) => {
+            Ok(outcome) => {
                 // Left behind, it would only be swept up later.
                 let _ = vfs.remove(&FileName::Temporary(WRITER_MAX - attempt).to_string());
-                return Ok(());
+                if outcome == Published::Won {
+                    return Ok(());
+                }
             }
         }
     }
     Err(Error::Busy { operation: "create the cache", attempts: 64 })
 }
 
-fn write_and_link(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, manifest: &Manifest) -> io::Result<Published> {
+fn write_and_link(
+    vfs: &dyn Vfs,
+    checksum: &Checksum,
+    temporary: &str,
+    base: u64,
+    manifest: &Manifest,
+) -> io::Result<Published> {
     let place = FramePlace { file_number: manifest.number, offset: 0 };
     let body = manifest.write();
     let (head, padding) = seal_parts(checksum, FrameKind::Manifest, u64::from(FORMAT), place, &[&body]);
@@ -85,6 +109,9 @@ fn write_and_link(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, manifest:
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::Unsupported => match vfs.create_new(&target) {
             Ok(file) => {
+                if is_any_whole(vfs, checksum, base + 1..manifest.number)? {
+                    return withdraw(vfs, &target);
+                }
                 file.append(&bytes)?;
                 file.sync()?;
             }
@@ -99,8 +126,7 @@ fn write_and_link(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, manifest:
     }
     vfs.sync_folder()?;
     if newest_number(vfs)? > manifest.number {
-        vfs.remove(&target)?;
-        return Ok(Published::Lost);
+        return withdraw(vfs, &target);
     }
     Ok(Published::Won)
 }
@@ -120,6 +146,30 @@ fn make_room(vfs: &dyn Vfs, target: &str) -> io::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+fn withdraw(vfs: &dyn Vfs, target: &str) -> io::Result<Published> {
+    match vfs.remove(target) {
+        // Whoever published after us has swept it away already.
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(Published::Lost),
+    }
+}
+
+/// Whether a manifest of these numbers arrived whole.
+fn is_any_whole(vfs: &dyn Vfs, checksum: &Checksum, numbers: Range<u64>) -> io::Result<bool> {
+    for number in numbers {
+        match vfs.open(&FileName::Manifest(number).to_string(), Access::Stream) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+            Ok(file) => {
+                if matches!(FrameReader::new(&*file, checksum, number)?.at(0)?, Found::Frame { .. }) {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The name is taken, or somebody cleaned our temporary file away: in both cases another one was first.

@@ -17,8 +17,12 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-/// Tries before a missing file is damage and not a race.
+/// Tries in a row that find the same names before a missing file is damage and not a race. Whoever was faster has
+/// changed them.
 const ATTEMPTS: u32 = 16;
+
+/// Tries in all.
+const RACES: u32 = 1000;
 
 /// Tries before a gap in the numbers of logs is accepted.
 const GAP_ATTEMPTS: u32 = 4;
@@ -26,25 +30,45 @@ const GAP_ATTEMPTS: u32 = 4;
 /// The newest state; tables that are open already are taken over.
 pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
     planted::panics("load");
-    for attempt in 1..=ATTEMPTS {
-        if let Some(state) = read_folder(context, State::default(), open, attempt)? {
+    let mut patience = Patience::default();
+    for _ in 0..RACES {
+        if let Some(state) = read_folder(context, State::default(), open, &mut patience)? {
             return Ok(state);
         }
     }
-    Err(Error::Busy { operation: "read the cache", attempts: ATTEMPTS })
+    Err(Error::Busy { operation: "read the cache", attempts: RACES })
 }
 
 /// The same without tables and entries: which numbers are in use, and how far each log goes. Logs that are `known` to
 /// be sealed are not read again.
 pub(crate) fn outline(context: &Context, known: &State) -> Result<State> {
-    for attempt in 1..=ATTEMPTS {
+    let mut patience = Patience::default();
+    for _ in 0..RACES {
         let logs = known.logs.iter().filter(|log| log.stop == Stop::Sealed).cloned().collect();
         let state = State { is_outline: true, logs, ..State::default() };
-        if let Some(state) = read_folder(context, state, &[], attempt)? {
+        if let Some(state) = read_folder(context, state, &[], &mut patience)? {
             return Ok(state);
         }
     }
-    Err(Error::Busy { operation: "read the cache", attempts: ATTEMPTS })
+    Err(Error::Busy { operation: "read the cache", attempts: RACES })
+}
+
+/// Tells damage, which stays, from a race, which somebody won.
+#[derive(Default)]
+struct Patience {
+    names: Vec<FileName>,
+    /// Tries in a row that found these names.
+    attempt: u32,
+}
+
+impl Patience {
+    fn try_with(&mut self, names: &[FileName]) -> u32 {
+        let mut sorted = names.to_vec();
+        sorted.sort_unstable();
+        self.attempt = if self.names == sorted { self.attempt + 1 } else { 1 };
+        self.names = sorted;
+        self.attempt
+    }
 }
 
 /// Names in the folder that are ours.
@@ -54,9 +78,16 @@ pub(crate) fn list(context: &Context) -> Result<Vec<FileName>> {
 }
 
 /// `None` = something vanished meanwhile. On the `last` attempt what is missing is damage.
-fn read_folder(context: &Context, mut state: State, open: &OpenTables, attempt: u32) -> Result<Option<State>> {
-    let last = attempt == ATTEMPTS;
+fn read_folder(
+    context: &Context,
+    mut state: State,
+    open: &OpenTables,
+    patience: &mut Patience,
+) -> Result<Option<State>> {
     let names = list(context)?;
+    let attempt = patience.try_with(&names);
+    let last = attempt >= ATTEMPTS;
+    let mut lost = Vec::new();
     for name in &names {
         if let FileName::Manifest(number) = name {
             state.manifest_seen = state.manifest_seen.max(*number);
@@ -67,28 +98,36 @@ fn read_folder(context: &Context, mut state: State, open: &OpenTables, attempt: 
     match newest_manifest(context, &names)? {
         Newest::Found(manifest) => state.manifest = manifest,
         Newest::Vanished if !last => return Ok(None),
-        Newest::None if state.next_writer_seen == 0 && state.manifest_seen == 0 => return Ok(Some(state)),
+        // Nothing yet, or somebody is just beginning.
+        Newest::None if state.next_writer_seen == 0 && state.manifest_seen <= 1 => return Ok(Some(state)),
         // It may have been replaced while the folder was listed.
         Newest::None if !last => return Ok(None),
         Newest::None | Newest::Vanished => {
-            context.damage.add(Damage::new("manifest".to_owned(), 0, "missing manifest"));
-            state.lost = true;
+            lost.push(("manifest".to_owned(), "missing manifest"));
         }
         Newest::Damaged(number) => {
-            context.damage.add(Damage::new(FileName::Manifest(number).to_string(), 0, "manifest"));
-            state.lost = true;
+            lost.push((FileName::Manifest(number).to_string(), "manifest"));
         }
     }
     state.next_writer_seen = state.next_writer_seen.max(state.manifest.next_writer);
     state.last_order = state.manifest.last_order;
-    if !all_logs_listed(context, &mut state, &names, attempt)
-        || !(state.is_outline || open_tables(context, &mut state, open, last)?)
-        || !read_logs(context, &mut state, &names)?
+    let gap = missing_log(&state, &names);
+    if attempt < GAP_ATTEMPTS && !matches!(gap, Gap::None) {
+        return Ok(None);
+    }
+    if let Gap::Named(writer) = gap {
+        lost.push((FileName::Log(writer).to_string(), "missing log"));
+    }
+    if !(state.is_outline || open_tables(context, &mut state, open, last)?) || !read_logs(context, &mut state, &names)?
     {
         return Ok(None);
     }
     if state.vanished && !last {
         return Ok(None);
+    }
+    state.lost |= !lost.is_empty();
+    for (name, what) in lost {
+        context.damage.add(Damage::new(name, 0, what));
     }
     Ok(Some(state))
 }
@@ -135,19 +174,21 @@ fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
 /// Whether the list of names has every log there must be. Numbers have no gaps, so a log that is being renamed while
 /// the folder is listed, and slips through, is noticed. One that stays away was lost with the power before its name was
 /// synced; unless the manifest names it, which was published only after that sync: then it is damage.
-fn all_logs_listed(context: &Context, state: &mut State, names: &[FileName], attempt: u32) -> bool {
+fn missing_log(state: &State, names: &[FileName]) -> Gap {
     let logs: HashSet<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
     let listed = |writer: u32| logs.contains(&writer);
-    let missing = state.manifest.open_logs.iter().find(|log| !listed(log.writer)).map(|log| log.writer);
+    if let Some(log) = state.manifest.open_logs.iter().find(|log| !listed(log.writer)) {
+        return Gap::Named(log.writer);
+    }
     let unnamed = (state.manifest.next_writer..state.next_writer_seen).rev().take(64).any(|writer| !listed(writer));
-    if attempt < GAP_ATTEMPTS && (missing.is_some() || unnamed) {
-        return false;
-    }
-    if let Some(writer) = missing {
-        context.damage.add(Damage::new(FileName::Log(writer).to_string(), 0, "missing log"));
-        state.lost = true;
-    }
-    true
+    if unnamed { Gap::Unnamed } else { Gap::None }
+}
+
+enum Gap {
+    None,
+    /// The manifest names it.
+    Named(u32),
+    Unnamed,
 }
 
 fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bool) -> Result<bool> {

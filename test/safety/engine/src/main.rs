@@ -6,6 +6,7 @@ mod damage;
 mod faults;
 #[path = "../../../../crates/core/tests/store/history.rs"]
 mod history;
+mod interleavings;
 mod order;
 mod outcome;
 mod tally;
@@ -21,6 +22,7 @@ type Part = (&'static str, fn(&Order) -> Outcome);
 const PARTS: &[Part] = &[
     ("states", crash::states),
     ("nested", crash::nested),
+    ("interleavings", interleavings::run),
     ("calls", faults::calls),
     ("flips", damage::flips),
     ("pages", damage::pages),

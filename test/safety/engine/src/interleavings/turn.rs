@@ -1,0 +1,152 @@
+//! A folder whose users take turns: each call may hand the turn to another participant. Wraps `SimVfs` and adds what
+//! that leaves out, because there a call happens all at once:
+//! - a list of names is read in two parts, and the folder may change in between;
+//! - an append may become visible in two parts, and its writer may die in between.
+
+use super::world::World;
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use varve_core::vfs::{Access, File, Vfs};
+
+/// One participant's door to the folder.
+#[derive(Clone)]
+pub(super) struct TurnVfs {
+    inner: Arc<dyn Vfs>,
+    world: Arc<World>,
+    has_locks: bool,
+    is_shard: bool,
+}
+
+impl TurnVfs {
+    pub(super) fn new(world: &Arc<World>, has_locks: bool) -> Self {
+        Self { inner: Arc::new(world.vfs.clone()), world: Arc::clone(world), has_locks, is_shard: false }
+    }
+
+    fn turn(&self, call: &str, name: &str) {
+        self.world.turn(call, name);
+    }
+
+    fn file(&self, name: &str, inner: Arc<dyn File>) -> Arc<dyn File> {
+        Arc::new(TurnFile { inner, name: name.to_owned(), vfs: self.clone() })
+    }
+}
+
+impl Vfs for TurnVfs {
+    fn list(&self) -> io::Result<Vec<String>> {
+        // There are 256 folders of files, and nothing to see in almost all of them.
+        if self.is_shard && self.inner.list()?.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.turn("list", "");
+        let first = self.inner.list()?;
+        if !self.world.tears_now() {
+            return Ok(first);
+        }
+        self.turn("list on", "");
+        let salt = self.world.random(u64::MAX);
+        let is_late = |name: &String| mixed(name, salt) & 1 == 1;
+        let late = self.inner.list()?.into_iter().filter(is_late);
+        Ok(first.into_iter().filter(|name| !is_late(name)).chain(late).collect())
+    }
+
+    fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
+        self.turn("open", name);
+        Ok(self.file(name, self.inner.open(name, access)?))
+    }
+
+    fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
+        self.turn("create", name);
+        Ok(self.file(name, self.inner.create_new(name)?))
+    }
+
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        self.turn("exists", name);
+        self.inner.exists(name)
+    }
+
+    fn link(&self, source: &str, target: &str) -> io::Result<()> {
+        self.turn("link to", target);
+        self.inner.link(source, target)
+    }
+
+    fn rename(&self, source: &str, target: &str) -> io::Result<()> {
+        self.turn("rename to", target);
+        self.inner.rename(source, target)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.turn("remove", name);
+        self.inner.remove(name)
+    }
+
+    fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
+        Ok(Arc::new(Self { inner: self.inner.folder(name)?, is_shard: true, ..self.clone() }))
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        self.turn("sync folder", "");
+        self.inner.sync_folder()
+    }
+}
+
+impl fmt::Debug for TurnVfs {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(out)
+    }
+}
+
+struct TurnFile {
+    inner: Arc<dyn File>,
+    name: String,
+    vfs: TurnVfs,
+}
+
+impl File for TurnFile {
+    fn len(&self) -> io::Result<u64> {
+        self.vfs.turn("length of", &self.name);
+        self.inner.len()
+    }
+
+    fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>> {
+        self.vfs.turn("read", &self.name);
+        self.inner.read(offset, length)
+    }
+
+    fn append(&self, parts: &[&[u8]]) -> io::Result<()> {
+        self.vfs.turn("append to", &self.name);
+        if !self.vfs.world.tears_now() {
+            return self.inner.append(parts);
+        }
+        let bytes = parts.concat();
+        let (first, rest) = bytes.split_at(self.vfs.world.random(bytes.len() as u64 + 1) as usize);
+        self.inner.append(&[first])?;
+        self.vfs.turn("append rest to", &self.name);
+        self.inner.append(&[rest])
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.vfs.turn("sync", &self.name);
+        self.inner.sync()
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        self.vfs.turn("lock", &self.name);
+        if self.vfs.has_locks { self.inner.try_lock() } else { Err(io::ErrorKind::Unsupported.into()) }
+    }
+}
+
+impl fmt::Debug for TurnFile {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(out)
+    }
+}
+
+/// FNV-1a, salted: which half of a list a name is in.
+fn mixed(name: &str, salt: u64) -> u64 {
+    let hash = name
+        .bytes()
+        .fold(salt ^ 0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    hash >> 17
+}

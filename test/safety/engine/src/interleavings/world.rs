@@ -1,0 +1,211 @@
+//! One schedule: the folder, whose turn it is, and what the participants have promised each other so far.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use varve_core::vfs::sim::SimVfs;
+
+/// Calls after which a schedule is stuck: hundreds of times what the longest one needs.
+const CALLS_MAX: u64 = 300_000;
+
+/// Calls that a trace shows, the last ones.
+const TRACE_MAX: usize = 400;
+
+/// What participants share beside the folder.
+pub(super) struct World {
+    pub(super) vfs: SimVfs,
+    /// Values from this length on are files.
+    pub(super) file_bytes_min: usize,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    random: fastrand::Rng,
+    /// One call in so many hands the turn over.
+    calls_per_turn: u64,
+    /// One list or append in so many is torn; 0 = none.
+    tears: u64,
+    calls_left: u64,
+    calls: u64,
+    /// FNV-1a of all calls: equal for equal schedules.
+    trace_hash: u64,
+    trace: Option<Vec<String>>,
+    running: usize,
+    is_killed: bool,
+    is_over: bool,
+    groups: Vec<Group>,
+    violations: Vec<String>,
+    pub(super) reads: u64,
+    pub(super) busy: u64,
+}
+
+/// What is known of one participant's own keys.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    /// Number of the last commit that was begun, and of the last that was acknowledged.
+    pub(super) begun: u64,
+    pub(super) acknowledged: u64,
+    pub(super) has_lock: bool,
+    /// All that were acknowledged.
+    pub(super) history: Vec<u64>,
+}
+
+/// How a participant that is killed leaves the engine: as a panic that nobody is told of.
+pub(super) struct Killed;
+
+impl World {
+    pub(super) fn new(seed: u64, locks: &[bool], is_traced: bool) -> Arc<Self> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let vfs = if random.u8(..8) == 0 { SimVfs::new().without_links() } else { SimVfs::new() };
+        let calls_per_turn = [1, 2, 4, 16, 64][random.usize(..5)];
+        let tears = [0, 2, 8][random.usize(..3)];
+        let inner = Inner {
+            random,
+            calls_per_turn,
+            tears,
+            calls_left: 1,
+            calls: 0,
+            trace_hash: 0xcbf2_9ce4_8422_2325,
+            trace: is_traced.then(Vec::new),
+            running: 0,
+            is_killed: false,
+            is_over: false,
+            groups: locks.iter().map(|has_lock| Group { has_lock: *has_lock, ..Group::default() }).collect(),
+            violations: Vec::new(),
+            reads: 0,
+            busy: 0,
+        };
+        Arc::new(Self { vfs, file_bytes_min: 64, inner: Mutex::new(inner) })
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn random(&self, below: u64) -> u64 {
+        self.inner().random.u64(..below)
+    }
+
+    pub(super) fn tears_now(&self) -> bool {
+        let mut inner = self.inner();
+        let one_in = inner.tears;
+        one_in > 0 && !inner.is_over && inner.random.u64(..one_in) == 0
+    }
+
+    /// A call is about to be made by the participant whose turn it is.
+    pub(super) fn turn(&self, call: &str, name: &str) {
+        if std::thread::panicking() {
+            return; // it was killed and lets go of what it had
+        }
+        let mut inner = self.inner();
+        inner.calls += 1;
+        let running = inner.running;
+        let letters = [call.as_bytes(), name.as_bytes(), &[running as u8]].concat();
+        inner.trace_hash =
+            letters.iter().fold(inner.trace_hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+        if let Some(trace) = &mut inner.trace {
+            trace.push(format!("{running}: {call} {name}"));
+        }
+        let is_stuck = inner.calls > CALLS_MAX;
+        if is_stuck && !inner.is_over {
+            inner.violations.push(format!("no end after {CALLS_MAX} calls"));
+            inner.is_over = true;
+        }
+        inner.calls_left = inner.calls_left.saturating_sub(1);
+        let goes_on = inner.calls_left > 0 && !is_stuck;
+        drop(inner);
+        if goes_on {
+            return;
+        }
+        hand_over();
+        if std::mem::take(&mut self.inner().is_killed) || is_stuck {
+            std::panic::resume_unwind(Box::new(Killed));
+        }
+    }
+
+    /// Says whose turn it is, for how many calls, and whether it dies now.
+    pub(super) fn give_turn(&self, participant: usize, is_killed: bool) {
+        let mut inner = self.inner();
+        inner.running = participant;
+        inner.is_killed = is_killed;
+        let mean = inner.calls_per_turn;
+        inner.calls_left = 1 + inner.random.u64(..2 * mean - 1);
+        if is_killed && let Some(trace) = &mut inner.trace {
+            trace.push(format!("{participant}: KILLED"));
+        }
+    }
+
+    pub(super) fn note(&self, what: impl FnOnce() -> String) {
+        let mut inner = self.inner();
+        let running = inner.running;
+        if let Some(trace) = &mut inner.trace {
+            trace.push(format!("{running}: -- {}", what()));
+        }
+    }
+
+    pub(super) fn violation(&self, what: String) {
+        self.note(|| format!("VIOLATION {what}"));
+        self.inner().violations.push(what);
+    }
+
+    pub(super) fn groups(&self) -> Vec<Group> {
+        self.inner().groups.clone()
+    }
+
+    /// The number of the next commit of a participant.
+    pub(super) fn begin(&self, participant: usize) -> u64 {
+        let mut inner = self.inner();
+        let group = &mut inner.groups[participant];
+        group.begun += 1;
+        group.begun
+    }
+
+    pub(super) fn acknowledge(&self, participant: usize, number: u64) {
+        let mut inner = self.inner();
+        let group = &mut inner.groups[participant];
+        group.acknowledged = number;
+        group.history.push(number);
+    }
+
+    pub(super) fn count_read(&self) {
+        self.inner().reads += 1;
+    }
+
+    pub(super) fn count_busy(&self) {
+        self.inner().busy += 1;
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        !self.inner().violations.is_empty()
+    }
+
+    pub(super) fn summary(&self) -> Summary {
+        let inner = self.inner();
+        let trace = inner.trace.as_deref().unwrap_or_default();
+        Summary {
+            violations: inner.violations.clone(),
+            trace: trace[trace.len().saturating_sub(TRACE_MAX)..].to_vec(),
+            trace_hash: inner.trace_hash,
+            calls: inner.calls,
+            commits: inner.groups.iter().map(|group| group.history.len() as u64).sum(),
+            reads: inner.reads,
+            busy: inner.busy,
+            kills: 0,
+        }
+    }
+}
+
+#[expect(deprecated, reason = "the other way hands a scope through every call of the engine")]
+fn hand_over() {
+    generator::yield_with(());
+}
+
+/// What came of a schedule.
+pub(super) struct Summary {
+    pub(super) violations: Vec<String>,
+    pub(super) trace: Vec<String>,
+    pub(super) trace_hash: u64,
+    pub(super) calls: u64,
+    pub(super) commits: u64,
+    pub(super) reads: u64,
+    pub(super) busy: u64,
+    pub(super) kills: u64,
+}
