@@ -65,6 +65,26 @@ impl Handle {
         self.store.get(id, hash, key, use_value)
     }
 
+    /// As `get` for each of `keys`, all from one committed state up to the first value that is a file.
+    pub fn get_many<'k>(
+        &self,
+        namespace: u32,
+        keys: impl Iterator<Item = &'k [u8]>,
+        mut each: impl FnMut(Option<&[u8]>),
+    ) -> Result<()> {
+        let id = self.known(namespace)?;
+        let mut reader = self.store.reader(id)?;
+        for key in keys {
+            let hash = key_hash(key);
+            if self.buffered(id, hash, key, |entry| each(entry.buffered_value())).is_none()
+                && reader.get(hash, key, |value| each(Some(value)))?.is_none()
+            {
+                each(None);
+            }
+        }
+        Ok(())
+    }
+
     /// Lookups of these keys for another thread.
     pub fn begin_reads<'k>(&self, namespace: u32, keys: impl Iterator<Item = &'k [u8]>) -> Result<PendingReads> {
         let id = self.known(namespace)?;

@@ -32,11 +32,12 @@ impl PendingReads {
     /// Calls `each` once per key, in their order, with the bytes of its entry, which live only for that call; `None` is
     /// a miss.
     pub fn run(self, mut each: impl FnMut(Option<&[u8]>)) -> Result<()> {
+        let mut reader = self.store.reader(self.namespace)?;
         for question in &self.questions {
             match question {
                 Question::Answered(value) => each(value.as_deref()),
                 Question::Open(key) => {
-                    let found = self.store.get(self.namespace, key_hash(key), key, |value| each(Some(value)))?;
+                    let found = reader.get(key_hash(key), key, |value| each(Some(value)))?;
                     if found.is_none() {
                         each(None);
                     }

@@ -47,6 +47,38 @@ pub struct Store {
     closed: AtomicBool,
 }
 
+/// Lookups in one state, whatever other threads commit meanwhile: up to the first value that is a file, for reading
+/// files takes long and may go on to a newer state.
+#[derive(Debug)]
+pub(crate) struct Reader<'s> {
+    context: &'s Context,
+    store: &'s Store,
+    id: u16,
+    state: Option<RwLockReadGuard<'s, State>>,
+}
+
+impl Reader<'_> {
+    pub(crate) fn get<R>(&mut self, hash: u64, key: &[u8], use_value: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        if let Some(state) = &self.state {
+            match lookup(state, self.id, hash, key) {
+                None => return Ok(None),
+                Some(hit) if !hit.is_filed => return Ok(Some(use_value(hit.bytes()))),
+                Some(_) => {}
+            }
+        }
+        self.state = None;
+        self.store.get(self.id, hash, key, use_value)
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        if let Some(state) = self.state.take() {
+            self.store.tidy_after_reads(self.context, self.id, state);
+        }
+    }
+}
+
 impl Store {
     /// Opens the newest committed state. Writes nothing.
     pub fn open(vfs: Arc<dyn Vfs>, pool: Arc<dyn Pool>, options: Options) -> Result<Arc<Self>> {
@@ -108,6 +140,11 @@ impl Store {
             }
             hit => hit.map(|hit| use_value(hit.bytes())),
         };
+        self.tidy_after_reads(context, id, state);
+        Ok(answer)
+    }
+
+    fn tidy_after_reads(&self, context: &Context, id: u16, state: RwLockReadGuard<'_, State>) {
         let is_index_due = state.is_index_due(id, &context.blocks);
         drop(state);
         if is_index_due {
@@ -116,7 +153,11 @@ impl Store {
         if context.blocks.is_over() {
             self.state.write()?.trim_blocks(&context.blocks);
         }
-        Ok(answer)
+    }
+
+    /// For many lookups in one state.
+    pub(crate) fn reader(&self, id: u16) -> Result<Reader<'_>> {
+        Ok(Reader { context: self.open_context()?, store: self, id, state: Some(self.state()) })
     }
 
     pub(crate) fn has(&self, id: u16, hash: u64, key: &[u8]) -> Result<bool> {

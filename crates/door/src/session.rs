@@ -141,26 +141,20 @@ impl Session {
     pub fn get_many(&mut self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<i32> {
         let Self { handle: Some(handle), held, .. } = self else { return Err(Error::Closed.into()) };
         let mut values = Values::new(held, key_ends.len());
-        let mut start = 0;
-        for &end in key_ends {
-            let end = end as usize;
-            match handle.get(namespace, key_at(keys, start, end)?, |value| values.add(Some(value)))? {
-                Some(added) => added?,
-                None => values.add(None)?,
+        let parts = parts_of(keys, key_ends)?;
+        let mut added = Ok(());
+        handle.get_many(namespace, parts.into_iter(), |value| {
+            if added.is_ok() {
+                added = values.add(value);
             }
-            start = end;
-        }
+        })?;
+        added?;
         length_of(held.len())
     }
 
     /// Begins the same lookups for another thread.
     pub fn begin_reads(&self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<Reads> {
-        let mut start = 0;
-        let mut parts = Vec::with_capacity(key_ends.len());
-        for &end in key_ends {
-            parts.push(key_at(keys, start, end as usize)?);
-            start = end as usize;
-        }
+        let parts = parts_of(keys, key_ends)?;
         Ok(Reads(self.handle_ref()?.begin_reads(namespace, parts.into_iter())?))
     }
 
@@ -243,6 +237,16 @@ impl Reads {
         added?;
         Ok(held)
     }
+}
+
+fn parts_of<'k>(keys: &'k [u8], key_ends: &[u32]) -> Result<Vec<&'k [u8]>> {
+    let mut start = 0;
+    let mut parts = Vec::with_capacity(key_ends.len());
+    for &end in key_ends {
+        parts.push(key_at(keys, start, end as usize)?);
+        start = end as usize;
+    }
+    Ok(parts)
 }
 
 fn key_at(keys: &[u8], start: usize, end: usize) -> Result<&[u8]> {

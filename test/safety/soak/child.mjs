@@ -1,0 +1,115 @@
+// @ts-check
+// A process of a soak: started, told what to do, killed; and never waited for longer than a hang may last.
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+/** Whatever takes longer is a hang. Above the 5 s of the promise, because the machine may be busy with other work. */
+export const HANG_MS = 30_000
+
+/** @param {number} ms @returns {Promise<void>} */
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** A process that says one JSON value a line on stdout and is told one a line on stdin. */
+export class Child {
+  /** How it ended; undefined while it runs. @type {{ code: number | null, signal: string | null } | undefined} */
+  end
+  /** What it wrote to stderr. */
+  errors = ''
+  /** @type {Record<string, any>[]} what it said */
+  heard = []
+  #process
+  #closed
+  /** @type {Set<() => void>} */
+  #waiting = new Set()
+
+  /**
+   * @param {string} script beside this file
+   * @param {unknown} order
+   * @param {{ args?: readonly string[], env?: Record<string, string> }} [options] args for node itself
+   */
+  constructor(script, order, { args = [], env = {} } = {}) {
+    const path = fileURLToPath(new URL(script, import.meta.url))
+    const child = spawn(process.execPath, [...args, path, JSON.stringify(order)], { env: { ...process.env, ...env } })
+    this.#process = child
+    child.stdin.on('error', () => undefined) // it may be killed while it is told something
+    child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => void (this.errors += text))
+    createInterface({ input: child.stdout }).on('line', (line) => this.#hear(line))
+    this.#closed = new Promise((resolve) => {
+      child.on('close', (code, signal) => {
+        this.end = { code, signal }
+        this.#wake()
+        resolve(undefined)
+      })
+    })
+  }
+
+  get pid() {
+    return this.#process.pid ?? 0
+  }
+
+  /** @param {unknown} order */
+  tell(order) {
+    this.#process.stdin.write(`${JSON.stringify(order)}\n`)
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  signal(signal) {
+    this.#process.kill(signal)
+  }
+
+  /** Waits until it has said something that `is` true of, from message `from` on; undefined where it ended or hangs. */
+  async hear(/** @type {(message: Record<string, any>) => boolean} */ is, from = 0, ms = HANG_MS) {
+    const deadline = Date.now() + ms
+    for (;;) {
+      const found = this.heard.slice(from).find(is)
+      if (found !== undefined || this.end !== undefined || Date.now() >= deadline) return found
+      await this.#news(deadline - Date.now())
+    }
+  }
+
+  /** Waits for its end. False: it hangs, and was killed. */
+  async ended(ms = HANG_MS) {
+    const isInTime = await Promise.race([this.#closed.then(() => true), sleepUnref(ms)])
+    if (isInTime === true) return true
+    this.signal('SIGKILL')
+    await this.#closed
+    return false
+  }
+
+  /** kill -9; resolves when it is gone and everything it said was heard. */
+  async kill() {
+    this.signal('SIGKILL')
+    await this.#closed
+  }
+
+  /** @param {string} line */
+  #hear(line) {
+    try {
+      this.heard.push(JSON.parse(line))
+    } catch {
+      return // killed in the middle of a line
+    }
+    this.#wake()
+  }
+
+  #wake() {
+    for (const wake of this.#waiting) wake()
+  }
+
+  /** @param {number} ms @returns {Promise<void>} */
+  #news(ms) {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer)
+        this.#waiting.delete(wake)
+        resolve()
+      }
+      const timer = setTimeout(wake, ms)
+      this.#waiting.add(wake)
+    })
+  }
+}
+
+/** @param {number} ms @returns {Promise<void>} */
+const sleepUnref = (ms) => new Promise((resolve) => setTimeout(resolve, ms).unref())

@@ -1,0 +1,49 @@
+// @ts-check
+// The clock jumps ten years back and forth between processes. The engine has no clock of its own: JavaScript hands the
+// time in with every commit, so it is enough to replace Date.now there (`--import`); the addon asks the system only when
+// it stores folders, whose times are compared with those of files. Correctness must not depend on it, and a cap must
+// never cost what the running process wrote or read.
+import { Child } from './child.mjs'
+import { Crowd } from './crowd.mjs'
+import { randomOf } from './random.mjs'
+
+const SEEDS_SHORT = 50
+const SEEDS_LONG = 2000
+const PROCESSES = 3
+const YEARS = [-10, 0, 10]
+
+/** @type {import('../suite.mjs').Part} */
+export const clock = {
+  name: 'clock',
+  async run({ seed, isLong, replay }) {
+    const total = new Crowd(0, seed, 'all')
+    const seeds = replay === undefined ? Array.from({ length: isLong ? SEEDS_LONG : SEEDS_SHORT }, (_, index) => seed + index) : [Number(replay)]
+    const lane = async () => {
+      for (let one = seeds.shift(); one !== undefined; one = seeds.shift()) await jump(total, one)
+    }
+    await Promise.all([lane(), lane()])
+    total.remove()
+    const goals = replay === undefined ? { seeds: { min: SEEDS_SHORT } } : {}
+    return { figures: total.figures, goals, violations: total.violations }
+  },
+}
+
+/** One folder, several processes one after another, each at another time. @param {Crowd} total @param {number} seed */
+async function jump(total, seed) {
+  const random = randomOf(seed)
+  const crowd = new Crowd(0, seed, String(seed))
+  for (let index = 0; index < PROCESSES; index++) {
+    const years = YEARS[random(YEARS.length)] ?? 0
+    const order = { dir: crowd.dir, engine: random(2) === 0 ? 'native' : 'wasm', process: index, seed: random(2 ** 31), years }
+    const child = new Child('clock-process.mjs', order)
+    if (!(await child.ended())) crowd.violation('a process hung')
+    else if (child.end?.code !== 0) crowd.violation(`a process ended with ${child.end?.signal ?? child.end?.code}: ${child.errors.slice(0, 300)}`)
+    for (const message of child.heard) {
+      if (message['violation'] !== undefined) crowd.violation(`${years} years: ${message['violation']}`)
+      for (const name of ['commits', 'evicted', 'reads']) total.count(name, message[name] ?? 0)
+    }
+  }
+  total.count('seeds')
+  total.violations.push(...crowd.violations)
+  crowd.remove()
+}

@@ -1,0 +1,108 @@
+// @ts-check
+// A folder and the processes at it, for the parts of the soak that start all of them at once.
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openCache } from 'varve'
+import { Child } from './child.mjs'
+import { missingOf } from './group.mjs'
+
+export class Crowd {
+  /** @type {Record<string, number>} */
+  figures = {}
+  /** @type {import('../suite.mjs').Violation[]} */
+  violations = []
+  /** @type {Child[]} */
+  children = []
+  root = mkdtempSync(join(tmpdir(), 'varve-soak-'))
+  dir = join(this.root, 'cache')
+  #slots
+  #case
+  #seed
+
+  /** @param {number} slots writers @param {number} seed @param {string} replay what a violation names */
+  constructor(slots, seed, replay) {
+    this.#slots = slots
+    this.#seed = seed
+    this.#case = replay
+  }
+
+  /** @param {string} role @param {import('./group.mjs').Engine} engine @param {number} slot @param {object} [more] */
+  start(role, engine, slot = 0, more = {}) {
+    const order = { dir: this.dir, engine, role, slot, slots: this.#slots, seed: this.#seed++, ...more }
+    const child = new Child('participant.mjs', order)
+    this.children.push(child)
+    return child
+  }
+
+  violation(/** @type {string} */ what) {
+    this.violations.push({ what, replay: this.#case })
+  }
+
+  count(/** @type {string} */ name, by = 1) {
+    this.figures[name] = (this.figures[name] ?? 0) + by
+  }
+
+  /** Waits for all to be ready. */
+  async ready() {
+    for (const child of this.children) {
+      if ((await child.hear(({ ready }) => ready, 0, 60_000)) === undefined) this.violation(`a process did not begin: ${child.errors}`)
+    }
+  }
+
+  /** Numbers acknowledged, by slot. @returns {Map<number, number[]>} */
+  acknowledged() {
+    /** @type {Map<number, number[]>} */
+    const all = new Map()
+    for (const { heard } of this.children) {
+      const slot = heard[0]?.['slot']
+      const numbers = heard.flatMap(({ done }) => (done === undefined ? [] : [done]))
+      if (numbers.length > 0) all.set(slot, [...(all.get(slot) ?? []), ...numbers])
+    }
+    return all
+  }
+
+  /** Ends all that still run, and takes in what they said. */
+  async end() {
+    const running = this.children.filter(({ end }) => end === undefined)
+    for (const child of running) child.tell('end')
+    for (const child of running) {
+      if (!(await child.ended(60_000))) this.violation('a process hung')
+      else if (child.end?.code !== 0) this.violation(`a process ended with ${child.end?.signal ?? child.end?.code}: ${child.errors.slice(0, 500)}`)
+    }
+    for (const message of this.children.flatMap(({ heard }) => heard)) this.#note(message)
+  }
+
+  #note(/** @type {Record<string, any>} */ message) {
+    if (message['violation'] !== undefined) this.violation(message['violation'])
+    if (message['warning'] !== undefined) this.violation(`a warning: ${message['warning']}`)
+    for (const name of ['reads', 'news', 'refreshes', 'compactions']) {
+      if (message[name] !== undefined) this.count(name, message[name])
+    }
+    if (message['busy'] !== undefined) this.count('busy')
+    if (message['done'] !== undefined) this.count('commits')
+  }
+
+  /** Looks with both engines for all that was acknowledged. */
+  async check() {
+    const acknowledged = this.acknowledged()
+    for (const engine of /** @type {const} */ (['native', 'wasm'])) {
+      const cache = await openCache({ name: 'soak', dir: this.dir, engine })
+      const missing = missingOf(cache.namespace('n', { codec: 'text' }), acknowledged)
+      if (missing.length > 0) this.violation(`${engine}: acknowledged and lost: ${missing.slice(0, 5).join(', ')} (${missing.length})`)
+      const { damage } = await cache.verify()
+      if (damage.length > 0) this.violation(`verify found ${JSON.stringify(damage)}`)
+      await cache.close()
+    }
+  }
+
+  /** Bytes of all files in the folder. */
+  bytes() {
+    const files = readdirSync(this.dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
+  }
+
+  remove() {
+    rmSync(this.root, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,85 @@
+// @ts-check
+// What writers promise and readers check. A slot is a writer, one process after another; its commit of number n gives n
+// to all keys of its group, and adds a key that stays for ever.
+//
+//   `<slot> 0..3`   `<n> <number acknowledged before> <padding>`
+//   `<slot> #<n>`   `<n>`
+
+export const KEYS = 4
+
+/** Writers without locks: what they have not been told is committed may be seen, go, and come again. */
+const UNLOCKED = 'wasm'
+
+/** @typedef {'native' | 'wasm'} Engine */
+
+/** @param {number} slot @returns {Engine} */
+export const engineOf = (slot) => (slot % 2 === 0 ? 'native' : 'wasm')
+
+/**
+ * Buffers a commit.
+ * @param {import('varve').Namespace<string>} space
+ * @param {number} slot @param {number} number @param {number} acknowledged @param {number} padding characters
+ */
+export function putGroup(space, slot, number, acknowledged, padding) {
+  const value = `${number} ${acknowledged} ${'x'.repeat(padding)}`
+  for (let key = 0; key < KEYS; key++) space.put(`${slot} ${key}`, value)
+  space.put(`${slot} #${number}`, String(number))
+}
+
+/** One reader: remembers what it saw. */
+export class Watcher {
+  reads = 0
+  /** Times that a group had a new number. */
+  news = 0
+  /** @type {string[]} */
+  violations = []
+  /** @type {number[]} lowest number that must be there, by slot */
+  #floors
+  /** @type {string[]} */
+  #keys = []
+  #last = ''
+
+  /** @param {number} slots */
+  constructor(slots) {
+    this.#floors = Array.from({ length: slots }, () => 0)
+    for (let slot = 0; slot < slots; slot++) {
+      for (let key = 0; key < KEYS; key++) this.#keys.push(`${slot} ${key}`)
+    }
+  }
+
+  /**
+   * Reads all groups. `isSame`: nothing may have changed since the last time.
+   * @param {import('varve').Namespace<string>} space @param {boolean} isSame
+   */
+  check(space, isSame) {
+    const values = space.getMany(this.#keys).map((value) => value?.slice(0, 24))
+    this.reads += values.length
+    const now = values.join('|')
+    if (isSame && now !== this.#last) this.violations.push(`one state, two answers: ${this.#last} and ${now}`)
+    const isNew = now !== this.#last
+    this.#last = now
+    if (!isNew) return
+    for (let slot = 0; slot < this.#floors.length; slot++) this.#checkGroup(slot, values.slice(slot * KEYS, (slot + 1) * KEYS))
+  }
+
+  /** @param {number} slot @param {(string | undefined)[]} values */
+  #checkGroup(slot, values) {
+    const [first = ''] = values
+    if (values.some((value) => (value ?? '') !== first)) this.violations.push(`a mixture in slot ${slot}: ${values.join(' | ')}`)
+    const [number = 0, acknowledged = 0] = first.split(' ').map(Number)
+    const floor = this.#floors[slot] ?? 0
+    if (number < floor) this.violations.push(`slot ${slot} went back from ${floor} to ${number}`)
+    if (number > floor) this.news++
+    this.#floors[slot] = Math.max(floor, engineOf(slot) === UNLOCKED ? acknowledged : number)
+  }
+}
+
+/**
+ * What of acknowledged commits is not there.
+ * @param {import('varve').Namespace<string>} space @param {ReadonlyMap<number, readonly number[]>} acknowledged by slot
+ */
+export function missingOf(space, acknowledged) {
+  const keys = [...acknowledged].flatMap(([slot, numbers]) => numbers.map((number) => `${slot} #${number}`))
+  const values = space.getMany(keys)
+  return keys.filter((key, index) => values[index] !== key.slice(key.indexOf('#') + 1))
+}

@@ -1,0 +1,135 @@
+// @ts-check
+// One process of a soak. `node participant.mjs <order>`: writes, reads or compacts until it is told to end or killed.
+// Says what it is at before it begins, so that whoever kills it knows what it hits, and every acknowledged commit.
+import { once } from 'node:events'
+import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { Worker } from 'node:worker_threads'
+import { openCache } from 'varve'
+import { randomOf } from './random.mjs'
+import { putGroup, Watcher } from './group.mjs'
+
+/**
+ * @typedef {object} Order
+ * @property {string} dir
+ * @property {'native' | 'wasm'} engine
+ * @property {'write' | 'read' | 'compact' | 'threads'} role
+ * @property {number} seed
+ * @property {number} slot of a writer
+ * @property {number} [first] number of its first commit
+ * @property {number} [acknowledged] number of the last one of this slot that was acknowledged
+ * @property {number} [commits] how many; undefined: until it is told to end
+ * @property {number} slots how many writers there are
+ * @property {number} [threads] how many read
+ * @property {boolean} [isQuiet] commit small only, and neither compact nor close
+ */
+
+/** @type {Order} */
+const order = JSON.parse(process.argv[2] ?? '')
+const random = randomOf(order.seed)
+const say = (/** @type {unknown} */ message) => void writeSync(1, `${JSON.stringify(message)}\n`)
+const state = { isEnding: false }
+const pause = () => new Promise((resolve) => setImmediate(resolve))
+const open = () => openCache({ name: 'soak', dir: order.dir, engine: order.engine, onWarning: (warning) => say({ warning: warning.message }) })
+let cache = await open()
+let space = cache.namespace('n', { codec: 'text' })
+
+async function compact() {
+  try {
+    await cache.compact({ full: random(3) === 0 })
+  } catch (error) {
+    // It lost every race; that is an answer too.
+    if (!(error instanceof Error && 'code' in error && error.code === 'BUSY')) throw error
+    say({ busy: true })
+  }
+}
+
+/** Characters of a value: most commits are small, some write tables (from 1 MiB on), some files (values from 1 MiB on). */
+function paddingOf() {
+  const kind = order.isQuiet === true ? 0 : random(100)
+  if (kind < 85) return random(200)
+  return kind < 95 ? 280_000 : 1_100_000
+}
+
+/** @param {number} number @param {number} acknowledged */
+async function commit(number, acknowledged) {
+  const padding = paddingOf()
+  say({ at: padding > 1_000_000 ? 'files' : padding > 1000 ? 'tables' : 'small', number })
+  putGroup(space, order.slot, number, acknowledged, padding)
+  await cache.commit({ durability: random(8) === 0 ? 'durable' : 'relaxed' })
+  say({ done: number })
+  if (!space.get(`${order.slot} 0`)?.startsWith(`${number} `)) say({ violation: `slot ${order.slot} does not read its own commit ${number}` })
+}
+
+async function write() {
+  let number = order.first ?? 1
+  let acknowledged = order.acknowledged ?? 0
+  const last = order.commits === undefined ? Infinity : number + order.commits
+  while (!state.isEnding && number < last) {
+    const kind = order.isQuiet === true ? 99 : random(100)
+    if (kind < 6) {
+      say({ at: 'compact' })
+      await compact()
+    } else if (kind < 10) {
+      say({ at: 'close' })
+      await cache.close()
+      cache = await open()
+      space = cache.namespace('n', { codec: 'text' })
+    } else {
+      await commit(number, acknowledged)
+      acknowledged = number++
+    }
+    await pause()
+  }
+}
+
+async function read() {
+  const watcher = new Watcher(order.slots)
+  let refreshes = 0
+  for (let round = 0; !state.isEnding; round++) {
+    const isFirst = round % 8 === 0
+    if (isFirst) {
+      cache.refresh()
+      refreshes++
+    }
+    watcher.check(space, !isFirst)
+    for (const violation of watcher.violations.splice(0)) say({ violation })
+    if (round % 64 === 0) await pause()
+    if (round % 1024 === 0) say({ soFar: watcher.reads })
+  }
+  say({ reads: watcher.reads, news: watcher.news, refreshes })
+}
+
+/** Reads in threads. */
+async function threads() {
+  const count = order.threads ?? 1
+  const shared = new Int32Array(new SharedArrayBuffer(4 * (1 + count)))
+  const ends = Array.from({ length: count }, (_, thread) => {
+    const worker = new Worker(new URL('reader-thread.mjs', import.meta.url), { workerData: { ...order, shared, thread } })
+    worker.on('message', (message) => void (message.ready !== true && say(message)))
+    return once(worker, 'exit')
+  })
+  while (!state.isEnding) {
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    say({ soFar: shared.subarray(1).reduce((sum, reads) => sum + reads, 0) })
+  }
+  Atomics.store(shared, 0, 1)
+  await Promise.all(ends)
+}
+
+async function compactForEver() {
+  let compactions = 0
+  while (!state.isEnding) {
+    await compact()
+    compactions++
+    await pause()
+  }
+  say({ compactions })
+}
+
+createInterface({ input: process.stdin }).on('line', () => (state.isEnding = true)).on('close', () => (state.isEnding = true))
+say({ ready: true, slot: order.slot })
+await { write, read, threads, compact: compactForEver }[order.role]()
+say({ finished: true })
+await cache.close()
+process.exit(0)

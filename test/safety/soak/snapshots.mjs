@@ -1,0 +1,62 @@
+// @ts-check
+// Readers while writers commit and others compact without end: between two calls of `refresh` a handle gives the same
+// answers, the keys of a commit carry one number, and no number goes back. Writers read their own commits at once.
+// Threads of one process, with one native engine, see each other's commits at once, whole.
+import { Worker } from 'node:worker_threads'
+import { sleep } from './child.mjs'
+import { Crowd } from './crowd.mjs'
+import { engineOf } from './group.mjs'
+
+const WRITERS = 4
+const READERS = 4
+const READS_SHORT = 10_000_000
+const READS_LONG = 1_000_000_000
+const SECONDS_SHORT = 120
+const THREADS = 4
+const THREAD_COMMITS = 500
+
+/** @type {import('../suite.mjs').Part} */
+export const snapshots = {
+  name: 'snapshots',
+  async run({ seed, isLong, say }) {
+    const crowd = new Crowd(WRITERS, seed, 'all')
+    const reads = isLong ? READS_LONG : READS_SHORT
+    for (let slot = 0; slot < WRITERS; slot++) crowd.start('write', engineOf(slot), slot, { isQuiet: slot < 2 })
+    const readers = Array.from({ length: READERS }, (_, index) => crowd.start('read', engineOf(index)))
+    crowd.start('compact', 'native')
+    crowd.start('compact', 'wasm')
+    await crowd.ready()
+    const endMs = isLong ? Infinity : Date.now() + SECONDS_SHORT * 1000
+    const soFar = () => readers.reduce((sum, { heard }) => sum + (heard.findLast((message) => message['soFar'] > 0)?.['soFar'] ?? 0), 0)
+    while (soFar() < reads && Date.now() < endMs) {
+      await sleep(500)
+      if (readers.some(({ end }) => end !== undefined)) break
+    }
+    say(`${soFar()} reads`)
+    await crowd.end()
+    await crowd.check()
+    await atOnce(crowd)
+    crowd.remove()
+    return { figures: crowd.figures, goals: { reads: { min: reads }, news: { min: 100 }, seenAtOnce: { min: 1000 } }, violations: crowd.violations }
+  },
+}
+
+/** Threads that share an engine take turns: one commits, all others look. @param {Crowd} crowd */
+async function atOnce(crowd) {
+  const shared = new Int32Array(new SharedArrayBuffer(4 * (2 + THREADS)))
+  const dir = `${crowd.dir}-threads`
+  const workers = Array.from({ length: THREADS }, (_, thread) => {
+    const workerData = { dir, shared, thread, threads: THREADS, commits: THREAD_COMMITS }
+    return new Worker(new URL('at-once.mjs', import.meta.url), { workerData })
+  })
+  const outcomes = workers.map((worker) => new Promise((resolve) => {
+    worker.once('message', ({ seen, violations }) => {
+      crowd.count('seenAtOnce', seen)
+      violations.forEach((/** @type {string} */ what) => crowd.violation(what))
+    })
+    worker.once('error', (error) => crowd.violation(`a thread: ${error.message}`))
+    worker.once('exit', resolve)
+  }))
+  await Promise.race([Promise.all(outcomes), sleep(60_000).then(() => crowd.violation('threads hung'))])
+  await Promise.all(workers.map((worker) => worker.terminate()))
+}

@@ -1,0 +1,50 @@
+// @ts-check
+// A process of `storms.mjs`. `terminate`: starts threads that work and ends them at any time, `count` of them, then
+// exits with `code`. `exit`: works in this thread and `count` others, and exits with `code` while all of it goes on.
+import { once } from 'node:events'
+import { writeSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
+import { Worker } from 'node:worker_threads'
+import { randomOf } from './random.mjs'
+import { work } from './storm-work.mjs'
+
+/** @type {import('./storms.mjs').Storm & { dir: string }} */
+const order = JSON.parse(process.argv[2] ?? '')
+const random = randomOf(order.seed)
+const say = (/** @type {unknown} */ message) => void writeSync(1, `${JSON.stringify(message)}\n`)
+const HANG_MS = 5000
+const LANES = 3
+
+/** @param {string} name */
+function start(name) {
+  const workerData = { dir: order.dir, engine: order.engine, name, seed: random(2 ** 31) }
+  const worker = new Worker(new URL('storm-work.mjs', import.meta.url), { workerData })
+  worker.on('error', (error) => say({ violation: `a thread failed: ${error.message}` }))
+  return worker
+}
+
+async function terminate() {
+  let left = order.count
+  const lane = async (/** @type {number} */ number) => {
+    while (left-- > 0) {
+      const worker = start(`${order.seed}-${number}-${left}`)
+      await once(worker, 'online')
+      await new Promise((resolve) => setTimeout(resolve, random(4) === 0 ? random(10) : 40 + random(120)))
+      const startMs = performance.now()
+      await worker.terminate()
+      const ms = Math.round(performance.now() - startMs)
+      say({ terminated: true, ms })
+      if (ms > HANG_MS) say({ violation: `terminate() took ${ms} ms` })
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, (_, index) => lane(index)))
+}
+
+async function exit() {
+  for (let thread = 0; thread < order.count; thread++) start(`${order.seed}-${thread}`)
+  void work({ dir: order.dir, engine: order.engine, name: `${order.seed}-main`, seed: order.seed })
+  await new Promise((resolve) => setTimeout(resolve, 20 + random(150)))
+}
+
+await (order.kind === 'exit' ? exit() : terminate())
+process.exit(order.code)

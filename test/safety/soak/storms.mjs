@@ -1,0 +1,79 @@
+// @ts-check
+// Worker threads that are ended at any time while they commit, read and compact, and processes that exit with work in
+// flight: exit codes as asked, no signal, no hang, nothing acknowledged is lost.
+import { openCache } from 'varve'
+import { Child } from './child.mjs'
+import { Crowd } from './crowd.mjs'
+import { engineOf } from './group.mjs'
+import { randomOf } from './random.mjs'
+
+const TERMINATIONS_SHORT = 500
+const TERMINATIONS_LONG = 20_000
+const EXITS_SHORT = 200
+const EXITS_LONG = 5000
+/** Terminations by one process, so that one that crashes says which. */
+const PER_PROCESS = 100
+/** Processes at the same time. */
+const LANES = 2
+
+/** @type {import('../suite.mjs').Part} */
+export const storms = {
+  name: 'storms',
+  async run({ seed, isLong, replay, say }) {
+    const random = randomOf(seed)
+    const crowd = new Crowd(0, seed, 'all')
+    const terminations = (isLong ? TERMINATIONS_LONG : TERMINATIONS_SHORT) / PER_PROCESS
+    const exits = isLong ? EXITS_LONG : EXITS_SHORT
+    const cases = [
+      ...Array.from({ length: terminations }, (_, index) => ({ kind: 'terminate', engine: engineOf(index), count: PER_PROCESS })),
+      ...Array.from({ length: exits }, (_, index) => ({ kind: 'exit', engine: engineOf(index), count: index % 4 })),
+    ].map((one) => ({ ...one, seed: random(2 ** 31), code: 1 + random(100) }))
+    const queue = replay === undefined || replay === 'all' ? cases : Array.from({ length: 10 }, () => JSON.parse(replay))
+    /** @type {string[]} keys that were acknowledged */
+    const acknowledged = []
+    const lane = async () => {
+      for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
+        acknowledged.push(...(await storm(crowd, one)))
+      }
+    }
+    await Promise.all(Array.from({ length: LANES }, lane))
+    say('looking for what was acknowledged')
+    await look(crowd, acknowledged)
+    crowd.remove()
+    const whole = replay === undefined
+    const goals = whole ? { terminations: { min: TERMINATIONS_SHORT }, exits: { min: EXITS_SHORT } } : {}
+    return { figures: { ...crowd.figures, acknowledged: acknowledged.length }, goals, violations: crowd.violations }
+  },
+}
+
+/** @typedef {{ kind: string, engine: import('./group.mjs').Engine, count: number, seed: number, code: number }} Storm */
+
+/** Returns the keys that were acknowledged. @param {Crowd} crowd @param {Storm} one @returns {Promise<string[]>} */
+async function storm(crowd, one) {
+  const replay = JSON.stringify(one)
+  const child = new Child('storm.mjs', { dir: crowd.dir, ...one })
+  const isInTime = await child.ended(one.kind === 'exit' ? 30_000 : 120_000)
+  const violation = (/** @type {string} */ what) => void crowd.violations.push({ what: `${one.kind} ${one.engine}: ${what}`, replay })
+  if (!isInTime) violation('it hung')
+  else if (child.end?.signal !== null) violation(`it ended with ${child.end?.signal}: ${child.errors.slice(0, 300)}`)
+  else if (child.end?.code !== one.code) violation(`exit code ${child.end?.code}, not ${one.code}: ${child.errors.slice(0, 300)}`)
+  const slow = Math.max(0, ...child.heard.map(({ ms }) => ms ?? 0))
+  crowd.figures['terminateMaxMs'] = Math.max(crowd.figures['terminateMaxMs'] ?? 0, slow)
+  if (one.kind === 'exit') crowd.count('exits')
+  crowd.count('terminations', child.heard.filter(({ terminated }) => terminated).length)
+  for (const { violation: what } of child.heard) if (what !== undefined) violation(what)
+  return child.heard.flatMap(({ done }) => (done === undefined ? [] : [done]))
+}
+
+/** @param {Crowd} crowd @param {readonly string[]} keys */
+async function look(crowd, keys) {
+  for (const engine of /** @type {const} */ (['native', 'wasm'])) {
+    const cache = await openCache({ name: 'soak', dir: crowd.dir, engine })
+    const values = cache.namespace('n', { codec: 'text' }).getMany(keys)
+    const missing = keys.filter((key, index) => values[index]?.startsWith(`${key} `) !== true)
+    if (missing.length > 0) crowd.violation(`${engine}: acknowledged and lost: ${missing.slice(0, 5).join(', ')} (${missing.length})`)
+    const { damage } = await cache.verify()
+    if (damage.length > 0) crowd.violation(`verify found ${JSON.stringify(damage)}`)
+    await cache.close()
+  }
+}
