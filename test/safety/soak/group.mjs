@@ -4,8 +4,13 @@
 //
 //   `<slot> 0..3`   `<n> <number acknowledged before> <padding>`
 //   `<slot> #<n>`   `<n>`
+//   `<slot> file`   sometimes, a value that is a file. Not compared with the others: once it is overwritten and its file
+//                   collected, a lookup goes on to a newer state, and so does the handle.
 
 export const KEYS = 4
+
+/** Values of this length and more are files. */
+const FILE_BYTES = 1024 * 1024
 
 /** Writers without locks: what they have not been told is committed may be seen, go, and come again. */
 const UNLOCKED = 'wasm'
@@ -21,7 +26,9 @@ export const engineOf = (slot) => (slot % 2 === 0 ? 'native' : 'wasm')
  * @param {number} slot @param {number} number @param {number} acknowledged @param {number} padding characters
  */
 export function putGroup(space, slot, number, acknowledged, padding) {
-  const value = `${number} ${acknowledged} ${'x'.repeat(padding)}`
+  const isFile = padding >= FILE_BYTES
+  if (isFile) space.put(`${slot} file`, `${number} ${'x'.repeat(padding)}`)
+  const value = `${number} ${acknowledged} ${'x'.repeat(isFile ? 10 : padding)}`
   for (let key = 0; key < KEYS; key++) space.put(`${slot} ${key}`, value)
   space.put(`${slot} #${number}`, String(number))
 }

@@ -2,7 +2,7 @@
 // Work without end, as a thread or in the main one: commits of all sizes, reads, compactions, all in flight at once.
 // Says on stdout what was acknowledged, with no detour through another thread that may be gone.
 import { writeSync } from 'node:fs'
-import { isMainThread, workerData } from 'node:worker_threads'
+import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { openCache } from 'varve'
 import { randomOf } from './random.mjs'
 
@@ -13,6 +13,7 @@ export async function work({ dir, engine, name, seed }) {
   const random = randomOf(seed)
   const cache = await openCache({ name: 'soak', dir, engine, maxBytes: '4GB' })
   const space = cache.namespace('n', { codec: 'text' })
+  parentPort?.postMessage('it works')
   for (let number = 0; ; number++) {
     const key = `${name}-${number}`
     space.put(key, `${key} ${'x'.repeat(SIZES[random(SIZES.length)] ?? 0)}`)

@@ -29,7 +29,9 @@ async function terminate() {
     while (left-- > 0) {
       const worker = start(`${order.seed}-${number}-${left}`)
       await once(worker, 'online')
-      await new Promise((resolve) => setTimeout(resolve, random(4) === 0 ? random(10) : 40 + random(120)))
+      // Most are ended while they work, some while they begin.
+      if (random(4) > 0) await once(worker, 'message')
+      await new Promise((resolve) => setTimeout(resolve, random(60)))
       const startMs = performance.now()
       await worker.terminate()
       const ms = Math.round(performance.now() - startMs)

@@ -12,7 +12,7 @@ const TERMINATIONS_LONG = 20_000
 const EXITS_SHORT = 200
 const EXITS_LONG = 5000
 /** Terminations by one process, so that one that crashes says which. */
-const PER_PROCESS = 100
+const PER_PROCESS = 25
 /** Processes at the same time. */
 const LANES = 2
 
@@ -41,7 +41,7 @@ export const storms = {
     await look(crowd, acknowledged)
     crowd.remove()
     const whole = replay === undefined
-    const goals = whole ? { terminations: { min: TERMINATIONS_SHORT }, exits: { min: EXITS_SHORT } } : {}
+    const goals = whole ? { terminations: { min: TERMINATIONS_SHORT }, exits: { min: EXITS_SHORT }, acknowledged: { min: 500 } } : {}
     return { figures: { ...crowd.figures, acknowledged: acknowledged.length }, goals, violations: crowd.violations }
   },
 }

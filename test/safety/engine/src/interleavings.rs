@@ -31,8 +31,8 @@ use world::{Killed, Summary, World};
 const SCHEDULES_SHORT: u64 = 100_000;
 const SCHEDULES_LONG: u64 = 2_000_000;
 /// The short form stops here, however many there were; that many there must be.
-const SECONDS_SHORT: u64 = 45;
-const SCHEDULES_MIN: u64 = 10_000;
+const SECONDS_SHORT: u64 = 60;
+const SCHEDULES_MIN: u64 = 2000;
 
 /// One schedule in so many runs twice, to prove that a seed says everything.
 const REPEATED: u64 = 500;
