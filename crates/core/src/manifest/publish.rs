@@ -64,10 +64,12 @@ pub(crate) fn publish_first(vfs: &dyn Vfs, checksum: &Checksum) -> Result<()> {
     for attempt in 0..64 {
         // Where there are no hard links, whoever began with the folder may have died over it.
         let seen = newest_number(vfs).map_err(|source| Error::io("list", "the cache folder", source))?;
-        if is_any_whole(vfs, checksum, 1..seen + 1).map_err(|source| Error::io("read", "the first manifest", source))? {
+        if is_any_whole(vfs, checksum, 1..seen.saturating_add(1))
+            .map_err(|source| Error::io("read", "the first manifest", source))?
+        {
             return Ok(());
         }
-        let first = Manifest { number: seen + 1, ..Manifest::default() };
+        let first = Manifest { number: seen.saturating_add(1), ..Manifest::default() };
         // Nobody has a number yet; the numbers of first publishers come from the other end.
         match write_and_link(vfs, checksum, &FileName::Temporary(WRITER_MAX - attempt).to_string(), 0, &first) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -156,9 +158,9 @@ fn withdraw(vfs: &dyn Vfs, target: &str) -> io::Result<Published> {
     }
 }
 
-/// Whether a manifest of these numbers arrived whole.
+/// Whether a manifest of these numbers is there and arrived whole.
 fn is_any_whole(vfs: &dyn Vfs, checksum: &Checksum, numbers: Range<u64>) -> io::Result<bool> {
-    for number in numbers {
+    for number in all_numbers(vfs)?.into_iter().filter(|number| numbers.contains(number)) {
         match vfs.open(&FileName::Manifest(number).to_string(), Access::Stream) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -181,9 +183,13 @@ fn lost_or(error: io::Error) -> io::Result<Published> {
 }
 
 fn newest_number(vfs: &dyn Vfs) -> io::Result<u64> {
+    Ok(all_numbers(vfs)?.into_iter().max().unwrap_or(0))
+}
+
+fn all_numbers(vfs: &dyn Vfs) -> io::Result<Vec<u64>> {
     let numbers = vfs.list()?.into_iter().filter_map(|name| match FileName::parse(&name) {
         Some(FileName::Manifest(number)) => Some(number),
         _ => None,
     });
-    Ok(numbers.max().unwrap_or(0))
+    Ok(numbers.collect())
 }
