@@ -82,7 +82,7 @@ impl Handle {
                 each(None);
             }
         }
-        Ok(())
+        reader.end()
     }
 
     /// Lookups of these keys for another thread.

@@ -44,6 +44,6 @@ impl PendingReads {
                 }
             }
         }
-        Ok(())
+        reader.end()
     }
 }

@@ -69,13 +69,9 @@ impl Reader<'_> {
         self.state = None;
         self.store.get(self.id, hash, key, use_value)
     }
-}
 
-impl Drop for Reader<'_> {
-    fn drop(&mut self) {
-        if let Some(state) = self.state.take() {
-            self.store.tidy_after_reads(self.context, self.id, state);
-        }
+    pub(crate) fn end(self) -> Result<()> {
+        self.state.map_or(Ok(()), |state| self.store.tidy_after_reads(self.context, self.id, state))
     }
 }
 
@@ -140,11 +136,11 @@ impl Store {
             }
             hit => hit.map(|hit| use_value(hit.bytes())),
         };
-        self.tidy_after_reads(context, id, state);
+        self.tidy_after_reads(context, id, state)?;
         Ok(answer)
     }
 
-    fn tidy_after_reads(&self, context: &Context, id: u16, state: RwLockReadGuard<'_, State>) {
+    fn tidy_after_reads(&self, context: &Context, id: u16, state: RwLockReadGuard<'_, State>) -> Result<()> {
         let is_index_due = state.is_index_due(id, &context.blocks);
         drop(state);
         if is_index_due {
@@ -153,11 +149,12 @@ impl Store {
         if context.blocks.is_over() {
             self.state.write()?.trim_blocks(&context.blocks);
         }
+        Ok(())
     }
 
     /// For many lookups in one state.
     pub(crate) fn reader(&self, id: u16) -> Result<Reader<'_>> {
-        Ok(Reader { context: self.open_context()?, store: self, id, state: Some(self.state()) })
+        Ok(Reader { context: self.open_context()?, store: self, id, state: Some(self.state()?) })
     }
 
     pub(crate) fn has(&self, id: u16, hash: u64, key: &[u8]) -> Result<bool> {

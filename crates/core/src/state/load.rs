@@ -63,12 +63,20 @@ struct Patience {
 
 impl Patience {
     fn try_with(&mut self, names: &[FileName]) -> u32 {
-        let mut sorted = names.to_vec();
-        sorted.sort_unstable();
-        self.attempt = if self.names == sorted { self.attempt + 1 } else { 1 };
-        self.names = sorted;
+        self.attempt = if self.has_changed(names) { 1 } else { self.attempt + 1 };
+        self.names = sorted(names);
         self.attempt
     }
+
+    fn has_changed(&self, names: &[FileName]) -> bool {
+        self.names != sorted(names)
+    }
+}
+
+fn sorted(names: &[FileName]) -> Vec<FileName> {
+    let mut sorted = names.to_vec();
+    sorted.sort_unstable();
+    sorted
 }
 
 /// Names in the folder that are ours.
@@ -122,7 +130,7 @@ fn read_folder(
     {
         return Ok(None);
     }
-    if state.vanished && !last {
+    if !last && (state.vanished || may_be_ghosts(&state) && patience.has_changed(&list(context)?)) {
         return Ok(None);
     }
     state.lost |= !lost.is_empty();
@@ -130,6 +138,12 @@ fn read_folder(
         context.damage.add(Damage::new(name, 0, what));
     }
     Ok(Some(state))
+}
+
+/// Whether a log may not be the one that was listed: once a log is taken its name is free, and somebody slow may create
+/// it once more, before he sees that its number is used (`claim.rs`). Such a log never has a commit.
+fn may_be_ghosts(state: &State) -> bool {
+    state.logs.iter().any(|log| log.commits == 0 && matches!(log.name, FileName::Log(_)))
 }
 
 enum Newest {
