@@ -34,7 +34,7 @@ pub(super) const SHAPES: [Plan; 6] = [
     Plan { name: "folded", rounds: &[Fold, Fold, Fold, Nothing], file_bytes_min: 1 << 20, scale: 1 },
     Plan { name: "compacted", rounds: &[Nothing, Nothing, Compact], file_bytes_min: 1 << 20, scale: 1 },
     Plan { name: "files", rounds: &[Nothing, Compact, Nothing], file_bytes_min: 300, scale: 1 },
-    Plan { name: "large", rounds: &[Fold, Nothing, Fold, Close, Nothing, Nothing], file_bytes_min: 5_000, scale: 6 },
+    Plan { name: "large", rounds: &[Fold, Nothing, Fold, Close, Nothing, Nothing], file_bytes_min: 7_000, scale: 9 },
 ];
 
 /// A cache at rest.
