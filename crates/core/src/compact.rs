@@ -140,7 +140,10 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
     for Current { id, .. } in taken.state.current.values() {
         let Some(namespace) = taken.state.namespace(*id) else { continue };
         let ours: Vec<usize> = (0..namespace.tables.len())
-            .filter(|index| namespace.tables.get(*index).is_some_and(|live| taken.is_folded(live.attached_by)))
+            .filter(|index| {
+                let live = namespace.tables.get(*index);
+                live.is_some_and(|live| taken.is_folded(live.attached_by) && !live.table.is_unreadable())
+            })
             .collect();
         let garbage = if full { vec![0; namespace.tables.len()] } else { garbage_of(taken, namespace) };
         let candidates: Vec<Candidate> = ours

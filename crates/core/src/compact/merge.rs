@@ -17,6 +17,7 @@ use crate::options::Watch;
 use crate::planted;
 use crate::table::{TableMeta, TableWriter, ValueBytes};
 use std::collections::BTreeSet;
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -109,7 +110,11 @@ pub(crate) fn merge(
         ranges.try_for_each(|range| merging.write(&range))?;
     }
     merging.output.close()?;
-    Ok(merging.output.merged)
+    let mut picked = plan.tables.iter().filter_map(|index| namespace.tables.get(*index));
+    match picked.find(|live| live.table.is_unreadable()) {
+        Some(live) => Err(Error::io("read", &live.table.meta.name.to_string(), io::ErrorKind::Other.into())),
+        None => Ok(merging.output.merged),
+    }
 }
 
 struct Merging<'a, 'p> {

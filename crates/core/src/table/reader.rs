@@ -14,7 +14,7 @@ use crate::planted;
 use crate::report::{Damage, DamagedKeys};
 use crate::vfs::File;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// No block is longer: a value of its own, or the longest keys there can be.
@@ -34,6 +34,8 @@ pub(crate) struct Table {
     damage: Arc<DamageList>,
     cache: Arc<BlockCache>,
     cached_bytes: AtomicUsize,
+    /// The system refused a read: nobody knows whether the bytes are good.
+    unreadable: AtomicBool,
 }
 
 /// How often.
@@ -108,17 +110,6 @@ impl<T> Block<'_, T> {
     }
 }
 
-/// A read that fails is tried again before it counts as damage: a compaction would drop for good what it cannot read.
-fn try_often<T>(mut read: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    for _ in 1..READS {
-        match read() {
-            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {}
-            outcome => return outcome,
-        }
-    }
-    read()
-}
-
 impl Table {
     pub(crate) fn new(
         meta: TableMeta,
@@ -129,8 +120,8 @@ impl Table {
         cache: &Arc<BlockCache>,
     ) -> Self {
         let (damage, cache) = (Arc::clone(damage), Arc::clone(cache));
-        let (loaded, cached_bytes) = (OnceLock::new(), AtomicUsize::new(0));
-        Self { meta, namespace, file, loaded, checksum, damage, cache, cached_bytes }
+        let (loaded, cached_bytes, unreadable) = (OnceLock::new(), AtomicUsize::new(0), AtomicBool::new(false));
+        Self { meta, namespace, file, loaded, checksum, damage, cache, cached_bytes, unreadable }
     }
 
     /// The same table without its blocks, which no longer count here, whoever still reads them.
@@ -141,6 +132,7 @@ impl Table {
         if let Some(Some(loaded)) = self.loaded.get() {
             let _ = fresh.loaded.set(Some(Loaded::new(Arc::clone(&loaded.directory))));
         }
+        fresh.unreadable.store(self.is_unreadable(), Ordering::Relaxed);
         fresh
     }
 
@@ -300,8 +292,28 @@ impl Table {
         self.loaded.get_or_init(|| self.load()).as_ref()
     }
 
+    /// A read that fails is tried again before the table counts as unreadable.
+    fn try_often<T>(&self, mut read: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        let mut outcome = read();
+        for _ in 1..READS {
+            match &outcome {
+                Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => outcome = read(),
+                _ => break,
+            }
+        }
+        if outcome.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::UnexpectedEof) {
+            self.unreadable.store(true, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    /// Whether the system refused a read: what could not be read is a miss, but must not be merged away.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        self.unreadable.load(Ordering::Relaxed)
+    }
+
     fn load(&self) -> Option<Loaded> {
-        let loaded = self.file.as_ref().map(|file| try_often(|| self.load_directory(&**file)));
+        let loaded = self.file.as_ref().map(|file| self.try_often(|| self.load_directory(&**file)));
         if let Some(Ok(Some(directory))) = loaded {
             return Some(Loaded::new(Arc::new(directory)));
         }
@@ -343,7 +355,7 @@ impl Table {
             return None;
         }
         let file = self.file.as_ref()?;
-        let copy = try_often(|| file.read(row.offset, row.stored_bytes as usize)).ok()?.into_owned();
+        let copy = self.try_often(|| file.read(row.offset, row.stored_bytes as usize)).ok()?.into_owned();
         if self.checksum.of_part(Kind::Block, row.offset, &copy) != row.checksum {
             return None;
         }

@@ -2,8 +2,9 @@
 //! the next commit works and what it wrote is there.
 
 use crate::history::{Expected, commit, compact, dump, open, open_filing};
+use std::io::ErrorKind;
 use varve_core::vfs::Vfs;
-use varve_core::vfs::sim::SimVfs;
+use varve_core::vfs::sim::{Call, Effect, Fault, SimVfs};
 use varve_core::{Durability, Handle};
 
 /// A small cache in which every key but one was written several times.
@@ -189,4 +190,22 @@ fn a_value_block_that_is_damaged_costs_no_other_value() {
     let mut handle = open(&vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     assert_eq!(check_answers(&handle, id, &content, "flip"), 49);
+}
+
+/// A failed read once counted as damage, and the next compaction merged around what it could not read.
+#[test]
+fn what_the_system_refuses_to_read_for_a_while_is_there_again_afterwards() {
+    for (folds, after) in SHAPES.iter().flat_map(|folds| (0..40).map(move |after| (folds, after))) {
+        let (vfs, content) = small_cache(folds);
+        let handle = open(&vfs).expect("open");
+        vfs.fail(Fault { call: Some(Call::Read), after, forever: true, effect: Effect::Error(ErrorKind::Other) });
+        let _refused = compact(&handle, true);
+        vfs.clear_faults();
+        let _gone_on = compact(&handle, true);
+        drop(handle);
+        let mut handle = open(&vfs).expect("open");
+        let id = handle.namespace("n", "1").expect("namespace");
+        compact(&handle, true).expect("compact");
+        assert_eq!(check_answers(&handle, id, &content, "after"), content.len(), "{folds:?}, from read {after} on");
+    }
 }
