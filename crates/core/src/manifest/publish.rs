@@ -114,8 +114,11 @@ fn write_and_link(
                 if is_any_whole(vfs, checksum, base + 1..manifest.number)? {
                     return withdraw(vfs, &target);
                 }
-                file.append(&bytes)?;
-                file.sync()?;
+                if let Err(error) = file.append(&bytes).and_then(|()| file.sync()) {
+                    // It may be read here and be gone after a crash: nobody may take it for published.
+                    withdraw(vfs, &target)?;
+                    return Err(error);
+                }
             }
             Err(error) => return lost_or(error),
         },
