@@ -46,10 +46,10 @@ export const DEPENDENCIES_MAX = new Map([['varve-core', 9]])
 /** Modules of core, from the top down: a module uses its own layer and those below. */
 export const CORE_LAYERS = [
   ['forge', 'store', 'handle', 'intake', 'reads'],
-  ['commit', 'compact', 'repair', 'reset', 'stats', 'verify', 'walk'],
+  ['commit', 'compact', 'record_uses', 'repair', 'reset', 'stats', 'top', 'verify', 'walk'],
   ['aside', 'batch', 'claim', 'entries', 'lookup'],
   ['context', 'state'],
-  ['files', 'log', 'manifest', 'table'],
+  ['files', 'log', 'manifest', 'table', 'used'],
   ['block_cache', 'damage', 'file_writer', 'format', 'key_map', 'names', 'radix'],
   ['error', 'key', 'options', 'planted', 'pool', 'report', 'vfs'],
 ]

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { makeFolder, snapshot } from '../folders.ts'
 import { randomOf } from '../random.ts'
 
@@ -202,9 +202,36 @@ describe('varve clear, gc and top', () => {
     const dir = await makeCache()
     const { namespaces, entries } = JSON.parse(varve(['top', '--dir', dir, '--limit', '2', '--json']).out)
     expect(namespaces.map(({ name }: { name: string }) => name)).toEqual(['bytes', 'text'])
-    expect(entries).toEqual([299, 298].map((number) => ({ namespace: 'bytes', key: `key ${number}`, valueBytes: 3000 + number })))
+    const newest = { usedMs: null, writtenMs: expect.any(Number) }
+    expect(entries).toEqual([299, 298].map((number) => ({ namespace: 'bytes', key: `key ${number}`, valueBytes: 3000 + number, ...newest })))
     const { out } = varve(['top', '--dir', dir, '--namespace', 'text'])
     expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
     expect(out).toContain('\\x1b[31mred')
+  })
+
+  it('top names what is oldest and what was never used, on either engine', async () => {
+    const dir = await makeCache()
+    // A build of tomorrow reads one entry, with the one engine or the other.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
+    try {
+      for (const [engine, key] of [['native', 'key 299'], ['wasm', 'key 298']] as const) {
+        const cache = await openCache({ name: 'cli', dir, engine })
+        expect(cache.namespace('bytes').get(key)).toBeDefined()
+        await cache.close()
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+    for (const engine of ['native', 'wasm']) {
+      const top = (...more: string[]): string => varve(['top', '--dir', dir, '--namespace', 'bytes', ...more], '', engine).out
+      const never = JSON.parse(top('--by', 'never-used', '--limit', '1', '--json'))
+      expect(never.entries).toMatchObject([{ key: 'key 297', usedMs: null }])
+      expect(never.namespaces).toMatchObject([{ entries: 301, neverUsedEntries: 299 }])
+      const oldest = JSON.parse(top('--by', 'oldest', '--limit', '400', '--json'))
+      expect(oldest.entries.slice(-2).map(({ key }: { key: string }) => key).sort()).toEqual(['key 298', 'key 299'])
+      expect(oldest.entries.at(-1).usedMs).toBeGreaterThan(Date.now() - 86_400_000)
+      expect(top('--limit', '1')).toMatch(/last used/)
+      expect(varve(['top', '--dir', dir, '--by', 'size'], '', engine)).toMatchObject({ status: 2, out: '' })
+    }
   })
 })

@@ -8,6 +8,7 @@ import { describe } from 'vitest'
 import { makeFolder } from '../folders.ts'
 import { commitsContract } from './commits.ts'
 import { keysContract } from './keys.ts'
+import { leastRecentlyUsedContract } from './least-recently-used.ts'
 import { upkeepContract } from './upkeep.ts'
 import { valuesContract } from './values.ts'
 import { writesNothingContract } from './writes-nothing.ts'
@@ -38,6 +39,7 @@ export function contract(name: string, { openEngineCache, isOnDisk }: EngineUnde
     valuesContract(subject)
     commitsContract(subject)
     upkeepContract(subject)
+    leastRecentlyUsedContract(subject)
     if (isOnDisk) writesNothingContract(subject)
   })
 }

@@ -82,6 +82,11 @@ impl Batch {
         true
     }
 
+    /// Upper halves of the hashes of its keys, in the order of addition.
+    pub(crate) fn hashes(&self, namespace: u16) -> impl Iterator<Item = u32> {
+        self.places.get(usize::from(namespace)).into_iter().flatten().map(|place| hash_of(*place))
+    }
+
     /// The buffered entry of a key.
     pub(crate) fn get(&self, namespace: u16, hash: u64, key: &[u8]) -> Option<Entry<'_>> {
         let places = self.places.get(usize::from(namespace)).filter(|places| !places.is_empty())?;

@@ -76,6 +76,8 @@ impl Committer {
             committer.append(context, state, &filed, durability, now_ms)
         });
         if outcome.is_ok() {
+            context.noted.set_now(now_ms);
+            batch.namespaces().for_each(|id| context.noted.wrote(id, batch.hashes(id)));
             drop(batch.take_holds());
             self.release(context);
         }

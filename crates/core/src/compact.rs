@@ -10,10 +10,13 @@
 //! give the same bytes.
 
 mod collect;
+mod cut;
+mod evict;
 mod merge;
 mod pick;
 mod sweep;
 mod take;
+mod tidy;
 
 use crate::claim::claim_log;
 use crate::commit::Committer;
@@ -25,17 +28,24 @@ use crate::log::LogWriter;
 use crate::manifest::{Manifest, ManifestNamespace, OpenLog, Published, publish};
 use crate::options::Watch;
 use crate::planted;
+use crate::record_uses::keep_reads;
 use crate::report::CompactReport;
 use crate::reset::reset;
 use crate::state::{Current, LiveTable, LogView, Namespace, OpenTables, State, list, load};
 use crate::table::TableMeta;
+use crate::used::Marks;
 use collect::collect;
+use evict::Evictions;
 use merge::{Merge, Progress, merge};
 use pick::{Candidate, pick};
 use std::sync::{Arc, Mutex, RwLock};
 use take::{Taken, survey, take};
+use tidy::tidy_uses;
 
 const ATTEMPTS: u32 = 16;
+
+/// A cache over its cap goes down to so many eighths of it; what an entry takes is an estimate, hence more tries.
+const EIGHTHS_LEFT: [u8; 3] = [7, 6, 4];
 
 /// Folds and merges; `full` = everything into one table for each namespace.
 pub(crate) fn compact(
@@ -46,7 +56,7 @@ pub(crate) fn compact(
     watch: Watch<'_>,
 ) -> Result<CompactReport> {
     let mut claim: Option<LogWriter> = None;
-    let mut tables = 0;
+    let (mut tables, mut tries) = (0, 0);
     for _ in 0..ATTEMPTS {
         let names = list(context)?;
         let surveyed = survey(context, state, committer, claim.as_ref().map(|log| log.writer))?;
@@ -55,9 +65,10 @@ pub(crate) fn compact(
             continue;
         }
         let is_over = surveyed.state.manifest.total_bytes() > context.options.bytes_max;
-        if surveyed.folded.is_empty() && !is_over && plan(context, &surveyed, full).is_empty() {
+        if surveyed.folded.is_empty() && !is_over && plan(context, &surveyed, &Goal::full(full)).is_empty() {
             let needless = sweep::needless(names, &surveyed.state, surveyed.state.manifest.number);
             sweep::remove_all(context, &needless)?;
+            context.used.remove_damaged();
             let files_removed = collect_files(context, &surveyed.state.tables(), full)?;
             return Ok(CompactReport { files_removed, ..CompactReport::default() });
         }
@@ -72,20 +83,26 @@ pub(crate) fn compact(
         if taken.state.lost || !still_ours(context, &taken.state.manifest, &log)? {
             continue;
         }
-        let plans = plan(context, &taken, full);
+        let goal = Goal::of(context, state, &taken, full, tries)?;
+        let plans = plan(context, &taken, &goal);
         if names_files(&taken, &plans) {
             context.files.set_collect_due(true);
         }
-        if let Some((mut report, manifest)) = fold(context, &mut taken, &plans, log.writer, &mut tables, watch)? {
-            drop(log);
-            let names = list(context)?;
-            reload(context, state, committer)?;
-            let state = state.read()?;
-            let (needless, open) = (sweep::needless(names, &state, manifest.number), state.tables());
-            drop(state);
-            sweep::remove_all(context, &needless)?;
-            report.files_removed = collect_files(context, &open, full)?;
-            return Ok(report);
+        match fold(context, &mut taken, &plans, &goal, log.writer, &mut tables, watch)? {
+            Folded::Published { mut report, manifest, marks } => {
+                drop(log);
+                let names = list(context)?;
+                reload(context, state, committer)?;
+                let state = state.read()?;
+                let (needless, open) = (sweep::needless(names, &state, manifest), state.tables());
+                tidy_uses(context, &state, marks, full || goal.is_evicting());
+                drop(state);
+                sweep::remove_all(context, &needless)?;
+                report.files_removed = collect_files(context, &open, full)?;
+                return Ok(report);
+            }
+            Folded::Over => tries += 1,
+            Folded::Lost => {}
         }
         claim = Some(log);
     }
@@ -123,8 +140,45 @@ pub(crate) fn reload(context: &Context, state: &RwLock<State>, committer: &Mutex
     let _no_commit = committer.lock()?;
     let open = state.read()?.tables();
     let fresh = load(context, &open)?;
-    *state.write()? = fresh;
+    let kept = fresh.tables().iter().map(|table| table.meta.name.to_string()).collect();
+    let old = std::mem::replace(&mut *state.write()?, fresh);
+    keep_reads(context, &old, &kept);
     Ok(())
+}
+
+/// What a compaction is to reach.
+#[derive(Debug, Default)]
+struct Goal {
+    /// Everything in one table for each namespace.
+    full: bool,
+    evictions: Option<Evictions>,
+    /// Nothing that leaves was enough so far: now tables go as a whole.
+    is_last: bool,
+}
+
+impl Goal {
+    fn full(full: bool) -> Self {
+        Self { full, ..Self::default() }
+    }
+
+    /// What is over the cap goes down to a part of it, so that the next compactions have nothing to evict; and to a
+    /// lower one if the last try was still over it.
+    fn of(context: &Context, state: &RwLock<State>, taken: &Taken, full: bool, tries: usize) -> Result<Self> {
+        let bytes_max = context.options.bytes_max;
+        if tries == 0 && taken.total_bytes() <= bytes_max {
+            return Ok(Self::full(full));
+        }
+        let eighths = EIGHTHS_LEFT.get(tries).copied();
+        let target = (u128::from(bytes_max) * u128::from(eighths.unwrap_or(1)) / 8) as u64;
+        let evictions = Evictions::find(context, state, taken, target)?;
+        let garbage = tries > 0 || taken.state.manifest.total_bytes() > bytes_max;
+        let full = full || garbage || evictions.is_any();
+        Ok(Self { full, evictions: Some(evictions), is_last: eighths.is_none() })
+    }
+
+    fn is_evicting(&self) -> bool {
+        self.evictions.as_ref().is_some_and(Evictions::is_any)
+    }
 }
 
 /// What to do with one namespace.
@@ -135,7 +189,9 @@ struct Plan {
     whole: bool,
 }
 
-fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
+fn plan(context: &Context, taken: &Taken, goal: &Goal) -> Vec<Plan> {
+    let full = goal.full;
+    let leaving = |id| goal.evictions.as_ref().is_some_and(|evictions| evictions.leaving.contains(id));
     let mut plans = Vec::new();
     for Current { id, .. } in taken.state.current.values() {
         let Some(namespace) = taken.state.namespace(*id) else { continue };
@@ -154,6 +210,7 @@ fn plan(context: &Context, taken: &Taken, full: bool) -> Vec<Plan> {
                 garbage_bytes: *garbage_bytes,
                 is_damaged: context.damage.has(&live.table.meta.name.to_string())
                     || taken.names_lost_files(&live.table),
+                is_leaving: leaving(id),
                 is_hidden: live.table.meta.order_min < namespace.hidden_below,
                 is_settled: live.attached_by.is_none()
                     && live.table.meta.order_max == 0
@@ -190,22 +247,40 @@ fn garbage_of(taken: &Taken, namespace: &Namespace) -> Vec<u64> {
     namespace.tables.iter().zip(&counts).map(share).collect()
 }
 
-/// Writes the tables and publishes. `None` = another participant was faster, or seemed to be: it may have published
-/// on top of ours already. So what was written is only discarded before it could be published; later, sweeping finds
-/// it.
+/// What came of folding.
+enum Folded {
+    Published {
+        report: CompactReport,
+        /// Number of the manifest.
+        manifest: u64,
+        marks: Marks,
+    },
+    /// Another participant was faster, or seemed to be: it may have published on top of ours already. So what was
+    /// written is only discarded before it could be published; later, sweeping finds it.
+    Lost,
+    /// It would be over the cap. What was written is discarded.
+    Over,
+}
+
+/// Writes the tables and publishes.
 fn fold(
     context: &Context,
     taken: &mut Taken,
     plans: &[Plan],
+    goal: &Goal,
     writer: u32,
     index: &mut u32,
     watch: Watch<'_>,
-) -> Result<Option<(CompactReport, Manifest)>> {
+) -> Result<Folded> {
     let mut report =
         CompactReport { changed: true, logs_folded: taken.folded.len() as u64, ..CompactReport::default() };
     report.bytes_before = taken.bytes();
     let mut progress = Progress::new(watch, taken, plans.iter().map(|plan| (plan.id, plan.merge.as_slice())));
-    let written = match write_tables(context, taken, plans, writer, index, &mut progress, &mut report) {
+    let mut name = || {
+        *index += 1;
+        TableName { writer, index: *index }
+    };
+    let (written, marks) = match write_tables(context, taken, plans, goal, &mut name, &mut progress, &mut report) {
         Ok(written) => written,
         Err(error) => {
             sweep::discard_tables(context, writer)?;
@@ -215,6 +290,10 @@ fn fold(
     // An entry of a log that stays may be why an older one is dropped here; it must not be less durable.
     taken.state.sync_others(context, Some(writer))?;
     let mut manifest = next_manifest(context, taken, plans, &written, writer);
+    if manifest.total_bytes() > context.options.bytes_max && !goal.is_last {
+        sweep::discard_tables(context, writer)?;
+        return Ok(Folded::Over);
+    }
     let evicted = sweep::evict(&mut manifest, context.options.bytes_max);
     if evicted > 0 {
         context.files.set_collect_due(true);
@@ -222,53 +301,46 @@ fn fold(
     report.entries_dropped += evicted;
     report.bytes_after = manifest.table_bytes();
     match publish(&*context.vfs, &context.checksum, writer, taken.state.manifest.number, &manifest)? {
-        Published::Won => Ok(Some((report, manifest))),
-        Published::Lost => Ok(None),
+        Published::Won => Ok(Folded::Published { report, manifest: manifest.number, marks }),
+        Published::Lost => Ok(Folded::Lost),
     }
 }
+
+/// The new tables of a namespace.
+type Written = (u16, Vec<TableMeta>);
 
 /// One new table, rarely more, for each plan.
 fn write_tables(
     context: &Context,
     taken: &Taken,
     plans: &[Plan],
-    writer: u32,
-    index: &mut u32,
+    goal: &Goal,
+    name: &mut (dyn FnMut() -> TableName + Send),
     progress: &mut Progress<'_>,
     report: &mut CompactReport,
-) -> Result<Vec<(u16, Vec<TableMeta>)>> {
-    let mut written = Vec::new();
+) -> Result<(Vec<Written>, Marks)> {
+    let (mut written, mut marks) = (Vec::new(), Marks::default());
     for plan in plans {
-        let mut name = || {
-            *index += 1;
-            TableName { writer, index: *index }
-        };
         let settle = plan.whole && taken.alone;
-        let merge_plan = Merge {
-            id: plan.id,
-            tables: &plan.merge,
-            settle,
-            drop_deletes: settle || planted::bug("missing-tombstone"),
-        };
-        let merged = merge(context, taken, &merge_plan, &mut name, progress)?;
+        let evictions = goal.evictions.as_ref();
+        let drop_deletes = settle || planted::bug("missing-tombstone");
+        let merge_plan = Merge { id: plan.id, tables: &plan.merge, settle, drop_deletes, evictions };
+        let merged = merge(context, taken, &merge_plan, name, progress)?;
         report.tables_merged += plan.merge.len() as u64;
         report.tables_written += merged.tables.len() as u64;
         report.entries_dropped += merged.dropped;
         written.push((plan.id, merged.tables));
+        if let Some(space) = context.names.get(plan.id) {
+            marks.add(space, merged.marks);
+        }
     }
-    Ok(written)
+    Ok((written, marks))
 }
 
 /// `next writer` covers our own number and those that are folded, and never goes back: our own may be an early one.
 /// Every number below was created before these, so the
 /// list of logs, made later, has them all.
-fn next_manifest(
-    context: &Context,
-    taken: &Taken,
-    plans: &[Plan],
-    written: &[(u16, Vec<TableMeta>)],
-    own: u32,
-) -> Manifest {
+fn next_manifest(context: &Context, taken: &Taken, plans: &[Plan], written: &[Written], own: u32) -> Manifest {
     let state = &taken.state;
     let done = taken.folded.iter().copied().fold(own, u32::max);
     let next_writer = state.manifest.next_writer.max(done + 1);

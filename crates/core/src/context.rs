@@ -8,6 +8,7 @@ use crate::names::Names;
 use crate::options::Options;
 use crate::planted;
 use crate::pool::Pool;
+use crate::used::{Noted, UsedFolder};
 use crate::vfs::Vfs;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub(crate) struct Context {
     pub(crate) damage: Arc<DamageList>,
     pub(crate) blocks: Arc<BlockCache>,
     pub(crate) files: Arc<Files>,
+    pub(crate) used: UsedFolder,
+    pub(crate) noted: Noted,
 }
 
 impl Context {
@@ -30,6 +33,7 @@ impl Context {
         let damage: Arc<DamageList> = Arc::default();
         let files = Arc::new(Files::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only));
         let checksum = Checksum::new(options.key.as_ref());
-        Self { vfs, pool, options, checksum, names: Names::default(), damage, blocks, files }
+        let (used, noted) = (UsedFolder::new(Arc::clone(&vfs), checksum), Noted::default());
+        Self { vfs, pool, options, checksum, names: Names::default(), damage, blocks, files, used, noted }
     }
 }

@@ -14,6 +14,7 @@ use crate::format::names::{FileName, TableName};
 use crate::key::Key;
 use crate::manifest::Manifest;
 use crate::table::{FOOTER_BYTES, Footer, TableMeta, reseal_rows};
+use crate::used::number_of_record;
 use crate::vfs::sim::SimVfs;
 use std::collections::HashMap;
 
@@ -47,6 +48,12 @@ pub fn reseal_with(vfs: &SimVfs, key: Option<&Key>) {
         };
         let sealed = reseal_frames(&checksum, &vfs.contents(&name), number, &roots);
         vfs.set_contents(&name, sealed);
+    }
+    for name in vfs.names() {
+        if let Some(number) = name.strip_prefix("used/").and_then(number_of_record) {
+            let sealed = reseal_frames(&checksum, &vfs.contents(&name), number, &roots);
+            vfs.set_contents(&name, sealed);
+        }
     }
 }
 
@@ -145,7 +152,7 @@ fn new_roots(kind: FrameKind, body: &[u8], roots: &Roots) -> Vec<u8> {
             manifest.write()
         }
         FrameKind::Commit => attached(body, set).unwrap_or_else(|| body.to_vec()),
-        FrameKind::LogStart | FrameKind::Hold | FrameKind::Seal => body.to_vec(),
+        FrameKind::LogStart | FrameKind::Hold | FrameKind::Seal | FrameKind::Used => body.to_vec(),
     }
 }
 

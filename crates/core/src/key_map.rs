@@ -29,14 +29,30 @@ impl<T: Copy> KeyMap<T> {
     /// The slot of this hash for which `is_key` holds.
     #[inline]
     pub(crate) fn find(&self, hash: u64, is_key: impl Fn(&T) -> bool) -> Option<T> {
+        self.find_at(hash, is_key).map(|(_, value)| value)
+    }
+
+    /// The same with the number of the slot.
+    #[inline]
+    pub(crate) fn find_at(&self, hash: u64, is_key: impl Fn(&T) -> bool) -> Option<(usize, T)> {
         let mut index = *self.first.get(&hash)?;
         while let Some(slot) = self.slots.get(index as usize) {
             if is_key(&slot.value) {
-                return Some(slot.value);
+                return Some((index as usize, slot.value));
             }
             index = slot.next;
         }
         None
+    }
+
+    /// How many slots there are.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The slot of that number.
+    pub(crate) fn get(&self, index: usize) -> Option<T> {
+        self.slots.get(index).map(|slot| slot.value)
     }
 
     /// The slot to change, or a new one with `value` where there is none.

@@ -30,6 +30,7 @@ pub mod planted;
 mod pool;
 mod radix;
 mod reads;
+mod record_uses;
 mod repair;
 mod report;
 mod reset;
@@ -37,6 +38,8 @@ mod state;
 mod stats;
 mod store;
 mod table;
+mod top;
+mod used;
 mod verify;
 pub mod vfs;
 mod walk;
@@ -52,7 +55,8 @@ pub use options::{Durability, Options, Watch};
 pub use pool::{Pool, SerialPool};
 pub use reads::PendingReads;
 pub use report::{
-    CommitReport, CompactReport, Damage, DamagedKeys, NamespaceStats, RepairReport, Stats, Status, VerifyReport,
+    CommitReport, CompactReport, Damage, DamagedKeys, NamespaceStats, RepairReport, Stats, Status, TopEntry, TopOrder,
+    VerifyReport,
 };
 pub use store::Store;
 pub use walk::{Walk, WalkEntry, WalkNamespace};

@@ -20,7 +20,7 @@ pub struct Options {
     pub durability: Durability,
     /// Write nothing at all; puts stay in memory.
     pub read_only: bool,
-    /// Cap in bytes of the tables and of the files they name, kept at compaction; what was written to longest ago goes
+    /// Cap in bytes of the tables and of the files they name, kept at compaction; the least recently used entries go
     /// first.
     pub bytes_max: u64,
     /// Values of this length and more are files of their own, stored once however many entries have them.

@@ -1,6 +1,6 @@
 //! What the store tells about itself. Plain numbers; the doors turn them into JSON.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The outcome of one commit.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -68,12 +68,41 @@ pub struct NamespaceStats {
     /// Bytes of their keys and values before compression.
     pub key_bytes: u64,
     pub value_bytes: u64,
+    /// Entries that were read on no day after the one on which they were written, as far as use records tell, and bytes
+    /// of their keys and values.
+    pub never_used_entries: u64,
+    pub never_used_bytes: u64,
     /// Tables of this namespace and their bytes on disk.
     pub tables: u64,
     pub table_bytes: u64,
     /// Time of the oldest and newest write still told apart, milliseconds since 1970; 0 = unknown.
     pub oldest_ms: u64,
     pub newest_ms: u64,
+}
+
+/// What comes first among the entries of a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum TopOrder {
+    Largest,
+    /// Used or written longest ago.
+    Oldest,
+    /// Only those, the largest first.
+    NeverUsed,
+}
+
+/// An entry without its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "names and units of the fields say it")]
+pub struct TopEntry {
+    pub namespace: String,
+    pub key: Vec<u8>,
+    pub value_bytes: u64,
+    /// About: not later than it was, or the beginning of the day.
+    pub written_ms: u64,
+    /// Beginning of the day on which it was last read; none where that was on no day after the one it was written on.
+    pub used_ms: Option<u64>,
 }
 
 /// One place whose bytes do not match their checksum.

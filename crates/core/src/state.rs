@@ -4,6 +4,7 @@
 mod index;
 mod load;
 mod memory;
+mod used;
 mod which;
 
 pub(crate) use index::TableIndex;
@@ -26,6 +27,7 @@ use crate::vfs::{Access, File};
 use memory::{Memory, Segments};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use used::CommitTimes;
 use which::Which;
 
 /// An index over tables takes no more than this part of the memory for blocks, beside it.
@@ -41,6 +43,7 @@ pub(crate) struct State {
     pub(crate) current: HashMap<String, Current>,
     pub(crate) logs: Vec<LogView>,
     segments: Segments,
+    commit_times: CommitTimes,
     pub(crate) memory_bytes: u64,
     /// Writers whose entries in `logs` name files.
     pub(crate) filing: BTreeSet<u32>,
@@ -111,6 +114,7 @@ impl State {
             current: self.current.clone(),
             logs: self.logs.clone(),
             segments: self.segments.clone(),
+            commit_times: self.commit_times.clone(),
             filing: self.filing.clone(),
             ..*self
         }
@@ -169,6 +173,7 @@ impl State {
             let oldest = if namespace.oldest_ms == 0 { commit.time_ms } else { namespace.oldest_ms };
             namespace.oldest_ms = oldest.min(commit.time_ms);
         }
+        self.commit_times.note(commit.order, commit.time_ms);
         self.memory_bytes += commit.entries.len() as u64;
         let mut place = self.segments.add(commit.entries, commit.order);
         let mut names_files = false;

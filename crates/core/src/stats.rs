@@ -8,6 +8,7 @@ use crate::format::names::FileName;
 use crate::planted;
 use crate::report::{NamespaceStats, Stats};
 use crate::state::{Current, Namespace, State};
+use crate::used::{Cursor, Mark, Marks, day_of, ms_of};
 use crate::vfs::Access;
 use std::io;
 use std::ops::ControlFlow;
@@ -59,14 +60,19 @@ pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
     }
     stats.files += stats.content_files;
     stats.bytes += stats.content_bytes;
+    for (_, bytes) in context.used.list() {
+        stats.files += 1;
+        stats.bytes += bytes;
+    }
+    let used = context.used.read_all();
     for Current { id, .. } in state.current.values() {
-        stats.namespaces.extend(namespace_stats(context, state, *id));
+        stats.namespaces.extend(namespace_stats(context, state, *id, &used));
     }
     stats.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
     Ok(stats)
 }
 
-fn namespace_stats(context: &Context, state: &State, id: u16) -> Option<NamespaceStats> {
+fn namespace_stats(context: &Context, state: &State, id: u16, used: &Marks) -> Option<NamespaceStats> {
     let (name, version) = context.names.get(id)?;
     let namespace = state.namespace(id)?;
     let mut stats = NamespaceStats {
@@ -78,18 +84,56 @@ fn namespace_stats(context: &Context, state: &State, id: u16) -> Option<Namespac
         newest_ms: namespace.newest_ms,
         ..NamespaceStats::default()
     };
+    let space = (stats.name.clone(), stats.version.clone());
+    each_entry(state, id, used.of(&space), &mut |entry| {
+        let key_bytes = entry.key.len() as u64;
+        stats.entries += 1;
+        stats.key_bytes += key_bytes;
+        stats.value_bytes += entry.value_bytes;
+        if entry.used_ms.is_none() {
+            stats.never_used_entries += 1;
+            stats.never_used_bytes += key_bytes + entry.value_bytes;
+        }
+    });
+    Some(stats)
+}
+
+/// An entry without its value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sized<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) value_bytes: u64,
+    /// About: what is known is a time that is not later, or a day.
+    pub(crate) written_ms: u64,
+    /// The day on which it was last read; `None` = on none after the one on which it was written.
+    pub(crate) used_ms: Option<u64>,
+}
+
+/// Calls `each` for every live entry of a namespace, of which `marks` are known.
+pub(crate) fn each_entry(state: &State, id: u16, marks: &[Mark], each: &mut dyn FnMut(Sized<'_>)) {
     let (sources, hidden_below) = sources_of(state, id);
     let mut entries = Entries::new(hidden_below);
+    let mut marks = Cursor::new(marks);
     for range in Ranges::new(sources, 0) {
         let _all = entries.visit::<()>(&range, |entry| {
             if let Some(value_bytes) = entry.value_bytes().filter(|_| !entry.is_hidden) {
-                stats.entries += 1;
-                stats.key_bytes += entry.key.len() as u64;
+                let known_ms = entry.table_ms().unwrap_or_else(|| state.time_of_commit(entry.order));
+                let (written_ms, used_ms) = times_of(known_ms, marks.find(entry.hash));
+                let key = entry.key;
                 let filed = if entry.is_filed() { entry.value().and_then(Filed::parse) } else { None };
-                stats.value_bytes += filed.map_or(value_bytes as u64, |filed| filed.value_bytes());
+                let value_bytes = filed.map_or(value_bytes as u64, |filed| filed.value_bytes());
+                each(Sized { key, value_bytes, written_ms, used_ms });
             }
             ControlFlow::Continue(())
         });
     }
-    Some(stats)
+}
+
+/// When an entry was written and last read, of which a table or log and perhaps a mark is known.
+fn times_of(known_ms: u64, mark: Option<Mark>) -> (u64, Option<u64>) {
+    match mark.filter(|mark| mark.day() >= day_of(known_ms)) {
+        Some(mark) if mark.is_read() => (known_ms, Some(ms_of(mark.day()))),
+        Some(mark) => (known_ms.max(ms_of(mark.day())), None),
+        None => (known_ms, None),
+    }
 }

@@ -16,10 +16,12 @@ use crate::lookup::lookup;
 use crate::options::{Durability, Options, Watch};
 use crate::planted;
 use crate::pool::Pool;
+use crate::record_uses::{is_due, record_uses};
 use crate::repair::repair;
-use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, VerifyReport};
+use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, TopEntry, TopOrder, VerifyReport};
 use crate::state::{Namespace, State, TableIndex, catch_up, load};
 use crate::stats::{sources_of, stats};
+use crate::top::top;
 use crate::verify::verify;
 use crate::vfs::Vfs;
 use crate::walk::Walk;
@@ -30,6 +32,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 /// At close, logs are folded if there are more than these, or more bytes in them.
 const LOGS_LEFT: usize = 2;
 const LOG_BYTES_LEFT: u64 = 256 << 10;
+
+/// The same as a part of the cap of the cache.
+const LOG_PART_LEFT: u64 = 8;
 
 /// Bytes in the log of this process while the one before it is folded; all of them are in memory, too.
 const LOG_BYTES_MAX: u64 = 64 << 20;
@@ -309,9 +314,23 @@ impl Store {
         Ok(true)
     }
 
-    /// Makes every commit that this process sees survive the loss of power.
+    /// Says what time it is: entries read from now on were used on that day. A commit says so, too. While nobody has,
+    /// no use is recorded.
+    pub fn set_now(&self, now_ms: u64) {
+        self.context.noted.set_now(now_ms);
+    }
+
+    /// A hint, so nothing fails; but a store in doubt writes nothing.
+    fn record_uses(&self) {
+        if !self.is_broken() {
+            record_uses(&self.context, &self.state);
+        }
+    }
+
+    /// Makes every commit that this process sees survive the loss of power, and records what was used.
     pub fn flush(&self) -> Result<()> {
         let context = self.open_context()?;
+        self.record_uses();
         let mut committer = self.committer()?;
         let own = committer.log.as_ref().map(|log| log.writer);
         self.state.write()?.sync_others(context, own)?;
@@ -349,6 +368,11 @@ impl Store {
         stats(self.open_context()?, &*self.state()?)
     }
 
+    /// The first `limit` entries in some order, of all namespaces or of the one of that name.
+    pub fn top(&self, order: TopOrder, only: Option<&str>, limit: usize) -> Result<Vec<TopEntry>> {
+        Ok(top(self.open_context()?, &*self.state()?, order, only, limit))
+    }
+
     /// Reads every byte of the folder. Modifies nothing.
     pub fn verify(&self, watch: Watch<'_>) -> Result<VerifyReport> {
         Ok(verify(self.open_context()?, watch)?.report)
@@ -381,9 +405,10 @@ impl Store {
         }
     }
 
-    /// Whether this process has written nothing, so that `close` only lets go of files.
+    /// Whether this process has written nothing and has nothing to write, so that `close` only lets go of files.
     pub fn is_unwritten(&self) -> bool {
         self.committer().is_ok_and(|committer| committer.log.is_none())
+            && self.state().is_ok_and(|state| !is_due(&self.context, &state))
     }
 
     /// Folds what is due, seals the log, lets go of every file. Every later call answers `Closed`; what handles have
@@ -393,6 +418,7 @@ impl Store {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        self.record_uses();
         let outcome = self.settle();
         *self.committer.lock().unwrap_or_else(PoisonError::into_inner) = Committer::default();
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = State::default();
@@ -414,8 +440,9 @@ impl Store {
             let state = self.state()?;
             (state.logs.len(), state.memory_bytes, state.attached_tables())
         };
+        let bytes_left = LOG_BYTES_LEFT.min(self.context.options.bytes_max / LOG_PART_LEFT);
         // What is damaged goes with the commit that came after it: the next process finds a sound folder.
-        if logs > LOGS_LEFT || bytes > LOG_BYTES_LEFT || attached > 0 || self.context.damage.is_left() {
+        if logs > LOGS_LEFT || bytes > bytes_left || attached > 0 || self.context.damage.is_left() {
             compact(&self.context, &self.state, &self.committer, false, &|_, _| ControlFlow::Continue(()))?;
         }
         let mut committer = self.committer()?;

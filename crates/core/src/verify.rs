@@ -6,7 +6,7 @@ use crate::files::Content;
 use crate::format::digest::FileRef;
 use crate::options::{Options, Watch};
 use crate::planted;
-use crate::report::VerifyReport;
+use crate::report::{Damage, VerifyReport};
 use crate::state::load;
 use crate::stats::stats;
 use std::ops::ControlFlow;
@@ -55,6 +55,7 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
             return Err(Error::Cancelled);
         }
     }
+    context.used.verify(|name, what| context.damage.add(Damage::new(name, 0, what)));
     let stats = stats(&context, &state)?;
     let damage = context.damage.places();
     let report = VerifyReport {

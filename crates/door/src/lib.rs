@@ -18,6 +18,7 @@ mod objects;
 mod packed;
 mod restored;
 mod session;
+mod top;
 mod transfer;
 
 pub use export::{Export, ExportOptions, ExportProgress};
@@ -29,3 +30,4 @@ pub use files::{
 pub use import::{Import, ImportProgress};
 pub use restored::{Restored, RestoredFile};
 pub use session::{Alone, Reads, Session, commit_alone, durability_of};
+pub use top::{TopItem, top};

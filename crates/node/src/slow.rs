@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use varve_core::planted;
 use varve_core::{Key, Options, folder_of};
-use varve_door::{Failure, Result, answer, durability_of};
+use varve_door::{Failure, Result, answer, durability_of, top};
 
 /// Opens the store in `folder`. The promise gives the functions of a session, or JSON with the failure.
 #[napi(catch_unwind)]
@@ -125,7 +125,8 @@ fn session(env: &Env, seat: Seat) -> Result<napi::sys::napi_value> {
     let functions = functions.add::<cold::BeginExport>()?.add::<cold::ExportChunk>()?;
     let functions = functions.add::<cold::BeginImport>()?.add::<cold::FeedImport>()?.add::<CommitImport>()?;
     let functions = functions.add::<cold::FinishImport>()?.add::<cold::EndTransfer>()?;
-    let functions = functions.add::<Stats>()?.add::<Verify>()?.add::<Repair>()?.add::<GetManyAsync>()?;
+    let functions = functions.add::<Stats>()?.add::<Top>()?.add::<Verify>()?.add::<Repair>()?;
+    let functions = functions.add::<GetManyAsync>()?;
     Ok(functions.add::<Close>()?.finish())
 }
 
@@ -193,6 +194,7 @@ struct CommitImport;
 struct Flush;
 struct Compact;
 struct Stats;
+struct Top;
 struct Verify;
 struct Repair;
 struct GetManyAsync;
@@ -223,8 +225,9 @@ impl Call for CommitImport {
 impl Call for Flush {
     const NAME: &'static str = "flush";
 
-    fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
         let store = context.store()?;
+        store.set_now(arguments.count(0)?);
         Ok(Work::promise(context, move || Ok(answer(Ok(store.flush()?)))))
     }
 }
@@ -236,6 +239,7 @@ impl Call for Compact {
         let full = arguments.flag(0)?;
         let progress = context.progress(arguments.number(1)?)?;
         let store = context.store()?;
+        store.set_now(arguments.count(2)?);
         Ok(Work::promise(context, move || {
             let watch = |done, total| progress.report(done, total);
             Ok(answer(Ok(store.compact(full, &watch)?)))
@@ -249,6 +253,15 @@ impl Call for Stats {
     fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
         let store = context.store()?;
         Ok(Work::promise(context, move || Ok(answer(Ok(store.stats()?)))))
+    }
+}
+
+impl Call for Top {
+    const NAME: &'static str = "top";
+
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        let (store, options) = (context.store()?, arguments.text(0)?);
+        Ok(Work::promise(context, move || Ok(answer(top(&store, &options)))))
     }
 }
 
@@ -294,7 +307,8 @@ impl Call for GetManyAsync {
 impl Call for Close {
     const NAME: &'static str = "close";
 
-    fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
+    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+        context.store()?.set_now(arguments.count(0)?);
         let seat = match context.close()?.leave_now() {
             Ok(left) => return Ok(Answer::Text(answer(left))),
             Err(seat) => seat,

@@ -7,7 +7,7 @@ use crate::watch::{Watcher, watched};
 use std::collections::HashMap;
 use std::sync::Arc;
 use varve_core::{CommitReport, Intake, Key, Options, PendingCommit, SerialPool, Store, folder_of};
-use varve_door::{Failure, Result, Session, answer, durability_of};
+use varve_door::{Failure, Result, Session, answer, durability_of, top};
 use wasm_bindgen::prelude::*;
 
 const SCRATCH_BYTES: usize = 128 << 10;
@@ -171,8 +171,11 @@ impl WasmStore {
     }
 
     /// Makes every commit so far survive the loss of power.
-    pub fn flush(&self) -> String {
-        self.ask(Store::flush)
+    pub fn flush(&self, now_ms: f64) -> String {
+        self.ask(|store| {
+            store.set_now(now_ms as u64);
+            store.flush()
+        })
     }
 
     /// Takes up what others committed.
@@ -181,13 +184,23 @@ impl WasmStore {
     }
 
     /// Folds and merges what is due, or everything if `full`.
-    pub fn compact(&self, full: bool, watcher: Watcher) -> String {
-        watched(watcher, |watch| self.ask(|store| store.compact(full, watch)))
+    pub fn compact(&self, full: bool, now_ms: f64, watcher: Watcher) -> String {
+        watched(watcher, |watch| {
+            self.ask(|store| {
+                store.set_now(now_ms as u64);
+                store.compact(full, watch)
+            })
+        })
     }
 
     /// Sizes and counts.
     pub fn stats(&self) -> String {
         self.ask(Store::stats)
+    }
+
+    /// The first entries in some order.
+    pub fn top(&self, options: &str) -> String {
+        answer(self.session.store().and_then(|store| top(store, options)))
     }
 
     /// Reads every byte.
@@ -213,8 +226,9 @@ impl WasmStore {
     }
 
     /// Ends the session and closes its store.
-    pub fn close(&mut self) -> String {
+    pub fn close(&mut self, now_ms: f64) -> String {
         let closed = self.session.store().cloned().and_then(|store| {
+            store.set_now(now_ms as u64);
             self.intakes.clear();
             self.session.close();
             Ok(store.close()?)

@@ -5,9 +5,11 @@
  * less than with byte arrays as arguments.
  */
 import type { EngineFiles } from './engine-files.ts'
-import type { CommitReport, CompactReport, EngineStatus, RepairReport, Stats, VerifyReport } from './reports.ts'
+import type { CommitReport, CompactReport, EngineStatus, RepairReport, Stats, TopItem, VerifyReport } from './reports.ts'
 
-export type { CommitReport, CompactReport, Damage, EngineStatus, NamespaceStats, RepairReport, Stats, VerifyReport } from './reports.ts'
+export type {
+  CommitReport, CompactReport, Damage, EngineStatus, NamespaceStats, RepairReport, Stats, TopItem, VerifyReport,
+} from './reports.ts'
 
 /** Options of the engine, all set. */
 export interface EngineOptions {
@@ -91,6 +93,7 @@ export interface EngineStore {
   pendingBytes(): number
   /** Everything buffered as one atomic commit. Small relaxed commits are done when the call returns. */
   commit(durability: 'relaxed' | 'durable' | undefined): Promise<CommitReport>
+  /** Also records what was used; see `used/` in `crates/core/FORMAT.md`. */
   flush(): Promise<void>
 
   /** Begins an export of what is committed now; several may be under way, each has its number. */
@@ -113,6 +116,8 @@ export interface EngineStore {
   /** Folds and merges what is due, or everything if `full`. */
   compact(full: boolean, control: EngineControl): Promise<CompactReport>
   stats(): Promise<Stats>
+  /** The first entries in some order. */
+  top(options: EngineTop): Promise<readonly TopItem[]>
   verify(control: EngineControl): Promise<VerifyReport>
   repair(dryRun: boolean, control: EngineControl): Promise<RepairReport>
   /** How many places `status().damage` has; cheap. */
@@ -120,6 +125,14 @@ export interface EngineStore {
   status(): EngineStatus
   /** Folds what is due, seals the log, lets go of every file. */
   close(): Promise<void>
+}
+
+/** Which entries: `crates/door/src/top.rs`. */
+export interface EngineTop {
+  readonly order: 'largest' | 'oldest' | 'never-used'
+  /** Of this namespace only; null = of all. */
+  readonly namespace: string | null
+  readonly limit: number
 }
 
 /** What to export: `crates/door/src/export.rs`. */

@@ -30,8 +30,9 @@ export interface CacheOptions {
    */
   readonly version?: string | undefined
   /**
-   * Cap of the folder: bytes, at least 65,536, or a text such as `'500MB'` (10^6) or `'2GiB'` (2^30). What was written
-   * longest ago goes first, at compaction; until then the folder may be larger. A small cap costs misses.
+   * Cap of the folder: bytes, at least 65,536, or a text such as `'500MB'` (10^6) or `'2GiB'` (2^30). The least
+   * recently used entries go first, at compaction, until an eighth is free; until then the folder may be larger. What
+   * this process wrote or read goes last. A small cap costs misses.
    * @defaultValue `'1GiB'`
    */
   readonly maxBytes?: number | string | undefined

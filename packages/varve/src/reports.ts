@@ -81,6 +81,13 @@ export interface NamespaceStats {
   readonly keyBytes: number
   /** Bytes of their values before compression. */
   readonly valueBytes: number
+  /**
+   * Entries that were read on no later day than the one they were written on, as far as is known: what was used more than
+   * 90 days ago is forgotten.
+   */
+  readonly neverUsedEntries: number
+  /** Bytes of their keys and values. */
+  readonly neverUsedBytes: number
   /** Tables of this namespace. */
   readonly tables: number
   /** Bytes of these tables on disk. */
@@ -89,6 +96,17 @@ export interface NamespaceStats {
   readonly oldestMs: number
   /** Time of the newest write, milliseconds since 1970; 0 = unknown. */
   readonly newestMs: number
+}
+
+/** An entry as `varve top` shows it. */
+export interface TopItem {
+  readonly namespace: string
+  readonly keyBase64: string
+  readonly valueBytes: number
+  /** About: no later than it was, or the beginning of that day; 0 = unknown. */
+  readonly writtenMs: number
+  /** Beginning of the day on which it was last read; null where it was read on no day after it was written. */
+  readonly usedMs: number | null
 }
 
 /** One place whose bytes do not match their checksum. It costs the entries there, which are misses, and nothing else. */

@@ -5,6 +5,7 @@
 //! that a damaged block left in a table that may have had something newer, or if it is a delete that hides nothing
 //! any more. A value that cannot be read becomes a delete, so that no older one takes its place.
 
+use super::evict::{Evictions, Ranks};
 use super::take::Taken;
 use crate::context::Context;
 use crate::entries::{Entries, Range, Ranges, Source, Visit};
@@ -15,7 +16,9 @@ use crate::format::filed::Filed;
 use crate::format::names::TableName;
 use crate::options::Watch;
 use crate::planted;
+use crate::state::State;
 use crate::table::{TableMeta, TableWriter, ValueBytes};
+use crate::used::{Mark, day_of};
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::ControlFlow;
@@ -40,6 +43,8 @@ pub(crate) struct Merge<'a> {
     pub(crate) settle: bool,
     /// Leave deletes out: nothing is left that they could hide.
     pub(crate) drop_deletes: bool,
+    /// What leaves the cache: it becomes a delete.
+    pub(crate) evictions: Option<&'a Evictions>,
 }
 
 /// What came of it.
@@ -47,6 +52,8 @@ pub(crate) struct Merge<'a> {
 pub(crate) struct Merged {
     pub(crate) tables: Vec<TableMeta>,
     pub(crate) dropped: u64,
+    /// Entries that are younger than the tables they are in now.
+    pub(crate) marks: Vec<Mark>,
 }
 
 /// Tells the caller how far the work is.
@@ -92,16 +99,20 @@ pub(crate) fn merge(
 ) -> Result<Merged> {
     let Some(namespace) = taken.state.namespace(plan.id) else { return Ok(Merged::default()) };
     let folded: Vec<_> = taken.folded_entries(namespace).collect();
-    let mut times = Times { oldest_ms: namespace.oldest_ms, newest_ms: 0 };
+    let oldest_ms = folded.iter().map(|(_, found)| taken.state.time_of_commit(found.order)).min();
+    let mut times = Times { oldest_ms: oldest_ms.unwrap_or(u64::MAX), newest_ms: 0 };
     if !folded.is_empty() {
         times.newest_ms = namespace.newest_ms;
     }
     let mut sources = vec![Source::memory(folded)];
     for live in plan.tables.iter().filter_map(|index| namespace.tables.get(*index)) {
         times.newest_ms = times.newest_ms.max(live.table.meta.newest_ms);
+        times.oldest_ms = times.oldest_ms.min(live.table.meta.oldest_ms);
         sources.push(Source::Table(live.table.clone()));
     }
-    let output = Output { context, name, writer: None, lost: &taken.lost, merged: Merged::default(), times };
+    let (state, ranks) = (&taken.state, plan.evictions.and_then(|evictions| evictions.ranks(plan.id, &taken.state)));
+    let (lost, merged) = (&taken.lost, Merged::default());
+    let output = Output { context, state, ranks, name, writer: None, lost, merged, times };
     let mut merging = Merging { plan, progress, entries: Entries::new(namespace.hidden_below), output };
     let mut ranges = Ranges::new(sources, 0);
     if context.pool.threads() > 1 {
@@ -191,6 +202,8 @@ struct Times {
 /// The tables being written.
 struct Output<'a> {
     context: &'a Context,
+    state: &'a State,
+    ranks: Option<Ranks<'a>>,
     name: &'a mut (dyn FnMut() -> TableName + Send),
     writer: Option<(TableName, TableWriter<'static>)>,
     /// Entries that name one of these files have no value.
@@ -210,12 +223,17 @@ impl Output<'_> {
     fn take(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> ControlFlow<Error> {
         let Visit { hash, key, order, shadowed, is_hidden, .. } = entry;
         self.merged.dropped += shadowed;
-        let order = if plan.settle { 0 } else { order };
         let is_filed = entry.is_filed();
-        let value = if is_hidden { None } else { entry.value() };
+        let known_day = self.state.known_day(entry.table_ms(), order);
+        let is_leaving = self.ranks.as_mut().is_some_and(|ranks| ranks.leaves(&entry));
+        let value = if is_hidden || is_leaving { None } else { entry.value() };
+        if value.is_some() && known_day > day_of(self.times.oldest_ms) {
+            self.merged.marks.push(Mark::new(hash, known_day, false));
+        }
         let is_dropped = shadowed > 0 && planted::bug("compaction-drops-newest");
         let needless = is_hidden || (value.is_none() && plan.drop_deletes) || is_dropped;
-        self.merged.dropped += u64::from(needless);
+        self.merged.dropped += u64::from(needless || is_leaving);
+        let order = if plan.settle { 0 } else { order };
         let stepped = progress.step(key.len() + value.map_or(0, <[u8]>::len));
         let outcome = stepped.and_then(|()| match value {
             _ if needless => Ok(()),

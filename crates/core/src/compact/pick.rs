@@ -29,6 +29,8 @@ pub(crate) struct Candidate {
     /// Bytes of entries that newer ones overwrite, as far as a sample can tell.
     pub(crate) garbage_bytes: u64,
     pub(crate) is_damaged: bool,
+    /// Its namespace has entries that leave the cache.
+    pub(crate) is_leaving: bool,
     /// Has entries that nobody sees.
     pub(crate) is_hidden: bool,
     /// Holds nothing that another merge could drop.
@@ -38,7 +40,7 @@ pub(crate) struct Candidate {
 /// Indexes of the tables to merge with `folded_bytes` from logs.
 pub(crate) fn pick(tables: &[Candidate], folded_bytes: u64, full: bool, alone: bool) -> Vec<usize> {
     let everything = || (0..tables.len()).collect::<Vec<_>>();
-    if tables.iter().any(|table| table.is_damaged) {
+    if tables.iter().any(|table| table.is_damaged || table.is_leaving) {
         return everything();
     }
     if full {

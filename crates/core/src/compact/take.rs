@@ -149,6 +149,13 @@ impl Taken {
         folded.map(|live| live.table.meta.bytes).sum::<u64>() + self.log_bytes()
     }
 
+    /// The same with the files that tables name.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        let tables = self.state.namespaces.iter().flat_map(|namespace| &namespace.tables);
+        let folded = tables.filter(|live| self.is_folded(live.attached_by));
+        self.bytes().saturating_add(folded.map(|live| live.table.meta.file_bytes).sum())
+    }
+
     pub(crate) fn log_bytes(&self) -> u64 {
         self.state.logs.iter().filter(|view| self.folded.contains(&view.writer)).map(|view| view.end).sum()
     }

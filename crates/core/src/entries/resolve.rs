@@ -49,6 +49,21 @@ impl<'v> Visit<'v> {
         }
     }
 
+    /// Bytes that the value takes where it is, without reading it; `None` = deleted.
+    pub(crate) fn stored_bytes(&self) -> Option<u64> {
+        let bytes = self.row.stored.bytes()? as u64;
+        let (ScanStored::Placed { block, .. }, Some((table, _))) = (self.row.stored, self.row.table) else {
+            return Some(bytes);
+        };
+        let block = table.directory().and_then(|all| all.value_row((block & !NAMES_FILES) as usize));
+        Some(block.map_or(bytes, |block| bytes * u64::from(block.stored_bytes) / u64::from(block.raw_bytes.max(1))))
+    }
+
+    /// The time of the oldest commit of the table it is in; `None` = it is in a log.
+    pub(crate) fn table_ms(&self) -> Option<u64> {
+        self.row.table.map(|(table, _)| table.meta.oldest_ms)
+    }
+
     /// Length of the value, without reading it; `None` = deleted.
     pub(crate) fn value_bytes(&self) -> Option<usize> {
         self.row.stored.bytes()

@@ -39,11 +39,12 @@ pub(crate) enum FrameKind {
     Hold = u32::from_le_bytes(*b"HOLD") as isize,
     Seal = u32::from_le_bytes(*b"SEAL") as isize,
     Manifest = u32::from_le_bytes(*b"VMAN") as isize,
+    Used = u32::from_le_bytes(*b"USED") as isize,
 }
 
 impl FrameKind {
     pub(crate) fn parse(word: u32) -> Option<Self> {
-        [Self::LogStart, Self::Commit, Self::Hold, Self::Seal, Self::Manifest]
+        [Self::LogStart, Self::Commit, Self::Hold, Self::Seal, Self::Manifest, Self::Used]
             .into_iter()
             .find(|kind| *kind as u32 == word)
     }

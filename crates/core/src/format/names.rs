@@ -93,7 +93,7 @@ impl fmt::Display for TableName {
 }
 
 /// Only the one way in which we write a number: no sign, no leading zero.
-fn number_of(text: &str) -> Option<u64> {
+pub(crate) fn number_of(text: &str) -> Option<u64> {
     let canonical = text == "0" || (text.starts_with(|first: char| ('1'..='9').contains(&first)));
     canonical.then(|| text.parse().ok())?
 }

@@ -7,6 +7,7 @@ use crate::format::hash::{key_hash, upper};
 use crate::format::order::ORDER_SHIFT;
 use crate::key_map::KeyMap;
 use crate::planted;
+use crate::used::UsedBits;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Entries of small commits are gathered in segments of this size.
@@ -46,6 +47,8 @@ pub(crate) struct Memory {
 struct Index {
     places: KeyMap<Place>,
     covered: usize,
+    /// Which of them were read.
+    used: UsedBits,
 }
 
 impl Segments {
@@ -122,6 +125,21 @@ impl Memory {
         self.entries.get(before(from)..before(end)).unwrap_or_default()
     }
 
+    /// How many entries were read here.
+    pub(super) fn reads(&self) -> u64 {
+        self.index.read().unwrap_or_else(PoisonError::into_inner).used.count()
+    }
+
+    /// Calls `each` with hash and order of every entry that was read here.
+    pub(super) fn each_read(&self, segments: &Segments, mut each: impl FnMut(u32, u64)) {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        for place in index.used.iter().filter_map(|slot| index.places.get(slot)) {
+            if let Some(entry) = segments.entry(place) {
+                each(upper(key_hash(entry.key)), place.order);
+            }
+        }
+    }
+
     /// All entries, older ones of the same key included.
     pub(super) fn iter<'a>(&'a self, segments: &'a Segments) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
         segments.entries(&self.entries)
@@ -131,7 +149,8 @@ impl Memory {
 impl Index {
     fn find<'a>(&self, segments: &'a Segments, hash: u64, key: &[u8]) -> Option<MemoryEntry<'a>> {
         let is_key = |place: &Place| segments.entry(*place).is_some_and(|entry| entry.key == key);
-        let place = self.places.find(hash, is_key)?;
+        let (slot, place) = self.places.find_at(hash, is_key)?;
+        self.used.set(slot);
         Some(MemoryEntry { order: place.order, entry: segments.entry(place)? })
     }
 
@@ -146,5 +165,6 @@ impl Index {
             }
         }
         self.covered = entries.len();
+        self.used.grow(self.places.len());
     }
 }

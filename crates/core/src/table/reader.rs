@@ -12,6 +12,7 @@ use crate::format::lz4;
 use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::planted;
 use crate::report::{Damage, DamagedKeys};
+use crate::used::{Day, UsedBits, day_of};
 use crate::vfs::File;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -45,6 +46,8 @@ const READS: u32 = 3;
 #[derive(Debug)]
 struct Loaded {
     directory: Arc<Directory>,
+    /// Which entries were read: of each block of keys as many as it may have.
+    used: Arc<UsedBits>,
     keys: Box<[OnceLock<Keys>]>,
     values: Box<[OnceLock<Box<[u8]>>]>,
 }
@@ -130,7 +133,7 @@ impl Table {
         let (namespace, file) = (Arc::clone(&self.namespace), self.file.clone());
         let fresh = Self::new(self.meta, namespace, file, self.checksum, &self.damage, &self.cache);
         if let Some(Some(loaded)) = self.loaded.get() {
-            let _ = fresh.loaded.set(Some(Loaded::new(Arc::clone(&loaded.directory))));
+            let _ = fresh.loaded.set(Some(Loaded::new(Arc::clone(&loaded.directory), Arc::clone(&loaded.used))));
         }
         fresh.unreadable.store(self.is_unreadable(), Ordering::Relaxed);
         fresh
@@ -158,6 +161,7 @@ impl Table {
             let Some(block) = self.keys(loaded, index) else { return Found::Damaged };
             let keys = block.get();
             if let Some(at) = keys.layout.find(&keys.bytes, loaded.directory.bounds(index), hash, key) {
+                loaded.used.set(index * ENTRIES_MAX + at);
                 return self.found(keys, at).unwrap_or_else(|| self.damaged_layout(index));
             }
             // Entries of one hash may begin in the block before.
@@ -253,6 +257,33 @@ impl Table {
         })
     }
 
+    /// The day since which all of its entries are known.
+    pub(crate) fn known_day(&self) -> Day {
+        day_of(self.meta.oldest_ms)
+    }
+
+    /// How many entries were read here.
+    pub(crate) fn reads(&self) -> u64 {
+        self.loaded.get().and_then(Option::as_ref).map_or(0, |loaded| loaded.used.count())
+    }
+
+    /// Calls `each` with the upper half of the hash of every key that was read here, in order.
+    pub(crate) fn hashes_read(&self, mut each: impl FnMut(u32)) {
+        let Some(loaded) = self.loaded.get().and_then(Option::as_ref) else { return };
+        let mut last = None;
+        for place in loaded.used.iter() {
+            let (index, at) = (place / ENTRIES_MAX, place % ENTRIES_MAX);
+            if last.as_ref().is_none_or(|(other, _)| *other != index) {
+                last = self.keys(loaded, index).map(|block| (index, block));
+            }
+            let Some((_, block)) = &last else { continue };
+            let keys = block.get();
+            if let Some(hash) = keys.layout.hashes(&keys.bytes).get(at) {
+                each(u32::from_le_bytes(*hash));
+            }
+        }
+    }
+
     /// A block of keys from the file; `None` = damaged.
     pub(crate) fn read_keys(&self, index: usize) -> Option<Keys> {
         let read = self.try_block(self.directory()?.key_row(index)?);
@@ -315,7 +346,8 @@ impl Table {
     fn load(&self) -> Option<Loaded> {
         let loaded = self.file.as_ref().map(|file| self.try_often(|| self.load_directory(&**file)));
         if let Some(Ok(Some(directory))) = loaded {
-            return Some(Loaded::new(Arc::new(directory)));
+            let used = Arc::new(UsedBits::new(directory.key_blocks * ENTRIES_MAX));
+            return Some(Loaded::new(Arc::new(directory), used));
         }
         let what = if self.file.is_none() { "missing file" } else { "directory of a table" };
         self.note(self.meta.bytes, what, None);
@@ -396,9 +428,9 @@ impl Drop for Table {
 }
 
 impl Loaded {
-    fn new(directory: Arc<Directory>) -> Self {
+    fn new(directory: Arc<Directory>, used: Arc<UsedBits>) -> Self {
         let keys = (0..directory.key_blocks).map(|_| OnceLock::new()).collect();
         let values = (0..directory.value_blocks).map(|_| OnceLock::new()).collect();
-        Self { directory, keys, values }
+        Self { directory, used, keys, values }
     }
 }

@@ -10,5 +10,6 @@ mod model;
 mod panic;
 mod repair;
 mod tables;
+mod used;
 mod walk;
 mod writers;

@@ -14,7 +14,7 @@ interface GcOptions extends CommonOptions {
 }
 
 export const gcCommand: Command = command('gc', 'free what was overwritten, deleted or damaged, and what is above a cap')
-  .option('--max-bytes <size>', "cap of each cache, as in openCache: '500MB', '2GiB'; oldest tables go first (default: none)", sizeOf)
+  .option('--max-bytes <size>', "cap of each cache, as in openCache: '500MB', '2GiB'; least recently used first (default: none)", sizeOf)
   .action(run)
 
 async function run(options: GcOptions): Promise<void> {

@@ -1,67 +1,81 @@
-/** `varve top`: what is largest in a cache, and how old it is as far as tables tell. */
-import type { Command } from 'commander'
-import type { Key } from '../key.ts'
-import type { NamespaceStats } from '../reports.ts'
-import type { Session } from '../session.ts'
+/** `varve top`: the entries of a cache that are largest, that were not used for longest, or never. */
+import { type Command, InvalidArgumentError } from 'commander'
+import type { EngineTop } from '../engine.ts'
+import { type Key, readKey } from '../key.ts'
+import type { NamespaceStats, TopItem } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
-import { entriesOf, keyJson, namespacesOf, wholeNumber } from './entries.ts'
+import { keyJson, namespacesOf, wholeNumber } from './entries.ts'
 import { escapeKey, escapeText } from './escape.ts'
 import { findCache, inspect } from './folder.ts'
 import { age, size, table, write, writeJson } from './output.ts'
 
+type Order = EngineTop['order']
+
+const ORDERS: readonly Order[] = ['largest', 'oldest', 'never-used']
+
+const NOTES = `
+Orders: largest (values), oldest (used or written longest ago), never-used (the largest of them).
+An entry is used when it is read on a later day than it was written on; the last day counts, for 90 days.`
+
 interface TopOptions extends CommonOptions {
   readonly namespace?: string
   readonly limit: number
+  readonly by: Order
 }
 
-/** An entry without its value. */
-interface Sized {
-  readonly namespace: NamespaceStats
-  readonly key: Key
-  readonly valueBytes: number
-}
-
-export const topCommand: Command = command('top', 'largest entries and namespaces of a cache')
+export const topCommand: Command = command('top', 'largest, oldest or never used entries of a cache, and its namespaces')
+  .option('--by <order>', `order of the entries: ${ORDERS.join(', ')}`, orderOf, 'largest')
   .option('--namespace <name>', 'of this namespace only')
   .option('--limit <count>', 'so many of each', wholeNumber, 10)
-  .addHelpText('after', '\nTimes are those of commits, kept for each namespace; who uses an entry is not recorded.')
+  .addHelpText('after', NOTES)
   .action(run)
 
 async function run(options: TopOptions): Promise<void> {
   await inspect(findCache(options.dir), async ({ session }) => {
     const all = await namespacesOf(session, options.namespace)
-    const entries = largestOf(session, all, options.limit)
-    const bytesOf = ({ keyBytes, valueBytes }: NamespaceStats): number => keyBytes + valueBytes
-    const namespaces = [...all].sort((left, right) => bytesOf(right) - bytesOf(left)).slice(0, options.limit)
-    if (options.json === true) {
-      const named = entries.map(({ namespace, key, valueBytes }) => ({ namespace: namespace.name, ...keyJson(key), valueBytes }))
-      return writeJson({ namespaces, entries: named })
-    }
-    const head = ['namespace', 'entries', 'keys and values', 'on disk', 'newest', 'oldest']
-    const rows = namespaces.map((namespace) => [
-      escapeText(namespace.name),
-      namespace.entries.toLocaleString('en'),
-      size(bytesOf(namespace)),
-      size(namespace.tableBytes),
-      age(namespace.newestMs),
-      age(namespace.oldestMs),
+    const { by: order, limit, namespace = null } = options
+    const entries = await session.run((store) => store.top({ order, limit, namespace }))
+    const weightOf = (stats: NamespaceStats): number => (order === 'never-used' ? stats.neverUsedBytes : stats.keyBytes + stats.valueBytes)
+    const namespaces = [...all].sort((left, right) => weightOf(right) - weightOf(left)).slice(0, limit)
+    if (options.json === true) return writeJson({ namespaces, entries: entries.map(itemJson) })
+    await write(namespacesTable(namespaces))
+    const rows = entries.map((entry) => [
+      size(entry.valueBytes),
+      entry.usedMs === null ? 'never' : age(entry.usedMs),
+      age(entry.writtenMs),
+      escapeText(entry.namespace),
+      escapeKey(keyOf(entry)),
     ])
-    await write(table(head, rows, head.slice(1)))
-    const lines = entries.map(({ namespace, key, valueBytes }) => [size(valueBytes), escapeText(namespace.name), escapeKey(key)])
-    await write(table(['value', 'namespace', 'key'], lines, ['value']))
+    await write(table(['value', 'last used', 'written', 'namespace', 'key'], rows, ['value', 'last used', 'written']))
   })
 }
 
-/** The `limit` entries with the longest values, the longest first; of equal ones those that come first. */
-function largestOf(session: Session, namespaces: readonly NamespaceStats[], limit: number): readonly Sized[] {
-  const largest: Sized[] = []
-  if (limit === 0) return largest
-  for (const { namespace, key, value } of entriesOf(session, namespaces)) {
-    const valueBytes = value.length
-    if (largest.length === limit && valueBytes <= (largest.at(-1)?.valueBytes ?? 0)) continue
-    const at = largest.findIndex((other) => other.valueBytes < valueBytes)
-    largest.splice(at < 0 ? largest.length : at, 0, { namespace, key, valueBytes })
-    largest.length = Math.min(largest.length, limit)
-  }
-  return largest
+function namespacesTable(namespaces: readonly NamespaceStats[]): string {
+  const head = ['namespace', 'entries', 'keys and values', 'never used', 'on disk', 'newest', 'oldest']
+  const rows = namespaces.map((namespace) => [
+    escapeText(namespace.name),
+    namespace.entries.toLocaleString('en'),
+    size(namespace.keyBytes + namespace.valueBytes),
+    size(namespace.neverUsedBytes),
+    size(namespace.tableBytes),
+    age(namespace.newestMs),
+    age(namespace.oldestMs),
+  ])
+  return table(head, rows, head.slice(1))
+}
+
+function keyOf({ keyBase64 }: TopItem): Key {
+  const bytes = Buffer.from(keyBase64, 'base64')
+  return readKey(bytes, 0, bytes.length)
+}
+
+function itemJson(entry: TopItem): object {
+  const { namespace, valueBytes, writtenMs, usedMs } = entry
+  return { namespace, ...keyJson(keyOf(entry)), valueBytes, writtenMs, usedMs }
+}
+
+function orderOf(text: string): Order {
+  const order = ORDERS.find((known) => known === text)
+  if (order !== undefined) return order
+  throw new InvalidArgumentError(`'${text}' is none of ${ORDERS.join(', ')}.`)
 }

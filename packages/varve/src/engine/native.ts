@@ -5,7 +5,7 @@
 import { builtin } from '../builtin.ts'
 import type {
   CommitReport, CompactReport, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage, EngineStatus,
-  EngineStore, EngineValues, RepairReport, Stats, VerifyReport,
+  EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
 } from '../engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import { libcName } from './libc.ts'
@@ -30,7 +30,7 @@ interface NativeSession extends NativeFilesSession {
   refresh(): boolean
   status(): string
   commit(durability: string, nowMs: number): Promise<string>
-  flush(): Promise<string>
+  flush(nowMs: number): Promise<string>
   beginExport(options: string): number
   exportChunk(transfer: number): string
   beginImport(overwrite: boolean): number
@@ -38,13 +38,14 @@ interface NativeSession extends NativeFilesSession {
   finishImport(transfer: number): string
   commitImport(transfer: number, nowMs: number): Promise<string>
   endTransfer(transfer: number): void
-  compact(full: boolean, watch: number): Promise<string>
+  compact(full: boolean, watch: number, nowMs: number): Promise<string>
   stats(): Promise<string>
+  top(options: string): Promise<string>
   verify(watch: number): Promise<string>
   repair(dryRun: boolean, watch: number): Promise<string>
   damageCount(): number
   /** A text where nothing was to be written. */
-  close(): Promise<string> | string
+  close(nowMs: number): Promise<string> | string
   beginWatch(): number
   watchDone(watch: number): number
   watchTotal(watch: number): number
@@ -178,7 +179,7 @@ class NativeStore implements EngineStore {
 
   async flush(): Promise<void> {
     await this.#commits
-    reportOf(await this.#session.flush())
+    reportOf(await this.#session.flush(Date.now()))
   }
 
   beginExport(options: EngineExport): number {
@@ -203,11 +204,15 @@ class NativeStore implements EngineStore {
   }
 
   compact(full: boolean, control: EngineControl): Promise<CompactReport> {
-    return this.#watched(control, (watch) => this.#session.compact(full, watch))
+    return this.#watched(control, (watch) => this.#session.compact(full, watch, Date.now()))
   }
 
   async stats(): Promise<Stats> {
     return reportOf(await this.#session.stats())
+  }
+
+  async top(options: EngineTop): Promise<readonly TopItem[]> {
+    return reportOf(await this.#session.top(JSON.stringify(options)))
   }
 
   verify(control: EngineControl): Promise<VerifyReport> {
@@ -224,7 +229,7 @@ class NativeStore implements EngineStore {
 
   async close(): Promise<void> {
     await this.#commits
-    reportOf(await this.#session.close())
+    reportOf(await this.#session.close(Date.now()))
   }
 
   #taken(length: number): Uint8Array {

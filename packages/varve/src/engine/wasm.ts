@@ -5,7 +5,7 @@
 import { folderName, type Host, WasmStore } from '../../generated/varve_wasm.js'
 import type {
   CommitReport, CompactReport, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage, EngineStatus,
-  EngineStore, EngineValues, RepairReport, Stats, VerifyReport,
+  EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
 } from '../engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import { pageOf, valuesOf } from './packed.ts'
@@ -137,7 +137,7 @@ class WasmEngineStore implements EngineStore {
   }
 
   async flush(): Promise<void> {
-    reportOf(this.#call(() => this.#store.flush()))
+    reportOf(this.#call(() => this.#store.flush(Date.now())))
   }
 
   beginExport(options: EngineExport): number {
@@ -178,14 +178,20 @@ class WasmEngineStore implements EngineStore {
   async compact(full: boolean, control: EngineControl): Promise<CompactReport> {
     // To another participant a log without a lock looks abandoned, and what it holds unneeded.
     const isHere = this.#options.readOnly || this.files.isHolding
+    // What was read here is news to the other thread, which spares what was used today.
+    if (!isHere && this.#elsewhere !== undefined) await this.flush()
     const report = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options)
-    if (report === undefined) return reportOf(this.#call(() => this.#store.compact(full, watcherOf(control))))
+    if (report === undefined) return reportOf(this.#call(() => this.#store.compact(full, Date.now(), watcherOf(control))))
     this.refresh()
     return report
   }
 
   async stats(): Promise<Stats> {
     return reportOf(this.#call(() => this.#store.stats()))
+  }
+
+  async top(options: EngineTop): Promise<readonly TopItem[]> {
+    return reportOf(this.#call(() => this.#store.top(JSON.stringify(options))))
   }
 
   async verify(control: EngineControl): Promise<VerifyReport> {
@@ -206,7 +212,7 @@ class WasmEngineStore implements EngineStore {
 
   async close(): Promise<void> {
     try {
-      reportOf(this.#call(() => this.#store.close()))
+      reportOf(this.#call(() => this.#store.close(Date.now())))
     } finally {
       // The garbage collector sees a small object, not its scratch memory in the module, and would take its time.
       this.#call(() => this.#store.free())

@@ -1,0 +1,144 @@
+//! Finding what leaves a cache over its cap: every entry is looked at once, keys only, and its bytes are counted by
+//! rank; `cut.rs` says which ranks leave. The merge that follows leaves those out (`merge.rs`).
+
+use super::cut::{Cut, Rank, cut};
+use super::take::Taken;
+use crate::context::Context;
+use crate::entries::{Entries, Ranges, Source, Visit};
+use crate::error::Result;
+use crate::format::digest::Digest;
+use crate::format::filed::Filed;
+use crate::record_uses::own_hashes;
+use crate::state::{Current, State};
+use crate::used::{Cursor, Day, Mark};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::ControlFlow;
+use std::sync::{Arc, RwLock};
+
+/// What an entry costs beside key and value: hash, order, kind and lengths.
+const ENTRY_BYTES: u64 = 16;
+
+/// What leaves, and all that is needed to tell.
+#[derive(Debug)]
+pub(crate) struct Evictions {
+    cut: Option<Cut>,
+    today: Day,
+    /// By number of the namespace.
+    spaces: HashMap<u16, Known>,
+    /// Namespaces of which something leaves.
+    pub(crate) leaving: BTreeSet<u16>,
+}
+
+/// What is known of a namespace, in order of the hashes.
+#[derive(Debug, Default)]
+struct Known {
+    marks: Vec<Mark>,
+    own: Vec<u32>,
+}
+
+/// Ranks of entries that come in order of their hashes.
+#[derive(Debug)]
+pub(crate) struct Ranks<'a> {
+    cut: Option<Cut>,
+    today: Day,
+    marks: Cursor<'a>,
+    own: &'a [u32],
+    state: &'a State,
+}
+
+impl Ranks<'_> {
+    fn rank(&mut self, entry: &Visit<'_>) -> Rank {
+        while let Some((first, rest)) = self.own.split_first()
+            && *first < entry.hash
+        {
+            self.own = rest;
+        }
+        let is_own = self.own.first() == Some(&entry.hash);
+        let used = self.marks.find(entry.hash).map_or(0, Mark::day);
+        let day = used.max(self.state.known_day(entry.table_ms(), entry.order)).min(self.today);
+        Rank { is_own, day, order: entry.order }
+    }
+
+    /// Whether the entry leaves.
+    pub(crate) fn leaves(&mut self, entry: &Visit<'_>) -> bool {
+        let Some(cut) = self.cut else { return false };
+        let rank = self.rank(entry);
+        cut.takes(rank, entry.hash)
+    }
+}
+
+impl Evictions {
+    /// What has to leave until entries and their files take no more than `bytes_max`, about.
+    pub(crate) fn find(context: &Context, shared: &RwLock<State>, taken: &Taken, bytes_max: u64) -> Result<Self> {
+        let mut used = context.used.read_all();
+        let today = context.noted.today().unwrap_or(Day::MAX);
+        let mut found = Self { cut: None, today, spaces: HashMap::new(), leaving: BTreeSet::new() };
+        for Current { id, .. } in taken.state.current.values() {
+            let own = own_hashes(context, &*shared.read()?, *id);
+            let marks = context.names.get(*id).map(|space| used.take(&space)).unwrap_or_default();
+            found.spaces.insert(*id, Known { marks, own });
+        }
+        let mut sizes = Sizes::default();
+        for id in found.spaces.keys() {
+            found.count(taken, *id, &mut sizes);
+        }
+        for (rank, bytes) in sizes.files.values() {
+            *sizes.ranks.entry(*rank).or_default() += bytes;
+        }
+        let total: u64 = sizes.ranks.values().sum();
+        let salt = taken.state.manifest_seen as u32;
+        found.cut = cut(&sizes.ranks, total.saturating_sub(bytes_max), salt);
+        let leaves = |(lowest, _): &(Rank, u16)| found.cut.is_some_and(|cut| cut.reaches(*lowest));
+        found.leaving =
+            sizes.lowest.into_iter().map(|(id, rank)| (rank, id)).filter(leaves).map(|(_, id)| id).collect();
+        Ok(found)
+    }
+
+    /// Whether anything leaves.
+    pub(crate) fn is_any(&self) -> bool {
+        self.cut.is_some()
+    }
+
+    pub(crate) fn ranks<'a>(&'a self, id: u16, state: &'a State) -> Option<Ranks<'a>> {
+        let Known { marks, own } = self.spaces.get(&id)?;
+        Some(Ranks { cut: self.cut, today: self.today, marks: Cursor::new(marks), own, state })
+    }
+
+    /// Adds the entries of one namespace.
+    fn count(&self, taken: &Taken, id: u16, sizes: &mut Sizes) {
+        let (Some(namespace), Some(mut ranks)) = (taken.state.namespace(id), self.ranks(id, &taken.state)) else {
+            return;
+        };
+        let folded = namespace.tables.iter().filter(|live| taken.is_folded(live.attached_by));
+        let mut sources: Vec<Source<'_>> = folded.map(|live| Source::Table(Arc::clone(&live.table))).collect();
+        sources.push(Source::memory(taken.folded_entries(namespace).collect()));
+        let mut entries = Entries::new(namespace.hidden_below);
+        for range in Ranges::new(sources, 0) {
+            let _all = entries.visit::<()>(&range, |entry| {
+                let Some(stored_bytes) = entry.stored_bytes().filter(|_| !entry.is_hidden) else {
+                    return ControlFlow::Continue(());
+                };
+                let rank = ranks.rank(&entry);
+                *sizes.ranks.entry(rank).or_default() += entry.key.len() as u64 + stored_bytes + ENTRY_BYTES;
+                let lowest = sizes.lowest.entry(id).or_insert(rank);
+                *lowest = rank.min(*lowest);
+                let filed = if entry.is_filed() { entry.value().and_then(Filed::parse) } else { None };
+                for file in filed.iter().flat_map(Filed::files) {
+                    // A file stays as long as the last of those that name it.
+                    let (highest, _) = sizes.files.entry(file.digest).or_insert((rank, file.bytes));
+                    *highest = rank.max(*highest);
+                }
+                ControlFlow::Continue(())
+            });
+        }
+    }
+}
+
+/// Bytes of entries by rank.
+#[derive(Debug, Default)]
+struct Sizes {
+    ranks: BTreeMap<Rank, u64>,
+    files: HashMap<Digest, (Rank, u64)>,
+    /// Of each namespace the rank that leaves first.
+    lowest: BTreeMap<u16, Rank>,
+}
