@@ -24,6 +24,9 @@ import { putGroup, Watcher } from './group.mjs'
  * @property {boolean} [isQuiet] commit small only, and neither compact nor close
  */
 
+/** How often one `getMany` of a reader asks for each key. */
+const REPEATS = 64
+
 /** @type {Order} */
 const order = JSON.parse(process.argv[2] ?? '')
 const random = randomOf(order.seed)
@@ -84,7 +87,7 @@ async function write() {
 }
 
 async function read() {
-  const watcher = new Watcher(order.slots)
+  const watcher = new Watcher(order.slots, REPEATS)
   let refreshes = 0
   for (let round = 0; !state.isEnding; round++) {
     const isFirst = round % 8 === 0
@@ -95,7 +98,7 @@ async function read() {
     watcher.check(space, !isFirst)
     for (const violation of watcher.violations.splice(0)) say({ violation })
     if (round % 64 === 0) await pause()
-    if (round % 1024 === 0) say({ soFar: watcher.reads })
+    if (round % 256 === 0) say({ soFar: watcher.reads })
   }
   say({ reads: watcher.reads, news: watcher.news, refreshes })
 }

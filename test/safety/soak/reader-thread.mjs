@@ -8,7 +8,7 @@ import { Watcher } from './group.mjs'
 const { dir, engine, slots, shared, thread } = workerData
 const cache = await openCache({ name: 'soak', dir, engine, onWarning: ({ message }) => parentPort?.postMessage({ warning: message }) })
 const space = cache.namespace('n', { codec: 'text' })
-const watcher = new Watcher(slots)
+const watcher = new Watcher(slots, 16)
 let refreshes = 0
 parentPort?.postMessage({ ready: true })
 for (let round = 0; Atomics.load(shared, 0) === 0; round++) {

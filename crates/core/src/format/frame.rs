@@ -116,6 +116,9 @@ fn sectors_below(bits: u32, offset: u64, parts: &[&[u8]]) -> u32 {
     count + u32::from(is_partial && set < bits)
 }
 
+/// How often a file may get shorter while one frame is read.
+const CUTS: u32 = 8;
+
 /// Reads frames of one file from front to back.
 #[derive(Debug)]
 pub(crate) struct FrameReader<'f> {
@@ -141,7 +144,7 @@ impl<'f> FrameReader<'f> {
             return Ok(Found::Torn);
         }
         let (checksum, place) = (self.checksum, FramePlace { file_number: self.file_number, offset });
-        let head = self.window(offset, HEAD_BYTES)?;
+        let Some(head) = self.window(offset, HEAD_BYTES)? else { return Ok(Found::Torn) };
         if head.iter().all(|byte| *byte == 0) {
             return Ok(Found::Torn);
         }
@@ -154,7 +157,7 @@ impl<'f> FrameReader<'f> {
         if end > self.file_bytes {
             return Ok(Found::Torn);
         }
-        let bytes = self.window(body_start, padded)?;
+        let Some(bytes) = self.window(body_start, padded)? else { return Ok(Found::Torn) };
         if checksum.of_body(place, &head.for_body(), &[bytes]) != head.checksum {
             let torn = sectors_below(1, body_start, &[bytes]) > head.faint_sectors;
             return Ok(if torn { Found::Torn } else { Found::Damaged("body of a frame") });
@@ -163,18 +166,27 @@ impl<'f> FrameReader<'f> {
         Ok(Found::Frame { kind: head.kind, tag: head.tag, body, end })
     }
 
-    /// Bytes that lie within the file; lengths are bounded by its real length before anything is allocated.
-    fn window(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
+    /// Bytes that lie within the file; lengths are bounded by its real length before anything is allocated. `None`:
+    /// they did, until the writer of a log cut off the zeros that it had padded its end with.
+    fn window(&mut self, offset: u64, length: usize) -> io::Result<Option<&[u8]>> {
         let end = offset + length as u64;
         let window_end = self.window_start + self.window.len() as u64;
         if offset < self.window_start || end > window_end {
-            let ahead = (self.file_bytes - offset).min(length.max(WINDOW_BYTES) as u64);
             self.window.clear();
-            self.window.extend_from_slice(&self.file.read(offset, ahead as usize)?);
             self.window_start = offset;
+            for _ in 0..CUTS {
+                let ahead = self.file_bytes.saturating_sub(offset).min(length.max(WINDOW_BYTES) as u64);
+                match self.file.read(offset, ahead as usize) {
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => self.file_bytes = self.file.len()?,
+                    bytes => {
+                        self.window.extend_from_slice(&bytes?);
+                        break;
+                    }
+                }
+            }
         }
         let start = (offset - self.window_start) as usize;
-        self.window.get(start..start + length).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        Ok(self.window.get(start..start + length))
     }
 }
 

@@ -123,7 +123,11 @@ fn parse_commit(order: u64, body: &[u8]) -> Option<LogCommit<'_>> {
 mod tests {
     use super::*;
     use crate::log::{LogWriter, prelude};
-    use crate::vfs::{MemVfs, Vfs};
+    use crate::vfs::{Access, MemVfs, Vfs};
+    use std::borrow::Cow;
+    use std::io;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     /// A log that is written past the system's cache is padded, and its writer may die before it cuts the zeros off.
     #[test]
@@ -136,6 +140,50 @@ mod tests {
             let mut orders = Vec::new();
             let scan = scan(&*log.file(), &Checksum::Open, 0, 0, &mut |commit| orders.push(commit.order)).unwrap();
             assert_eq!((orders, scan.stop, scan.end), (vec![1 << 24], Stop::End, log.bytes()), "{zeros} zeros");
+        }
+    }
+
+    /// A log that is longer when it is asked for its length than when it is read.
+    #[derive(Debug)]
+    struct Cut {
+        file: Arc<dyn File>,
+        zeros: AtomicU64,
+    }
+
+    impl File for Cut {
+        fn len(&self) -> io::Result<u64> {
+            Ok(self.file.len()? + self.zeros.swap(0, Ordering::Relaxed))
+        }
+
+        fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>> {
+            self.file.read(offset, length)
+        }
+
+        fn append(&self, parts: &[&[u8]]) -> io::Result<()> {
+            self.file.append(parts)
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            self.file.sync()
+        }
+
+        fn try_lock(&self) -> io::Result<bool> {
+            self.file.try_lock()
+        }
+    }
+
+    /// It was "cannot read '95.log': unexpected end of file" for a process beside one that commits durably.
+    #[test]
+    fn a_log_whose_padding_is_cut_off_while_it_is_read_is_no_error() {
+        let vfs = MemVfs::default();
+        let mut log = LogWriter::start(vfs.create_new("0.log").unwrap(), Checksum::Open, 0, true).unwrap();
+        log.commit(1 << 24, &prelude(1, &[(0, "a", "1")]), &[], false).unwrap();
+        let (end, mut file) = (log.bytes(), Cut { file: vfs.open("0.log", Access::Stream).unwrap(), zeros: 0.into() });
+        for from in [0, end] {
+            file.zeros = 4096.into();
+            let mut commits = 0;
+            let scan = scan(&file, &Checksum::Open, 0, from, &mut |_| commits += 1).unwrap();
+            assert_eq!((commits, scan.stop, scan.end), (u32::from(from == 0), Stop::End, end));
         }
     }
 }

@@ -8,6 +8,7 @@ mod history;
 mod keyed;
 mod model;
 mod panic;
+mod races;
 mod repair;
 mod tables;
 mod used;
