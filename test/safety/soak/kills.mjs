@@ -137,7 +137,8 @@ class Folder {
   /** @param {'write' | 'read'} role @param {import('./group.mjs').Engine} engine @param {number} slot */
   #participant(role, engine, slot) {
     const numbers = { first: (this.#begun[slot] ?? 0) + 1, acknowledged: this.#acknowledged.get(slot)?.at(-1) ?? 0 }
-    return new Child('participant.mjs', { dir: this.#dir, engine, role, slot, slots: SLOTS, seed: this.#random(2 ** 31), ...numbers })
+    const order = { dir: this.#dir, engine, role, slot, slots: SLOTS, seed: this.#random(2 ** 31), ...numbers }
+    return new Child('participant.mjs', { ...order, pauseMs: role === 'read' ? 10 : 1 })
   }
 
   /** What the writer of a slot has said since. */

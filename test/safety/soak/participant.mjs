@@ -22,6 +22,7 @@ import { putGroup, Watcher } from './group.mjs'
  * @property {number} slots how many writers there are
  * @property {number} [threads] how many read
  * @property {boolean} [isQuiet] commit small only, and neither compact nor close
+ * @property {number} [pauseMs] between two steps, so that others have the processor; undefined: none
  */
 
 /** How often one `getMany` of a reader asks for each key. */
@@ -32,7 +33,7 @@ const order = JSON.parse(process.argv[2] ?? '')
 const random = randomOf(order.seed)
 const say = (/** @type {unknown} */ message) => void writeSync(1, `${JSON.stringify(message)}\n`)
 const state = { isEnding: false }
-const pause = () => new Promise((resolve) => setImmediate(resolve))
+const pause = () => new Promise((resolve) => (order.pauseMs === undefined ? setImmediate(resolve) : setTimeout(resolve, order.pauseMs)))
 const open = () => openCache({ name: 'soak', dir: order.dir, engine: order.engine, onWarning: (warning) => say({ warning: warning.message }) })
 let cache = await open()
 let space = cache.namespace('n', { codec: 'text' })
@@ -97,7 +98,7 @@ async function read() {
     }
     watcher.check(space, !isFirst)
     for (const violation of watcher.violations.splice(0)) say({ violation })
-    if (round % 64 === 0) await pause()
+    if (order.pauseMs !== undefined || round % 64 === 0) await pause()
     if (round % 256 === 0) say({ soFar: watcher.reads })
   }
   say({ reads: watcher.reads, news: watcher.news, refreshes })
