@@ -1,6 +1,7 @@
 // @ts-check
-// `npm run test:safety`: the short form of every suite that CI runs, one after the other, each with its own line of
+// `npm run test:safety`: the parts that CI runs, in their short form, one after the other, each with its own line of
 // JSON on stdout. A part counts as a test: passed where it found nothing and met its goals; skipped ones are named.
+// Parts that run only where they are named are not among them; `README.md` beside this file says why.
 import { spawn } from 'node:child_process'
 import { at, isMain } from '../../scripts/root.mjs'
 import { printStep, runMain, StepFailed } from '../../scripts/steps.mjs'

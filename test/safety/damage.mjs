@@ -6,9 +6,6 @@ import { memory } from './damage/memory.mjs'
 import { strays } from './damage/strays.mjs'
 import { under } from './damage/under.mjs'
 import { throughWebpack } from './damage/webpack.mjs'
-import { rustPart, runSuite } from './suite.mjs'
+import { onlyNamed, runSuite, rustPart } from './suite.mjs'
 
-// Not yet part of the short form: run with `--part memory` and `--part webpack`.
-const named = [memory, throughWebpack].filter(({ name }) => process.argv.includes(name))
-
-await runSuite('damage', [rustPart('flips'), rustPart('pages'), api, strays, under, ...named])
+await runSuite('damage', [rustPart('flips'), rustPart('pages'), api, under, ...[strays, memory, throughWebpack].map(onlyNamed)])

@@ -2,9 +2,14 @@
 // `npm run test:soak`: many participants of one folder at the same time, native and WebAssembly mixed, through the built
 // package. What happens in which order is the business of the system's scheduler, so a replay of these parts runs the
 // same case again, several times; only `interleavings` repeats a violation exactly.
+import { clock } from './soak/clock.mjs'
+import { compactors } from './soak/compactors.mjs'
 import { kills } from './soak/kills.mjs'
+import { snapshots } from './soak/snapshots.mjs'
 import { stopped } from './soak/stopped.mjs'
 import { storms } from './soak/storms.mjs'
-import { rustPart, runSuite } from './suite.mjs'
+import { onlyNamed, runSuite, rustPart } from './suite.mjs'
 
-await runSuite('soak', [kills, stopped, storms, rustPart('interleavings')])
+const named = [rustPart('interleavings'), snapshots, compactors, clock].map(onlyNamed)
+
+await runSuite('soak', [kills, stopped, storms, ...named])

@@ -36,6 +36,14 @@ const SHOWN_MAX = 20
 
 /** @typedef {{ name: string, run: (order: Order) => Promise<Outcome> }} Part */
 
+/**
+ * A part that runs only where it is named: too long for the short form, or it finds what is not mended yet.
+ * @typedef {Part & { onlyNamed?: true }} ListedPart
+ */
+
+/** @param {Part} part @returns {ListedPart} */
+export const onlyNamed = (part) => ({ ...part, onlyNamed: true })
+
 const OPTIONS = /** @type {const} */ ({
   long: { type: 'boolean', default: false },
   seed: { type: 'string' },
@@ -47,12 +55,12 @@ const OPTIONS = /** @type {const} */ ({
 /**
  * Runs a suite with the options of the command line and sets the exit code.
  * @param {string} suite
- * @param {readonly Part[]} parts
+ * @param {readonly ListedPart[]} parts
  */
 export async function runSuite(suite, parts) {
   const { values } = parseArgs({ options: OPTIONS })
   if (values.help) return void process.stdout.write(usage(suite, parts))
-  const chosen = parts.filter(({ name }) => values.part?.includes(name) ?? true)
+  const chosen = parts.filter((part) => values.part?.includes(part.name) ?? part.onlyNamed === undefined)
   if (chosen.length === 0) throw new Error(`no such part; there are ${parts.map(({ name }) => name).join(', ')}`)
   const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(values.seed)
   if (!Number.isSafeInteger(seed) || seed < 0) throw new Error(`--seed is a whole number, not ${values.seed}`)
