@@ -1,6 +1,7 @@
 // @ts-check
 // `npm run test:safety`: the parts that CI runs, in their short form, one after the other, each with its own line of
 // JSON on stdout. A part counts as a test: passed where it found nothing and met its goals; skipped ones are named.
+// In CI the cases are the same each time, so that a red build is of somebody's change; elsewhere they are new ones.
 // Parts that run only where they are named are not among them; `README.md` beside this file says why.
 import { spawn } from 'node:child_process'
 import { at, isMain } from '../../scripts/root.mjs'
@@ -33,7 +34,8 @@ const named = (suite, { part, skipped }) => `${suite} ${part}${skipped === undef
  */
 function runOne(suite) {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [at(`test/safety/${suite}.mjs`)], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const args = [at(`test/safety/${suite}.mjs`), ...(process.env.CI === undefined ? [] : ['--seed=1'])]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
       output += text

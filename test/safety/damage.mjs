@@ -8,4 +8,4 @@ import { under } from './damage/under.mjs'
 import { throughWebpack } from './damage/webpack.mjs'
 import { onlyNamed, runSuite, rustPart } from './suite.mjs'
 
-await runSuite('damage', [rustPart('flips'), rustPart('pages'), api, under, ...[strays, memory, throughWebpack].map(onlyNamed)])
+await runSuite('damage', [rustPart('flips'), rustPart('pages'), api, strays, under, ...[memory, throughWebpack].map(onlyNamed)])
