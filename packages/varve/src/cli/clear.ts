@@ -4,10 +4,9 @@ import { writeKey } from '../key.ts'
 import { command, type CommonOptions } from './command.ts'
 import { entriesOf, namespacesOf } from './entries.ts'
 import { escapeText } from './escape.ts'
-import { findCache, openFolder } from './folder.ts'
+import { change, findCache } from './folder.ts'
 import { counted, size, write, writeJson } from './output.ts'
 import { withProgress } from './progress.ts'
-import { controlOf } from './watched.ts'
 
 interface ClearOptions extends CommonOptions {
   readonly namespace: string
@@ -19,8 +18,7 @@ export const clearCommand: Command = command('clear', 'remove all entries of a n
 
 async function run(options: ClearOptions): Promise<void> {
   const dir = findCache(options.dir)
-  const { session } = await openFolder(dir, false)
-  try {
+  await change(dir, async ({ session }) => {
     const namespaces = await namespacesOf(session, options.namespace)
     let entries = 0
     for (const { namespace, key } of entriesOf(session, namespaces)) {
@@ -31,13 +29,10 @@ async function run(options: ClearOptions): Promise<void> {
       entries += 1
     }
     if (entries > 0) await session.run((store) => store.commit(undefined))
-    const compact = (): Promise<{ bytesBefore: number; bytesAfter: number }> =>
-      withProgress('compact', (watch) => session.run((store) => store.compact(false, controlOf(watch))))
-    const { bytesBefore, bytesAfter } = await compact()
-    if (options.json === true) return await writeJson({ dir, namespace: options.namespace, entries, bytesBefore, bytesAfter })
+    const report = await withProgress('compact', (control) => session.run((store) => store.compact(false, control)))
+    const { bytesBefore, bytesAfter } = report
+    if (options.json === true) return writeJson({ dir, namespace: options.namespace, entries, bytesBefore, bytesAfter })
     const removed = `${counted(entries, 'entry', 'entries')} of '${escapeText(options.namespace)}' removed`
     await write(`${escapeText(dir)}\n${removed}, ${size(bytesBefore)} -> ${size(bytesAfter)}\n`)
-  } finally {
-    await session.close()
-  }
+  })
 }

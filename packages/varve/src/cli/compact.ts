@@ -1,11 +1,11 @@
 /** `varve compact`: folds logs and merges tables into the smallest folder. */
 import type { Command } from 'commander'
+import type { CompactReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
-import { escapeText } from './escape.ts'
-import { findCaches, openFolder } from './folder.ts'
-import { counted, size, write, writeJson } from './output.ts'
+import { reportEach } from './each.ts'
+import { change } from './folder.ts'
+import { counted, size } from './output.ts'
 import { withProgress } from './progress.ts'
-import { controlOf } from './watched.ts'
 
 interface CompactCommandOptions extends CommonOptions {
   readonly due?: boolean
@@ -16,20 +16,13 @@ export const compactCommand: Command = command('compact', 'fold logs and merge t
   .action(run)
 
 async function run(options: CompactCommandOptions): Promise<void> {
-  const found = []
-  for (const dir of findCaches(options.dir)) {
-    const { session } = await openFolder(dir, false)
-    try {
-      const call = (): Promise<object & { changed: boolean; bytesBefore: number; bytesAfter: number; entriesDropped: number }> =>
-        withProgress('compact', (watch) => session.run((store) => store.compact(options.due !== true, controlOf(watch))))
-      found.push({ dir, ...(await call()) })
-    } finally {
-      await session.close()
-    }
-  }
-  if (options.json === true) return writeJson(found.length === 1 ? found[0] : found)
-  for (const { dir, changed, bytesBefore, bytesAfter, entriesDropped } of found) {
-    const outcome = `${size(bytesBefore)} -> ${size(bytesAfter)}, ${counted(entriesDropped, 'entry', 'entries')} dropped`
-    await write(`${escapeText(dir)}\n${changed ? outcome : 'nothing to do'}\n`)
-  }
+  const isFull = options.due !== true
+  const compact = (dir: string): Promise<CompactReport> =>
+    change(dir, ({ session }) => withProgress('compact', (control) => session.run((store) => store.compact(isFull, control))))
+  await reportEach(options, compact, textOf)
+}
+
+function textOf({ changed, bytesBefore, bytesAfter, entriesDropped }: CompactReport): string {
+  if (!changed) return 'nothing to do\n'
+  return `${size(bytesBefore)} -> ${size(bytesAfter)}, ${counted(entriesDropped, 'entry', 'entries')} dropped\n`
 }

@@ -16,7 +16,6 @@ import { escapeText } from './escape.ts'
 import { findCache, inspect } from './folder.ts'
 import { counted, size, write, writeJson } from './output.ts'
 import { withProgress } from './progress.ts'
-import { controlOf } from './watched.ts'
 
 interface ExportCommandOptions extends CommonOptions {
   readonly format: 'json' | 'ndjson'
@@ -50,7 +49,7 @@ async function toFile(session: Session, path: string, wanted: ExportOptions): Pr
   const temporary = `${path}.${randomUUID()}.tmp`
   const file = createWriteStream(temporary, { flags: 'wx', mode: 0o600 })
   try {
-    const report = await withProgress('export', (watch) => exportJson(session, file, wanted, controlOf(watch)))
+    const report = await withProgress('export', (control) => exportJson(session, file, wanted, control))
     await finished(file.end())
     await rename(temporary, path)
     return report
@@ -67,7 +66,7 @@ async function toStandardOutput(session: Session, wanted: ExportOptions): Promis
     await exportJson(session, process.stdout, wanted, { signal: undefined, onProgress: undefined })
     return
   }
-  await withProgress('export', (watch) => exportJson(session, process.stdout, wanted, controlOf(watch)))
+  await withProgress('export', (control) => exportJson(session, process.stdout, wanted, control))
 }
 
 function causedByFile(error: unknown, path: string): VarveError {

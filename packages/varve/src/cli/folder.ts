@@ -12,6 +12,9 @@ import { escapeText } from './escape.ts'
 export const FORMAT_FOLDER = 'v1'
 const KEYED_FOLDER = /^v1-[0-9a-f]{16}$/
 
+/** Cap of a cache that is not to lose anything. */
+const NO_CAP = Number.MAX_SAFE_INTEGER
+
 /** Names of the files that make a folder a cache. */
 const FILES = /^(manifest-\d+|\d+\.log|\d+-\d+\.taken|\d+-\d+\.table)$/
 
@@ -57,8 +60,25 @@ export function findCache(given: string | undefined): string {
   throw new VarveError('INVALID_OPTION', `there are several caches; choose one:\n${list}`)
 }
 
-/** Opens a cache to look at it, or to compact it; `maxBytes` is its cap from then on, none by default. */
-export async function openFolder(dir: string, readOnly: boolean, maxBytes: number = Number.MAX_SAFE_INTEGER): Promise<OpenFolder> {
+/** Opens a cache read-only, looks at it, closes it. */
+export async function inspect<T>(dir: string, look: (open: OpenFolder) => Promise<T>): Promise<T> {
+  return used(await openFolder(dir, true, NO_CAP), look)
+}
+
+/** Opens a cache, changes it, closes it; `maxBytes` is its cap from then on. */
+export async function change<T>(dir: string, work: (open: OpenFolder) => Promise<T>, maxBytes: number = NO_CAP): Promise<T> {
+  return used(await openFolder(dir, false, maxBytes), work)
+}
+
+async function used<T>(open: OpenFolder, use: (open: OpenFolder) => Promise<T>): Promise<T> {
+  try {
+    return await use(open)
+  } finally {
+    await open.session.close()
+  }
+}
+
+async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Promise<OpenFolder> {
   try {
     const { engine, reason } = await loadEngine({ engine: 'auto' })
     const key = secretOf(undefined)
@@ -68,16 +88,6 @@ export async function openFolder(dir: string, readOnly: boolean, maxBytes: numbe
     return { session: new Session(store, { onWarning }), engine: engine.name, reason }
   } catch (error) {
     throw toVarveError(error)
-  }
-}
-
-/** Opens a cache read-only, looks at it, closes it. */
-export async function inspect<T>(dir: string, look: (open: OpenFolder) => Promise<T>): Promise<T> {
-  const open = await openFolder(dir, true)
-  try {
-    return await look(open)
-  } finally {
-    await open.session.close()
   }
 }
 
@@ -102,7 +112,7 @@ function notACache(folder: string): VarveError {
 }
 
 /** Names in a folder; none where it cannot be read. */
-export function filesIn(folder: string): string[] {
+function filesIn(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch {

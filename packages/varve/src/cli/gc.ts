@@ -3,14 +3,17 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { CompactReport } from '../reports.ts'
 import { byteSize } from '../size.ts'
 import { command, type CommonOptions } from './command.ts'
-import { escapeText } from './escape.ts'
-import { findCaches, openFolder } from './folder.ts'
-import { counted, size, write, writeJson } from './output.ts'
+import { reportEach } from './each.ts'
+import { change } from './folder.ts'
+import { counted, size } from './output.ts'
 import { withProgress } from './progress.ts'
-import { controlOf } from './watched.ts'
 
 interface GcOptions extends CommonOptions {
   readonly maxBytes?: number
+}
+
+interface GcReport extends CompactReport {
+  readonly bytesFreed: number
 }
 
 export const gcCommand: Command = command('gc', 'free what was overwritten, deleted or damaged, and what is above a cap')
@@ -18,25 +21,23 @@ export const gcCommand: Command = command('gc', 'free what was overwritten, dele
   .action(run)
 
 async function run(options: GcOptions): Promise<void> {
-  const found = []
-  for (const dir of findCaches(options.dir)) {
-    const { session } = await openFolder(dir, false, options.maxBytes)
-    try {
-      const call = (): Promise<CompactReport> =>
-        withProgress('gc', (watch) => session.run((store) => store.compact(false, controlOf(watch))))
-      const report = await call()
-      found.push({ dir, ...report, bytesFreed: report.bytesBefore - report.bytesAfter })
-    } finally {
-      await session.close()
-    }
-  }
-  if (options.json === true) return writeJson(found.length === 1 ? found[0] : found)
-  for (const { dir, changed, bytesFreed, bytesBefore, bytesAfter, entriesDropped } of found) {
-    // Folding a log writes a table first: a folder may be larger for having been tidied.
-    const freed = bytesFreed >= 0 ? `${size(bytesFreed)} freed` : `${size(-bytesFreed)} more`
-    const outcome = `${freed} (${size(bytesBefore)} -> ${size(bytesAfter)}), ${counted(entriesDropped, 'entry', 'entries')} dropped`
-    await write(`${escapeText(dir)}\n${changed ? outcome : 'nothing to free'}\n`)
-  }
+  await reportEach(options, (dir) => collect(dir, options.maxBytes), textOf)
+}
+
+async function collect(dir: string, maxBytes: number | undefined): Promise<GcReport> {
+  const report = await change(
+    dir,
+    ({ session }) => withProgress('gc', (control) => session.run((store) => store.compact(false, control))),
+    maxBytes,
+  )
+  return { ...report, bytesFreed: report.bytesBefore - report.bytesAfter }
+}
+
+function textOf({ changed, bytesFreed, bytesBefore, bytesAfter, entriesDropped }: GcReport): string {
+  if (!changed) return 'nothing to free\n'
+  // Folding a log writes a table first: a folder may be larger for having been tidied.
+  const freed = bytesFreed >= 0 ? `${size(bytesFreed)} freed` : `${size(-bytesFreed)} more`
+  return `${freed} (${size(bytesBefore)} -> ${size(bytesAfter)}), ${counted(entriesDropped, 'entry', 'entries')} dropped\n`
 }
 
 function sizeOf(text: string): number {

@@ -3,16 +3,14 @@ import type { Command } from 'commander'
 import { createReadStream, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { importJson } from '../import-json.ts'
-import type { CommitReport, EngineControl } from '../engine.ts'
-import type { ImportReport } from '../reports.ts'
+import type { CommitReport } from '../engine.ts'
 import { VarveError } from '../errors.ts'
 import type { ImportSource } from '../transfer.ts'
 import { command, type CommonOptions } from './command.ts'
 import { escapeText } from './escape.ts'
-import { findCache, openFolder } from './folder.ts'
+import { change, findCache } from './folder.ts'
 import { counted, write, writeJson } from './output.ts'
 import { withProgress } from './progress.ts'
-import { controlOf } from './watched.ts'
 
 interface ImportCommandOptions extends CommonOptions {
   readonly overwrite?: boolean
@@ -27,24 +25,18 @@ export const importCommand: Command = command('import', 'put the entries of an e
 async function run(given: string | undefined, options: ImportCommandOptions): Promise<void> {
   const { source, bytes } = inputOf(given)
   const dir = targetOf(options.dir)
-  const { session } = await openFolder(dir, false)
-  try {
+  await change(dir, async ({ session }) => {
     const compactDue = async ({ maintenanceDue }: CommitReport): Promise<void> => {
-      const control: EngineControl = { signal: undefined, onProgress: undefined }
-      if (maintenanceDue) await session.run((store) => store.compact(false, control))
+      if (maintenanceDue) await session.run((store) => store.compact(false, { signal: undefined, onProgress: undefined }))
     }
-    const call = (): Promise<ImportReport> =>
-      withProgress('import', ({ signal, onProgress }) => {
-        const watch = bytes === undefined ? { signal } : { signal, onProgress: (done: number) => onProgress?.(done, bytes) }
-        return importJson(session, source, { overwrite: options.overwrite }, controlOf(watch), compactDue)
-      })
-    const report = await call()
-    if (options.json === true) return await writeJson({ dir, ...report })
+    const report = await withProgress('import', ({ signal, onProgress: tell }) => {
+      const onProgress = bytes === undefined ? undefined : (done: number): void => tell?.(done, bytes)
+      return importJson(session, source, { overwrite: options.overwrite }, { signal, onProgress }, compactDue)
+    })
+    if (options.json === true) return writeJson({ dir, ...report })
     const what = `${counted(report.entries, 'entry', 'entries')} of ${counted(report.namespaces, 'namespace')}`
     await write(`${escapeText(dir)}: ${what}, ${counted(report.commits, 'commit')}\n`)
-  } finally {
-    await session.close()
-  }
+  })
 }
 
 /** The cache that is meant; a folder named with --dir becomes one where it holds none. */

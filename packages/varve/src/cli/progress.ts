@@ -1,22 +1,22 @@
 /** A progress bar on standard error while a long call runs, and Ctrl-C to stop it. */
 import { SingleBar } from 'cli-progress'
-import type { WatchOptions } from '../options.ts'
+import type { EngineControl } from '../engine.ts'
 import { size } from './output.ts'
 
 /**
  * Runs `call` with a bar called `title` where standard error is a terminal. The first Ctrl-C stops the call cleanly, a
  * second one ends the process.
  */
-export function withProgress<T>(title: string, call: (watch: WatchOptions) => Promise<T>): Promise<T> {
+export function withProgress<T>(title: string, call: (control: EngineControl) => Promise<T>): Promise<T> {
   return withBar(title, size, call)
 }
 
 /** The same for a call that counts things, not bytes. */
-export function withCount<T>(title: string, call: (watch: WatchOptions) => Promise<T>): Promise<T> {
+export function withCount<T>(title: string, call: (control: EngineControl) => Promise<T>): Promise<T> {
   return withBar(title, String, call)
 }
 
-async function withBar<T>(title: string, format: (value: number) => string, call: (watch: WatchOptions) => Promise<T>): Promise<T> {
+async function withBar<T>(title: string, format: (value: number) => string, call: (control: EngineControl) => Promise<T>): Promise<T> {
   const stop = new AbortController()
   const interrupt = (): void => stop.abort()
   process.once('SIGINT', interrupt)

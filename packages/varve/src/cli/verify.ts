@@ -1,30 +1,26 @@
 /** `varve verify`: reads every byte and names what is damaged. Modifies nothing. */
 import type { Command } from 'commander'
+import type { VerifyReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
 import { damageTable } from './damage.ts'
-import { escapeText } from './escape.ts'
+import { reportEach } from './each.ts'
 import { NEGATIVE } from './exit.ts'
-import { findCaches, inspect } from './folder.ts'
-import { counted, size, write, writeJson } from './output.ts'
+import { inspect } from './folder.ts'
+import { counted, size } from './output.ts'
 import { withProgress } from './progress.ts'
-import { controlOf } from './watched.ts'
 
 export const verifyCommand: Command = command('verify', 'read every byte and name what is damaged; modifies nothing').action(run)
 
 async function run(options: CommonOptions): Promise<void> {
-  const found = []
-  for (const dir of findCaches(options.dir)) {
-    const verify = inspect(dir, ({ session }) =>
-      withProgress('verify', (watch) => session.run((store) => store.verify(controlOf(watch)))),
-    )
-    found.push({ dir, ...(await verify) })
-  }
-  if (found.some((report) => !report.sound)) process.exitCode = NEGATIVE
-  if (options.json === true) return writeJson(found.length === 1 ? found[0] : found)
-  for (const { dir, sound, files, bytes, entries, damage } of found) {
-    const counts = `${counted(files, 'file')}, ${size(bytes)}, ${counted(entries, 'entry', 'entries')}`
-    await write(`${escapeText(dir)}\n${sound ? 'sound' : `${counted(damage.length, 'place')} damaged`}: ${counts}\n`)
-    await write(damageTable(damage))
-    if (damage.length > 0) await write("What is damaged is a miss; the next commit or 'npx varve repair' sets it aside.\n")
-  }
+  const verify = (dir: string): Promise<VerifyReport> =>
+    inspect(dir, ({ session }) => withProgress('verify', (control) => session.run((store) => store.verify(control))))
+  const found = await reportEach(options, verify, textOf)
+  if (found.some(({ sound }) => !sound)) process.exitCode = NEGATIVE
+}
+
+function textOf({ sound, files, bytes, entries, damage }: VerifyReport): string {
+  const counts = `${counted(files, 'file')}, ${size(bytes)}, ${counted(entries, 'entry', 'entries')}`
+  const verdict = `${sound ? 'sound' : `${counted(damage.length, 'place')} damaged`}: ${counts}\n`
+  const mend = damage.length > 0 ? "What is damaged is a miss; the next commit or 'npx varve repair' sets it aside.\n" : ''
+  return `${verdict}${damageTable(damage)}${mend}`
 }

@@ -2,32 +2,33 @@
 import type { Command } from 'commander'
 import { Files } from '../../files/files.ts'
 import { type FileItem, isFile, manifestOf } from '../../files/manifest.ts'
+import type { FilesReport } from '../../files/options.ts'
 import { command, type CommonOptions } from '../command.ts'
+import { reportEach } from '../each.ts'
 import { namespacesOf } from '../entries.ts'
 import { escapeText } from '../escape.ts'
 import { NEGATIVE } from '../exit.ts'
-import { findCaches, inspect, type OpenFolder } from '../folder.ts'
-import { counted, size, write, writeJson } from '../output.ts'
+import { inspect, type OpenFolder } from '../folder.ts'
+import { counted, size } from '../output.ts'
 import { withCount } from '../progress.ts'
 import { manifestsOf } from './manifests.ts'
 
 export const filesVerifyCommand: Command = command('verify', 'read every content and tell what is missing or damaged; modifies nothing').action(run)
 
 async function run(options: CommonOptions): Promise<void> {
-  const found = []
-  for (const dir of findCaches(options.dir)) found.push({ dir, ...(await inspect(dir, verify)) })
-  if (found.some((report) => !report.sound)) process.exitCode = NEGATIVE
-  if (options.json === true) return writeJson(found.length === 1 ? found[0] : found)
-  for (const { dir, sound, files, bytes, lost } of found) {
-    const verdict = sound ? 'sound' : `${counted(lost.length, 'content')} lost`
-    await write(`${escapeText(dir)}\n${verdict}: ${counted(files, 'content')}, ${size(bytes)}\n`)
-    for (const digest of lost) await write(`${escapeText(digest)}\n`)
-    if (!sound) await write('What is lost is a miss: its task runs again.\n')
-  }
+  const found = await reportEach(options, (dir) => inspect(dir, verify), textOf)
+  if (found.some(({ sound }) => !sound)) process.exitCode = NEGATIVE
+}
+
+function textOf({ sound, files, bytes, lost }: FilesReport): string {
+  const verdict = sound ? 'sound' : `${counted(lost.length, 'content')} lost`
+  const lines = [`${verdict}: ${counted(files, 'content')}, ${size(bytes)}`, ...lost.map(escapeText)]
+  if (!sound) lines.push('What is lost is a miss: its task runs again.')
+  return `${lines.join('\n')}\n`
 }
 
 /** What is stored and what manifests name, each content once. */
-async function verify({ session }: OpenFolder): ReturnType<Files['verify']> {
+async function verify({ session }: OpenFolder): Promise<FilesReport> {
   const files = new Files(session, true)
   const all = new Map<string, FileItem>()
   for (const { digest, size: bytes } of await files.list()) all.set(digest, { path: digest, size: bytes, digest })
