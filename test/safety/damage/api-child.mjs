@@ -4,25 +4,11 @@
 import { join } from 'node:path'
 import { answerCases } from './batches.mjs'
 import { askAll, heal, isHealed, open, shapeOf } from './caches.mjs'
-import { damaged } from './cases.mjs'
 import { judge } from './contents.mjs'
-import { readFolder, writeFolder } from './folder.mjs'
+import { damageFolder } from './generations.mjs'
 
 /** @typedef {{ base: string, work: string, again: boolean }} Order where the undamaged caches are; where they are damaged */
 /** @typedef {{ state: string, found: number, wrong: string[], sound: boolean, places: number, healed: boolean, error?: string }} Answer */
-
-/** @type {Map<string, import('./cases.mjs').Donors>} */
-const bases = new Map()
-
-/** @param {string} base @param {string} name */
-function donorsOf(base, name) {
-  const known = bases.get(name)
-  if (known !== undefined) return known
-  const at = (/** @type {string} */ part) => readFolder(join(base, name.replace('/', '-'), part))
-  const donors = { folder: at('cache'), other: at('other'), generations: [0, 1, 2, 3].map((number) => at(`generation-${number}`)) }
-  bases.set(name, donors)
-  return donors
-}
 
 /** @param {Order} order @param {string} text @param {number} index @returns {Promise<Answer>} */
 async function meet({ base, work, again }, text, index) {
@@ -30,11 +16,7 @@ async function meet({ base, work, again }, text, index) {
   const [engines = '', shape = ''] = where.split('/')
   const [writer, reader] = /** @type {import('./caches.mjs').EngineName[]} */ (engines.split('>'))
   const dir = join(work, String(index))
-  if (!again) {
-    const folder = damaged(donorsOf(base, `${writer}/${shape}`), rest.join(' '))
-    if (folder === undefined) throw new Error(`case '${text}' changes nothing`)
-    writeFolder(dir, folder)
-  }
+  if (!again) damageFolder(join(base, `${writer}-${shape}`), dir, rest.join(' '))
   const { kind } = shapeOf(shape)
   const cache = await open(dir, reader ?? 'native')
   const { rounds, wrong } = await askAll(cache, kind, 'ours', dir)

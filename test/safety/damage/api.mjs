@@ -2,14 +2,13 @@
 // Damage met through the API (P7, P8, P29): flips, truncations, missing files, zeroed, copied and swapped pages, files of
 // another cache and of older rounds, over caches that the API wrote. Every answer is right or a miss, `verify` sees the
 // damage, nobody dies or waits, and after the next commit another process finds a sound cache.
-import { rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
-import { pieces, runCases, twoByTwo } from './batches.mjs'
+import { inPieces, pieces, runCases } from './batches.mjs'
 import { shapeOf, writeCache } from './caches.mjs'
 import { flips, isOfLog, otherDamage } from './cases.mjs'
 import { withFolder, writeFolder } from './folder.mjs'
-import { randomOf } from './random.mjs'
+import { randomOf } from '../random.mjs'
 import { none, tallyOf, zeros } from './tally.mjs'
 
 const CHILD = fileURLToPath(new URL('api-child.mjs', import.meta.url))
@@ -32,32 +31,15 @@ export const api = {
       const cases = await prepare(base, order)
       const wanted = order.replay === undefined ? cases : [order.replay]
       const figures = zeros(
-        'cases',
-        'flips',
-        'cuts',
-        'others',
-        'right',
-        'missedValues',
-        'earlier', 'knownMixtures',
-        'seen',
-        'unseen',
-        'deaths',
-        'hangs',
-        'wrong',
-        'stale',
-        'unhealed',
+        'cases', 'flips', 'cuts', 'others', 'right', 'missedValues', 'earlier', 'knownMixtures', 'seen',
+        'unseen', 'deaths', 'hangs', 'wrong', 'stale', 'unhealed',
       )
       /** @type {Violation[]} */
       const violations = []
-      let [started, done] = [0, 0]
-      await twoByTwo(pieces(wanted, PIECE), async (piece) => {
-        const work = join(root, `work-${started++}`)
+      await inPieces(pieces(wanted, PIECE), root, order.say, async (piece, work) => {
         const met = await runCases({ program: CHILD, order: { base, work, again: false }, cases: piece })
         const again = await runCases({ program: CHILD, order: { base, work, again: true }, cases: piece })
         met.forEach((one, index) => void count(figures, violations, one, again[index]))
-        done += piece.length
-        if (done % 1024 < PIECE) order.say(`${done} of ${wanted.length}`)
-        await rm(work, { recursive: true, force: true })
       })
       const goals = { flips: { min: FLIPS }, ...none('unseen', 'deaths', 'hangs', 'wrong', 'stale', 'unhealed') }
       return { figures, goals, violations }

@@ -19,7 +19,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort } from 'node:worker_threads'
-import { noise, randomOf } from './random.mjs'
+import { noise } from './contents.mjs'
+import { randomOf } from '../random.mjs'
 
 /** What is done to one file. */
 export const ATTACKS = [
@@ -57,7 +58,7 @@ export function strike(dir, attack, target, seed) {
   return path === undefined ? undefined : strikeFile(path, attack, random)
 }
 
-/** @param {string} path @param {string} attack @param {import('./random.mjs').Random} random */
+/** @param {string} path @param {string} attack @param {import('../random.mjs').Random} random */
 function strikeFile(path, attack, random) {
   const bytes = statSync(path).size
   const at = random(Math.max(1, bytes))

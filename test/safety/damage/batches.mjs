@@ -2,10 +2,15 @@
 // Runs many cases in few processes, under a watch: a program is told its cases and prints one line of JSON for each, in
 // their order. The one that a process dies or hangs at is known then, and the rest goes to the next process.
 import { spawn } from 'node:child_process'
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { inLanes } from '../lanes.mjs'
 
 /** No single case may take longer. */
 const HANG_MS = 15_000
+/** Processes at the same time. */
+export const LANES = 2
 
 /**
  * @typedef {object} Job
@@ -75,25 +80,24 @@ export async function answerCases(answer) {
 }
 
 /**
- * Runs `work` for every item, two at a time.
- * @template T, R
- * @param {readonly T[]} items
- * @param {(item: T) => Promise<R>} work
- * @returns {Promise<R[]>}
+ * Does `work` for every piece of the cases, two at a time, each with a folder of its own below `base`.
+ * @param {readonly string[][]} all
+ * @param {string} base
+ * @param {(text: string) => void} say told now and then how far it is
+ * @param {(piece: string[], folder: string) => Promise<void>} work
  */
-export async function twoByTwo(items, work) {
-  /** @type {R[]} */
-  const results = []
-  let next = 0
-  const lane = async () => {
-    while (next < items.length) {
-      const index = next++
-      const item = items[index]
-      if (item !== undefined) results[index] = await work(item)
-    }
-  }
-  await Promise.all([lane(), lane()])
-  return results
+export async function inPieces(all, base, say, work) {
+  const count = all.flat().length
+  let [started, done] = [0, 0]
+  await inLanes(all, async (piece) => {
+    const folder = join(base, `work-${started++}`)
+    mkdirSync(folder, { mode: 0o755 })
+    await work(piece, folder)
+    rmSync(folder, { recursive: true, force: true })
+    const tenth = Math.floor((done * 10) / count)
+    done += piece.length
+    if (Math.floor((done * 10) / count) > tenth) say(`${done} of ${count}`)
+  }, LANES)
 }
 
 /** Pieces of at most `size`. @template T @param {readonly T[]} items @param {number} size @returns {T[][]} */

@@ -8,7 +8,7 @@
 const PAGE_BYTES = 4096
 
 /** @typedef {import('./folder.mjs').Folder} Folder */
-/** @typedef {import('./random.mjs').Random} Random */
+/** @typedef {import('../random.mjs').Random} Random */
 /** @typedef {{ folder: Folder, other: Folder, generations: readonly Folder[] }} Donors the cache, another one, its past */
 
 /** The folder after a case; undefined where that changes nothing. @param {Donors} donors @param {string} text @returns {Folder | undefined} */

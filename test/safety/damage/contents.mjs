@@ -1,7 +1,7 @@
 // @ts-check
 // What the caches hold that are damaged: keys that are written round after round, so that an answer tells by its bytes
 // whether it is right, of an earlier round, or of nobody.
-import { noise, randomOf } from './random.mjs'
+import { randomOf } from '../random.mjs'
 
 export const KEYS = 9
 export const ROUNDS = 5
@@ -44,6 +44,12 @@ function makeValue(kind, salt, key, round) {
   if (key === 0) return Buffer.from(text.repeat(Math.ceil((1.1 * 2 ** 20) / text.length)))
   const seed = [...text].reduce((sum, letter) => (Math.imul(sum, 31) + letter.charCodeAt(0)) >>> 0, 7)
   return Buffer.concat([Buffer.from(text), noise(randomOf(seed), 500 + key * 2_000)])
+}
+
+/** Bytes that cannot be compressed. @param {import('../random.mjs').Random} random @param {number} length */
+export function noise(random, length) {
+  const words = new Uint32Array(Math.ceil(length / 4)).map(() => random(2 ** 32))
+  return Buffer.from(words.buffer, 0, length)
 }
 
 /**

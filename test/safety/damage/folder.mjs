@@ -1,10 +1,9 @@
 // @ts-check
 // A cache folder as it is held in memory while it is damaged: every file by its path below `v1`.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { accessSync, constants } from 'node:fs'
+import { quickFolder } from '../quick-folder.mjs'
 
 /** @typedef {ReadonlyMap<string, Buffer>} Folder */
 
@@ -27,28 +26,12 @@ export function writeFolder(dir, folder) {
   }
 }
 
-/**
- * Calls `use` with a new folder and removes it afterwards. In memory where there is such a place: thousands of small
- * caches are made, and none of these parts is about the loss of power.
- * @template T
- * @param {(folder: string) => Promise<T>} use
- * @param {{ onDisk?: boolean }} [options]
- * @returns {Promise<T>}
- */
-export async function withFolder(use, { onDisk = false } = {}) {
-  const folder = await mkdtemp(join(onDisk ? tmpdir() : quickest(), 'varve-damage-'))
+/** Calls `use` with a new folder and removes it afterwards. @template T @param {(folder: string) => Promise<T>} use @returns {Promise<T>} */
+export async function withFolder(use) {
+  const folder = quickFolder('damage')
   try {
     return await use(folder)
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
-  }
-}
-
-function quickest() {
-  try {
-    accessSync('/dev/shm', constants.W_OK | constants.X_OK)
-    return '/dev/shm'
-  } catch {
-    return tmpdir()
   }
 }

@@ -1,22 +1,24 @@
 // @ts-check
 // A cache with its past and another one beside it, as folders; and damage that takes more than one file: `half SEED` is a
 // folder half of whose files are gone, `mixed GENERATION SEED` one whose files are of two ages.
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { damaged, flips, otherDamage } from './cases.mjs'
 import { readFolder, writeFolder } from './folder.mjs'
-import { randomOf } from './random.mjs'
+import { randomOf } from '../random.mjs'
 
 /** @typedef {import('./cases.mjs').Donors} Donors */
 
 /** @type {Map<string, Donors>} */
 const known = new Map()
 
-/** What `place` holds: `cache`, `other`, `generation-0` and on. @param {string} place @returns {Donors} */
+/** What `place` holds: `cache`, `other`, `generation-0` and on, read once. @param {string} place @returns {Donors} */
 export function donorsIn(place) {
   const found = known.get(place)
   if (found !== undefined) return found
   const at = (/** @type {string} */ part) => readFolder(join(place, part))
-  const donors = { folder: at('cache'), other: at('other'), generations: [0, 1].map((number) => at(`generation-${number}`)) }
+  const generations = readdirSync(place).filter((name) => name.startsWith('generation-')).sort()
+  const donors = { folder: at('cache'), other: at('other'), generations: generations.map(at) }
   known.set(place, donors)
   return donors
 }
@@ -39,7 +41,7 @@ function some(seed) {
   return () => random(2) === 0
 }
 
-/** @param {Donors} donors @param {import('./random.mjs').Random} random @param {{ flips: number, others: number, whole: number }} counts */
+/** @param {Donors} donors @param {import('../random.mjs').Random} random @param {{ flips: number, others: number, whole: number }} counts */
 export function damageCases(donors, random, counts) {
   const others = otherDamage(donors, random, { cuts: 12, pairs: 6 })
   const chosen = Array.from({ length: Math.min(counts.others, others.length) }, () => others.splice(random(others.length), 1)[0] ?? '')

@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { pieces, runCases, twoByTwo } from './batches.mjs'
+import { inPieces, pieces, runCases } from './batches.mjs'
 import { withFolder } from './folder.mjs'
 import { HOSTILE } from './hostile.mjs'
 import { writeHostile } from './hostile-folder.mjs'
@@ -30,25 +30,13 @@ export const memory = {
         order.replay === undefined ? ['native', 'wasm'].flatMap((engine) => names.map((name) => `${engine} ${name}`)) : [order.replay]
       const isLimited = existsSync(PRLIMIT)
       const figures = zeros(
-        'cases',
-        'answered',
-        'refused',
-        'healed',
-        'peakMiB',
-        'underLimit',
-        'deaths',
-        'hangs',
-        'errors',
-        'tooMuch',
-        'unread',
-        'unhealed',
+        'cases', 'answered', 'refused', 'healed', 'peakMiB', 'underLimit', 'deaths', 'hangs', 'errors',
+        'tooMuch', 'unread', 'unhealed',
       )
       figures['folders'] = names.length
       /** @type {Violation[]} */
       const violations = []
-      let started = 0
-      await twoByTwo(pieces(cases, 25), async (piece) => {
-        const work = join(base, `work-${started++}`)
+      await inPieces(pieces(cases, 25), base, order.say, async (piece, work) => {
         const isNative = piece.every((text) => text.startsWith('native')) && isLimited
         const wrapper = isNative ? [PRLIMIT, `--as=${ADDRESS_BYTES}`] : []
         const folders = Object.fromEntries(piece.map((text, index) => [text, String(index)]))

@@ -5,7 +5,8 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { pieces, runCases, twoByTwo } from './batches.mjs'
+import { inLanes } from '../lanes.mjs'
+import { inPieces, LANES, pieces, runCases } from './batches.mjs'
 import { shapeOf, writeCache } from './caches.mjs'
 import { withFolder } from './folder.mjs'
 import { FORMS, mayRefuse } from './plant.mjs'
@@ -31,38 +32,19 @@ export const strays = {
       const all = FORMS.flatMap((form) => [`native ${form}`, `wasm ${form}`])
       const cases = order.replay === undefined ? all : [order.replay]
       const figures = zeros(
-        'cases',
-        'skipped',
-        'right',
-        'misses',
-        'refused',
-        'slowestOpenMs',
-        'hangs',
-        'deaths',
-        'wrong',
-        'unhealed',
-        'followed',
-        'commands',
-        'badCommands',
+        'cases', 'skipped', 'right', 'misses', 'refused', 'slowestOpenMs', 'hangs', 'deaths', 'wrong',
+        'unhealed', 'followed', 'commands', 'badCommands',
       )
       figures['forms'] = new Set(cases.map((text) => text.slice(text.indexOf(' ') + 1))).size
       /** @type {Violation[]} */
       const violations = []
-      let started = 0
-      await twoByTwo(
-        pieces(
-          cases.filter((text) => !text.startsWith('command ')),
-          60,
-        ),
-        async (piece) => {
-          const work = join(base, `work-${started++}`)
-          mkdirSync(work, { mode: 0o755 })
-          for (const met of await runCases({ program: CHILD, order: { base, work, uid: NOBODY }, cases: piece, hangMs: HANG_MS }))
-            count(figures, violations, met)
-        },
-      )
+      const opened = cases.filter((text) => !text.startsWith('command '))
+      await inPieces(pieces(opened, 60), base, order.say, async (piece, work) => {
+        for (const met of await runCases({ program: CHILD, order: { base, work, uid: NOBODY }, cases: piece, hangMs: HANG_MS }))
+          count(figures, violations, met)
+      })
       const commands = order.replay === undefined ? commandForms() : cases.filter((text) => text.startsWith('command '))
-      await twoByTwo(commands, (text) => runCommands(base, text, figures, violations))
+      await inLanes(commands, (text) => runCommands(base, text, figures, violations), LANES)
       if (outside() !== '') {
         figures['followed'] = 1
         violations.push({ what: `outside of the cache: ${outside()}`, replay: cases[0] ?? '' })

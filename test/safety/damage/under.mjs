@@ -5,10 +5,10 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ATTACKS, SWEEPS, TARGETS } from './attack.mjs'
-import { pieces, runCases, twoByTwo } from './batches.mjs'
+import { inPieces, pieces, runCases } from './batches.mjs'
 import { shapeOf, writeCache } from './caches.mjs'
 import { withFolder } from './folder.mjs'
-import { randomOf } from './random.mjs'
+import { randomOf } from '../random.mjs'
 import { none, tallyOf, zeros } from './tally.mjs'
 
 const CHILD = fileURLToPath(new URL('under-child.mjs', import.meta.url))
@@ -28,20 +28,16 @@ export const under = {
       const figures = zeros('rounds', 'struck', 'reads', 'refused', 'earlier', 'deaths', 'hangs', 'wrong', 'stale', 'errors', 'unhealed')
       /** @type {Violation[]} */
       const violations = []
-      let [started, done] = [0, 0]
-      await twoByTwo(pieces(cases, 30), async (piece) => {
-        const work = join(base, `work-${started++}`)
+      await inPieces(pieces(cases, 30), base, order.say, async (piece, work) => {
         for (const met of await runCases({ program: CHILD, order: { base, work }, cases: piece, hangMs: HANG_MS }))
           count(figures, violations, met)
-        done += piece.length
-        if (done % 120 < 30) order.say(`${done} of ${cases.length}`)
       })
       const goals = { rounds: { min: 500 }, struck: { min: 450 }, ...none('deaths', 'hangs', 'wrong', 'stale', 'errors', 'unhealed') }
       return { figures, goals, violations }
     }),
 }
 
-/** @param {import('./random.mjs').Random} random @param {number} most */
+/** @param {import('../random.mjs').Random} random @param {number} most */
 function rounds(random, most) {
   const forms = [
     ...ATTACKS.flatMap((attack) => Object.keys(TARGETS).map((target) => `${attack} ${target}`)),

@@ -2,13 +2,12 @@
 // Damage met by builds (P8): a small application through webpack over damaged caches. The very build that meets the damage
 // succeeds with the same bundle, and the next one takes everything from the cache again. Both engines, also in turns.
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { pieces, runCases, twoByTwo } from './batches.mjs'
+import { inPieces, pieces, runCases } from './batches.mjs'
 import { withFolder } from './folder.mjs'
 import { damageCases, donorsIn } from './generations.mjs'
-import { randomOf } from './random.mjs'
+import { randomOf } from '../random.mjs'
 import { build } from './webpack-build.mjs'
 import { none, tallyOf, zeros } from './tally.mjs'
 
@@ -28,28 +27,16 @@ export const throughWebpack = {
       const digest = await prepare(base)
       const cases = order.replay === undefined ? casesOf(base, order) : [order.replay]
       const figures = zeros(
-        'caches',
-        'flips',
-        'sameBundle',
-        'rebuiltModules',
-        'healed',
-        'deaths',
-        'hangs',
-        'failures',
-        'otherBundles',
-        'unhealed',
+        'caches', 'flips', 'sameBundle', 'rebuiltModules', 'healed', 'deaths', 'hangs', 'failures',
+        'otherBundles', 'unhealed',
       )
       /** @type {Violation[]} */
       const violations = []
-      let [started, done] = [0, 0]
-      await twoByTwo([...cases.slice(0, ALONE).map((one) => [one]), ...pieces(cases.slice(ALONE), 40)], async (piece) => {
-        const work = join(base, `work-${started++}`)
+      const batches = [...pieces(cases.slice(0, ALONE), 1), ...pieces(cases.slice(ALONE), 40)]
+      await inPieces(batches, base, order.say, async (piece, work) => {
         const met = await runCases({ program: CHILD, order: { base, work, again: false }, cases: piece, hangMs: HANG_MS })
         const again = await runCases({ program: CHILD, order: { base, work, again: true }, cases: piece, hangMs: HANG_MS })
         met.forEach((one, index) => void count(figures, violations, digest, one, again[index] ?? one))
-        done += piece.length
-        if (done % 120 < 40) order.say(`${done} of ${cases.length}`)
-        await rm(work, { recursive: true, force: true })
       })
       const goals = {
         caches: { min: 500 },

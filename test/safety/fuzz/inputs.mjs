@@ -8,6 +8,7 @@ import { basename, join } from 'node:path'
 import { at } from '../../../scripts/root.mjs'
 import { CommandFailed, run } from '../../../scripts/steps.mjs'
 import { lockedInCi, rustEnv } from '../../../scripts/tools.mjs'
+import { inLanes } from '../lanes.mjs'
 
 const TARGETS = ['manifest', 'log', 'table', 'block', 'tar', 'folder']
 const SECONDS = 30
@@ -29,7 +30,7 @@ export const inputs = {
     const programs = await build()
     await mkdir(at(FOUND), { recursive: true })
     if (order.replay !== undefined) return replay(programs, order.replay)
-    const results = await inLanes(TARGETS, (target) => fuzz(programs, target, order))
+    const results = await inLanes(TARGETS, (target) => fuzz(programs, target, order), availableParallelism())
     return {
       figures: {
         targets: TARGETS.length,
@@ -53,23 +54,6 @@ async function build() {
   const seeds = ['run', '--profile=test', ...lockedInCi(), '--package=varve-safety', '--bin=seeds', '--', `${FOLDER}/corpus`]
   await run('cargo', seeds, { env: rustEnv() })
   return at(`${FOLDER}/${host}/release`)
-}
-
-/**
- * As many at a time as there are processors.
- * @template T, R
- * @param {readonly T[]} items
- * @param {(item: T) => Promise<R>} work
- */
-async function inLanes(items, work) {
-  /** @type {R[]} */
-  const results = []
-  const queue = items.entries()
-  const lane = async () => {
-    for (const [index, item] of queue) results[index] = await work(item)
-  }
-  await Promise.all(Array.from({ length: Math.min(availableParallelism(), items.length) }, lane))
-  return results
 }
 
 /** @param {string} programs @param {string} target @param {import('../suite.mjs').Order} order */

@@ -4,11 +4,12 @@
 // process go on, the folder be whole. A case is `<engine> <point>`.
 import { spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { at } from '../../../scripts/root.mjs'
 import { plantedFiles } from '../../../scripts/unplanted.mjs'
+import { inLanes } from '../lanes.mjs'
 import { fill, fillMore } from './steps.mjs'
 
 /** @typedef {import('../suite.mjs').Order} Order */
@@ -73,7 +74,7 @@ export async function panics(packageFolder, { replay, say }) {
     const builds = (await plantedFiles(packageFolder)).length
     await prepare(packageFolder, folder)
     let caught = 0
-    await inParallel(chosen, async (one) => {
+    await inLanes(chosen, async (one) => {
       const what = await run(packageFolder, folder, one)
       if (what === undefined) caught++
       else violations.push({ what: `${one.engine} ${one.point}: ${what}`, replay: `${one.engine} ${one.point}` })
@@ -94,15 +95,6 @@ async function prepare(packageFolder, folder) {
   await fill(await openCache({ name: 'small', dir: join(folder, 'small'), engine: 'wasm' }))
   cpSync(join(folder, 'small'), join(folder, 'large'), { recursive: true })
   await fillMore(await openCache({ name: 'large', dir: join(folder, 'large'), engine: 'wasm' }))
-}
-
-/** @param {readonly Case[]} all @param {(one: Case) => Promise<void>} work */
-async function inParallel(all, work) {
-  const waiting = [...all]
-  const next = async () => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) await work(one)
-  }
-  await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, next))
 }
 
 /** What is wrong with a case; undefined where nothing is. @param {string} packageFolder @param {string} folder @param {Case} one */

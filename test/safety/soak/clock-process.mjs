@@ -3,7 +3,7 @@
 // there is something to evict, but never more than half of it by itself.
 import { writeSync } from 'node:fs'
 import { openCache } from 'varve'
-import { randomOf } from './random.mjs'
+import { randomOf } from '../random.mjs'
 
 const MAX_BYTES = 2_000_000
 const COMMITS = 12

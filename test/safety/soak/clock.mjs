@@ -3,13 +3,16 @@
 // time in with every commit, so it is enough to replace Date.now there (`--import`); the addon asks the system only when
 // it stores folders, whose times are compared with those of files. Correctness must not depend on it, and a cap must
 // never cost what the running process wrote or read.
+import { inLanes } from '../lanes.mjs'
+import { randomOf } from '../random.mjs'
 import { Child } from './child.mjs'
 import { Crowd } from './crowd.mjs'
-import { randomOf } from './random.mjs'
 
 const SEEDS_SHORT = 50
 const SEEDS_LONG = 2000
 const PROCESSES = 3
+/** Folders at the same time. */
+const LANES = 2
 const YEARS = [-10, 0, 10]
 
 /** @type {import('../suite.mjs').Part} */
@@ -18,13 +21,9 @@ export const clock = {
   async run({ seed, isLong, replay }) {
     const total = new Crowd(0, seed, 'all')
     const seeds = replay === undefined ? Array.from({ length: isLong ? SEEDS_LONG : SEEDS_SHORT }, (_, index) => seed + index) : [Number(replay)]
-    const lane = async () => {
-      for (let one = seeds.shift(); one !== undefined; one = seeds.shift()) await jump(total, one)
-    }
-    await Promise.all([lane(), lane()])
+    await inLanes(seeds, (one) => jump(total, one), LANES)
     total.remove()
-    const goals = replay === undefined ? { seeds: { min: SEEDS_SHORT } } : {}
-    return { figures: total.figures, goals, violations: total.violations }
+    return { figures: total.figures, goals: { seeds: { min: SEEDS_SHORT } }, violations: total.violations }
   },
 }
 

@@ -7,7 +7,7 @@ import { openCache } from 'varve'
 import { sleep } from './child.mjs'
 import { Crowd } from './crowd.mjs'
 import { engineOf } from './group.mjs'
-import { randomOf } from './random.mjs'
+import { randomOf } from '../random.mjs'
 
 const PROCESSES = 16
 const THREADS = 4

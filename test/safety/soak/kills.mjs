@@ -9,7 +9,7 @@ import { performance } from 'node:perf_hooks'
 import { openCache } from 'varve'
 import { Child, sleep } from './child.mjs'
 import { engineOf, missingOf, Watcher } from './group.mjs'
-import { randomOf } from './random.mjs'
+import { randomOf } from '../random.mjs'
 
 const SLOTS = 4
 const READERS = 2

@@ -6,7 +6,7 @@ import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Worker } from 'node:worker_threads'
 import { openCache } from 'varve'
-import { randomOf } from './random.mjs'
+import { randomOf } from '../random.mjs'
 import { putGroup, Watcher } from './group.mjs'
 
 /**

@@ -4,7 +4,7 @@
 import { writeSync } from 'node:fs'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { openCache } from 'varve'
-import { randomOf } from './random.mjs'
+import { randomOf } from '../random.mjs'
 
 const SIZES = [10, 10, 1000, 20_000, 300_000, 1_200_000]
 

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { Worker } from 'node:worker_threads'
-import { randomOf } from './random.mjs'
+import { randomOf } from '../random.mjs'
 import { work } from './storm-work.mjs'
 
 /** @type {import('./storms.mjs').Storm & { dir: string }} */

@@ -2,10 +2,11 @@
 // Worker threads that are ended at any time while they commit, read and compact, and processes that exit with work in
 // flight: exit codes as asked, no signal, no hang, nothing acknowledged is lost.
 import { openCache } from 'varve'
+import { inLanes } from '../lanes.mjs'
+import { randomOf } from '../random.mjs'
 import { Child } from './child.mjs'
 import { Crowd } from './crowd.mjs'
 import { engineOf } from './group.mjs'
-import { randomOf } from './random.mjs'
 
 const TERMINATIONS_SHORT = 500
 const TERMINATIONS_LONG = 20_000
@@ -28,20 +29,12 @@ export const storms = {
       ...Array.from({ length: terminations }, (_, index) => ({ kind: 'terminate', engine: engineOf(index), count: PER_PROCESS })),
       ...Array.from({ length: exits }, (_, index) => ({ kind: 'exit', engine: engineOf(index), count: index % 4 })),
     ].map((one) => ({ ...one, seed: random(2 ** 31), code: 1 + random(100) }))
-    const queue = replay === undefined || replay === 'all' ? cases : Array.from({ length: 10 }, () => JSON.parse(replay))
-    /** @type {string[]} keys that were acknowledged */
-    const acknowledged = []
-    const lane = async () => {
-      for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
-        acknowledged.push(...(await storm(crowd, one)))
-      }
-    }
-    await Promise.all(Array.from({ length: LANES }, lane))
+    const chosen = replay === undefined || replay === 'all' ? cases : Array.from({ length: 10 }, () => JSON.parse(replay))
+    const acknowledged = (await inLanes(chosen, (one) => storm(crowd, one), LANES)).flat()
     say('looking for what was acknowledged')
     await look(crowd, acknowledged)
     crowd.remove()
-    const whole = replay === undefined
-    const goals = whole ? { terminations: { min: TERMINATIONS_SHORT }, exits: { min: EXITS_SHORT }, acknowledged: { min: 500 } } : {}
+    const goals = { terminations: { min: TERMINATIONS_SHORT }, exits: { min: EXITS_SHORT }, acknowledged: { min: 500 } }
     return { figures: { ...crowd.figures, acknowledged: acknowledged.length }, goals, violations: crowd.violations }
   },
 }

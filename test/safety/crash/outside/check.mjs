@@ -1,11 +1,10 @@
 // @ts-check
 // One state: opens it as a build tool would, reads everything, commits, verifies, opens it again with the other engine.
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
 import { contentsOf, valueBytes } from './expected.mjs'
 import { matchesOf, read, shown, Wrong } from './content.mjs'
-import { place } from './folder.mjs'
 import { versionsOf } from './workloads.mjs'
 
 /** @import { Cache } from 'varve' */
@@ -142,6 +141,15 @@ export class Checker {
       await other.close()
     }
     return found
+  }
+}
+
+/** @param {string} root @param {ReadonlyMap<string, Buffer | null>} files by path, parents first; `null` is a folder */
+function place(root, files) {
+  mkdirSync(root, { recursive: true })
+  for (const [path, bytes] of files) {
+    if (bytes === null) mkdirSync(join(root, path))
+    else writeFileSync(join(root, path), bytes, { mode: 0o600 })
   }
 }
 

@@ -3,11 +3,11 @@
 // could have left is opened by the same package, with both engines. Nothing here trusts the engine's own file system.
 import { fork } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inLanes } from '../../lanes.mjs'
+import { quickFolder } from '../../quick-folder.mjs'
 import { missingStrace } from '../../strace.mjs'
-import { newFolder } from './folder.mjs'
 import { WORKLOADS } from './workloads.mjs'
 
 /** @import { ModelName } from './models.mjs' */
@@ -102,20 +102,16 @@ function orderOf(replay, seed) {
   return { workload, engine, seed, random: Number(random), part: ALL, only: { model, number: Number(number) } }
 }
 
-/** @param {Order[]} orders @param {Tally} tally @param {(text: string) => void} say */
+/** @param {readonly Order[]} orders @param {Tally} tally @param {(text: string) => void} say */
 async function runAll(orders, tally, say) {
-  const folder = newFolder()
-  const queue = [...orders]
-  const lane = async (/** @type {number} */ index) => {
-    for (let order = queue.shift(); order !== undefined; order = queue.shift()) {
-      const told = await ask(order, join(folder, `current-${index}`))
+  const folder = quickFolder('outside')
+  try {
+    await inLanes(orders, async (order, lane) => {
+      const told = await ask(order, join(folder, `current-${lane}`))
       if ('error' in told) throw new Error(told.error)
       tally.add(order, told)
       say(`${order.workload} ${order.engine}: ${told.states} states, ${told.violations.length} violations`)
-    }
-  }
-  try {
-    await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, (_, index) => lane(index)))
+    })
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -3,9 +3,9 @@
 // about to do it writes into a file first: should it die or hang, that file says over what.
 import { openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { quickFolder } from '../../quick-folder.mjs'
 import { boundsOf, judge } from './bounds.mjs'
 import { Checker } from './check.mjs'
-import { newFolder } from './folder.mjs'
 import { MODELS } from './models.mjs'
 import { record } from './record.mjs'
 import { statesOf } from './states.mjs'
@@ -31,7 +31,7 @@ process.on('message', (/** @type {Order} */ order) => {
 async function work({ workload: name, engine, seed, random, part, only }) {
   const workload = WORKLOADS.find((one) => one.name === name)
   if (workload === undefined) throw new Error(`no workload ${name}`)
-  const folder = newFolder()
+  const folder = quickFolder('outside')
   try {
     const recording = record(workload, engine, folder)
     const checker = new Checker(workload, join(folder, 'states'))

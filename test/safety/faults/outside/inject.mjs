@@ -2,8 +2,9 @@
 // File calls that fail, from outside: strace makes them fail under a program that uses the shipped package. A commit
 // rejects or is really there; nothing hangs; once calls work again, so does the same handle.
 import { mkdtempSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inLanes } from '../../lanes.mjs'
 import { missingStrace } from '../../strace.mjs'
 import { disturbed, EXIT_CODE } from './disturbed.mjs'
 import { countsOf, ERRORS, faultsOf, straceOf } from './plan.mjs'
@@ -66,26 +67,21 @@ async function runAll(cases, root, say) {
   const figures = { runs: 0, refused: 0, acknowledged: 0, callMsMax: 0, kinds: new Set(cases.map(({ fault }) => fault.call)).size }
   /** @type {Violation[]} */
   const violations = []
-  const queue = [...cases.entries()]
-  const lane = async () => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      const [index, { engine, fault, paths }] = next
-      const folder = join(root, `run-${index}`)
-      const run = await disturbed(folder, engine, straceOf(fault, folder, paths))
-      const what = await judge(run, engine, fault)
-      say?.(`${JSON.stringify({ ...run, snapshot: undefined })}\n${what ?? 'sound'}`)
-      const { call, error, at, isForEver } = fault
-      const replay = `${engine}/${call}/${error}/${at}${isForEver ? '+' : ''}`
-      if (what !== undefined) violations.push({ what: `${engine}, ${call}: ${what}`, replay })
-      figures.runs++
-      for (const { code, ms } of [...run.committing, ...run.compacting, ...run.after]) {
-        figures[code === undefined ? 'acknowledged' : 'refused']++
-        figures.callMsMax = Math.max(figures.callMsMax, ms)
-      }
-      rmSync(folder, { recursive: true, force: true })
+  await inLanes([...cases.entries()], async ([index, { engine, fault, paths }]) => {
+    const folder = join(root, `run-${index}`)
+    const run = await disturbed(folder, engine, straceOf(fault, folder, paths))
+    const what = await judge(run, engine, fault)
+    say?.(`${JSON.stringify({ ...run, snapshot: undefined })}\n${what ?? 'sound'}`)
+    const { call, error, at, isForEver } = fault
+    const replay = `${engine}/${call}/${error}/${at}${isForEver ? '+' : ''}`
+    if (what !== undefined) violations.push({ what: `${engine}, ${call}: ${what}`, replay })
+    figures.runs++
+    for (const { code, ms } of [...run.committing, ...run.compacting, ...run.after]) {
+      figures[code === undefined ? 'acknowledged' : 'refused']++
+      figures.callMsMax = Math.max(figures.callMsMax, ms)
     }
-  }
-  await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, lane))
+    rmSync(folder, { recursive: true, force: true })
+  })
   return { figures, goals: { runs: { min: 150 }, refused: { min: 50 }, callMsMax: { max: CALL_MS_MAX } }, violations }
 }
 
