@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { openCache } from 'varve'
 import { expect, it } from 'vitest'
 import { makeFolder, snapshot } from '../folders.ts'
 
@@ -257,6 +258,21 @@ function troubles(build: Build, calls: number): void {
       expect(await build(folder), `round ${round}`).toMatchObject({ failure: null, digest })
       expect(await build(folder), `round ${round}, again`).toMatchObject({ failure: null, digest, ran: [] })
     }
+  })
+
+  // esbuild took what was said while it began, and nothing of what was met later.
+  it('damage that is met in the middle of a build is told once', async () => {
+    const folder = makeApplication()
+    const { warnings } = await build(folder)
+    const cache = await openCache({ name: 'folded', dir: join(folder, 'cache') })
+    await cache.compact({ full: true })
+    await cache.close()
+    const home = join(folder, 'cache', 'v1')
+    const tables = readdirSync(home).filter((name) => name.endsWith('.table'))
+    for (const file of tables.map((name) => join(home, name))) writeFileSync(file, flipped(readFileSync(file), 0.1))
+    const more = (await build(folder)).warnings.filter((text) => !warnings.includes(text))
+    expect(more).toEqual([expect.stringContaining('the cache is damaged')])
+    expect((await build(folder)).warnings).toEqual(warnings)
   })
 }
 

@@ -2,10 +2,15 @@
 // `npm run test:damage`: caches whose bytes are not what was written, folders that hold what nobody put there, files that
 // change while they are open, lengths that lie.
 import { api } from './damage/api.mjs'
+import { throughBuilds } from './damage/builds.mjs'
 import { memory } from './damage/memory.mjs'
 import { strays } from './damage/strays.mjs'
 import { under } from './damage/under.mjs'
-import { throughWebpack } from './damage/webpack.mjs'
 import { onlyNamed, runSuite, rustPart } from './suite.mjs'
 
-await runSuite('damage', [rustPart('flips'), rustPart('pages'), api, strays, under, ...[memory, throughWebpack].map(onlyNamed)])
+const builds = [
+  throughBuilds('webpack', { flips: 35, others: 24, whole: 6 }),
+  ...['vite', 'rollup', 'esbuild'].map((tool) => throughBuilds(tool, { flips: 4, others: 2, whole: 2 })),
+]
+
+await runSuite('damage', [rustPart('flips'), rustPart('pages'), api, strays, under, ...builds, onlyNamed(memory)])

@@ -1,5 +1,5 @@
 /** An esbuild plugin whose `onLoad` callbacks are answered from the cache: its setup gets a build that wraps them. */
-import type { BuildOptions, OnStartResult, Plugin, PluginBuild } from 'esbuild'
+import type { BuildOptions, OnEndResult, OnStartResult, Plugin, PluginBuild } from 'esbuild'
 import { type Caller, Calls } from '../build/calls.ts'
 import { lenientDigest } from '../build/digest.ts'
 import type { CachedOptions } from '../build/options.ts'
@@ -14,22 +14,23 @@ export function wrapPlugin(plugin: Plugin, options: CachedOptions): Plugin {
       const calls = new Calls(options)
       const { initialOptions } = build
       const folder = options.root ?? initialOptions.absWorkingDir ?? process.cwd()
-      // esbuild tells no plugin whether there will be another build: the cache is closed when it disposes of this one.
-      build.onStart(() => begin(calls, callerOf(plugin, build, folder)))
-      const end = async (): Promise<void> => calls.end(true)
+      // What the cache says becomes warnings of the build: esbuild takes them when it starts and when it ends.
+      const warnings: { text: string }[] = []
+      const begin = calls.begin.bind(calls, callerOf(plugin, build, folder), (text) => void warnings.push({ text }))
+      build.onStart(() => telling(begin, warnings))
       const done = plugin.setup(recordingBuild(build, calls))
-      build.onEnd(end)
+      // esbuild tells no plugin whether there will be another build: the cache is closed when it disposes of this one.
+      build.onEnd(() => telling(() => calls.end(true), warnings))
       build.onDispose(() => void calls.close())
       return done
     },
   }
 }
 
-/** Opens the cache; says what went wrong as warnings of the build. */
-async function begin(calls: Calls, caller: Caller): Promise<OnStartResult> {
-  const warnings: { text: string }[] = []
-  await calls.begin(caller, (text) => void warnings.push({ text }))
-  return { warnings }
+/** Does some work, and hands over what was said until then. */
+async function telling(work: () => Promise<void>, warnings: { text: string }[]): Promise<OnStartResult & OnEndResult> {
+  await work()
+  return { warnings: warnings.splice(0) }
 }
 
 function callerOf(plugin: Plugin, build: PluginBuild, folder: string): Caller {

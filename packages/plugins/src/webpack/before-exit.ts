@@ -6,10 +6,13 @@ interface Writer {
 }
 
 const unwritten: Set<Writer> = new Set()
+let isListening = false
 
 /** Has `writer` write before the process ends by itself. */
 export function writeBeforeExit(writer: Writer): void {
-  if (unwritten.size === 0) process.once('beforeExit', () => unwritten.forEach((one) => one.write()))
+  // One for the process: a watching compiler comes here with each build, and Node warns of many listeners.
+  if (!isListening) process.on('beforeExit', () => unwritten.forEach((one) => one.write()))
+  isListening = true
   unwritten.add(writer)
 }
 

@@ -1,0 +1,28 @@
+/** What VarveWebpackPlugin leaves at its process. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { VarveWebpackPlugin } from '@varve/plugins/webpack'
+import { expect, it } from 'vitest'
+import webpack from 'webpack'
+import { makeFolder } from '../../folders.ts'
+
+function build(folder: string): Promise<void> {
+  const compiler = webpack({
+    mode: 'development', context: folder, entry: './main.js', cache: { type: 'memory' },
+    plugins: [new VarveWebpackPlugin({ dir: 'cache' })],
+  })
+  return new Promise((resolve, reject) => {
+    compiler?.run((error) => void compiler.close((closing) => (error ?? closing ? reject(error ?? closing) : resolve())))
+  })
+}
+
+// Each build with something to write listened to the end of the process, for ever: Node warned of a leak from the 11th on.
+it('many builds in one process leave one listener', async () => {
+  const folder = makeFolder()
+  const before = process.listenerCount('beforeExit')
+  for (let round = 0; round < 4; round++) {
+    writeFileSync(join(folder, 'main.js'), `console.log(${round})\n`)
+    await build(folder)
+  }
+  expect(process.listenerCount('beforeExit')).toBeLessThanOrEqual(before + 1)
+})
