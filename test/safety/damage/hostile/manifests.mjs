@@ -1,0 +1,30 @@
+// @ts-check
+// Hostile manifests: counts without end, numbers at their end, logs that begin nowhere.
+import { frameOf, logOf, metaOf, pack } from '../forge.mjs'
+import { commit, entry, KEY, LENGTHS, many, MOST, NAME, VALUE, withManifest } from './folder.mjs'
+
+/** @import { Hostile } from './folder.mjs' */
+
+/** @type {Record<string, () => Hostile>} */
+export const MANIFESTS = {
+  ...many('manifest frame says bytes', LENGTHS, (bytes) => ({
+    files: { 'manifest-1': frameOf('VMAN', 1n, 1n, Buffer.alloc(64), { bytes }) },
+  })),
+  ...many('manifest says logs', LENGTHS, (count) => withManifest({ logs: pack([['u32', count]]) })),
+  ...many('manifest says namespaces', LENGTHS, (count) => withManifest({ count })),
+  ...many('namespace says tables', LENGTHS, (count) => withManifest({ namespaces: [{ ...NAME, tables: [], count }] })),
+  ...many('manifest says next writer', [(1 << 24) - 1, 1 << 24, 0xffffffff], (nextWriter) => withManifest({ nextWriter })),
+  ...many('manifest says last order', [MOST, MOST >> 1n, MOST - (1n << 24n)], (lastOrder) => withManifest({ lastOrder })),
+  ...many('manifest says a log begins', [1n, 32n, 1n << 40n, MOST - 31n, MOST], (from) => ({
+    files: {
+      ...withManifest({ logs: pack([['u32', 1], ['u32', 0], ['u64', from]]) }).files,
+      '0.log': logOf(0n, [commit(entry(0, KEY, VALUE))]),
+    },
+  })),
+  'the last manifest there can be': () => withManifest({}, MOST),
+  '20,000 tables': () => {
+    const tables = Array.from({ length: 20_000 }, (_, index) => metaOf({ index, bytes: 200, root: 1n }))
+    return withManifest({ namespaces: [{ ...NAME, tables }] })
+  },
+  '20,000 namespaces of one name': () => withManifest({ namespaces: Array.from({ length: 20_000 }, () => ({ ...NAME, tables: [] })) }),
+}
