@@ -12,7 +12,7 @@ mod nested;
 mod phase;
 mod record;
 
-use crate::order::Order;
+use crate::order::{Order, numbers};
 use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::work::{caught, each};
@@ -44,21 +44,35 @@ pub(crate) fn states(order: &Order) -> Outcome {
         return tally.into_outcome(&[]);
     }
     let due = if order.is_long { 20_000_000 } else { 300_000 };
-    let seen = Mutex::new(HashSet::new());
-    let mut tally = Tally::default();
-    let mut seed = order.seed;
-    while (seen.lock().unwrap_or_else(PoisonError::into_inner).len() as u64) < due {
-        tally.absorb(each(seed..seed + BATCH, |seed, tally| {
-            let mine = check_history(seed, tally);
-            seen.lock().unwrap_or_else(PoisonError::into_inner).extend(mine);
-        }));
-        seed += BATCH;
-    }
-    tally.add("states.distinct", seen.into_inner().unwrap_or_else(PoisonError::into_inner).len() as u64);
+    let tally = until_distinct("states.distinct", due, order.seed, BATCH, check_history);
     let phases: Vec<String> = PHASES_DUE.iter().map(|phase| format!("phase.{phase}")).collect();
     let mut goals: Vec<(&str, u64)> = phases.iter().map(|name| (name.as_str(), 2_000)).collect();
     goals.push(("states.distinct", due));
     tally.into_outcome(&goals)
+}
+
+/// Crashes one history after the other, `batch` of them between two looks, until there are `due` distinct states; how
+/// many there are is counted as `name`. `crash` gives their fingerprints.
+fn until_distinct<F: IntoIterator<Item = u64>>(
+    name: &str,
+    due: u64,
+    first: u64,
+    batch: u64,
+    crash: impl Fn(u64, &mut Tally) -> F + Sync,
+) -> Tally {
+    let seen = Mutex::new(HashSet::new());
+    let distinct = || seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut tally = Tally::default();
+    let mut seed = first;
+    while (distinct().len() as u64) < due {
+        tally.absorb(each(seed..seed + batch, |seed, tally| {
+            let mine = crash(seed, tally);
+            distinct().extend(mine);
+        }));
+        seed += batch;
+    }
+    tally.add(name, distinct().len() as u64);
+    tally
 }
 
 /// Every crash state of one history on every model. Returns the fingerprints.
@@ -98,7 +112,7 @@ fn states_of(vfs: &varve_core::vfs::sim::SimVfs, model: Model, seed: u64) -> Cra
 
 /// One state alone, with the next commit.
 fn replay(case: &str, tally: &mut Tally) {
-    let numbers: Vec<u64> = case.split(':').filter_map(|part| part.parse().ok()).collect();
+    let numbers = numbers(case);
     let [seed, rest @ ..] = numbers.as_slice() else { return tally.violation("no such case", case) };
     let outcome = caught(|| {
         let history = record(*seed);

@@ -9,7 +9,7 @@ mod pages;
 mod shape;
 
 use crate::history::{commit, compact, dump, open};
-use crate::order::Order;
+use crate::order::{Order, numbers};
 use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::work::{caught, each};
@@ -61,10 +61,6 @@ pub(crate) fn flips(order: &Order) -> Outcome {
     let largest = shapes.iter().map(Shape::bytes).max().unwrap_or(0);
     tally.add("largestCacheBytes", largest);
     tally.into_outcome(&[("flips", 524_288), ("largestCacheBytes", 64 << 10)])
-}
-
-fn numbers(case: &str) -> Vec<u64> {
-    case.split(':').filter_map(|part| part.parse().ok()).collect()
 }
 
 fn flip(shape: &Shape, name: &str, byte: u64, bit: u32, heals: bool, case: &str, tally: &mut Tally) {

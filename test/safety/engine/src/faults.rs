@@ -5,7 +5,7 @@
 
 mod script;
 
-use crate::order::Order;
+use crate::order::{Order, numbers};
 use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::work::{caught, each};
@@ -95,8 +95,7 @@ fn run_case(script: &Script, strike: Strike, tally: &mut Tally) -> Result<(), St
 fn replay(case: &str) -> Tally {
     let mut tally = Tally::default();
     tally.add("replayed", 1);
-    let numbers: Vec<u64> = case.split(':').filter_map(|part| part.parse().ok()).collect();
-    let [seed, call, after, fault, forever] = numbers[..] else {
+    let [seed, call, after, fault, forever] = numbers(case)[..] else {
         tally.violation("no such case", case);
         return tally;
     };

@@ -12,6 +12,11 @@ pub(crate) struct Order {
     pub(crate) replay: Option<String>,
 }
 
+/// The numbers that a case is made of.
+pub(crate) fn numbers(case: &str) -> Vec<u64> {
+    case.split(':').filter_map(|part| part.parse().ok()).collect()
+}
+
 impl Order {
     pub(crate) fn from_args(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut order = Self { part: args.next().ok_or("name a part")?, ..Self::default() };

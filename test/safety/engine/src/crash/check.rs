@@ -87,8 +87,7 @@ impl<'h> Checker<'h> {
 
 /// As a build does: a file that is missing is noticed when somebody asks for the value.
 fn ask_for_all(handle: &mut Handle) {
-    let version = handle.store().version_of("n").expect("version").unwrap_or_else(|| "1".to_owned());
-    let id = handle.namespace("n", &version).expect("namespace");
+    let id = namespace(handle);
     for number in 0..KEYS {
         handle.get(id, &key(number), <[u8]>::len).expect("get");
     }
@@ -101,9 +100,19 @@ pub(crate) fn read(vfs: &SimVfs) -> Result<Expected, String> {
 
 /// The first commit and compaction after a crash.
 pub(crate) fn recover(handle: &mut Handle) {
-    let version = handle.store().version_of("n").expect("version").unwrap_or_else(|| "1".to_owned());
-    let id = handle.namespace("n", &version).expect("namespace");
+    commit_next(handle);
+    compact(handle, true).expect("the next compaction");
+}
+
+/// The first commit after a crash.
+pub(crate) fn commit_next(handle: &mut Handle) {
+    let id = namespace(handle);
     handle.put(id, b"next", b"commit").expect("put");
     commit(handle, Durability::Durable).expect("the next commit");
-    compact(handle, true).expect("the next compaction");
+}
+
+/// The namespace, of the version that is there.
+fn namespace(handle: &mut Handle) -> u32 {
+    let version = handle.store().version_of("n").expect("version").unwrap_or_else(|| "1".to_owned());
+    handle.namespace("n", &version).expect("namespace")
 }

@@ -1,17 +1,15 @@
 //! The second crash: while a crashed cache is opened, committed to and compacted, the power fails again.
 
-use super::check::{read, recover};
+use super::check::{commit_next, read, recover};
 use super::record::{content_of, record};
-use super::{MODELS, states_of};
-use crate::history::{Expected, commit, open};
-use crate::order::Order;
+use super::{MODELS, states_of, until_distinct};
+use crate::history::{Expected, open};
+use crate::order::{Order, numbers};
 use crate::outcome::Outcome;
 use crate::tally::Tally;
-use crate::work::{caught, each};
+use crate::work::caught;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
-use varve_core::Durability;
 use varve_core::vfs::sim::{CrashState, Model, SimVfs};
 
 const BATCH: u64 = 16;
@@ -30,17 +28,7 @@ pub(crate) fn nested(order: &Order) -> Outcome {
         return tally.into_outcome(&[]);
     }
     let due = if order.is_long { 2_000_000 } else { 20_000 };
-    let seen = Mutex::new(HashSet::new());
-    let mut tally = Tally::default();
-    let mut seed = order.seed;
-    while (seen.lock().unwrap_or_else(PoisonError::into_inner).len() as u64) < due {
-        tally.absorb(each(seed..seed + BATCH, |seed, tally| {
-            let mine = check_history(seed, tally);
-            seen.lock().unwrap_or_else(PoisonError::into_inner).extend(mine);
-        }));
-        seed += BATCH;
-    }
-    tally.add("nested.distinct", seen.into_inner().unwrap_or_else(PoisonError::into_inner).len() as u64);
+    let tally = until_distinct("nested.distinct", due, order.seed, BATCH, check_history);
     tally.into_outcome(&[("nested.distinct", due)])
 }
 
@@ -100,10 +88,7 @@ impl Recovery {
         let vfs = state.vfs.fork();
         let mut handle = open(&vfs).expect("open");
         content_of(&mut handle);
-        let version = handle.store().version_of("n").expect("version").unwrap_or_else(|| "1".to_owned());
-        let id = handle.namespace("n", &version).expect("namespace");
-        handle.put(id, b"next", b"commit").expect("put");
-        commit(&mut handle, Durability::Durable).expect("commit");
+        commit_next(&mut handle);
         vfs.operation_count()
     }
 
@@ -136,7 +121,7 @@ impl Recovery {
 }
 
 fn replay(case: &str) -> Result<(), String> {
-    let numbers: Vec<u64> = case.split(':').filter_map(|part| part.parse().ok()).collect();
+    let numbers = numbers(case);
     let [seed, model, first, rest @ ..] = numbers.as_slice() else { return Err("no such case".to_owned()) };
     let history = record(*seed);
     let model = Model::ALL[*model as usize];

@@ -4,12 +4,13 @@
 //! or has zeros, an answer may also be as it was before some of its last commits, of all keys alike.
 
 use super::shape::{SHAPES, Shape};
-use super::{Answers, heal, numbers};
-use crate::history::{dump, open};
-use crate::order::Order;
+use super::{Answers, heal};
+use crate::history::{commit, dump, open};
+use crate::order::{Order, numbers};
 use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::work::{caught, each};
+use varve_core::Durability;
 use varve_core::vfs::sim::SimVfs;
 
 /// Pairs of pages that are swapped or copied, of one shape and one size.
@@ -183,6 +184,5 @@ fn heal_only(vfs: &SimVfs) -> Result<(), String> {
     let mut handle = open(vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     handle.put(id, b"next", b"healed").expect("put");
-    crate::history::commit(&mut handle, varve_core::Durability::Durable)
-        .map_err(|error| format!("next commit: {error}"))
+    commit(&mut handle, Durability::Durable).map(drop).map_err(|error| format!("next commit: {error}"))
 }
