@@ -144,7 +144,7 @@ export class Cache {
     checkOptions('commit()', options, COMMIT_FIELDS)
     this.#session.checkSound()
     const durability = options.durability ?? this.#opened.durability
-    const report = await this.#keeping.commit(options.durability, durability)
+    const report = await this.#keeping.commit(durability)
     const isRelaxed = durability === 'relaxed' && report.inMemory !== true
     this.#maintenance.committed(isRelaxed && report.entries > 0, report.maintenanceDue)
     return report

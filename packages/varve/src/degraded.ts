@@ -16,7 +16,9 @@
  */
 import type * as fs from 'node:fs'
 import type * as path from 'node:path'
+import { builtin } from './builtin.ts'
 import { type ErrorCode, VarveError } from './errors.ts'
+import type { CacheOptions } from './options.ts'
 
 /** How a cache falls short, and what to do about it. */
 export interface Degraded {
@@ -30,8 +32,8 @@ export interface Degraded {
   readonly mend: string
 }
 
-/** What the look at a folder needs; tests pass their own. */
-export interface FolderUser {
+/** Who looks at a folder, and with what. */
+interface FolderUser {
   readonly files: Pick<typeof fs, 'statSync' | 'lstatSync' | 'accessSync' | 'constants'>
   readonly paths: Pick<typeof path, 'join' | 'dirname'>
   /** Effective user; undefined where the system has none. */
@@ -42,9 +44,15 @@ export interface FolderUser {
 
 const NAME_ANOTHER = "name another with option 'dir' or VARVE_DIR"
 
-/** What keeps `dir`, with its folder `name`, from being used; undefined where nothing does, or only opening it can tell. */
-export function examine(dir: string, name: string, user: FolderUser): Degraded | undefined {
-  const { files, paths } = user
+/**
+ * What keeps `dir`, with its folder `name`, from being used; undefined where nothing does, where only opening it can tell,
+ * and on hosts without files.
+ */
+export function examine(dir: string, name: string, options: Pick<CacheOptions, 'shared' | 'readOnly'>): Degraded | undefined {
+  const [files, paths] = [builtin('node:fs'), builtin('node:path')]
+  if (files === undefined || paths === undefined) return undefined
+  const { shared: isShared = false, readOnly: isReader = false } = options
+  const user = { files, paths, user: globalThis.process?.geteuid?.(), isShared, isReader }
   for (const folder of [dir, paths.join(dir, name)]) {
     try {
       // The cache's own folder may be a link that its owner made; below it none is followed.

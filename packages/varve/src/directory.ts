@@ -22,37 +22,28 @@ export class NoPlace extends VarveError {
   }
 }
 
-/** What the choice depends on; tests pass their own. */
-export interface Surroundings {
-  /** Absolute path of the working directory. */
-  readonly cwd: string
-  readonly env: Readonly<Record<string, string | undefined>>
-  /** `process.versions.pnp`: set where Yarn resolves without node_modules. */
-  readonly pnp?: string | undefined
-}
-
 /** Absolute path of the folder of the cache `name`; `dir` is the option. Touches nothing. */
-export function cacheDirectory(name: string, dir?: string, surroundings: Surroundings = here()): string {
+export function cacheDirectory(name: string, dir?: string): string {
   checkName(name)
   const paths = builtin('node:path')
   if (paths === undefined) return dir ?? `/varve/${name}`
-  if (dir !== undefined) return paths.isAbsolute(dir) ? paths.resolve(dir) : paths.resolve(surroundings.cwd, dir)
-  return paths.join(cachesDirectory(surroundings), name)
+  if (dir !== undefined) return paths.isAbsolute(dir) ? paths.resolve(dir) : paths.resolve(workingDirectory(), dir)
+  return paths.join(cachesDirectory(), name)
 }
 
 /** Absolute path of the folder that holds the caches of all tools, where no option says otherwise. Touches nothing. */
-export function cachesDirectory(surroundings: Surroundings = here()): string {
+export function cachesDirectory(): string {
   const paths = builtin('node:path')
   const files = builtin('node:fs')
   if (paths === undefined || files === undefined) return '/varve'
-  const { env, pnp } = surroundings
+  const env = globalThis.process?.env ?? {}
   const named = env['VARVE_DIR']
-  if (isSet(named)) return paths.isAbsolute(named) ? paths.resolve(named) : paths.resolve(surroundings.cwd, named)
-  const { cwd } = surroundings
+  if (isSet(named)) return paths.isAbsolute(named) ? paths.resolve(named) : paths.resolve(workingDirectory(), named)
+  const cwd = workingDirectory()
   const shared = env['CACHE_DIR']
   if (isSet(shared) && !['true', 'false', '0', '1'].includes(shared)) return paths.resolve(cwd, shared, 'varve')
   const root = packageRoot(cwd, files, paths)
-  if (root !== undefined) return paths.join(root, cacheFolder(pnp), 'varve')
+  if (root !== undefined) return paths.join(root, cacheFolder(), 'varve')
   if (isShared(cwd, files)) {
     throw new NoPlace(
       `no package.json upward of '${cwd}', and everybody may write there; name a folder with option 'dir' or VARVE_DIR`,
@@ -62,15 +53,16 @@ export function cachesDirectory(surroundings: Surroundings = here()): string {
 }
 
 /** Absolute path of the project: the folder of the nearest package.json upward of the working directory, else that one. */
-export function projectDirectory(surroundings: Surroundings = here()): string {
+export function projectDirectory(): string {
   const paths = builtin('node:path')
   const files = builtin('node:fs')
-  const root = paths === undefined || files === undefined ? undefined : packageRoot(surroundings.cwd, files, paths)
-  return root ?? surroundings.cwd
+  const cwd = workingDirectory()
+  const root = paths === undefined || files === undefined ? undefined : packageRoot(cwd, files, paths)
+  return root ?? cwd
 }
 
 /** Throws INVALID_OPTION unless `name` is the name of one folder on every operating system. */
-export function checkName(name: string): void {
+function checkName(name: string): void {
   const isSafe = /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]{0,99}$/.test(name) && !name.endsWith('.')
   if (isSafe && !/^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(name)) return
   throw new VarveError(
@@ -88,7 +80,9 @@ function packageRoot(cwd: string, files: typeof fs, paths: typeof path): string 
   }
 }
 
-function cacheFolder(pnp: string | undefined): string {
+/** `process.versions.pnp` is set where Yarn resolves without node_modules. */
+function cacheFolder(): string {
+  const pnp = globalThis.process?.versions?.['pnp']
   if (pnp === undefined) return 'node_modules/.cache'
   return pnp === '1' ? '.pnp/.cache' : '.yarn/.cache'
 }
@@ -101,18 +95,6 @@ function isShared(folder: string, files: typeof fs): boolean {
 
 function isSet(value: string | undefined): value is string {
   return value !== undefined && value !== ''
-}
-
-function here(): Surroundings {
-  const host = globalThis.process
-  const env = host?.env ?? {}
-  return {
-    get cwd() {
-      return workingDirectory()
-    },
-    env,
-    pnp: host?.versions?.['pnp'],
-  }
 }
 
 function workingDirectory(): string {

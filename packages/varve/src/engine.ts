@@ -62,8 +62,7 @@ export interface EngineStore {
 
   /**
    * Key in scratch[0, keyBytes). Returns the value's length, -1 for a miss, -3 for a miss where damage was met since the
-   * last look. A value that fits is in
-   * scratch[0, length); a longer one is held until the next call: fetch it with take().
+   * last look. A value that fits is in scratch[0, length); a longer one is held until the next call: fetch it with take().
    */
   get(namespace: number, keyBytes: number): number
   /** Copies the value held by the last get() into target, whose length is what get() returned. */
@@ -92,7 +91,7 @@ export interface EngineStore {
   /** Bytes buffered and not committed. */
   pendingBytes(): number
   /** Everything buffered as one atomic commit. Small relaxed commits are done when the call returns. */
-  commit(durability: 'relaxed' | 'durable' | undefined): Promise<CommitReport>
+  commit(durability: 'relaxed' | 'durable'): Promise<CommitReport>
   /** Also records what was used; see `used/` in `crates/core/FORMAT.md`. */
   flush(): Promise<void>
 

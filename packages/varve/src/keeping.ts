@@ -34,9 +34,9 @@ export class Keeping {
     return this.#degraded
   }
 
-  async commit(durability: Durability | undefined, effective: Durability): Promise<CommitReport> {
+  async commit(durability: Durability): Promise<CommitReport> {
     const degraded = this.#look()
-    if (degraded !== undefined && this.#isFromStart) return this.#keep(degraded, effective)
+    if (degraded !== undefined && this.#isFromStart) return this.#keep(degraded, durability)
     try {
       const report = await this.#session.run((store) => store.commit(durability))
       if (report.entries > 0) this.#degraded = undefined

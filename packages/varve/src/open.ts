@@ -1,11 +1,10 @@
 /** Opens a cache: checks the options, finds the folder, loads an engine. */
 import { Cache } from './cache.ts'
-import { type Degraded, degradedWarning, inMemory } from './degraded.ts'
+import { type Degraded, degradedWarning, examine, inMemory } from './degraded.ts'
 import { cacheDirectory, NoPlace } from './directory.ts'
 import type { EngineOptions, EngineStore } from './engine.ts'
 import { type LoadedEngine, loadEngine } from './engine/load.ts'
 import { toVarveError } from './errors.ts'
-import { examineHere } from './examine-here.ts'
 import { Keeping } from './keeping.ts'
 import type { CacheOptions, Durability } from './options.ts'
 import { Session } from './session.ts'
@@ -54,7 +53,7 @@ export async function openCache(options: CacheOptions): Promise<Cache> {
   try {
     const loaded = await loadEngine({ engine: options.engine ?? 'auto' })
     const folder = loaded.engine.folderName(key)
-    const look = (): Degraded | undefined => (options.engine === 'memory' ? undefined : examineHere(dir, folder, options))
+    const look = (): Degraded | undefined => (options.engine === 'memory' ? undefined : examine(dir, folder, options))
     const { store, engine, reason, degraded } = await openStore(dir, loaded, placeless ?? look(), engineOptions)
     const session = new Session(store, options)
     await soundOrClosed(session)

@@ -2,10 +2,11 @@
 import type { Command } from 'commander'
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { examine } from '../degraded.ts'
 import { cachesDirectory } from '../directory.ts'
 import { loadEngine } from '../engine/load.ts'
 import { toVarveError } from '../errors.ts'
-import { examineHere } from '../examine-here.ts'
+import { secretOf } from '../secret.ts'
 import { command, type CommonOptions } from './command.ts'
 import { escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
@@ -29,12 +30,23 @@ export const doctorCommand: Command = command('doctor', 'what runs here and why,
 
 async function run(options: CommonOptions): Promise<void> {
   const folder = options.dir === undefined ? cachesDirectory() : resolve(options.dir)
-  const findings = [...(await engineFindings()), ...folderFindings(folder), ...(await cacheFindings(options.dir))]
+  const name = await formatFolder()
+  const findings = [...(await engineFindings()), ...keyFindings(), ...folderFindings(folder, name), ...(await cacheFindings(options.dir, name))]
   if (findings.some((finding) => finding.advice !== undefined)) process.exitCode = NEGATIVE
   if (options.json === true) return writeJson(findings)
   const rows = findings.map(({ what, found, advice }) => [advice === undefined ? 'ok' : '!', what, escapeText(found)])
   await write(table(['', 'what', 'found'], rows))
   for (const { what, advice } of findings) if (advice !== undefined) await write(`${what}: ${escapeText(advice)}\n`)
+}
+
+/** The folder of the format below a cache's own: the engine says how it is called with the key that is set. */
+async function formatFolder(): Promise<string> {
+  try {
+    const { engine } = await loadEngine({ engine: 'auto' })
+    return engine.folderName(secretOf(undefined))
+  } catch {
+    return FORMAT_FOLDER // findings of their own tell of an engine or a key that cannot be used
+  }
 }
 
 async function engineFindings(): Promise<Finding[]> {
@@ -49,9 +61,18 @@ async function engineFindings(): Promise<Finding[]> {
   }
 }
 
-function folderFindings(folder: string): Finding[] {
+function keyFindings(): Finding[] {
+  try {
+    secretOf(undefined)
+    return []
+  } catch (error) {
+    return [{ what: 'key', found: 'not usable', advice: toVarveError(error).message }]
+  }
+}
+
+function folderFindings(folder: string, name: string): Finding[] {
   const existing = nearest(folder)
-  const findings: Finding[] = [{ what: 'folder', found: existing === folder ? folder : `${folder} (not there yet)` }, useFinding(folder)]
+  const findings: Finding[] = [{ what: 'folder', found: existing === folder ? folder : `${folder} (not there yet)` }, useFinding(folder, name)]
   try {
     const { bavail, bsize, type } = statfsSync(existing)
     const network = NETWORKS.get(type)
@@ -67,20 +88,20 @@ function folderFindings(folder: string): Finding[] {
 }
 
 /** Whether builds can use the folder; else why not, and how to mend it. */
-function useFinding(folder: string): Finding {
-  const degraded = examineHere(folder, FORMAT_FOLDER, {})
+function useFinding(folder: string, name: string): Finding {
+  const degraded = examine(folder, name, {})
   if (degraded === undefined) return { what: 'usable', found: 'yes' }
   const what = degraded.mode === 'memory' ? 'builds keep everything in memory' : 'builds read what is there and keep the rest in memory'
   return { what: 'usable', found: degraded.why, advice: `${what}; ${degraded.mend}` }
 }
 
-async function cacheFindings(given: string | undefined): Promise<Finding[]> {
+async function cacheFindings(given: string | undefined, name: string): Promise<Finding[]> {
   const folder = given === undefined ? cachesDirectory() : resolve(given)
   const caches = isCache(folder) || existsSync(folder) ? safeCaches(given) : []
   if (caches.length === 0) return [{ what: 'caches', found: `none below ${folder}; the first commit makes one` }]
   const findings: Finding[] = []
   for (const dir of caches) {
-    const use = useFinding(dir)
+    const use = useFinding(dir, name)
     if (use.advice !== undefined && dir !== folder) findings.push({ ...use, what: 'cache' })
     try {
       findings.push(await inspect(dir, async ({ session }) => {
@@ -91,7 +112,7 @@ async function cacheFindings(given: string | undefined): Promise<Finding[]> {
         return { what: 'cache', found, ...(damage.length > 0 ? { advice } : {}) }
       }))
     } catch (error) {
-      findings.push({ what: 'cache', found: join(dir, FORMAT_FOLDER), advice: toVarveError(error).message })
+      findings.push({ what: 'cache', found: join(dir, name), advice: toVarveError(error).message })
     }
   }
   return findings

@@ -4,7 +4,7 @@
  */
 import { builtin } from '../builtin.ts'
 import type {
-  CommitReport, CompactReport, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage, EngineStatus,
+  CommitReport, CompactReport, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EnginePage, EngineStatus,
   EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
 } from '../engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
@@ -81,7 +81,7 @@ export function loadNative(): Engine {
     async open(directory, options) {
       const order: OpenOrder = [directory, options.durability, options.readOnly, options.maxBytes, options.key ?? null]
       const session = addon.openSmall(...order) ?? (await addon.openStore(...order))
-      return typeof session === 'string' ? reportOf<never>(session) : new NativeStore(session, options)
+      return typeof session === 'string' ? reportOf<never>(session) : new NativeStore(session)
     },
   }
 }
@@ -124,13 +124,11 @@ class NativeStore implements EngineStore {
   readonly endTransfer: EngineStore['endTransfer']
   readonly files: NativeFiles
   readonly #session: NativeSession
-  readonly #isRelaxed: boolean
   /** Commits under way, the last one. */
   #commits: Promise<unknown> | undefined
 
-  constructor(session: NativeSession, options: EngineOptions) {
+  constructor(session: NativeSession) {
     this.#session = session
-    this.#isRelaxed = options.durability === 'relaxed'
     this.scratch = session.scratch
     this.namespace = session.namespace
     this.get = session.get
@@ -160,14 +158,13 @@ class NativeStore implements EngineStore {
     return pageOf(this.#taken(this.#session.scan(namespace, cursor, bytesMax)))
   }
 
-  async commit(durability: 'relaxed' | 'durable' | undefined): Promise<CommitReport> {
+  async commit(durability: 'relaxed' | 'durable'): Promise<CommitReport> {
     const bytes = this.#session.pendingBytes()
     if (!this.#session.beginCommit()) return { entries: 0, bytes: 0, maintenanceDue: false }
-    const isRelaxed = durability === undefined ? this.#isRelaxed : durability === 'relaxed'
-    if (isRelaxed && bytes < COMMIT_NOW_BYTES && this.#commits === undefined) {
-      return reportOf(this.#session.commitNow(durability ?? '', Date.now()))
+    if (durability === 'relaxed' && bytes < COMMIT_NOW_BYTES && this.#commits === undefined) {
+      return reportOf(this.#session.commitNow(durability, Date.now()))
     }
-    const run = (): Promise<string> => this.#session.commit(durability ?? '', Date.now())
+    const run = (): Promise<string> => this.#session.commit(durability, Date.now())
     const commit = this.#commits === undefined ? run() : this.#commits.then(run, run)
     this.#commits = commit
     try {

@@ -130,8 +130,8 @@ class WasmEngineStore implements EngineStore {
     return this.#number(() => this.#store.pendingBytes())
   }
 
-  async commit(durability: 'relaxed' | 'durable' | undefined): Promise<CommitReport> {
-    const report = reportOf<CommitReport | null>(this.#call(() => this.#store.commit(durability ?? '', Date.now())))
+  async commit(durability: 'relaxed' | 'durable'): Promise<CommitReport> {
+    const report = reportOf<CommitReport | null>(this.#call(() => this.#store.commit(durability, Date.now())))
     this.files.committed()
     return report ?? { entries: 0, bytes: 0, maintenanceDue: false }
   }
