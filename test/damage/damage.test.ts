@@ -107,6 +107,20 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     await other.close()
   })
 
+  it('that is first met in close() is told, too', async () => {
+    const dir = await makeCache(engine)
+    const table = fileOf(dir, '.table')
+    flip(table, 100)
+    const { cache, told, warnings } = await watched(dir, engine)
+    const space = cache.namespace('n', { codec: 'text' })
+    for (let number = 0; number < COUNT / 2; number++) space.put(keyOf(number), valueOf(number).repeat(8))
+    await cache.commit()
+    expect(told).toEqual([])
+    await cache.close() // which compacts, for the commit was large
+    expect(told).toMatchObject([{ file: table.split('/').pop(), what: 'block of values' }])
+    expect(warnings.length).toBe(1)
+  })
+
   it('is an error with strict: true', async () => {
     const dir = await makeCache(engine)
     const strict = await watched(dir, engine, { strict: true })

@@ -8,6 +8,8 @@ import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
 import { attempt, codeOf, ENGINES, IS_ROOT, made, opened, UNUSABLE } from './folders.ts'
 
+const KEY = 'a secret of the trusted branch'
+
 /** Everything below a folder with its kind, size and mode. */
 function tree(folder: string): string[] {
   const below = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -75,13 +77,13 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     }
   })
 
-  it('a read-only disk: read, the rest in memory; written as soon as that is possible', async ({ skip }) => {
+  it.for([undefined, KEY])('a read-only disk: read, the rest in memory; written as soon as that is possible (key: %s)', async (key, { skip }) => {
     const dir = makeFolder()
     if (!attempt('mount', ['-t', 'tmpfs', '-o', 'mode=700', 'tmpfs', dir])) return skip('only root may mount')
     try {
-      await made(engine, dir)
+      await made(engine, dir, { key })
       attempt('mount', ['-o', 'remount,ro', dir])
-      const { cache, space, warnings } = await opened(dir, engine)
+      const { cache, space, warnings } = await opened(dir, engine, { key })
       expect(cache.status().degraded).toMatchObject({ mode: 'unwritable', code: 'PERMISSION', why: expect.stringContaining('read-only') })
       space.put('more', 'in memory')
       expect(await cache.commit()).toEqual({ entries: 0, bytes: 0, maintenanceDue: false, inMemory: true })
@@ -92,12 +94,29 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
       expect(await cache.commit()).toMatchObject({ entries: 1 })
       expect(cache.status().degraded).toBeUndefined()
       await cache.close()
-      const again = await opened(dir, engine)
+      const again = await opened(dir, engine, { key })
       expect([again.space.get('before'), again.space.get('more')]).toEqual(['safe', 'in memory'])
       await again.cache.close()
     } finally {
       attempt('umount', ['-l', dir])
     }
+  })
+
+  it('the folder of a keyed cache that others may write to is not read, that without a key beside it is', async () => {
+    const dir = await made(engine)
+    await made(engine, dir, { key: KEY })
+    const [name = ''] = readdirSync(dir).filter((folder) => folder !== 'v1')
+    expect(name).toMatch(/^v1-[0-9a-f]{16}$/)
+    attempt('chmod', ['777', join(dir, name)])
+    const before = tree(dir)
+    const { cache, space, warnings } = await opened(dir, engine, { key: KEY })
+    expect(cache.status().degraded).toMatchObject({ mode: 'memory', code: 'PERMISSION', why: expect.stringContaining(`${name}' (mode 777)`) })
+    space.put('key', 'value')
+    expect([space.get('before'), await cache.commit(), warnings.length]).toMatchObject([undefined, { entries: 1, inMemory: true }, 1])
+    await cache.close()
+    const open = await opened(dir, engine)
+    expect([open.space.get('before'), open.cache.status().degraded, tree(dir)]).toEqual(['safe', undefined, before])
+    await open.cache.close()
   })
 
   it('a disk that fills up: commit rejects, everything stays readable, the next one writes all of it', async ({ skip }) => {

@@ -17,8 +17,8 @@ export async function opened(dir: string, engine: EngineName, options: Partial<C
 }
 
 /** A closed cache with one entry. */
-export async function made(engine: EngineName, dir: string = join(makeFolder(), 'cache')): Promise<string> {
-  const { cache, space } = await opened(dir, engine)
+export async function made(engine: EngineName, dir: string = join(makeFolder(), 'cache'), options: Partial<CacheOptions> = {}): Promise<string> {
+  const { cache, space } = await opened(dir, engine, options)
   space.put('before', 'safe')
   await cache.commit()
   await cache.close()

@@ -2,8 +2,8 @@
  * A keyed cache: only what was written with the key counts. What must hold for files that were changed with every
  * checksum made anew is tested in the engine (`crates/core/tests/store/keyed.rs`); here is what a user can see.
  */
-import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { type CacheOptions, openCache, VarveError } from 'varve'
@@ -113,6 +113,22 @@ it('a key that is short or of another kind is refused without a word about its v
     expect(refused instanceof VarveError && !refused.message.includes('fifteen')).toBe(true)
   }
   expect(existsSync(join(dir, 'v1'))).toBe(false)
+})
+
+it('doctor names the folder of the key, and a key that is too short', async () => {
+  const dir = makeFolder()
+  await write(dir, 'good', { key: KEY })
+  const folder = keyedFolder(dir)
+  chmodSync(folder, 0o777)
+  const main = join(import.meta.dirname, '../../packages/varve/dist/cli/main.js')
+  const find = (what: string, key: string): unknown => {
+    const env = { ...process.env, VARVE_KEY: key }
+    const { stdout } = spawnSync(process.execPath, [main, 'doctor', '--dir', dir, '--json'], { env, encoding: 'utf8' })
+    return JSON.parse(stdout).find((finding: { what: string }) => finding.what === what)
+  }
+  expect(find('usable', KEY)).toMatchObject({ found: expect.stringContaining(folder) })
+  expect(find('key', KEY)).toBeUndefined()
+  expect(find('key', 'short')).toMatchObject({ advice: expect.stringContaining('VARVE_KEY has 5 bytes') })
 })
 
 it('the command reads the key from VARVE_KEY and says where it is missing', async () => {

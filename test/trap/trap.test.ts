@@ -1,8 +1,10 @@
 /**
  * A trap ends the WebAssembly instance of its thread, and the next cache gets a fresh one. Caches opened afterwards found
  * nothing, or values of other keys: keys and values still went through the memory of the instance that was gone. And a
- * cache of that instance threw a bare RuntimeError where the memory had grown before.
+ * cache of that instance threw a bare RuntimeError where the memory had grown before. And the files that it had open
+ * stayed open as long as the process.
  */
+import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache, type VarveError } from 'varve'
 import { afterEach, expect, it, vi } from 'vitest'
@@ -16,6 +18,34 @@ function trapNext(): void {
     throw new RangeError('planted')
   })
 }
+
+/** Files below a folder that this process has open. */
+function openIn(folder: string): string[] {
+  const paths = readdirSync('/proc/self/fd').map((name) => {
+    try {
+      return readlinkSync(join('/proc/self/fd', name))
+    } catch {
+      return '' // the one by which they were listed
+    }
+  })
+  return paths.filter((path) => path.startsWith(folder))
+}
+
+it.skipIf(process.platform !== 'linux')('files of an instance that is gone are closed', async () => {
+  const dir = join(makeFolder(), 'cache')
+  const open = () => openCache({ name: 'trap', dir, engine: 'wasm', onWarning() {} })
+  const [broken, other] = [await open(), await open()]
+  for (const cache of [broken, other]) {
+    cache.namespace('n').put('large', new Uint8Array(3_000_000))
+    await cache.commit()
+    expect(cache.namespace('n').get('large')?.length).toBe(3_000_000)
+  }
+  expect(openIn(dir).length).toBeGreaterThan(1)
+  broken.namespace('n').put('key', new Uint8Array(1))
+  trapNext()
+  await expect(broken.commit()).rejects.toMatchObject({ code: 'INTERNAL' })
+  expect(openIn(dir)).toEqual([])
+})
 
 for (const engine of ['wasm', 'memory'] as const) {
   it(`goes on in a fresh instance after a trap: ${engine}`, async () => {

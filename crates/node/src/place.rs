@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use varve_core::planted;
-use varve_core::{Error, Options, Store, folder_of};
+use varve_core::{Damage, Error, Options, Store, folder_of};
 use varve_door::Result;
 
 /// Places by the address of their store. One whose store is gone without a `close` counts no session, so it is as good
@@ -77,18 +77,21 @@ impl Seat {
     }
 
     /// Leaves the store: closes it if this was the last session, else makes what was committed survive power loss.
-    pub(crate) fn leave(self) -> Result<()> {
+    /// Returns all damage that was met, on the way as well.
+    pub(crate) fn leave(self) -> Result<Vec<Damage>> {
         planted::panics("leave");
         let _door = locked(&self.place.door);
         if self.place.sessions.load(Ordering::Relaxed) > 1 {
-            return Ok(self.store.flush()?);
+            self.store.flush()?;
+        } else {
+            locked(&PLACES).remove(&Arc::as_ptr(&self.store).addr());
+            self.store.close()?;
         }
-        locked(&PLACES).remove(&Arc::as_ptr(&self.store).addr());
-        Ok(self.store.close()?)
+        Ok(self.store.status().damage)
     }
 
     /// Leaves at once, if this was the last session and nothing is to be written; else gives the seat back.
-    pub(crate) fn leave_now(self) -> std::result::Result<Result<()>, Self> {
+    pub(crate) fn leave_now(self) -> std::result::Result<Result<Vec<Damage>>, Self> {
         planted::panics("leave-now");
         let place = Arc::clone(&self.place);
         let Ok(_door) = place.door.try_lock() else { return Err(self) };
@@ -96,7 +99,7 @@ impl Seat {
             return Err(self);
         }
         locked(&PLACES).remove(&Arc::as_ptr(&self.store).addr());
-        Ok(self.store.close().map_err(Into::into))
+        Ok(self.store.close().map(|()| self.store.status().damage).map_err(Into::into))
     }
 }
 

@@ -225,13 +225,14 @@ impl WasmStore {
         self.ask(|store| Ok(store.status()))
     }
 
-    /// Ends the session and closes its store.
+    /// Ends the session and closes its store. Returns all damage that was met, on the way as well.
     pub fn close(&mut self, now_ms: f64) -> String {
         let closed = self.session.store().cloned().and_then(|store| {
             store.set_now(now_ms as u64);
             self.intakes.clear();
             self.session.close();
-            Ok(store.close()?)
+            store.close()?;
+            Ok(store.status().damage)
         });
         answer(closed)
     }

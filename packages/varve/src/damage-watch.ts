@@ -26,24 +26,27 @@ export class DamageWatch {
     if (count === this.#known && !this.#isStrict) return
     if (count !== this.#known) {
       this.#known = count
-      queueMicrotask(() => this.tellNow())
+      queueMicrotask(() => this.#tellNow())
     }
     const [place] = this.#isStrict && count > 0 ? this.#store.status().damage : []
     if (place !== undefined) throw damageError([place])
   }
 
-  /** Tells what was not told yet; at the latest before the store is closed. */
-  tellNow(): void {
-    if (this.#told === this.#known) return
-    let places: readonly Damage[]
-    try {
-      places = this.#store.status().damage.slice(this.#told)
-    } catch {
-      return // closed meanwhile
-    }
-    this.#told += places.length
-    this.#known = Math.max(this.#known, this.#told)
+  /** Tells what was not told yet of all damage there is. */
+  tellRest(all: readonly Damage[]): void {
+    const places = all.slice(this.#told)
+    this.#told = all.length
+    this.#known = Math.max(this.#known, all.length)
     if (places.length > 0) this.#tell(places)
+  }
+
+  #tellNow(): void {
+    if (this.#told === this.#known) return
+    try {
+      this.tellRest(this.#store.status().damage)
+    } catch {
+      // Closed meanwhile: whoever closes tells the rest.
+    }
   }
 }
 

@@ -5,7 +5,7 @@
  * less than with byte arrays as arguments.
  */
 import type { EngineFiles } from './engine-files.ts'
-import type { CommitReport, CompactReport, EngineStatus, RepairReport, Stats, TopItem, VerifyReport } from './reports.ts'
+import type { CommitReport, CompactReport, Damage, EngineStatus, RepairReport, Stats, TopItem, VerifyReport } from './reports.ts'
 
 export type {
   CommitReport, CompactReport, Damage, EngineStatus, NamespaceStats, RepairReport, Stats, TopItem, VerifyReport,
@@ -122,8 +122,8 @@ export interface EngineStore {
   /** How many places `status().damage` has; cheap. */
   damageCount(): number
   status(): EngineStatus
-  /** Folds what is due, seals the log, lets go of every file. */
-  close(): Promise<void>
+  /** Folds what is due, seals the log, lets go of every file. Returns all damage that was met, on the way as well. */
+  close(): Promise<readonly Damage[]>
 }
 
 /** Which entries: `crates/door/src/top.rs`. */

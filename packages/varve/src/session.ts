@@ -119,9 +119,8 @@ export class Session {
     const store = this.store
     this.#store = undefined
     await Promise.allSettled(this.#underWay)
-    this.#damage.tellNow()
     try {
-      await store.close()
+      this.#damage.tellRest(await store.close())
     } catch (error) {
       throw toVarveError(error)
     }

@@ -4,7 +4,7 @@
  */
 import { builtin } from '../builtin.ts'
 import type {
-  CommitReport, CompactReport, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EnginePage, EngineStatus,
+  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EnginePage, EngineStatus,
   EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
 } from '../engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
@@ -224,9 +224,9 @@ class NativeStore implements EngineStore {
     return reportOf(this.#session.status())
   }
 
-  async close(): Promise<void> {
+  async close(): Promise<readonly Damage[]> {
     await this.#commits
-    reportOf(await this.#session.close(Date.now()))
+    return reportOf(await this.#session.close(Date.now()))
   }
 
   #taken(length: number): Uint8Array {

@@ -10,6 +10,8 @@ let module: WebAssembly.Module | undefined
 let memory: WebAssembly.Memory | undefined
 let generation = 0
 let panicText = ''
+/** What the present instance holds outside of its memory, each as a way to let go of it. */
+const held = new Set<() => void>()
 
 /** The number of the present instance and its memory; makes the instance if there is none. */
 export function instance(): { readonly generation: number; readonly memory: WebAssembly.Memory } {
@@ -27,6 +29,12 @@ function begin(compiled: WebAssembly.Module): WebAssembly.Memory {
   return initSync({ module: compiled }).memory
 }
 
+/** Has `release` called should the present instance be given up; the answer takes that back. */
+export function whenTrapped(release: () => void): () => void {
+  held.add(release)
+  return () => void held.delete(release)
+}
+
 /** Whether instance `owner` is the present one. */
 export function isPresent(owner: number): boolean {
   return owner === generation
@@ -41,6 +49,8 @@ export function guarded<T>(owner: number, call: () => T): T {
     // What Rust throws on purpose is a text; any exception of WebAssembly itself is a trap.
     if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) {
       generation++
+      for (const release of held) release()
+      held.clear()
       reset()
       if (module !== undefined) memory = begin(module)
       throw stopped(error)

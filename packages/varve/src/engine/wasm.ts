@@ -4,10 +4,11 @@
  */
 import { folderName, type Host, WasmStore } from '../../generated/varve_wasm.js'
 import type {
-  CommitReport, CompactReport, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage, EngineStatus,
+  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage, EngineStatus,
   EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
 } from '../engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
+import { heldHost } from './held-host.ts'
 import { pageOf, valuesOf } from './packed.ts'
 import { WasmTrees } from './wasm-files.ts'
 import { guarded, instance, isPresent } from './wasm-module.ts'
@@ -61,7 +62,7 @@ class WasmEngineStore implements EngineStore {
     this.#elsewhere = files.compactElsewhere?.(directory, name)
     this.#store = this.#call(() => {
       try {
-        return WasmStore.open(files.host(directory, name), durability, readOnly, maxBytes, key)
+        return WasmStore.open(heldHost(files.host(directory, name)), durability, readOnly, maxBytes, key)
       } catch (error) {
         return typeof error === 'string' ? reportOf<never>(error) : thrown(error)
       }
@@ -210,9 +211,9 @@ class WasmEngineStore implements EngineStore {
     return reportOf(this.#call(() => this.#store.status()))
   }
 
-  async close(): Promise<void> {
+  async close(): Promise<readonly Damage[]> {
     try {
-      reportOf(this.#call(() => this.#store.close(Date.now())))
+      return reportOf(this.#call(() => this.#store.close(Date.now())))
     } finally {
       // The garbage collector sees a small object, not its scratch memory in the module, and would take its time.
       this.#call(() => this.#store.free())
