@@ -46,7 +46,7 @@ export const DEPENDENCIES_MAX = new Map([['varve-core', 9]])
 /** Modules of core, from the top down: a module uses its own layer and those below. */
 export const CORE_LAYERS = [
   ['forge', 'store', 'handle', 'intake', 'reads'],
-  ['commit', 'compact', 'record_uses', 'repair', 'reset', 'stats', 'top', 'verify', 'walk'],
+  ['commit', 'compact', 'record_uses', 'renew', 'repair', 'reset', 'stats', 'top', 'verify', 'walk'],
   ['aside', 'batch', 'claim', 'entries', 'lookup'],
   ['context', 'state'],
   ['files', 'log', 'manifest', 'table', 'used'],

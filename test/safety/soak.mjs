@@ -8,6 +8,7 @@ import { kills } from './soak/kills.mjs'
 import { snapshots } from './soak/snapshots.mjs'
 import { stopped } from './soak/stopped.mjs'
 import { storms } from './soak/storms.mjs'
+import { writers } from './soak/writers.mjs'
 import { onlyNamed, runSuite, rustPart } from './suite.mjs'
 
-await runSuite('soak', [kills, snapshots, compactors, stopped, storms, clock, onlyNamed(rustPart('interleavings'))])
+await runSuite('soak', [kills, writers, snapshots, compactors, stopped, storms, clock, onlyNamed(rustPart('interleavings'))])

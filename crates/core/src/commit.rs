@@ -8,7 +8,7 @@
 //!    Without a lock: if the log has lost its name meanwhile, 2 to 4 again in a new log. If it held files, those that
 //!    are gone by now are misses.
 //! 5. `durable`: the log is synced if 4 did not, its name too if it is new.
-//! 6. The entries become visible in this process.
+//! 6. The entries become visible in this process; it reads the folder anew if somebody has folded them already.
 //!
 //! An error leaves the log behind under its name and the entries with the caller; the next commit begins a new log.
 
@@ -24,6 +24,7 @@ use crate::format::order::next_order;
 use crate::log::{LogCommit, LogWriter, prelude};
 use crate::options::Durability;
 use crate::planted;
+use crate::renew::renew;
 use crate::report::CommitReport;
 use crate::reset::reset;
 use crate::state::State;
@@ -150,14 +151,14 @@ impl Committer {
     fn append(
         &mut self,
         context: &Context,
-        state: &RwLock<State>,
+        shared: &RwLock<State>,
         batch: &Batch,
         durability: Durability,
         now_ms: u64,
     ) -> Result<Option<CommitReport>> {
         let Self { log, tables, .. } = self;
         let Some(log) = log.as_mut() else { return Ok(None) };
-        let order = next_order(state.read()?.last_order, log.writer)?;
+        let order = next_order(shared.read()?.last_order, log.writer)?;
         let mut bytes = 0;
         let durable = durability == Durability::Durable;
         if durable {
@@ -188,9 +189,15 @@ impl Committer {
             sync_log(context, log)?;
         }
         let commit = LogCommit { order, time_ms: now_ms, namespaces: borrowed, entries: &entries };
-        let mut state = state.write()?;
+        let mut state = shared.write()?;
         state.apply_own(context, log, &commit)?;
         planted::panics("commit-applied");
+        if state.has_vanished() {
+            // Without a lock our log may be folded by now, and the tables of this commit with it.
+            drop(state);
+            renew(context, shared)?;
+            state = shared.write()?;
+        }
         let is_much = state.memory_bytes >= MEMORY_BYTES_DUE || state.attached_tables() >= ATTACHED_TABLES_DUE;
         let maintenance_due = context.damage.is_news() || is_much;
         Ok(Some(CommitReport { entries: batch.len(), bytes, maintenance_due }))

@@ -28,10 +28,10 @@ use crate::log::LogWriter;
 use crate::manifest::{Manifest, ManifestNamespace, OpenLog, Published, publish};
 use crate::options::Watch;
 use crate::planted;
-use crate::record_uses::keep_reads;
+use crate::renew::renew;
 use crate::report::CompactReport;
 use crate::reset::reset;
-use crate::state::{Current, LiveTable, LogView, Namespace, OpenTables, State, list, load};
+use crate::state::{Current, LiveTable, LogView, Namespace, OpenTables, State, list};
 use crate::table::TableMeta;
 use crate::used::Marks;
 use collect::collect;
@@ -138,12 +138,7 @@ fn still_ours(context: &Context, manifest: &Manifest, log: &LogWriter) -> Result
 /// Reads the folder anew, with no commit of this process in between.
 pub(crate) fn reload(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<()> {
     let _no_commit = committer.lock()?;
-    let open = state.read()?.tables();
-    let fresh = load(context, &open)?;
-    let kept = fresh.tables().iter().map(|table| table.meta.name.to_string()).collect();
-    let old = std::mem::replace(&mut *state.write()?, fresh);
-    keep_reads(context, &old, &kept);
-    Ok(())
+    renew(context, state)
 }
 
 /// What a compaction is to reach.

@@ -31,6 +31,7 @@ mod pool;
 mod radix;
 mod reads;
 mod record_uses;
+mod renew;
 mod repair;
 mod report;
 mod reset;

@@ -239,6 +239,11 @@ impl State {
         }
     }
 
+    /// Whether a table that a log attaches was not there.
+    pub(crate) fn has_vanished(&self) -> bool {
+        self.vanished
+    }
+
     /// The newest entry of a key among the logs, hidden ones included.
     #[inline]
     pub(crate) fn memory_get(&self, namespace: &Namespace, hash: u64, key: &[u8]) -> Option<MemoryEntry<'_>> {

@@ -21,6 +21,7 @@ import { putGroup, Watcher } from './group.mjs'
  * @property {number} [commits] how many; undefined: until it is told to end
  * @property {number} slots how many writers there are
  * @property {number} [threads] how many read
+ * @property {'durable' | 'relaxed'} [durability] of every commit; undefined: now this, now that
  * @property {boolean} [isQuiet] commit small only, and neither compact nor close
  * @property {number} [pauseMs] between two steps, so that others have the processor; undefined: none
  */
@@ -60,9 +61,11 @@ async function commit(number, acknowledged) {
   const padding = paddingOf()
   say({ at: padding > 1_000_000 ? 'files' : padding > 1000 ? 'tables' : 'small', number })
   putGroup(space, order.slot, number, acknowledged, padding)
-  await cache.commit({ durability: random(8) === 0 ? 'durable' : 'relaxed' })
+  await cache.commit({ durability: order.durability ?? (random(8) === 0 ? 'durable' : 'relaxed') })
   say({ done: number })
-  if (!space.get(`${order.slot} 0`)?.startsWith(`${number} `)) say({ violation: `slot ${order.slot} does not read its own commit ${number}` })
+  const own = space.get(`${order.slot} 0`)
+  if (own?.startsWith(`${number} `) === true) return
+  say({ violation: `slot ${order.slot} does not read its own commit ${number} (${padding} characters) but ${own?.slice(0, 12) ?? 'nothing'}` })
 }
 
 async function write() {
