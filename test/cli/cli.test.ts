@@ -1,24 +1,12 @@
 /** `varve`: text for people, JSON for programs, exit codes, and nothing written by who only looks. */
-import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
+import { type Ran, runVarve } from '../command.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 
-const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
-
-interface Ran {
-  readonly status: number | null
-  readonly out: string
-  readonly err: string
-}
-
-function varve(...args: string[]): Ran {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' })
-  return { status, out: stdout, err: stderr }
-}
+const varve = (...args: string[]): Ran => runVarve(args)
 
 const NASTY = ['plain', 'line\nbreak', '\u001b[31mred', 'nul\0', 'back\\slash', 'turn\u202eed', 'ü']
 

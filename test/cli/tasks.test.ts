@@ -1,19 +1,10 @@
 /** `varve why` and `varve ls --task`: what is known of tasks from what lies on disk. */
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
+import { type Ran, runVarve } from '../command.ts'
 import { makeFolder } from '../folders.ts'
-
-const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
-
-interface Ran {
-  readonly status: number | null
-  readonly out: string
-  readonly err: string
-}
 
 /** A project with a cache in which two tasks have run; `varve` runs in its folder. */
 async function project(): Promise<{ root: string; varve(args: readonly string[], env?: Record<string, string>): Ran }> {
@@ -37,11 +28,7 @@ async function project(): Promise<{ root: string; varve(args: readonly string[],
   cache.namespace('raw').put('key', new Uint8Array(1))
   await cache.commit()
   await cache.close()
-  const varve = (args: readonly string[], env: Record<string, string> = {}): Ran => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { cwd: root, env: { ...process.env, ...env }, encoding: 'utf8' })
-    return { status, out: stdout, err: stderr }
-  }
-  return { root, varve }
+  return { root, varve: (args, env = {}) => runVarve(args, { cwd: root, env }) }
 }
 
 describe('varve ls --task', () => {

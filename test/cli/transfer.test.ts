@@ -1,27 +1,16 @@
 /** `varve export`, `import`, `diff`, `clear`, `gc` and `top`: files and pipes, counts, exit codes. */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
 import { describe, expect, it, vi } from 'vitest'
+import { MAIN, type Ran, runVarve } from '../command.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 import { randomOf } from '../random.ts'
 
-const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
 const NASTY = ['plain', 'line\nbreak', '\u001b[31mred', 'nul\0', 'back\\slash', 'c1\u009b31m', 'ü']
 
-interface Ran {
-  readonly status: number | null
-  readonly out: string
-  readonly err: string
-}
-
-function varve(args: readonly string[], input = '', engine = 'auto'): Ran {
-  const env = { ...process.env, VARVE_ENGINE: engine }
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', input, env, maxBuffer: 64 << 20 })
-  return { status, out: stdout, err: stderr }
-}
+const varve = (args: readonly string[], input = '', engine = 'auto'): Ran => runVarve(args, { input, env: { VARVE_ENGINE: engine } })
 
 async function makeCache(dir: string = join(makeFolder(), 'cache'), count = 300): Promise<string> {
   const cache = await openCache({ name: 'cli', dir })

@@ -2,10 +2,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
+import type { EngineName } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
-
-export const ENGINES = ['native', 'wasm'] as const
-export type EngineName = (typeof ENGINES)[number]
 
 /** Entries of `makeCache` that are in its table; each value is 300 bytes and differs from the others. */
 export const COUNT = 600

@@ -1,18 +1,12 @@
 /** `varve verify` and `varve repair`: what they name, their exit codes, and that only a repair writes. */
-import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { type Ran, runVarve } from '../command.ts'
+import { ENGINES } from '../engines.ts'
 import { snapshot } from '../folders.ts'
-import { COUNT, ENGINES, fileOf, flip, makeCache } from './caches.ts'
-
-const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
+import { COUNT, fileOf, flip, makeCache } from './caches.ts'
 
 describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
-  function varve(...args: string[]): { readonly status: number | null; readonly out: string } {
-    const env = { ...process.env, VARVE_ENGINE: engine }
-    const { status, stdout } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', env })
-    return { status, out: stdout }
-  }
+  const varve = (...args: string[]): Ran => runVarve(args, { env: { VARVE_ENGINE: engine } })
 
   it('name what is damaged, repair it, and then find nothing', async () => {
     const dir = await makeCache(engine)

@@ -6,8 +6,9 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cache, type CacheOptions, type Damage, type Namespace, openCache, type VarveError } from 'varve'
 import { describe, expect, it } from 'vitest'
+import { ENGINES, type EngineName } from '../engines.ts'
 import { snapshot } from '../folders.ts'
-import { COUNT, ENGINES, type EngineName, fileOf, flip, keyOf, makeCache, valueOf } from './caches.ts'
+import { COUNT, fileOf, flip, keyOf, makeCache, valueOf } from './caches.ts'
 
 /** A cache and what it tells. */
 async function watched(dir: string, engine: EngineName, options: Partial<CacheOptions> = {}) {

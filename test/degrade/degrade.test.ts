@@ -5,8 +5,9 @@
 import { chownSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
-import { attempt, codeOf, ENGINES, IS_ROOT, made, opened, UNUSABLE } from './folders.ts'
+import { attempt, codeOf, IS_ROOT, made, opened, UNUSABLE } from './folders.ts'
 
 const KEY = 'a secret of the trusted branch'
 

@@ -3,10 +3,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cache, type CacheOptions, openCache, VarveError } from 'varve'
+import type { EngineName } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
-export const ENGINES = ['native', 'wasm'] as const
-export type EngineName = (typeof ENGINES)[number]
 export const IS_ROOT = process.geteuid?.() === 0
 
 /** A cache and its warnings. */

@@ -4,11 +4,12 @@ import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { MAIN } from '../command.ts'
+import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
-import { attempt, ENGINES, IS_ROOT, made } from './folders.ts'
+import { attempt, IS_ROOT, made } from './folders.ts'
 
 const BUILD = fileURLToPath(new URL('build.mjs', import.meta.url))
-const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
 const USER = 12_345
 
 /** Runs a program as an ordinary user. */

@@ -1,21 +1,20 @@
 /** Bad input and bad folders: a VarveError that names the field, the value and the way out; nothing committed is lost. */
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cache, openCache, VarveError } from 'varve'
 import { describe, expect, it } from 'vitest'
+import { attempt } from '../degrade/folders.ts'
+import { ENGINES, type EngineName } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 
-const ENGINES = ['native', 'wasm'] as const
-
-async function made(dir: string, engine: 'native' | 'wasm'): Promise<Cache> {
+async function made(dir: string, engine: EngineName): Promise<Cache> {
   const cache = await openCache({ name: 'errors', dir, engine })
   cache.namespace('n', { codec: 'text' }).put('before', 'safe')
   await cache.commit()
   return cache
 }
 
-async function stillThere(dir: string, engine: 'native' | 'wasm'): Promise<unknown> {
+async function stillThere(dir: string, engine: EngineName): Promise<unknown> {
   const cache = await openCache({ name: 'errors', dir, engine, readOnly: true })
   const value = cache.namespace('n', { codec: 'text' }).get('before')
   await cache.close()
@@ -31,16 +30,6 @@ async function failureOf(call: () => unknown): Promise<VarveError> {
     throw error
   }
   throw new Error('nothing was thrown')
-}
-
-/** Runs a command as root; false where this machine does not let us. */
-function attempt(command: string, args: string[]): boolean {
-  try {
-    execFileSync(command, args, { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
 }
 
 describe.each(ENGINES)('errors: %s', (engine) => {

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { PassThrough, Readable, Writable } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
-import { ENGINES, EVERYTHING, open, read, type Tree, write } from './trees.ts'
+import { EVERYTHING, open, read, type Tree, write } from './trees.ts'
 
 /** Small ones, and one with more files than are stored one after another. */
 const TREES: Record<string, Tree> = {

@@ -1,19 +1,13 @@
 /** `varve files`: for people and as JSON, exit codes, and nothing written by who only looks. */
-import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { FileManifest } from 'varve'
 import { expect, test } from 'vitest'
+import { type Ran, runVarve } from '../command.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 import { EVERYTHING, open, read, storedFiles, write } from './trees.ts'
 
-const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
-
-function varve(...args: string[]): { readonly status: number | null; readonly out: string; readonly err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'files', ...args], { encoding: 'utf8' })
-  return { status, out: stdout, err: stderr }
-}
+const varve = (...args: string[]): Ran => runVarve(['files', ...args])
 
 async function makeCache(): Promise<string> {
   const dir = join(makeFolder(), 'cache')

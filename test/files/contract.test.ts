@@ -3,8 +3,9 @@ import { chmodSync, linkSync, readdirSync, readFileSync, statSync, symlinkSync, 
 import { dirname, join } from 'node:path'
 import { type FileManifest, VarveError } from 'varve'
 import { describe, expect, test } from 'vitest'
+import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
-import { ENGINES, EVERYTHING, open, read, storedFiles, write } from './trees.ts'
+import { EVERYTHING, open, read, storedFiles, write } from './trees.ts'
 
 describe.each(ENGINES)('files: %s', (engine) => {
   test('a folder comes back as it was, in every mode', async () => {

@@ -6,8 +6,9 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Cache, FileItem, FileManifest } from 'varve'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
-import { ENGINES, open, write } from './trees.ts'
+import { open, write } from './trees.ts'
 
 /** Names that lead elsewhere, or mean something else on some system. */
 const NAMES: readonly string[] = [

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { FileManifest } from 'varve'
 import { expect, test } from 'vitest'
+import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
-import { ENGINES, open, read, storedFiles, write } from './trees.ts'
+import { open, read, storedFiles, write } from './trees.ts'
 
 const run = promisify(execFile)
 

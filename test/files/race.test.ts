@@ -4,8 +4,9 @@ import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
-import { ENGINES, open, write } from './trees.ts'
+import { open, write } from './trees.ts'
 
 /** In a process of its own: the folder, then a link to the place outside, then the folder. Says how often so far. */
 const SWAPPER = `

@@ -1,14 +1,9 @@
-/** Trees of files for the tests of `cache.files`, and both engines to run them on. */
+/** Trees of files for the tests of `cache.files`. */
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Cache, type CacheOptions, openCache } from 'varve'
+import type { EngineName } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
-
-/** Engines that write to a disk. */
-export const ENGINES = ['native', 'wasm'] as const
-
-/** One of them. */
-export type EngineName = (typeof ENGINES)[number]
 
 /** Opens a cache in `dir`, a new folder where none is given. */
 export function open(engine: EngineName, dir: string = join(makeFolder(), 'cache'), options: Partial<CacheOptions> = {}): Promise<Cache> {

@@ -1,13 +1,10 @@
 /** S10: whatever keys, versions and names hold, no command prints what a terminal acts on, and `--json` is JSON. */
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { type Ran, runVarve } from '../command.ts'
 import { fileOf, flip } from '../damage/caches.ts'
 import { makeFolder } from '../folders.ts'
-
-const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
 
 /** Each with a part that tells it apart from what commands print by themselves. */
 const HOSTILE = [
@@ -21,10 +18,7 @@ const UNSAFE = /[^\P{C}\n]|[\u2028\u2029]/u
 
 const CONTROL = /[^\P{Cc}\n]/u
 
-function varve(...args: string[]): { readonly status: number | null; readonly out: string; readonly err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8' })
-  return { status, out: stdout, err: stderr }
-}
+const varve = (...args: string[]): Ran => runVarve(args)
 
 async function hostileCache(dir: string, count: number = HOSTILE.length): Promise<void> {
   const cache = await openCache({ name: 'hostile', dir })

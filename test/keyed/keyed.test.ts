@@ -2,17 +2,17 @@
  * A keyed cache: only what was written with the key counts. What must hold for files that were changed with every
  * checksum made anew is tested in the engine (`crates/core/tests/store/keyed.rs`); here is what a user can see.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { type CacheOptions, openCache, VarveError } from 'varve'
 import { afterEach, describe, expect, it } from 'vitest'
+import { runVarve } from '../command.ts'
+import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
 const KEY = 'the secret of the trusted branch'
 const LARGE = 'x'.repeat(1_500_000)
-const engines = ['native', 'wasm'] as const
 
 afterEach(() => void delete process.env['VARVE_KEY'])
 
@@ -43,7 +43,7 @@ function keyedFolder(dir: string): string {
   return join(dir, name ?? 'missing')
 }
 
-describe.each(engines)('a keyed cache, written by %s', (engine) => {
+describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
   const other = engine === 'native' ? 'wasm' : 'native'
 
   it('is read by either engine with the key, as text or bytes or from VARVE_KEY, and by nobody without', async () => {
@@ -120,11 +120,9 @@ it('doctor names the folder of the key, and a key that is too short', async () =
   await write(dir, 'good', { key: KEY })
   const folder = keyedFolder(dir)
   chmodSync(folder, 0o777)
-  const main = join(import.meta.dirname, '../../packages/varve/dist/cli/main.js')
   const find = (what: string, key: string): unknown => {
-    const env = { ...process.env, VARVE_KEY: key }
-    const { stdout } = spawnSync(process.execPath, [main, 'doctor', '--dir', dir, '--json'], { env, encoding: 'utf8' })
-    return JSON.parse(stdout).find((finding: { what: string }) => finding.what === what)
+    const { out } = runVarve(['doctor', '--dir', dir, '--json'], { env: { VARVE_KEY: key } })
+    return JSON.parse(out).find((finding: { what: string }) => finding.what === what)
   }
   expect(find('usable', KEY)).toMatchObject({ found: expect.stringContaining(folder) })
   expect(find('key', KEY)).toBeUndefined()
@@ -134,14 +132,9 @@ it('doctor names the folder of the key, and a key that is too short', async () =
 it('the command reads the key from VARVE_KEY and says where it is missing', async () => {
   const dir = makeFolder()
   await write(dir, 'good', { key: KEY })
-  const main = join(import.meta.dirname, '../../packages/varve/dist/cli/main.js')
   const run = (key: string | undefined): string => {
-    const env = { ...process.env, VARVE_KEY: key }
-    try {
-      return execFileSync(process.execPath, [main, 'ls', '--dir', dir], { env, encoding: 'utf8', stdio: 'pipe' })
-    } catch (error) {
-      return error instanceof Error && 'stderr' in error ? String(error.stderr) : ''
-    }
+    const { status, out, err } = runVarve(['ls', '--dir', dir], { env: { VARVE_KEY: key } })
+    return status === 0 ? out : err
   }
   expect(run(KEY).split('\n').filter((line) => line !== '').length).toBe(101)
   expect(run(undefined)).toContain('was written with a key; put it into VARVE_KEY')

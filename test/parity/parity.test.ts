@@ -6,11 +6,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cache, type Namespace, openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
+import type { EngineName } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { type Random, randomOf, runSeed } from '../random.ts'
 
 const HISTORIES = 200
-type EngineName = 'native' | 'wasm'
 type Content = Map<string, string>
 
 const NAMES = ['one', 'two']

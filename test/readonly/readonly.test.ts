@@ -7,15 +7,16 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
+import { MAIN } from '../command.ts'
 import { fileOf, flip } from '../damage/caches.ts'
+import { ENGINES, type EngineName } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 import { CAN_TRACE, traced } from './trace.ts'
 
 const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url))
-const MAIN = fileURLToPath(new URL('../../packages/varve/dist/cli/main.js', import.meta.url))
 
 /** A table, two logs and a file of its own; the program has one entry more in memory. */
-async function makeCache(engine: 'native' | 'wasm'): Promise<string> {
+async function makeCache(engine: EngineName): Promise<string> {
   const dir = join(makeFolder(), 'cache')
   for (const round of [0, 1, 2]) {
     const cache = await openCache({ name: 'readonly', dir, engine })
@@ -29,7 +30,7 @@ async function makeCache(engine: 'native' | 'wasm'): Promise<string> {
   return dir
 }
 
-describe.skipIf(!CAN_TRACE).each(['native', 'wasm'] as const)('readOnly: %s', (engine) => {
+describe.skipIf(!CAN_TRACE).each(ENGINES)('readOnly: %s', (engine) => {
   const env = { VARVE_ENGINE: engine }
 
   it('the trace would notice a write', async () => {

@@ -5,11 +5,10 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
+import { ENGINES, type EngineName } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
-const ENGINES = ['native', 'wasm'] as const
-
-async function start(dir: string, engine: 'native' | 'wasm'): Promise<Worker> {
+async function start(dir: string, engine: EngineName): Promise<Worker> {
   const worker = new Worker(new URL('worker.mjs', import.meta.url), { workerData: { dir, engine } })
   await once(worker, 'message')
   return worker
