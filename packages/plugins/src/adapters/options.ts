@@ -23,7 +23,7 @@ export interface AdapterOptions {
    */
   readonly version?: string | undefined
   /**
-   * Cap of the folder: bytes, or a text such as `'500MB'`. What was written longest ago goes first, at compaction. A
+   * Cap of the folder: bytes, or a text such as `'500MB'`. The least recently used entries go first, at compaction. A
    * small cap costs misses.
    * @defaultValue `'1GiB'`
    */

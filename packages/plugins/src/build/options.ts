@@ -55,7 +55,7 @@ export interface CachedOptions {
    */
   readonly engine?: Exclude<EngineChoice, 'memory'> | undefined
   /**
-   * Cap of the folder: bytes, or a text such as `'500MB'`. What was written longest ago goes first.
+   * Cap of the folder: bytes, or a text such as `'500MB'`. The least recently used entries go first.
    * @defaultValue `'1GiB'`
    */
   readonly maxBytes?: number | string | undefined

@@ -45,7 +45,7 @@ export interface VarveWebpackOptions {
    */
   readonly key?: Uint8Array | string | undefined
   /**
-   * Cap of the folder: bytes, or a text such as `'500MB'`. What was written longest ago goes first.
+   * Cap of the folder: bytes, or a text such as `'500MB'`. The least recently used entries go first.
    * @defaultValue `'1GiB'`
    */
   readonly maxBytes?: number | string | undefined
@@ -123,7 +123,7 @@ const WAYS_OUT: ReadonlyMap<string, string> = new Map([
   ['idletimeoutafterlargechanges', "use 'idleTimeout'"],
   ['immutablepaths', 'set snapshot.immutablePaths of webpack'],
   ['managedpaths', 'set snapshot.managedPaths of webpack'],
-  ['maxage', "use 'maxBytes': what was written longest ago goes first"],
+  ['maxage', "use 'maxBytes': the least recently used entries go first"],
   ['maxmemorygenerations', "set maxGenerations of cache: { type: 'memory' }"],
   ['memorycacheunaffected', "set cacheUnaffected of cache: { type: 'memory' }"],
   ['profile', "see 'stats' of the plugin"],
