@@ -1,11 +1,11 @@
 // @ts-check
 // 16 processes of 4 threads that read, half of them killed on the way, while writers commit and others compact without
 // end: no read fails because a file was compacted away, and what the dead held is given back by one compaction.
-import { rmSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
 import { sleep } from './child.mjs'
-import { Crowd } from './crowd.mjs'
+import { Crowd, readsOf } from './crowd.mjs'
 import { engineOf } from './group.mjs'
 import { randomOf } from '../random.mjs'
 
@@ -40,8 +40,7 @@ export const compactors = {
     crowd.count('killed', PROCESSES / 2)
     await crowd.end()
     // The dead could say no more how much they read.
-    const dead = readers.slice(0, PROCESSES / 2)
-    crowd.count('reads', dead.reduce((sum, { heard }) => sum + (heard.findLast((message) => message['soFar'] > 0)?.['soFar'] ?? 0), 0))
+    crowd.count('reads', readsOf(readers.slice(0, PROCESSES / 2)))
     await crowd.check()
     await measure(crowd)
     crowd.remove()
@@ -54,7 +53,7 @@ export const compactors = {
 async function measure(crowd) {
   const cache = await openCache({ name: 'soak', dir: crowd.dir, engine: 'native' })
   await cache.compact({ full: true })
-  const bytes = crowd.bytes()
+  const bytes = bytesIn(crowd.dir)
   const fresh = await copyOf(cache, join(crowd.root, 'fresh'))
   await cache.close()
   crowd.figures['bytes'] = bytes
@@ -70,10 +69,11 @@ async function copyOf(cache, dir) {
   await target.commit()
   await target.compact({ full: true })
   await target.close()
-  const crowd = new Crowd(0, 0, '')
-  crowd.dir = dir
-  const bytes = crowd.bytes()
-  crowd.remove()
-  rmSync(dir, { recursive: true, force: true })
-  return bytes
+  return bytesIn(dir)
+}
+
+/** Bytes of all files in a folder. @param {string} dir */
+function bytesIn(dir) {
+  const files = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
 }

@@ -1,6 +1,6 @@
 // @ts-check
 // A folder and the processes at it, for the parts of the soak that start all of them at once.
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openCache } from 'varve'
@@ -96,13 +96,12 @@ export class Crowd {
     }
   }
 
-  /** Bytes of all files in the folder. */
-  bytes() {
-    const files = readdirSync(this.dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-    return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
-  }
-
   remove() {
     rmSync(this.root, { recursive: true, force: true })
   }
+}
+
+/** How often readers have read, as far as they have said so. @param {readonly Child[]} readers */
+export function readsOf(readers) {
+  return readers.reduce((sum, { heard }) => sum + (heard.findLast((message) => message['soFar'] > 0)?.['soFar'] ?? 0), 0)
 }

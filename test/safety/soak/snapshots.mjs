@@ -4,7 +4,7 @@
 // Threads of one process, with one native engine, see each other's commits at once, whole.
 import { Worker } from 'node:worker_threads'
 import { sleep } from './child.mjs'
-import { Crowd } from './crowd.mjs'
+import { Crowd, readsOf } from './crowd.mjs'
 import { engineOf } from './group.mjs'
 
 const WRITERS = 4
@@ -27,12 +27,11 @@ export const snapshots = {
     crowd.start('compact', 'wasm')
     await crowd.ready()
     const endMs = isLong ? Infinity : Date.now() + SECONDS_SHORT * 1000
-    const soFar = () => readers.reduce((sum, { heard }) => sum + (heard.findLast((message) => message['soFar'] > 0)?.['soFar'] ?? 0), 0)
-    while (soFar() < reads && Date.now() < endMs) {
+    while (readsOf(readers) < reads && Date.now() < endMs) {
       await sleep(500)
       if (readers.some(({ end }) => end !== undefined)) break
     }
-    say(`${soFar()} reads`)
+    say(`${readsOf(readers)} reads`)
     await crowd.end()
     await crowd.check()
     await atOnce(crowd)

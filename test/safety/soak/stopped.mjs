@@ -41,8 +41,7 @@ async function stop(crowd, engine) {
   await holder.hear(({ done }) => done === COMMITS)
   holder.signal('SIGSTOP')
   await sleep(20) // what it had said is heard
-  const log = crowd.dir
-  const before = logsOf(log)
+  const before = logsOf(crowd.dir)
   const startMs = performance.now()
   const cache = await openCache({ name: 'soak', dir: crowd.dir, engine })
   const space = cache.namespace('n', { codec: 'text' })
@@ -54,7 +53,7 @@ async function stop(crowd, engine) {
   const ms = Math.round(performance.now() - startMs)
   crowd.figures['besideMaxMs'] = ms
   if (ms > WAIT_MS_MAX) crowd.violation(`somebody waited ${ms} ms beside a stopped writer`)
-  const stolen = before.filter((name) => !logsOf(log).includes(name))
+  const stolen = before.filter((name) => !logsOf(crowd.dir).includes(name))
   if (stolen.length > 0) crowd.violation(`taken from a writer that lives: ${stolen.join(', ')}`)
   const from = holder.heard.length
   holder.signal('SIGCONT')
@@ -64,13 +63,14 @@ async function stop(crowd, engine) {
   crowd.count('stops')
   await holder.kill()
   crowd.count('commits', crowd.acknowledged().get(0)?.length ?? 0)
-  await takeOver(crowd, log)
+  await takeOver(crowd)
   await cache.close()
   await crowd.check()
 }
 
-/** @param {Crowd} crowd @param {string} dir */
-async function takeOver(crowd, dir) {
+/** @param {Crowd} crowd */
+async function takeOver(crowd) {
+  const { dir } = crowd
   const startMs = performance.now()
   const native = await openCache({ name: 'soak', dir, engine: 'native' })
   await native.compact()
