@@ -19,12 +19,6 @@ export interface CompactOrder {
   readonly stop: Int32Array<SharedArrayBuffer>
 }
 
-/** Where the files are: a folder in the directory of the cache. */
-export interface CompactPlace {
-  readonly directory: string
-  readonly name: string
-}
-
 /** What it says: how far it is, and at last how it ended. */
 export type CompactNews =
   | { readonly done: number; readonly total: number }
@@ -32,18 +26,18 @@ export type CompactNews =
   | { readonly code: string; readonly message: string }
 
 /**
- * Compacts a cache in a worker; undefined where it is quicker to do it here. The promise gives undefined where no
- * worker could be started, as in a sandbox.
+ * Compacts the cache in `directory`, whose files are in `folder`, in a worker; undefined where it is quicker to do it
+ * here. The promise gives undefined where no worker could be started, as in a sandbox.
  */
 export function compactInWorker(
-  { directory, name }: CompactPlace,
+  { directory, folder }: { readonly directory: string; readonly folder: string },
   full: boolean,
   control: EngineControl,
   { key, ...options }: EngineOptions,
 ): Promise<CompactReport | undefined> | undefined {
   const files = builtin('node:fs')
   const threads = builtin('node:worker_threads')
-  if (files === undefined || threads === undefined || folderBytes(files, `${directory}/${name}`) < WORKER_BYTES) return undefined
+  if (files === undefined || threads === undefined || folderBytes(files, folder) < WORKER_BYTES) return undefined
   const { signal, onProgress } = control
   const order: CompactOrder = { directory, full, options, stop: new Int32Array(new SharedArrayBuffer(4)) }
   const stop = (): void => void Atomics.store(order.stop, 0, 1)

@@ -12,18 +12,12 @@ const received = new Promise<Uint8Array | undefined>((resolve) => parentPort?.on
 const tell = (news: CompactNews): void => parentPort?.postMessage(news)
 
 /** Reads the shared flag whenever it is asked. */
-const signal = {
-  get aborted(): boolean {
-    return Atomics.load(order.stop, 0) !== 0
-  },
-}
+const signal = Object.defineProperty(new AbortController().signal, 'aborted', { get: () => Atomics.load(order.stop, 0) !== 0 })
 
 try {
-  const engine = wasmEngine({ host: (directory, name) => nodeHost(files, `${directory}/${name}`) })
+  const engine = wasmEngine((directory, name) => ({ host: nodeHost(files, `${directory}/${name}`) }))
   const store = await engine.open(order.directory, { ...order.options, key: await received })
-  const watched = Object.assign(new AbortController().signal, {})
-  Object.defineProperty(watched, 'aborted', { get: () => signal.aborted })
-  const report = await store.compact(order.full, { signal: watched, onProgress: (done, total) => tell({ done, total }) })
+  const report = await store.compact(order.full, { signal, onProgress: (done, total) => tell({ done, total }) })
   await store.close()
   tell({ report })
 } catch (error) {

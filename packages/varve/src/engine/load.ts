@@ -73,16 +73,19 @@ async function wasmOn(files: typeof fs): Promise<Engine> {
     import('./host-node.ts'),
     import('./compact-elsewhere.ts'),
   ])
-  return wasmEngine({
-    host: (directory, name) => nodeHost(files, `${directory}/${name}`),
-    folder: (directory, name) => `${directory}/${name}`,
-    compactElsewhere: (directory, name) => (full, control, options) => compactInWorker({ directory, name }, full, control, options),
+  return wasmEngine((directory, name) => {
+    const folder = `${directory}/${name}`
+    return {
+      host: nodeHost(files, folder),
+      folder,
+      compactElsewhere: (full, control, options) => compactInWorker({ directory, folder }, full, control, options),
+    }
   })
 }
 
 async function memoryEngine(): Promise<Engine> {
   const [{ wasmEngine }, { memoryHost }] = await Promise.all([import('./wasm.ts'), import('./host-memory.ts')])
-  return wasmEngine({ host: (directory, name) => memoryHost(`${directory}/${name}`) })
+  return wasmEngine((directory, name) => ({ host: memoryHost(`${directory}/${name}`) }))
 }
 
 function unavailable(because: string, why: string, cause?: unknown): VarveError {

@@ -16,24 +16,27 @@ import { guarded, instance, isPresent } from './wasm-module.ts'
 /** Compacts the folder elsewhere; undefined where it is quicker to do it here. */
 export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions) => Promise<CompactReport | undefined> | undefined
 
-/** Where the files of a cache are: `name` is the folder in its directory. */
-export interface WasmFiles {
-  host(directory: string, name: string): Host
+/** Where the files of a cache are. */
+export interface WasmPlace {
+  readonly host: Host
   /** The same place as a path; undefined where the files are in memory. */
-  folder?(directory: string, name: string): string
-  compactElsewhere?(directory: string, name: string): CompactElsewhere
+  readonly folder?: string
+  readonly compactElsewhere?: CompactElsewhere
 }
+
+/** The place of a cache: folder `name` in its directory. */
+export type WasmPlaces = (directory: string, name: string) => WasmPlace
 
 const FAILED = -2
 const SCRATCH_BYTES = 128 * 1024
 const PROGRESS_MS = 50
 
 /** The engine over files of some kind. */
-export function wasmEngine(files: WasmFiles): Engine {
+export function wasmEngine(placeOf: WasmPlaces): Engine {
   return {
     name: 'wasm',
     folderName: nameOf,
-    open: async (directory, options) => new WasmEngineStore(files, directory, options),
+    open: async (directory, options) => new WasmEngineStore(placeOf(directory, nameOf(options.key)), options),
   }
 }
 
@@ -52,22 +55,21 @@ class WasmEngineStore implements EngineStore {
   readonly files: WasmTrees
   #scratch: Uint8Array = new Uint8Array(0)
 
-  constructor(files: WasmFiles, directory: string, options: EngineOptions) {
+  constructor({ host, folder, compactElsewhere }: WasmPlace, options: EngineOptions) {
     const { generation, memory } = instance()
     this.#owner = generation
     this.#memory = memory
     this.#options = options
     const { durability, readOnly, maxBytes, key } = options
-    const name = nameOf(key)
-    this.#elsewhere = files.compactElsewhere?.(directory, name)
+    this.#elsewhere = compactElsewhere
     this.#store = this.#call(() => {
       try {
-        return WasmStore.open(heldHost(files.host(directory, name)), durability, readOnly, maxBytes, key)
+        return WasmStore.open(heldHost(host), durability, readOnly, maxBytes, key)
       } catch (error) {
         return typeof error === 'string' ? reportOf<never>(error) : thrown(error)
       }
     })
-    this.files = this.#trees(files.folder?.(directory, name))
+    this.files = this.#trees(folder)
   }
 
   #trees(folder: string | undefined): WasmTrees {
