@@ -1,0 +1,92 @@
+/** What restoring does with what is in the target already, on both engines. */
+import { chmodSync, linkSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ENGINES } from '../engines.ts'
+import { makeFolder } from '../folders.ts'
+import { open, read, write } from './trees.ts'
+
+describe.each(ENGINES)('restoring files: %s', (engine) => {
+  test('what is unchanged is left untouched, by what is remembered and by digest', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const [source, target] = [write({ 'a.txt': 'same', 'b/c.txt': 'other' }), makeFolder()]
+    const old = new Date(Date.now() - 3_600_000)
+    const cache = await open(engine, dir)
+    const manifest = await cache.files.store(source)
+    await cache.files.restore(manifest, target)
+    utimesSync(join(target, 'a.txt'), old, old)
+    const before = statSync(join(target, 'a.txt'), { bigint: true })
+    for (let round = 0; round < 3; round++) {
+      expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 2, copied: 0, cloned: 0 })
+    }
+    const after = statSync(join(target, 'a.txt'), { bigint: true })
+    expect([after.ino, after.mtimeNs, after.ctimeNs]).toEqual([before.ino, before.mtimeNs, before.ctimeNs])
+    await cache.close()
+    const again = await open(engine === 'native' ? 'wasm' : 'native', dir)
+    expect(await again.files.restore(manifest, target)).toMatchObject({ unchanged: 2 })
+    await again.close()
+  })
+
+  test('a change is seen, also one of the same size in the same moment', async () => {
+    const cache = await open(engine)
+    const target = makeFolder()
+    const manifest = await cache.files.store(write({ 'a.txt': 'right', 'x.sh': { executable: 'run' }, 'same.txt': 'same' }))
+    await cache.files.restore(manifest, target)
+    await cache.files.restore(manifest, target)
+    const { atime, mtime } = statSync(join(target, 'a.txt'))
+    writeFileSync(join(target, 'a.txt'), 'wrong')
+    utimesSync(join(target, 'a.txt'), atime, mtime)
+    chmodSync(join(target, 'x.sh'), 0o644)
+    expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 1 })
+    expect(read(target)).toEqual({ 'a.txt': 'right', 'x.sh': { executable: 'run' }, 'same.txt': 'same' })
+    await cache.close()
+  })
+
+  test('clean removes what the manifest does not have, links never what they lead to', async () => {
+    const cache = await open(engine)
+    const outside = write({ 'precious.txt': 'keep me' })
+    const manifest = await cache.files.store(write({ 'a.txt': 'a', 'b/c.txt': 'c' }))
+    const target = write({ 'a.txt': 'old', 'stale/x/y.txt': 'y', 'b/old.txt': 'old', link: { link: outside }, 'a.txt.d/z': 'z' })
+    symlinkSync(join(outside, 'precious.txt'), join(target, 'b/c.txt'))
+    const report = await cache.files.restore(manifest, target, { clean: true })
+    expect(report.removed).toBe(8)
+    expect(read(target)).toEqual({ 'a.txt': 'a', 'b/c.txt': 'c' })
+    expect(read(outside)).toEqual({ 'precious.txt': 'keep me' })
+    await cache.close()
+  })
+
+  test('what is in the way is named, and clean clears it', async () => {
+    const cache = await open(engine)
+    const manifest = await cache.files.store(write({ 'a/b.txt': 'b' }))
+    for (const obstacle of [{ a: 'a file' }, { 'a/b.txt/c': 'a folder' }, { a: { link: makeFolder() } }]) {
+      const target = write(obstacle)
+      await expect(cache.files.restore(manifest, target)).rejects.toMatchObject({ code: 'UNSAFE_PATH', message: expect.stringContaining('a/b.txt') })
+      await cache.files.restore(manifest, target, { clean: true })
+      expect(read(target)).toEqual({ 'a/b.txt': 'b' })
+    }
+    await cache.close()
+  })
+
+  test('a hard link is read-only and never written into; a shared inode is replaced', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const cache = await open(engine, dir)
+    const manifest = await cache.files.store(write({ 'a.txt': 'shared', 'x.sh': { executable: 'run' } }))
+    const target = makeFolder()
+    expect(await cache.files.restore(manifest, target, { mode: 'hardlink' })).toMatchObject({ linked: 2 })
+    expect(statSync(join(target, 'a.txt')).mode & 0o7777).toBe(0o444)
+    expect(statSync(join(target, 'x.sh')).mode & 0o7777).toBe(0o555)
+    expect(statSync(join(target, 'a.txt')).nlink).toBe(2)
+    expect(await cache.files.restore(manifest, target, { mode: 'hardlink' })).toMatchObject({ unchanged: 2 })
+    await cache.files.restore(manifest, target, { mode: 'copy' })
+    expect(statSync(join(target, 'a.txt')).nlink).toBe(1)
+    writeFileSync(join(target, 'a.txt'), 'mine now')
+    const other = join(makeFolder(), 'other.txt')
+    writeFileSync(other, 'foreign')
+    const shared = makeFolder()
+    linkSync(other, join(shared, 'a.txt'))
+    await cache.files.restore(manifest, shared)
+    expect(readFileSync(other, 'utf8')).toBe('foreign')
+    expect((await cache.files.verify()).sound).toBe(true)
+    await cache.close()
+  })
+})
