@@ -9,8 +9,9 @@ import { type Identity, identityOf } from './identity.ts'
 import type { CachedOptions, CachedStats } from './options.ts'
 import { pack, unpack } from './pack.ts'
 import { Root } from './root.ts'
-import { Session, type Warn } from './session.ts'
+import { Session } from './session.ts'
 import { Uncacheable } from './uncacheable.ts'
+import type { Warn } from './warnings.ts'
 
 /** Results kept of each id: client and server, modes, branches. */
 const VARIANTS = 8
@@ -139,7 +140,7 @@ export class Calls {
       return await run()
     } catch (error) {
       if (!(error instanceof VarveError)) throw error
-      this.#open?.session.warn('failed', error)
+      this.#open?.session.warnings.failed('failed', error)
       return undefined
     }
   }
@@ -181,7 +182,7 @@ export class Calls {
       this.#misses += 1
       return bytes
     } catch (error) {
-      if (!(error instanceof Uncacheable)) this.#open?.session.warn('cannot keep a result', error)
+      if (!(error instanceof Uncacheable)) this.#open?.session.warnings.failed('cannot keep a result', error)
       this.count(error instanceof Uncacheable ? error.message : 'cannot be kept')
       return skip(context)
     }

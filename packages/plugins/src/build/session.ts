@@ -6,9 +6,7 @@ import { resolve } from 'node:path'
 import { type Cache, openCache, type Task, type TaskOptions } from 'varve'
 import type { CachedOptions } from './options.ts'
 import type { Root } from './root.ts'
-
-/** Says a warning through the tool's own logger. */
-export type Warn = (text: string) => void
+import { type Warn, Warnings } from './warnings.ts'
 
 /** Changes with the layout of what is kept. */
 const LAYOUT = '1'
@@ -21,15 +19,15 @@ export class Session {
   readonly #id: string
   readonly #opening: Promise<Cache | undefined>
   readonly #isReadonly: boolean
-  readonly #warned: Set<string> = new Set()
-  readonly #warn: Warn
+  /** Told through whoever came first. */
+  readonly warnings: Warnings
   #users = 0
   #cache: Cache | undefined
 
   private constructor(id: string, tool: string, options: CachedOptions, root: Root, warn: Warn) {
     this.#id = id
     this.#isReadonly = options.readonly ?? false
-    this.#warn = warn
+    this.warnings = new Warnings(warn)
     this.#opening = this.#open(tool, options, root)
   }
 
@@ -52,7 +50,7 @@ export class Session {
   /** Writes what is new. */
   async commit(): Promise<void> {
     if (this.#isReadonly) return
-    await this.#cache?.commit().catch((error: unknown) => this.warn('cannot be written', error))
+    await this.#cache?.commit().catch((error: unknown) => this.warnings.failed('cannot be written', error))
   }
 
   /** Writes what is new, and closes the cache with its last user. */
@@ -61,18 +59,7 @@ export class Session {
     await this.commit()
     if (this.#users > 0) return
     if (sessions.get(this.#id) === this) sessions.delete(this.#id)
-    await this.#cache?.close().catch((error: unknown) => this.warn('cannot be closed', error))
-  }
-
-  /** Says a problem of the cache, each once. */
-  warn(problem: string, error: unknown): void {
-    this.#tell(problem, `the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
-  }
-
-  #tell(kind: string, text: string): void {
-    if (this.#warned.has(kind)) return
-    this.#warned.add(kind)
-    this.#warn(text)
+    await this.#cache?.close().catch((error: unknown) => this.warnings.failed('cannot be closed', error))
   }
 
   async #open(tool: string, { dir, engine, maxBytes, readonly: readOnly }: CachedOptions, root: Root): Promise<Cache | undefined> {
@@ -83,10 +70,10 @@ export class Session {
         engine,
         maxBytes,
         readOnly,
-        onWarning: ({ code, message }) => this.#tell(code, message),
+        onWarning: this.warnings.heard,
       })
     } catch (error) {
-      this.warn('cannot be opened, the build goes on without', error)
+      this.warnings.failed('cannot be opened, the build goes on without', error)
     }
     return this.#cache
   }

@@ -2,7 +2,7 @@
 import { Calls, type Caller } from '../build/calls.ts'
 import type { Identity } from '../build/identity.ts'
 import type { Root } from '../build/root.ts'
-import type { Warn } from '../build/session.ts'
+import type { Warn } from '../build/warnings.ts'
 import type { Entry } from './entry.ts'
 import type { CachedHook, HookedPlugin } from './hooks.ts'
 import type { CachedPluginOptions } from './options.ts'

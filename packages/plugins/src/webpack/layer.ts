@@ -9,8 +9,9 @@
  */
 import { resolve } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { type Cache, type Namespace, openCache, type VarveError } from 'varve'
+import { type Cache, type Namespace, openCache } from 'varve'
 import type { Compiler } from 'webpack'
+import { Warnings } from '../build/warnings.ts'
 import { isWritten, writeBeforeExit } from './before-exit.ts'
 import { Environments, type FileSystemInfo } from './environment.ts'
 import { GroupSizes, groupsOf, kindOf, type Pending } from './groups.ts'
@@ -52,7 +53,7 @@ export class DiskLayer {
   readonly #sizes: GroupSizes = new GroupSizes()
   readonly #dependencies: Set<string> = new Set()
   readonly #optionalDependencies: Set<string> = new Set()
-  readonly #warned: Set<string> = new Set()
+  readonly #warnings: Warnings
   #opening: Promise<Cache | undefined> | undefined
   #beginning: Promise<void> | undefined
   #open: Open | undefined
@@ -68,6 +69,7 @@ export class DiskLayer {
     this.#options = options
     this.#stats = stats
     this.#logger = compiler.getInfrastructureLogger('VarveWebpackPlugin')
+    this.#warnings = new Warnings((text) => this.#logger.warn(text))
   }
 
   /** The compiler and its options are complete. */
@@ -85,7 +87,7 @@ export class DiskLayer {
     this.open()
     this.#isReported = false
     if (this.#open !== undefined) this.#open.environments.fileSystemInfo = fileSystemInfo
-    this.#beginning ??= this.#begin(fileSystemInfo).catch((error: unknown) => this.#warn('cannot be read', error))
+    this.#beginning ??= this.#begin(fileSystemInfo).catch((error: unknown) => this.#warnings.failed('cannot be read', error))
   }
 
   get(identifier: string, etag: Etag | null, gotHandlers: GotHandler[], callback: (error: null, value: unknown) => void): void {
@@ -141,7 +143,7 @@ export class DiskLayer {
     isWritten(this)
     const isSliced = this.#isIdle
     const write = (): Promise<void> => this.#writePending(isSliced)
-    this.#writing = this.#writing.then(write).catch((error: unknown) => this.#warn('cannot be written', error))
+    this.#writing = this.#writing.then(write).catch((error: unknown) => this.#warnings.failed('cannot be written', error))
     return this.#writing
   }
 
@@ -155,7 +157,7 @@ export class DiskLayer {
       const cache = await opening
       await cache?.close()
     } catch (error) {
-      this.#warn('cannot be closed', error)
+      this.#warnings.failed('cannot be closed', error)
     }
   }
 
@@ -169,10 +171,10 @@ export class DiskLayer {
         key,
         maxBytes,
         readOnly,
-        onWarning: ({ code, message }: VarveError) => this.#tell(code, message),
+        onWarning: this.#warnings.heard,
       })
     } catch (error) {
-      this.#warn('cannot be opened', error)
+      this.#warnings.failed('cannot be opened', error)
       return undefined
     }
   }
@@ -208,7 +210,7 @@ export class DiskLayer {
   }
 
   #cannotRestore(identifier: string, error: unknown): undefined {
-    this.#warn(`has an entry that cannot be restored (${identifier})`, error)
+    this.#warnings.failed(`has an entry that cannot be restored (${identifier})`, error)
   }
 
   async #writePending(isSliced: boolean): Promise<void> {
@@ -259,16 +261,6 @@ export class DiskLayer {
     for (const [identifier, pending] of group) {
       if (this.#pending.get(identifier) === pending) this.#pending.delete(identifier)
     }
-  }
-
-  #warn(problem: string, error: unknown): void {
-    this.#tell(problem, `the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
-  }
-
-  #tell(kind: string, text: string): void {
-    if (this.#warned.has(kind)) return
-    this.#warned.add(kind)
-    this.#logger.warn(text)
   }
 }
 
