@@ -6,11 +6,11 @@ import { throughBuilds } from './damage/builds.mjs'
 import { memory } from './damage/memory.mjs'
 import { strays } from './damage/strays.mjs'
 import { under } from './damage/under.mjs'
-import { onlyNamed, runSuite, rustPart } from './suite.mjs'
+import { runSuite, rustPart } from './suite.mjs'
 
 const builds = [
   throughBuilds('webpack', { flips: 35, others: 24, whole: 6 }),
   ...['vite', 'rollup', 'esbuild'].map((tool) => throughBuilds(tool, { flips: 4, others: 2, whole: 2 })),
 ]
 
-await runSuite('damage', [rustPart('flips'), rustPart('pages'), api, strays, under, ...builds, onlyNamed(memory)])
+await runSuite('damage', [rustPart('flips'), rustPart('pages'), api, strays, under, memory, ...builds])
