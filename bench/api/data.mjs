@@ -3,7 +3,7 @@
 // bytes that nothing can compress, from a fixed seed.
 
 export const SEED = 42
-export const KEY_LENGTH = 50
+const KEY_LENGTH = 50
 
 /**
  * Random numbers of 32 bits (xorshift32).

@@ -104,7 +104,7 @@ export function total(limit = 3) {
   return limit <= 0 ? revision : [${['defaults.weight', ...sums].join(', ')}].reduce((sum, one) => sum + (one ?? 0), 0)
 }
 
-export function summary() {
+function summary() {
   const { name, ...rest } = { ...defaults, revision }
   return [name, rest, ${imports.map((other) => `summary${other}.name`).join(', ')}]
 }

@@ -89,7 +89,7 @@ export function buildWith(program: string, isAddon: boolean): Build {
 }
 
 /** Share of calls that the cache answered. */
-export function hitRate({ hits, misses }: Built): number {
+function hitRate({ hits, misses }: Built): number {
   return hits / (hits + misses)
 }
 

@@ -9,7 +9,7 @@ import { VarveError } from './errors.ts'
 export type Key = string | Uint8Array
 
 /** Longest key in bytes. */
-export const KEY_BYTES_MAX = 65_535
+const KEY_BYTES_MAX = 65_535
 
 /** Most bytes that `writeKey` may touch before it finds a key too long. */
 export const KEY_ROOM_BYTES: number = 2 * KEY_BYTES_MAX + 1

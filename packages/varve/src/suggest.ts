@@ -22,7 +22,7 @@ export function suggest(given: string, known: readonly string[]): string | undef
 }
 
 /** Fewest single letters to insert, remove or replace to make `target` of `source` (Levenshtein), one row at a time. */
-export function editDistance(source: string, target: string): number {
+function editDistance(source: string, target: string): number {
   let previous = Array.from({ length: target.length + 1 }, (_, index) => index)
   for (let i = 0; i < source.length; i++) {
     const row = [i + 1]

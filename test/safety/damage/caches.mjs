@@ -141,7 +141,7 @@ async function askOutputs(cache, dir, take) {
 }
 
 /** A key that the damaged cache gets. */
-export const HEALED = 'healed'
+const HEALED = 'healed'
 
 /** @param {Cache} cache */
 export async function heal(cache) {

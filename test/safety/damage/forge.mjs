@@ -148,7 +148,7 @@ export function tableOf({ keys, values = [], counts = [], files = Buffer.alloc(0
 }
 
 /** The upper half of a key's hash. @param {string} key */
-export const upperHash = (key) => Number(checksum(0n, Buffer.from(key)) >> 32n)
+const upperHash = (key) => Number(checksum(0n, Buffer.from(key)) >> 32n)
 
 /**
  * A block of keys with one entry, or one that says otherwise.

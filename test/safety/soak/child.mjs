@@ -23,14 +23,10 @@ export class Child {
   /** @type {Set<() => void>} */
   #waiting = new Set()
 
-  /**
-   * @param {string} script beside this file
-   * @param {unknown} order
-   * @param {{ args?: readonly string[], env?: Record<string, string> }} [options] args for node itself
-   */
-  constructor(script, order, { args = [], env = {} } = {}) {
+  /** @param {string} script beside this file @param {unknown} order */
+  constructor(script, order) {
     const path = fileURLToPath(new URL(script, import.meta.url))
-    const child = spawn(process.execPath, [...args, path, JSON.stringify(order)], { env: { ...process.env, ...env } })
+    const child = spawn(process.execPath, [path, JSON.stringify(order)])
     this.#process = child
     child.stdin.on('error', () => undefined) // it may be killed while it is told something
     child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => void (this.errors += text))

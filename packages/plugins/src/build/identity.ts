@@ -85,7 +85,7 @@ function packagesDigest(names: readonly string[], folder: string): string {
 }
 
 /** The version of a package as the project's root sees it. Throws INVALID_OPTION where it is not installed. */
-export function packageVersion(name: string, folder: string): string {
+function packageVersion(name: string, folder: string): string {
   for (const base of createRequire(join(folder, 'package.json')).resolve.paths(name) ?? []) {
     const manifest = contentOf(join(base, name, 'package.json'))
     if (manifest === undefined) continue

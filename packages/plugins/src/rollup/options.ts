@@ -19,7 +19,7 @@ export const HOOKS_DEFAULT: readonly CachedHook[] = ['load', 'transform']
 const HOOKS: readonly unknown[] = ['resolveId', 'load', 'transform']
 
 /** The checks of these options. */
-export const PLUGIN_FIELDS: Fields<CachedPluginOptions> = {
+const PLUGIN_FIELDS: Fields<CachedPluginOptions> = {
   ...FIELDS,
   hooks: ["an array of 'resolveId', 'load' and 'transform'", (value) => Array.isArray(value) && value.every((hook) => HOOKS.includes(hook))],
 }

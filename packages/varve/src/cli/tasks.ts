@@ -28,7 +28,7 @@ export async function tasksOf(session: Session, only: string | undefined): Promi
 }
 
 /** The name of the task whose records these are. */
-export function taskName({ name }: NamespaceStats): string {
+function taskName({ name }: NamespaceStats): string {
   return name.slice(RECORDS_PREFIX.length)
 }
 

@@ -21,7 +21,7 @@ const COARSE_TICK_MS = 2000
 const PIECE_BYTES = 4 * 1024 * 1024
 
 /** The digest of a file that is not there. */
-export const MISSING = 'missing'
+const MISSING = 'missing'
 
 /** What `stat` says, or that there is nothing, or that it cannot be told. */
 type Look = fs.Stats | 'missing' | 'unreadable'

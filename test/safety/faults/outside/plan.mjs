@@ -74,7 +74,7 @@ export function faultsOf(counts, engine, seed) {
 }
 
 /** Paths that the program may use once calls fail, besides those that it used when none did. */
-export function likelyPaths() {
+function likelyPaths() {
   const numbers = [...Array(40).keys()]
   const logs = numbers.flatMap((n) => [`${n}.log`, `manifest-${n}`, `manifest.${n}.tmp`, `${n}-1.table`, `${n}-2.table`, `${n}-3.table`])
   return ['cache', 'cache/v1', 'cache/v1/files', ...logs.map((name) => `cache/v1/${name}`)]
