@@ -3,7 +3,7 @@
  * participant of the folder: it takes the logs that are done, and whoever wrote them begins new ones.
  */
 import { builtin } from '../builtin.ts'
-import type { CompactReport, EngineControl, EngineOptions } from '../engine.ts'
+import type { CompactReport, Damage, EngineControl, EngineOptions } from '../engine.ts'
 import { EngineFailure } from './answer.ts'
 import { folderBytes } from './host-node.ts'
 
@@ -19,10 +19,16 @@ export interface CompactOrder {
   readonly stop: Int32Array<SharedArrayBuffer>
 }
 
+/** How a compaction went, and the damage that it met. */
+export interface Compacted {
+  readonly report: CompactReport
+  readonly damage: readonly Damage[]
+}
+
 /** What it says: how far it is, and at last how it ended. */
 export type CompactNews =
   | { readonly done: number; readonly total: number }
-  | { readonly report: CompactReport }
+  | Compacted
   | { readonly code: string; readonly message: string }
 
 /**
@@ -34,7 +40,7 @@ export function compactInWorker(
   full: boolean,
   control: EngineControl,
   { key, ...options }: EngineOptions,
-): Promise<CompactReport | undefined> | undefined {
+): Promise<Compacted | undefined> | undefined {
   const files = builtin('node:fs')
   const threads = builtin('node:worker_threads')
   if (files === undefined || threads === undefined || folderBytes(files, folder) < WORKER_BYTES) return undefined
@@ -45,10 +51,10 @@ export function compactInWorker(
   const worker = new threads.Worker(new URL('./compact-worker.js', import.meta.url), { workerData: order })
   worker.postMessage(key)
   let isRunning = false
-  const outcome = new Promise<CompactReport | undefined>((resolve, reject) => {
+  const outcome = new Promise<Compacted | undefined>((resolve, reject) => {
     worker.on('message', (news: CompactNews) => {
       isRunning = true
-      if ('report' in news) resolve(news.report)
+      if ('report' in news) resolve(news)
       else if ('code' in news) reject(new EngineFailure(news.code, news.message))
       else onProgress?.(news.done, news.total)
     })

@@ -18,8 +18,7 @@ try {
   const engine = wasmEngine((directory, name) => ({ host: nodeHost(files, `${directory}/${name}`) }))
   const store = await engine.open(order.directory, { ...order.options, key: await received })
   const report = await store.compact(order.full, { signal, onProgress: (done, total) => tell({ done, total }) })
-  await store.close()
-  tell({ report })
+  tell({ report, damage: await store.close() })
 } catch (error) {
   const { code, message } = toVarveError(error)
   tell({ code, message })

@@ -8,13 +8,15 @@ import type {
   EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
 } from '../engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
+import type { Compacted } from './compact-elsewhere.ts'
 import { heldHost } from './held-host.ts'
+import { MetDamage } from './met-damage.ts'
 import { pageOf, valuesOf } from './packed.ts'
 import { WasmTrees } from './wasm-files.ts'
 import { guarded, instance, isPresent } from './wasm-module.ts'
 
 /** Compacts the folder elsewhere; undefined where it is quicker to do it here. */
-export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions) => Promise<CompactReport | undefined> | undefined
+export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions) => Promise<Compacted | undefined> | undefined
 
 /** Where the files of a cache are. */
 export interface WasmPlace {
@@ -53,6 +55,7 @@ class WasmEngineStore implements EngineStore {
   readonly #options: EngineOptions
   readonly #elsewhere: CompactElsewhere | undefined
   readonly files: WasmTrees
+  readonly #damage: MetDamage = new MetDamage()
   #scratch: Uint8Array = new Uint8Array(0)
 
   constructor({ host, folder, compactElsewhere }: WasmPlace, options: EngineOptions) {
@@ -183,10 +186,11 @@ class WasmEngineStore implements EngineStore {
     const isHere = this.#options.readOnly || this.files.isHolding
     // What was read here is news to the other thread, which spares what was used today.
     if (!isHere && this.#elsewhere !== undefined) await this.flush()
-    const report = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options)
-    if (report === undefined) return reportOf(this.#call(() => this.#store.compact(full, Date.now(), watcherOf(control))))
+    const compacted = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options)
+    if (compacted === undefined) return reportOf(this.#call(() => this.#store.compact(full, Date.now(), watcherOf(control))))
+    this.#damage.addElsewhere(compacted.damage)
     this.refresh()
-    return report
+    return compacted.report
   }
 
   async stats(): Promise<Stats> {
@@ -206,16 +210,17 @@ class WasmEngineStore implements EngineStore {
   }
 
   damageCount(): number {
-    return this.#number(() => this.#store.damageCount())
+    return this.#number(() => this.#store.damageCount()) + this.#damage.elsewhere
   }
 
   status(): EngineStatus {
-    return reportOf(this.#call(() => this.#store.status()))
+    const status = reportOf<EngineStatus>(this.#call(() => this.#store.status()))
+    return { ...status, damage: this.#damage.add(status.damage) }
   }
 
   async close(): Promise<readonly Damage[]> {
     try {
-      return reportOf(this.#call(() => this.#store.close(Date.now())))
+      return this.#damage.add(reportOf(this.#call(() => this.#store.close(Date.now()))))
     } finally {
       // The garbage collector sees a small object, not its scratch memory in the module, and would take its time.
       this.#call(() => this.#store.free())
