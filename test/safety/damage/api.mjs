@@ -81,12 +81,12 @@ async function prepare(base, { seed, isLong }) {
  */
 function count(figures, violations, met, again) {
   const kind = met.text.split(' ')[1]
-  const { add, violate } = tallyOf(figures, violations, met.text)
+  const { add, violate, died } = tallyOf(figures, violations, met.text)
   add('cases')
   add(kind === 'flip' ? 'flips' : kind === 'cut' ? 'cuts' : 'others')
   for (const [when, { death, answer }] of Object.entries({ meeting: met, again: again ?? met })) {
     if (death !== undefined) {
-      violate(death.startsWith('hung') ? 'hangs' : 'deaths', `${when}: ${death}`)
+      died(death, `${when}: `)
       continue
     }
     judgeAnswer(when, met.text, answer, add, violate)

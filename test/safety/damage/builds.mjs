@@ -137,12 +137,12 @@ function casesOf(base, counts, { seed, isLong }) {
  * @param {import('./batches.mjs').Met} met @param {import('./batches.mjs').Met} again
  */
 function count(figures, violations, digest, met, again) {
-  const { add, violate } = tallyOf(figures, violations, met.text)
+  const { add, violate, died } = tallyOf(figures, violations, met.text)
   add('caches')
   const isFlip = met.text.includes(' flip ')
   if (isFlip) add('flips')
   for (const [when, { death, answer }] of Object.entries({ meeting: met, again })) {
-    if (death !== undefined) return violate(death.startsWith('hung') ? 'hangs' : 'deaths', `${when}: ${death}`)
+    if (death !== undefined) return died(death, `${when}: `)
     /** @type {import('./build-child.mjs').Answer} */
     const { failure, complaints, ms } = answer
     if (failure !== null) return violate('failures', `${when}: ${failure}`)

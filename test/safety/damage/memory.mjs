@@ -59,9 +59,9 @@ export const memory = {
  * @param {number} fileBytes @param {{ bytes: number }} peak
  */
 function count(figures, violations, { text, death, answer }, fileBytes, peak) {
-  const { add, violate } = tallyOf(figures, violations, text)
+  const { add, violate, died } = tallyOf(figures, violations, text)
   add('cases')
-  if (death !== undefined) return violate(death.startsWith('hung') ? 'hangs' : 'deaths', death)
+  if (death !== undefined) return died(death)
   /** @type {import('./memory-child.mjs').Answer} */
   const { found, codes, errors, healed, peakBytes } = answer
   add(codes.length === 0 ? 'answered' : 'refused')

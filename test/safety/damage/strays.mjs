@@ -74,9 +74,9 @@ function makeOutside(folder) {
 
 /** @param {Record<string, number>} figures @param {Violation[]} violations @param {import('./batches.mjs').Met} met */
 function count(figures, violations, { text, death, answer }) {
-  const { add, violate } = tallyOf(figures, violations, text)
+  const { add, violate, died } = tallyOf(figures, violations, text)
   add('cases')
-  if (death !== undefined) return violate(death.startsWith('hung') ? 'hangs' : 'deaths', death)
+  if (death !== undefined) return died(death)
   /** @type {import('./strays-child.mjs').Answer} */
   const { openMs, state, found, wrong, healed, refused, error, skipped } = answer
   if (skipped !== undefined) return add('skipped')

@@ -13,7 +13,9 @@ export function tallyOf(figures, violations, replay) {
     add(name)
     violations.push({ what: `${name}: ${what}`, replay })
   }
-  return { add, violate }
+  /** How the process ended, `when` that was. */
+  const died = (/** @type {string} */ death, when = '') => violate(death.startsWith('hung') ? 'hangs' : 'deaths', `${when}${death}`)
+  return { add, violate, died }
 }
 
 /**

@@ -51,9 +51,9 @@ function rounds(random, most) {
 
 /** @param {Record<string, number>} figures @param {Violation[]} violations @param {import('./batches.mjs').Met} met */
 function count(figures, violations, { text, death, answer }) {
-  const { add, violate } = tallyOf(figures, violations, text)
+  const { add, violate, died } = tallyOf(figures, violations, text)
   add('rounds')
-  if (death !== undefined) return violate(death.startsWith('hung') ? 'hangs' : 'deaths', death)
+  if (death !== undefined) return died(death)
   /** @type {import('./under-child.mjs').Answer} */
   const { wrong, states, refused, struck, healed, sound, errors } = answer
   if (struck) add('struck')
