@@ -3,6 +3,7 @@
 // change while they are open, lengths that lie.
 import { api } from './damage/api.mjs'
 import { throughBuilds } from './damage/builds.mjs'
+import { keyed } from './damage/keyed.mjs'
 import { memory } from './damage/memory.mjs'
 import { strays } from './damage/strays.mjs'
 import { under } from './damage/under.mjs'
@@ -13,4 +14,4 @@ const builds = [
   ...['vite', 'rollup', 'esbuild'].map((tool) => throughBuilds(tool, { flips: 4, others: 2, whole: 2 })),
 ]
 
-await runSuite('damage', [rustPart('flips'), rustPart('pages'), api, strays, under, memory, ...builds])
+await runSuite('damage', [rustPart('flips'), rustPart('pages'), api, keyed, strays, under, memory, ...builds])

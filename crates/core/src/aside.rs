@@ -5,17 +5,17 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::files::Name;
 use crate::format::names::FileName;
-use crate::vfs::{Access, Vfs};
+use crate::vfs::{Access, Vfs, is_in_use};
 use std::io::ErrorKind;
 
 /// Bytes of files set aside that stay.
 const BAD_BYTES_MAX: u64 = 64 << 20;
 
-/// Renames a damaged file. `false` = it is not there.
+/// Renames a damaged file. `false` = it is not there, or in use for now.
 pub(crate) fn set_aside(context: &Context, name: &str) -> Result<bool> {
     match context.vfs.rename(name, &format!("{name}.bad")) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotFound || is_in_use(&error) => Ok(false),
         Err(source) => Err(Error::io("set aside", name, source)),
     }
 }
@@ -49,7 +49,7 @@ pub(crate) fn trim(context: &Context) -> Result<()> {
             break;
         }
         match folder.remove(&name) {
-            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
+            Err(error) if error.kind() != ErrorKind::NotFound && !is_in_use(&error) => {
                 return Err(Error::io("remove", &name, error));
             }
             _ => total -= bytes,

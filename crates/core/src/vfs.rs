@@ -62,6 +62,11 @@ pub trait Vfs: Debug + Send + Sync {
     fn sync_folder(&self) -> io::Result<()>;
 }
 
+/// Whether a name cannot be changed now because somebody has the file open, on a system that minds: later perhaps.
+pub(crate) fn is_in_use(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ResourceBusy)
+}
+
 /// One open file.
 pub trait File: Debug + Send + Sync {
     /// Length in bytes, as of now.

@@ -154,12 +154,12 @@ impl Vfs for DiskVfs {
 
     fn rename(&self, source: &str, target: &str) -> io::Result<()> {
         self.check_real()?;
-        fs::rename(self.path(source)?, self.path(target)?)
+        fs::rename(self.path(source)?, self.path(target)?).map_err(in_use)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
         self.check_real()?;
-        fs::remove_file(self.path(name)?)
+        fs::remove_file(self.path(name)?).map_err(in_use)
     }
 
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
@@ -188,6 +188,11 @@ impl Vfs for DiskVfs {
 
 fn is_irregular(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file())
+}
+
+/// Rust has no kind of its own for a file that another program has open and lets nobody rename or remove.
+fn in_use(error: io::Error) -> io::Error {
+    if platform::means_in_use(&error) { io::Error::new(ErrorKind::ResourceBusy, error) } else { error }
 }
 
 fn irregular() -> io::Error {

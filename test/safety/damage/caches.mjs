@@ -38,21 +38,22 @@ export const open = (dir, engine, more = {}) => openCache({ name: 'damage', dir,
 
 /**
  * Writes a cache. Returns its folder after each round.
- * @param {string} dir @param {EngineName} engine @param {Shape} shape @param {string} salt
+ * @param {string} dir @param {EngineName} engine @param {Shape} shape @param {string} salt @param {{ key?: string }} [more] options
  */
-export async function writeCache(dir, engine, { kind, form }, salt) {
+export async function writeCache(dir, engine, { kind, form }, salt, more = {}) {
   const generations = []
+  const read = () => (more.key === undefined ? readFolder(dir) : new Map())
   for (const { rounds, folds } of SESSIONS[form]) {
-    const cache = await open(dir, engine)
+    const cache = await open(dir, engine, more)
     for (const round of rounds) {
       for (const key of keysOf(round)) await put(cache, kind, key, valueOf(kind, salt, key, round), dir, round)
       await cache.commit()
-      generations.push(readFolder(dir))
+      generations.push(read())
     }
     if (folds) await cache.compact({ full: true })
     await cache.close()
   }
-  return { folder: readFolder(dir), generations: generations.slice(0, -1) }
+  return { folder: read(), generations: generations.slice(0, -1) }
 }
 
 /** @param {Cache} cache @param {Kind} kind @param {number} key @param {Buffer} value @param {string} dir @param {number} round */

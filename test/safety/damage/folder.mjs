@@ -1,5 +1,5 @@
 // @ts-check
-// A cache folder as it is held in memory while it is damaged: every file by its path below `v1`.
+// A cache folder as it is held in memory while it is damaged: every file by its path below `v1`, or below `v1-<16 hex>` with a key.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
@@ -7,20 +7,20 @@ import { quickFolder } from '../quick-folder.mjs'
 
 /** @typedef {ReadonlyMap<string, Buffer>} Folder */
 
-/** @param {string} dir @returns {Folder} */
-export function readFolder(dir) {
-  const root = join(dir, 'v1')
+/** @param {string} dir @param {string} [home] @returns {Folder} */
+export function readFolder(dir, home = 'v1') {
+  const root = join(dir, home)
   const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const paths = files.map((file) => relative(root, join(file.parentPath, file.name)).split(sep).join('/')).sort()
   return new Map(paths.map((path) => [path, readFileSync(join(root, path))]))
 }
 
-/** Puts the files of `folder` in place of whatever is at `dir`. @param {string} dir @param {Folder} folder */
-export function writeFolder(dir, folder) {
+/** Puts the files of `folder` in place of whatever is at `dir`. @param {string} dir @param {Folder} folder @param {string} [home] */
+export function writeFolder(dir, folder, home = 'v1') {
   rmSync(dir, { recursive: true, force: true })
-  mkdirSync(join(dir, 'v1'), { recursive: true, mode: 0o700 })
+  mkdirSync(join(dir, home), { recursive: true, mode: 0o700 })
   for (const [path, bytes] of folder) {
-    const place = join(dir, 'v1', path)
+    const place = join(dir, home, path)
     if (path.includes('/')) mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
     writeFileSync(place, bytes, { mode: 0o600 })
   }

@@ -14,6 +14,7 @@ use crate::format::names::{FileName, TableName};
 use crate::manifest::Manifest;
 use crate::planted;
 use crate::state::{State, list};
+use crate::vfs::is_in_use;
 use std::collections::HashSet;
 use std::io;
 
@@ -70,7 +71,7 @@ pub(crate) fn discard_tables(context: &Context, writer: u32) -> Result<()> {
 fn remove(context: &Context, name: &str) -> Result<()> {
     match context.vfs.remove(name) {
         // Someone else swept it, or still has it open on a system that minds.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_in_use(&error) => Ok(()),
         Err(source) => Err(Error::io("remove", name, source)),
         Ok(()) => Ok(()),
     }

@@ -10,6 +10,7 @@ use crate::log::Stop;
 use crate::planted;
 use crate::state::{LogView, MemoryEntry, Namespace, State, catch_up, list, load};
 use crate::table::Table;
+use crate::vfs::is_in_use;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, RwLock};
@@ -73,7 +74,8 @@ pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result
             let target = FileName::Taken { writer: view.writer, by: claim };
             match context.vfs.rename(&source, &target.to_string()) {
                 Ok(()) => view.name = target,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => complete = false,
+                // Somebody has it open on a system that minds: it stays where it is for now.
+                Err(error) if error.kind() == io::ErrorKind::NotFound || is_in_use(&error) => complete = false,
                 Err(error) => return Err(Error::io("take", &source, error)),
             }
         }

@@ -5,7 +5,7 @@
 //!    not happen, tear or turn to zeros (`fate.rs`), and gives each outcome as a new folder (`crash.rs`).
 //! 3. A fault: [`SimVfs::fail`] makes the n-th call fail once or for ever (`fault.rs`).
 //! 4. Damage: [`SimVfs::flip`], [`SimVfs::truncate`] and others change a file behind the engine's back (`damage.rs`).
-//! 5. Odd machines: no links, no locks, Windows, a read-only disk.
+//! 5. Odd machines: no links, no locks (for all or for some), Windows, padded appends, a read-only disk.
 //!
 //! Bytes are kept in shared chunks (`content.rs`), so a crash state costs a few counters and no copy of a file.
 
@@ -39,6 +39,8 @@ pub struct SimVfs {
     state: Arc<Mutex<State>>,
     /// In front of the names of a folder in the folder: `files/`.
     prefix: String,
+    /// Locks are `Unsupported` here, whatever they are for other clones.
+    is_lockless: bool,
 }
 
 impl SimVfs {
@@ -59,10 +61,37 @@ impl SimVfs {
         self.configure(|options| options.locks = false)
     }
 
-    /// From now on a file with an open handle can neither be removed nor renamed nor replaced: `PermissionDenied`.
+    /// The same folder for a participant that has no locks, beside others that have.
+    #[must_use]
+    pub fn lockless(&self) -> Self {
+        Self { is_lockless: true, ..self.clone() }
+    }
+
+    /// From now on as Windows does it where files are opened as `varve-disk` and Node.js open them (others may remove
+    /// and rename them): who removes a file that is open takes its name away only once it is open no more; until then
+    /// the name is listed, and `PermissionDenied` for everybody, as is replacing a file that is open. Folders have no
+    /// sync. Only [`Model::Journaled`] fits.
     #[must_use]
     pub fn windows(self) -> Self {
         self.configure(|options| options.windows = true)
+    }
+
+    /// Another program (a virus scanner) has this file open and lets nobody change its name: `ResourceBusy`. `None` =
+    /// it lets go.
+    pub fn watch(&self, name: Option<&str>) {
+        self.state().watched = name.map(Into::into);
+    }
+
+    /// From now on durable appends fill the last block up with zeros, which the next append goes over, and write zeros
+    /// ahead, as `varve-disk` does.
+    #[must_use]
+    pub fn padded(self) -> Self {
+        self.configure(|options| options.pads = true)
+    }
+
+    /// Whether those who drop their files from now on are killed: they cut off no zeros.
+    pub fn kill(&self, kills: bool) {
+        self.state().options.kills = kills;
     }
 
     /// From now on every change is `ReadOnlyFilesystem`, for every clone.
@@ -142,7 +171,7 @@ impl SimVfs {
     }
 
     fn from_image(options: Options, image: Image) -> Self {
-        Self { state: Arc::new(Mutex::new(State::new(options, image))), prefix: String::new() }
+        Self { state: Arc::new(Mutex::new(State::new(options, image))), ..Self::default() }
     }
 
     /// A test that panics in one thread must not change what the others see, so a poisoned lock is as good as any.
@@ -203,7 +232,7 @@ impl Vfs for SimVfs {
     }
 
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
-        Ok(Arc::new(Self { state: Arc::clone(&self.state), prefix: format!("{}{name}/", self.prefix) }))
+        Ok(Arc::new(Self { prefix: format!("{}{name}/", self.prefix), ..self.clone() }))
     }
 
     fn sync_folder(&self) -> io::Result<()> {

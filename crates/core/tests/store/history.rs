@@ -25,8 +25,12 @@ pub(crate) fn open_with(vfs: &SimVfs, options: Options) -> varve_core::Result<Ha
 
 /// Commits what is buffered.
 pub(crate) fn commit(handle: &mut Handle, durability: Durability) -> varve_core::Result<()> {
+    commit_at(handle, durability, 1_000)
+}
+
+pub(crate) fn commit_at(handle: &mut Handle, durability: Durability, now_ms: u64) -> varve_core::Result<()> {
     match handle.begin_commit() {
-        Some(pending) => pending.run(Some(durability), 1_000).map(|_| ()),
+        Some(pending) => pending.run(Some(durability), now_ms).map(|_| ()),
         None => Ok(()),
     }
 }

@@ -175,3 +175,29 @@ fn large_logs_of_others_do_not_end_the_log_of_this_process() {
     }
     assert!(writers.iter().all(|writer| *writer == writers[0]), "{writers:?}");
 }
+
+/// A virus scanner has a file open and lets nobody rename or remove it: compaction failed, and closing with it. It goes
+/// on without that file, and the next one finds it.
+#[test]
+fn who_compacts_leaves_alone_what_another_program_has_open() {
+    let vfs = SimVfs::new().windows();
+    for round in 0..3u8 {
+        let mut handle = open(&vfs).expect("open");
+        let id = handle.namespace("n", "1").expect("namespace");
+        handle.put(id, b"key", &[round]).expect("put");
+        commit(&mut handle, Durability::Durable).expect("commit");
+        handle.store().flush().expect("flush");
+    }
+    for name in vfs.names() {
+        vfs.watch(Some(&name));
+        let handle = open(&vfs).expect("open");
+        compact(&handle, true).expect("compact");
+        handle.store().close().expect("close");
+    }
+    vfs.watch(None);
+    let mut handle = open(&vfs).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    assert_eq!(handle.get(id, b"key", <[u8]>::to_vec).expect("get"), Some(vec![2]));
+    compact(&handle, true).expect("compact");
+    assert_eq!(vfs.names().iter().filter(|name| name.ends_with(".log")).count(), 0, "{vfs:?}");
+}

@@ -92,6 +92,11 @@ pub(crate) fn means_no_links(error: &io::Error) -> bool {
     is_unsupported(error) || matches!(error.raw_os_error(), Some(libc::EPERM | libc::EMLINK | libc::EXDEV))
 }
 
+/// Nobody here minds.
+pub(crate) fn means_in_use(_error: &io::Error) -> bool {
+    false
+}
+
 /// The numbers are two on macOS and one on Linux, so they cannot be patterns.
 fn is_unsupported(error: &io::Error) -> bool {
     let code = error.raw_os_error();

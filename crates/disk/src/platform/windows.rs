@@ -14,9 +14,13 @@ pub(crate) const WRITES_VECTORED: bool = false;
 const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 const ERROR_INVALID_FUNCTION: i32 = 1;
 const ERROR_NOT_SAME_DEVICE: i32 = 17;
+const ERROR_SHARING_VIOLATION: i32 = 32;
+const ERROR_LOCK_VIOLATION: i32 = 33;
 const ERROR_NOT_SUPPORTED: i32 = 50;
 const ERROR_CALL_NOT_IMPLEMENTED: i32 = 120;
+const ERROR_DELETE_PENDING: i32 = 303;
 const ERROR_TOO_MANY_LINKS: i32 = 1142;
+const ERROR_USER_MAPPED_FILE: i32 = 1224;
 
 /// Never follows a link.
 pub(crate) fn open_for_reading(path: &Path) -> io::Result<File> {
@@ -75,6 +79,14 @@ pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
 
 pub(crate) fn means_no_links(error: &io::Error) -> bool {
     is_unsupported(error) || matches!(error.raw_os_error(), Some(ERROR_NOT_SAME_DEVICE | ERROR_TOO_MANY_LINKS))
+}
+
+/// Another program has the file open, mapped or half removed.
+pub(crate) fn means_in_use(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(ERROR_SHARING_VIOLATION | ERROR_LOCK_VIOLATION | ERROR_DELETE_PENDING | ERROR_USER_MAPPED_FILE)
+    )
 }
 
 fn is_unsupported(error: &io::Error) -> bool {

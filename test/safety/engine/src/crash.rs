@@ -11,13 +11,14 @@ mod check;
 mod nested;
 mod phase;
 mod record;
+mod recorded;
 
 use crate::order::{Order, numbers};
 use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::work::{caught, each};
 use check::Look;
-use phase::PHASES_DUE;
+use phase::{PHASES_DUE, SHAPES_DUE};
 use record::record;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -25,7 +26,7 @@ use varve_core::vfs::sim::{CrashStates, Model};
 
 pub(crate) use check::{Checker, read};
 pub(crate) use nested::nested;
-pub(crate) use record::{Commit, Recorded};
+pub(crate) use recorded::{Commit, Recorded};
 
 /// States drawn at random for each prefix, beside those that are enumerated.
 const RANDOM_STATES: usize = 6;
@@ -45,8 +46,9 @@ pub(crate) fn states(order: &Order) -> Outcome {
     }
     let due = if order.is_long { 20_000_000 } else { 300_000 };
     let tally = until_distinct("states.distinct", due, order.seed, BATCH, check_history);
-    let phases: Vec<String> = PHASES_DUE.iter().map(|phase| format!("phase.{phase}")).collect();
-    let mut goals: Vec<(&str, u64)> = phases.iter().map(|name| (name.as_str(), 2_000)).collect();
+    let phases = PHASES_DUE.iter().map(|phase| format!("phase.{phase}"));
+    let names: Vec<String> = phases.chain(SHAPES_DUE.iter().map(|shape| format!("shape.{shape}"))).collect();
+    let mut goals: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), 2_000)).collect();
     goals.push(("states.distinct", due));
     tally.into_outcome(&goals)
 }
@@ -80,7 +82,7 @@ fn check_history(seed: u64, tally: &mut Tally) -> Vec<u64> {
     let history = record(seed);
     tally.add("histories", 1);
     let mut checker = Checker::new(&history);
-    for (number, model) in Model::ALL.into_iter().enumerate() {
+    for model in history.models() {
         for (index, state) in states_of(&history.vfs, model, seed).enumerate() {
             let look = checker.look(&state);
             let is_new = matches!(look, Ok(Look { is_new: true, .. }));
@@ -91,12 +93,21 @@ fn check_history(seed: u64, tally: &mut Tally) -> Vec<u64> {
             }
             tally.add("states.checked", 1);
             let phase = history.phase_at(state.prefix);
-            tally.add(&format!("checked.{}.{phase}", MODELS[number]), 1);
+            tally.add(&format!("checked.{}.{phase}", MODELS[model as usize]), 1);
             if is_new {
                 tally.add(&format!("phase.{phase}"), 1);
+                history
+                    .also_at(state.prefix)
+                    .iter()
+                    .filter(|also| **also != phase)
+                    .for_each(|also| tally.add(&format!("phase.{also}"), 1));
+                history.shapes.iter().for_each(|shape| tally.add(&format!("shape.{shape}"), 1));
             }
             if let Err(what) = outcome {
-                tally.violation(&format!("{what}; {}", state.description()), &format!("{seed}:{number}:{index}"));
+                tally.violation(
+                    &format!("{what}; {}", state.description()),
+                    &format!("{seed}:{}:{index}", model as usize),
+                );
             }
         }
     }
@@ -104,7 +115,12 @@ fn check_history(seed: u64, tally: &mut Tally) -> Vec<u64> {
 }
 
 /// The models in the words of figures, in order.
-const MODELS: [&str; 3] = ["posix", "weak", "ordered"];
+const MODELS: [&str; 4] = ["posix", "weak", "ordered", "journaled"];
+
+/// The model of that number in a case.
+fn model_of(number: u64) -> Option<Model> {
+    Model::ALL.into_iter().chain([Model::Journaled]).nth(number as usize)
+}
 
 fn states_of(vfs: &varve_core::vfs::sim::SimVfs, model: Model, seed: u64) -> CrashStates {
     vfs.crash_states(model, 0, seed, RANDOM_STATES)
@@ -121,7 +137,7 @@ fn replay(case: &str, tally: &mut Tally) {
             eprintln!("{history}");
         }
         let [model, index] = rest else { return Ok(()) };
-        let model = Model::ALL[*model as usize];
+        let model = model_of(*model).ok_or("no such model")?;
         let state = states_of(&history.vfs, model, *seed).nth(*index as usize).ok_or("no such state")?;
         let mut checker = Checker::new(&history);
         let look = checker.look(&state)?;

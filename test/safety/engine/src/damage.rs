@@ -8,7 +8,7 @@
 mod pages;
 mod shape;
 
-use crate::history::{commit, compact, dump, open};
+use crate::history::{commit, compact, dump};
 use crate::order::{Order, numbers};
 use crate::outcome::Outcome;
 use crate::tally::Tally;
@@ -97,7 +97,7 @@ struct Answers {
 impl Answers {
     /// Asks for every key, and `verify`.
     fn of(shape: &Shape, vfs: &SimVfs) -> Result<Self, String> {
-        let mut handle = open(vfs).map_err(|error| format!("cannot open: {error}"))?;
+        let mut handle = shape.open(vfs).map_err(|error| format!("cannot open: {error}"))?;
         let mut answers = Self { right: 0, miss: 0, wrong: Vec::new(), is_sound: is_sound(&handle) };
         answers.ask(shape, &mut handle);
         Ok(answers)
@@ -129,7 +129,7 @@ fn is_sound(handle: &Handle) -> bool {
 
 /// The next commit works, and after a compaction nothing of the damage is left.
 fn heal(shape: &Shape, vfs: &SimVfs) -> Result<(), String> {
-    let mut handle = open(vfs).map_err(|error| format!("cannot open: {error}"))?;
+    let mut handle = shape.open(vfs).map_err(|error| format!("cannot open: {error}"))?;
     let id = handle.namespace("n", "1").expect("namespace");
     // A file that is missing is noticed when somebody asks for the value.
     Answers { right: 0, miss: 0, wrong: Vec::new(), is_sound: false }.ask(shape, &mut handle);
@@ -137,7 +137,7 @@ fn heal(shape: &Shape, vfs: &SimVfs) -> Result<(), String> {
     commit(&mut handle, Durability::Relaxed).map_err(|error| format!("the next commit: {error}"))?;
     compact(&handle, false).map_err(|error| format!("the next compaction: {error}"))?;
     drop(handle);
-    let mut handle = open(vfs).map_err(|error| format!("cannot open again: {error}"))?;
+    let mut handle = shape.open(vfs).map_err(|error| format!("cannot open again: {error}"))?;
     let id = handle.namespace("n", "1").expect("namespace");
     let found = dump(&handle, id);
     if found.get(&b"next"[..]).is_none_or(|value| value != b"healed") {

@@ -38,6 +38,27 @@ impl Content {
         self.push_chunk(Some(bytes.clone()), range);
     }
 
+    /// Puts a part of `bytes` at `offset`, which is not beyond the end: over what is there, and on beyond it.
+    pub(super) fn write(&mut self, offset: u64, bytes: &Arc<[u8]>, range: Range<usize>) {
+        let end = offset + range.len() as u64;
+        let behind = self.behind(end);
+        self.truncate(offset);
+        self.push(bytes, range);
+        for chunk in behind {
+            self.push_chunk(chunk.bytes, chunk.range);
+        }
+    }
+
+    /// What is there from `offset` on.
+    fn behind(&self, offset: u64) -> Vec<Chunk> {
+        let ends_behind = |chunk: &&Chunk| chunk.offset + chunk.range.len() as u64 > offset;
+        let rest = |chunk: &Chunk| {
+            let before = offset.saturating_sub(chunk.offset) as usize;
+            Chunk { range: chunk.range.start + before..chunk.range.end, ..chunk.clone() }
+        };
+        self.chunks.iter().filter(ends_behind).map(rest).collect()
+    }
+
     /// Adds zeros at the end until the file is `length` long.
     pub(super) fn pad(&mut self, length: u64) {
         self.push_chunk(None, 0..length.saturating_sub(self.length) as usize);

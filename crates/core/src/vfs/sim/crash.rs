@@ -90,7 +90,7 @@ impl CrashStates {
     /// Takes the next entry of the journal.
     fn step(&mut self, operation: Operation) {
         match operation {
-            Operation::Sync { .. } | Operation::SyncFolder { .. } if self.sampling.model == Model::Ordered => {
+            Operation::Sync { .. } | Operation::SyncFolder { .. } if self.sampling.model.is_ordered() => {
                 self.settle(|one| one.changes_names() || operation.makes_durable(one));
             }
             Operation::Sync { inode } => {
@@ -113,7 +113,7 @@ impl CrashStates {
         self.pending = pending;
         for one in settled as Vec<Pending> {
             one.operation.apply_to(&mut self.durable.names);
-            if let Some(inode) = one.operation.appends_to() {
+            if let Some(inode) = one.operation.changes() {
                 let length = self.durable.contents.len().max(inode + 1);
                 self.durable.contents.resize(length, Content::default());
                 if let Some(content) = self.durable.contents.get_mut(inode) {
@@ -151,11 +151,11 @@ impl CrashStates {
         }
         let mut ended: BTreeSet<usize> = BTreeSet::new();
         for (operation, fate) in fates() {
-            let number = operation.appends_to().and_then(|inode| numbers.get(&inode)).filter(|at| !ended.contains(*at));
+            let number = operation.changes().and_then(|inode| numbers.get(&inode)).filter(|at| !ended.contains(*at));
             if let Some(content) = number.and_then(|&number| contents.get_mut(number)) {
-                write(content, operation, fate);
+                let ends = write(content, operation, fate);
+                ended.extend(number.filter(|_| ends));
             }
-            ended.extend(number.filter(|_| ends_file(operation, fate)));
         }
         let vfs = SimVfs::from_image(self.options, Image { names, contents });
         CrashState { prefix: self.prefix, vfs, model, plan, pending: self.shared.clone() }
@@ -178,38 +178,46 @@ impl Iterator for CrashStates {
     }
 }
 
-/// A sector is written as it is in memory at that moment, so bytes in the middle of one cannot be missing while later
-/// ones are there: a cut inside a sector is where the file ends.
-fn ends_file(operation: &Operation, fate: Fate) -> bool {
-    match (operation, fate) {
-        (Operation::Append { offset, .. }, Fate::Cut(length)) => !(offset + length as u64).is_multiple_of(SECTOR_BYTES),
-        _ => false,
-    }
-}
-
-/// Writes what `fate` leaves of an append. Bytes before it that never arrived are zeros.
-fn write(content: &mut Content, operation: &Operation, fate: Fate) {
-    let Operation::Append { offset, bytes, .. } = operation else { return };
+/// Writes what `fate` leaves of an operation; bytes before it that never arrived are zeros. Returns whether the file
+/// ends there: a sector is written as it is in memory at that moment, so bytes in the middle of one cannot be missing
+/// while later ones are there. Where the file is longer already a sector is written as a whole or not at all.
+fn write(content: &mut Content, operation: &Operation, fate: Fate) -> bool {
+    let (offset, bytes) = match operation {
+        Operation::Append { offset, bytes, .. } => (*offset, bytes),
+        Operation::Cut { length, .. } if fate == Fate::Kept => {
+            content.truncate(*length);
+            return false;
+        }
+        _ => return false,
+    };
     let sectors = match fate {
-        Fate::Dropped => return,
+        Fate::Dropped => return false,
         Fate::Kept => None,
         Fate::Cut(length) => {
-            content.pad(*offset);
-            return content.push(bytes, 0..length);
+            content.pad(offset);
+            let end = offset + length as u64;
+            let is_within = content.len() > end;
+            let end = if is_within { (end / SECTOR_BYTES * SECTOR_BYTES).max(offset) } else { end };
+            content.write(offset, bytes, 0..(end - offset) as usize);
+            return !is_within && !end.is_multiple_of(SECTOR_BYTES);
         }
         Fate::Zeroed(sectors) => Some(sectors),
     };
-    content.pad(*offset);
-    let Some(sectors) = sectors else { return content.push(bytes, 0..bytes.len()) };
+    content.pad(offset);
+    let Some(sectors) = sectors else {
+        content.write(offset, bytes, 0..bytes.len());
+        return false;
+    };
     let end = offset + bytes.len() as u64;
-    let mut at = *offset;
+    let mut at = offset;
     while at < end {
         let next = ((at / SECTOR_BYTES + 1) * SECTOR_BYTES).min(end);
         if sectors.contains(at / SECTOR_BYTES - offset / SECTOR_BYTES) {
             content.pad(next);
         } else {
-            content.push(bytes, (at - offset) as usize..(next - offset) as usize);
+            content.write(at, bytes, (at - offset) as usize..(next - offset) as usize);
         }
         at = next;
     }
+    false
 }

@@ -9,7 +9,8 @@
 //! 4. names changed, and of all bytes only a part of the newest append was written;
 //! 5. random mixtures of all this.
 //!
-//! With `Model::Ordered` each number of changes of names, in order, with none, all or some of the bytes.
+//! With `Model::Ordered` and `Model::Journaled` each number of changes of names, in order, with none, all or some of
+//! the bytes.
 
 use super::journal::{InodeId, Operation};
 use std::collections::BTreeMap;
@@ -25,21 +26,29 @@ pub enum Model {
     /// Like ext4 with `data=ordered`: names change in order, any sync makes every earlier change of a name durable, and
     /// a file never becomes longer than the bytes that have arrived.
     Ordered,
+    /// Like NTFS: the same, and lengths of files go through the journal of the names, so that what was appended after a
+    /// change of names that is lost is lost, too. Nothing syncs a folder there.
+    Journaled,
 }
 
 impl Model {
-    /// Every model.
+    /// Every model of systems where folders can be synced.
     pub const ALL: [Self; 3] = [Self::Posix, Self::Weak, Self::Ordered];
+
+    /// Whether names change in order.
+    pub(super) fn is_ordered(self) -> bool {
+        matches!(self, Self::Ordered | Self::Journaled)
+    }
 
     /// The plans for what is pending now.
     pub(super) fn plans(self, pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
-        if self == Self::Ordered { ordered_plans(pending, seed, random) } else { plans(pending, seed, random) }
+        if self.is_ordered() { ordered_plans(pending, seed, random) } else { plans(pending, seed, random) }
     }
 
     /// What becomes of each operation that is pending.
     pub(super) fn fates(self, plan: Plan, pending: &[Pending]) -> Vec<Fate> {
         if let Plan::InOrder { names, bytes } = plan {
-            return ordered_fates(names, bytes, pending);
+            return ordered_fates(names, bytes, pending, self == Self::Journaled);
         }
         let fate = |(position, one): (usize, &Pending)| match self {
             Self::Weak if one.file_synced => Fate::Kept,
@@ -158,12 +167,12 @@ fn ordered_plans(pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
     plans
 }
 
-fn ordered_fates(names: usize, arrived: Arrived, pending: &[Pending]) -> Vec<Fate> {
+fn ordered_fates(names: usize, arrived: Arrived, pending: &[Pending], is_journaled: bool) -> Vec<Fate> {
     let mut spans: BTreeMap<InodeId, (u64, u64)> = BTreeMap::new();
     for one in pending {
-        if let Operation::Append { inode, offset, bytes } = &one.operation {
+        if let Operation::Append { inode, offset, bytes, .. } = &one.operation {
             let end = offset + bytes.len() as u64;
-            spans.entry(*inode).and_modify(|span| span.1 = end).or_insert((*offset, end));
+            spans.entry(*inode).and_modify(|span| span.1 = span.1.max(end)).or_insert((*offset, end));
         }
     }
     let end_of = |inode: InodeId| match (arrived, spans.get(&inode)) {
@@ -181,8 +190,9 @@ fn ordered_fates(names: usize, arrived: Arrived, pending: &[Pending]) -> Vec<Fat
             changed += 1;
             return if changed <= names { Fate::Kept } else { Fate::Dropped };
         }
-        let Operation::Append { inode, offset, bytes } = &one.operation else { return Fate::Kept };
+        let Operation::Append { inode, offset, bytes, .. } = &one.operation else { return Fate::Kept };
         match end_of(*inode).checked_sub(*offset) {
+            _ if is_journaled && changed > names => Fate::Dropped,
             None | Some(0) => Fate::Dropped,
             Some(length) if length < bytes.len() as u64 => Fate::Cut(length as usize),
             Some(_) => Fate::Kept,

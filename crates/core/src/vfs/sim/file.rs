@@ -3,18 +3,34 @@
 use super::SimVfs;
 use super::fault::{Call, Effect};
 use super::journal::InodeId;
+use super::state::State;
 use crate::vfs::File;
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(super) struct SimFile {
     vfs: SimVfs,
     inode: InodeId,
     writable: bool,
     handle: u64,
+    padded: Mutex<Padded>,
 }
+
+/// A file that is written past the system's cache, as `varve-disk` does it: the last block is filled up with zeros,
+/// which the next append goes over, and the more was appended the more zeros there are.
+#[derive(Default)]
+struct Padded {
+    /// Where the bytes end that were appended. `None` = the file has no padding.
+    end: Option<u64>,
+    appended: usize,
+}
+
+const BLOCK_BYTES: u64 = 4096;
+
+/// From so many bytes on zeros are written ahead, as many as were appended.
+const AHEAD_BYTES_MIN: usize = 2 << 10;
 
 impl SimFile {
     pub(super) fn new(vfs: SimVfs, inode: InodeId, writable: bool) -> Self {
@@ -22,18 +38,45 @@ impl SimFile {
         state.inode(inode).handles += 1;
         let handle = state.next_handle();
         drop(state);
-        Self { vfs, inode, writable, handle }
+        Self { vfs, inode, writable, handle, padded: Mutex::default() }
+    }
+
+    fn padded(&self) -> MutexGuard<'_, Padded> {
+        self.padded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Cuts the zeros off.
+    fn leave(&self, state: &mut State) {
+        if let Some(end) = self.padded().end.take() {
+            state.cut(self.inode, end);
+        }
+    }
+
+    /// One write of whole blocks.
+    fn append_padded(&self, state: &mut State, bytes: &[u8]) {
+        let mut padded = self.padded();
+        let length = state.inode_ref(self.inode).content.len();
+        let offset = padded.end.unwrap_or(length);
+        let end = offset + bytes.len() as u64;
+        let mut reserved = end.next_multiple_of(BLOCK_BYTES);
+        if reserved > length && padded.appended >= AHEAD_BYTES_MIN {
+            reserved += (padded.appended as u64).next_multiple_of(BLOCK_BYTES);
+        }
+        let mut all = bytes.to_vec();
+        all.resize((reserved - offset) as usize, 0);
+        state.write(self.inode, offset, &all.into(), (reserved - end) as usize);
+        padded.end = Some(end);
+        padded.appended += bytes.len();
     }
 }
 
 impl Drop for SimFile {
     fn drop(&mut self) {
         let mut state = self.vfs.state();
-        let file = state.inode(self.inode);
-        file.handles -= 1;
-        if file.locked_by == Some(self.handle) {
-            file.locked_by = None;
+        if !state.options.kills {
+            self.leave(&mut state);
         }
+        state.close(self.inode, self.handle);
     }
 }
 
@@ -55,6 +98,7 @@ impl File for SimFile {
         }
         let bytes: Arc<[u8]> = parts.concat().into();
         let mut state = self.vfs.state();
+        self.leave(&mut state);
         match state.faults.strike(Call::Append) {
             None => state.append(self.inode, &bytes),
             Some(Effect::After(error)) => state.append(self.inode, &bytes).and(Err(error.into())),
@@ -64,6 +108,24 @@ impl File for SimFile {
             }
             Some(effect) => Err(effect.error()),
         }
+    }
+
+    fn append_durable(&self, parts: &[&[u8]]) -> io::Result<()> {
+        let mut state = self.vfs.state();
+        let is_padded = state.options.pads && state.inode(self.inode).locked_by == Some(self.handle);
+        let bytes = parts.concat();
+        if is_padded && self.writable && !bytes.is_empty() {
+            if let Some(effect) = state.faults.strike(Call::Append) {
+                return Err(effect.error());
+            }
+            self.append_padded(&mut state, &bytes);
+        } else {
+            drop(state);
+            self.append(parts)?;
+            state = self.vfs.state();
+        }
+        drop(state);
+        self.sync()
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -81,7 +143,7 @@ impl File for SimFile {
 
     fn try_lock(&self) -> io::Result<bool> {
         self.vfs.call(Call::TryLock, |state| {
-            if !state.options.locks {
+            if !state.options.locks || self.vfs.is_lockless {
                 return Err(ErrorKind::Unsupported.into());
             }
             Ok(*state.inode(self.inode).locked_by.get_or_insert(self.handle) == self.handle)

@@ -30,6 +30,13 @@ pub(super) enum Operation {
         inode: InodeId,
         offset: u64,
         bytes: Arc<[u8]>,
+        /// How many of them are zeros that the next append goes over.
+        padding: usize,
+    },
+    /// What is beyond `length` is cut off.
+    Cut {
+        inode: InodeId,
+        length: u64,
     },
     Sync {
         inode: InodeId,
@@ -66,6 +73,14 @@ impl Operation {
         }
     }
 
+    /// The file whose bytes or length this changes.
+    pub(super) fn changes(&self) -> Option<InodeId> {
+        match self {
+            Self::Append { inode, .. } | Self::Cut { inode, .. } => Some(*inode),
+            _ => None,
+        }
+    }
+
     /// The file to which this gives a name.
     pub(super) fn names(&self) -> Option<InodeId> {
         match self {
@@ -93,7 +108,7 @@ impl Operation {
     /// Whether this, which is a sync, is what POSIX asks for to make `other` durable.
     pub(super) fn makes_durable(&self, other: &Self) -> bool {
         match self {
-            Self::Sync { inode } => other.appends_to() == Some(*inode),
+            Self::Sync { inode } => other.changes() == Some(*inode),
             Self::SyncFolder { folder } => other.changes_names_in(folder),
             _ => false,
         }
@@ -112,7 +127,11 @@ impl Operation {
             Self::Remove { name } => {
                 names.remove(name);
             }
-            Self::Append { .. } | Self::Sync { .. } | Self::SyncFolder { .. } | Self::Lose { .. } => {}
+            Self::Append { .. }
+            | Self::Cut { .. }
+            | Self::Sync { .. }
+            | Self::SyncFolder { .. }
+            | Self::Lose { .. } => {}
         }
     }
 }
@@ -121,7 +140,13 @@ impl fmt::Display for Operation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Create { name, inode } => write!(out, "create {name} (#{inode})"),
-            Self::Append { inode, offset, bytes } => write!(out, "append #{inode} {offset}+{}", bytes.len()),
+            Self::Append { inode, offset, bytes, padding: 0 } => {
+                write!(out, "append #{inode} {offset}+{}", bytes.len())
+            }
+            Self::Append { inode, offset, bytes, padding } => {
+                write!(out, "append #{inode} {offset}+{} and {padding} zeros", bytes.len() - padding)
+            }
+            Self::Cut { inode, length } => write!(out, "cut the zeros of #{inode} at {length}"),
             Self::Sync { inode } => write!(out, "sync #{inode}"),
             Self::Link { target, inode } => write!(out, "link #{inode} as {target}"),
             Self::Rename { source, target, .. } => write!(out, "rename {source} to {target}"),

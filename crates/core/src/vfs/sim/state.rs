@@ -3,6 +3,7 @@
 use super::content::Content;
 use super::fault::{Faults, LostPages};
 use super::journal::{Image, InodeId, Names, Operation};
+use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
@@ -13,11 +14,15 @@ pub(super) struct Options {
     pub(super) locks: bool,
     pub(super) windows: bool,
     pub(super) read_only: bool,
+    /// Durable appends are padded with zeros.
+    pub(super) pads: bool,
+    /// Whoever drops a handle is killed, and cuts no zeros off.
+    pub(super) kills: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { links: true, locks: true, windows: false, read_only: false }
+        Self { links: true, locks: true, windows: false, read_only: false, pads: false, kills: false }
     }
 }
 
@@ -42,6 +47,10 @@ pub(super) struct State {
     pub(super) journal: Vec<Operation>,
     pub(super) faults: Faults,
     handles_given: u64,
+    /// On Windows: names that go once nobody has the file open any more.
+    going: BTreeSet<Arc<str>>,
+    /// On Windows: another program has this file open and lets nobody change its name.
+    pub(super) watched: Option<Arc<str>>,
 }
 
 impl State {
@@ -78,6 +87,9 @@ impl State {
     }
 
     pub(super) fn find(&self, name: &str) -> io::Result<InodeId> {
+        if self.going.contains(name) {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
         self.names.get(name).copied().ok_or_else(|| ErrorKind::NotFound.into())
     }
 
@@ -109,8 +121,9 @@ impl State {
     pub(super) fn rename(&mut self, source: &str, target: &str) -> io::Result<()> {
         let inode = self.find(source)?;
         self.check_writable()?;
-        self.check_untouched(source)?;
-        self.check_untouched(target)?;
+        self.check_unwatched(source)?;
+        self.check_unwatched(target)?;
+        self.check_replaceable(target)?;
         // POSIX: where both names lead to the same file already, nothing happens and both stay.
         if self.names.get(target) != Some(&inode) {
             self.change_names(Operation::Rename { source: source.into(), target: target.into(), inode });
@@ -119,15 +132,39 @@ impl State {
     }
 
     pub(super) fn remove(&mut self, name: &str) -> io::Result<()> {
-        self.find(name)?;
+        let inode = self.find(name)?;
         self.check_writable()?;
-        self.check_untouched(name)?;
-        self.change_names(Operation::Remove { name: name.into() });
+        self.check_unwatched(name)?;
+        if self.options.windows && self.inode_ref(inode).handles > 0 {
+            self.going.insert(name.into());
+        } else {
+            self.change_names(Operation::Remove { name: name.into() });
+        }
         Ok(())
     }
 
+    /// A handle is dropped.
+    pub(super) fn close(&mut self, inode: InodeId, handle: u64) {
+        let file = self.inode(inode);
+        file.handles -= 1;
+        if file.locked_by == Some(handle) {
+            file.locked_by = None;
+        }
+        if file.handles == 0 && !self.going.is_empty() {
+            let leads_here = |name: &&Arc<str>| self.names.get(&**name) == Some(&inode);
+            let gone: Vec<Arc<str>> = self.going.iter().filter(leads_here).cloned().collect();
+            for name in gone {
+                self.going.remove(&name);
+                self.change_names(Operation::Remove { name });
+            }
+        }
+    }
+
     pub(super) fn sync_folder(&mut self, folder: &str) -> io::Result<()> {
-        self.journal.push(Operation::SyncFolder { folder: folder.into() });
+        // Windows has no such call: the disk's own journal keeps the names in order.
+        if !self.options.windows {
+            self.journal.push(Operation::SyncFolder { folder: folder.into() });
+        }
         Ok(())
     }
 
@@ -136,11 +173,24 @@ impl State {
         if bytes.is_empty() {
             return Ok(());
         }
-        let file = self.inode(inode);
-        let offset = file.content.len();
-        file.content.push(bytes, 0..bytes.len());
-        self.journal.push(Operation::Append { inode, offset, bytes: bytes.clone() });
+        let offset = self.inode_ref(inode).content.len();
+        self.write(inode, offset, bytes, 0);
         Ok(())
+    }
+
+    /// Writes at `offset` bytes that end with so many zeros of padding.
+    pub(super) fn write(&mut self, inode: InodeId, offset: u64, bytes: &Arc<[u8]>, padding: usize) {
+        self.inode(inode).content.write(offset, bytes, 0..bytes.len());
+        self.journal.push(Operation::Append { inode, offset, bytes: bytes.clone(), padding });
+    }
+
+    /// Cuts off what is beyond `length`.
+    pub(super) fn cut(&mut self, inode: InodeId, length: u64) {
+        let content = &mut self.inode(inode).content;
+        if content.len() > length {
+            content.truncate(length);
+            self.journal.push(Operation::Cut { inode, length });
+        }
     }
 
     pub(super) fn sync(&mut self, inode: InodeId) -> io::Result<()> {
@@ -176,16 +226,24 @@ impl State {
     }
 
     fn check_free(&self, name: &str) -> io::Result<()> {
-        if self.names.contains_key(name) { Err(ErrorKind::AlreadyExists.into()) } else { Ok(()) }
+        match self.names.contains_key(name) {
+            true if self.going.contains(name) => Err(ErrorKind::PermissionDenied.into()),
+            true => Err(ErrorKind::AlreadyExists.into()),
+            false => Ok(()),
+        }
     }
 
     fn check_writable(&self) -> io::Result<()> {
         if self.options.read_only { Err(ErrorKind::ReadOnlyFilesystem.into()) } else { Ok(()) }
     }
 
-    /// On Windows the name of an open file cannot be changed.
-    fn check_untouched(&self, name: &str) -> io::Result<()> {
-        let open = self.names.get(name).is_some_and(|&inode| self.inode_ref(inode).handles > 0);
-        if self.options.windows && open { Err(ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+    /// On Windows a file that somebody has open is not replaced.
+    fn check_replaceable(&self, name: &str) -> io::Result<()> {
+        let is_open = self.names.get(name).is_some_and(|&inode| self.inode_ref(inode).handles > 0);
+        if self.options.windows && is_open { Err(ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+    }
+
+    fn check_unwatched(&self, name: &str) -> io::Result<()> {
+        if self.watched.as_deref() == Some(name) { Err(ErrorKind::ResourceBusy.into()) } else { Ok(()) }
     }
 }

@@ -30,7 +30,51 @@ fn keeps_the_contract() {
     contract(&|| Arc::new(SimVfs::new()));
     contract(&|| Arc::new(SimVfs::new().without_links()));
     contract(&|| Arc::new(SimVfs::new().without_locks()));
+    contract(&|| Arc::new(SimVfs::new().lockless()));
+    contract(&|| Arc::new(SimVfs::new().padded()));
     contract(&|| Arc::new(SimVfs::new().windows()));
+}
+
+#[test]
+fn zeros_ahead_are_written_over_in_place() {
+    let vfs = SimVfs::new().padded();
+    let file = create(&vfs, "a", b"");
+    assert!(file.try_lock().unwrap());
+    file.append_durable(&[b"one"]).unwrap();
+    vfs.sync_folder().unwrap();
+    file.append_durable(&[&[2; 600]]).unwrap();
+    let image = |parts: &[(u8, usize)]| parts.iter().flat_map(|&(byte, count)| vec![byte; count]).collect::<Vec<u8>>();
+    let with_one = |bytes: Vec<u8>| [b"one".to_vec(), bytes].concat();
+    assert_eq!(vfs.contents("a"), with_one(image(&[(2, 600), (0, 4096 - 603)])));
+    let torn: BTreeSet<Vec<u8>> = vfs
+        .crash_states(Model::Posix, vfs.operation_count() - 1, 7, 20)
+        .filter(|state| state.prefix < vfs.operation_count())
+        .map(|state| state.vfs.contents("a"))
+        .collect();
+    assert!(torn.contains(&with_one(image(&[(0, 4096 - 3)]))), "nothing of it");
+    assert!(torn.contains(&with_one(image(&[(2, 509), (0, 4096 - 512)]))), "the first sector");
+    assert!(torn.contains(&with_one(image(&[(0, 509), (2, 91), (0, 4096 - 603)]))), "all but the first sector");
+    assert!(torn.iter().all(|bytes| bytes.len() == 4096), "sectors are whole");
+    drop(file);
+    assert_eq!(vfs.length("a"), 603);
+}
+
+#[test]
+fn on_windows_a_name_goes_with_the_last_handle() {
+    let vfs = SimVfs::new().windows();
+    create(&vfs, "a", b"one");
+    let file = vfs.open("a", Access::Stream).unwrap();
+    vfs.remove("a").unwrap();
+    let refused = [vfs.open("a", Access::Stream).map(drop), vfs.create_new("a").map(drop), vfs.remove("a")];
+    assert!(refused.iter().all(|result| result.as_ref().unwrap_err().kind() == ErrorKind::PermissionDenied));
+    assert_eq!((&*file.read(0, 3).unwrap(), vfs.names()), (&b"one"[..], vec!["a".to_owned()]));
+    drop(file);
+    assert_eq!(vfs.names(), [""; 0]);
+    create(&vfs, "b", b"two");
+    vfs.watch(Some("b"));
+    assert_eq!(vfs.rename("b", "c").unwrap_err().kind(), ErrorKind::ResourceBusy);
+    vfs.watch(None);
+    vfs.rename("b", "c").unwrap();
 }
 
 #[test]

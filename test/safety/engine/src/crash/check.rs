@@ -1,10 +1,11 @@
 //! What a crashed cache must be: the oracle of acknowledged commits.
 
-use super::record::{Recorded, content_of};
+use super::record::content_of;
+use super::recorded::{Outcome, Recorded, WRITERS};
 use crate::history::{Expected, KEYS, commit, compact, key, open};
 use crate::work::caught;
 use std::collections::HashMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use varve_core::vfs::sim::{CrashState, SimVfs};
 use varve_core::{Durability, Handle};
 
@@ -12,19 +13,20 @@ use varve_core::{Durability, Handle};
 /// they may hold is asked for each prefix: later ones allow less.
 pub(crate) struct Checker<'h> {
     history: &'h Recorded,
-    /// Commits after which the cache had this content, by fingerprint.
+    outcomes: Vec<Outcome>,
+    /// Outcomes with this content, by fingerprint.
     seen: HashMap<u64, Vec<usize>>,
 }
 
 pub(crate) struct Look {
     pub(crate) is_new: bool,
-    /// Commits with this content.
+    /// Outcomes with this content.
     matches: Vec<usize>,
 }
 
 impl<'h> Checker<'h> {
     pub(crate) fn new(history: &'h Recorded) -> Self {
-        Self { history, seen: HashMap::new() }
+        Self { history, outcomes: history.outcomes(), seen: HashMap::new() }
     }
 
     pub(crate) fn seen(&self) -> usize {
@@ -42,25 +44,27 @@ impl<'h> Checker<'h> {
             return Ok(Look { is_new: false, matches: matches.clone() });
         }
         let found = read(&state.vfs)?;
-        let commits = self.history.commits.iter().enumerate();
+        let outcomes = self.outcomes.iter().enumerate();
         let matches: Vec<usize> =
-            commits.filter(|(_, commit)| commit.content == found).map(|(index, _)| index).collect();
+            outcomes.filter(|(_, outcome)| outcome.content == found).map(|(index, _)| index).collect();
         self.seen.insert(fingerprint, matches.clone());
         Ok(Look { is_new: true, matches })
     }
 
-    /// Between the last commit that was acknowledged as durable and the last that was begun.
+    /// Of each writer, between its last commit that was acknowledged as durable and the last that was begun.
     pub(crate) fn allows(&self, state: &CrashState, look: &Look) -> Result<(), String> {
-        let commits = &self.history.commits;
-        let oldest = commits.iter().rposition(|commit| commit.durable && commit.acknowledged <= state.prefix);
-        let oldest = oldest.unwrap_or(0);
-        let newest = commits.iter().rposition(|commit| commit.begun < state.prefix).unwrap_or(0).max(oldest);
-        if look.matches.iter().any(|index| (oldest..=newest).contains(index)) {
+        let allowed: Vec<RangeInclusive<usize>> =
+            (0..WRITERS).map(|writer| self.history.allowed_of(writer, state.prefix)).collect();
+        let is_allowed =
+            |outcome: &Outcome| allowed.iter().zip(outcome.last).all(|(range, last)| range.contains(&last));
+        let mut found = look.matches.iter().filter_map(|index| self.outcomes.get(*index)).peekable();
+        let first = found.peek().map(|outcome| outcome.last);
+        if found.any(is_allowed) {
             return Ok(());
         }
-        Err(match look.matches.first() {
-            Some(index) => format!("commit {index} where {oldest} to {newest} are allowed: acknowledged and lost"),
-            None => format!("no committed state where commits {oldest} to {newest} are allowed"),
+        Err(match first {
+            Some(last) => format!("commits {last:?} where {allowed:?} are allowed: acknowledged and lost"),
+            None => format!("no committed state where commits {allowed:?} are allowed"),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::check::{commit_next, read, recover};
 use super::record::{content_of, record};
-use super::{MODELS, states_of, until_distinct};
+use super::{MODELS, model_of, states_of, until_distinct};
 use crate::history::{Expected, open};
 use crate::order::{Order, numbers};
 use crate::outcome::Outcome;
@@ -35,11 +35,11 @@ pub(crate) fn nested(order: &Order) -> Outcome {
 fn check_history(seed: u64, tally: &mut Tally) -> HashSet<u64> {
     let history = record(seed);
     let mut seen = HashSet::new();
-    for (number, model) in Model::ALL.into_iter().enumerate() {
+    for model in history.models() {
         let first = seed as usize % STEP;
         for (index, state) in states_of(&history.vfs, model, seed).enumerate().skip(first).step_by(STEP) {
             tally.add("firstCrashes", 1);
-            let case = format!("{seed}:{number}:{index}");
+            let case = format!("{seed}:{}:{index}", model as usize);
             match caught(|| Recovery::of(&state)) {
                 Ok(recovery) => crash_again(&recovery, model, seed, &case, tally, &mut seen),
                 Err(what) => tally.violation(&what, &case),
@@ -124,7 +124,7 @@ fn replay(case: &str) -> Result<(), String> {
     let numbers = numbers(case);
     let [seed, model, first, rest @ ..] = numbers.as_slice() else { return Err("no such case".to_owned()) };
     let history = record(*seed);
-    let model = Model::ALL[*model as usize];
+    let model = model_of(*model).ok_or("no such model")?;
     let state = states_of(&history.vfs, model, *seed).nth(*first as usize).ok_or("no such state")?;
     let recovery = Recovery::of(&state);
     let [second] = rest else { return Ok(()) };

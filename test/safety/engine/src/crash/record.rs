@@ -1,88 +1,79 @@
 //! Random histories of one folder, with a note of what was committed when and which part of its life it was.
+//!
+//! A history has a machine: one that can do everything, without links, without locks, Windows; durable appends may be
+//! padded. And a way of life:
+//! - one writer after another, upgrades, deletion of everything;
+//! - two writers side by side, one of them without locks, as WebAssembly is beside the native engine;
+//! - days: readers that leave use records, and a cache so small that the least recently used entries leave it.
 
-use super::phase::phase_of;
-use crate::history::{Expected, commit, compact, dump, open_filing, random_key, random_value};
-use std::fmt;
+mod beside;
+mod days;
+
+use super::recorded::{Changes, Commit, Recorded, apply};
+use crate::history::{Expected, commit_at, compact, dump, open_filing, open_with, random_key, random_value};
 use varve_core::vfs::sim::SimVfs;
 use varve_core::{Durability, Handle, Options};
 
-/// A history and what was committed when. The journal of `vfs` begins with the first step.
-pub(crate) struct Recorded {
-    pub(crate) vfs: SimVfs,
-    /// The first is what was there before.
-    pub(crate) commits: Vec<Commit>,
-    steps: Vec<(usize, &'static str)>,
-    operations: Vec<String>,
-}
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// What the cache holds after a commit.
-pub(crate) struct Commit {
-    /// Operations when it began and when it was acknowledged.
-    pub(crate) begun: usize,
-    pub(crate) acknowledged: usize,
-    pub(crate) durable: bool,
-    pub(crate) content: Expected,
-}
-
-impl Recorded {
-    /// A history that somebody else made.
-    pub(crate) fn of(vfs: SimVfs, commits: Vec<Commit>) -> Self {
-        Self { operations: vfs.operations(), vfs, commits, steps: Vec::new() }
-    }
-
-    /// The phase of the last operation of this prefix.
-    pub(crate) fn phase_at(&self, prefix: usize) -> &str {
-        let Some(last) = prefix.checked_sub(1) else { return "create" };
-        let step = self.steps.iter().rev().find(|(from, _)| *from <= last).map_or("create", |(_, step)| step);
-        phase_of(&self.operations[last], step)
-    }
-}
-
-/// Its operations by step, for people.
-impl fmt::Display for Recorded {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, operation) in self.operations.iter().enumerate() {
-            for (_, step) in self.steps.iter().filter(|(from, _)| *from == number) {
-                writeln!(out, "{step}:")?;
-            }
-            for (index, commit) in self.commits.iter().enumerate().filter(|(_, commit)| commit.begun == number) {
-                writeln!(out, "  [commit {index}, {}]", if commit.durable { "durable" } else { "relaxed" })?;
-            }
-            writeln!(out, "  {} {operation}", number + 1)?;
-        }
-        Ok(())
-    }
+/// What a history is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    OneByOne,
+    Beside,
+    Days,
 }
 
 /// The history of a seed; panics where a step fails, for nothing goes wrong in it but the crash.
 pub(crate) fn record(seed: u64) -> Recorded {
     let mut random = fastrand::Rng::with_seed(seed);
-    let vfs = match random.u32(..4) {
-        0 => SimVfs::new().without_links(),
-        1 => SimVfs::new().without_locks(),
-        _ => SimVfs::new(),
+    let (mut vfs, mut shapes) = (SimVfs::new(), Vec::new());
+    let machine = random.u32(..8);
+    match machine {
+        0 | 1 => vfs = vfs.without_links(),
+        2 => vfs = vfs.without_locks(),
+        3 => {
+            vfs = vfs.windows();
+            shapes.push("windows");
+        }
+        4 | 5 => {
+            vfs = vfs.padded();
+            shapes.push("padded");
+        }
+        _ => {}
+    }
+    let life = match random.u32(..6) {
+        0 if machine != 2 => Life::Beside,
+        1 => Life::Days,
+        _ => Life::OneByOne,
     };
+    match life {
+        Life::OneByOne => {}
+        Life::Beside => shapes.push("beside"),
+        Life::Days => shapes.push("days"),
+    }
     let file_bytes_min = if random.bool() { 64 } else { Options::default().file_bytes_min };
+    let bytes_max = if life == Life::Days { random.u64(2 << 10..12 << 10) } else { Options::default().bytes_max };
     let base = if random.u32(..5) == 0 { damaged(&mut random, &vfs, file_bytes_min) } else { Expected::new() };
     let first = if vfs.names().is_empty() { "create" } else { "reset" };
-    let mut recorder = Recorder {
-        writer: open_filing(&vfs, file_bytes_min).expect("open"),
-        file_bytes_min,
-        version: 1,
-        wrote: false,
-        content: base.clone(),
-        commits: vec![Commit { begun: 0, acknowledged: 0, durable: true, content: base }],
-        steps: Vec::new(),
-        vfs,
-    };
+    let options = Options { block_cache_bytes: 1 << 20, file_bytes_min, bytes_max, ..Options::default() };
+    let mut recorder = Recorder::begin(vfs, options, life, base);
+    recorder.pads = shapes.contains(&"padded");
     if first == "reset" {
         recorder.version = recorder.current_version();
     }
-    for number in 0..random.usize(2..9) {
-        recorder.step(&mut random, (number == 0).then_some(first));
+    recorder.commit_some(&mut random, 0, first);
+    for _ in 1..random.usize(2..9) {
+        match life {
+            Life::OneByOne => recorder.step(&mut random),
+            Life::Beside => recorder.step_beside(&mut random),
+            Life::Days => recorder.step_of_days(&mut random),
+        }
     }
-    let Recorder { vfs, commits, steps, .. } = recorder;
-    Recorded { operations: vfs.operations(), vfs, commits, steps }
+    let Recorder { vfs, commits, beside, steps, writers, reader, .. } = recorder;
+    vfs.kill(true);
+    drop((writers, reader));
+    Recorded { operations: vfs.operations(), vfs, commits, beside, steps, shapes }
 }
 
 /// What is in the folder, of whatever version it is.
@@ -101,8 +92,8 @@ fn damaged(random: &mut fastrand::Rng, vfs: &SimVfs, file_bytes_min: usize) -> E
     let mut handle = open_filing(vfs, file_bytes_min).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     for _ in 0..random.usize(1..4) {
-        change(random, &mut handle, id, &mut Expected::new(), false);
-        commit(&mut handle, Durability::Relaxed).expect("commit");
+        change(random, &mut handle, id, false);
+        commit_at(&mut handle, Durability::Relaxed, 1_000).expect("commit");
         if random.bool() {
             compact(&handle, random.bool()).expect("compact");
         }
@@ -125,115 +116,191 @@ fn damaged(random: &mut fastrand::Rng, vfs: &SimVfs, file_bytes_min: usize) -> E
 
 struct Recorder {
     vfs: SimVfs,
-    writer: Handle,
-    file_bytes_min: usize,
+    options: Options,
+    life: Life,
+    pads: bool,
+    /// The writers; the second one has no locks, and is there only where there are two.
+    writers: Vec<Handle>,
+    /// Whether each has committed.
+    wrote: [bool; 2],
+    /// Somebody who has files open while others work.
+    reader: Option<Handle>,
     version: u32,
-    wrote: bool,
+    day: u64,
     content: Expected,
     commits: Vec<Commit>,
+    beside: Vec<(usize, Changes)>,
     steps: Vec<(usize, &'static str)>,
 }
 
 impl Recorder {
-    /// One step; the first is a commit, whose `phase` is given.
-    fn step(&mut self, random: &mut fastrand::Rng, phase: Option<&'static str>) {
-        let what = if phase.is_some() { 0 } else { random.u32(..14) };
-        let large = random.u32(..12) == 0;
-        match what {
-            0..6 => self.commit_some(random, phase.unwrap_or(if large { "attach" } else { "commit" }), large),
-            6 | 7 => {
-                let full = random.bool();
-                self.begin(if full { "compact" } else { "fold" });
-                let other = (what == 7).then(|| open_filing(&self.vfs, self.file_bytes_min).expect("open"));
-                compact(other.as_ref().unwrap_or(&self.writer), full).expect("compact");
-            }
-            8 => {
-                self.begin("flush");
-                self.writer.store().flush().expect("flush");
-                self.mark_durable();
-            }
-            9 | 10 => self.end(random),
+    fn begin(vfs: SimVfs, options: Options, life: Life, base: Expected) -> Self {
+        let commit = Commit { begun: 0, acknowledged: 0, durable: true, content: base.clone() };
+        let beside = if life == Life::Beside { vec![(0, Changes::new())] } else { Vec::new() };
+        let mut recorder = Self {
+            vfs,
+            options,
+            life,
+            pads: false,
+            writers: Vec::new(),
+            wrote: [false; 2],
+            reader: None,
+            version: 1,
+            day: 20_000,
+            content: base,
+            commits: vec![commit],
+            beside,
+            steps: Vec::new(),
+        };
+        recorder.writers.push(recorder.open(0));
+        recorder
+    }
+
+    /// A new participant.
+    fn open(&self, slot: usize) -> Handle {
+        let vfs = if slot == 0 { self.vfs.clone() } else { self.vfs.lockless() };
+        let handle = open_with(&vfs, self.options.clone()).expect("open");
+        if self.life == Life::Days {
+            handle.store().set_now(self.now_ms());
+        }
+        handle
+    }
+
+    fn now_ms(&self) -> u64 {
+        if self.life == Life::Days { self.day * DAY_MS + 1 } else { 1_000 }
+    }
+
+    /// One step of one writer after another.
+    fn step(&mut self, random: &mut fastrand::Rng) {
+        match random.u32(..14) {
+            0..6 => self.commit_some(random, 0, "commit"),
+            6 => self.compact(random, 0, false),
+            7 => self.compact(random, 0, true),
+            8 => self.flush(0),
+            9 | 10 => self.end(random, 0),
             11 | 12 => {
                 self.version += 1;
                 self.content.clear();
-                self.commit_some(random, "upgrade", large);
+                self.commit_some(random, 0, "upgrade");
             }
             _ => {
-                let id = self.namespace();
+                let id = self.namespace(0);
                 let keys = std::mem::take(&mut self.content).into_keys();
                 for key in keys.chain([b"something to commit".to_vec()]) {
-                    self.writer.delete(id, &key).expect("delete");
+                    self.writers[0].delete(id, &key).expect("delete");
                 }
-                self.commit("clear", random.bool());
-                compact(&self.writer, true).expect("compact");
+                self.commit("clear", 0, random.bool(), Changes::new());
+                compact(&self.writers[0], true).expect("compact");
             }
         }
     }
 
-    fn begin(&mut self, step: &'static str) {
+    fn begin_step(&mut self, step: &'static str) {
         self.steps.push((self.vfs.operation_count(), step));
     }
 
-    fn namespace(&mut self) -> u32 {
-        self.writer.namespace("n", &self.version.to_string()).expect("namespace")
+    fn namespace(&mut self, slot: usize) -> u32 {
+        self.writers[slot].namespace("n", &self.version.to_string()).expect("namespace")
     }
 
     fn current_version(&self) -> u32 {
-        let version = self.writer.store().version_of("n").expect("version");
+        let version = self.writers[0].store().version_of("n").expect("version");
         version.map_or(1, |version| version.parse().expect("a number"))
     }
 
-    fn commit_some(&mut self, random: &mut fastrand::Rng, step: &'static str, large: bool) {
-        let id = self.namespace();
-        change(random, &mut self.writer, id, &mut self.content, large);
-        self.commit(step, random.bool());
+    fn commit_some(&mut self, random: &mut fastrand::Rng, slot: usize, step: &'static str) {
+        let id = self.namespace(slot);
+        let large = random.u32(..12) == 0;
+        let step = if large && step == "commit" { "attach" } else { step };
+        let changes = change(random, &mut self.writers[slot], id, large);
+        apply(&changes, &mut self.content);
+        // Padding comes with the second durable commit in a row.
+        let durable = if self.pads { random.u32(..8) > 0 } else { random.bool() };
+        self.commit(step, slot, durable, changes);
     }
 
-    fn commit(&mut self, step: &'static str, durable: bool) {
-        self.begin(step);
+    fn commit(&mut self, step: &'static str, slot: usize, durable: bool, changes: Changes) {
+        self.begin_step(step);
         let begun = self.vfs.operation_count();
-        commit(&mut self.writer, if durable { Durability::Durable } else { Durability::Relaxed }).expect("commit");
-        self.wrote = true;
+        let (durability, now_ms) = (if durable { Durability::Durable } else { Durability::Relaxed }, self.now_ms());
+        commit_at(&mut self.writers[slot], durability, now_ms).expect("commit");
+        self.wrote[slot] = true;
+        self.note(slot, begun, durable, changes);
+    }
+
+    /// A commit, or what is like one, is acknowledged now.
+    fn note(&mut self, slot: usize, begun: usize, durable: bool, changes: Changes) {
         let acknowledged = self.vfs.operation_count();
         self.commits.push(Commit { begun, acknowledged, durable, content: self.content.clone() });
+        if self.life == Life::Beside {
+            self.beside.push((slot, changes));
+        }
+    }
+
+    /// From now on the last commit of this writer is durable.
+    fn mark_durable(&mut self, slot: usize) {
+        self.note(slot, self.vfs.operation_count(), true, Changes::new());
+    }
+
+    /// A compaction by the writer or by somebody else, while somebody may have files open.
+    fn compact(&mut self, random: &mut fastrand::Rng, slot: usize, by_other: bool) {
+        let full = random.bool();
+        self.begin_step(if full { "compact" } else { "fold" });
+        let begun = self.vfs.operation_count();
+        if random.u32(..3) == 0 {
+            self.reader = Some(self.open(0));
+        }
+        let other = by_other.then(|| self.open(slot));
+        let names = self.vfs.names();
+        self.vfs.watch(names.get(random.usize(..names.len() * 2)).map(String::as_str));
+        compact(other.as_ref().unwrap_or(&self.writers[slot]), full).expect("compact");
+        self.vfs.watch(None);
+        self.note_evicted(begun);
+    }
+
+    fn flush(&mut self, slot: usize) {
+        self.begin_step("flush");
+        self.writers[slot].store().flush().expect("flush");
+        self.mark_durable(slot);
     }
 
     /// The writer closes or dies; another one takes over, perhaps after somebody took the log of the dead.
-    fn end(&mut self, random: &mut fastrand::Rng) {
-        self.begin("close");
+    fn end(&mut self, random: &mut fastrand::Rng, slot: usize) {
+        self.begin_step("close");
+        let begun = self.vfs.operation_count();
         let closes = random.bool();
         if closes {
-            self.writer.store().close().expect("close");
+            self.writers[slot].store().close().expect("close");
+            self.note_evicted(begun);
             // Who only read leaves things as they are.
-            if self.wrote {
-                self.mark_durable();
+            if self.wrote[slot] {
+                self.mark_durable(slot);
             }
         }
-        self.wrote = false;
-        self.writer = open_filing(&self.vfs, self.file_bytes_min).expect("open again");
+        self.wrote[slot] = false;
+        let next = self.open(slot);
+        self.vfs.kill(!closes);
+        self.writers[slot] = next;
+        self.vfs.kill(false);
         if !closes && random.bool() {
-            self.begin("fold");
-            compact(&self.writer, false).expect("take a dead log");
+            self.begin_step("fold");
+            let begun = self.vfs.operation_count();
+            compact(&self.writers[slot], false).expect("take a dead log");
+            self.note_evicted(begun);
         }
-    }
-
-    /// From now on the last commit is durable.
-    fn mark_durable(&mut self) {
-        let now = self.vfs.operation_count();
-        self.commits.push(Commit { begun: now, acknowledged: now, durable: true, content: self.content.clone() });
     }
 }
 
-fn change(random: &mut fastrand::Rng, writer: &mut Handle, id: u32, content: &mut Expected, large: bool) {
+fn change(random: &mut fastrand::Rng, writer: &mut Handle, id: u32, large: bool) -> Changes {
+    let mut changes = Changes::new();
     for _ in 0..random.usize(1..4) {
         let (key, value) = (random_key(random), random_value(random));
-        if random.u32(..5) == 0 {
-            writer.delete(id, &key).expect("delete");
-            content.remove(&key);
-        } else {
-            writer.put(id, &key, &value).expect("put");
-            content.insert(key, value);
+        let value = (random.u32(..5) > 0).then_some(value);
+        match &value {
+            Some(value) => writer.put(id, &key, value).expect("put"),
+            None => writer.delete(id, &key).expect("delete"),
         }
+        changes.push((key, value));
     }
     if large {
         // Two that make the commit so large that it writes a table, or one that is a file.
@@ -241,7 +308,8 @@ fn change(random: &mut fastrand::Rng, writer: &mut Handle, id: u32, content: &mu
         for key in [b"large", b"great"] {
             let value = vec![random.u8(..); bytes];
             writer.put(id, key, &value).expect("put");
-            content.insert(key.to_vec(), value);
+            changes.push((key.to_vec(), Some(value)));
         }
     }
+    changes
 }

@@ -5,7 +5,7 @@
 
 use super::shape::{SHAPES, Shape};
 use super::{Answers, heal};
-use crate::history::{commit, dump, open};
+use crate::history::{commit, dump};
 use crate::order::{Order, numbers};
 use crate::outcome::Outcome;
 use crate::tally::Tally;
@@ -147,8 +147,8 @@ fn check(shape: &Shape, other: &Shape, harm: &Harm, case: &str, tally: &mut Tall
     let vfs = shape.vfs.fork();
     let Some((word, touched)) = inflict(harm, &vfs, other) else { return };
     let logs: Vec<&String> = touched.iter().filter(|name| name.ends_with(".log")).collect();
-    // Nothing in a log says which cache it belongs to.
-    if word == "foreign" && !logs.is_empty() {
+    // Without a key nothing in a log says which cache it belongs to.
+    if word == "foreign" && !logs.is_empty() && shape.key.is_none() {
         return tally.add("foreignLogs", 1);
     }
     tally.add(word, 1);
@@ -158,7 +158,7 @@ fn check(shape: &Shape, other: &Shape, harm: &Harm, case: &str, tally: &mut Tall
             && is_before_a_commit(shape, &vfs, log)
         {
             tally.add(&format!("{word}.asAfterLossOfPower"), 1);
-            return heal_only(&vfs);
+            return heal_only(shape, &vfs);
         }
         answers.check()?;
         if answers.is_sound && answers.miss > 0 {
@@ -173,15 +173,15 @@ fn check(shape: &Shape, other: &Shape, harm: &Harm, case: &str, tally: &mut Tall
 }
 
 fn is_before_a_commit(shape: &Shape, vfs: &SimVfs, log: &str) -> bool {
-    let mut handle = open(vfs).expect("open");
+    let mut handle = shape.open(vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     let found = dump(&handle, id);
     shape.without_end_of(log).contains(&found)
 }
 
 /// The next commit works.
-fn heal_only(vfs: &SimVfs) -> Result<(), String> {
-    let mut handle = open(vfs).expect("open");
+fn heal_only(shape: &Shape, vfs: &SimVfs) -> Result<(), String> {
+    let mut handle = shape.open(vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     handle.put(id, b"next", b"healed").expect("put");
     commit(&mut handle, Durability::Durable).map(drop).map_err(|error| format!("next commit: {error}"))

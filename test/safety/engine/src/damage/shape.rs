@@ -1,9 +1,9 @@
 //! Small caches of every shape: what is in them, and what once was.
 
-use crate::history::{Expected, commit, compact, open_filing};
+use crate::history::{Expected, commit, compact, open_with};
 use std::collections::BTreeSet;
-use varve_core::Durability;
 use varve_core::vfs::sim::SimVfs;
+use varve_core::{Durability, Handle, Key, Options};
 
 /// How a cache came about.
 pub(super) struct Plan {
@@ -14,6 +14,8 @@ pub(super) struct Plan {
     file_bytes_min: usize,
     /// Values are so many times as long.
     scale: usize,
+    /// Whether it has a key.
+    keyed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,18 +30,27 @@ enum After {
 use After::{Close, Compact, Die, Fold, Nothing};
 
 /// The shapes; the last has at least 64 KiB.
-pub(super) const SHAPES: [Plan; 6] = [
-    Plan { name: "log only", rounds: &[Nothing, Nothing, Nothing], file_bytes_min: 1 << 20, scale: 1 },
-    Plan { name: "several logs", rounds: &[Die, Close, Nothing], file_bytes_min: 1 << 20, scale: 1 },
-    Plan { name: "folded", rounds: &[Fold, Fold, Fold, Nothing], file_bytes_min: 1 << 20, scale: 1 },
-    Plan { name: "compacted", rounds: &[Nothing, Nothing, Compact], file_bytes_min: 1 << 20, scale: 1 },
-    Plan { name: "files", rounds: &[Nothing, Compact, Nothing], file_bytes_min: 300, scale: 1 },
-    Plan { name: "large", rounds: &[Fold, Nothing, Fold, Close, Nothing, Nothing], file_bytes_min: 7_000, scale: 9 },
+pub(super) const SHAPES: [Plan; 8] = [
+    Plan { name: "log only", rounds: &[Nothing, Nothing, Nothing], file_bytes_min: 1 << 20, scale: 1, keyed: false },
+    Plan { name: "several logs", rounds: &[Die, Close, Nothing], file_bytes_min: 1 << 20, scale: 1, keyed: false },
+    Plan { name: "folded", rounds: &[Fold, Fold, Fold, Nothing], file_bytes_min: 1 << 20, scale: 1, keyed: false },
+    Plan { name: "compacted", rounds: &[Nothing, Nothing, Compact], file_bytes_min: 1 << 20, scale: 1, keyed: false },
+    Plan { name: "files", rounds: &[Nothing, Compact, Nothing], file_bytes_min: 300, scale: 1, keyed: false },
+    Plan { name: "keyed", rounds: &[Die, Fold, Close, Nothing], file_bytes_min: 1 << 20, scale: 1, keyed: true },
+    Plan { name: "keyed files", rounds: &[Nothing, Compact, Nothing], file_bytes_min: 300, scale: 1, keyed: true },
+    Plan {
+        name: "large",
+        rounds: &[Fold, Nothing, Fold, Close, Nothing, Nothing],
+        file_bytes_min: 7_000,
+        scale: 9,
+        keyed: false,
+    },
 ];
 
 /// A cache at rest.
 pub(super) struct Shape {
     pub(super) name: &'static str,
+    pub(super) key: Option<Key>,
     pub(super) vfs: SimVfs,
     pub(super) commits: Vec<Round>,
     keys: BTreeSet<Vec<u8>>,
@@ -59,10 +70,12 @@ impl Shape {
         Self::build_of(plan, "")
     }
 
-    /// Two caches of one plan with different `salt` have the same keys and other values.
+    /// Two caches of one plan with different `salt` have the same keys and other values; the other one has no secret.
     pub(super) fn build_of(plan: &Plan, salt: &str) -> Self {
         let vfs = SimVfs::new();
-        let open = || open_filing(&vfs, plan.file_bytes_min).expect("open");
+        let key = (plan.keyed && salt.is_empty()).then(|| Key::new(&[7; 32]).expect("long enough"));
+        let options = || Options { file_bytes_min: plan.file_bytes_min, key: key.clone(), ..Options::default() };
+        let open = || open_with(&vfs, options()).expect("open");
         let mut handle = open();
         let mut commits: Vec<Round> = Vec::new();
         let mut content = Expected::new();
@@ -92,7 +105,12 @@ impl Shape {
         drop(handle);
         vfs.settle();
         let keys = content.keys().cloned().collect();
-        Self { name: plan.name, vfs, commits, keys }
+        Self { name: plan.name, key, vfs, commits, keys }
+    }
+
+    /// Opens what became of it, with its key.
+    pub(super) fn open(&self, vfs: &SimVfs) -> varve_core::Result<Handle> {
+        open_with(vfs, Options { block_cache_bytes: 1 << 20, key: self.key.clone(), ..Options::default() })
     }
 
     pub(super) fn bytes(&self) -> u64 {
