@@ -112,6 +112,15 @@ impl Batch {
         namespace: u16,
         mut each: impl FnMut(u32, Entry<'a>) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.sorted_places(namespace, |hash, place| self.entry_at(place).map_or(Ok(()), |entry| each(hash, entry)))
+    }
+
+    /// The same with the places of the entries, for `entry_at`.
+    pub(crate) fn sorted_places<E>(
+        &self,
+        namespace: u16,
+        mut each: impl FnMut(u32, u32) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut places = self.places.get(usize::from(namespace)).cloned().unwrap_or_default();
         radix::sort(&mut places, &mut Vec::new());
         let (mut at, mut touched) = (0, 0);
@@ -121,13 +130,13 @@ impl Batch {
                 self.touch(places.get(at..touched.min(places.len())).unwrap_or_default());
             }
             at += same.len();
-            let entry = |item: &Item| Some((hash_of(*item), self.entry_at(*item as u32)?));
             if let [one] = same {
-                entry(one).map_or(Ok(()), |(hash, entry)| each(hash, entry))?;
+                each(hash_of(*one), *one as u32)?;
             } else {
+                let entry = |item: &Item| Some((*item, self.entry_at(*item as u32)?.key));
                 let mut same: Vec<_> = same.iter().filter_map(entry).collect();
                 keep_last(&mut same);
-                same.into_iter().try_for_each(|(hash, entry)| each(hash, entry))?;
+                same.into_iter().try_for_each(|(item, _)| each(hash_of(item), item as u32))?;
             }
         }
         Ok(())
@@ -211,7 +220,7 @@ impl Batch {
     }
 
     #[inline]
-    fn entry_at(&self, place: u32) -> Option<Entry<'_>> {
+    pub(crate) fn entry_at(&self, place: u32) -> Option<Entry<'_>> {
         Entry::read(&mut Reader::new(self.from(place)?))
     }
 
@@ -229,10 +238,10 @@ impl Batch {
 }
 
 /// Of entries in order of addition, keeps the last of each key, by key.
-fn keep_last(entries: &mut Vec<(u32, Entry<'_>)>) {
+fn keep_last(entries: &mut Vec<(Item, &[u8])>) {
     entries.reverse();
-    entries.sort_by(|(_, left), (_, right)| left.key.cmp(right.key));
-    entries.dedup_by(|(_, later), (_, earlier)| later.key == earlier.key);
+    entries.sort_by_key(|(_, key)| *key);
+    entries.dedup_by(|(_, later), (_, earlier)| later == earlier);
 }
 
 impl<'a> Entry<'a> {

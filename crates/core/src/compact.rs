@@ -212,7 +212,8 @@ fn plan(context: &Context, taken: &Taken, goal: &Goal) -> Vec<Plan> {
                     && live.table.meta.deletes == 0,
             })
             .collect();
-        let folded_bytes = taken.folded_entries(namespace).map(|(_, found)| found.entry.bytes() as u64).sum();
+        let entries = taken.folded_entries(namespace).filter_map(|(_, found)| found.entry());
+        let folded_bytes = entries.map(|entry| entry.bytes() as u64).sum();
         let picked = pick(&candidates, folded_bytes, full, taken.alone);
         if folded_bytes > 0 || !picked.is_empty() {
             let merge = picked.iter().filter_map(|at| ours.get(*at).copied()).collect::<Vec<_>>();
@@ -231,7 +232,7 @@ fn garbage_of(taken: &Taken, namespace: &Namespace) -> Vec<u64> {
     }
     let mut sources: Vec<Source<'_>> =
         namespace.tables.iter().map(|live| Source::Table(Arc::clone(&live.table))).collect();
-    sources.push(Source::memory(taken.folded_entries(namespace).collect()));
+    sources.push(Source::memory(&taken.state.segments, taken.folded_entries(namespace)));
     let counts = match Ranges::new(sources, 0).next() {
         Some(range) => garbage(&range, namespace.tables.len()),
         None => vec![(0, 0); namespace.tables.len()],

@@ -42,8 +42,9 @@ pub(crate) fn lookup<'a>(state: &'a State, id: u16, hash: u64, key: &[u8]) -> Op
         && found.order >= namespace.hidden_below
     {
         best_order = Some(found.order);
-        let is_filed = found.entry.kind == Kind::PutFiled;
-        best = found.entry.live_value().map(|value| Hit { place: Place::Memory(value), is_filed });
+        let entry = found.entry()?;
+        let is_filed = entry.kind == Kind::PutFiled;
+        best = entry.live_value().map(|value| Hit { place: Place::Memory(value), is_filed });
     }
     let mut wasted = 0;
     for live in namespace.which.tables(&namespace.tables, upper(hash)) {

@@ -9,7 +9,7 @@ mod which;
 
 pub(crate) use index::TableIndex;
 pub(crate) use load::{catch_up, list, load, outline};
-pub(crate) use memory::MemoryEntry;
+pub(crate) use memory::{MemoryEntry, Place, Segments};
 
 use crate::block_cache::BlockCache;
 use crate::context::Context;
@@ -24,14 +24,17 @@ use crate::log::{LogCommit, LogWriter, Stop};
 use crate::manifest::Manifest;
 use crate::table::{Directory, Table, TableMeta};
 use crate::vfs::{Access, File};
-use memory::{Memory, Segments};
-use std::collections::{BTreeSet, HashMap};
+use memory::Memory;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use used::CommitTimes;
 use which::Which;
 
 /// An index over tables takes no more than this part of the memory for blocks, beside it.
 const INDEX_SHARE: usize = 4;
+
+/// From more tables at a time on they are sorted, instead of finding a place for one after the other.
+const INSERTED_MAX: usize = 64;
 
 /// A committed state.
 #[derive(Debug, Default)]
@@ -42,7 +45,7 @@ pub(crate) struct State {
     pub(crate) namespaces: Vec<Namespace>,
     pub(crate) current: HashMap<String, Current>,
     pub(crate) logs: Vec<LogView>,
-    segments: Segments,
+    pub(crate) segments: Segments,
     commit_times: CommitTimes,
     pub(crate) memory_bytes: u64,
     /// Writers whose entries in `logs` name files.
@@ -55,6 +58,8 @@ pub(crate) struct State {
     pub(crate) lost: bool,
     /// Only numbers and logs are wanted, neither tables nor entries.
     is_outline: bool,
+    /// Tables that commits attached and `settle` takes up.
+    arrived: Vec<Arrived>,
     /// A table that a log attaches is not there; perhaps it was folded meanwhile.
     vanished: bool,
 }
@@ -79,6 +84,14 @@ pub(crate) struct Namespace {
 pub(crate) struct LiveTable {
     pub(crate) table: Arc<Table>,
     pub(crate) attached_by: Option<u32>,
+}
+
+/// A table that a commit attached to a namespace.
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    id: u16,
+    meta: TableMeta,
+    attached_by: u32,
 }
 
 /// Which version of a name counts: the one of its newest commit.
@@ -116,6 +129,7 @@ impl State {
             segments: self.segments.clone(),
             commit_times: self.commit_times.clone(),
             filing: self.filing.clone(),
+            arrived: Vec::new(),
             ..*self
         }
     }
@@ -157,7 +171,8 @@ impl State {
         }
     }
 
-    /// Takes up one commit of a log. Entries of `commit` were checked by the log's reader or written by us.
+    /// Takes up one commit of a log; `settle` follows. Entries of `commit` were checked by the log's reader or written
+    /// by us.
     pub(crate) fn apply(&mut self, context: &Context, commit: &LogCommit<'_>) -> Result<()> {
         if self.is_outline {
             self.last_order = self.last_order.max(commit.order);
@@ -173,17 +188,21 @@ impl State {
             let oldest = if namespace.oldest_ms == 0 { commit.time_ms } else { namespace.oldest_ms };
             namespace.oldest_ms = oldest.min(commit.time_ms);
         }
+        // Of one id the first name counts.
+        ids.sort_by_key(|(log_id, _)| *log_id);
         self.commit_times.note(commit.order, commit.time_ms);
         self.memory_bytes += commit.entries.len() as u64;
         let mut place = self.segments.add(commit.entries, commit.order);
         let mut names_files = false;
         let mut reader = Reader::new(commit.entries);
         while let Some(entry) = Entry::read(&mut reader) {
-            if let Some((_, id)) = ids.iter().find(|(log_id, _)| *log_id == entry.namespace) {
+            let at = ids.partition_point(|(log_id, _)| *log_id < entry.namespace);
+            if let Some((_, id)) = ids.get(at).filter(|(log_id, _)| *log_id == entry.namespace) {
                 match entry.kind {
                     Kind::Attach => {
-                        let name = commit.namespaces.iter().find(|(log_id, ..)| *log_id == entry.namespace);
-                        self.attach(context, (*id, name.map_or("", |(_, name, _)| name)), commit.order, entry.value);
+                        let attached_by = commit.order as u32 & WRITER_MAX;
+                        let meta = TableMeta::read(&mut Reader::new(entry.value));
+                        self.arrived.extend(meta.map(|meta| Arrived { id: *id, meta, attached_by }));
                     }
                     Kind::Put | Kind::Delete | Kind::PutFiled => self.namespace_mut(*id).memory.add(entry.key, place),
                 }
@@ -201,6 +220,7 @@ impl State {
     /// Takes up a commit that this process has just appended to its own log.
     pub(crate) fn apply_own(&mut self, context: &Context, log: &LogWriter, commit: &LogCommit<'_>) -> Result<()> {
         self.apply(context, commit)?;
+        self.settle(context, false);
         let view = match self.logs.iter_mut().position(|view| view.writer == log.writer) {
             Some(index) => self.logs.get_mut(index),
             None => {
@@ -227,15 +247,28 @@ impl State {
         Ok(())
     }
 
-    fn attach(&mut self, context: &Context, (id, name): (u16, &str), order: u64, description: &[u8]) {
-        let Some(meta) = TableMeta::read(&mut Reader::new(description)) else { return };
-        let known = self.namespace_mut(id).tables.iter().any(|live| live.table.meta == meta);
-        if !known {
-            let file = context.vfs.open(&meta.name.to_string(), Access::Random).ok();
-            self.vanished |= file.is_none();
-            let table = Table::new(meta, name.into(), file, context.checksum, &context.damage, &context.blocks);
-            let table = Arc::new(table);
-            self.namespace_mut(id).add_table(LiveTable { table, attached_by: Some(order as u32 & WRITER_MAX) });
+    /// Takes up the tables that commits attached: all at once, since each takes its place among the others. One that
+    /// is missing ends it where the caller will load anew then.
+    pub(crate) fn settle(&mut self, context: &Context, ends_at_missing: bool) {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        arrived.sort_by_key(|one| one.id);
+        for same in arrived.chunk_by(|left, right| left.id == right.id) {
+            let Some(id) = same.first().map(|one| one.id) else { continue };
+            let name: Arc<str> = context.names.get(id).map_or_else(String::new, |(name, _)| name).into();
+            let mut known: HashSet<TableMeta> =
+                self.namespace_mut(id).tables.iter().map(|live| live.table.meta).collect();
+            let mut added = Vec::new();
+            for Arrived { meta, attached_by, .. } in same.iter().filter(|one| known.insert(one.meta)) {
+                let file = context.vfs.open(&meta.name.to_string(), Access::Random).ok();
+                self.vanished |= file.is_none();
+                if ends_at_missing && self.vanished {
+                    return;
+                }
+                let (name, damage, blocks) = (Arc::clone(&name), &context.damage, &context.blocks);
+                let table = Arc::new(Table::new(*meta, name, file, context.checksum, damage, blocks));
+                added.push(LiveTable { table, attached_by: Some(*attached_by) });
+            }
+            self.namespace_mut(id).add_tables(added);
         }
     }
 
@@ -267,8 +300,8 @@ impl State {
             return named;
         }
         let entries = self.namespaces.iter().flat_map(|namespace| self.memory_entries(namespace));
-        let filed = entries.filter(|(_, found)| found.entry.kind == Kind::PutFiled);
-        let filed = filed.filter_map(|(_, found)| Filed::parse(found.entry.value));
+        let filed = entries.filter_map(|(_, found)| found.entry().filter(|entry| entry.kind == Kind::PutFiled));
+        let filed = filed.filter_map(|entry| Filed::parse(entry.value));
         named.extend(filed.flat_map(|filed| filed.files()));
         named
     }
@@ -344,8 +377,19 @@ impl Namespace {
         Self { memory: self.memory.snapshot(), tables: self.tables.clone(), which: Which::default(), ..*self }
     }
 
-    /// Adds a table in its place: newest first.
-    pub(crate) fn add_table(&mut self, live: LiveTable) {
+    /// Adds tables in their places: newest first, of the same order the last one first.
+    pub(crate) fn add_tables(&mut self, added: Vec<LiveTable>) {
+        if added.len() <= INSERTED_MAX {
+            return added.into_iter().for_each(|live| self.add_table(live));
+        }
+        let before = std::mem::take(&mut self.tables);
+        self.tables = added.into_iter().rev().chain(before).collect();
+        self.tables.sort_by_key(|live| std::cmp::Reverse(live.table.meta.order_max));
+        self.which = Which::default();
+        self.which.inserted(0, self.tables.iter().map(|live| live.table.meta.entries).sum());
+    }
+
+    fn add_table(&mut self, live: LiveTable) {
         let at = self.tables.partition_point(|other| other.table.meta.order_max > live.table.meta.order_max);
         self.which.inserted(at, live.table.meta.entries);
         self.tables.insert(at, live);

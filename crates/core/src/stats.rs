@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// All sources of a namespace, and the order below which entries are hidden.
 pub(crate) fn sources_of(state: &State, id: u16) -> (Vec<Source<'_>>, u64) {
     let Some(namespace) = state.namespace(id).filter(|_| !state.lost) else { return (Vec::new(), 0) };
-    let memory = Source::memory(state.memory_entries(namespace).collect());
+    let memory = Source::memory(&state.segments, state.memory_entries(namespace));
     (with_tables(memory, namespace), namespace.hidden_below)
 }
 

@@ -29,7 +29,7 @@ use crate::format::bytes::Reader;
 use crate::format::names::TableName;
 
 /// What the manifest, or the commit that attaches it, says of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TableMeta {
     pub(crate) name: TableName,
     /// Length of the file and checksum of its footer.

@@ -144,7 +144,7 @@ impl Walk {
         let Some(in_state) = state.namespace(namespace.id) else { return ControlFlow::Continue(()) };
         let end = from.saturating_add(namespace.width).min(HASHES);
         let first = *from as u32;
-        let memory = Source::Memory(state.memory_window(in_state, *from, end).collect());
+        let memory = Source::sorted_memory(&state.segments, state.memory_window(in_state, *from, end));
         let range = Ranges::new(with_tables(memory, in_state), first).up_to(end);
         let seen = after.take();
         let outcome = entries.visit(&range, |entry| {
@@ -191,7 +191,7 @@ impl WalkNamespace {
         if let Some(namespace) = state.namespace(id) {
             for (_, found) in state.memory_entries(namespace) {
                 entries += 1;
-                bytes += (found.entry.key.len() + found.entry.value.len()) as u64;
+                bytes += found.entry().map_or(0, |entry| (entry.key.len() + entry.value.len()) as u64);
             }
             for live in &namespace.tables {
                 entries += live.table.entries();

@@ -35,7 +35,10 @@ async function use(answer, dir, engine) {
     async () => void (answer.found = ((value) => value && Buffer.from(value.subarray(0, 40)).toString('latin1'))(namespace.get('key 0'))),
   )
   await attempt(answer, async () => void namespace.getMany(['key 0', 'key 1', '']))
-  await attempt(answer, async () => void [...namespace.keys()].length)
+  // Not all of them at once: what the caller keeps is none of the engine's.
+  await attempt(answer, async () => {
+    for (const key of namespace.keys()) if (key.length > 0xffff) throw new Error('a key longer than any')
+  })
   await attempt(answer, async () => void (await cache.stats()))
   await attempt(answer, async () => void (await cache.verify()))
   await attempt(answer, () => heal(cache))

@@ -1,13 +1,15 @@
 // @ts-check
 // Hostile lengths (P22, T12): folders whose checksums are right and whose lengths, counts and offsets lie. Nothing aborts,
-// and no process needs more than 256 MiB and four times the bytes it was given.
+// and no process needs more than 256 MiB and four times the bytes it was given; eight times by WebAssembly, which
+// compacts in an instance with a memory of its own. It can fail: it did where entries in
+// memory were seven times as long as in their log, and where each attached table was compared with all before it.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inPieces, pieces, runCases } from './batches.mjs'
 import { withFolder } from './folder.mjs'
 import { HOSTILE } from './hostile.mjs'
-import { writeHostile } from './hostile-folder.mjs'
+import { hostileBytes, writeHostile } from './hostile-folder.mjs'
 import { none, tallyOf, zeros } from './tally.mjs'
 
 const CHILD = fileURLToPath(new URL('memory-child.mjs', import.meta.url))
@@ -16,6 +18,8 @@ const PEAK_BYTES = 256 * 2 ** 20
 const HANG_MS = 60_000
 /** What Node may reserve, most of it never used. WebAssembly reserves 10 GiB for one memory, so it is held by its peak alone. */
 const ADDRESS_BYTES = 4 * 2 ** 30
+/** Folders of more bytes have a process of their own: what an earlier one needed is not given back. */
+const ALONE_BYTES = 2 ** 20
 const PRLIMIT = '/usr/bin/prlimit'
 
 /** @typedef {import('../suite.mjs').Violation} Violation */
@@ -37,20 +41,30 @@ export const memory = {
       figures['folders'] = names.length
       /** @type {Violation[]} */
       const violations = []
-      await inPieces(cases.flatMap((some) => pieces(some, 25)), base, order.say, async (piece, work) => {
+      const bytes = new Map(cases.flat().map((text) => [text, hostileBytes(nameIn(text))]))
+      await inPieces(cases.flatMap((some) => inProcesses(some, bytes)), base, order.say, async (piece, work) => {
         const isUnderLimit = isLimited && piece[0]?.startsWith('native') === true
         const wrapper = isUnderLimit ? [PRLIMIT, `--as=${ADDRESS_BYTES}`] : []
         const folders = Object.fromEntries(piece.map((text, index) => [text, String(index)]))
         // Forged here: what that costs is none of the engine's.
-        const bytes = piece.map((text, index) => writeHostile(join(work, String(index)), text.slice(text.indexOf(' ') + 1)))
+        piece.forEach((text, index) => void writeHostile(join(work, String(index)), nameIn(text)))
         const all = await runCases({ program: CHILD, order: { work, folders }, cases: piece, wrapper, hangMs: HANG_MS })
         figures['underLimit'] = (figures['underLimit'] ?? 0) + (isUnderLimit ? piece.length : 0)
         const peak = { bytes: 0 }
-        all.forEach((met, index) => void count(figures, violations, met, bytes[index] ?? 0, peak))
+        all.forEach((met) => void count(figures, violations, met, bytes.get(met.text) ?? 0, peak))
       })
       const goals = { folders: { min: 100 }, ...none('deaths', 'hangs', 'errors', 'tooMuch', 'unread', 'unhealed') }
       return { figures, goals, violations }
     }),
+}
+
+/** @param {string} text a case */
+const nameIn = (text) => text.slice(text.indexOf(' ') + 1)
+
+/** @param {readonly string[]} cases @param {ReadonlyMap<string, number>} bytes */
+function inProcesses(cases, bytes) {
+  const isLarge = (/** @type {string} */ text) => (bytes.get(text) ?? 0) > ALONE_BYTES
+  return [...cases.filter(isLarge).map((text) => [text]), ...pieces(cases.filter((text) => !isLarge(text)), 25)]
 }
 
 /**
@@ -66,7 +80,7 @@ function count(figures, violations, { text, death, answer }, fileBytes, peak) {
   const { found, codes, errors, healed, peakBytes } = answer
   add(codes.length === 0 ? 'answered' : 'refused')
   figures['peakMiB'] = Math.max(figures['peakMiB'] ?? 0, Math.ceil(peakBytes / 2 ** 20))
-  const limit = PEAK_BYTES + 4 * fileBytes
+  const limit = PEAK_BYTES + (text.startsWith('wasm') ? 8 : 4) * fileBytes
   if (peakBytes > limit && peakBytes > peak.bytes * 1.1)
     violate('tooMuch', `${Math.ceil(peakBytes / 2 ** 20)} MiB at the most, for ${fileBytes} bytes of files`)
   peak.bytes = Math.max(peak.bytes, peakBytes)

@@ -111,7 +111,7 @@ impl Evictions {
         };
         let folded = namespace.tables.iter().filter(|live| taken.is_folded(live.attached_by));
         let mut sources: Vec<Source<'_>> = folded.map(|live| Source::Table(Arc::clone(&live.table))).collect();
-        sources.push(Source::memory(taken.folded_entries(namespace).collect()));
+        sources.push(Source::memory(&taken.state.segments, taken.folded_entries(namespace)));
         let mut entries = Entries::new(namespace.hidden_below);
         for range in Ranges::new(sources, 0) {
             let _all = entries.visit::<()>(&range, |entry| {

@@ -98,13 +98,11 @@ pub(crate) fn merge(
     progress: &mut Progress<'_>,
 ) -> Result<Merged> {
     let Some(namespace) = taken.state.namespace(plan.id) else { return Ok(Merged::default()) };
-    let folded: Vec<_> = taken.folded_entries(namespace).collect();
-    let oldest_ms = folded.iter().map(|(_, found)| taken.state.time_of_commit(found.order)).min();
-    let mut times = Times { oldest_ms: oldest_ms.unwrap_or(u64::MAX), newest_ms: 0 };
-    if !folded.is_empty() {
-        times.newest_ms = namespace.newest_ms;
-    }
-    let mut sources = vec![Source::memory(folded)];
+    let folded = || taken.folded_entries(namespace);
+    let oldest_ms = folded().map(|(_, found)| taken.state.time_of_commit(found.order)).min();
+    let newest_ms = if oldest_ms.is_some() { namespace.newest_ms } else { 0 };
+    let mut times = Times { oldest_ms: oldest_ms.unwrap_or(u64::MAX), newest_ms };
+    let mut sources = vec![Source::memory(&taken.state.segments, folded())];
     for live in plan.tables.iter().filter_map(|index| namespace.tables.get(*index)) {
         times.newest_ms = times.newest_ms.max(live.table.meta.newest_ms);
         times.oldest_ms = times.oldest_ms.min(live.table.meta.oldest_ms);

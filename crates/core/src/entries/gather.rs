@@ -1,9 +1,9 @@
 //! Gathering the entries of all sources, a range of hashes at a time.
 
 use crate::batch::Batch;
-use crate::format::entry::Kind;
+use crate::format::entry::{Entry, Kind};
 use crate::radix::{self, Item, item};
-use crate::state::MemoryEntry;
+use crate::state::{MemoryEntry, Place, Segments};
 use crate::table::{Hole, Keys, ScanStored, Table, TableScan};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,47 +21,83 @@ pub(crate) const HASHES: u64 = 1 << 32;
 /// Buffered entries have no order yet; this makes them newer than any that has.
 pub(super) const BATCH_ORDER: u64 = u64::MAX - (1 << 20);
 
-type Sorted<'a> = Arc<Vec<(u32, MemoryEntry<'a>)>>;
+/// Entries in memory as their hashes and places, by hash, those of equal hash as they came.
+#[derive(Debug)]
+pub(crate) struct Places<'a> {
+    owner: Owner<'a>,
+    all: Vec<(u32, Place)>,
+}
+
+/// Whose places they are.
+#[derive(Clone, Copy, Debug)]
+enum Owner<'a> {
+    Logs(&'a Segments),
+    /// All its entries have this order.
+    Batch(&'a Batch, u64),
+}
+
+impl<'a> Places<'a> {
+    fn entry(&self, index: usize) -> Option<(u64, Entry<'a>)> {
+        let (_, place) = self.all.get(index)?;
+        match self.owner {
+            Owner::Logs(segments) => segments.at(*place).and_then(|found| Some((found.order, found.entry()?))),
+            Owner::Batch(batch, order) => Some((order, batch.entry_at(place.offset)?)),
+        }
+    }
+}
 
 /// Where entries come from.
 #[derive(Debug)]
 pub(crate) enum Source<'a> {
-    /// By hash, those of equal hash as they came.
-    Memory(Vec<(u32, MemoryEntry<'a>)>),
+    Memory(Places<'a>),
     Table(Arc<Table>),
 }
 
 impl<'a> Source<'a> {
-    /// Entries of logs as they came, or buffered ones.
-    pub(crate) fn memory(entries: Vec<(u32, MemoryEntry<'a>)>) -> Self {
-        let mut items: Vec<Item> = entries.iter().enumerate().map(|(at, (hash, _))| item(*hash, at as u32)).collect();
+    /// Entries of logs as they came.
+    pub(crate) fn memory(logs: &'a Segments, found: impl Iterator<Item = (u32, MemoryEntry<'a>)>) -> Self {
+        let places = places_of(found);
+        let mut items: Vec<Item> = places.iter().enumerate().map(|(at, (hash, _))| item(*hash, at as u32)).collect();
         radix::sort(&mut items, &mut Vec::new());
-        Self::Memory(items.iter().filter_map(|item| entries.get(*item as u32 as usize).copied()).collect())
+        let mut all = Vec::with_capacity(places.len());
+        all.extend(items.iter().filter_map(|item| places.get(*item as u32 as usize).copied()));
+        Self::Memory(Places { owner: Owner::Logs(logs), all })
+    }
+
+    /// Entries of logs that come by hash.
+    pub(crate) fn sorted_memory(logs: &'a Segments, found: impl Iterator<Item = (u32, MemoryEntry<'a>)>) -> Self {
+        Self::Memory(Places { owner: Owner::Logs(logs), all: places_of(found) })
     }
 
     /// Buffered entries, newer than everything committed; of two such sources the one with the higher rank is newer.
     pub(crate) fn batch(batch: &'a Batch, namespace: u16, rank: u64) -> Self {
-        let order = BATCH_ORDER + rank;
-        let mut entries = Vec::new();
-        let Ok(()) = batch.sorted::<Infallible>(namespace, |hash, entry| {
-            entries.push((hash, MemoryEntry { order, entry }));
+        let mut all = Vec::new();
+        let Ok(()) = batch.sorted_places::<Infallible>(namespace, |hash, offset| {
+            all.push((hash, Place { commit: 0, offset }));
             Ok(())
         });
-        Self::Memory(entries)
+        Self::Memory(Places { owner: Owner::Batch(batch, BATCH_ORDER + rank), all })
     }
 
     fn entries(&self) -> u64 {
         match self {
-            Self::Memory(entries) => entries.len() as u64,
+            Self::Memory(places) => places.all.len() as u64,
             Self::Table(table) => table.entries(),
         }
     }
 }
 
+/// There may be many: room for all at once, instead of twice as much in the end and three times on the way.
+fn places_of<'a>(found: impl Iterator<Item = (u32, MemoryEntry<'a>)>) -> Vec<(u32, Place)> {
+    let mut places = Vec::with_capacity(found.size_hint().1.unwrap_or(0));
+    places.extend(found.map(|(hash, found)| (hash, found.place)));
+    places
+}
+
 /// Up to 256 entries of one source, one after another.
 #[derive(Clone, Debug)]
 enum Chunk<'a> {
-    Memory { entries: Sorted<'a>, start: usize },
+    Memory { places: Arc<Places<'a>>, start: usize },
     Table { keys: Arc<Keys>, table: Arc<Table>, source: u32 },
 }
 
@@ -96,14 +132,14 @@ impl Range<'_> {
                 let order = table.meta.order_base.saturating_add(keys.layout.order(&keys.bytes, index)?);
                 Some(Row { key, order, stored, table: Some((table, *source)) })
             }
-            Chunk::Memory { entries, start } => {
-                let (_, MemoryEntry { order, entry }) = entries.get(start + index)?;
+            Chunk::Memory { places, start } => {
+                let (order, entry) = places.entry(start + index)?;
                 let stored = match entry.kind {
                     Kind::Put => ScanStored::Inline(entry.value),
                     Kind::PutFiled => ScanStored::Filed(entry.value),
                     Kind::Delete | Kind::Attach => ScanStored::Deleted,
                 };
-                Some(Row { key: entry.key, order: *order, stored, table: None })
+                Some(Row { key: entry.key, order, stored, table: None })
             }
         }
     }
@@ -136,7 +172,7 @@ struct Cursor<'a> {
 /// Where the next chunk comes from.
 #[derive(Debug)]
 enum Next<'a> {
-    Memory { entries: Sorted<'a>, start: usize },
+    Memory { places: Arc<Places<'a>>, start: usize },
     Table { scan: TableScan, source: u32 },
 }
 
@@ -149,9 +185,9 @@ impl<'a> Ranges<'a> {
         let mut cursors = Vec::new();
         for (index, source) in sources.into_iter().enumerate() {
             let next = match source {
-                Source::Memory(entries) => {
-                    let start = entries.partition_point(|(hash, _)| *hash < from);
-                    Next::Memory { entries: Arc::new(entries), start }
+                Source::Memory(places) => {
+                    let start = places.all.partition_point(|(hash, _)| *hash < from);
+                    Next::Memory { places: Arc::new(places), start }
                 }
                 Source::Table(table) => Next::Table { scan: TableScan::new(table, from), source: index as u32 },
             };
@@ -212,9 +248,9 @@ impl<'a> Cursor<'a> {
                         keys.layout.count.into(),
                     )
                 }
-                Chunk::Memory { entries, start } => {
-                    let piece = entries.iter().skip(*start).take(CHUNK_ENTRIES).enumerate();
-                    let length = (entries.len() - start).min(CHUNK_ENTRIES);
+                Chunk::Memory { places, start } => {
+                    let piece = places.all.iter().skip(*start).take(CHUNK_ENTRIES).enumerate();
+                    let length = (places.all.len() - start).min(CHUNK_ENTRIES);
                     (piece.skip(from).take_while(|(index, (hash, _))| add(*hash, *index)).count(), length)
                 }
             };
@@ -233,9 +269,9 @@ impl<'a> Cursor<'a> {
     fn load(&mut self, holes: &mut Vec<Hole>) {
         self.at = 0;
         self.chunk = match &mut self.next {
-            Next::Memory { entries, start } => {
-                let chunk = Chunk::Memory { entries: Arc::clone(entries), start: *start };
-                let more = *start < entries.len();
+            Next::Memory { places, start } => {
+                let chunk = Chunk::Memory { places: Arc::clone(places), start: *start };
+                let more = *start < places.all.len();
                 *start += CHUNK_ENTRIES;
                 more.then_some(chunk)
             }

@@ -3,7 +3,11 @@
 use super::gather::{BATCH_ORDER, Range, Row};
 use crate::radix::{Item, hash_of, same_hash};
 use crate::table::{Hole, NAMES_FILES, ScanStored};
+use std::cmp::Ordering;
 use std::ops::ControlFlow;
+
+/// More entries of one hash than this are sorted where they are.
+const ROWS_MAX: usize = 1 << 12;
 
 /// Visits keys, range after range.
 #[derive(Debug)]
@@ -90,6 +94,14 @@ impl Entries {
                 }
                 continue;
             }
+            if items.len() > ROWS_MAX {
+                let items = many_by_key(range, items);
+                for items in items.chunk_by(|left, right| same_key_of(range, *left, *right)) {
+                    let (newest, older) = (items.first().and_then(|item| range.row(*item)), items.len() as u64 - 1);
+                    newest.map_or(ControlFlow::Continue(()), |row| self.step(range, hash, row, older, &mut each))?;
+                }
+                continue;
+            }
             by_key(range, items, &mut rows);
             for rows in rows.chunk_by(same_key) {
                 if let [newest, older @ ..] = rows {
@@ -125,19 +137,25 @@ impl Entries {
 /// entries that newer ones overwrite, or that say that a key is deleted.
 pub(crate) fn garbage(range: &Range<'_>, sources: usize) -> Vec<(u64, u64)> {
     let mut counts = vec![(0, 0); sources];
+    let mut count = |row: &Row<'_>, is_newest: bool| {
+        let Some((all, garbage)) = row.table.and_then(|(_, source)| counts.get_mut(source as usize)) else { return };
+        let value_bytes = row.stored.bytes();
+        let bytes = row.key.len() as u64 + value_bytes.unwrap_or(0) as u64;
+        *all += bytes;
+        *garbage += if is_newest && value_bytes.is_some() { 0 } else { bytes };
+    };
     let mut rows = Vec::new();
     for items in range.items.chunk_by(same_hash) {
+        if items.len() > ROWS_MAX {
+            let mut key = None;
+            for row in many_by_key(range, items).iter().filter_map(|item| range.row(*item)) {
+                count(&row, key.replace(row.key) != Some(row.key));
+            }
+            continue;
+        }
         by_key(range, items, &mut rows);
         for rows in rows.chunk_by(same_key) {
-            for (age, row) in rows.iter().enumerate() {
-                let Some((all, garbage)) = row.table.and_then(|(_, source)| counts.get_mut(source as usize)) else {
-                    continue;
-                };
-                let value_bytes = row.stored.bytes();
-                let bytes = row.key.len() as u64 + value_bytes.unwrap_or(0) as u64;
-                *all += bytes;
-                *garbage += if age > 0 || value_bytes.is_none() { bytes } else { 0 };
-            }
+            rows.iter().enumerate().for_each(|(age, row)| count(row, age == 0));
         }
     }
     counts
@@ -147,7 +165,27 @@ pub(crate) fn garbage(range: &Range<'_>, sources: usize) -> Vec<(u64, u64)> {
 fn by_key<'r>(range: &'r Range<'_>, items: &[Item], rows: &mut Vec<Row<'r>>) {
     rows.clear();
     rows.extend(items.iter().rev().filter_map(|item| range.row(*item)));
-    rows.sort_by(|left, right| left.key.cmp(right.key).then(right.order.cmp(&left.order)));
+    rows.sort_by(by_key_and_age);
+}
+
+/// The same where nobody but a forger, or one key written again and again, makes them so many that rows of all of them
+/// would take many times the bytes they came from.
+fn many_by_key(range: &Range<'_>, items: &[Item]) -> Vec<Item> {
+    let mut sorted = Vec::with_capacity(items.len());
+    sorted.extend(items.iter().rev().filter(|item| range.row(**item).is_some()));
+    sorted.sort_by(|left, right| match (range.row(*left), range.row(*right)) {
+        (Some(left), Some(right)) => by_key_and_age(&left, &right),
+        _ => Ordering::Equal,
+    });
+    sorted
+}
+
+fn by_key_and_age(left: &Row<'_>, right: &Row<'_>) -> Ordering {
+    left.key.cmp(right.key).then(right.order.cmp(&left.order))
+}
+
+fn same_key_of(range: &Range<'_>, left: Item, right: Item) -> bool {
+    range.row(left).zip(range.row(right)).is_some_and(|(left, right)| left.key == right.key)
 }
 
 fn same_key(left: &Row<'_>, right: &Row<'_>) -> bool {

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::format::FORMAT;
 use crate::format::bytes::Reader;
 use crate::format::checksum::Checksum;
-use crate::format::entry::Entry;
+use crate::format::entry::{Entry, NAMESPACES_MAX};
 use crate::format::frame::{Found, FrameKind, FrameReader};
 use crate::planted;
 use crate::vfs::File;
@@ -107,14 +107,18 @@ fn parse_commit(order: u64, body: &[u8]) -> Option<LogCommit<'_>> {
     let time_ms = reader.u64()?;
     let count = reader.u16()?;
     let mut namespaces = Vec::new();
+    // A bit for each id, so that many entries of many namespaces cost no more than their bytes.
+    let mut known = [0u64; NAMESPACES_MAX / 64];
     for _ in 0..count {
-        namespaces.push((reader.u16()?, reader.text()?, reader.text()?));
+        let id = reader.u16()?;
+        *known.get_mut(usize::from(id / 64))? |= 1 << (id % 64);
+        namespaces.push((id, reader.text()?, reader.text()?));
     }
     let entries = reader.take(reader.remaining())?;
     let mut rest = Reader::new(entries);
     while !rest.is_empty() {
         let entry = Entry::read(&mut rest)?;
-        namespaces.iter().find(|(id, _, _)| *id == entry.namespace)?;
+        known.get(usize::from(entry.namespace / 64)).filter(|bits| **bits >> (entry.namespace % 64) & 1 == 1)?;
     }
     Some(LogCommit { order, time_ms, namespaces, entries })
 }

@@ -13,7 +13,7 @@ use crate::planted;
 use crate::report::Damage;
 use crate::table::{Table, TableMeta};
 use crate::vfs::Access;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
@@ -126,7 +126,8 @@ fn read_folder(
     if let Gap::Named(writer) = gap {
         lost.push((FileName::Log(writer).to_string(), "missing log"));
     }
-    if !(state.is_outline || open_tables(context, &mut state, open, last)?) || !read_logs(context, &mut state, &names)?
+    if !(state.is_outline || open_tables(context, &mut state, open, last)?)
+        || !read_logs(context, &mut state, &names, last)?
     {
         return Ok(None);
     }
@@ -206,35 +207,33 @@ enum Gap {
 }
 
 fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bool) -> Result<bool> {
+    let open: HashMap<TableMeta, &Arc<Table>> = open.iter().map(|table| (table.meta, table)).collect();
     for namespace in std::mem::take(&mut state.manifest.namespaces) {
         let id = context.names.id(&namespace.name, &namespace.version)?;
         state.note_version(&namespace.name, id, namespace.latest);
         state.namespace_mut(id).hidden_below = namespace.hidden_below;
+        let mut added = Vec::with_capacity(namespace.tables.len());
         for meta in &namespace.tables {
-            let Some(table) = open_table(context, *meta, &namespace.name, open, last)? else {
-                return Ok(false);
+            let table = match open.get(meta) {
+                Some(table) => Arc::clone(table),
+                None => match open_table(context, *meta, &namespace.name, last)? {
+                    Some(table) => table,
+                    None => return Ok(false),
+                },
             };
+            added.push(LiveTable { table, attached_by: None });
             let target = state.namespace_mut(id);
-            target.add_table(LiveTable { table, attached_by: None });
             target.newest_ms = target.newest_ms.max(meta.newest_ms);
             let oldest = if target.oldest_ms == 0 { meta.oldest_ms } else { target.oldest_ms };
             target.oldest_ms = oldest.min(meta.oldest_ms);
         }
+        state.namespace_mut(id).add_tables(added);
         state.manifest.namespaces.push(namespace);
     }
     Ok(true)
 }
 
-fn open_table(
-    context: &Context,
-    meta: TableMeta,
-    namespace: &str,
-    open: &OpenTables,
-    last: bool,
-) -> Result<Option<Arc<Table>>> {
-    if let Some(table) = open.iter().find(|table| table.meta == meta) {
-        return Ok(Some(Arc::clone(table)));
-    }
+fn open_table(context: &Context, meta: TableMeta, namespace: &str, last: bool) -> Result<Option<Arc<Table>>> {
     let name = meta.name.to_string();
     let file = match context.vfs.open(&name, Access::Random) {
         Ok(file) => Some(file),
@@ -247,7 +246,7 @@ fn open_table(
 }
 
 /// Reads every log that is not folded, from where the manifest says. `false` = one vanished.
-fn read_logs(context: &Context, state: &mut State, names: &[FileName]) -> Result<bool> {
+fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: bool) -> Result<bool> {
     state.logs.retain(|log| names.contains(&log.name) && state.manifest.log_from(log.writer).is_some());
     for name in names.iter().filter(|name| !state.logs.iter().any(|log| log.name == **name)).collect::<Vec<_>>() {
         let Some(writer) = name.log_writer() else { continue };
@@ -272,12 +271,12 @@ fn read_logs(context: &Context, state: &mut State, names: &[FileName]) -> Result
         state.logs.push(view);
     }
     state.logs.sort_unstable_by_key(|log| log.writer);
-    extend(context, state)?;
+    extend(context, state, !last)?;
     Ok(true)
 }
 
 /// Reads on in every log. `true` where a commit was found.
-fn extend(context: &Context, state: &mut State) -> Result<bool> {
+fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result<bool> {
     let mut changed = false;
     for mut log in std::mem::take(&mut state.logs) {
         if log.stop == Stop::Sealed {
@@ -307,6 +306,7 @@ fn extend(context: &Context, state: &mut State) -> Result<bool> {
         changed |= commits > 0;
         state.logs.push(log);
     }
+    state.settle(context, ends_at_missing);
     Ok(changed)
 }
 
@@ -329,7 +329,7 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
         return Ok(None);
     }
     let knew = state.vanished;
-    let changed = extend(context, state)?;
+    let changed = extend(context, state, false)?;
     // A table that is gone before its log was read: a newer manifest has folded it.
     Ok((knew || !state.vanished).then_some(changed))
 }

@@ -18,21 +18,32 @@ const SEGMENT_BYTES: usize = 1 << 20;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Segments {
     all: Vec<Arc<Vec<u8>>>,
+    commits: Vec<Commit>,
+}
+
+/// The entries of a commit lie in one segment.
+#[derive(Clone, Copy, Debug)]
+struct Commit {
+    order: u64,
+    segment: u32,
 }
 
 /// An entry in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemoryEntry<'a> {
     pub(crate) order: u64,
-    pub(crate) entry: Entry<'a>,
+    pub(crate) place: Place,
+    /// Begin with the entry.
+    bytes: &'a [u8],
 }
 
-/// Where an entry of a log is in memory.
-#[derive(Clone, Copy, Debug)]
+/// Where an entry of a log is in memory. Places are in the order in which their entries were learned. They are small,
+/// since a log may hold an entry for every eight of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    order: u64,
-    segment: u32,
-    offset: u32,
+    /// Number of its commit, and offset in the segment of that.
+    pub(crate) commit: u32,
+    pub(crate) offset: u32,
 }
 
 /// The entries of one namespace in the order in which they were learned.
@@ -54,30 +65,53 @@ struct Index {
 impl Segments {
     /// Copies entries; the answer is the place of the first one.
     pub(super) fn add(&mut self, entries: &[u8], order: u64) -> Place {
+        let offset = self.copy(entries);
+        self.commits.push(Commit { order, segment: self.all.len() as u32 - 1 });
+        Place { commit: self.commits.len() as u32 - 1, offset }
+    }
+
+    /// Copies entries to the end of the last segment; the answer is their offset there.
+    fn copy(&mut self, entries: &[u8]) -> u32 {
         if let Some(last) = self.all.last_mut().and_then(Arc::get_mut)
             && last.len() + entries.len() <= last.capacity()
         {
             let offset = last.len() as u32;
             last.extend_from_slice(entries);
-            return Place { order, segment: self.all.len() as u32 - 1, offset };
+            return offset;
         }
         let mut segment = Vec::with_capacity(entries.len().max(SEGMENT_BYTES.min(entries.len() * 64)));
         segment.extend_from_slice(entries);
         self.all.push(Arc::new(segment));
-        Place { order, segment: self.all.len() as u32 - 1, offset: 0 }
+        0
     }
 
     /// The entries of these places.
     pub(super) fn entries<'a>(&'a self, places: &'a [(u32, Place)]) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
-        let entry = |(hash, place): &(u32, Place)| {
-            Some((*hash, MemoryEntry { order: place.order, entry: self.entry(*place)? }))
-        };
-        places.iter().filter_map(entry)
+        places.iter().filter_map(|(hash, place)| Some((*hash, self.at(*place)?)))
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, place: Place) -> Option<MemoryEntry<'_>> {
+        let Commit { order, segment } = self.commits.get(place.commit as usize)?;
+        let bytes = self.all.get(*segment as usize)?.get(place.offset as usize..)?;
+        Some(MemoryEntry { order: *order, place, bytes })
     }
 
     #[inline]
     fn entry(&self, place: Place) -> Option<Entry<'_>> {
-        Entry::read(&mut Reader::new(self.all.get(place.segment as usize)?.get(place.offset as usize..)?))
+        self.at(place)?.entry()
+    }
+
+    fn order(&self, place: Place) -> u64 {
+        self.commits.get(place.commit as usize).map_or(0, |commit| commit.order)
+    }
+}
+
+impl<'a> MemoryEntry<'a> {
+    /// `None` = it does not begin with an entry.
+    #[inline]
+    pub(crate) fn entry(&self) -> Option<Entry<'a>> {
+        Entry::read(&mut Reader::new(self.bytes))
     }
 }
 
@@ -116,7 +150,7 @@ impl Memory {
 
     /// Brings the entries into the order of their hashes; those of equal hash stay as they came.
     pub(super) fn sort(&mut self) {
-        self.entries.sort_by_key(|(hash, _)| *hash);
+        self.entries.sort_unstable();
     }
 
     /// Of sorted entries those of hashes from `from` to `end`, the end excluded.
@@ -135,7 +169,7 @@ impl Memory {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         for place in index.used.iter().filter_map(|slot| index.places.get(slot)) {
             if let Some(entry) = segments.entry(place) {
-                each(upper(key_hash(entry.key)), place.order);
+                each(upper(key_hash(entry.key)), segments.order(place));
             }
         }
     }
@@ -151,7 +185,7 @@ impl Index {
         let is_key = |place: &Place| segments.entry(*place).is_some_and(|entry| entry.key == key);
         let (slot, place) = self.places.find_at(hash, is_key)?;
         self.used.set(slot);
-        Some(MemoryEntry { order: place.order, entry: segments.entry(place)? })
+        segments.at(place)
     }
 
     fn cover(&mut self, entries: &[(u32, Place)], segments: &Segments) {
@@ -160,7 +194,7 @@ impl Index {
             let is_key = |other: &Place| segments.entry(*other).is_some_and(|found| found.key == entry.key);
             let (kept, _) = self.places.entry(key_hash(entry.key), is_key, *place);
             let forgotten_bits = if planted::bug("equal-sequence") { ORDER_SHIFT } else { 0 };
-            if place.order >> forgotten_bits >= kept.order >> forgotten_bits {
+            if segments.order(*place) >> forgotten_bits >= segments.order(*kept) >> forgotten_bits {
                 *kept = *place;
             }
         }

@@ -25,6 +25,23 @@ const withNamespaces = (...fields) => withLog([pack([['u64', 1], ...fields])])
 /** A commit that attaches a table. @param {number} index @param {Buffer} meta */
 const attach = (index, meta) => entry(ATTACH, pack([['u32', index]]), meta)
 
+/** Tables that are not there, with these highest orders. @param {number} count @param {(index: number) => number} order */
+const attached = (count, order) =>
+  Array.from({ length: count }, (_, index) =>
+    attach(index, metaOf({ writer: 0, index, bytes: 200, root: 1n, numbers: [1, 0, 0, 0, order(index)] })),
+  )
+
+/** Entries of 12 bytes each with nothing but a key. @param {number} count @param {(index: number) => number} namespace of each */
+function tiny(count, namespace) {
+  const bytes = Buffer.alloc(count * 12)
+  for (let index = 0; index < count; index++) {
+    bytes.writeUInt16LE(namespace(index) << 2, index * 12)
+    bytes.writeUInt16LE(4, index * 12 + 2)
+    bytes.writeUInt32LE(index, index * 12 + 8)
+  }
+  return bytes
+}
+
 const DIGEST = Buffer.alloc(32, 1)
 
 /** @type {Record<string, () => Hostile>} */
@@ -46,9 +63,12 @@ export const LOGS = {
   },
   'name says bytes': () => withNamespaces(['u16', 1], ['u16', 0], ['u16', 0xffff], ['raw', Buffer.from('n')]),
   'order at its end': () => withLog([commit(entry(PUT, KEY, VALUE))], MOST),
-  'tiny entries': () =>
-    withEntries(Buffer.concat(Array.from({ length: 1 << 16 }, (_, index) => entry(PUT, pack([['u32', index]]), Buffer.alloc(0))))),
-  'the same key again and again': () => withEntries(Buffer.alloc(1 << 20)),
+  ...many('tiny entries', [1 << 16, 700_000], (count) => withEntries(tiny(count, () => 0))),
+  'entries of 12,000 namespaces': () => {
+    const names = Array.from({ length: 12_000 }, (_, id) => pack([['u16', id], ['text', `n${id}`], ['text', '1/1']]))
+    return withNamespaces(['u16', names.length], ['raw', Buffer.concat(names)], ['raw', tiny(1 << 19, (index) => 11_999 - (index % 2_000))])
+  },
+  ...many('the same key again and again, bytes', [1 << 20, 8 << 20], (bytes) => withEntries(Buffer.alloc(bytes))),
   'a long key and many of it': () =>
     withEntries(...Array.from({ length: 300 }, (_, index) => entry(PUT, Buffer.alloc(0xffff, index), Buffer.alloc(0)))),
   ...many('files of a value', [0, 1, 0xffff, 0xffffffff], (count) => withFiled(['u32', count], ['raw', Buffer.alloc(41, 1)])),
@@ -63,6 +83,7 @@ export const LOGS = {
     withEntries(attach(1, metaOf({ writer: 0, bytes: number, root: number, numbers: Array(10).fill(number) }))),
   ),
   'attach of another length': () => withEntries(attach(1, Buffer.alloc(50))),
-  'a table attached 300 times': () =>
-    withEntries(...Array.from({ length: 300 }, (_, index) => attach(index, metaOf({ writer: 0, index, bytes: 200, root: 1n })))),
+  ...many('tables attached', [300, 20_000], (count) => withEntries(...attached(count, () => 0))),
+  'tables attached from old to new': () => withEntries(...attached(20_000, (index) => index)),
+  'tables attached from new to old': () => withEntries(...attached(20_000, (index) => 20_000 - index)),
 }

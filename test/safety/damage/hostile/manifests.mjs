@@ -22,9 +22,9 @@ export const MANIFESTS = {
     },
   })),
   'the last manifest there can be': () => withManifest({}, MOST),
-  '20,000 tables': () => {
-    const tables = Array.from({ length: 20_000 }, (_, index) => metaOf({ index, bytes: 200, root: 1n }))
-    return withManifest({ namespaces: [{ ...NAME, tables }] })
-  },
+  ...many('tables by the thousand', [20, 50], (thousands) => {
+    const meta = (/** @type {number} */ index) => metaOf({ index, bytes: 200, root: 1n, numbers: [1, 0, 0, 0, index] })
+    return withManifest({ namespaces: [{ ...NAME, tables: Array.from({ length: thousands * 1000 }, (_, index) => meta(index)) }] })
+  }),
   '20,000 namespaces of one name': () => withManifest({ namespaces: Array.from({ length: 20_000 }, () => ({ ...NAME, tables: [] })) }),
 }
