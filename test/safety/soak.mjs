@@ -5,10 +5,11 @@
 import { clock } from './soak/clock.mjs'
 import { compactors } from './soak/compactors.mjs'
 import { kills } from './soak/kills.mjs'
+import { loops } from './soak/loops.mjs'
 import { snapshots } from './soak/snapshots.mjs'
 import { stopped } from './soak/stopped.mjs'
 import { storms } from './soak/storms.mjs'
 import { writers } from './soak/writers.mjs'
 import { onlyNamed, runSuite, rustPart } from './suite.mjs'
 
-await runSuite('soak', [kills, writers, snapshots, compactors, stopped, storms, clock, onlyNamed(rustPart('interleavings'))])
+await runSuite('soak', [kills, writers, snapshots, compactors, loops, stopped, storms, clock, onlyNamed(rustPart('interleavings'))])

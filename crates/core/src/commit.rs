@@ -34,8 +34,9 @@ use std::sync::RwLock;
 /// Commits from this size on write tables.
 const LARGE_BYTES: u64 = 1 << 20;
 
-/// A log is left for a new one that often before a commit gives up.
-const ATTEMPTS: u32 = 16;
+/// A log is left for a new one that often before a commit gives up: a writer without a lock may lose many in a row
+/// where many others compact without end.
+const ATTEMPTS: u32 = 64;
 
 /// Bytes in memory, or attached tables, from which on folding is due.
 const MEMORY_BYTES_DUE: u64 = 32 << 20;

@@ -105,7 +105,7 @@ impl File for DiskFile {
 
     fn sync(&self) -> io::Result<()> {
         planted::panics("disk-sync");
-        self.file.sync_data()
+        platform::sync_data(&self.file)
     }
 
     fn try_lock(&self) -> io::Result<bool> {

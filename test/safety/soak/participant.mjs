@@ -3,6 +3,7 @@
 // Says what it is at before it begins, so that whoever kills it knows what it hits, and every acknowledged commit.
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { Worker } from 'node:worker_threads'
 import { openCache } from 'varve'
@@ -13,7 +14,7 @@ import { putGroup, Watcher } from './group.mjs'
  * @typedef {object} Order
  * @property {string} dir
  * @property {'native' | 'wasm'} engine
- * @property {'write' | 'read' | 'compact' | 'threads'} role
+ * @property {'write' | 'read' | 'compact' | 'threads' | 'loops'} role
  * @property {number} seed
  * @property {number} slot of a writer
  * @property {number} [first] number of its first commit
@@ -25,6 +26,9 @@ import { putGroup, Watcher } from './group.mjs'
  * @property {boolean} [isQuiet] commit small only, and neither compact nor close
  * @property {number} [pauseMs] between two steps, so that others have the processor; undefined: none
  */
+
+/** Loops of one process that compact. */
+const COMPACT_LOOPS = 4
 
 /** How often one `getMany` of a reader asks for each key. */
 const REPEATS = 64
@@ -134,9 +138,28 @@ async function compactForEver() {
   say({ compactions })
 }
 
+/** Commits, and compacts several times over at the same time; says how long each call took. */
+async function loops() {
+  const timed = async (/** @type {string} */ took, /** @type {() => Promise<unknown>} */ call) => {
+    const startMs = performance.now()
+    await call()
+    say({ took, ms: Math.round(performance.now() - startMs) })
+    await pause()
+  }
+  const compacting = Array.from({ length: COMPACT_LOOPS }, async () => {
+    while (!state.isEnding) await timed('compact', compact)
+  })
+  let acknowledged = order.acknowledged ?? 0
+  for (let number = order.first ?? 1; !state.isEnding; number++) {
+    await timed('commit', () => commit(number, acknowledged))
+    acknowledged = number
+  }
+  await Promise.all(compacting)
+}
+
 createInterface({ input: process.stdin }).on('line', () => (state.isEnding = true)).on('close', () => (state.isEnding = true))
 say({ ready: true, slot: order.slot })
-await { write, read, threads, compact: compactForEver }[order.role]()
+await { write, read, threads, loops, compact: compactForEver }[order.role]()
 say({ finished: true })
 await cache.close()
 process.exit(0)

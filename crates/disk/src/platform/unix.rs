@@ -92,6 +92,11 @@ pub(crate) fn means_no_links(error: &io::Error) -> bool {
     is_unsupported(error) || matches!(error.raw_os_error(), Some(libc::EPERM | libc::EMLINK | libc::EXDEV))
 }
 
+/// Makes the bytes of the file survive the loss of power.
+pub(crate) fn sync_data(file: &File) -> io::Result<()> {
+    file.sync_data()
+}
+
 /// Nobody here minds.
 pub(crate) fn means_in_use(_error: &io::Error) -> bool {
     false

@@ -1,12 +1,15 @@
 //! Windows. Files are never mapped: a mapped file could be neither removed nor replaced by anyone.
 
 mod lock;
+mod sync;
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
+
+pub(crate) use sync::sync_data;
 
 /// The system writes one buffer at a time.
 pub(crate) const WRITES_VECTORED: bool = false;
