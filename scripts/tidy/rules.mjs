@@ -50,7 +50,7 @@ export const CORE_LAYERS = [
   ['aside', 'batch', 'claim', 'entries', 'lookup'],
   ['context', 'state'],
   ['files', 'log', 'manifest', 'table', 'used'],
-  ['block_cache', 'damage', 'file_writer', 'format', 'key_map', 'names', 'radix'],
+  ['block_cache', 'damage', 'doubts', 'file_writer', 'format', 'key_map', 'names', 'radix'],
   ['error', 'key', 'options', 'planted', 'pool', 'report', 'vfs'],
 ]
 

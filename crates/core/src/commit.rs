@@ -10,13 +10,15 @@
 //! 5. `durable`: the log is synced if 4 did not, its name too if it is new.
 //! 6. The entries become visible in this process; it reads the folder anew if somebody has folded them already.
 //!
-//! An error leaves the log behind under its name and the entries with the caller; the next commit begins a new log.
+//! An error leaves the log behind under its name and the entries with the caller; the next commit begins a new log. A
+//! log whose sync failed is folded first (`doubts.rs`).
 
 mod values;
 
 use crate::batch::Batch;
 use crate::claim::claim_log;
 use crate::context::Context;
+use crate::doubts::Doubts;
 use crate::error::{Error, Result};
 use crate::format::entry::{Entry, Kind};
 use crate::format::names::{FileName, TableName};
@@ -181,7 +183,11 @@ impl Committer {
             let name = name.clone();
             move |source| Error::io(operation, &name, source)
         };
-        bytes += log.commit(order, &prelude(now_ms, &borrowed), &entries, durable).map_err(wrap("append to"))?;
+        let appended = log.commit(order, &prelude(now_ms, &borrowed), &entries, durable);
+        if durable && appended.is_err() {
+            context.doubts.add(log.writer);
+        }
+        bytes += appended.map_err(wrap("append to"))?;
         planted::panics("commit-appended");
         if !log.locked && !log.is_at_its_name(&*context.vfs).map_err(wrap("look for"))? {
             return Ok(None);
@@ -204,8 +210,8 @@ impl Committer {
         Ok(Some(CommitReport { entries: batch.len(), bytes, maintenance_due }))
     }
 
-    /// Makes every commit of this process so far survive the loss of power. What a failed sync has dropped no second
-    /// one brings back, so a log whose sync failed is not used again.
+    /// Makes every commit of this process so far survive the loss of power, but for those in a log whose sync failed
+    /// before. A log whose sync fails is not used again.
     pub(crate) fn flush(&mut self, context: &Context) -> Result<()> {
         planted::panics("flush");
         let mut outcome = Ok(());
@@ -222,6 +228,11 @@ impl Committer {
         outcome
     }
 
+    /// Lets go of logs whose sync failed, so that they can be folded.
+    pub(crate) fn leave(&mut self, doubts: &Doubts) {
+        self.left.retain(|log| !doubts.has(log.writer));
+    }
+
     /// Ends the log, synced; the next commit begins another one. While files are held it begins at once and says so.
     pub(crate) fn seal(&mut self, context: &Context, state: &RwLock<State>) -> Result<()> {
         self.release(context);
@@ -232,8 +243,9 @@ impl Committer {
             let is_there = log.is_at_its_name(&*context.vfs).map_err(|source| Error::io("look for", &name, source))?;
             self.lost_hold |= !is_there;
         }
-        log.seal().map_err(|source| Error::io("seal", &name, source))?;
+        // Others believe a sealed log to be durable.
         sync_log(context, &mut log)?;
+        log.seal().map_err(|source| Error::io("seal", &name, source))?;
         held
     }
 }
@@ -241,7 +253,10 @@ impl Committer {
 fn sync_log(context: &Context, log: &mut LogWriter) -> Result<()> {
     if log.is_unsynced() {
         let name = FileName::Log(log.writer).to_string();
-        log.sync().map_err(|source| Error::io("sync", &name, source))?;
+        log.sync().map_err(|source| {
+            context.doubts.add(log.writer);
+            Error::io("sync", &name, source)
+        })?;
         if !log.is_named() {
             context.vfs.sync_folder().map_err(|source| Error::io("sync the folder of", &name, source))?;
         }

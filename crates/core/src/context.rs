@@ -2,6 +2,7 @@
 
 use crate::block_cache::BlockCache;
 use crate::damage::DamageList;
+use crate::doubts::Doubts;
 use crate::files::Files;
 use crate::format::checksum::Checksum;
 use crate::names::Names;
@@ -20,6 +21,7 @@ pub(crate) struct Context {
     pub(crate) checksum: Checksum,
     pub(crate) names: Names,
     pub(crate) damage: Arc<DamageList>,
+    pub(crate) doubts: Doubts,
     pub(crate) blocks: Arc<BlockCache>,
     pub(crate) files: Arc<Files>,
     pub(crate) used: UsedFolder,
@@ -34,6 +36,7 @@ impl Context {
         let files = Arc::new(Files::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only));
         let checksum = Checksum::new(options.key.as_ref());
         let (used, noted) = (UsedFolder::new(Arc::clone(&vfs), checksum), Noted::default());
-        Self { vfs, pool, options, checksum, names: Names::default(), damage, blocks, files, used, noted }
+        let (names, doubts) = (Names::default(), Doubts::default());
+        Self { vfs, pool, options, checksum, names, damage, doubts, blocks, files, used, noted }
     }
 }

@@ -10,6 +10,7 @@ mod commit;
 mod compact;
 mod context;
 mod damage;
+mod doubts;
 mod entries;
 mod error;
 mod file_writer;

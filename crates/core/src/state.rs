@@ -26,6 +26,7 @@ use crate::table::{Directory, Table, TableMeta};
 use crate::vfs::{Access, File};
 use memory::Memory;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::ErrorKind;
 use std::sync::Arc;
 use used::CommitTimes;
 use which::Which;
@@ -326,12 +327,18 @@ impl State {
     }
 
     /// Makes the commits of other writers survive the loss of power: ours may rest on them, and must not outlive them.
+    /// If a sync fails, the next commit folds the log first; if its writer lives, his own sync fails, too.
     pub(crate) fn sync_others(&mut self, context: &Context, own: Option<u32>) -> Result<()> {
         let mut synced = false;
         for view in self.logs.iter_mut().filter(|view| Some(view.writer) != own && view.commits > 0) {
             // Whoever sealed a log has synced it.
             if view.synced < view.end && view.stop != Stop::Sealed {
-                view.file.sync().map_err(|source| Error::io("sync", &view.name.to_string(), source))?;
+                if let Err(source) = view.file.sync() {
+                    if view.is_done()? {
+                        context.doubts.add(view.writer);
+                    }
+                    return Err(Error::io("sync", &view.name.to_string(), source));
+                }
                 view.synced = view.end;
                 synced = true;
             }
@@ -369,6 +376,22 @@ impl State {
     /// Tables that commits attached and no manifest names yet.
     pub(crate) fn attached_tables(&self) -> usize {
         self.namespaces.iter().flat_map(|namespace| &namespace.tables).filter(|live| live.attached_by.is_some()).count()
+    }
+}
+
+impl LogView {
+    /// Whether nobody can append to it any more, or whoever does will notice that it was taken.
+    pub(crate) fn is_done(&self) -> Result<bool> {
+        if self.stop == Stop::Sealed || self.locked == Some(false) {
+            return Ok(true);
+        }
+        match self.file.try_lock() {
+            Ok(free) => Ok(free),
+            // Nobody here can tell whether its writer lives. One that has not even begun may begin, with a lock, at
+            // any moment.
+            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(false),
+            Err(source) => Err(Error::io("lock", &self.name.to_string(), source)),
+        }
     }
 }
 

@@ -124,6 +124,28 @@ impl Store {
         Ok(self.committer.lock()?)
     }
 
+    /// The committer, once no log is in doubt any more.
+    fn sure_committer(&self) -> Result<MutexGuard<'_, Committer>> {
+        if self.context.doubts.is_any() && !self.is_read_only() {
+            let _one = self.maintenance.lock()?;
+            self.settle_doubts()?;
+        }
+        self.committer()
+    }
+
+    /// Folds logs whose sync failed. The caller holds `maintenance`.
+    fn settle_doubts(&self) -> Result<()> {
+        let Self { context, state, committer, .. } = self;
+        committer.lock()?.leave(&context.doubts);
+        // The state may hold the log's file, and with it the lock.
+        reload(context, state, committer)?;
+        compact(context, state, committer, false, &|_, _| ControlFlow::Continue(()))?;
+        let state = state.read()?;
+        let has_commits = |writer| state.logs.iter().any(|view| view.writer == writer && view.commits > 0);
+        context.doubts.retain(has_commits);
+        if context.doubts.is_any() { Err(Error::Busy { operation: "fold a log", attempts: 1 }) } else { Ok(()) }
+    }
+
     pub(crate) fn get<R>(
         &self,
         id: u16,
@@ -193,7 +215,7 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let hold = context.files.hold();
-        let writer = self.committer()?.hold(context, &self.state)?;
+        let writer = self.sure_committer()?.hold(context, &self.state)?;
         Ok((writer, hold))
     }
 
@@ -285,7 +307,7 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let durability = durability.unwrap_or(context.options.durability);
-        let mut committer = self.committer()?;
+        let mut committer = self.sure_committer()?;
         let report = committer.commit(context, &self.state, batch, durability, now_ms)?;
         let is_too_fast = committer.log.as_ref().is_some_and(|log| log.bytes() >= LOG_BYTES_MAX);
         drop(committer);
@@ -331,7 +353,7 @@ impl Store {
     pub fn flush(&self) -> Result<()> {
         let context = self.open_context()?;
         self.record_uses();
-        let mut committer = self.committer()?;
+        let mut committer = self.sure_committer()?;
         let own = committer.log.as_ref().map(|log| log.writer);
         self.state.write()?.sync_others(context, own)?;
         context.files.sync(&*context.pool)?;
@@ -430,6 +452,9 @@ impl Store {
         planted::panics("settle");
         if self.is_broken() {
             return Err(Error::Broken);
+        }
+        if self.context.doubts.is_any() {
+            self.settle_doubts()?;
         }
         let wrote = self.committer()?.log.as_ref().is_some_and(|log| log.commits > 0);
         self.context.files.sync(&*self.context.pool)?;

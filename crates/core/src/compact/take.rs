@@ -8,7 +8,7 @@ use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::log::Stop;
 use crate::planted;
-use crate::state::{LogView, MemoryEntry, Namespace, State, catch_up, list, load};
+use crate::state::{MemoryEntry, Namespace, State, catch_up, list, load};
 use crate::table::Table;
 use crate::vfs::is_in_use;
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ pub(crate) fn survey(
     let holding = committer.lock()?.holding();
     let is_ours = |writer| Some(writer) == claim || Some(writer) == holding;
     for view in state.logs.iter().filter(|view| !is_ours(view.writer)) {
-        if matches!(view.name, FileName::Taken { .. }) || is_done(view)? {
+        if matches!(view.name, FileName::Taken { .. }) || view.is_done()? {
             folded.insert(view.writer);
         }
     }
@@ -102,20 +102,6 @@ fn nothing_new(context: &Context, state: &State, claim: u32) -> Result<bool> {
                 || state.logs.iter().any(|view| view.name == name)
         }),
     }))
-}
-
-/// Whether nobody can append to a log any more, or whoever does will notice that it was taken.
-fn is_done(view: &LogView) -> Result<bool> {
-    if view.stop == Stop::Sealed || view.locked == Some(false) {
-        return Ok(true);
-    }
-    match view.file.try_lock() {
-        Ok(free) => Ok(free),
-        // Nobody here can tell whether its writer lives. One that has not even begun may begin, with a lock, at any
-        // moment.
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(false),
-        Err(source) => Err(Error::io("lock", &view.name.to_string(), source)),
-    }
 }
 
 impl Taken {

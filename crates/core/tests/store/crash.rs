@@ -1,8 +1,9 @@
 //! Crashes that once went wrong. All crash states of many histories: `npm run test:crash`.
 
 use crate::history::{Expected, commit, compact, dump, open, open_filing};
+use std::io::ErrorKind;
 use varve_core::vfs::Vfs;
-use varve_core::vfs::sim::{Model, SimVfs};
+use varve_core::vfs::sim::{Call, Effect, Fault, LostPages, Model, SimVfs};
 use varve_core::{Durability, Handle};
 
 fn put(handle: &mut Handle, key: &[u8], value: &[u8], durability: Durability) {
@@ -44,5 +45,30 @@ fn a_file_stays_until_the_version_that_hides_it_is_durable() {
         let found = handle.get(id, b"key", <[u8]>::to_vec).expect("get");
         let expected = if version == "1" { old.to_vec() } else { b"new".to_vec() };
         assert_eq!(found, Some(expected), "{}", state.description());
+    }
+}
+
+/// A sync failed and the system forgot what it should have written. The next one succeeded, without those bytes, and
+/// was believed: `flush` said that all was well, and after a loss of power the commit was gone.
+#[test]
+fn what_a_failed_sync_has_dropped_is_not_taken_for_durable_by_the_next_one() {
+    let next: [fn(&mut Handle); 3] = [
+        |handle| handle.store().flush().expect("flush"),
+        |handle| put(handle, b"next", b"value", Durability::Durable),
+        |handle| handle.store().close().expect("close"),
+    ];
+    for next in next {
+        let vfs = SimVfs::new();
+        let mut handle = open(&vfs).expect("open");
+        put(&mut handle, b"key", b"value", Durability::Relaxed);
+        let effect = Effect::Lose { pages: LostPages::Cached, error: ErrorKind::Other };
+        vfs.fail(Fault { call: Some(Call::Sync), after: 0, forever: false, effect });
+        handle.store().flush().expect_err("the sync fails");
+        next(&mut handle);
+        for state in vfs.crash_states(Model::Posix, vfs.operation_count(), 1, 9) {
+            let mut handle = open(&state.vfs).expect("open");
+            let id = handle.namespace("n", "1").expect("namespace");
+            assert!(handle.get(id, b"key", |_| ()).expect("get").is_some(), "{}", state.description());
+        }
     }
 }

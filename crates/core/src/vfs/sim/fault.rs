@@ -63,7 +63,8 @@ pub enum Effect {
     After(ErrorKind),
     /// An append writes this many bytes, and then the error.
     Short { bytes: usize, error: ErrorKind },
-    /// A sync fails and the machine forgets what it had not written; the next sync succeeds without it.
+    /// A sync fails and the machine forgets what it had not written; the next sync by the same handle, or by one that
+    /// is opened later, succeeds without it.
     Lose { pages: LostPages, error: ErrorKind },
 }
 

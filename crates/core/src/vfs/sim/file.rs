@@ -8,6 +8,7 @@ use crate::vfs::File;
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, ErrorKind};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(super) struct SimFile {
@@ -16,6 +17,8 @@ pub(super) struct SimFile {
     writable: bool,
     handle: u64,
     padded: Mutex<Padded>,
+    /// Failed syncs of the file that this handle knows of.
+    losses: AtomicU32,
 }
 
 /// A file that is written past the system's cache, as `varve-disk` does it: the last block is filled up with zeros,
@@ -35,10 +38,13 @@ const AHEAD_BYTES_MIN: usize = 2 << 10;
 impl SimFile {
     pub(super) fn new(vfs: SimVfs, inode: InodeId, writable: bool) -> Self {
         let mut state = vfs.state();
-        state.inode(inode).handles += 1;
+        let file = state.inode(inode);
+        file.handles += 1;
+        file.writers += usize::from(writable);
+        let losses = AtomicU32::new(file.losses);
         let handle = state.next_handle();
         drop(state);
-        Self { vfs, inode, writable, handle, padded: Mutex::default() }
+        Self { vfs, inode, writable, handle, padded: Mutex::default(), losses }
     }
 
     fn padded(&self) -> MutexGuard<'_, Padded> {
@@ -76,6 +82,7 @@ impl Drop for SimFile {
         if !state.options.kills {
             self.leave(&mut state);
         }
+        state.inode(self.inode).writers -= usize::from(self.writable);
         state.close(self.inode, self.handle);
     }
 }
@@ -130,13 +137,17 @@ impl File for SimFile {
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.vfs.state();
-        match state.faults.strike(Call::Sync) {
+        let strike = state.faults.strike(Call::Sync);
+        if let Some(Effect::Lose { pages, .. }) = strike {
+            state.lose(self.inode, pages, self.writable);
+        }
+        // As Linux does since 4.13: a sync that failed for one handle fails once for every other that was open.
+        let losses = state.inode(self.inode).losses;
+        let is_news = self.losses.swap(losses, Ordering::Relaxed) < losses;
+        match strike {
+            None if is_news => Err(ErrorKind::Other.into()),
             None => state.sync(self.inode),
             Some(Effect::After(error)) => state.sync(self.inode).and(Err(error.into())),
-            Some(Effect::Lose { pages, error }) => {
-                state.lose(self.inode, pages);
-                Err(error.into())
-            }
             Some(effect) => Err(effect.error()),
         }
     }

@@ -33,6 +33,10 @@ pub(super) struct Inode {
     /// Length that survives a failed sync.
     pub(super) synced: u64,
     pub(super) handles: usize,
+    /// Handles that append.
+    pub(super) writers: usize,
+    /// Syncs that failed and lost bytes.
+    pub(super) losses: u32,
     pub(super) locked_by: Option<u64>,
 }
 
@@ -200,9 +204,13 @@ impl State {
         Ok(())
     }
 
-    /// What a failed sync leaves of the bytes it should have written. They never become durable.
-    pub(super) fn lose(&mut self, inode: InodeId, pages: LostPages) {
+    /// What a failed sync leaves of the bytes it should have written. They never become durable. A file to which
+    /// another handle appends gets no shorter.
+    pub(super) fn lose(&mut self, inode: InodeId, pages: LostPages, by_writer: bool) {
         let file = self.inode(inode);
+        file.losses += 1;
+        let others_write = file.writers > usize::from(by_writer);
+        let pages = if others_write && pages == LostPages::Gone { LostPages::Zeroed } else { pages };
         let length = file.content.len();
         match pages {
             LostPages::Cached => {}
