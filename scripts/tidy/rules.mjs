@@ -45,9 +45,9 @@ export const DEPENDENCIES_MAX = new Map([['varve-core', 9]])
 
 /** Modules of core, from the top down: a module uses its own layer and those below. */
 export const CORE_LAYERS = [
-  ['forge', 'store', 'handle', 'intake', 'reads'],
+  ['forge', 'store', 'handle', 'intake', 'reader', 'reads'],
   ['commit', 'compact', 'record_uses', 'renew', 'repair', 'reset', 'stats', 'top', 'verify', 'walk'],
-  ['aside', 'batch', 'claim', 'entries', 'lookup'],
+  ['aside', 'batch', 'claim', 'entries', 'lookup', 'missing'],
   ['context', 'state'],
   ['files', 'log', 'manifest', 'table', 'used'],
   ['block_cache', 'damage', 'doubts', 'file_writer', 'format', 'key_map', 'names', 'radix'],

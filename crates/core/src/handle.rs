@@ -65,21 +65,19 @@ impl Handle {
         self.store.get(id, hash, key, use_value)
     }
 
-    /// As `get` for each of `keys`, all from one committed state up to the first value that is a file.
+    /// As `get` for each of `keys`, all from one committed state.
     pub fn get_many<'k>(
         &self,
         namespace: u32,
         keys: impl Iterator<Item = &'k [u8]>,
-        mut each: impl FnMut(Option<&[u8]>),
+        each: impl FnMut(Option<&[u8]>),
     ) -> Result<()> {
         let id = self.known(namespace)?;
-        let mut reader = self.store.reader(id)?;
+        let mut reader = self.store.reader(id, each)?;
         for key in keys {
             let hash = key_hash(key);
-            if self.buffered(id, hash, key, |entry| each(entry.buffered_value())).is_none()
-                && reader.get(hash, key, |value| each(Some(value)))?.is_none()
-            {
-                each(None);
+            if self.buffered(id, hash, key, |entry| reader.answer(entry.buffered_value())).is_none() {
+                reader.ask(hash, key);
             }
         }
         reader.end()

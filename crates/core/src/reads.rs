@@ -31,17 +31,12 @@ impl PendingReads {
 
     /// Calls `each` once per key, in their order, with the bytes of its entry, which live only for that call; `None` is
     /// a miss.
-    pub fn run(self, mut each: impl FnMut(Option<&[u8]>)) -> Result<()> {
-        let mut reader = self.store.reader(self.namespace)?;
+    pub fn run(self, each: impl FnMut(Option<&[u8]>)) -> Result<()> {
+        let mut reader = self.store.reader(self.namespace, each)?;
         for question in &self.questions {
             match question {
-                Question::Answered(value) => each(value.as_deref()),
-                Question::Open(key) => {
-                    let found = reader.get(key_hash(key), key, |value| each(Some(value)))?;
-                    if found.is_none() {
-                        each(None);
-                    }
-                }
+                Question::Answered(value) => reader.answer(value.as_deref()),
+                Question::Open(key) => reader.ask(key_hash(key), key),
             }
         }
         reader.end()

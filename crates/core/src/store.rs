@@ -13,9 +13,11 @@ use crate::files::{Content, Hold};
 use crate::format::digest::FileRef;
 use crate::handle::Handle;
 use crate::lookup::lookup;
+use crate::missing;
 use crate::options::{Durability, Options, Watch};
 use crate::planted;
 use crate::pool::Pool;
+use crate::reader::Reader;
 use crate::record_uses::{is_due, record_uses};
 use crate::repair::repair;
 use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, TopEntry, TopOrder, VerifyReport};
@@ -39,9 +41,6 @@ const LOG_PART_LEFT: u64 = 8;
 /// Bytes in the log of this process while the one before it is folded; all of them are in memory, too.
 const LOG_BYTES_MAX: u64 = 64 << 20;
 
-/// How often a value is looked up whose file is not there.
-const READS: u32 = 8;
-
 /// One folder, shared by all threads of the process.
 #[derive(Debug)]
 pub struct Store {
@@ -50,34 +49,6 @@ pub struct Store {
     committer: Mutex<Committer>,
     maintenance: Mutex<()>,
     closed: AtomicBool,
-}
-
-/// Lookups in one state, whatever other threads commit meanwhile: up to the first value that is a file, for reading
-/// files takes long and may go on to a newer state.
-#[derive(Debug)]
-pub(crate) struct Reader<'s> {
-    context: &'s Context,
-    store: &'s Store,
-    id: u16,
-    state: Option<RwLockReadGuard<'s, State>>,
-}
-
-impl Reader<'_> {
-    pub(crate) fn get<R>(&mut self, hash: u64, key: &[u8], use_value: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        if let Some(state) = &self.state {
-            match lookup(state, self.id, hash, key) {
-                None => return Ok(None),
-                Some(hit) if !hit.is_filed => return Ok(Some(use_value(hit.bytes()))),
-                Some(_) => {}
-            }
-        }
-        self.state = None;
-        self.store.get(self.id, hash, key, use_value)
-    }
-
-    pub(crate) fn end(self) -> Result<()> {
-        self.state.map_or(Ok(()), |state| self.store.tidy_after_reads(self.context, self.id, state))
-    }
 }
 
 impl Store {
@@ -159,7 +130,7 @@ impl Store {
             Some(hit) if hit.is_filed => {
                 let filed = hit.bytes().to_vec();
                 drop(state);
-                return Ok(self.filed_value(id, hash, key, filed)?.map(|value| use_value(&value)));
+                return Ok(self.filed_value(id, hash, key, &filed)?.map(|value| use_value(&value)));
             }
             hit => hit.map(|hit| use_value(hit.bytes())),
         };
@@ -167,7 +138,7 @@ impl Store {
         Ok(answer)
     }
 
-    fn tidy_after_reads(&self, context: &Context, id: u16, state: RwLockReadGuard<'_, State>) -> Result<()> {
+    pub(crate) fn tidy_after_reads(&self, context: &Context, id: u16, state: RwLockReadGuard<'_, State>) -> Result<()> {
         let is_index_due = state.is_index_due(id, &context.blocks);
         drop(state);
         if is_index_due {
@@ -179,9 +150,10 @@ impl Store {
         Ok(())
     }
 
-    /// For many lookups in one state.
-    pub(crate) fn reader(&self, id: u16) -> Result<Reader<'_>> {
-        Ok(Reader { context: self.open_context()?, store: self, id, state: Some(self.state()?) })
+    /// For many lookups in one state; `each` is told the answers.
+    pub(crate) fn reader<E: FnMut(Option<&[u8]>)>(&self, id: u16, each: E) -> Result<Reader<'_, E>> {
+        let context = self.open_context()?;
+        Ok(Reader::new(self, context, id, self.state()?, each))
     }
 
     pub(crate) fn has(&self, id: u16, hash: u64, key: &[u8]) -> Result<bool> {
@@ -190,24 +162,19 @@ impl Store {
     }
 
     /// The value of an entry that names files. A file that is not there may have been collected since this state was
-    /// read: then there is a newer one.
-    fn filed_value(&self, id: u16, hash: u64, key: &[u8], mut filed: Vec<u8>) -> Result<Option<Vec<u8>>> {
+    /// read: then a newer one does not name it for this key, and the value is a miss. This process stays in its state.
+    pub(crate) fn filed_value(&self, id: u16, hash: u64, key: &[u8], filed: &[u8]) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
-        for attempt in 1.. {
-            match context.files.value(&filed)? {
-                Content::Whole(value) => return Ok(Some(value)),
-                Content::Damaged => return Ok(None),
-                Content::Missing if attempt < READS && self.refresh()? => {}
-                Content::Missing => break,
+        let names =
+            |newest: &State| lookup(newest, id, hash, key).is_some_and(|hit| hit.is_filed && hit.bytes() == filed);
+        Ok(match missing::look(context, names, || context.files.value(filed))? {
+            Some(Content::Whole(value)) => Some(value),
+            Some(Content::Missing) => {
+                context.files.note_missing(filed);
+                None
             }
-            filed = match lookup(&*self.state()?, id, hash, key) {
-                None => return Ok(None),
-                Some(hit) if !hit.is_filed => return Ok(Some(hit.bytes().to_vec())),
-                Some(hit) => hit.bytes().to_vec(),
-            };
-        }
-        context.files.note_missing(&filed);
-        Ok(None)
+            Some(Content::Damaged) | None => None,
+        })
     }
 
     /// Says in the log that files are about to be stored. Returns the writer for their temporary names.
@@ -236,14 +203,15 @@ impl Store {
 
     /// The content of a file that an entry names; `None` = it is not there, or not what it was.
     pub fn read_file(&self, file: &FileRef) -> Result<Option<Vec<u8>>> {
-        let files = &self.open_context()?.files;
-        Ok(match files.read(file)? {
-            Content::Whole(content) => Some(content),
-            Content::Damaged => None,
-            Content::Missing => {
-                files.note(file, "missing file");
+        let context = self.open_context()?;
+        let names = |newest: &State| !newest.lost && newest.named_files().contains(file);
+        Ok(match missing::look(context, names, || context.files.read(file))? {
+            Some(Content::Whole(content)) => Some(content),
+            Some(Content::Missing) => {
+                context.files.note(file, "missing file");
                 None
             }
+            Some(Content::Damaged) | None => None,
         })
     }
 

@@ -4,10 +4,11 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::files::Content;
 use crate::format::digest::FileRef;
+use crate::missing;
 use crate::options::{Options, Watch};
 use crate::planted;
 use crate::report::{Damage, VerifyReport};
-use crate::state::load;
+use crate::state::{State, load};
 use crate::stats::stats;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -42,10 +43,11 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
     }
     let mut lost_files = Vec::new();
     for file in &files {
-        match context.files.read(file)? {
-            Content::Whole(_) => {}
-            Content::Damaged => lost_files.push(*file),
-            Content::Missing => {
+        let names = |newest: &State| newest.named_files().contains(file);
+        match missing::look(&context, names, || context.files.read(file))? {
+            Some(Content::Whole(_)) | None => {}
+            Some(Content::Damaged) => lost_files.push(*file),
+            Some(Content::Missing) => {
                 context.files.note(file, "missing file");
                 lost_files.push(*file);
             }

@@ -5,8 +5,8 @@
 //   `<slot> 0..3`   `<n> <number acknowledged before> <padding>`
 //   `<slot> pad`    sometimes, twice: enough to make a commit write tables. Nobody reads it, for reading long values takes long.
 //   `<slot> #<n>`   `<n>`
-//   `<slot> file`   sometimes, a value that is a file. Not compared with the others: once it is overwritten and its file
-//                   collected, a lookup goes on to a newer state, and so does the handle.
+//   `<slot> file`   sometimes, a value that is a file. Not compared with the others: it is not of each commit, and once it is
+//                   overwritten and its file collected, readers of an older state miss it.
 
 export const KEYS = 4
 

@@ -104,17 +104,58 @@ fn what_a_dead_process_stored_and_never_named_is_collected() {
     assert_eq!(files_of(&vfs), [""; 0]);
 }
 
+/// It went on to the newest state by itself, so that keys read before and after were of two commits.
 #[test]
-fn a_reader_of_an_older_state_gets_what_took_the_place_of_a_collected_value() {
+fn a_reader_whose_file_was_collected_gets_a_miss_and_stays_in_its_state() {
     let vfs = SimVfs::new();
     let mut writer = open_filing(&vfs, FILED).expect("open");
     put(&mut writer, b"key", &value(1));
+    put(&mut writer, b"small", b"1");
     let mut reader = open_filing(&vfs, FILED).expect("open");
     put(&mut writer, b"key", &value(2));
+    put(&mut writer, b"small", b"2");
     compact(&writer, true).expect("compact");
     assert_eq!(files_of(&vfs).len(), 1);
-    assert_eq!(get(&mut reader, b"key"), Some(value(2)));
+    assert_eq!((get(&mut reader, b"key"), get(&mut reader, b"small")), (None, Some(b"1".to_vec())));
     assert!(reader.store().status().damage.is_empty());
+    assert!(reader.store().refresh().expect("refresh"));
+    assert_eq!((get(&mut reader, b"key"), get(&mut reader, b"small")), (Some(value(2)), Some(b"2".to_vec())));
+    assert!(reader.store().status().damage.is_empty());
+}
+
+#[test]
+fn a_file_that_is_missing_in_the_newest_state_is_damage() {
+    let vfs = SimVfs::new();
+    put(&mut open_filing(&vfs, FILED).expect("open"), b"key", &value(1));
+    let mut reader = open_filing(&vfs, FILED).expect("open");
+    let file = files_of(&vfs).remove(0);
+    vfs.remove(&file).expect("remove");
+    assert_eq!(get(&mut reader, b"key"), None);
+    assert_eq!(reader.store().status().damage[0].file, file);
+}
+
+/// Another thread of the process commits while the first file is read: what is asked for after it was of that commit.
+#[test]
+fn many_reads_stay_in_their_state_behind_a_value_that_is_a_file() {
+    let vfs = SimVfs::new();
+    let mut writer = open_filing(&vfs, FILED).expect("open");
+    let id = writer.namespace("n", "1").expect("namespace");
+    for (key, value) in [(b"a", &value(1)[..]), (b"b", b"1"), (b"c", &value(3)), (b"d", b"1")] {
+        put(&mut writer, key, value);
+    }
+    let mut other = writer.store().handle();
+    let (mut answers, keys) = (Vec::new(), [b"a", b"x", b"b", b"c", b"d"]);
+    let mut rest = Some(&mut other);
+    let reads = writer.get_many(id, keys.iter().map(|key| &key[..]), |found| {
+        if let Some(other) = rest.take() {
+            put(other, b"b", b"2");
+            put(other, b"d", b"2");
+        }
+        answers.push(found.map(<[u8]>::to_vec));
+    });
+    reads.expect("reads");
+    let expected = [Some(value(1)), None, Some(b"1".to_vec()), Some(value(3)), Some(b"1".to_vec())];
+    assert_eq!(answers, expected);
 }
 
 #[test]
