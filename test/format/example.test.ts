@@ -5,9 +5,15 @@ import { openCache } from 'varve'
 import { afterEach, expect, it, vi } from 'vitest'
 import { makeFolder } from '../folders.ts'
 
+/** What the system's random number is in the example. */
+const ID = 0x1122334455667788n
+
 const FORMAT = readFileSync(new URL('../../crates/core/FORMAT.md', import.meta.url), 'utf8')
 
-afterEach(() => vi.useRealTimers())
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
 
 /** Rows of hexadecimal bytes in the example, by file: where they stand and what they are. */
 function rowsOf(file: string): { offset: number; bytes: Buffer }[] {
@@ -32,6 +38,7 @@ function compare(folder: string, file: string): void {
 
 it('shows the bytes that are written', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 })
+  vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => (array instanceof BigUint64Array ? array.fill(ID) : array))
   const folder = makeFolder()
   const cache = await openCache({ name: 'example', dir: folder, engine: 'wasm' })
   cache.namespace('a', { version: '1' }).put('k', Buffer.from('hello'))

@@ -4,9 +4,10 @@
 //! 2. `create_new` fails if another one was faster.
 //! 3. The lock says to others that the writer lives. Where there are no locks the log says so, and its writer looks for
 //!    its name after every append instead.
-//! 4. What other writers left behind is made durable: our commits may rest on it, and must not outlive it.
-//! 5. The folder may have moved on between 1 and 3: the number may have been used, folded and forgotten. Then a file
+//! 4. The folder may have moved on between 1 and 3: the number may have been used, folded and forgotten. Then a file
 //!    `<n>-<by>.taken` is still there, or a manifest says that `n` is folded, or our log has been taken already.
+//! 5. What other writers left behind is made durable, and our log says how far it goes: our commits may rest on it, and
+//!    must not outlive it.
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -24,9 +25,10 @@ const ATTEMPTS: u32 = 256;
 pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
     planted::panics("claim-log");
     if known.manifest.number == 0 && !known.lost {
-        publish_first(&*context.vfs, &context.checksum)?;
+        publish_first(&*context.vfs, &context.checksum, context.options.random)?;
     }
-    let mut next = outline(context, known)?.next_writer_seen;
+    let begin = outline(context, known)?;
+    let (mut next, mut id) = (begin.next_writer_seen, begin.manifest.id);
     for _ in 0..ATTEMPTS {
         if next > WRITER_MAX - 64 {
             return Err(Error::Exhausted { field: "writers", limit: u64::from(WRITER_MAX) });
@@ -47,14 +49,20 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => false,
             Err(source) => return Err(Error::io("lock", &name, source)),
         };
-        let log = LogWriter::start(file, context.checksum, writer, locked).map_err(wrap("write"))?;
+        let mut log = LogWriter::start(file, context.checksum, writer, id, locked).map_err(wrap("write"))?;
         let mut state = outline(context, known)?;
         let mut same = state.logs.iter().filter(|view| view.writer == writer);
-        if same.next().is_some_and(|view| view.name == FileName::Log(writer)) && same.next().is_none() {
+        let is_ours = same.next().is_some_and(|view| view.name == FileName::Log(writer)) && same.next().is_none();
+        if is_ours && state.manifest.open_log(writer).is_some_and(|known| known.id == id) {
             state.sync_others(context, Some(writer))?;
+            log.see(&state.seen(writer)).map_err(wrap("append to"))?;
             return Ok(log);
         }
-        next = next.max(state.next_writer_seen);
+        (next, id) = (next.max(state.next_writer_seen), state.manifest.id);
+        if is_ours {
+            // The cache has begun afresh meanwhile. The log may be listed by now; it stays, and is worth nothing.
+            continue;
+        }
         match context.vfs.remove(&name) {
             // It was taken, or swept away.
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &name, error)),

@@ -130,6 +130,7 @@ impl Committer {
                 Ok(Some(done)) => return Ok(done),
                 Ok(None) => self.lost_hold |= self.log.take().is_some_and(|log| log.holds),
                 Err(error) => {
+                    self.log.iter().for_each(|log| context.doubt(log.writer));
                     self.left.extend(self.log.take().filter(|log| log.commits > 0));
                     return Err(error);
                 }
@@ -243,7 +244,7 @@ impl Committer {
             let is_there = log.is_at_its_name(&*context.vfs).map_err(|source| Error::io("look for", &name, source))?;
             self.lost_hold |= !is_there;
         }
-        // Others believe a sealed log to be durable.
+        // Others believe what stands before a seal to be durable.
         sync_log(context, &mut log)?;
         log.seal().map_err(|source| Error::io("seal", &name, source))?;
         held

@@ -25,7 +25,7 @@ use crate::entries::{Ranges, Source, garbage};
 use crate::error::{Error, Result};
 use crate::format::names::{FileName, TableName};
 use crate::log::LogWriter;
-use crate::manifest::{Manifest, ManifestNamespace, OpenLog, Published, publish};
+use crate::manifest::{Manifest, ManifestNamespace, Published, publish};
 use crate::options::Watch;
 use crate::planted;
 use crate::renew::renew;
@@ -132,7 +132,7 @@ fn collect_files(context: &Context, open: &OpenTables, full: bool) -> Result<u64
 fn still_ours(context: &Context, manifest: &Manifest, log: &LogWriter) -> Result<bool> {
     let named = log.is_at_its_name(&*context.vfs);
     let named = named.map_err(|source| Error::io("look for", &FileName::Log(log.writer).to_string(), source))?;
-    Ok(named && manifest.log_from(log.writer).is_some())
+    Ok(named && manifest.open_log(log.writer).is_some())
 }
 
 /// Reads the folder anew, with no commit of this process in between.
@@ -340,13 +340,17 @@ fn next_manifest(context: &Context, taken: &Taken, plans: &[Plan], written: &[Wr
     let state = &taken.state;
     let done = taken.folded.iter().copied().fold(own, u32::max);
     let next_writer = state.manifest.next_writer.max(done + 1);
-    let is_open = |log: &&LogView| log.writer < next_writer && log.writer != own && !taken.folded.contains(&log.writer);
+    let is_open = |log: &&LogView| {
+        let is_named = log.writer < next_writer || log.commits > 0;
+        is_named && log.writer != own && !taken.folded.contains(&log.writer)
+    };
     let still_open = state.logs.iter().filter(is_open);
     let mut manifest = Manifest {
         number: state.manifest_seen + 1,
+        id: state.manifest.id,
         last_order: state.last_order,
         next_writer,
-        open_logs: still_open.map(|log| OpenLog { writer: log.writer, from: log.from }).collect(),
+        open_logs: still_open.map(|log| state.open_log(log)).collect(),
         namespaces: Vec::new(),
     };
     for Current { id, latest } in state.current.values() {

@@ -152,7 +152,7 @@ fn new_roots(kind: FrameKind, body: &[u8], roots: &Roots) -> Vec<u8> {
             manifest.write()
         }
         FrameKind::Commit => attached(body, set).unwrap_or_else(|| body.to_vec()),
-        FrameKind::LogStart | FrameKind::Hold | FrameKind::Seal | FrameKind::Used => body.to_vec(),
+        FrameKind::LogStart | FrameKind::Seen | FrameKind::Hold | FrameKind::Seal | FrameKind::Used => body.to_vec(),
     }
 }
 

@@ -3,12 +3,14 @@
 //!
 //! ```text
 //! one frame (kind VMAN, tag = format), file number = n; body:
-//! u64 last order | u32 next writer
-//! u32 count | count x (u32 writer | u64 from)            logs below `next writer` that are not folded yet
+//! u64 id of the cache | u64 last order | u32 next writer
+//! u32 count | count x open log                           logs that are not folded yet
 //! u32 count | count x namespace                          sorted by name
+//! open log: u32 writer | u64 id | u64 from | u64 end      it counts from `from` on and went to `end` at least
 //! namespace: text name | text version | u64 latest order | u64 hidden below | u32 count | count x table (104 bytes)
 //! ```
-//! Every log below `next writer` that is not listed is done, whatever files of it may still lie about.
+//! Every log below `next writer` that is not listed is done, whatever files of it may still lie about; those from it on
+//! count whole. What counts must carry the id: a log of another cache may have the same number.
 
 mod publish;
 
@@ -22,6 +24,8 @@ use crate::table::TableMeta;
 pub(crate) struct Manifest {
     /// Number in the file's name; 0 = there is none yet.
     pub(crate) number: u64,
+    /// A random number that logs of this cache carry.
+    pub(crate) id: u64,
     /// Newest order that was seen when it was written.
     pub(crate) last_order: u64,
     /// Numbers of writers below this are used up.
@@ -34,7 +38,11 @@ pub(crate) struct Manifest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OpenLog {
     pub(crate) writer: u32,
+    /// What its start says: the id of the cache, but for a writer that lived on when the cache got another one.
+    pub(crate) id: u64,
     pub(crate) from: u64,
+    /// It went this far when the manifest was written; commits that are folded may rest on it.
+    pub(crate) end: u64,
 }
 
 /// One namespace at its current version.
@@ -50,12 +58,10 @@ pub(crate) struct ManifestNamespace {
 }
 
 impl Manifest {
-    /// Where to begin reading the log of `writer`; `None` = it is folded.
-    pub(crate) fn log_from(&self, writer: u32) -> Option<u64> {
-        if writer >= self.next_writer {
-            return Some(0);
-        }
-        self.open_logs.iter().find(|log| log.writer == writer).map(|log| log.from)
+    /// What is known of the log of `writer`; `None` = it is folded.
+    pub(crate) fn open_log(&self, writer: u32) -> Option<OpenLog> {
+        let listed = self.open_logs.iter().find(|log| log.writer == writer).copied();
+        listed.or_else(|| (writer >= self.next_writer).then_some(OpenLog { writer, id: self.id, from: 0, end: 0 }))
     }
 
     pub(crate) fn tables(&self) -> impl Iterator<Item = &TableMeta> {
@@ -74,12 +80,15 @@ impl Manifest {
 
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
+        out.extend_from_slice(&self.id.to_le_bytes());
         out.extend_from_slice(&self.last_order.to_le_bytes());
         out.extend_from_slice(&self.next_writer.to_le_bytes());
         out.extend_from_slice(&(self.open_logs.len() as u32).to_le_bytes());
         for log in &self.open_logs {
             out.extend_from_slice(&log.writer.to_le_bytes());
-            out.extend_from_slice(&log.from.to_le_bytes());
+            for number in [log.id, log.from, log.end] {
+                out.extend_from_slice(&number.to_le_bytes());
+            }
         }
         out.extend_from_slice(&(self.namespaces.len() as u32).to_le_bytes());
         for namespace in &self.namespaces {
@@ -98,9 +107,11 @@ impl Manifest {
     /// Reads a body whose checksum was good.
     pub(crate) fn read(number: u64, body: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(body);
-        let mut manifest = Self { number, last_order: reader.u64()?, next_writer: reader.u32()?, ..Self::default() };
+        let (id, last_order, next_writer) = (reader.u64()?, reader.u64()?, reader.u32()?);
+        let mut manifest = Self { number, id, last_order, next_writer, ..Self::default() };
         for _ in 0..reader.u32()? {
-            manifest.open_logs.push(OpenLog { writer: reader.u32()?, from: reader.u64()? });
+            let (writer, id, from, end) = (reader.u32()?, reader.u64()?, reader.u64()?, reader.u64()?);
+            manifest.open_logs.push(OpenLog { writer, id, from, end });
         }
         for _ in 0..reader.u32()? {
             let (name, version) = (reader.text()?.to_owned(), reader.text()?.to_owned());

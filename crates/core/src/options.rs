@@ -29,6 +29,8 @@ pub struct Options {
     pub block_cache_bytes: usize,
     /// What every byte must have been written with; whatever was not is damage. The folder is `folder_of` it.
     pub key: Option<Key>,
+    /// A random number, of which a cache that begins makes the id that its logs carry.
+    pub random: u64,
 }
 
 impl Default for Options {
@@ -40,6 +42,7 @@ impl Default for Options {
             file_bytes_min: 1 << 20,
             block_cache_bytes: 64 << 20,
             key: None,
+            random: 0,
         }
     }
 }

@@ -27,6 +27,8 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
         let log = claim_log(context, &found)?;
         let mut manifest = Manifest {
             number: found.manifest_seen + 1,
+            // One that could be read keeps its id: whoever is claiming a number right now has written it already.
+            id: if found.manifest.number > 0 { found.manifest.id } else { context.options.random },
             last_order: found.last_order,
             next_writer: log.writer + 1,
             ..Manifest::default()
@@ -35,9 +37,9 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
         for view in &found.logs {
             if lives(view)? {
                 let bytes = view.file.len().map_err(|source| Error::io("read", &view.name.to_string(), source))?;
-                manifest
-                    .open_logs
-                    .push(OpenLog { writer: view.writer, from: bytes.next_multiple_of(HEAD_BYTES as u64) });
+                let from = bytes.next_multiple_of(HEAD_BYTES as u64);
+                let id = view.id.unwrap_or(manifest.id);
+                manifest.open_logs.push(OpenLog { writer: view.writer, id, from, end: from });
             } else {
                 dead.push(view);
             }

@@ -21,7 +21,7 @@ use crate::format::filed::Filed;
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::log::{LogCommit, LogWriter, Stop};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, OpenLog};
 use crate::table::{Directory, Table, TableMeta};
 use crate::vfs::{Access, File};
 use memory::Memory;
@@ -114,6 +114,10 @@ pub(crate) struct LogView {
     pub(crate) synced: u64,
     pub(crate) stop: Stop,
     pub(crate) locked: Option<bool>,
+    /// The cache that it is of, by its start.
+    pub(crate) id: Option<u64>,
+    /// Logs that its commits may rest on, and how far they go.
+    pub(crate) seen: Vec<(u32, u64)>,
     pub(crate) commits: u64,
     /// Whether its writer has stored files that it has not named yet.
     pub(crate) holds: bool,
@@ -225,18 +229,8 @@ impl State {
         let view = match self.logs.iter_mut().position(|view| view.writer == log.writer) {
             Some(index) => self.logs.get_mut(index),
             None => {
-                self.logs.push(LogView {
-                    writer: log.writer,
-                    name: FileName::Log(log.writer),
-                    file: log.file(),
-                    from: 0,
-                    end: 0,
-                    synced: 0,
-                    stop: Stop::End,
-                    locked: Some(log.locked),
-                    commits: 0,
-                    holds: false,
-                });
+                let view = LogView::new(log.writer, FileName::Log(log.writer), log.file(), 0);
+                self.logs.push(LogView { locked: Some(log.locked), ..view });
                 self.next_writer_seen = self.next_writer_seen.max(log.writer + 1);
                 self.logs.last_mut()
             }
@@ -349,6 +343,32 @@ impl State {
         Ok(())
     }
 
+    /// The logs of others that commits may rest on, and how far each is sure to go, after `sync_others`.
+    pub(crate) fn seen(&self, own: u32) -> Vec<(u32, u64)> {
+        let seen = self.logs.iter().filter(|view| view.writer != own && view.commits > 0);
+        seen.map(|view| self.open_log(view)).map(|log| (log.writer, log.end)).collect()
+    }
+
+    /// What a manifest says of a log, after `sync_others`.
+    pub(crate) fn open_log(&self, view: &LogView) -> OpenLog {
+        let end = if view.commits > 0 { view.end } else { view.from };
+        OpenLog { writer: view.writer, id: view.id.unwrap_or(self.manifest.id), from: view.from, end }
+    }
+
+    /// A log that counts and does not go as far as it went when others came to rest on it.
+    fn short_log(&self) -> Option<u32> {
+        let mut ends: HashMap<u32, u64> = HashMap::new();
+        for view in &self.logs {
+            let end = ends.entry(view.writer).or_default();
+            *end = view.end.max(*end);
+        }
+        let listed = self.manifest.open_logs.iter().map(|log| (log.writer, log.end));
+        let seen = self.logs.iter().flat_map(|view| view.seen.iter().copied());
+        let is_short = |(writer, end): &(u32, u64)| ends.get(writer).is_none_or(|found| found < end);
+        let counts = |(writer, _): &(u32, u64)| self.manifest.open_log(*writer).is_some();
+        listed.chain(seen.filter(counts)).find(is_short).map(|(writer, _)| writer)
+    }
+
     /// The tables that are open.
     pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
         self.namespaces.iter().flat_map(|namespace| &namespace.tables).map(|live| Arc::clone(&live.table)).collect()
@@ -380,6 +400,24 @@ impl State {
 }
 
 impl LogView {
+    /// A log of which nothing was read yet.
+    fn new(writer: u32, name: FileName, file: Arc<dyn File>, from: u64) -> Self {
+        Self {
+            writer,
+            name,
+            file,
+            from,
+            end: from,
+            synced: from,
+            stop: Stop::End,
+            locked: None,
+            id: None,
+            seen: Vec::new(),
+            commits: 0,
+            holds: false,
+        }
+    }
+
     /// Whether nobody can append to it any more, or whoever does will notice that it was taken.
     pub(crate) fn is_done(&self) -> Result<bool> {
         if self.stop == Stop::Sealed || self.locked == Some(false) {

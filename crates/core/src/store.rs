@@ -144,8 +144,10 @@ impl Store {
         if is_index_due {
             self.make_index(id);
         }
-        if context.blocks.is_over() {
-            self.state.write()?.trim_blocks(&context.blocks);
+        if context.blocks.is_over()
+            && let Ok(mut state) = self.state.write()
+        {
+            state.trim_blocks(&context.blocks);
         }
         Ok(())
     }

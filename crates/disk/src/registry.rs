@@ -8,6 +8,7 @@
 
 use crate::{DiskPool, DiskVfs};
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
@@ -24,14 +25,16 @@ static STORES: LazyLock<Mutex<HashMap<Identity, Place>>> = LazyLock::new(Mutex::
 static POOL: LazyLock<Arc<DiskPool>> = LazyLock::new(Arc::default);
 
 /// The store of the cache directory `path`, opened if this process has none open. Whoever opens first decides on the
-/// options other than `read_only`.
+/// options other than `read_only` and `random`.
 pub fn open_shared(path: &Path, options: Options) -> Result<Arc<Store>> {
     let folder = real_path(path).map_err(|source| Error::io("find", &path.to_string_lossy(), source))?;
     let folder = folder.join(folder_of(options.key.as_ref()));
     let place = place((folder.clone(), options.key.clone(), options.read_only));
     open_at(&place, || {
         let vfs = Arc::new(DiskVfs::new(folder));
-        Store::open(vfs, POOL.clone(), options)
+        // Keys of hash maps are random numbers of the system.
+        let random = RandomState::new().hash_one(0);
+        Store::open(vfs, POOL.clone(), Options { random, ..options })
     })
 }
 

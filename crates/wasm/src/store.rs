@@ -36,8 +36,10 @@ impl WasmStore {
         read_only: bool,
         bytes_max: f64,
         secret: Option<Vec<u8>>,
+        random: u64,
     ) -> std::result::Result<Self, String> {
-        Self::try_open(host, durability, read_only, bytes_max, secret).map_err(|failure| answer::<()>(Err(failure)))
+        Self::try_open(host, durability, read_only, bytes_max, secret, random)
+            .map_err(|failure| answer::<()>(Err(failure)))
     }
 
     /// Where the scratch buffer lies in the memory of the module. It stays there.
@@ -255,11 +257,13 @@ impl WasmStore {
         read_only: bool,
         bytes_max: f64,
         secret: Option<Vec<u8>>,
+        random: u64,
     ) -> Result<Self> {
         #[cfg(feature = "planted")]
         crate::plant::arm();
         let (durability, key) = (durability_of(durability)?.unwrap_or_default(), key_of(secret)?);
-        let options = Options { durability, read_only, bytes_max: bytes_max as u64, key, ..Options::default() };
+        let bytes_max = bytes_max as u64;
+        let options = Options { durability, read_only, bytes_max, key, random, ..Options::default() };
         let store = Store::open(Arc::new(HostFolder::new(host)), Arc::new(SerialPool), options)?;
         let scratch = vec![0; SCRATCH_BYTES].into_boxed_slice();
         Ok(Self { session: Session::new(&store), intakes: HashMap::new(), scratch, failure: None })

@@ -31,7 +31,7 @@ export const api = {
       const cases = await prepare(base, order)
       const wanted = order.replay === undefined ? cases : [order.replay]
       const figures = zeros(
-        'cases', 'flips', 'cuts', 'others', 'right', 'missedValues', 'earlier', 'knownMixtures', 'seen',
+        'cases', 'flips', 'cuts', 'others', 'right', 'missedValues', 'earlier', 'seen',
         'unseen', 'deaths', 'hangs', 'wrong', 'stale', 'unhealed',
       )
       /** @type {Violation[]} */
@@ -45,12 +45,6 @@ export const api = {
       return { figures, goals, violations }
     }),
 }
-
-/**
- * KNOWN: a log of another cache that has the same number is taken for ours; nothing in it says which cache it is of.
- * @param {string} text
- */
-const isForeignLog = (text) => text.startsWith('foreign') && isOfLog(text)
 
 /** Writes the caches and makes the list of cases. @param {string} base @param {import('../suite.mjs').Order} order */
 async function prepare(base, { seed, isLong }) {
@@ -66,7 +60,7 @@ async function prepare(base, { seed, isLong }) {
       generations.forEach((generation, number) => void writeFolder(join(place, `generation-${number}`), generation))
       for (const engines of ENGINES.filter((text) => text.startsWith(engine))) {
         const texts = [...flips(folder, random, each), ...otherDamage({ folder, other, generations }, random, most)]
-        cases.push(...texts.filter((text) => !isForeignLog(text)).map((text) => `${engines}/${name} ${text}`))
+        cases.push(...texts.map((text) => `${engines}/${name} ${text}`))
       }
     }
   }
@@ -102,14 +96,11 @@ function count(figures, violations, met, again) {
  */
 function judgeAnswer(when, text, answer, add, violate) {
   const isMeeting = when === 'meeting'
-  // The end of a log that is gone is what a loss of power leaves: the cache is what it was some commits before.
+  // The end of the newest log that is gone is what a loss of power leaves: the cache is what it was some commits before.
   const mayBeEarlier = isOfLog(text.slice(text.indexOf(' ') + 1)) && !/ (flip|copy|swap|foreign) /.test(text)
   if (answer.error !== undefined) return violate('unhealed', `${when}: ${answer.error}`)
   for (const wrong of answer.wrong) violate('wrong', `${when}: ${wrong}`)
-  // KNOWN: where a later log stands on the one that is cut, the values of both are mixed. Nothing in the later one says how
-  // far the earlier one must go.
-  if (answer.state === 'stale' && mayBeEarlier) add('knownMixtures')
-  else if (answer.state === 'stale' || (answer.state === 'earlier' && !mayBeEarlier)) violate('stale', `${when}: ${answer.state}`)
+  if (answer.state === 'stale' || (answer.state === 'earlier' && !mayBeEarlier)) violate('stale', `${when}: ${answer.state}`)
   if (!answer.healed) violate('unhealed', `${when}: the entry put after the damage is not there`)
   if (!isMeeting) return answer.sound ? undefined : violate('unhealed', `${when}: verify still finds damage`)
   add(answer.state === 'earlier' ? 'earlier' : 'right')

@@ -17,7 +17,7 @@ export const checksum = (place, bytes) => BigInt(`0x${xxh3.init().update(bytes).
 
 /**
  * A frame at `offset` of file `number` (of the writer, or of the manifest).
- * @param {'VLOG' | 'CMIT' | 'HOLD' | 'SEAL' | 'VMAN'} kind @param {bigint} tag @param {bigint} number @param {Buffer} body
+ * @param {'VLOG' | 'SEEN' | 'CMIT' | 'HOLD' | 'SEAL' | 'VMAN'} kind @param {bigint} tag @param {bigint} number @param {Buffer} body
  * @param {{ offset?: number, bytes?: number }} [more] `bytes`: what the head says of the body's length
  */
 export function frameOf(kind, tag, number, body, { offset = 0, bytes = body.length } = {}) {
@@ -33,9 +33,12 @@ export function frameOf(kind, tag, number, body, { offset = 0, bytes = body.leng
   return Buffer.concat([head, padded])
 }
 
+/** The id of forged caches. */
+const ID = 7n
+
 /** A log: its start and these commits. @param {bigint} writer @param {readonly Buffer[]} bodies @param {bigint} [order] of the first */
 export function logOf(writer, bodies, order = 1n << 24n) {
-  let log = frameOf('VLOG', 1n, writer, Buffer.from('NAME'))
+  let log = frameOf('VLOG', 1n, writer, pack([['raw', Buffer.from('NAME')], ['u64', ID]]))
   for (const [index, body] of bodies.entries()) {
     log = Buffer.concat([log, frameOf('CMIT', (order + (BigInt(index) << 24n)) & MASK, writer, body, { offset: log.length })])
   }
@@ -85,6 +88,7 @@ export function manifestOf(
     1n,
     number,
     pack([
+      ['u64', ID],
       ['u64', lastOrder],
       ['u32', nextWriter],
       ['raw', logs],

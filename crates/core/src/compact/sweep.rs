@@ -29,13 +29,13 @@ pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> V
         .iter()
         .filter(|name| matches!(name, FileName::Log(_) | FileName::Taken { .. }))
         .filter_map(|name| name.writer())
-        .filter(|writer| manifest.log_from(*writer).is_some())
+        .filter(|writer| manifest.open_log(*writer).is_some())
         .collect();
     let mentioned: HashSet<TableName> =
         state.namespaces.iter().flat_map(|namespace| &namespace.tables).map(|live| live.table.meta.name).collect();
     let is_needless = |name: &FileName| match *name {
         FileName::Manifest(number) => number < manifest.number,
-        FileName::Log(writer) | FileName::Taken { writer, .. } => manifest.log_from(writer).is_none(),
+        FileName::Log(writer) | FileName::Taken { writer, .. } => manifest.open_log(writer).is_none(),
         FileName::Table(table) => !mentioned.contains(&table) && !writers.contains(&table.writer),
         FileName::Temporary(writer) => !writers.contains(&writer),
     };

@@ -98,7 +98,7 @@ fn nothing_new(context: &Context, state: &State, claim: u32) -> Result<bool> {
         FileName::Manifest(number) => number <= state.manifest.number,
         name => name.log_writer().is_none_or(|writer| {
             writer == claim
-                || state.manifest.log_from(writer).is_none()
+                || state.manifest.open_log(writer).is_none()
                 || state.logs.iter().any(|view| view.name == name)
         }),
     }))

@@ -36,6 +36,7 @@ const WINDOW_BYTES: usize = 256 << 10;
 pub(crate) enum FrameKind {
     LogStart = u32::from_le_bytes(*b"VLOG") as isize,
     Commit = u32::from_le_bytes(*b"CMIT") as isize,
+    Seen = u32::from_le_bytes(*b"SEEN") as isize,
     Hold = u32::from_le_bytes(*b"HOLD") as isize,
     Seal = u32::from_le_bytes(*b"SEAL") as isize,
     Manifest = u32::from_le_bytes(*b"VMAN") as isize,
@@ -44,7 +45,7 @@ pub(crate) enum FrameKind {
 
 impl FrameKind {
     pub(crate) fn parse(word: u32) -> Option<Self> {
-        [Self::LogStart, Self::Commit, Self::Hold, Self::Seal, Self::Manifest, Self::Used]
+        [Self::LogStart, Self::Seen, Self::Commit, Self::Hold, Self::Seal, Self::Manifest, Self::Used]
             .into_iter()
             .find(|kind| *kind as u32 == word)
     }

@@ -36,22 +36,28 @@ pub(crate) enum Stop {
 }
 
 /// What a scan learned beside the commits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LogScan {
-    /// Where to go on.
+    /// Where to go on; at a seal, where it stands.
     pub(crate) end: u64,
     pub(crate) stop: Stop,
     /// Whether the writer holds the file's lock while it lives. `None` where the start frame has not arrived.
     pub(crate) locked: Option<bool>,
+    /// The cache that it is of, likewise.
+    pub(crate) id: Option<u64>,
+    /// Logs that its commits may rest on, and how far they go.
+    pub(crate) seen: Vec<(u32, u64)>,
     /// Whether files are held, by the last frame that says so; `None` = none did.
     pub(crate) holds: Option<bool>,
 }
 
-/// Calls `each` for every commit from `from` on. The start frame is always read.
+/// Calls `each` for every commit from `from` on. The start frame is always read; after one of another `id` nothing may
+/// come.
 pub(crate) fn scan(
     file: &dyn File,
     checksum: &Checksum,
     writer: u32,
+    id: Option<u64>,
     from: u64,
     each: &mut dyn FnMut(LogCommit<'_>),
 ) -> Result<LogScan> {
@@ -59,7 +65,7 @@ pub(crate) fn scan(
     let begin =
         || FrameReader::new(file, checksum, u64::from(writer)).map_err(|source| Error::io("read", &name(), source));
     let mut frames = begin()?;
-    let mut state = LogScan { end: 0, stop: Stop::End, locked: None, holds: None };
+    let mut state = LogScan { end: 0, stop: Stop::End, locked: None, id: None, seen: Vec::new(), holds: None };
     let mut damage_reads = 0;
     loop {
         let found = frames.at(state.end).map_err(|source| Error::io("read", &name(), source))?;
@@ -79,10 +85,23 @@ pub(crate) fn scan(
                         if tag != u64::from(FORMAT) && !planted::bug("tolerate-unknown-format") {
                             return Err(Error::NewerFormat { name: name(), found: tag as u32, supported: FORMAT });
                         }
-                        state.locked = Some(body == LOCK);
+                        let Some((locked, found)) = parse_start(body) else {
+                            return Ok(LogScan { stop: Stop::Damaged("start"), ..state });
+                        };
+                        (state.locked, state.id) = (Some(locked), Some(found));
                         state.end = end.max(from);
                     }
-                    (FrameKind::Seal, false) => return Ok(LogScan { end, stop: Stop::Sealed, ..state }),
+                    (_, false) if id.is_some() && state.id != id => {
+                        return Ok(LogScan { stop: Stop::Damaged("log of another cache"), ..state });
+                    }
+                    (FrameKind::Seal, false) => return Ok(LogScan { stop: Stop::Sealed, ..state }),
+                    (FrameKind::Seen, false) => {
+                        let Some(seen) = parse_seen(body) else {
+                            return Ok(LogScan { stop: Stop::Damaged("seen logs"), ..state });
+                        };
+                        state.seen.extend(seen);
+                        state.end = end;
+                    }
                     (FrameKind::Commit, false) => {
                         let Some(commit) = parse_commit(tag, body) else {
                             return Ok(LogScan { stop: Stop::Damaged("commit"), ..state });
@@ -100,6 +119,21 @@ pub(crate) fn scan(
             }
         }
     }
+}
+
+fn parse_start(body: &[u8]) -> Option<(bool, u64)> {
+    let mut reader = Reader::new(body);
+    let start = (reader.take(LOCK.len())? == LOCK, reader.u64()?);
+    reader.is_empty().then_some(start)
+}
+
+fn parse_seen(body: &[u8]) -> Option<Vec<(u32, u64)>> {
+    let mut reader = Reader::new(body);
+    let mut seen = Vec::new();
+    while !reader.is_empty() {
+        seen.push((reader.u32()?, reader.u64()?));
+    }
+    Some(seen)
 }
 
 fn parse_commit(order: u64, body: &[u8]) -> Option<LogCommit<'_>> {
@@ -138,11 +172,11 @@ mod tests {
     fn zeros_behind_the_last_commit_are_the_end() {
         for zeros in [1, 31, 32, 100, 4_095, 300_000] {
             let vfs = MemVfs::default();
-            let mut log = LogWriter::start(vfs.create_new("0.log").unwrap(), Checksum::Open, 0, true).unwrap();
+            let mut log = LogWriter::start(vfs.create_new("0.log").unwrap(), Checksum::Open, 0, 7, true).unwrap();
             log.commit(1 << 24, &prelude(1, &[(0, "a", "1")]), &[], false).unwrap();
             log.file().append(&[&vec![0; zeros]]).unwrap();
             let mut orders = Vec::new();
-            let scan = scan(&*log.file(), &Checksum::Open, 0, 0, &mut |commit| orders.push(commit.order)).unwrap();
+            let scan = scan(&*log.file(), &Checksum::Open, 0, Some(7), 0, &mut |commit| orders.push(commit.order)).unwrap();
             assert_eq!((orders, scan.stop, scan.end), (vec![1 << 24], Stop::End, log.bytes()), "{zeros} zeros");
         }
     }

@@ -30,11 +30,31 @@ pub(crate) struct LogWriter {
 
 impl LogWriter {
     /// Begins a log in a file that was just created.
-    pub(crate) fn start(file: Arc<dyn File>, checksum: Checksum, writer: u32, locked: bool) -> io::Result<Self> {
+    pub(crate) fn start(
+        file: Arc<dyn File>,
+        checksum: Checksum,
+        writer: u32,
+        id: u64,
+        locked: bool,
+    ) -> io::Result<Self> {
         let (end, commits, holds) = (0, 0, false);
         let mut log = Self { file, checksum, writer, locked, end, commits, holds, unsynced: true, named: false };
-        log.append(FrameKind::LogStart, u64::from(FORMAT), &[if locked { LOCK } else { NAME }])?;
+        let body: [&[u8]; 2] = [if locked { LOCK } else { NAME }, &id.to_le_bytes()];
+        log.append(FrameKind::LogStart, u64::from(FORMAT), &body)?;
         Ok(log)
+    }
+
+    /// Names the logs that commits to come may rest on, and how far they go. Without those they are worth nothing.
+    pub(crate) fn see(&mut self, seen: &[(u32, u64)]) -> io::Result<()> {
+        if seen.is_empty() {
+            return Ok(());
+        }
+        let mut body = Vec::with_capacity(seen.len() * 12);
+        for (writer, end) in seen {
+            body.extend_from_slice(&writer.to_le_bytes());
+            body.extend_from_slice(&end.to_le_bytes());
+        }
+        self.append(FrameKind::Seen, 0, &[&body])
     }
 
     /// Appends a commit: one vectored write. `durable` ones wait for the disk in the same step, where nothing else

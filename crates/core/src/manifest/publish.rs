@@ -60,7 +60,7 @@ pub(crate) fn publish(
 }
 
 /// Publishes the first, empty manifest of a folder, before anything else is in it.
-pub(crate) fn publish_first(vfs: &dyn Vfs, checksum: &Checksum) -> Result<()> {
+pub(crate) fn publish_first(vfs: &dyn Vfs, checksum: &Checksum, id: u64) -> Result<()> {
     for attempt in 0..64 {
         // Where there are no hard links, whoever began with the folder may have died over it.
         let seen = newest_number(vfs).map_err(|source| Error::io("list", "the cache folder", source))?;
@@ -69,7 +69,7 @@ pub(crate) fn publish_first(vfs: &dyn Vfs, checksum: &Checksum) -> Result<()> {
         {
             return Ok(());
         }
-        let first = Manifest { number: seen.saturating_add(1), ..Manifest::default() };
+        let first = Manifest { number: seen.saturating_add(1), id, ..Manifest::default() };
         // Nobody has a number yet; the numbers of first publishers come from the other end.
         match write_and_link(vfs, checksum, &FileName::Temporary(WRITER_MAX - attempt).to_string(), 0, &first) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

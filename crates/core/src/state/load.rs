@@ -119,12 +119,8 @@ fn read_folder(
     }
     state.next_writer_seen = state.next_writer_seen.max(state.manifest.next_writer);
     state.last_order = state.manifest.last_order;
-    let gap = missing_log(&state, &names);
-    if attempt < GAP_ATTEMPTS && !matches!(gap, Gap::None) {
+    if attempt < GAP_ATTEMPTS && has_gap(&state, &names) {
         return Ok(None);
-    }
-    if let Gap::Named(writer) = gap {
-        lost.push((FileName::Log(writer).to_string(), "missing log"));
     }
     if !(state.is_outline || open_tables(context, &mut state, open, last)?)
         || !read_logs(context, &mut state, &names, last)?
@@ -133,6 +129,12 @@ fn read_folder(
     }
     if !last && (state.vanished || may_be_ghosts(&state) && patience.has_changed(&list(context)?)) {
         return Ok(None);
+    }
+    if let Some(writer) = known_manifest(&state).and_then(|_| state.short_log()) {
+        if !last {
+            return Ok(None);
+        }
+        lost.push(damage_short(&mut state, writer));
     }
     state.lost |= !lost.is_empty();
     for (name, what) in lost {
@@ -186,24 +188,31 @@ fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
     Ok(Newest::None)
 }
 
-/// Whether the list of names has every log there must be. Numbers have no gaps, so a log that is being renamed while
-/// the folder is listed, and slips through, is noticed. One that stays away was lost with the power before its name was
-/// synced; unless the manifest names it, which was published only after that sync: then it is damage.
-fn missing_log(state: &State, names: &[FileName]) -> Gap {
+/// Whether the list of names may lack a log. Numbers have no gaps, so a log that is being renamed while the folder is
+/// listed, and slips through, is noticed. One that stays away was lost with the power before its name was synced;
+/// unless others rest on it, which they did only after that sync: then it is damage (`short_log`).
+fn has_gap(state: &State, names: &[FileName]) -> bool {
     let logs: HashSet<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
-    let listed = |writer: u32| logs.contains(&writer);
-    if let Some(log) = state.manifest.open_logs.iter().find(|log| !listed(log.writer)) {
-        return Gap::Named(log.writer);
-    }
-    let unnamed = (state.manifest.next_writer..state.next_writer_seen).rev().take(64).any(|writer| !listed(writer));
-    if unnamed { Gap::Unnamed } else { Gap::None }
+    let named = state.manifest.open_logs.iter().map(|log| log.writer);
+    let unnamed = (state.manifest.next_writer..state.next_writer_seen).rev().take(64);
+    named.chain(unnamed).any(|writer| !logs.contains(&writer))
 }
 
-enum Gap {
-    None,
-    /// The manifest names it.
-    Named(u32),
-    Unnamed,
+/// The manifest, if there is one that can be read.
+fn known_manifest(state: &State) -> Option<&Manifest> {
+    Some(&state.manifest).filter(|manifest| manifest.number > 0)
+}
+
+/// A log that others rest on has lost its end, or is not there at all.
+fn damage_short(state: &mut State, writer: u32) -> (String, &'static str) {
+    const WHAT: &str = "missing end of a log";
+    match state.logs.iter_mut().find(|view| view.writer == writer) {
+        Some(view) => {
+            view.stop = Stop::Damaged(WHAT);
+            (view.name.to_string(), WHAT)
+        }
+        None => (FileName::Log(writer).to_string(), "missing log"),
+    }
 }
 
 fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bool) -> Result<bool> {
@@ -247,28 +256,16 @@ fn open_table(context: &Context, meta: TableMeta, namespace: &str, last: bool) -
 
 /// Reads every log that is not folded, from where the manifest says. `false` = one vanished.
 fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: bool) -> Result<bool> {
-    state.logs.retain(|log| names.contains(&log.name) && state.manifest.log_from(log.writer).is_some());
+    state.logs.retain(|log| names.contains(&log.name) && state.manifest.open_log(log.writer).is_some());
     for name in names.iter().filter(|name| !state.logs.iter().any(|log| log.name == **name)).collect::<Vec<_>>() {
         let Some(writer) = name.log_writer() else { continue };
-        let Some(from) = state.manifest.log_from(writer) else { continue };
+        let Some(from) = state.manifest.open_log(writer).map(|log| log.from) else { continue };
         let file = match context.vfs.open(&name.to_string(), Access::Stream) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(source) => return Err(Error::io("open", &name.to_string(), source)),
         };
-        let view = LogView {
-            writer,
-            name: *name,
-            file,
-            from,
-            end: from,
-            synced: from,
-            stop: Stop::End,
-            locked: None,
-            commits: 0,
-            holds: false,
-        };
-        state.logs.push(view);
+        state.logs.push(LogView::new(writer, *name, file, from));
     }
     state.logs.sort_unstable_by_key(|log| log.writer);
     extend(context, state, !last)?;
@@ -285,7 +282,8 @@ fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result
         }
         let mut failed = None;
         let mut commits = 0;
-        let outcome = scan(&*log.file, &context.checksum, log.writer, log.end, &mut |commit| {
+        let id = known_manifest(state).and_then(|manifest| manifest.open_log(log.writer)).map(|known| known.id);
+        let outcome = scan(&*log.file, &context.checksum, log.writer, id, log.end, &mut |commit| {
             commits += 1;
             if failed.is_none() {
                 failed = state.apply(context, &commit).err();
@@ -301,6 +299,8 @@ fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result
         log.end = log.end.max(outcome.end);
         log.stop = outcome.stop;
         log.locked = outcome.locked;
+        log.id = outcome.id;
+        log.seen.extend(outcome.seen);
         log.holds = outcome.holds.unwrap_or(log.holds);
         log.commits += commits;
         changed |= commits > 0;
@@ -318,7 +318,7 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
         names.iter().filter_map(|name| if let FileName::Manifest(number) = name { Some(*number) } else { None });
     let mut known = 0;
     for name in &names {
-        if name.log_writer().is_some_and(|writer| state.manifest.log_from(writer).is_some()) {
+        if name.log_writer().is_some_and(|writer| state.manifest.open_log(writer).is_some()) {
             known += 1;
             if !state.logs.iter().any(|log| log.name == *name) {
                 return Ok(None);
@@ -330,6 +330,7 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
     }
     let knew = state.vanished;
     let changed = extend(context, state, false)?;
-    // A table that is gone before its log was read: a newer manifest has folded it.
-    Ok((knew || !state.vanished).then_some(changed))
+    // A table that is gone before its log was read: a newer manifest has folded it. A log that is short: it was read
+    // before the one that says so.
+    Ok(((knew || !state.vanished) && state.short_log().is_none()).then_some(changed))
 }

@@ -1,11 +1,11 @@
 //! Damage: bytes that are not what was written. Every answer is right or a miss; nothing is stale; `verify` sees it;
 //! the next commit works and what it wrote is there.
 
-use crate::history::{Expected, commit, compact, dump, open, open_filing};
+use crate::history::{Expected, commit, compact, dump, open, open_filing, open_with};
 use std::io::ErrorKind;
 use varve_core::vfs::Vfs;
 use varve_core::vfs::sim::{Call, Effect, Fault, SimVfs};
-use varve_core::{Durability, Handle};
+use varve_core::{Durability, Handle, Options};
 
 /// A small cache in which every key but one was written several times.
 fn small_cache(folds: &[bool]) -> (SimVfs, Expected) {
@@ -207,5 +207,104 @@ fn what_the_system_refuses_to_read_for_a_while_is_there_again_afterwards() {
         let id = handle.namespace("n", "1").expect("namespace");
         compact(&handle, true).expect("compact");
         assert_eq!(check_answers(&handle, id, &content, "after"), content.len(), "{folds:?}, from read {after} on");
+    }
+}
+
+/// A cache of one log for each round, every one begun by a process of its own. `random` makes its id.
+fn cache_of_logs(vfs: SimVfs, random: u64, rounds: usize, closes: bool) -> (SimVfs, Expected) {
+    let mut content = Expected::new();
+    for round in 0..rounds {
+        let mut handle = open_with(&vfs, Options { random, ..Options::default() }).expect("open");
+        let id = handle.namespace("n", "1").expect("namespace");
+        for number in 0..3 {
+            let (key, value) = (format!("key {number}"), format!("value {number} of round {round} of {random}"));
+            handle.put(id, key.as_bytes(), value.as_bytes()).expect("put");
+            content.insert(key.into_bytes(), value.into_bytes());
+            commit(&mut handle, Durability::Relaxed).expect("commit");
+        }
+        if closes && round + 1 < rounds {
+            handle.store().flush().expect("flush");
+        }
+    }
+    (vfs, content)
+}
+
+fn logs_of(vfs: &SimVfs) -> Vec<String> {
+    let mut logs: Vec<_> = vfs.names().into_iter().filter(|name| name.ends_with(".log")).collect();
+    logs.sort();
+    logs
+}
+
+/// Two caches number their logs alike, and nothing else in a log told which one it was of.
+#[test]
+fn a_log_of_another_cache_is_not_believed() {
+    for vfs in [SimVfs::new, || SimVfs::new().without_locks()] {
+        let (ours, content) = cache_of_logs(vfs(), 1, 3, false);
+        let (theirs, _) = cache_of_logs(vfs(), 2, 3, false);
+        for name in logs_of(&ours) {
+            let damaged = ours.fork();
+            damaged.set_contents(&name, theirs.contents(&name));
+            check_damaged(&damaged, &content, &format!("{name} of another cache"));
+        }
+        let damaged = ours.fork();
+        damaged.set_contents("manifest-1", theirs.contents("manifest-1"));
+        check_damaged(&damaged, &content, "the manifest of another cache");
+    }
+}
+
+/// What later logs had put on top of the commits that were gone stayed: a state that never was.
+#[test]
+fn a_log_that_lost_commits_on_which_others_rest_costs_everything_and_mixes_nothing() {
+    for closes in [false, true] {
+        let (vfs, content) = cache_of_logs(SimVfs::new(), 1, 3, closes);
+        let (earlier, _) = cache_of_logs(SimVfs::new(), 1, 1, closes);
+        let logs = logs_of(&vfs);
+        for name in &logs[..2] {
+            let damage = |what: &str, change: &dyn Fn(&SimVfs)| {
+                let damaged = vfs.fork();
+                change(&damaged);
+                check_damaged(&damaged, &content, &format!("{name} {what}"));
+            };
+            damage("missing", &|vfs| vfs.erase(name));
+            for length in (0..vfs.length(name) - 32).step_by(32) {
+                damage(&format!("cut to {length}"), &|vfs| vfs.truncate(name, length));
+                damage(&format!("zeros from {length}"), &|vfs| {
+                    let mut bytes = vfs.contents(name);
+                    bytes[length as usize..].fill(0);
+                    vfs.set_contents(name, bytes);
+                });
+            }
+        }
+        let damaged = vfs.fork();
+        let older = earlier.contents("0.log");
+        damaged.set_contents("0.log", older[..older.len() - 96].to_vec());
+        check_damaged(&damaged, &content, "0.log as it was earlier");
+    }
+}
+
+/// A fold takes up commits that rest on a log that stays.
+#[test]
+fn a_log_that_lives_and_lost_commits_on_which_folded_ones_rest_mixes_nothing() {
+    let vfs = SimVfs::new();
+    let mut content = Expected::new();
+    let mut living = open(&vfs).expect("open");
+    let id = living.namespace("n", "1").expect("namespace");
+    for round in 0..3u8 {
+        living.put(id, b"key 1", &[round]).expect("put");
+        commit(&mut living, Durability::Relaxed).expect("commit");
+    }
+    let mut other = open(&vfs).expect("open");
+    other.namespace("n", "1").expect("namespace");
+    other.put(id, b"key 2", b"rests on round 2").expect("put");
+    commit(&mut other, Durability::Relaxed).expect("commit");
+    compact(&other, false).expect("compact");
+    content.insert(b"key 1".to_vec(), vec![2]);
+    content.insert(b"key 2".to_vec(), b"rests on round 2".to_vec());
+    drop((living, other));
+    assert_eq!(logs_of(&vfs), ["0.log"]);
+    for length in (0..vfs.length("0.log")).step_by(32) {
+        let damaged = vfs.fork();
+        damaged.truncate("0.log", length);
+        check_damaged(&damaged, &content, &format!("0.log cut to {length}"));
     }
 }

@@ -64,10 +64,11 @@ class WasmEngineStore implements EngineStore {
     this.#memory = memory
     this.#options = options
     const { durability, readOnly, maxBytes, key } = options
+    const [random = 0n] = crypto.getRandomValues(new BigUint64Array(1))
     this.#elsewhere = compactElsewhere
     this.#store = this.#call(() => {
       try {
-        return WasmStore.open(heldHost(host), durability, readOnly, maxBytes, key)
+        return WasmStore.open(heldHost(host), durability, readOnly, maxBytes, key, random)
       } catch (error) {
         return typeof error === 'string' ? reportOf<never>(error) : thrown(error)
       }

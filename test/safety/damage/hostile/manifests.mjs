@@ -17,7 +17,7 @@ export const MANIFESTS = {
   ...many('manifest says last order', [MOST, MOST >> 1n, MOST - (1n << 24n)], (lastOrder) => withManifest({ lastOrder })),
   ...many('manifest says a log begins', [1n, 32n, 1n << 40n, MOST - 31n, MOST], (from) => ({
     files: {
-      ...withManifest({ logs: pack([['u32', 1], ['u32', 0], ['u64', from]]) }).files,
+      ...withManifest({ logs: pack([['u32', 1], ['u32', 0], ['u64', 7], ['u64', from], ['u64', 0]]) }).files,
       '0.log': logOf(0n, [commit(entry(0, KEY, VALUE))]),
     },
   })),
