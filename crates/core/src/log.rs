@@ -2,7 +2,7 @@
 //! (`files.rs`) the log says so.
 //!
 //! ```text
-//! start body:  "LOCK" = the writer holds the file's lock while it lives, "NAME" = it looks for its name after appends |
+//! start body:  "LOCK" = the writer holds the file's lock while it lives, "NAME" = it looks for its name after appends;
 //!              u64 id of the cache
 //! seen body:   count x (u32 writer, u64 end) logs that its commits may rest on, synced, and how far they go
 //! commit body: u64 time in ms | u16 count | count x (u16 id, text name, text version) | entries until the end

@@ -176,7 +176,8 @@ mod tests {
             log.commit(1 << 24, &prelude(1, &[(0, "a", "1")]), &[], false).unwrap();
             log.file().append(&[&vec![0; zeros]]).unwrap();
             let mut orders = Vec::new();
-            let scan = scan(&*log.file(), &Checksum::Open, 0, Some(7), 0, &mut |commit| orders.push(commit.order)).unwrap();
+            let scan =
+                scan(&*log.file(), &Checksum::Open, 0, Some(7), 0, &mut |commit| orders.push(commit.order)).unwrap();
             assert_eq!((orders, scan.stop, scan.end), (vec![1 << 24], Stop::End, log.bytes()), "{zeros} zeros");
         }
     }
