@@ -215,13 +215,13 @@ mod tests {
     #[test]
     fn a_log_whose_padding_is_cut_off_while_it_is_read_is_no_error() {
         let vfs = MemVfs::default();
-        let mut log = LogWriter::start(vfs.create_new("0.log").unwrap(), Checksum::Open, 0, true).unwrap();
+        let mut log = LogWriter::start(vfs.create_new("0.log").unwrap(), Checksum::Open, 0, 7, true).unwrap();
         log.commit(1 << 24, &prelude(1, &[(0, "a", "1")]), &[], false).unwrap();
         let (end, mut file) = (log.bytes(), Cut { file: vfs.open("0.log", Access::Stream).unwrap(), zeros: 0.into() });
         for from in [0, end] {
             file.zeros = 4096.into();
             let mut commits = 0;
-            let scan = scan(&file, &Checksum::Open, 0, from, &mut |_| commits += 1).unwrap();
+            let scan = scan(&file, &Checksum::Open, 0, Some(7), from, &mut |_| commits += 1).unwrap();
             assert_eq!((commits, scan.stop, scan.end), (u32::from(from == 0), Stop::End, end));
         }
     }
