@@ -6,8 +6,8 @@
 //!    its name after every append instead.
 //! 4. The folder may have moved on between 1 and 3: the number may have been used, folded and forgotten. Then a file
 //!    `<n>-<by>.taken` is still there, or a manifest says that `n` is folded, or our log has been taken already.
-//! 5. What other writers left behind is made durable, and our log says how far it goes: our commits may rest on it, and
-//!    must not outlive it.
+//! 5. If there will be commits: what other writers left behind is made durable, and our log says how far it goes. Our
+//!    commits may rest on it, and must not outlive it.
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -21,8 +21,18 @@ use std::io;
 
 const ATTEMPTS: u32 = 256;
 
-/// A log of our own. The folder's first manifest is published on the way.
+/// A log for commits.
 pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
+    let (mut log, mut state) = claim_number(context, known)?;
+    state.sync_others(context, Some(log.writer))?;
+    let name = FileName::Log(log.writer).to_string();
+    log.see(&state.seen(context, log.writer)).map_err(|source| Error::io("append to", &name, source))?;
+    Ok(log)
+}
+
+/// A log that only keeps its number, with what was in the folder when it was ours. The folder's first manifest is
+/// published on the way.
+pub(crate) fn claim_number(context: &Context, known: &State) -> Result<(LogWriter, State)> {
     planted::panics("claim-log");
     if known.manifest.number == 0 && !known.lost {
         publish_first(&*context.vfs, &context.checksum, context.options.random)?;
@@ -49,14 +59,12 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => false,
             Err(source) => return Err(Error::io("lock", &name, source)),
         };
-        let mut log = LogWriter::start(file, context.checksum, writer, id, locked).map_err(wrap("write"))?;
-        let mut state = outline(context, known)?;
+        let log = LogWriter::start(file, context.checksum, writer, id, locked).map_err(wrap("write"))?;
+        let state = outline(context, known)?;
         let mut same = state.logs.iter().filter(|view| view.writer == writer);
         let is_ours = same.next().is_some_and(|view| view.name == FileName::Log(writer)) && same.next().is_none();
         if is_ours && state.manifest.open_log(writer).is_some_and(|known| known.id == id) {
-            state.sync_others(context, Some(writer))?;
-            log.see(&state.seen(writer)).map_err(wrap("append to"))?;
-            return Ok(log);
+            return Ok((log, state));
         }
         (next, id) = (next.max(state.next_writer_seen), state.manifest.id);
         if is_ours {

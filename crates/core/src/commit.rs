@@ -18,7 +18,6 @@ mod values;
 use crate::batch::Batch;
 use crate::claim::claim_log;
 use crate::context::Context;
-use crate::doubts::Doubts;
 use crate::error::{Error, Result};
 use crate::format::entry::{Entry, Kind};
 use crate::format::names::{FileName, TableName};
@@ -49,8 +48,6 @@ const ATTACHED_TABLES_DUE: usize = 8;
 pub(crate) struct Committer {
     pub(crate) log: Option<LogWriter>,
     tables: u32,
-    /// Logs that were left after an error and hold commits that still wait for a sync.
-    left: Vec<LogWriter>,
     /// A log was taken away from us that said that files are held: of those some may be gone.
     lost_hold: bool,
 }
@@ -109,7 +106,7 @@ impl Committer {
         self.lost_hold = false;
         // A log that cannot be appended to is left; what it holds ends with its life.
         if self.log.as_mut().is_some_and(|log| log.holds && log.hold(false).is_err()) {
-            self.left.extend(self.log.take());
+            let _ = self.leave(context);
         }
     }
 
@@ -128,10 +125,12 @@ impl Committer {
             }
             match step(self) {
                 Ok(Some(done)) => return Ok(done),
-                Ok(None) => self.lost_hold |= self.log.take().is_some_and(|log| log.holds),
+                Ok(None) => {
+                    self.lost_hold |= self.log.as_ref().is_some_and(|log| log.holds);
+                    self.leave(context)?;
+                }
                 Err(error) => {
-                    self.log.iter().for_each(|log| context.doubt(log.writer));
-                    self.left.extend(self.log.take().filter(|log| log.commits > 0));
+                    let _ = self.leave(context);
                     return Err(error);
                 }
             }
@@ -215,23 +214,19 @@ impl Committer {
     /// before. A log whose sync fails is not used again.
     pub(crate) fn flush(&mut self, context: &Context) -> Result<()> {
         planted::panics("flush");
-        let mut outcome = Ok(());
-        for mut log in std::mem::take(&mut self.left) {
-            outcome = outcome.and(sync_log(context, &mut log));
-        }
-        if let Some(mut log) = self.log.take() {
-            let synced = sync_log(context, &mut log);
-            if synced.is_ok() {
-                self.log = Some(log);
+        match self.log.as_mut().map_or(Ok(()), |log| sync_log(context, log)) {
+            Err(error) => {
+                self.log = None;
+                Err(error)
             }
-            outcome = outcome.and(synced);
+            Ok(()) => Ok(()),
         }
-        outcome
     }
 
-    /// Lets go of logs whose sync failed, so that they can be folded.
-    pub(crate) fn leave(&mut self, doubts: &Doubts) {
-        self.left.retain(|log| !doubts.has(log.writer));
+    /// Leaves the log, synced: who had it open hears of a sync that failed, whoever comes later does not.
+    fn leave(&mut self, context: &Context) -> Result<()> {
+        let log = self.log.take().filter(|log| log.commits > 0);
+        log.map_or(Ok(()), |mut log| sync_log(context, &mut log))
     }
 
     /// Ends the log, synced; the next commit begins another one. While files are held it begins at once and says so.

@@ -18,7 +18,7 @@ mod sweep;
 mod take;
 mod tidy;
 
-use crate::claim::claim_log;
+use crate::claim::claim_number;
 use crate::commit::Committer;
 use crate::context::Context;
 use crate::entries::{Ranges, Source, garbage};
@@ -76,7 +76,7 @@ pub(crate) fn compact(
             Some(log) => log,
             None => {
                 tables = 0;
-                claim_log(context, &surveyed.state)?
+                claim_number(context, &surveyed.state)?.0
             }
         };
         let mut taken = take(context, surveyed, log.writer)?;
@@ -350,7 +350,7 @@ fn next_manifest(context: &Context, taken: &Taken, plans: &[Plan], written: &[Wr
         id: state.manifest.id,
         last_order: state.last_order,
         next_writer,
-        open_logs: still_open.map(|log| state.open_log(log)).collect(),
+        open_logs: still_open.map(|log| state.open_log(context, log)).collect(),
         namespaces: Vec::new(),
     };
     for Current { id, latest } in state.current.values() {

@@ -3,7 +3,7 @@
 //! was damaged is set aside under `<name>.bad`.
 
 use crate::aside::{set_aside, trim};
-use crate::claim::claim_log;
+use crate::claim::claim_number;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::frame::HEAD_BYTES;
@@ -24,7 +24,7 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
             *state.write()? = found;
             return Ok(());
         }
-        let log = claim_log(context, &found)?;
+        let (log, _) = claim_number(context, &found)?;
         let mut manifest = Manifest {
             number: found.manifest_seen + 1,
             // One that could be read keeps its id: whoever is claiming a number right now has written it already.

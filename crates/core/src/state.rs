@@ -321,18 +321,15 @@ impl State {
     }
 
     /// Makes the commits of other writers survive the loss of power: ours may rest on them, and must not outlive them.
-    /// If a sync fails, the next commit folds the log first; if its writer lives, his own sync fails, too.
     pub(crate) fn sync_others(&mut self, context: &Context, own: Option<u32>) -> Result<()> {
         let mut synced = false;
         for view in self.logs.iter_mut().filter(|view| Some(view.writer) != own && view.commits > 0) {
             // Whoever sealed a log has synced it.
             if view.synced < view.end && view.stop != Stop::Sealed {
-                if let Err(source) = view.file.sync() {
-                    if view.is_done()? {
-                        context.doubts.add(view.writer);
-                    }
-                    return Err(Error::io("sync", &view.name.to_string(), source));
-                }
+                view.file.sync().map_err(|source| {
+                    context.doubts.add(view.writer);
+                    Error::io("sync", &view.name.to_string(), source)
+                })?;
                 view.synced = view.end;
                 synced = true;
             }
@@ -344,14 +341,14 @@ impl State {
     }
 
     /// The logs of others that commits may rest on, and how far each is sure to go, after `sync_others`.
-    pub(crate) fn seen(&self, own: u32) -> Vec<(u32, u64)> {
+    pub(crate) fn seen(&self, context: &Context, own: u32) -> Vec<(u32, u64)> {
         let seen = self.logs.iter().filter(|view| view.writer != own && view.commits > 0);
-        seen.map(|view| self.open_log(view)).map(|log| (log.writer, log.end)).collect()
+        seen.map(|view| self.open_log(context, view)).map(|log| (log.writer, log.end)).collect()
     }
 
     /// What a manifest says of a log, after `sync_others`.
-    pub(crate) fn open_log(&self, view: &LogView) -> OpenLog {
-        let end = if view.commits > 0 { view.end } else { view.from };
+    pub(crate) fn open_log(&self, context: &Context, view: &LogView) -> OpenLog {
+        let end = if view.commits > 0 && !context.doubts.has(view.writer) { view.end } else { view.from };
         OpenLog { writer: view.writer, id: view.id.unwrap_or(self.manifest.id), from: view.from, end }
     }
 

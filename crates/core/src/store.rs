@@ -21,7 +21,7 @@ use crate::reader::Reader;
 use crate::record_uses::{is_due, record_uses};
 use crate::repair::repair;
 use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, TopEntry, TopOrder, VerifyReport};
-use crate::state::{Namespace, State, TableIndex, catch_up, load};
+use crate::state::{LogView, Namespace, State, TableIndex, catch_up, load};
 use crate::stats::{sources_of, stats};
 use crate::top::top;
 use crate::verify::verify;
@@ -107,13 +107,13 @@ impl Store {
     /// Folds logs whose sync failed. The caller holds `maintenance`.
     fn settle_doubts(&self) -> Result<()> {
         let Self { context, state, committer, .. } = self;
-        committer.lock()?.leave(&context.doubts);
         // The state may hold the log's file, and with it the lock.
         reload(context, state, committer)?;
         compact(context, state, committer, false, &|_, _| ControlFlow::Continue(()))?;
         let state = state.read()?;
-        let has_commits = |writer| state.logs.iter().any(|view| view.writer == writer && view.commits > 0);
-        context.doubts.retain(has_commits);
+        // If its writer lives, his own sync fails, too.
+        let is_left = |view: &LogView| view.commits > 0 && view.is_done().unwrap_or(true);
+        context.doubts.retain(|writer| state.logs.iter().any(|view| view.writer == writer && is_left(view)));
         if context.doubts.is_any() { Err(Error::Busy { operation: "fold a log", attempts: 1 }) } else { Ok(()) }
     }
 
