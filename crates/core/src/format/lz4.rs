@@ -53,3 +53,18 @@ fn compress(raw: &[u8], scratch: &mut Vec<u8>) -> Option<usize> {
     }
     lz4_flex::block::compress_into(raw, scratch).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Or a few bytes of a hostile folder cost gigabytes of memory before anybody sees that they are none.
+    #[test]
+    fn no_length_is_believed_that_cannot_have_been_packed_into_so_few_bytes() {
+        for bytes in [4, 1_000, 100_000] {
+            let packed = pack(&vec![0; bytes], &mut Vec::new()).map_or(bytes, |packed| packed.len()) as u64;
+            assert!(raw_bytes_max(packed) >= bytes as u64, "what was packed is refused");
+            assert!(raw_bytes_max(packed) <= packed * 256 + 64, "{packed} bytes stand for too many");
+        }
+    }
+}

@@ -4,6 +4,7 @@ mod canonical;
 mod crash;
 mod damage;
 mod files;
+mod format;
 mod history;
 mod keyed;
 mod model;

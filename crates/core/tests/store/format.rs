@@ -1,0 +1,50 @@
+//! What the format promises to whoever opens a folder: a newer format is told, not guessed at, and every file counts in
+//! its own place only.
+
+use crate::history::{commit, open};
+use varve_core::vfs::Vfs;
+use varve_core::vfs::sim::SimVfs;
+use varve_core::{Durability, Error, Handle, forge};
+
+fn put(handle: &mut Handle, value: &[u8]) {
+    let id = handle.namespace("n", "1").expect("namespace");
+    handle.put(id, b"key", value).expect("put");
+    commit(handle, Durability::Durable).expect("commit");
+}
+
+/// The tag of the first frame says the format.
+#[test]
+fn a_log_or_manifest_of_a_newer_format_is_told_and_left_alone() {
+    for name in ["manifest-1", "0.log"] {
+        let vfs = SimVfs::new();
+        put(&mut open(&vfs).expect("open"), b"value");
+        let mut bytes = vfs.contents(name);
+        bytes[8] = 2;
+        vfs.set_contents(name, bytes);
+        forge::reseal(&vfs);
+        let before: Vec<_> = vfs.names().into_iter().map(|name| vfs.contents(&name)).collect();
+        match open(&vfs).map(drop) {
+            Err(Error::NewerFormat { found: 2, supported: 1, name: told }) => assert_eq!(told, name),
+            other => panic!("{name}: {other:?}"),
+        }
+        assert_eq!(before, vfs.names().into_iter().map(|name| vfs.contents(&name)).collect::<Vec<_>>());
+    }
+}
+
+/// Every checksum in it is right, for another place: without the place in them an old value would come back.
+#[test]
+fn a_log_that_stands_in_the_place_of_another_one_is_damage() {
+    let vfs = SimVfs::new();
+    let mut older = open(&vfs).expect("open");
+    put(&mut older, b"old");
+    let mut newer = open(&vfs).expect("open");
+    put(&mut newer, b"new");
+    assert!(vfs.exists("1.log").expect("look"));
+    vfs.set_contents("1.log", vfs.contents("0.log"));
+    drop((older, newer));
+    let mut handle = open(&vfs).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    assert_eq!(handle.get(id, b"key", <[u8]>::to_vec).expect("get"), None);
+    let damage = handle.store().status().damage;
+    assert!(damage.iter().any(|place| place.file == "1.log"), "{damage:?}");
+}
