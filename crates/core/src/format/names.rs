@@ -64,6 +64,14 @@ impl FileName {
         }
     }
 
+    /// Highest number of a writer that the name tells of: whoever took a log has a number, too.
+    pub(crate) fn writer_max(self) -> Option<u32> {
+        match self {
+            Self::Taken { writer, by } => Some(writer.max(by)),
+            other => other.writer(),
+        }
+    }
+
     /// Number of the writer that the file belongs to.
     pub(crate) fn writer(self) -> Option<u32> {
         match self {

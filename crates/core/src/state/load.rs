@@ -99,7 +99,7 @@ fn read_folder(
     for name in &names {
         if let FileName::Manifest(number) = name {
             state.manifest_seen = state.manifest_seen.max(*number);
-        } else if let Some(writer) = name.writer().filter(|_| !matches!(name, FileName::Temporary(_))) {
+        } else if let Some(writer) = name.writer_max().filter(|_| !matches!(name, FileName::Temporary(_))) {
             state.next_writer_seen = state.next_writer_seen.max(writer + 1);
         }
     }
@@ -127,7 +127,7 @@ fn read_folder(
     {
         return Ok(None);
     }
-    if !last && (state.vanished || may_be_ghosts(&state) && patience.has_changed(&list(context)?)) {
+    if !last && (state.vanished || is_outdated(context, &state, &names, patience)?) {
         return Ok(None);
     }
     if let Some(writer) = known_manifest(&state).and_then(|_| state.short_log()) {
@@ -141,6 +141,16 @@ fn read_folder(
         context.damage.add(Damage::new(name, 0, what));
     }
     Ok(Some(state))
+}
+
+/// Whether the folder, listed once more, has a log that slipped through the first time, because it was renamed
+/// meanwhile; or has changed at all where ghosts may have been read.
+fn is_outdated(context: &Context, state: &State, names: &[FileName], patience: &Patience) -> Result<bool> {
+    let now = list(context)?;
+    let known: HashSet<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
+    let counts = |writer: &u32| !known.contains(writer) && state.manifest.open_log(*writer).is_some();
+    let is_any_new = now.iter().filter_map(|name| name.log_writer()).any(|writer| counts(&writer));
+    Ok(is_any_new || may_be_ghosts(state) && patience.has_changed(&now))
 }
 
 /// Whether a log may not be the one that was listed: once a log is taken its name is free, and somebody slow may create

@@ -165,8 +165,8 @@ impl Participant {
             // Without a lock it may lose its hold with its log; then the entry of the files is a miss.
             let may_miss = key == "o" && !self.world.groups()[index].has_lock;
             if found != expected && !(may_miss && found.is_none()) {
-                // A file may be collected because its entry was overwritten: then the lookup went on to a newer state.
-                if self.number(&format!("{index} a"))? > here {
+                // A file may be collected because its entry was overwritten since: a miss, in an older state only.
+                if found.is_none() && self.handle.store().refresh()? {
                     return self.check_group(index, number);
                 }
                 self.world.violation(format!("a mixture: {index} a has {number}, {index} {key} {found:?}"));
