@@ -30,6 +30,8 @@ pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> V
         .filter(|name| matches!(name, FileName::Log(_) | FileName::Taken { .. }))
         .filter_map(|name| name.writer())
         .filter(|writer| manifest.open_log(*writer).is_some())
+        // One that was created while the folder was listed, before its table, may not be in the list.
+        .chain(state.logs.iter().map(|view| view.writer))
         .collect();
     let mentioned: HashSet<TableName> =
         state.namespaces.iter().flat_map(|namespace| &namespace.tables).map(|live| live.table.meta.name).collect();

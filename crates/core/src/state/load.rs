@@ -106,8 +106,8 @@ fn read_folder(
     match newest_manifest(context, &names)? {
         Newest::Found(manifest) => state.manifest = manifest,
         Newest::Vanished if !last => return Ok(None),
-        // Nothing yet, or somebody is just beginning.
-        Newest::None if state.next_writer_seen == 0 && state.manifest_seen <= 1 => return Ok(Some(state)),
+        // Nothing yet, or some are just beginning, of whose manifests none has arrived.
+        Newest::None if state.next_writer_seen == 0 => return Ok(Some(state)),
         // It may have been replaced while the folder was listed.
         Newest::None if !last => return Ok(None),
         Newest::None | Newest::Vanished => {
