@@ -5,8 +5,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::files::Name;
 use crate::format::names::FileName;
-use crate::vfs::{Access, Vfs, is_in_use};
-use std::io::ErrorKind;
+use crate::vfs::{Access, Vfs, is_gone_or_in_use};
 
 /// Bytes of files set aside that stay.
 const BAD_BYTES_MAX: u64 = 64 << 20;
@@ -15,7 +14,7 @@ const BAD_BYTES_MAX: u64 = 64 << 20;
 pub(crate) fn set_aside(context: &Context, name: &str) -> Result<bool> {
     match context.vfs.rename(name, &format!("{name}.bad")) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::NotFound || is_in_use(&error) => Ok(false),
+        Err(error) if is_gone_or_in_use(&error) => Ok(false),
         Err(source) => Err(Error::io("set aside", name, source)),
     }
 }
@@ -49,7 +48,7 @@ pub(crate) fn trim(context: &Context) -> Result<()> {
             break;
         }
         match folder.remove(&name) {
-            Err(error) if error.kind() != ErrorKind::NotFound && !is_in_use(&error) => {
+            Err(error) if !is_gone_or_in_use(&error) => {
                 return Err(Error::io("remove", &name, error));
             }
             _ => total -= bytes,

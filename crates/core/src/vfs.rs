@@ -62,9 +62,11 @@ pub trait Vfs: Debug + Send + Sync {
     fn sync_folder(&self) -> io::Result<()>;
 }
 
-/// Whether a name cannot be changed now because somebody has the file open, on a system that minds: later perhaps.
-pub(crate) fn is_in_use(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ResourceBusy)
+/// Whether a name cannot be changed because it is gone, or not now, because somebody has the file open, on a system
+/// that minds: later perhaps.
+pub(crate) fn is_gone_or_in_use(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotFound, PermissionDenied, ResourceBusy};
+    matches!(error.kind(), NotFound | PermissionDenied | ResourceBusy)
 }
 
 /// One open file.

@@ -17,7 +17,7 @@ use crate::files::Name;
 use crate::format::digest::Digest;
 use crate::planted;
 use crate::state::{OpenTables, State, load};
-use crate::vfs::{Vfs, is_in_use};
+use crate::vfs::{Vfs, is_gone_or_in_use};
 use std::collections::{BTreeSet, HashSet};
 use std::io::{self, ErrorKind};
 
@@ -129,7 +129,7 @@ fn remove(folder: &dyn Vfs, name: Name) -> Result<bool> {
 /// Someone else was faster, or has it open on a system that minds: then it waits for the next collection.
 fn is_ours(outcome: io::Result<()>) -> io::Result<bool> {
     match outcome {
-        Err(error) if error.kind() == ErrorKind::NotFound || is_in_use(&error) => Ok(false),
+        Err(error) if is_gone_or_in_use(&error) => Ok(false),
         outcome => outcome.map(|()| true),
     }
 }

@@ -14,9 +14,8 @@ use crate::format::names::{FileName, TableName};
 use crate::manifest::Manifest;
 use crate::planted;
 use crate::state::{State, list};
-use crate::vfs::is_in_use;
+use crate::vfs::is_gone_or_in_use;
 use std::collections::HashSet;
-use std::io;
 
 /// Which of `names` nobody needs any more; they were listed before `state` was read. `published` is the number of the
 /// manifest that the caller published or read.
@@ -73,7 +72,7 @@ pub(crate) fn discard_tables(context: &Context, writer: u32) -> Result<()> {
 fn remove(context: &Context, name: &str) -> Result<()> {
     match context.vfs.remove(name) {
         // Someone else swept it, or still has it open on a system that minds.
-        Err(error) if error.kind() == io::ErrorKind::NotFound || is_in_use(&error) => Ok(()),
+        Err(error) if is_gone_or_in_use(&error) => Ok(()),
         Err(source) => Err(Error::io("remove", name, source)),
         Ok(()) => Ok(()),
     }

@@ -10,9 +10,8 @@ use crate::log::Stop;
 use crate::planted;
 use crate::state::{MemoryEntry, Namespace, State, catch_up, list, load};
 use crate::table::Table;
-use crate::vfs::is_in_use;
+use crate::vfs::is_gone_or_in_use;
 use std::collections::BTreeSet;
-use std::io;
 use std::sync::{Mutex, RwLock};
 
 /// What a compaction works on: a state of its own, apart from the one that lookups use meanwhile.
@@ -75,7 +74,7 @@ pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result
             match context.vfs.rename(&source, &target.to_string()) {
                 Ok(()) => view.name = target,
                 // Somebody has it open on a system that minds: it stays where it is for now.
-                Err(error) if error.kind() == io::ErrorKind::NotFound || is_in_use(&error) => complete = false,
+                Err(error) if is_gone_or_in_use(&error) => complete = false,
                 Err(error) => return Err(Error::io("take", &source, error)),
             }
         }
