@@ -214,13 +214,11 @@ impl Committer {
     /// before. A log whose sync fails is not used again.
     pub(crate) fn flush(&mut self, context: &Context) -> Result<()> {
         planted::panics("flush");
-        match self.log.as_mut().map_or(Ok(()), |log| sync_log(context, log)) {
-            Err(error) => {
-                self.log = None;
-                Err(error)
-            }
-            Ok(()) => Ok(()),
+        let outcome = self.log.as_mut().map_or(Ok(()), |log| sync_log(context, log));
+        if outcome.is_err() {
+            self.log = None;
         }
+        outcome
     }
 
     /// Leaves the log, synced: who had it open hears of a sync that failed, whoever comes later does not.

@@ -59,7 +59,7 @@ pub(crate) struct State {
     pub(crate) lost: bool,
     /// Only numbers and logs are wanted, neither tables nor entries.
     is_outline: bool,
-    /// Tables that commits attached and `settle` takes up.
+    /// Tables that commits attached and `attach_arrived` takes up.
     arrived: Vec<Arrived>,
     /// A table that a log attaches is not there; perhaps it was folded meanwhile.
     vanished: bool,
@@ -176,8 +176,8 @@ impl State {
         }
     }
 
-    /// Takes up one commit of a log; `settle` follows. Entries of `commit` were checked by the log's reader or written
-    /// by us.
+    /// Takes up one commit of a log; `attach_arrived` follows. Entries of `commit` were checked by the log's reader or
+    /// written by us.
     pub(crate) fn apply(&mut self, context: &Context, commit: &LogCommit<'_>) -> Result<()> {
         if self.is_outline {
             self.last_order = self.last_order.max(commit.order);
@@ -225,7 +225,7 @@ impl State {
     /// Takes up a commit that this process has just appended to its own log.
     pub(crate) fn apply_own(&mut self, context: &Context, log: &LogWriter, commit: &LogCommit<'_>) -> Result<()> {
         self.apply(context, commit)?;
-        self.settle(context, false);
+        self.attach_arrived(context, false);
         let view = match self.logs.iter_mut().position(|view| view.writer == log.writer) {
             Some(index) => self.logs.get_mut(index),
             None => {
@@ -244,7 +244,7 @@ impl State {
 
     /// Takes up the tables that commits attached: all at once, since each takes its place among the others. One that
     /// is missing ends it where the caller will load anew then.
-    pub(crate) fn settle(&mut self, context: &Context, ends_at_missing: bool) {
+    pub(crate) fn attach_arrived(&mut self, context: &Context, ends_at_missing: bool) {
         let mut arrived = std::mem::take(&mut self.arrived);
         arrived.sort_by_key(|one| one.id);
         for same in arrived.chunk_by(|left, right| left.id == right.id) {

@@ -316,7 +316,7 @@ fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result
         changed |= commits > 0;
         state.logs.push(log);
     }
-    state.settle(context, ends_at_missing);
+    state.attach_arrived(context, ends_at_missing);
     Ok(changed)
 }
 
