@@ -44,6 +44,11 @@ export class Child {
     return this.#process.pid ?? 0
   }
 
+  /** How it ended and what it complained of. */
+  get ending() {
+    return `ended with ${this.end?.signal ?? this.end?.code}: ${this.errors.slice(0, 500)}`
+  }
+
   /** @param {unknown} order */
   tell(order) {
     this.#process.stdin.write(`${JSON.stringify(order)}\n`)

@@ -36,7 +36,7 @@ async function jump(total, seed) {
     const order = { dir: crowd.dir, engine: random(2) === 0 ? 'native' : 'wasm', process: index, seed: random(2 ** 31), years }
     const child = new Child('clock-process.mjs', order)
     if (!(await child.ended())) crowd.violation('a process hung')
-    else if (child.end?.code !== 0) crowd.violation(`a process ended with ${child.end?.signal ?? child.end?.code}: ${child.errors.slice(0, 300)}`)
+    else if (child.end?.code !== 0) crowd.violation(`a process ${child.ending}`)
     for (const message of child.heard) {
       if (message['violation'] !== undefined) crowd.violation(`${years} years: ${message['violation']}`)
       for (const name of ['commits', 'evicted', 'reads']) total.count(name, message[name] ?? 0)

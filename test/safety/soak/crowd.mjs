@@ -68,7 +68,7 @@ export class Crowd {
     for (const child of running) child.tell('end')
     for (const child of running) {
       if (!(await child.ended(60_000))) this.violation('a process hung')
-      else if (child.end?.code !== 0) this.violation(`a process ended with ${child.end?.signal ?? child.end?.code}: ${child.errors.slice(0, 500)}`)
+      else if (child.end?.code !== 0) this.violation(`a process ${child.ending}`)
     }
     for (const message of this.children.flatMap(({ heard }) => heard)) this.#note(message)
   }

@@ -161,7 +161,7 @@ class Folder {
 
   async #ended(/** @type {Child} */ child) {
     if (!(await child.ended())) this.#violation('a process hung')
-    else if (child.end?.code !== 0) this.#violation(`a process ended with ${child.end?.signal ?? child.end?.code}: ${child.errors}`)
+    else if (child.end?.code !== 0) this.#violation(`a process ${child.ending}`)
     if (this.#readers.includes(child)) child.heard.forEach((message) => this.#note(message))
   }
 

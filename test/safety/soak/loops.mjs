@@ -52,7 +52,7 @@ async function live(crowd, slot, random, state) {
       if (child.heard.length > heard) [heard, newsMs] = [child.heard.length, Date.now()]
     }
     if (Date.now() - newsMs > HANG_MS) crowd.violation(`a process says nothing for ${Date.now() - newsMs} ms`)
-    if (child.end !== undefined) return crowd.violation(`a process ended with ${child.end.signal ?? child.end.code}: ${child.errors.slice(0, 500)}`)
+    if (child.end !== undefined) return crowd.violation(`a process ${child.ending}`)
     if (state.isEnding) return
     await child.kill()
     crowd.count('kills')

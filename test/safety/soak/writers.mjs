@@ -77,7 +77,7 @@ async function writer(crowd, slot, random) {
     }
     // One that ended before it was met has done all it had to.
     if (child.end?.code !== 0 && child.end?.signal !== 'SIGKILL') {
-      crowd.violation(`a writer ended with ${child.end?.signal ?? child.end?.code}: ${child.errors.slice(0, 500)}`)
+      crowd.violation(`a writer ${child.ending}`)
     }
     const begun = child.heard.flatMap(({ number }) => (number === undefined ? [] : [number]))
     const numbers = child.heard.flatMap((message) => (message['done'] === undefined ? [] : [message['done']]))
@@ -110,7 +110,7 @@ async function compactors(crowd, random, state) {
     const child = crowd.start('compact', engineOf(index), 0, { pauseMs: 5 })
     const end = Date.now() + 300 + random(700)
     while (Date.now() < end && !state.isEnding && child.end === undefined) await sleep(20)
-    if (child.end !== undefined) return crowd.violation(`a compactor ended with ${child.end.signal ?? child.end.code}: ${child.errors.slice(0, 500)}`)
+    if (child.end !== undefined) return crowd.violation(`a compactor ${child.ending}`)
     // The last one, and some others, may end by themselves and say how often they compacted.
     if (state.isEnding || random(3) === 0) {
       child.tell('end')
