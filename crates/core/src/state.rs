@@ -166,12 +166,12 @@ impl State {
             Some(current) if order > current.latest => {
                 let before = std::mem::replace(current, Current { id, latest: order });
                 self.namespace_mut(before.id).hidden_below = u64::MAX;
-                self.namespace_mut(id).hidden_below = before.latest + 1;
+                self.namespace_mut(id).hidden_below = before.latest.saturating_add(1);
             }
             Some(current) => {
                 let current = current.id;
                 let namespace = self.namespace_mut(current);
-                namespace.hidden_below = namespace.hidden_below.max(order + 1);
+                namespace.hidden_below = namespace.hidden_below.max(order.saturating_add(1));
             }
         }
     }

@@ -88,7 +88,7 @@ pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> u64 {
         let Some(oldest) = oldest else { break };
         for namespace in &mut manifest.namespaces {
             if namespace.tables.iter().any(|table| table.name == oldest.name) {
-                namespace.hidden_below = namespace.hidden_below.max(oldest.order_max + 1);
+                namespace.hidden_below = namespace.hidden_below.max(oldest.order_max.saturating_add(1));
                 let hidden_below = namespace.hidden_below;
                 namespace.tables.retain(|table| table.order_max >= hidden_below);
             }

@@ -131,7 +131,7 @@ fn parse_seen(body: &[u8]) -> Option<Vec<(u32, u64)>> {
     let mut reader = Reader::new(body);
     let mut seen = Vec::new();
     while !reader.is_empty() {
-        seen.push((reader.u32()?, reader.u64()?));
+        seen.push((reader.u32()?, reader.amount()?));
     }
     Some(seen)
 }

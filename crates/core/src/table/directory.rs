@@ -152,7 +152,7 @@ pub(crate) fn reseal_rows(bytes: &mut [u8], footer: &Footer, checksum_of: impl F
     }
 }
 
-/// The directory of a table, in memory, verified.
+/// The directory of a table, in memory, verified: every block is in front of it.
 #[derive(Debug)]
 pub(crate) struct Directory {
     first_hashes: Vec<u32>,
@@ -171,12 +171,17 @@ impl Directory {
             return None;
         }
         let hashes = bytes.get(..footer.key_blocks as usize * HASH_BYTES)?;
-        Some(Self {
+        let directory = Self {
             first_hashes: hashes.as_chunks().0.iter().map(|hash| u32::from_le_bytes(*hash)).collect(),
             bytes,
             key_blocks: footer.key_blocks as usize,
             value_blocks: footer.value_blocks as usize,
-        })
+        };
+        let is_inside = |row: BlockRow| {
+            row.offset.checked_add(row.stored_bytes.into()).is_some_and(|end| end <= footer.directory_offset)
+        };
+        let mut rows = 0..directory.key_blocks + directory.value_blocks;
+        rows.all(|index| directory.row(index).is_some_and(is_inside)).then_some(directory)
     }
 
     /// First hash of a key block; `None` past the last one.
