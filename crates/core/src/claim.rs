@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::log::LogWriter;
-use crate::manifest::publish_first;
+use crate::manifest::begin;
 use crate::planted;
 use crate::state::{State, outline};
 use std::io;
@@ -34,11 +34,11 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
 /// published on the way.
 pub(crate) fn claim_number(context: &Context, known: &State) -> Result<(LogWriter, State)> {
     planted::panics("claim-log");
-    if known.manifest.number == 0 && !known.lost {
-        publish_first(&*context.vfs, &context.checksum, context.options.random)?;
+    if known.manifest.is_first() && !known.lost {
+        begin(context)?;
     }
-    let begin = outline(context, known)?;
-    let (mut next, mut id) = (begin.next_writer_seen, begin.manifest.id);
+    let found = outline(context, known)?;
+    let (mut next, mut id) = (found.next_writer_seen, found.manifest.id);
     for _ in 0..ATTEMPTS {
         if next > WRITER_MAX - 64 {
             return Err(Error::Exhausted { field: "writers", limit: u64::from(WRITER_MAX) });

@@ -12,9 +12,13 @@
 //! Every log below `next writer` that is not listed is done, whatever files of it may still lie about; those from it on
 //! count whole. What counts must carry the id: a log of another cache may have the same number.
 
+mod begin;
+mod newest;
 mod publish;
 
-pub(crate) use publish::{Published, publish, publish_first};
+pub(crate) use begin::begin;
+pub(crate) use newest::{Newest, newest_manifest};
+pub(crate) use publish::{Published, publish};
 
 use crate::format::bytes::{Reader, put_text};
 use crate::table::TableMeta;
@@ -58,6 +62,11 @@ pub(crate) struct ManifestNamespace {
 }
 
 impl Manifest {
+    /// Whether it is the first of a cache, as far as its content says.
+    pub(crate) fn is_first(&self) -> bool {
+        *self == Self { number: self.number, id: self.id, ..Self::default() }
+    }
+
     /// What is known of the log of `writer`; `None` = it is folded.
     pub(crate) fn open_log(&self, writer: u32) -> Option<OpenLog> {
         let listed = self.open_logs.iter().find(|log| log.writer == writer).copied();
@@ -110,7 +119,7 @@ impl Manifest {
         let (id, last_order, next_writer) = (reader.u64()?, reader.u64()?, reader.u32()?);
         let mut manifest = Self { number, id, last_order, next_writer, ..Self::default() };
         for _ in 0..reader.u32()? {
-            let (writer, id, from, end) = (reader.u32()?, reader.u64()?, reader.u64()?, reader.u64()?);
+            let (writer, id, from, end) = (reader.u32()?, reader.u64()?, reader.amount()?, reader.amount()?);
             manifest.open_logs.push(OpenLog { writer, id, from, end });
         }
         for _ in 0..reader.u32()? {

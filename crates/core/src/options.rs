@@ -29,7 +29,8 @@ pub struct Options {
     pub block_cache_bytes: usize,
     /// What every byte must have been written with; whatever was not is damage. The folder is `folder_of` it.
     pub key: Option<Key>,
-    /// A random number, of which a cache that begins makes the id that its logs carry.
+    /// A random number, another one for whoever opens the cache: the id that the logs of a cache carry that begins, and part
+    /// of the names of files that are being collected.
     pub random: u64,
 }
 

@@ -5,11 +5,12 @@
 //! Nobody waits for anybody, so somebody may store the same content just now, and rely on the file that is there:
 //! 1. While any log says that its writer holds files, nothing is collected.
 //! 2. The folders are listed, then the folder of the cache is read: what was written later is not in the list.
-//! 3. What nobody names is renamed to `.gone`. Who stores that content from now on finds it missing, and writes it.
+//! 3. What nobody names is renamed to `.<random>.gone`, a name of this collection only, so that it decides on nothing but
+//!    what it has renamed itself. Who stores that content from now on finds it missing, and writes it.
 //! 4. The folder of the cache is read once more. Whoever found the content before 3 had said so in his log before he
 //!    looked: his hold, or by now the entry, is there, and the file gets its name back.
-//! 5. The rest is removed, once the logs are durable that were read in 4. Where a collection died half way, the next
-//!    one goes on from `.gone`; readers look there as well.
+//! 5. The rest is removed, once the logs are durable that were read in 4. Where a collection died half way, or is just
+//!    as far, the next one takes over what it has renamed; readers look there as well.
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -45,30 +46,30 @@ pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
         return Ok(0);
     }
     let Some(needed) = Needed::read(context, open)?.filter(|needed| !needed.held) else { return Ok(0) };
+    let gone_name = |digest| Name::Gone { digest, by: context.options.random };
     let mut gone = Vec::new();
     let mut removed = 0;
     for (shard, name) in listed {
         let folder = files.shard(shard)?;
         match name {
             Name::Content(digest) if needed.named.contains(&digest) => {}
-            Name::Content(digest) => {
-                if rename(folder, name, Name::Gone(digest))? {
+            Name::Content(digest) | Name::Gone { digest, .. } => {
+                if rename(folder, name, gone_name(digest))? {
                     gone.push(digest);
                 }
             }
-            Name::Gone(digest) => gone.push(digest),
             Name::Temporary { writer, .. } if needed.writers.contains(&writer) => {}
             Name::Temporary { .. } | Name::Bad(_) => removed += u64::from(remove(folder, name)?),
         }
     }
     let needed = if gone.is_empty() { Needed::read(context, open)? } else { Needed::read_durable(context, open)? };
     let is_needed = |digest: &Digest| needed.as_ref().is_none_or(|needed| needed.held || needed.named.contains(digest));
-    for digest in &gone {
+    for digest in gone {
         let folder = files.shard(digest.shard())?;
-        if is_needed(digest) {
-            give_back(folder, digest)?;
+        if is_needed(&digest) {
+            give_back(folder, gone_name(digest), Name::Content(digest))?;
         } else {
-            removed += u64::from(remove(folder, Name::Gone(*digest))?);
+            removed += u64::from(remove(folder, gone_name(digest))?);
         }
     }
     let is_done = needed.is_some_and(|needed| !needed.held);
@@ -105,8 +106,7 @@ impl Needed {
 }
 
 /// A file that is needed after all gets its name back, unless the content was written anew.
-fn give_back(folder: &dyn Vfs, digest: &Digest) -> Result<()> {
-    let (gone, content) = (Name::Gone(*digest), Name::Content(*digest));
+fn give_back(folder: &dyn Vfs, gone: Name, content: Name) -> Result<()> {
     match folder.link(&gone.to_string(), &content.to_string()) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             return rename(folder, gone, content).map(drop);

@@ -8,7 +8,7 @@ use crate::format::filed::{Filed, Form};
 use crate::format::{VALUE_BYTES_MAX, lz4};
 use crate::planted;
 use crate::report::Damage;
-use crate::vfs::{Access, File};
+use crate::vfs::{Access, File, Vfs};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::sync::{Arc, PoisonError};
@@ -22,6 +22,10 @@ pub(crate) enum Content {
     /// It was there, was not what its name says, and has been set aside.
     Damaged,
 }
+
+/// How often a file is looked for under its name and then among those that are about to be collected: it may get its
+/// name back meanwhile, or be taken over by another collection.
+const LOOKS: u32 = 2;
 
 impl Files {
     /// The content of a file that some entry names.
@@ -76,13 +80,17 @@ impl Files {
     /// `None` = missing; `Some(None)` = something else has its name. A file that is about to be collected counts.
     fn open(&self, digest: &Digest) -> Result<Option<Option<Arc<dyn File>>>> {
         let shard = self.shard(digest.shard())?;
-        // It may get its name back between the first two looks.
-        for name in [Name::Content(*digest), Name::Gone(*digest), Name::Content(*digest)] {
-            match shard.open(&name.to_string(), Access::Stream) {
-                Ok(file) => return Ok(Some(Some(file))),
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) if error.kind() == ErrorKind::InvalidInput => return Ok(Some(None)),
-                Err(source) => return Err(Error::io("open", &path_of(name, digest.shard()), source)),
+        let content = Name::Content(*digest);
+        for _ in 0..LOOKS {
+            if let Some(found) = open_named(shard, content)? {
+                return Ok(Some(found));
+            }
+            let names = shard.list().map_err(|source| Error::io("list", &path_of(content, digest.shard()), source))?;
+            let gone = names.iter().filter_map(|name| Name::parse(name));
+            for name in gone.filter(|name| matches!(name, Name::Gone { digest: gone, .. } if gone == digest)) {
+                if let Some(found) = open_named(shard, name)? {
+                    return Ok(Some(found));
+                }
             }
         }
         Ok(None)
@@ -140,5 +148,15 @@ impl Files {
         if is_new {
             self.damage.add(Damage::new(path_of(Name::Content(file.digest), file.digest.shard()), 0, what));
         }
+    }
+}
+
+/// `None` = missing; `Some(None)` = something that is no file.
+fn open_named(shard: &dyn Vfs, name: Name) -> Result<Option<Option<Arc<dyn File>>>> {
+    match shard.open(&name.to_string(), Access::Stream) {
+        Ok(file) => Ok(Some(Some(file))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(Some(None)),
+        Err(source) => Err(Error::io("open", &name.to_string(), source)),
     }
 }

@@ -7,23 +7,33 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     Content(Digest),
-    Gone(Digest),
+    /// What the collection of that random number is about to remove.
+    Gone {
+        digest: Digest,
+        by: u64,
+    },
     Bad(Digest),
-    Temporary { writer: u32, index: u32 },
+    Temporary {
+        writer: u32,
+        index: u32,
+    },
 }
 
 impl Name {
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let Some((stem, kind)) = name.split_once('.') else { return Digest::parse(name).map(Self::Content) };
         match kind {
-            "gone" => Digest::parse(stem).map(Self::Gone),
             "bad" => Digest::parse(stem).map(Self::Bad),
             "tmp" => {
                 let (writer, index) = stem.split_once('-')?;
                 let parsed = Self::Temporary { writer: writer.parse().ok()?, index: index.parse().ok()? };
                 (parsed.to_string() == name).then_some(parsed)
             }
-            _ => None,
+            _ => {
+                let by = u64::from_str_radix(kind.strip_suffix(".gone")?, 16).ok()?;
+                let parsed = Self::Gone { digest: Digest::parse(stem)?, by };
+                (parsed.to_string() == name).then_some(parsed)
+            }
         }
     }
 }
@@ -32,7 +42,7 @@ impl fmt::Display for Name {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Content(digest) => write!(out, "{digest}"),
-            Self::Gone(digest) => write!(out, "{digest}.gone"),
+            Self::Gone { digest, by } => write!(out, "{digest}.{by:016x}.gone"),
             Self::Bad(digest) => write!(out, "{digest}.bad"),
             Self::Temporary { writer, index } => write!(out, "{writer}-{index}.tmp"),
         }
@@ -51,12 +61,15 @@ mod tests {
     #[test]
     fn a_name_is_read_as_it_was_written_and_no_other_is_ours() {
         let digest = Digest::of(b"content");
-        for name in
-            [Name::Content(digest), Name::Gone(digest), Name::Bad(digest), Name::Temporary { writer: 3, index: 12 }]
-        {
+        for name in [
+            Name::Content(digest),
+            Name::Gone { digest, by: 12 },
+            Name::Bad(digest),
+            Name::Temporary { writer: 3, index: 12 },
+        ] {
             assert_eq!(Name::parse(&name.to_string()), Some(name));
         }
-        for foreign in ["", ".gone", "notes.txt", "3-.tmp", "03-1.tmp", "+3-1.tmp", "x.gone"] {
+        for foreign in ["", ".gone", "notes.txt", "3-.tmp", "03-1.tmp", "+3-1.tmp", "x.0000000000000001.gone"] {
             assert_eq!(Name::parse(foreign), None, "{foreign}");
         }
     }

@@ -35,13 +35,13 @@ impl Files {
             if self.is_there(shard, &name, &file, durable).map_err(wrap)? {
                 break;
             }
+            let is_last = attempt == ATTEMPTS;
             match self.write(shard, writer, &name, &file, content, durable) {
+                Ok(true) => break,
+                Ok(false) if is_last => return Err(Error::Busy { operation: "store a file", attempts: ATTEMPTS }),
+                Err(error) if is_last || error.kind() != ErrorKind::NotFound => return Err(wrap(error)),
                 // Without a lock our log may have been taken, and what we had begun to write with it.
-                Err(error) if error.kind() == ErrorKind::NotFound && attempt < ATTEMPTS => {}
-                outcome => {
-                    outcome.map_err(wrap)?;
-                    break;
-                }
+                Ok(false) | Err(_) => {}
             }
         }
         if !durable {
@@ -68,6 +68,7 @@ impl Files {
         }
     }
 
+    /// `false` = somebody else's was there first and is not any more, or was not whole.
     fn write(
         &self,
         shard: &dyn Vfs,
@@ -76,7 +77,7 @@ impl Files {
         file: &FileRef,
         content: &[u8],
         durable: bool,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         let (temporary, open) = self.create_temporary(shard, writer)?;
         let written = open.append(&[content]).and_then(|()| if durable { open.sync() } else { Ok(()) });
         drop(open);
@@ -86,8 +87,7 @@ impl Files {
             _ => {}
         }
         // Of what was there first a loss of power may have left a part.
-        let is_whole = placed? == Placed::Ours || self.is_there(shard, name, file, durable)?;
-        if is_whole { Ok(()) } else { Err(ErrorKind::Interrupted.into()) }
+        Ok(placed? == Placed::Ours || self.is_there(shard, name, file, durable)?)
     }
 
     fn create_temporary(&self, shard: &dyn Vfs, writer: u32) -> io::Result<(String, Arc<dyn File>)> {

@@ -19,7 +19,6 @@ use crate::format::FORMAT;
 use crate::format::checksum::{Checksum, FramePlace};
 use crate::format::frame::{Found, FrameKind, FrameReader, seal_parts};
 use crate::format::names::FileName;
-use crate::format::order::WRITER_MAX;
 use crate::planted;
 use crate::vfs::{Access, Vfs};
 use std::io;
@@ -59,34 +58,8 @@ pub(crate) fn publish(
     Ok(outcome)
 }
 
-/// Publishes the first, empty manifest of a folder, before anything else is in it.
-pub(crate) fn publish_first(vfs: &dyn Vfs, checksum: &Checksum, id: u64) -> Result<()> {
-    for attempt in 0..64 {
-        // Where there are no hard links, whoever began with the folder may have died over it.
-        let seen = newest_number(vfs).map_err(|source| Error::io("list", "the cache folder", source))?;
-        if is_any_whole(vfs, checksum, 1..seen.saturating_add(1))
-            .map_err(|source| Error::io("read", "the first manifest", source))?
-        {
-            return Ok(());
-        }
-        let first = Manifest { number: seen.saturating_add(1), id, ..Manifest::default() };
-        // Nobody has a number yet; the numbers of first publishers come from the other end.
-        match write_and_link(vfs, checksum, &FileName::Temporary(WRITER_MAX - attempt).to_string(), 0, &first) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(source) => return Err(Error::io("create", "manifest-1", source)),
-            Ok(outcome) => {
-                // Left behind, it would only be swept up later.
-                let _ = vfs.remove(&FileName::Temporary(WRITER_MAX - attempt).to_string());
-                if outcome == Published::Won {
-                    return Ok(());
-                }
-            }
-        }
-    }
-    Err(Error::Busy { operation: "create the cache", attempts: 64 })
-}
-
-fn write_and_link(
+/// With `base` 0 = with nothing beneath it, as a cache begins (`begin.rs`).
+pub(super) fn write_and_link(
     vfs: &dyn Vfs,
     checksum: &Checksum,
     temporary: &str,
@@ -111,7 +84,8 @@ fn write_and_link(
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::Unsupported => match vfs.create_new(&target) {
             Ok(file) => {
-                if is_any_whole(vfs, checksum, base + 1..manifest.number)? {
+                let rivals = if base == 0 { 1..u64::MAX } else { base + 1..manifest.number };
+                if is_any_whole(vfs, checksum, rivals)? {
                     return withdraw(vfs, &target);
                 }
                 if let Err(error) = file.append(&bytes).and_then(|()| file.sync()) {
@@ -130,10 +104,12 @@ fn write_and_link(
         }
     }
     vfs.sync_folder()?;
-    if newest_number(vfs)? > manifest.number {
-        return withdraw(vfs, &target);
-    }
-    Ok(Published::Won)
+    // With nothing beneath it, only what is whole may take its place: somebody may rest on it.
+    let is_passed = match base {
+        0 => is_any_whole(vfs, checksum, manifest.number + 1..u64::MAX)?,
+        _ => newest_number(vfs)? > manifest.number,
+    };
+    if is_passed { withdraw(vfs, &target) } else { Ok(Published::Won) }
 }
 
 /// What has the name of a manifest and is no file (a folder, a link, a FIFO) would be in the way for ever: it is no

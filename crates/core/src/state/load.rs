@@ -4,11 +4,9 @@
 use super::{LiveTable, LogView, OpenTables, State};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::format::FORMAT;
-use crate::format::frame::{Found, FrameKind, FrameReader};
 use crate::format::names::FileName;
 use crate::log::{Stop, scan};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Newest, newest_manifest};
 use crate::planted;
 use crate::report::Damage;
 use crate::table::{Table, TableMeta};
@@ -63,13 +61,10 @@ struct Patience {
 
 impl Patience {
     fn try_with(&mut self, names: &[FileName]) -> u32 {
-        self.attempt = if self.has_changed(names) { 1 } else { self.attempt + 1 };
-        self.names = sorted(names);
+        let names = sorted(names);
+        self.attempt = if self.names == names { self.attempt + 1 } else { 1 };
+        self.names = names;
         self.attempt
-    }
-
-    fn has_changed(&self, names: &[FileName]) -> bool {
-        self.names != sorted(names)
     }
 }
 
@@ -127,7 +122,7 @@ fn read_folder(
     {
         return Ok(None);
     }
-    if !last && (state.vanished || is_outdated(context, &state, &names, patience)?) {
+    if !last && (state.vanished || is_outdated(context, &state, &names)?) {
         return Ok(None);
     }
     if let Some(writer) = known_manifest(&state).and_then(|_| state.short_log()) {
@@ -145,57 +140,18 @@ fn read_folder(
 
 /// Whether the folder, listed once more, has a log that slipped through the first time, because it was renamed
 /// meanwhile; or has changed at all where ghosts may have been read.
-fn is_outdated(context: &Context, state: &State, names: &[FileName], patience: &Patience) -> Result<bool> {
+fn is_outdated(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
     let now = list(context)?;
     let known: HashSet<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
     let counts = |writer: &u32| !known.contains(writer) && state.manifest.open_log(*writer).is_some();
     let is_any_new = now.iter().filter_map(|name| name.log_writer()).any(|writer| counts(&writer));
-    Ok(is_any_new || may_be_ghosts(state) && patience.has_changed(&now))
+    Ok(is_any_new || may_be_ghosts(state) && sorted(names) != sorted(&now))
 }
 
 /// Whether a log may not be the one that was listed: once a log is taken its name is free, and somebody slow may create
 /// it once more, before he sees that its number is used (`claim.rs`). Such a log never has a commit.
 fn may_be_ghosts(state: &State) -> bool {
     state.logs.iter().any(|log| log.commits == 0 && matches!(log.name, FileName::Log(_)))
-}
-
-enum Newest {
-    Found(Manifest),
-    None,
-    Vanished,
-    Damaged(u64),
-}
-
-/// The newest manifest that arrived whole. One that did not (only where there are no hard links) does not count.
-fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
-    planted::panics("read-manifest");
-    let mut numbers: Vec<u64> = names
-        .iter()
-        .filter_map(|name| if let FileName::Manifest(number) = name { Some(*number) } else { None })
-        .collect();
-    numbers.sort_unstable_by(|left, right| right.cmp(left));
-    for number in numbers {
-        let name = FileName::Manifest(number).to_string();
-        let file = match context.vfs.open(&name, Access::Stream) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Newest::Vanished),
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(Newest::Damaged(number)),
-            Err(source) => return Err(Error::io("open", &name, source)),
-        };
-        let wrap = |source| Error::io("read", &name, source);
-        let mut frames = FrameReader::new(&*file, &context.checksum, number).map_err(wrap)?;
-        match frames.at(0).map_err(wrap)? {
-            Found::Frame { kind: FrameKind::Manifest, tag, body, .. } => {
-                if tag != u64::from(FORMAT) && !planted::bug("tolerate-unknown-format") {
-                    return Err(Error::NewerFormat { name, found: tag as u32, supported: FORMAT });
-                }
-                return Ok(Manifest::read(number, body).map_or(Newest::Damaged(number), Newest::Found));
-            }
-            Found::End | Found::Torn => {}
-            Found::Frame { .. } | Found::Damaged(_) => return Ok(Newest::Damaged(number)),
-        }
-    }
-    Ok(Newest::None)
 }
 
 /// Whether the list of names may lack a log. Numbers have no gaps, so a log that is being renamed while the folder is
@@ -342,5 +298,6 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
     let changed = extend(context, state, false)?;
     // A table that is gone before its log was read: a newer manifest has folded it. A log that is short: it was read
     // before the one that says so.
-    Ok(((knew || !state.vanished) && state.short_log().is_none()).then_some(changed))
+    let is_whole = (knew || !state.vanished) && state.short_log().is_none();
+    Ok((is_whole && !is_outdated(context, state, &names)?).then_some(changed))
 }

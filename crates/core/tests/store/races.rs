@@ -1,29 +1,43 @@
 //! Symptoms of races that `npm run test:soak` found (`interleavings`, `writers`). Somebody else acts in the middle of a
-//! call: just before the file system is asked to open a file.
+//! call: just before the file system is asked for it.
 
 use crate::history::{commit, compact, open};
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 use varve_core::vfs::sim::SimVfs;
 use varve_core::vfs::{Access, File, Vfs};
-use varve_core::{Durability, Handle, Options, SerialPool, Store};
+use varve_core::{Durability, FileRef, Handle, Intake, Options, SerialPool, Store};
 
-type Meddler = Box<dyn FnMut(&str) + Send>;
+/// Hears of a call and the name of a file.
+type Meddler = Box<dyn FnMut(&str, &str) + Send>;
 
-/// A folder in which `meddler` acts whenever a file is about to be opened.
+/// A folder in which `meddler` acts whenever names are about to be listed, or one to be opened, linked, renamed or removed.
 struct Meddled {
-    vfs: SimVfs,
-    meddler: Mutex<Meddler>,
+    vfs: Arc<dyn Vfs>,
+    meddler: Arc<Mutex<Meddler>>,
+}
+
+impl Meddled {
+    fn new(vfs: &SimVfs, meddler: Meddler) -> Arc<Self> {
+        Arc::new(Self { vfs: Arc::new(vfs.clone()), meddler: Arc::new(Mutex::new(meddler)) })
+    }
+
+    fn meddle(&self, call: &str, name: &str) {
+        self.meddler.lock().expect("meddler")(call, name);
+    }
 }
 
 impl Vfs for Meddled {
     fn list(&self) -> io::Result<Vec<String>> {
+        self.meddle("list", "");
         self.vfs.list()
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
-        self.meddler.lock().expect("meddler")(name);
+        self.meddle("open", name);
         self.vfs.open(name, access)
     }
 
@@ -36,19 +50,22 @@ impl Vfs for Meddled {
     }
 
     fn link(&self, source: &str, target: &str) -> io::Result<()> {
+        self.meddle("link", target);
         self.vfs.link(source, target)
     }
 
     fn rename(&self, source: &str, target: &str) -> io::Result<()> {
+        self.meddle("rename", source);
         self.vfs.rename(source, target)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
+        self.meddle("remove", name);
         self.vfs.remove(name)
     }
 
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
-        self.vfs.folder(name)
+        Ok(Arc::new(Self { vfs: self.vfs.folder(name)?, meddler: Arc::clone(&self.meddler) }))
     }
 
     fn sync_folder(&self) -> io::Result<()> {
@@ -62,20 +79,24 @@ impl fmt::Debug for Meddled {
     }
 }
 
+fn put(handle: &mut Handle, key: &[u8]) -> u32 {
+    let id = handle.namespace("n", "1").expect("namespace");
+    handle.put(id, key, b"value").expect("put");
+    commit(handle, Durability::Durable).expect("commit");
+    id
+}
+
 /// A folder with one commit, whose writer lives.
 fn with_a_commit() -> (SimVfs, Handle, u32) {
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");
-    let id = handle.namespace("n", "1").expect("namespace");
-    handle.put(id, b"key", b"value").expect("put");
-    commit(&mut handle, Durability::Relaxed).expect("commit");
+    let id = put(&mut handle, b"key");
     (vfs, handle, id)
 }
 
 /// What somebody finds who opens the folder while `meddler` acts, and the damage that is told.
 fn opened_with(vfs: &SimVfs, meddler: Meddler) -> (Option<Vec<u8>>, usize) {
-    let vfs = Arc::new(Meddled { vfs: vfs.clone(), meddler: Mutex::new(meddler) });
-    let store = Store::open(vfs, Arc::new(SerialPool), Options::default()).expect("open");
+    let store = Store::open(Meddled::new(vfs, meddler), Arc::new(SerialPool), Options::default()).expect("open");
     let mut handle = store.handle();
     let id = handle.namespace("n", "1").expect("namespace");
     (handle.get(id, b"key", <[u8]>::to_vec).expect("get"), store.status().damage.len())
@@ -89,8 +110,8 @@ fn a_commit_is_not_missed_while_its_log_is_taken_and_the_name_created_once_more(
     let (other, mut is_done) = (vfs.clone(), false);
     let found = opened_with(
         &vfs,
-        Box::new(move |name| {
-            if name == "0.log" && !std::mem::replace(&mut is_done, true) {
+        Box::new(move |call, name| {
+            if call == "open" && name == "0.log" && !std::mem::replace(&mut is_done, true) {
                 other.rename("0.log", "0-1.taken").expect("take");
                 other.create_new("0.log").expect("create");
             }
@@ -107,8 +128,8 @@ fn who_loses_every_race_against_compactions_tells_no_damage() {
     let mut races = 0u32;
     let found = opened_with(
         &vfs,
-        Box::new(move |name| {
-            if name.starts_with("manifest-") && races < 100 {
+        Box::new(move |call, name| {
+            if call == "open" && name.starts_with("manifest-") && races < 100 {
                 races += 1;
                 writer.put(id, b"other", &races.to_le_bytes()).expect("put");
                 commit(&mut writer, Durability::Relaxed).expect("commit");
@@ -125,13 +146,12 @@ fn who_loses_every_race_against_compactions_tells_no_damage() {
 fn who_has_just_committed_a_table_reads_it_although_it_is_merged_already() {
     let vfs = SimVfs::new().without_locks();
     let (other, mut is_done) = (vfs.clone(), false);
-    let meddler: Meddler = Box::new(move |name| {
-        if name.ends_with(".table") && !std::mem::replace(&mut is_done, true) {
+    let meddler: Meddler = Box::new(move |call, name| {
+        if call == "open" && name.ends_with(".table") && !std::mem::replace(&mut is_done, true) {
             compact(&open(&other).expect("open"), true).expect("compact");
         }
     });
-    let meddled = Arc::new(Meddled { vfs, meddler: Mutex::new(meddler) });
-    let store = Store::open(meddled, Arc::new(SerialPool), Options::default()).expect("open");
+    let store = Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), Options::default()).expect("open");
     let mut handle = store.handle();
     let id = handle.namespace("n", "1").expect("namespace");
     let value = vec![7; 600 << 10];
@@ -145,4 +165,134 @@ fn who_has_just_committed_a_table_reads_it_although_it_is_merged_already() {
         assert_eq!(handle.get(id, b"large", <[u8]>::len).expect("get"), Some(value.len()));
     }
     assert_eq!(store.status().damage.len(), 0);
+}
+
+/// Somebody stores the same content between our look and our link; it is collected before we look again. That was an
+/// error, "operation interrupted".
+#[test]
+fn content_that_others_store_and_collect_meanwhile_is_stored() {
+    let vfs = SimVfs::new();
+    let content = [7; 5000];
+    let file = FileRef::of(&content);
+    let name = file.digest.to_string();
+    let path = format!("files/{}/{name}", &name[..2]);
+    let (other, mut calls) = (vfs.clone(), 0u32);
+    let meddler: Meddler = Box::new(move |call, of| {
+        if of == name {
+            calls += 1;
+            match (calls, call) {
+                (1, "open") => {}
+                (2, "link") => other.set_contents(&path, content.to_vec()),
+                (3, "open") => other.remove(&path).expect("collect"),
+                _ => assert!(calls > 3, "{calls} is {call}"),
+            }
+        }
+    });
+    let store = Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), Options::default()).expect("open");
+    let intake = Intake::new(&store).expect("hold");
+    assert_eq!(intake.store(&content).expect("store"), file);
+    assert_eq!(store.read_file(&file).expect("read"), Some(content.to_vec()));
+}
+
+/// Two collect at once. What one had renamed, just after it was stored anew, the other one removed.
+#[test]
+fn content_that_is_stored_between_two_collections_stays() {
+    let vfs = SimVfs::new();
+    let content = [7; 5000];
+    let file = FileRef::of(&content);
+    Intake::new(open(&vfs).expect("open").store()).expect("hold").store(&content).expect("store");
+    let opened = |meddler, random| {
+        let options = Options { random, ..Options::default() };
+        Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), options).expect("open")
+    };
+    let (reached, is_reached) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel();
+    let mut second = Some(opened(
+        Box::new(move |call, name| {
+            if call == "remove" && name.ends_with(".gone") {
+                reached.send(()).expect("tell");
+                may_go_on.recv().expect("wait");
+            }
+        }),
+        2,
+    ));
+    let (other, name, mut running, mut kept) = (vfs.clone(), file.digest.to_string(), None, None);
+    let first = opened(
+        Box::new(move |call, of| {
+            if call == "rename"
+                && of == name
+                && let Some(second) = second.take()
+            {
+                running = Some(thread::spawn(move || second.compact(true, &|_, _| ControlFlow::Continue(()))));
+                is_reached.recv().expect("the second one is about to remove it");
+                let intake = Intake::new(open(&other).expect("open").store()).expect("hold");
+                assert_eq!(intake.store(&content).expect("store"), file);
+                kept = Some(intake);
+            } else if call == "link"
+                && of == name
+                && let Some(running) = running.take()
+            {
+                go_on.send(()).expect("tell");
+                running.join().expect("no panic").expect("compact");
+                assert!(kept.is_some());
+            }
+        }),
+        1,
+    );
+    first.compact(true, &|_, _| ControlFlow::Continue(())).expect("compact");
+    assert_eq!(first.read_file(&file).expect("read"), Some(content.to_vec()));
+}
+
+/// A log that is renamed while the folder is listed may be in no list. Who refreshed at that moment missed commits that
+/// were acknowledged, until the next time.
+#[test]
+fn a_refresh_does_not_miss_a_log_that_is_renamed_while_the_folder_is_listed() {
+    let (vfs, _writer, _) = with_a_commit();
+    let hidden = Arc::new(Mutex::new(0u32));
+    let meddler: Meddler = {
+        let (other, hidden) = (vfs.clone(), Arc::clone(&hidden));
+        Box::new(move |call, _| {
+            let mut left = hidden.lock().expect("hidden");
+            if call == "list" && *left > 0 {
+                *left -= 1;
+                let (from, to) = if *left == 1 { ("1.log", "aside") } else { ("aside", "1-2.taken") };
+                other.rename(from, to).expect("rename");
+            }
+        })
+    };
+    let store = Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), Options::default()).expect("open");
+    put(&mut open(&vfs).expect("open"), b"second");
+    *hidden.lock().expect("hidden") = 2;
+    assert!(store.refresh().expect("refresh"));
+    let mut handle = store.handle();
+    let id = handle.namespace("n", "1").expect("namespace");
+    assert_eq!(handle.get(id, b"second", <[u8]>::to_vec).expect("get"), Some(b"value".to_vec()));
+}
+
+/// Without hard links several may begin a cache under numbers of their own. Who found somebody else's number above his
+/// took his manifest away, and with it whatever others had committed since.
+#[test]
+fn a_cache_that_several_begin_at_once_without_hard_links_keeps_what_is_committed() {
+    let vfs = SimVfs::new().without_links();
+    let (other, mut lists) = (vfs.clone(), 0u32);
+    let is_begun = |vfs: &SimVfs| vfs.names().iter().any(|name| name == "manifest-1" && !vfs.contents(name).is_empty());
+    let meddler: Meddler = Box::new(move |call, _| {
+        lists += u32::from(call == "list" && (lists > 0 || is_begun(&other)));
+        if call == "list" && lists == 1 {
+            put(&mut open(&other).expect("open"), b"second");
+            // Somebody who had seen no manifest, and dies here.
+            other.create_new("manifest-2").expect("create");
+        } else if call == "list" && lists == 2 {
+            put(&mut open(&other).expect("open"), b"third");
+        }
+    });
+    let options = Options { random: 7, ..Options::default() };
+    let store = Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), options).expect("open");
+    put(&mut store.handle(), b"first");
+    let mut handle = open(&vfs).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    for key in [b"first".as_slice(), b"second", b"third"] {
+        assert_eq!(handle.get(id, key, <[u8]>::to_vec).expect("get"), Some(b"value".to_vec()));
+    }
+    assert_eq!(handle.store().status().damage.len(), 0);
 }

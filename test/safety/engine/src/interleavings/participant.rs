@@ -39,8 +39,12 @@ pub(super) struct Participant {
 impl Participant {
     pub(super) fn open(world: &Arc<World>, me: usize, has_locks: bool) -> Result<Self> {
         let acknowledged = world.groups();
-        let options =
-            Options { block_cache_bytes: 1 << 16, file_bytes_min: world.file_bytes_min, ..Options::default() };
+        let options = Options {
+            block_cache_bytes: 1 << 16,
+            file_bytes_min: world.file_bytes_min,
+            random: world.random(u64::MAX),
+            ..Options::default()
+        };
         let store = Store::open(Arc::new(TurnVfs::new(world, has_locks)), Arc::new(SerialPool), options)?;
         let mut handle = store.handle();
         let id = handle.namespace("n", "1")?;
@@ -167,7 +171,7 @@ impl Participant {
             if found != expected && !(may_miss && found.is_none()) {
                 // A file may be collected because its entry was overwritten since: a miss, in an older state only.
                 if found.is_none() && self.handle.store().refresh()? {
-                    return self.check_group(index, number);
+                    return self.check_group(index, floor);
                 }
                 self.world.violation(format!("a mixture: {index} a has {number}, {index} {key} {found:?}"));
             }

@@ -7,7 +7,7 @@ use varve_core::vfs::sim::SimVfs;
 const CALLS_MAX: u64 = 300_000;
 
 /// Calls that a trace shows, the last ones.
-const TRACE_MAX: usize = 400;
+const TRACE_MAX: usize = 10_000;
 
 /// What participants share beside the folder.
 pub(super) struct World {

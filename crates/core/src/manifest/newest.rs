@@ -1,0 +1,53 @@
+//! Reading the newest manifest.
+
+use super::Manifest;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::format::FORMAT;
+use crate::format::frame::{Found, FrameKind, FrameReader};
+use crate::format::names::FileName;
+use crate::planted;
+use crate::vfs::Access;
+use std::io;
+
+/// What the newest manifest of a list of names is.
+pub(crate) enum Newest {
+    Found(Manifest),
+    /// None has arrived.
+    None,
+    /// One of them was removed meanwhile.
+    Vanished,
+    Damaged(u64),
+}
+
+/// The newest manifest that arrived whole. One that did not (only where there are no hard links) does not count.
+pub(crate) fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
+    planted::panics("read-manifest");
+    let mut numbers: Vec<u64> = names
+        .iter()
+        .filter_map(|name| if let FileName::Manifest(number) = name { Some(*number) } else { None })
+        .collect();
+    numbers.sort_unstable_by(|left, right| right.cmp(left));
+    for number in numbers {
+        let name = FileName::Manifest(number).to_string();
+        let file = match context.vfs.open(&name, Access::Stream) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Newest::Vanished),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(Newest::Damaged(number)),
+            Err(source) => return Err(Error::io("open", &name, source)),
+        };
+        let wrap = |source| Error::io("read", &name, source);
+        let mut frames = FrameReader::new(&*file, &context.checksum, number).map_err(wrap)?;
+        match frames.at(0).map_err(wrap)? {
+            Found::Frame { kind: FrameKind::Manifest, tag, body, .. } => {
+                if tag != u64::from(FORMAT) && !planted::bug("tolerate-unknown-format") {
+                    return Err(Error::NewerFormat { name, found: tag as u32, supported: FORMAT });
+                }
+                return Ok(Manifest::read(number, body).map_or(Newest::Damaged(number), Newest::Found));
+            }
+            Found::End | Found::Torn => {}
+            Found::Frame { .. } | Found::Damaged(_) => return Ok(Newest::Damaged(number)),
+        }
+    }
+    Ok(Newest::None)
+}
