@@ -10,6 +10,6 @@ import { snapshots } from './soak/snapshots.mjs'
 import { stopped } from './soak/stopped.mjs'
 import { storms } from './soak/storms.mjs'
 import { writers } from './soak/writers.mjs'
-import { onlyNamed, runSuite, rustPart } from './suite.mjs'
+import { runSuite, rustPart } from './suite.mjs'
 
-await runSuite('soak', [kills, writers, snapshots, compactors, loops, stopped, storms, clock, onlyNamed(rustPart('interleavings'))])
+await runSuite('soak', [kills, writers, snapshots, compactors, loops, stopped, storms, clock, rustPart('interleavings')])
