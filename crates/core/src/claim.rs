@@ -34,7 +34,8 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
 /// published on the way.
 pub(crate) fn claim_number(context: &Context, known: &State) -> Result<(LogWriter, State)> {
     planted::panics("claim-log");
-    if known.manifest.is_first() && !known.lost {
+    // Who has a log has seen to it.
+    if known.manifest.is_first() && known.logs.is_empty() && !known.lost {
         begin(context)?;
     }
     let found = outline(context, known)?;

@@ -65,9 +65,11 @@ pub(crate) fn compact(
             continue;
         }
         let is_over = surveyed.state.manifest.total_bytes() > context.options.bytes_max;
-        if surveyed.folded.is_empty() && !is_over && plan(context, &surveyed, &Goal::full(full)).is_empty() {
-            let needless = sweep::needless(names, &surveyed.state, surveyed.state.manifest.number);
-            sweep::remove_all(context, &needless)?;
+        // Above one that is not sure the same is published once more.
+        let is_settled = surveyed.state.is_sure() && surveyed.folded.is_empty();
+        if is_settled && !is_over && plan(context, &surveyed, &Goal::full(full)).is_empty() {
+            let number = surveyed.state.manifest.number;
+            sweep::remove_all(context, Some(number), &sweep::needless(names, &surveyed.state, number))?;
             context.used.remove_damaged();
             let files_removed = collect_files(context, &surveyed.state.tables(), full)?;
             return Ok(CompactReport { files_removed, ..CompactReport::default() });
@@ -95,9 +97,10 @@ pub(crate) fn compact(
                 reload(context, state, committer)?;
                 let state = state.read()?;
                 let (needless, open) = (sweep::needless(names, &state, manifest), state.tables());
+                let theirs = Some(state.manifest.number).filter(|number| *number != manifest);
                 tidy_uses(context, &state, marks, full || goal.is_evicting());
                 drop(state);
-                sweep::remove_all(context, &needless)?;
+                sweep::remove_all(context, theirs, &needless)?;
                 report.files_removed = collect_files(context, &open, full)?;
                 return Ok(report);
             }
@@ -296,8 +299,8 @@ fn fold(
     }
     report.entries_dropped += evicted;
     report.bytes_after = manifest.table_bytes();
-    match publish(&*context.vfs, &context.checksum, writer, taken.state.manifest.number, &manifest)? {
-        Published::Won => Ok(Folded::Published { report, manifest: manifest.number, marks }),
+    match publish(&*context.vfs, &context.checksum, writer, taken.state.manifest.number, manifest)? {
+        Published::Won(manifest) => Ok(Folded::Published { report, manifest, marks }),
         Published::Lost => Ok(Folded::Lost),
     }
 }

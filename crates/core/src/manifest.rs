@@ -16,7 +16,7 @@ mod begin;
 mod newest;
 mod publish;
 
-pub(crate) use begin::begin;
+pub(crate) use begin::{begin, make_durable};
 pub(crate) use newest::{Newest, newest_manifest};
 pub(crate) use publish::{Published, publish};
 

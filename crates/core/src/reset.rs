@@ -44,7 +44,8 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
                 dead.push(view);
             }
         }
-        if publish(&*context.vfs, &context.checksum, log.writer, found.manifest_seen, &manifest)? == Published::Won {
+        let outcome = publish(&*context.vfs, &context.checksum, log.writer, found.manifest_seen, manifest)?;
+        if matches!(outcome, Published::Won(_)) {
             let own = FileName::Log(log.writer).to_string();
             context.vfs.remove(&own).map_err(|source| Error::io("remove", &own, source))?;
             set_damaged_aside(context, found.manifest_seen, &dead)?;

@@ -8,7 +8,7 @@ mod used;
 mod which;
 
 pub(crate) use index::TableIndex;
-pub(crate) use load::{catch_up, list, load, outline};
+pub(crate) use load::{catch_up, highest, list, load, outline};
 pub(crate) use memory::{MemoryEntry, Place, Segments};
 
 use crate::block_cache::BlockCache;
@@ -364,6 +364,12 @@ impl State {
         let is_short = |(writer, end): &(u32, u64)| ends.get(writer).is_none_or(|found| found < end);
         let counts = |(writer, _): &(u32, u64)| self.manifest.open_log(*writer).is_some();
         listed.chain(seen.filter(counts)).find(is_short).map(|(writer, _)| writer)
+    }
+
+    /// Whether the manifest, or none, is the highest by a list made after it was read: nobody will withdraw it
+    /// (`publish.rs`).
+    pub(crate) fn is_sure(&self) -> bool {
+        self.manifest.number == self.manifest_seen
     }
 
     /// The tables that are open.

@@ -5,13 +5,13 @@
 //! - an older manifest, a temporary manifest of a writer whose log is gone.
 //!
 //! The folder is listed before the manifest is trusted: a log that is missing in the list was folded by a manifest that
-//! is at least as old as the one loaded afterwards.
+//! is at least as old as the one loaded afterwards. It has to be sure (`manifest/publish.rs`), and durable.
 
 use crate::aside::{set_aside, trim};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::{FileName, TableName};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, make_durable};
 use crate::planted;
 use crate::state::{State, list};
 use crate::vfs::is_gone_or_in_use;
@@ -21,7 +21,7 @@ use std::collections::HashSet;
 /// manifest that the caller published or read.
 pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> Vec<FileName> {
     let manifest = &state.manifest;
-    if state.lost || manifest.number < published || manifest.number == 0 {
+    if state.lost || !state.is_sure() || manifest.number == 0 || manifest.number < published {
         return Vec::new();
     }
     let writers: HashSet<u32> = names
@@ -43,9 +43,13 @@ pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> V
     names.into_iter().filter(is_needless).collect()
 }
 
-/// Removes files; those that are damaged are set aside.
-pub(crate) fn remove_all(context: &Context, names: &[FileName]) -> Result<()> {
+/// Removes files; those that are damaged are set aside. `theirs` is the number of the manifest that does not need them,
+/// where somebody else has published it.
+pub(crate) fn remove_all(context: &Context, theirs: Option<u64>, names: &[FileName]) -> Result<()> {
     planted::panics("sweep");
+    if let Some(number) = theirs.filter(|_| !names.is_empty()) {
+        make_durable(context, number)?;
+    }
     let mut is_any_aside = false;
     for name in names {
         let name = name.to_string();

@@ -63,16 +63,21 @@ fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>
 }
 
 /// Takes what the survey found, by renaming. The new name has our number in it: the old name may belong to somebody
-/// else by now, who is trying out the number, and must not replace what was taken.
+/// else by now, who is trying out the number, and must not replace what was taken. What we have taken ourselves before
+/// it must not replace either.
 pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result<Taken> {
     planted::panics("take");
     let mut complete = true;
     for view in surveyed.state.logs.iter_mut().filter(|view| surveyed.folded.contains(&view.writer)) {
         if matches!(view.name, FileName::Log(_)) {
-            let source = view.name.to_string();
-            let target = FileName::Taken { writer: view.writer, by: claim };
-            match context.vfs.rename(&source, &target.to_string()) {
-                Ok(()) => view.name = target,
+            let (source, name) = (view.name.to_string(), FileName::Taken { writer: view.writer, by: claim });
+            let target = name.to_string();
+            if context.vfs.exists(&target).map_err(|error| Error::io("look for", &target, error))? {
+                complete = false;
+                continue;
+            }
+            match context.vfs.rename(&source, &target) {
+                Ok(()) => view.name = name,
                 // Somebody has it open on a system that minds: it stays where it is for now.
                 Err(error) if is_gone_or_in_use(&error) => complete = false,
                 Err(error) => return Err(Error::io("take", &source, error)),

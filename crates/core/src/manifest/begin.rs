@@ -1,28 +1,23 @@
 //! The beginning of a cache: its first manifest, empty but for the id that every log carries from then on.
 //!
-//! With hard links there is one: it appears whole, and whoever comes later finds it. Without them a name appears first and
-//! its bytes later, or never, where somebody died. Others pass it over then and begin under a higher number, so there may
-//! be several first manifests with several ids. Whose id is it? A manifest is *sure* if a list made after it was
-//! read whole has no higher name, and a log begins on a sure one only. Nobody who comes later gives the cache another id:
-//! 1. who created a name finds the sure one, which was whole before, and withdraws without a byte (`publish.rs`);
-//! 2. a whole one is only ever removed for one that is whole above it;
-//! 3. who finds a whole one that is not sure, because somebody died above it, publishes above both, with its id.
+//! With hard links there is one: it appears whole, and whoever comes later finds it. Without them several may begin at once,
+//! under several numbers and with several ids; the id is that of the one that is sure (`publish.rs`), and a log begins on a
+//! sure one only.
 
-use super::publish::write_and_link;
-use super::{Manifest, Newest, newest_manifest};
+use super::publish::publish_as;
+use super::{Manifest, Newest, Published, newest_manifest};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
-use crate::state::list;
+use crate::state::{highest, list};
 use crate::vfs::Access;
 use std::io;
 
 const ATTEMPTS: u32 = 64;
 
-/// Sees to it that the folder has a manifest that is sure, before anything else is in it.
+/// Sees to it that the folder has a manifest that is sure and survives the loss of power, before anything else is in it.
 pub(crate) fn begin(context: &Context) -> Result<()> {
-    let mut own = None;
     for attempt in 0..ATTEMPTS {
         let names = list(context)?;
         let newest = match newest_manifest(context, &names)? {
@@ -32,28 +27,31 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
             // Whoever loads it tells.
             Newest::Damaged(_) => return Ok(()),
         };
-        let seen = highest(&names);
-        if newest.number > 0 && (newest.number == highest(&list(context)?) || !newest.is_first()) {
-            let is_synced = own == Some(newest.number) || names.iter().any(|name| name.log_writer().is_some());
-            return if is_synced { Ok(()) } else { make_durable(context, newest.number) };
+        if newest.number > 0 && (!newest.is_first() || newest.number == highest(&list(context)?)) {
+            return make_durable(context, newest.number);
         }
-        let id = if newest.number > 0 { newest.id } else { context.options.random };
-        let first = Manifest { number: seen + 1, id, ..Manifest::default() };
+        let (base, number) = (newest.number, highest(&names) + 1);
+        let id = if base > 0 { newest.id } else { context.options.random };
         // Nobody has a number of a writer yet; those of first publishers come from the other end.
         let temporary = FileName::Temporary(WRITER_MAX - attempt).to_string();
-        match write_and_link(&*context.vfs, &context.checksum, &temporary, newest.number, &first) {
+        let first = Manifest { number, id, ..Manifest::default() };
+        match publish_as(&*context.vfs, &context.checksum, &temporary, base, first) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            Err(source) => return Err(Error::io("create", &FileName::Manifest(first.number).to_string(), source)),
-            Ok(_) => own = Some(first.number),
+            Err(source) => return Err(Error::io("create", &FileName::Manifest(number).to_string(), source)),
+            outcome => {
+                // Left behind, it would only be swept up later.
+                let _ = context.vfs.remove(&temporary);
+                if matches!(outcome, Ok(Published::Won(_))) {
+                    return Ok(());
+                }
+            }
         }
-        // Left behind, it would only be swept up later.
-        let _ = context.vfs.remove(&temporary);
     }
     Err(Error::Busy { operation: "create the cache", attempts: ATTEMPTS })
 }
 
-/// A manifest may be read before whoever wrote it has synced it; the first log must not outlive it.
-fn make_durable(context: &Context, number: u64) -> Result<()> {
+/// A manifest may be read before whoever wrote it has synced it, or its name.
+pub(crate) fn make_durable(context: &Context, number: u64) -> Result<()> {
     let name = FileName::Manifest(number).to_string();
     let file = match context.vfs.open(&name, Access::Stream) {
         Ok(file) => file,
@@ -63,9 +61,4 @@ fn make_durable(context: &Context, number: u64) -> Result<()> {
     };
     let synced = file.sync().and_then(|()| context.vfs.sync_folder());
     synced.map_err(|source| Error::io("sync", &name, source))
-}
-
-fn highest(names: &[FileName]) -> u64 {
-    let number = |name: &FileName| if let FileName::Manifest(number) = name { Some(*number) } else { None };
-    names.iter().filter_map(number).max().unwrap_or(0)
 }

@@ -80,6 +80,12 @@ pub(crate) fn list(context: &Context) -> Result<Vec<FileName>> {
     Ok(names.iter().filter_map(|name| FileName::parse(name)).collect())
 }
 
+/// The highest number of a manifest among the names.
+pub(crate) fn highest(names: &[FileName]) -> u64 {
+    let number = |name: &FileName| if let FileName::Manifest(number) = name { Some(*number) } else { None };
+    names.iter().filter_map(number).max().unwrap_or(0)
+}
+
 /// `None` = something vanished meanwhile. On the `last` attempt what is missing is damage.
 fn read_folder(
     context: &Context,
@@ -91,10 +97,9 @@ fn read_folder(
     let attempt = patience.try_with(&names);
     let last = attempt >= ATTEMPTS;
     let mut lost = Vec::new();
+    state.manifest_seen = highest(&names);
     for name in &names {
-        if let FileName::Manifest(number) = name {
-            state.manifest_seen = state.manifest_seen.max(*number);
-        } else if let Some(writer) = name.writer_max().filter(|_| !matches!(name, FileName::Temporary(_))) {
+        if let Some(writer) = name.writer_max().filter(|_| !matches!(name, FileName::Temporary(_))) {
             state.next_writer_seen = state.next_writer_seen.max(writer + 1);
         }
     }
@@ -138,14 +143,14 @@ fn read_folder(
     Ok(Some(state))
 }
 
-/// Whether the folder, listed once more, has a log that slipped through the first time, because it was renamed
-/// meanwhile; or has changed at all where ghosts may have been read.
+/// Whether the folder, listed once more, has a newer manifest, or a log that slipped through the first time, because it
+/// was renamed meanwhile; or has changed at all where ghosts may have been read.
 fn is_outdated(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
     let now = list(context)?;
     let known: HashSet<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
     let counts = |writer: &u32| !known.contains(writer) && state.manifest.open_log(*writer).is_some();
     let is_any_new = now.iter().filter_map(|name| name.log_writer()).any(|writer| counts(&writer));
-    Ok(is_any_new || may_be_ghosts(state) && sorted(names) != sorted(&now))
+    Ok(highest(&now) > state.manifest_seen || is_any_new || may_be_ghosts(state) && sorted(names) != sorted(&now))
 }
 
 /// Whether a log may not be the one that was listed: once a log is taken its name is free, and somebody slow may create
@@ -280,8 +285,6 @@ fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result
 pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bool>> {
     planted::panics("catch-up");
     let names = list(context)?;
-    let newest =
-        names.iter().filter_map(|name| if let FileName::Manifest(number) = name { Some(*number) } else { None });
     let mut known = 0;
     for name in &names {
         if name.log_writer().is_some_and(|writer| state.manifest.open_log(writer).is_some()) {
@@ -291,7 +294,7 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
             }
         }
     }
-    if newest.max().unwrap_or(0) != state.manifest_seen || known != state.logs.len() || state.lost {
+    if highest(&names) != state.manifest_seen || known != state.logs.len() || state.lost {
         return Ok(None);
     }
     let knew = state.vanished;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use varve_core::vfs::sim::SimVfs;
 use varve_core::vfs::{Access, File, Vfs};
-use varve_core::{Durability, FileRef, Handle, Intake, Options, SerialPool, Store};
+use varve_core::{Durability, FileRef, Handle, Intake, Options, SerialPool, Store, forge};
 
 /// Hears of a call and the name of a file.
 type Meddler = Box<dyn FnMut(&str, &str) + Send>;
@@ -88,7 +88,10 @@ fn put(handle: &mut Handle, key: &[u8]) -> u32 {
 
 /// A folder with one commit, whose writer lives.
 fn with_a_commit() -> (SimVfs, Handle, u32) {
-    let vfs = SimVfs::new();
+    with_a_commit_in(SimVfs::new())
+}
+
+fn with_a_commit_in(vfs: SimVfs) -> (SimVfs, Handle, u32) {
     let mut handle = open(&vfs).expect("open");
     let id = put(&mut handle, b"key");
     (vfs, handle, id)
@@ -194,8 +197,51 @@ fn content_that_others_store_and_collect_meanwhile_is_stored() {
     assert_eq!(store.read_file(&file).expect("read"), Some(content.to_vec()));
 }
 
+/// Without hard links somebody may die between creating the name of a manifest and writing it. Whoever had written a lower
+/// one just then took it back, although others might have removed by then what it had folded.
+#[test]
+fn a_manifest_with_an_empty_one_above_it_is_published_once_more_above_both() {
+    let (vfs, writer, _) = with_a_commit_in(SimVfs::new().without_links());
+    drop(writer);
+    let (other, mut is_done) = (vfs.clone(), false);
+    let is_written =
+        |vfs: &SimVfs| vfs.names().iter().any(|name| name == "manifest-2" && !vfs.contents(name).is_empty());
+    let meddler: Meddler = Box::new(move |call, _| {
+        if call == "list" && is_written(&other) && !std::mem::replace(&mut is_done, true) {
+            other.create_new("manifest-3").expect("create");
+        }
+    });
+    let store = Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), Options::default()).expect("open");
+    store.compact(true, &|_, _| ControlFlow::Continue(())).expect("compact");
+    let manifests: Vec<_> = vfs.names().into_iter().filter(|name| name.starts_with("manifest-")).collect();
+    assert_eq!(manifests, ["manifest-4"]);
+    assert_eq!(opened_with(&vfs, Box::new(|_, _| {})), (Some(b"value".to_vec()), 0));
+}
+
+/// A compaction takes a log, loses against somebody else, and begins again. Meanwhile somebody slow has created the log's
+/// number once more; it was taken as well, and replaced the first.
+#[test]
+fn a_log_that_was_taken_is_not_replaced_by_one_created_under_its_number() {
+    const START_BYTES: usize = 64;
+    let (vfs, writer, _) = with_a_commit_in(SimVfs::new().without_locks());
+    drop(writer);
+    let (other, mut is_done) = (vfs.clone(), false);
+    let meddler: Meddler = Box::new(move |call, name| {
+        if call == "link" && name == "manifest-2" && !std::mem::replace(&mut is_done, true) {
+            let first = other.contents("manifest-1");
+            let body_bytes = u32::from_le_bytes(*first[4..].first_chunk().expect("a length")) as usize;
+            other.set_contents("manifest-2", forge::manifest(2, 1, &first[32..32 + body_bytes]));
+            other.set_contents("0.log", other.contents("0-1.taken")[..START_BYTES].to_vec());
+        }
+    });
+    let store = Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), Options::default()).expect("open");
+    store.compact(true, &|_, _| ControlFlow::Continue(())).expect("compact");
+    assert_eq!(opened_with(&vfs, Box::new(|_, _| {})), (Some(b"value".to_vec()), 0));
+}
+
 /// Two collect at once. What one had renamed, just after it was stored anew, the other one removed.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the other one is another process")]
 fn content_that_is_stored_between_two_collections_stays() {
     let vfs = SimVfs::new();
     let content = [7; 5000];

@@ -54,7 +54,7 @@ pub(super) struct Killed;
 impl World {
     pub(super) fn new(seed: u64, locks: &[bool], is_traced: bool) -> Arc<Self> {
         let mut random = fastrand::Rng::with_seed(seed);
-        let vfs = if random.u8(..8) == 0 { SimVfs::new().without_links() } else { SimVfs::new() };
+        let vfs = if random.u8(..4) == 0 { SimVfs::new().without_links() } else { SimVfs::new() };
         let calls_per_turn = [1, 2, 4, 16, 64][random.usize(..5)];
         let tears = [0, 2, 8][random.usize(..3)];
         let inner = Inner {
