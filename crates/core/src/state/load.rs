@@ -130,7 +130,10 @@ fn read_folder(
     if !last && (state.vanished || is_outdated(context, &state, &names)?) {
         return Ok(None);
     }
-    if let Some(writer) = known_manifest(&state).and_then(|_| state.short_log()) {
+    // Once something is damaged it does not matter what else is.
+    if !state.lost
+        && let Some(writer) = known_manifest(&state).and_then(|_| state.short_log())
+    {
         if !last {
             return Ok(None);
         }
