@@ -22,7 +22,8 @@ const ATTEMPTS: u32 = 16;
 /// Tries in all.
 const RACES: u32 = 1000;
 
-/// Tries before a gap in the numbers of logs is accepted.
+/// Tries before a gap in the numbers of logs is accepted, or a log that ends too early is damage: who says so has been
+/// read later than it, so the second try should see all of it.
 const GAP_ATTEMPTS: u32 = 4;
 
 /// The newest state; tables that are open already are taken over.
@@ -134,7 +135,7 @@ fn read_folder(
     if !state.lost
         && let Some(writer) = known_manifest(&state).and_then(|_| state.short_log())
     {
-        if !last {
+        if attempt < GAP_ATTEMPTS {
             return Ok(None);
         }
         lost.push(damage_short(&mut state, writer));

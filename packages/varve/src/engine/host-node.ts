@@ -118,8 +118,10 @@ export function folderBytes(files: typeof fs, folder: string): number {
   return bytes
 }
 
+/** Most folders of contents do not exist, and an error of `readdirSync` costs ten times a look. */
 function listRegular(files: typeof fs, folder: string): string | number {
   try {
+    if (files.lstatSync(folder, { throwIfNoEntry: false }) === undefined) return ''
     const entries = files.readdirSync(folder, { withFileTypes: true })
     return entries.filter((entry) => entry.isFile()).map((entry) => entry.name).join('\0')
   } catch (error) {

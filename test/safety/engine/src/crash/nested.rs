@@ -15,7 +15,7 @@ use varve_core::vfs::sim::{CrashState, Model, SimVfs};
 const BATCH: u64 = 16;
 
 /// First crashes of one history that are crashed again: one in so many.
-const STEP: usize = 97;
+const STEP: usize = 151;
 
 /// The part `nested`.
 pub(crate) fn nested(order: &Order) -> Outcome {
