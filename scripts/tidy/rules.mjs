@@ -47,7 +47,7 @@ export const DEPENDENCIES_MAX = new Map([['varve-core', 9]])
 export const CORE_LAYERS = [
   ['forge', 'store', 'handle', 'intake', 'reader', 'reads'],
   ['commit', 'compact', 'record_uses', 'renew', 'repair', 'reset', 'stats', 'top', 'verify', 'walk'],
-  ['aside', 'batch', 'claim', 'entries', 'lookup', 'missing'],
+  ['aside', 'batch', 'begin', 'claim', 'entries', 'lookup', 'missing'],
   ['context', 'state'],
   ['files', 'log', 'manifest', 'table', 'used'],
   ['block_cache', 'damage', 'doubts', 'file_writer', 'format', 'key_map', 'names', 'radix'],

@@ -9,12 +9,12 @@
 //! 5. If there will be commits: what other writers left behind is made durable, and our log says how far it goes. Our
 //!    commits may rest on it, and must not outlive it.
 
+use crate::begin::begin;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
 use crate::log::LogWriter;
-use crate::manifest::begin;
 use crate::planted;
 use crate::state::{State, outline};
 use std::io;

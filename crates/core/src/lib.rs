@@ -4,6 +4,7 @@
 
 mod aside;
 mod batch;
+mod begin;
 mod block_cache;
 mod claim;
 mod commit;

@@ -12,13 +12,9 @@
 //! Every log below `next writer` that is not listed is done, whatever files of it may still lie about; those from it on
 //! count whole. What counts must carry the id: a log of another cache may have the same number.
 
-mod begin;
-mod newest;
 mod publish;
 
-pub(crate) use begin::{begin, make_durable};
-pub(crate) use newest::{Newest, newest_manifest};
-pub(crate) use publish::{Published, publish};
+pub(crate) use publish::{Published, publish, publish_as};
 
 use crate::format::bytes::{Reader, put_text};
 use crate::table::TableMeta;

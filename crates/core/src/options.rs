@@ -29,8 +29,8 @@ pub struct Options {
     pub block_cache_bytes: usize,
     /// What every byte must have been written with; whatever was not is damage. The folder is `folder_of` it.
     pub key: Option<Key>,
-    /// A random number, another one for whoever opens the cache: the id that the logs of a cache carry that begins, and part
-    /// of the names of files that are being collected.
+    /// A random number, another one for whoever opens the cache: the id that the logs of a cache carry that begins, and
+    /// part of the names of files that are being collected.
     pub random: u64,
 }
 

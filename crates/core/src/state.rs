@@ -4,12 +4,14 @@
 mod index;
 mod load;
 mod memory;
+mod newest;
 mod used;
 mod which;
 
 pub(crate) use index::TableIndex;
 pub(crate) use load::{catch_up, highest, list, load, outline};
 pub(crate) use memory::{MemoryEntry, Place, Segments};
+pub(crate) use newest::{Newest, newest_manifest};
 
 use crate::block_cache::BlockCache;
 use crate::context::Context;

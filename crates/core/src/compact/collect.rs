@@ -5,8 +5,8 @@
 //! Nobody waits for anybody, so somebody may store the same content just now, and rely on the file that is there:
 //! 1. While any log says that its writer holds files, nothing is collected.
 //! 2. The folders are listed, then the folder of the cache is read: what was written later is not in the list.
-//! 3. What nobody names is renamed to `.<random>.gone`, a name of this collection only, so that it decides on nothing but
-//!    what it has renamed itself. Who stores that content from now on finds it missing, and writes it.
+//! 3. What nobody names is renamed to `.<random>.gone`, a name of this collection only, so that it decides on nothing
+//!    but what it has renamed itself. Who stores that content from now on finds it missing, and writes it.
 //! 4. The folder of the cache is read once more. Whoever found the content before 3 had said so in his log before he
 //!    looked: his hold, or by now the entry, is there, and the file gets its name back.
 //! 5. The rest is removed, once the logs are durable that were read in 4. Where a collection died half way, or is just

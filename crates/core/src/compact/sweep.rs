@@ -8,10 +8,11 @@
 //! is at least as old as the one loaded afterwards. It has to be sure (`manifest/publish.rs`), and durable.
 
 use crate::aside::{set_aside, trim};
+use crate::begin::make_durable;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::{FileName, TableName};
-use crate::manifest::{Manifest, make_durable};
+use crate::manifest::Manifest;
 use crate::planted;
 use crate::state::{State, list};
 use crate::vfs::is_gone_or_in_use;

@@ -7,15 +7,15 @@
 //! Old manifests are removed at once: if the newest one is ever lost, an older state must not come back in its place.
 //! So a number can be free again while a slow participant still aims at it; therefore whoever linked looks once more.
 //!
-//! Without hard links 3 is create-if-absent, then write and sync. A name that is not whole yet may become so at any moment,
-//! or never, if its owner died; whoever comes later passes it over and takes a higher number. Of two who do not know of
-//! each other one wins, and nobody acts on what the other one has written:
+//! Without hard links 3 is create-if-absent, then write and sync. A name that is not whole yet may become so at any
+//! moment, or never, if its owner died; whoever comes later passes it over and takes a higher number. Of two who do not
+//! know of each other one wins, and nobody acts on what the other one has written:
 //! - a manifest is *sure* if a list made after it was read whole has no higher name. Files are removed, and a cache is
 //!   begun, on a sure one only;
 //! - who has created a name, and finds one whole that he does not build on, withdraws without a byte;
 //! - who has written, and finds a higher one whole, withdraws: his was never sure;
-//! - who has written, and finds a higher name that is not whole, cannot tell whether its owner has seen him. Perhaps his is
-//!   sure, so it stays, and he publishes the same once more above that name.
+//! - who has written, and finds a higher name that is not whole, cannot tell whether its owner has seen him. Perhaps
+//!   his is sure, so it stays, and he publishes the same once more above that name.
 //!
 //! If a higher one is whole, either that happened, or another one has published on top of ours in the meantime. Nobody
 //! can tell, and nobody needs to: the answer is `Lost`, and whoever gets it starts again and deletes nothing.
@@ -42,8 +42,8 @@ pub(crate) enum Published {
     Lost,
 }
 
-/// Publishes `manifest`, made from the manifest of number `base`, with a temporary file named after `writer`. Says under
-/// which number.
+/// Publishes `manifest`, made from the manifest of number `base`, with a temporary file named after `writer`. Says
+/// under which number.
 pub(crate) fn publish(
     vfs: &dyn Vfs,
     checksum: &Checksum,
@@ -75,7 +75,7 @@ enum Placed {
 }
 
 /// The same with that temporary file, which may stay behind.
-pub(super) fn publish_as(
+pub(crate) fn publish_as(
     vfs: &dyn Vfs,
     checksum: &Checksum,
     temporary: &str,

@@ -1,12 +1,13 @@
 //! Loading the newest committed state. The folder may change at any moment: a file that vanished between two steps
 //! means that another participant published a newer manifest, so the load starts again.
 
+use super::newest::{Newest, newest_manifest};
 use super::{LiveTable, LogView, OpenTables, State};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::FileName;
 use crate::log::{Stop, scan};
-use crate::manifest::{Manifest, Newest, newest_manifest};
+use crate::manifest::Manifest;
 use crate::planted;
 use crate::report::Damage;
 use crate::table::{Table, TableMeta};

@@ -14,7 +14,8 @@ use varve_core::{Durability, FileRef, Handle, Intake, Options, SerialPool, Store
 /// Hears of a call and the name of a file.
 type Meddler = Box<dyn FnMut(&str, &str) + Send>;
 
-/// A folder in which `meddler` acts whenever names are about to be listed, or one to be opened, linked, renamed or removed.
+/// A folder in which `meddler` acts whenever names are about to be listed, or one to be opened, linked, renamed or
+/// removed.
 struct Meddled {
     vfs: Arc<dyn Vfs>,
     meddler: Arc<Mutex<Meddler>>,
@@ -197,8 +198,8 @@ fn content_that_others_store_and_collect_meanwhile_is_stored() {
     assert_eq!(store.read_file(&file).expect("read"), Some(content.to_vec()));
 }
 
-/// Without hard links somebody may die between creating the name of a manifest and writing it. Whoever had written a lower
-/// one just then took it back, although others might have removed by then what it had folded.
+/// Without hard links somebody may die between creating the name of a manifest and writing it. Whoever had written a
+/// lower one just then took it back, although others might have removed by then what it had folded.
 #[test]
 fn a_manifest_with_an_empty_one_above_it_is_published_once_more_above_both() {
     let (vfs, writer, _) = with_a_commit_in(SimVfs::new().without_links());
@@ -218,8 +219,8 @@ fn a_manifest_with_an_empty_one_above_it_is_published_once_more_above_both() {
     assert_eq!(opened_with(&vfs, Box::new(|_, _| {})), (Some(b"value".to_vec()), 0));
 }
 
-/// A compaction takes a log, loses against somebody else, and begins again. Meanwhile somebody slow has created the log's
-/// number once more; it was taken as well, and replaced the first.
+/// A compaction takes a log, loses against somebody else, and begins again. Meanwhile somebody slow has created the
+/// log's number once more; it was taken as well, and replaced the first.
 #[test]
 fn a_log_that_was_taken_is_not_replaced_by_one_created_under_its_number() {
     const START_BYTES: usize = 64;

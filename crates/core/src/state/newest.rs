@@ -1,11 +1,11 @@
 //! Reading the newest manifest.
 
-use super::Manifest;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::FORMAT;
 use crate::format::frame::{Found, FrameKind, FrameReader};
 use crate::format::names::FileName;
+use crate::manifest::Manifest;
 use crate::planted;
 use crate::vfs::Access;
 use std::io;

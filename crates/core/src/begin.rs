@@ -1,22 +1,22 @@
 //! The beginning of a cache: its first manifest, empty but for the id that every log carries from then on.
 //!
-//! With hard links there is one: it appears whole, and whoever comes later finds it. Without them several may begin at once,
-//! under several numbers and with several ids; the id is that of the one that is sure (`publish.rs`), and a log begins on a
-//! sure one only.
+//! With hard links there is one: it appears whole, and whoever comes later finds it. Without them several may begin at
+//! once, under several numbers and with several ids; the id is that of the one that is sure (`publish.rs`), and a log
+//! begins on a sure one only.
 
-use super::publish::publish_as;
-use super::{Manifest, Newest, Published, newest_manifest};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::FileName;
 use crate::format::order::WRITER_MAX;
-use crate::state::{highest, list};
+use crate::manifest::{Manifest, Published, publish_as};
+use crate::state::{Newest, highest, list, newest_manifest};
 use crate::vfs::Access;
 use std::io;
 
 const ATTEMPTS: u32 = 64;
 
-/// Sees to it that the folder has a manifest that is sure and survives the loss of power, before anything else is in it.
+/// Sees to it that the folder has a manifest that is sure and survives the loss of power, before anything else is in
+/// it.
 pub(crate) fn begin(context: &Context) -> Result<()> {
     for attempt in 0..ATTEMPTS {
         let names = list(context)?;
