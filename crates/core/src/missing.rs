@@ -5,28 +5,35 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::files::Content;
 use crate::state::{State, load};
+use crate::table::Table;
+use std::sync::Arc;
 
 /// How often a state may be followed by a newer one before the content counts as collected.
 const READS: u32 = 8;
 
 /// What `look` finds, `None` where it was collected. `Missing` is damage: it was not there while the newest state was
-/// one that `names` it.
+/// one that `names` it. `tables` are open.
 pub(crate) fn look(
     context: &Context,
-    names: impl Fn(&State) -> bool,
+    tables: impl FnOnce() -> Result<Vec<Arc<Table>>>,
+    mut names: impl FnMut(&State) -> bool,
     look: impl Fn() -> Result<Content>,
 ) -> Result<Option<Content>> {
-    let mut seen = None;
+    let (mut seen, mut tables, mut open) = (None, Some(tables), Vec::new());
     for _ in 0..READS {
         let found = look()?;
         if found != Content::Missing {
             return Ok(Some(found));
         }
-        let newest = load(context, &[])?;
+        if let Some(tables) = tables.take() {
+            open = tables()?;
+        }
+        let newest = load(context, &open)?;
         if !names(&newest) {
             return Ok(None);
         }
-        let now = (newest.manifest.number, newest.last_order);
+        open = newest.tables();
+        let now = newest.moment();
         if seen.replace(now) == Some(now) {
             return Ok(Some(Content::Missing));
         }

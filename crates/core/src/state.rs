@@ -288,6 +288,11 @@ impl State {
         namespace.memory.iter(&self.segments).filter(|(_, found)| found.order >= namespace.hidden_below)
     }
 
+    /// The manifest's number and the newest commit: equal of states that hold the same.
+    pub(crate) fn moment(&self) -> (u64, u64) {
+        (self.manifest.number, self.last_order)
+    }
+
     /// Every file that an entry of a table or a log names, once; those of tables that cannot be read are missing.
     pub(crate) fn named_files(&self) -> BTreeSet<FileRef> {
         let directories = self.namespaces.iter().flat_map(|namespace| &namespace.tables);

@@ -169,7 +169,7 @@ impl Store {
         let context = self.open_context()?;
         let names =
             |newest: &State| lookup(newest, id, hash, key).is_some_and(|hit| hit.is_filed && hit.bytes() == filed);
-        Ok(match missing::look(context, names, || context.files.value(filed))? {
+        Ok(match missing::look(context, || Ok(self.state()?.tables()), names, || context.files.value(filed))? {
             Some(Content::Whole(value)) => Some(value),
             Some(Content::Missing) => {
                 context.files.note_missing(filed);
@@ -207,7 +207,7 @@ impl Store {
     pub fn read_file(&self, file: &FileRef) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
         let names = |newest: &State| !newest.lost && newest.named_files().contains(file);
-        Ok(match missing::look(context, names, || context.files.read(file))? {
+        Ok(match missing::look(context, || Ok(self.state()?.tables()), names, || context.files.read(file))? {
             Some(Content::Whole(content)) => Some(content),
             Some(Content::Missing) => {
                 context.files.note(file, "missing file");

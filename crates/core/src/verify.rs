@@ -10,6 +10,7 @@ use crate::planted;
 use crate::report::{Damage, VerifyReport};
 use crate::state::{State, load};
 use crate::stats::stats;
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -42,9 +43,15 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
         }
     }
     let mut lost_files = Vec::new();
+    let mut named = (state.moment(), Cow::Borrowed(&files));
     for file in &files {
-        let names = |newest: &State| newest.named_files().contains(file);
-        match missing::look(&context, names, || context.files.read(file))? {
+        let names = |newest: &State| {
+            if named.0 != newest.moment() {
+                named = (newest.moment(), Cow::Owned(newest.named_files()));
+            }
+            named.1.contains(file)
+        };
+        match missing::look(&context, || Ok(state.tables()), names, || context.files.read(file))? {
             Some(Content::Whole(_)) | None => {}
             Some(Content::Damaged) => lost_files.push(*file),
             Some(Content::Missing) => {
