@@ -35,7 +35,7 @@ const PHASES = /** @type {const} */ (['create', 'commit', 'compact', 'collect', 
 const ALL = 2
 
 /** Of phases with few states all are checked in the short form, of others a part. */
-const SHORT = { create: ALL, commit: 0.5, compact: 0.5, collect: 0.22, quarantine: 1, clear: 1 }
+const SHORT = { create: ALL, commit: 0.35, compact: 0.35, collect: 0.16, quarantine: 0.7, clear: 0.7 }
 
 /** @type {import('../../suite.mjs').Part} */
 export const outside = {
