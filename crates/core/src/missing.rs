@@ -15,24 +15,20 @@ const READS: u32 = 8;
 /// one that `names` it. `tables` are open.
 pub(crate) fn look(
     context: &Context,
-    tables: impl FnOnce() -> Result<Vec<Arc<Table>>>,
+    tables: impl Fn() -> Result<Vec<Arc<Table>>>,
     mut names: impl FnMut(&State) -> bool,
     look: impl Fn() -> Result<Content>,
 ) -> Result<Option<Content>> {
-    let (mut seen, mut tables, mut open) = (None, Some(tables), Vec::new());
+    let mut seen = None;
     for _ in 0..READS {
         let found = look()?;
         if found != Content::Missing {
             return Ok(Some(found));
         }
-        if let Some(tables) = tables.take() {
-            open = tables()?;
-        }
-        let newest = load(context, &open)?;
+        let newest = load(context, &tables()?)?;
         if !names(&newest) {
             return Ok(None);
         }
-        open = newest.tables();
         let now = newest.moment();
         if seen.replace(now) == Some(now) {
             return Ok(Some(Content::Missing));

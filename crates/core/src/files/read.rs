@@ -82,13 +82,14 @@ impl Files {
         let shard = self.shard(digest.shard())?;
         let content = Name::Content(*digest);
         for _ in 0..LOOKS {
-            if let Some(found) = open_named(shard, content)? {
+            if let Some(found) = open_named(shard, content, digest)? {
                 return Ok(Some(found));
             }
-            let names = shard.list().map_err(|source| Error::io("list", &path_of(content, digest.shard()), source))?;
+            let folder = || format!("files/{:02x}", digest.shard());
+            let names = shard.list().map_err(|source| Error::io("list", &folder(), source))?;
             let gone = names.iter().filter_map(|name| Name::parse(name));
             for name in gone.filter(|name| matches!(name, Name::Gone { digest: gone, .. } if gone == digest)) {
-                if let Some(found) = open_named(shard, name)? {
+                if let Some(found) = open_named(shard, name, digest)? {
                     return Ok(Some(found));
                 }
             }
@@ -152,11 +153,11 @@ impl Files {
 }
 
 /// `None` = missing; `Some(None)` = something that is no file.
-fn open_named(shard: &dyn Vfs, name: Name) -> Result<Option<Option<Arc<dyn File>>>> {
+fn open_named(shard: &dyn Vfs, name: Name, digest: &Digest) -> Result<Option<Option<Arc<dyn File>>>> {
     match shard.open(&name.to_string(), Access::Stream) {
         Ok(file) => Ok(Some(Some(file))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(Some(None)),
-        Err(source) => Err(Error::io("open", &name.to_string(), source)),
+        Err(source) => Err(Error::io("open", &path_of(name, digest.shard()), source)),
     }
 }
