@@ -56,6 +56,11 @@ impl FileName {
         }
     }
 
+    /// Number of the manifest that this is.
+    pub(crate) fn manifest(self) -> Option<u64> {
+        if let Self::Manifest(number) = self { Some(number) } else { None }
+    }
+
     /// Number of the writer whose log this is.
     pub(crate) fn log_writer(self) -> Option<u32> {
         match self {

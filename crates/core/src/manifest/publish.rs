@@ -200,9 +200,5 @@ fn newest_number(vfs: &dyn Vfs) -> io::Result<u64> {
 }
 
 fn all_numbers(vfs: &dyn Vfs) -> io::Result<Vec<u64>> {
-    let numbers = vfs.list()?.into_iter().filter_map(|name| match FileName::parse(&name) {
-        Some(FileName::Manifest(number)) => Some(number),
-        _ => None,
-    });
-    Ok(numbers.collect())
+    Ok(vfs.list()?.iter().filter_map(|name| FileName::parse(name)?.manifest()).collect())
 }

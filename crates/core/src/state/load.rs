@@ -84,8 +84,7 @@ pub(crate) fn list(context: &Context) -> Result<Vec<FileName>> {
 
 /// The highest number of a manifest among the names.
 pub(crate) fn highest(names: &[FileName]) -> u64 {
-    let number = |name: &FileName| if let FileName::Manifest(number) = name { Some(*number) } else { None };
-    names.iter().filter_map(number).max().unwrap_or(0)
+    names.iter().filter_map(|name| name.manifest()).max().unwrap_or(0)
 }
 
 /// `None` = something vanished meanwhile. On the `last` attempt what is missing is damage.

@@ -23,10 +23,7 @@ pub(crate) enum Newest {
 /// The newest manifest that arrived whole. One that did not (only where there are no hard links) does not count.
 pub(crate) fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
     planted::panics("read-manifest");
-    let mut numbers: Vec<u64> = names
-        .iter()
-        .filter_map(|name| if let FileName::Manifest(number) = name { Some(*number) } else { None })
-        .collect();
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.manifest()).collect();
     numbers.sort_unstable_by(|left, right| right.cmp(left));
     for number in numbers {
         let name = FileName::Manifest(number).to_string();
