@@ -195,7 +195,8 @@ impl Committer {
         if durable {
             sync_log(context, log)?;
         }
-        let commit = LogCommit { order, time_ms: now_ms, namespaces: borrowed, entries: &entries };
+        let count = record.len() as usize;
+        let commit = LogCommit { order, time_ms: now_ms, namespaces: borrowed, entries: &entries, count };
         let mut state = shared.write()?;
         state.apply_own(context, log, &commit)?;
         planted::panics("commit-applied");

@@ -4,6 +4,26 @@
 /// A hash in the upper half and what tells entries of equal hash apart in the lower one.
 pub(crate) type Item = u64;
 
+/// What is sorted: by its hash first.
+pub(crate) trait Hashed: Copy + Ord {
+    fn hash(self) -> u32;
+}
+
+impl Hashed for Item {
+    #[inline]
+    fn hash(self) -> u32 {
+        hash_of(self)
+    }
+}
+
+/// A hash and whatever tells items of equal hash apart.
+impl<T: Copy + Ord> Hashed for (u32, T) {
+    #[inline]
+    fn hash(self) -> u32 {
+        self.0
+    }
+}
+
 /// Packs an item.
 #[inline]
 pub(crate) fn item(hash: u32, low: u32) -> Item {
@@ -31,30 +51,34 @@ const CACHED: usize = 1 << 15;
 /// Buckets for more items than that: as many as the processor can fill at the same time.
 const BUCKETS: usize = 1 << 9;
 
-/// Sorts items by hash, then by the lower half. `scratch` is only there to be used again.
-pub(crate) fn sort(items: &mut Vec<Item>, scratch: &mut Vec<Item>) {
-    if items.len() <= SMALL {
+/// Sorts items by hash, then by the rest of them. `scratch` is only there to be used again; those of one source are
+/// sorted already, and need none.
+pub(crate) fn sort<T: Hashed>(items: &mut Vec<T>, scratch: &mut Vec<T>) {
+    let Some(first) = items.first().filter(|_| items.len() > SMALL) else {
         insertion_sort(items);
         return;
+    };
+    if items.is_sorted() {
+        return;
     }
-    scratch.resize(items.len(), 0);
+    scratch.resize(items.len(), *first);
     let ends = distribute(items, scratch);
     std::mem::swap(items, scratch);
     sort_buckets(items, scratch, &ends);
 }
 
 /// Moves items to their buckets in `to`; returns where each bucket ends.
-fn distribute(items: &[Item], to: &mut [Item]) -> Vec<u32> {
+fn distribute<T: Hashed>(items: &[T], to: &mut [T]) -> Vec<u32> {
     let (mut low, mut high) = (u32::MAX, 0);
     for item in items {
-        low = low.min(hash_of(*item));
-        high = high.max(hash_of(*item));
+        low = low.min(item.hash());
+        high = high.max(item.hash());
     }
     let span = u64::from(high - low) + 1;
     let buckets = if items.len() <= CACHED { items.len() } else { BUCKETS };
     // Bucket of a hash: (hash - low) * buckets / span, with the division done once.
     let scale = ((buckets as u64) << 32) / span;
-    let bucket_of = |item: Item| ((u64::from(hash_of(item) - low) * scale) >> 32) as usize;
+    let bucket_of = |item: T| ((u64::from(item.hash() - low) * scale) >> 32) as usize;
     let mut ends = vec![0u32; buckets + 1];
     for item in items {
         if let Some(count) = ends.get_mut(bucket_of(*item)) {
@@ -77,7 +101,7 @@ fn distribute(items: &[Item], to: &mut [Item]) -> Vec<u32> {
 }
 
 /// Sorts what lies in buckets already.
-fn sort_buckets(items: &mut [Item], scratch: &mut [Item], ends: &[u32]) {
+fn sort_buckets<T: Hashed>(items: &mut [T], scratch: &mut [T], ends: &[u32]) {
     let mut start = 0;
     let largest = ends.iter().map(|end| *end - std::mem::replace(&mut start, *end)).max().unwrap_or(0);
     if largest as usize <= SMALL {
@@ -104,8 +128,8 @@ fn sort_buckets(items: &mut [Item], scratch: &mut [Item], ends: &[u32]) {
     }
 }
 
-fn insertion_sort(items: &mut [Item]) {
-    let mut previous = 0;
+fn insertion_sort<T: Hashed>(items: &mut [T]) {
+    let Some(mut previous) = items.first().copied() else { return };
     for index in 1..=items.len() {
         let Some(item) = items.get(index - 1).copied() else { return };
         if item >= previous {

@@ -195,6 +195,10 @@ impl State {
             let oldest = if namespace.oldest_ms == 0 { commit.time_ms } else { namespace.oldest_ms };
             namespace.oldest_ms = oldest.min(commit.time_ms);
         }
+        if let [(_, id)] = ids[..] {
+            // The entries of a commit are mostly of one namespace: room for all at once.
+            self.namespace_mut(id).memory.reserve(commit.count);
+        }
         // Of one id the first name counts.
         ids.sort_by_key(|(log_id, _)| *log_id);
         self.commit_times.note(commit.order, commit.time_ms);
@@ -316,17 +320,6 @@ impl State {
         }
     }
 
-    /// The `memory_entries` of hashes from `from` to `end`, the end excluded, after `sort_memory`.
-    pub(crate) fn memory_window<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-        from: u64,
-        end: u64,
-    ) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
-        let places = namespace.memory.window(from, end);
-        self.segments.entries(places).filter(|(_, found)| found.order >= namespace.hidden_below)
-    }
-
     /// Makes the commits of other writers survive the loss of power: ours may rest on them, and must not outlive them.
     pub(crate) fn sync_others(&mut self, context: &Context, own: Option<u32>) -> Result<()> {
         let mut synced = false;
@@ -446,6 +439,11 @@ impl LogView {
 impl Namespace {
     fn snapshot(&self) -> Self {
         Self { memory: self.memory.snapshot(), tables: self.tables.clone(), which: Which::default(), ..*self }
+    }
+
+    /// Entries of the logs of hashes from `from` to `end`, the end excluded, hidden ones included, after `sort_memory`.
+    pub(crate) fn memory_window(&self, from: u64, end: u64) -> &[(u32, Place)] {
+        self.memory.window(from, end)
     }
 
     /// Adds tables in their places: newest first, of the same order the last one first.

@@ -144,7 +144,7 @@ impl Walk {
         let Some(in_state) = state.namespace(namespace.id) else { return ControlFlow::Continue(()) };
         let end = from.saturating_add(namespace.width).min(HASHES);
         let first = *from as u32;
-        let memory = Source::sorted_memory(&state.segments, state.memory_window(in_state, *from, end));
+        let memory = Source::sorted_memory(&state.segments, in_state.memory_window(*from, end));
         let range = Ranges::new(with_tables(memory, in_state), first).up_to(end);
         let seen = after.take();
         let outcome = entries.visit(&range, |entry| {

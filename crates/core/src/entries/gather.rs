@@ -5,6 +5,7 @@ use crate::format::entry::{Entry, Kind};
 use crate::radix::{self, Item, item};
 use crate::state::{MemoryEntry, Place, Segments};
 use crate::table::{Hole, Keys, ScanStored, Table, TableScan};
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ pub(super) const BATCH_ORDER: u64 = u64::MAX - (1 << 20);
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
     owner: Owner<'a>,
-    all: Vec<(u32, Place)>,
+    all: Cow<'a, [(u32, Place)]>,
 }
 
 /// Whose places they are.
@@ -56,17 +57,16 @@ pub(crate) enum Source<'a> {
 impl<'a> Source<'a> {
     /// Entries of logs as they came.
     pub(crate) fn memory(logs: &'a Segments, found: impl Iterator<Item = (u32, MemoryEntry<'a>)>) -> Self {
-        let places = places_of(found);
-        let mut items: Vec<Item> = places.iter().enumerate().map(|(at, (hash, _))| item(*hash, at as u32)).collect();
-        radix::sort(&mut items, &mut Vec::new());
-        let mut all = Vec::with_capacity(places.len());
-        all.extend(items.iter().filter_map(|item| places.get(*item as u32 as usize).copied()));
-        Self::Memory(Places { owner: Owner::Logs(logs), all })
+        // There may be many: room for all at once.
+        let mut all = Vec::with_capacity(found.size_hint().1.unwrap_or(0));
+        all.extend(found.map(|(hash, found)| (hash, found.place)));
+        radix::sort(&mut all, &mut Vec::new());
+        Self::Memory(Places { owner: Owner::Logs(logs), all: all.into() })
     }
 
-    /// Entries of logs that come by hash.
-    pub(crate) fn sorted_memory(logs: &'a Segments, found: impl Iterator<Item = (u32, MemoryEntry<'a>)>) -> Self {
-        Self::Memory(Places { owner: Owner::Logs(logs), all: places_of(found) })
+    /// Entries of logs by hash, those of equal hash as they came.
+    pub(crate) fn sorted_memory(logs: &'a Segments, places: &'a [(u32, Place)]) -> Self {
+        Self::Memory(Places { owner: Owner::Logs(logs), all: places.into() })
     }
 
     /// Buffered entries, newer than everything committed; of two such sources the one with the higher rank is newer.
@@ -76,7 +76,7 @@ impl<'a> Source<'a> {
             all.push((hash, Place { commit: 0, offset }));
             Ok(())
         });
-        Self::Memory(Places { owner: Owner::Batch(batch, BATCH_ORDER + rank), all })
+        Self::Memory(Places { owner: Owner::Batch(batch, BATCH_ORDER + rank), all: all.into() })
     }
 
     fn entries(&self) -> u64 {
@@ -85,13 +85,6 @@ impl<'a> Source<'a> {
             Self::Table(table) => table.entries(),
         }
     }
-}
-
-/// There may be many: room for all at once, instead of twice as much in the end and three times on the way.
-fn places_of<'a>(found: impl Iterator<Item = (u32, MemoryEntry<'a>)>) -> Vec<(u32, Place)> {
-    let mut places = Vec::with_capacity(found.size_hint().1.unwrap_or(0));
-    places.extend(found.map(|(hash, found)| (hash, found.place)));
-    places
 }
 
 /// Up to 256 entries of one source, one after another.

@@ -172,10 +172,11 @@ fn by_key<'r>(range: &'r Range<'_>, items: &[Item], rows: &mut Vec<Row<'r>>) {
 /// would take many times the bytes they came from.
 fn many_by_key(range: &Range<'_>, items: &[Item]) -> Vec<Item> {
     let mut sorted = Vec::with_capacity(items.len());
-    sorted.extend(items.iter().rev().filter(|item| range.row(**item).is_some()));
-    sorted.sort_by(|left, right| match (range.row(*left), range.row(*right)) {
-        (Some(left), Some(right)) => by_key_and_age(&left, &right),
-        _ => Ordering::Equal,
+    sorted.extend(items.iter().filter(|item| range.row(**item).is_some()));
+    // Of equal rows the item says which came last, so they need no second place while they are sorted.
+    sorted.sort_unstable_by(|left, right| match (range.row(*left), range.row(*right)) {
+        (Some(left_row), Some(right_row)) => by_key_and_age(&left_row, &right_row).then(right.cmp(left)),
+        _ => right.cmp(left),
     });
     sorted
 }

@@ -173,14 +173,14 @@ impl<'f> FrameReader<'f> {
         let end = offset + length as u64;
         let window_end = self.window_start + self.window.len() as u64;
         if offset < self.window_start || end > window_end {
-            self.window.clear();
+            self.window = Vec::new();
             self.window_start = offset;
             for _ in 0..CUTS {
                 let ahead = self.file_bytes.saturating_sub(offset).min(length.max(WINDOW_BYTES) as u64);
                 match self.file.read(offset, ahead as usize) {
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => self.file_bytes = self.file.len()?,
                     bytes => {
-                        self.window.extend_from_slice(&bytes?);
+                        self.window = bytes?.into_owned();
                         break;
                     }
                 }

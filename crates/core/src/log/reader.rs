@@ -22,6 +22,8 @@ pub(crate) struct LogCommit<'a> {
     pub(crate) namespaces: Vec<(u16, &'a str, &'a str)>,
     /// Entries one after another; the first is at `Entry::read`.
     pub(crate) entries: &'a [u8],
+    /// How many they are.
+    pub(crate) count: usize,
 }
 
 /// Why a scan stopped.
@@ -149,12 +151,13 @@ fn parse_commit(order: u64, body: &[u8]) -> Option<LogCommit<'_>> {
         namespaces.push((id, reader.text()?, reader.text()?));
     }
     let entries = reader.take(reader.remaining())?;
-    let mut rest = Reader::new(entries);
+    let (mut rest, mut count) = (Reader::new(entries), 0);
     while !rest.is_empty() {
         let entry = Entry::read(&mut rest)?;
         known.get(usize::from(entry.namespace / 64)).filter(|bits| **bits >> (entry.namespace % 64) & 1 == 1)?;
+        count += 1;
     }
-    Some(LogCommit { order, time_ms, namespaces, entries })
+    Some(LogCommit { order, time_ms, namespaces, entries, count })
 }
 
 #[cfg(test)]

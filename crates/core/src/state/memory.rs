@@ -85,11 +85,6 @@ impl Segments {
         0
     }
 
-    /// The entries of these places.
-    pub(super) fn entries<'a>(&'a self, places: &'a [(u32, Place)]) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
-        places.iter().filter_map(|(hash, place)| Some((*hash, self.at(*place)?)))
-    }
-
     #[inline]
     pub(crate) fn at(&self, place: Place) -> Option<MemoryEntry<'_>> {
         let Commit { order, segment } = self.commits.get(place.commit as usize)?;
@@ -126,6 +121,10 @@ impl Memory {
     /// The same entries; the index grows anew when somebody asks.
     pub(super) fn snapshot(&self) -> Self {
         Self { entries: self.entries.clone(), index: RwLock::default() }
+    }
+
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.entries.reserve(count);
     }
 
     pub(super) fn add(&mut self, key: &[u8], place: Place) {
@@ -176,7 +175,7 @@ impl Memory {
 
     /// All entries, older ones of the same key included.
     pub(super) fn iter<'a>(&'a self, segments: &'a Segments) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
-        segments.entries(&self.entries)
+        self.entries.iter().filter_map(|(hash, place)| Some((*hash, segments.at(*place)?)))
     }
 }
 
