@@ -5,7 +5,10 @@ const ERRNO: Readonly<Record<string, number>> = {
   EOPNOTSUPP: 95, EDQUOT: 122,
 }
 
+export const FORBIDDEN = -1
 export const NOT_FOUND = -2
+export const REFUSED = -13
+export const READ_ONLY = -30
 export const NO_FOLDER = -20
 export const EXISTS = -17
 export const INVALID = -22

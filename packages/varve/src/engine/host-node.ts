@@ -4,13 +4,16 @@
  */
 import type * as fs from 'node:fs'
 import type { Host } from '../../generated/varve_wasm.js'
-import { errnoOf, INVALID, NO_FOLDER, NOT_FOUND, UNSUPPORTED } from './errno.ts'
+import { errnoOf, FORBIDDEN, INVALID, NO_FOLDER, NOT_FOUND, READ_ONLY, REFUSED, UNSUPPORTED } from './errno.ts'
 
 /** What `link` says where the file system has no hard links. */
 const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV', 'ENOSYS'])
 
 /** How many folders above ours get their entries synced the first time: the cache's own and the one it lies in. */
 const ANCESTORS_SYNCED = 2
+
+/** Asked each time: the host may be told otherwise, as by a test. */
+const isWindows = (): boolean => process.platform === 'win32'
 
 /** Files of `folder`, which has `above` folders of ours above it. `files` is `node:fs`. */
 export function nodeHost(files: typeof fs, folder: string, above: readonly string[] = []): Host {
@@ -27,7 +30,11 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
   const create = (name: string): number => openRegular(name, O_APPEND | O_CREAT | O_EXCL | O_RDWR)
   return {
     list: () => listRegular(files, folder),
-    open: (name) => attempt(() => openRegular(name, O_RDONLY)),
+    open(name) {
+      // Windows syncs a file only for whoever may write it, and we sync what others wrote.
+      const file = isWindows() ? attempt(() => openRegular(name, O_RDWR)) : REFUSED
+      return file === REFUSED || file === FORBIDDEN || file === READ_ONLY ? attempt(() => openRegular(name, O_RDONLY)) : file
+    },
     createNew(name) {
       const file = attempt(() => {
         checkReal()
@@ -148,7 +155,7 @@ function parentOf(folder: string): string {
 
 /** Windows cannot sync a folder and keeps names by itself; a folder that does not exist yet has none to keep. */
 function syncFolder(files: typeof fs, folder: string): number {
-  if (process.platform === 'win32') return 0
+  if (isWindows()) return 0
   const synced = done(() => {
     const handle = files.openSync(folder, 'r')
     try {
