@@ -1,5 +1,5 @@
 /** `varve`: text for people, JSON for programs, exit codes, and nothing written by who only looks. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
@@ -86,8 +86,9 @@ describe('varve', () => {
     expect(varve('compact', '--dir', dir).out).toContain('nothing to do')
   })
 
-  it('a folder that is no cache: a clear error, exit code 3', () => {
-    const folder = makeFolder()
+  it('a folder that is no cache: a clear error with the path as it is, exit code 3', () => {
+    const folder = join(makeFolder(), 'back\\slash') // as in every path of Windows; it was shown doubled
+    mkdirSync(folder, { recursive: true })
     const { status, out, err } = varve('stats', '--dir', folder)
     expect([status, out]).toEqual([3, ''])
     expect(err).toContain(`no cache in '${folder}'`)

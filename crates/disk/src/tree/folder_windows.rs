@@ -63,7 +63,15 @@ impl Folder {
     }
 
     pub(super) fn rename(&self, source: &str, target: &str) -> io::Result<()> {
-        fs::rename(self.0.join(source), self.0.join(target))
+        let target = self.0.join(target);
+        fs::rename(self.0.join(source), &target).map_err(|error| {
+            // The system calls a folder in the way a lack of rights.
+            if fs::symlink_metadata(&target).is_ok_and(|there| there.is_dir()) {
+                ErrorKind::IsADirectory.into()
+            } else {
+                error
+            }
+        })
     }
 
     pub(super) fn remove_file(&self, name: &str) -> io::Result<()> {

@@ -9,12 +9,17 @@
  */
 import type { Key } from '../key.ts'
 
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Surrogate}\p{Zl}\p{Zp}\\]/gu
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Surrogate}\p{Zl}\p{Zp}]/u
+const ESCAPED = /[\p{Cc}\p{Cf}\p{Surrogate}\p{Zl}\p{Zp}\\]/gu
 const ESCAPE = /\\(?:x([0-9a-f]{2})|u\{([0-9a-f]{1,5})\}|(\\)|)/gi
 
-/** `text` on one line, without anything that a terminal acts on. */
+/** `text` on one line, without anything that a terminal acts on. As it is where that is nothing, such as most paths. */
 export function escapeText(text: string): string {
-  return text.replace(UNSAFE, (character) => {
+  return UNSAFE.test(text) ? escaped(text) : text
+}
+
+function escaped(text: string): string {
+  return text.replace(ESCAPED, (character) => {
     const code = character.codePointAt(0) ?? 0
     if (character === '\\') return '\\\\'
     return code <= 0x7f ? escapeByte(code) : `\\u{${code.toString(16)}}`
@@ -23,18 +28,18 @@ export function escapeText(text: string): string {
 
 /** A key for people, to be given back to `unescapeKey`. */
 export function escapeKey(key: Key): string {
-  if (typeof key === 'string') return escapeText(key)
+  if (typeof key === 'string') return escaped(key)
   const isPlain = (byte: number): boolean => byte >= 0x20 && byte < 0x7f
-  return Array.from(key, (byte) => (isPlain(byte) ? escapeText(String.fromCharCode(byte)) : escapeByte(byte))).join('')
+  return Array.from(key, (byte) => (isPlain(byte) ? escaped(String.fromCharCode(byte)) : escapeByte(byte))).join('')
 }
 
 /** The key that `escapeKey` wrote. Throws a SyntaxError at a backslash that begins no escape. */
-export function unescapeKey(escaped: string): Key {
+export function unescapeKey(given: string): Key {
   let isText = true
-  const text = escaped.replace(ESCAPE, (escape, byte: string | undefined, code: string | undefined, backslash: string | undefined) => {
+  const text = given.replace(ESCAPE, (escape, byte: string | undefined, code: string | undefined, backslash: string | undefined) => {
     if (backslash !== undefined) return backslash
     if (code !== undefined) return String.fromCodePoint(Number.parseInt(code, 16))
-    if (byte === undefined) throw new SyntaxError(`'${escape}' begins no escape in '${escaped}'; write \\\\ or \\x1b or \\u{202e}`)
+    if (byte === undefined) throw new SyntaxError(`'${escape}' begins no escape in '${given}'; write \\\\ or \\x1b or \\u{202e}`)
     isText &&= Number.parseInt(byte, 16) <= 0x7f
     return String.fromCharCode(Number.parseInt(byte, 16))
   })

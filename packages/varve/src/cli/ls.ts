@@ -41,7 +41,7 @@ async function listIds(only: string | undefined, options: LsOptions): Promise<vo
     for (const { task, id, variants } of records) {
       const newestMs = Math.max(...variants.map(({ timeMs }) => timeMs))
       const long = options.long === true ? `${counted(variants.length, 'variant').padStart(11)}  ${age(newestMs).padStart(4)}  ` : ''
-      await write(`${long}${only === undefined ? `${escapeText(task)}  ` : ''}${escapeText(id)}\n`)
+      await write(`${long}${only === undefined ? `${escapeText(task)}  ` : ''}${escapeKey(id)}\n`)
     }
   })
 }

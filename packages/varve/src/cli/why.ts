@@ -12,7 +12,7 @@ import type { Variant } from '../task/record.ts'
 import { keyOf } from '../task/request.ts'
 import { Root } from '../task/root.ts'
 import { command, type CommonOptions } from './command.ts'
-import { escapeText } from './escape.ts'
+import { escapeKey, escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { findCache, inspect } from './folder.ts'
 import { parseKey } from './get.ts'
@@ -53,13 +53,14 @@ export const whyCommand: Command = command('why', 'what differs: stored results 
 async function run(given: string, options: WhyOptions): Promise<void> {
   await inspect(findCache(options.dir), async ({ session }) => {
     const root = new Root(paths.resolve(options.root ?? projectDirectory()), paths)
-    const id = keyOf(String(parseKey(given)), root)
+    const isWindowsPath = paths.sep === '\\' && paths.isAbsolute(given) // no backslash of it begins an escape
+    const id = keyOf(isWindowsPath ? given : String(parseKey(given)), root)
     const tasks = await tasksOf(session, options.task)
     const found = tasks.map((task) => recordOf(session, task, id)).filter(({ variants }) => variants.length > 0)
     if (found.length === 0) {
       process.exitCode = NEGATIVE
       if (options.json === true) return writeJson(null)
-      process.stderr.write(`varve: nothing is stored of id '${escapeText(id)}'${nearIds(recordsOf(session, tasks), id)}\n`)
+      process.stderr.write(`varve: nothing is stored of id '${escapeKey(id)}'${nearIds(recordsOf(session, tasks), id)}\n`)
       return
     }
     const told = []
@@ -85,7 +86,7 @@ function tellVariant(variant: Variant, present: Present, isLost: boolean): ToldV
 }
 
 function textOf({ task, id, variants, between }: Told): string {
-  const head = `task ${escapeText(task)}, id ${escapeText(id)}: ${counted(variants.length, 'variant')}\n`
+  const head = `task ${escapeText(task)}, id ${escapeKey(id)}: ${counted(variants.length, 'variant')}\n`
   const lines = variants.map((variant) => `${age(variant.timeMs)} old: ${verdictOf(variant)}\n${tableOf(variant.differences)}`)
   const pair = between.length === 0 ? '' : `the two made last differ in:\n${tableOf(between)}`
   return `${head}${lines.join('')}${pair}`
@@ -109,5 +110,5 @@ function nearIds(records: Iterable<IdRecord>, given: string): string {
   for (const { id } of records) {
     if (found.length < 5 && id.includes(given)) found.push(id)
   }
-  return found.length === 0 ? "; 'varve ls --task' lists them" : `; there is\n${found.map((id) => `  ${escapeText(id)}`).join('\n')}`
+  return found.length === 0 ? "; 'varve ls --task' lists them" : `; there is\n${found.map((id) => `  ${escapeKey(id)}`).join('\n')}`
 }

@@ -232,11 +232,14 @@ export class TreeRestore {
   }
 
   #finish(folder: TreeFolder, temporary: string, name: string): void {
+    const files = this.#files
     try {
-      this.#files.renameSync(folder.at(temporary), folder.at(name))
+      files.renameSync(folder.at(temporary), folder.at(name))
     } catch (error) {
-      this.#files.rmSync(folder.at(temporary), { force: true })
-      throw error
+      files.rmSync(folder.at(temporary), { force: true })
+      // Windows calls a folder in the way a lack of rights.
+      const isFolder = files.lstatSync(folder.at(name), { throwIfNoEntry: false })?.isDirectory() === true
+      throw isFolder ? Object.assign(new Error('a folder is in the way', { cause: error }), { code: 'EISDIR' }) : error
     }
   }
 
