@@ -55,17 +55,17 @@ export async function step(name, work) {
  * Runs a command without a shell, from the root. Its output is returned, or thrown with the error.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ cwd?: string, env?: NodeJS.ProcessEnv }} [options]
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, stdout?: number | 'pipe' }} [options] `stdout`: a file for what it writes
  * @returns {Promise<string>}
  */
-export function run(command, args, { cwd = root, env = process.env } = {}) {
+export function run(command, args, { cwd = root, env = process.env, stdout = 'pipe' } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', stdout, stdout] })
     /** @type {Buffer[]} */
     const chunks = []
     const take = (/** @type {Buffer} */ chunk) => chunks.push(chunk)
-    child.stdout.on('data', take)
-    child.stderr.on('data', take)
+    child.stdout?.on('data', take)
+    child.stderr?.on('data', take)
     child.on('error', (cause) => reject(new Error(`cannot start ${command}: ${cause.message}`, { cause })))
     child.on('close', (code, signal) => {
       const output = Buffer.concat(chunks).toString()

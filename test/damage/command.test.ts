@@ -1,4 +1,5 @@
 /** `varve verify` and `varve repair`: what they name, their exit codes, and that only a repair writes. */
+import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Ran, runVarve } from '../command.ts'
 import { ENGINES } from '../engines.ts'
@@ -15,7 +16,7 @@ describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
     const table = fileOf(dir, '.table')
     flip(table, 100)
     const before = snapshot(dir)
-    const name = table.split('/').pop() ?? ''
+    const name = basename(table)
     const text = varve('verify', '--dir', dir)
     expect(text.status).toBe(1)
     expect(text.out).toMatch(new RegExp(`${name} .* block of values .* n .*\\d+ entries: key \\d+ \\.\\.\\. key \\d+ \\(hashes `))

