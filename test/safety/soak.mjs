@@ -1,7 +1,7 @@
 // @ts-check
 // `npm run test:soak`: many participants of one folder at the same time, native and WebAssembly mixed, through the built
 // package. What happens in which order is the business of the system's scheduler, so a replay of these parts runs the
-// same case again, several times; only `interleavings` repeats a violation exactly.
+// same case again, several times; only `interleavings` (processes) and `threads` repeat a violation exactly.
 import { clock } from './soak/clock.mjs'
 import { compactors } from './soak/compactors.mjs'
 import { kills } from './soak/kills.mjs'
@@ -12,4 +12,7 @@ import { storms } from './soak/storms.mjs'
 import { writers } from './soak/writers.mjs'
 import { runSuite, rustPart } from './suite.mjs'
 
-await runSuite('soak', [kills, writers, snapshots, compactors, loops, stopped, storms, clock, rustPart('interleavings')])
+/** Built apart: there a scheduler stands in for the system's locks. */
+const threads = rustPart('threads', ['--manifest-path=test/safety/threads/Cargo.toml', '--target-dir=target/threads'])
+
+await runSuite('soak', [kills, writers, snapshots, compactors, loops, stopped, storms, clock, rustPart('interleavings'), threads])

@@ -103,17 +103,21 @@ const usage = (suite, parts) => `npm run test:${suite} -- [options]
   --replay CASE   one case alone, as a violation names it
 `
 
+/** The crate that most parts in Rust are in. */
+const SAFETY = ['--package=varve-safety']
+
 /**
- * A part that is a program of the crate `varve-safety`: it prints its outcome as JSON.
+ * A part that is a program in Rust: it prints its outcome as JSON.
  * @param {string} name
+ * @param {readonly string[]} [crate] how cargo finds it
  * @returns {Part}
  */
-export function rustPart(name) {
+export function rustPart(name, crate = SAFETY) {
   return {
     name,
     run: async ({ seed, isLong, replay }) => {
       const options = ['--seed', String(seed), ...(isLong ? ['--long'] : []), ...(replay === undefined ? [] : ['--replay', replay])]
-      return JSON.parse(await engine([name, ...options]))
+      return JSON.parse(await engine([name, ...options], crate))
     },
   }
 }
@@ -125,12 +129,13 @@ export function rustPart(name) {
 const KEEPS_MEMORY = { MALLOC_TRIM_THRESHOLD_: '1000000000', MALLOC_MMAP_THRESHOLD_: '1000000000', MALLOC_TOP_PAD_: '67108864' }
 
 /**
- * Runs `varve-safety` and returns what it printed on stdout; what it says on stderr goes to the user.
+ * Runs the program of a crate and returns what it printed on stdout; what it says on stderr goes to the user.
  * @param {readonly string[]} args
+ * @param {readonly string[]} crate
  * @returns {Promise<string>}
  */
-export function engine(args) {
-  const cargo = ['run', '--quiet', '--profile=test', ...lockedInCi(), '--package=varve-safety', '--', ...args]
+function engine(args, crate) {
+  const cargo = ['run', '--quiet', '--profile=test', ...lockedInCi(), ...crate, '--', ...args]
   return new Promise((resolve, reject) => {
     const child = spawn('cargo', cargo, { cwd: root, env: { ...rustEnv(), ...KEEPS_MEMORY }, stdio: ['ignore', 'pipe', 'inherit'] })
     let output = ''
@@ -138,7 +143,7 @@ export function engine(args) {
     child.on('error', reject)
     child.on('close', (code, signal) => {
       if (code === 0) resolve(output)
-      else reject(new Error(`varve-safety ${args.join(' ')}: ended with ${signal ?? `exit code ${code}`}\n${output}`))
+      else reject(new Error(`${crate.join(' ')} ${args.join(' ')}: ended with ${signal ?? `exit code ${code}`}\n${output}`))
     })
   })
 }

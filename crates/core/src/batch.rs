@@ -8,8 +8,9 @@ use crate::format::filed::{Filed, Form};
 use crate::format::hash::{key_hash, upper};
 use crate::key_map::KeyMap;
 use crate::radix::{self, Item, hash_of, item, same_hash};
+use crate::sync::Mutex;
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Entries stand in segments of this size, so that what is there already is never moved; a larger one has its own.
 const SEGMENT_BITS: u32 = 20;

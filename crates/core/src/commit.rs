@@ -29,8 +29,8 @@ use crate::renew::renew;
 use crate::report::CommitReport;
 use crate::reset::reset;
 use crate::state::State;
+use crate::sync::RwLock;
 use crate::table::{TableMeta, TableWriter, ValueBytes};
-use std::sync::RwLock;
 
 /// Commits from this size on write tables.
 const LARGE_BYTES: u64 = 1 << 20;

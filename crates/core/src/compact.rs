@@ -32,13 +32,14 @@ use crate::renew::renew;
 use crate::report::CompactReport;
 use crate::reset::reset;
 use crate::state::{Current, LiveTable, LogView, Namespace, OpenTables, State, list};
+use crate::sync::{Mutex, RwLock};
 use crate::table::TableMeta;
 use crate::used::Marks;
 use collect::collect;
 use evict::Evictions;
 use merge::{Merge, Progress, merge};
 use pick::{Candidate, pick};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::Arc;
 use take::{Taken, survey, take};
 use tidy::tidy_uses;
 

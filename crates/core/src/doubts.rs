@@ -2,8 +2,9 @@
 //! (<https://wiki.postgresql.org/wiki/Fsync_Errors>), while readers still see it in memory. So no second sync is
 //! believed: before anything else is promised such a log is folded, as far as it can be read, into a table.
 
+use crate::sync::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 /// Writers of logs that must be folded.
 #[derive(Debug, Default)]

@@ -3,11 +3,12 @@
 //! Bytes that stay where they are until the end are not copied: they are lent, and go out between pieces of the buffer.
 //! Or full buffers go to an outbox, and another thread sends them while this one fills the next.
 
+use crate::sync::Mutex;
 use crate::vfs::File;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 const BUFFER_BYTES: usize = 256 << 10;
 

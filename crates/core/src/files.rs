@@ -30,12 +30,13 @@ pub(crate) use write::each_in_parallel;
 use crate::damage::DamageList;
 use crate::error::{Error, Result};
 use crate::format::digest::Digest;
+use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use crate::sync::{Mutex, MutexGuard};
 use crate::vfs::{MemVfs, Vfs};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// The files of one cache.
 pub(crate) struct Files {

@@ -13,8 +13,9 @@ use crate::options::Durability;
 use crate::reads::{PendingReads, Question};
 use crate::report::CommitReport;
 use crate::store::Store;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, PoisonError};
 
 /// One user of a store. Puts are buffered here, readable here at once, and reach the store by [`Handle::begin_commit`].
 #[derive(Debug)]

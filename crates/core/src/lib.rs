@@ -42,6 +42,7 @@ mod reset;
 mod state;
 mod stats;
 mod store;
+mod sync;
 mod table;
 mod top;
 mod used;

@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use crate::format::NAME_BYTES_MAX;
 use crate::format::entry::NAMESPACES_MAX;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{PoisonError, RwLock};
+use crate::sync::RwLock;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::PoisonError;
 
 /// All namespaces that this process has heard of.
 #[derive(Debug, Default)]

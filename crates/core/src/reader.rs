@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::lookup::lookup;
 use crate::state::State;
 use crate::store::Store;
-use std::sync::RwLockReadGuard;
+use crate::sync::RwLockReadGuard;
 
 /// Lookups in one namespace of one state.
 pub(crate) struct Reader<'s, E> {

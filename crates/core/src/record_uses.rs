@@ -2,9 +2,9 @@
 
 use crate::context::Context;
 use crate::state::{Current, State};
+use crate::sync::RwLock;
 use crate::used::{Cursor, Day, Mark, Marks};
 use std::collections::HashSet;
-use std::sync::RwLock;
 
 /// Whether there may be something to record.
 pub(crate) fn is_due(context: &Context, state: &State) -> bool {

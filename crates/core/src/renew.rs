@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::record_uses::keep_reads;
 use crate::state::{State, load};
-use std::sync::RwLock;
+use crate::sync::RwLock;
 
 /// Replaces the state by the newest one; what was read in the old one stays noted.
 pub(crate) fn renew(context: &Context, state: &RwLock<State>) -> Result<()> {

@@ -16,9 +16,9 @@ use crate::options::Watch;
 use crate::report::{Damage, RepairReport};
 use crate::reset::reset;
 use crate::state::State;
+use crate::sync::{Mutex, RwLock};
 use crate::verify::{Verified, verify};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, RwLock};
 
 /// The caller holds `maintenance`.
 pub(crate) fn repair(

@@ -11,8 +11,8 @@ use crate::format::names::FileName;
 use crate::log::Stop;
 use crate::manifest::{Manifest, OpenLog, Published, publish};
 use crate::state::{LogView, State, load};
+use crate::sync::RwLock;
 use std::io;
-use std::sync::RwLock;
 
 const ATTEMPTS: u32 = 16;
 

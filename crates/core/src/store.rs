@@ -19,17 +19,19 @@ use crate::planted;
 use crate::pool::Pool;
 use crate::reader::Reader;
 use crate::record_uses::{is_due, record_uses};
+use crate::renew::renew;
 use crate::repair::repair;
 use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, TopEntry, TopOrder, VerifyReport};
 use crate::state::{LogView, Namespace, State, TableIndex, catch_up, load};
 use crate::stats::{sources_of, stats};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Doubtful, Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use crate::top::top;
 use crate::verify::verify;
 use crate::vfs::Vfs;
 use crate::walk::Walk;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError};
 
 /// At close, logs are folded if there are more than these, or more bytes in them.
 const LOGS_LEFT: usize = 2;
@@ -76,7 +78,7 @@ impl Store {
     }
 
     fn is_broken(&self) -> bool {
-        self.state.is_poisoned() || self.committer.is_poisoned() || self.maintenance.is_poisoned()
+        self.state.is_in_doubt() || self.committer.is_in_doubt() || self.maintenance.is_in_doubt()
     }
 
     pub(crate) fn open_context(&self) -> Result<&Context> {
@@ -87,18 +89,28 @@ impl Store {
         if self.context.options.read_only { Err(Error::ReadOnly) } else { Ok(()) }
     }
 
+    /// What is asked of the store is asked once the lock is had: whoever waited for it may have waited for `close`, and
+    /// would find, or write on top of, a state that knows nothing.
+    fn if_open<G>(&self, guard: G) -> Result<G> {
+        self.open_context().map(|_| guard)
+    }
+
     fn state(&self) -> Result<RwLockReadGuard<'_, State>> {
-        Ok(self.state.read()?)
+        self.if_open(self.state.read()?)
     }
 
     fn committer(&self) -> Result<MutexGuard<'_, Committer>> {
-        Ok(self.committer.lock()?)
+        self.if_open(self.committer.lock()?)
+    }
+
+    fn maintenance(&self) -> Result<MutexGuard<'_, ()>> {
+        self.if_open(self.maintenance.lock()?)
     }
 
     /// The committer, once no log is in doubt any more.
     fn sure_committer(&self) -> Result<MutexGuard<'_, Committer>> {
         if self.context.doubts.is_any() && !self.is_read_only() {
-            let _one = self.maintenance.lock()?;
+            let _one = self.maintenance()?;
             self.settle_doubts()?;
         }
         self.committer()
@@ -124,8 +136,7 @@ impl Store {
         key: &[u8],
         use_value: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>> {
-        let context = self.open_context()?;
-        let state = self.state()?;
+        let (context, state) = (&self.context, self.state()?);
         let answer = match lookup(&state, id, hash, key) {
             Some(hit) if hit.is_filed => {
                 let filed = hit.bytes().to_vec();
@@ -154,12 +165,10 @@ impl Store {
 
     /// For many lookups in one state; `each` is told the answers.
     pub(crate) fn reader<E: FnMut(Option<&[u8]>)>(&self, id: u16, each: E) -> Result<Reader<'_, E>> {
-        let context = self.open_context()?;
-        Ok(Reader::new(self, context, id, self.state()?, each))
+        Ok(Reader::new(self, &self.context, id, self.state()?, each))
     }
 
     pub(crate) fn has(&self, id: u16, hash: u64, key: &[u8]) -> Result<bool> {
-        self.open_context()?;
         Ok(lookup(&*self.state()?, id, hash, key).is_some())
     }
 
@@ -237,8 +246,7 @@ impl Store {
         newer: Vec<Source<'_>>,
         each: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<u64>> {
-        let context = self.open_context()?;
-        let state = self.state()?;
+        let (context, state) = (&self.context, self.state()?);
         let (mut sources, hidden_below) = sources_of(&state, id);
         planted::panics("scan");
         sources.extend(newer);
@@ -295,15 +303,12 @@ impl Store {
         if planted::bug("stale-after-refresh") {
             return Ok(false);
         }
-        {
-            let _no_commit = self.committer()?;
-            let mut state = self.state.write()?;
-            if let Some(changed) = catch_up(context, &mut state)? {
-                return Ok(changed);
-            }
+        let _no_commit = self.committer()?;
+        let caught_up = catch_up(context, &mut *self.state.write()?)?;
+        if caught_up.is_none() {
+            renew(context, &self.state)?;
         }
-        reload(context, &self.state, &self.committer)?;
-        Ok(true)
+        Ok(caught_up.unwrap_or(true))
     }
 
     /// Says what time it is: entries read from now on were used on that day. A commit says so, too. While nobody has,
@@ -334,7 +339,7 @@ impl Store {
     pub fn compact(&self, full: bool, watch: Watch<'_>) -> Result<CompactReport> {
         let context = self.open_context()?;
         self.check_writable()?;
-        let _one = self.maintenance.lock()?;
+        let _one = self.maintenance()?;
         let damaged = context.damage.count();
         let report = compact(context, &self.state, &self.committer, full, watch)?;
         context.damage.merged(damaged);
@@ -377,7 +382,7 @@ impl Store {
         if !dry_run {
             self.check_writable()?;
         }
-        let _one = self.maintenance.lock()?;
+        let _one = self.maintenance()?;
         repair(context, &self.state, &self.committer, dry_run, watch)
     }
 
@@ -426,13 +431,13 @@ impl Store {
         if self.context.doubts.is_any() {
             self.settle_doubts()?;
         }
-        let wrote = self.committer()?.log.as_ref().is_some_and(|log| log.commits > 0);
+        let wrote = self.committer.lock()?.log.as_ref().is_some_and(|log| log.commits > 0);
         self.context.files.sync(&*self.context.pool)?;
         if !wrote {
-            return self.committer()?.flush(&self.context);
+            return self.committer.lock()?.flush(&self.context);
         }
         let (logs, bytes, attached) = {
-            let state = self.state()?;
+            let state = self.state.read()?;
             (state.logs.len(), state.memory_bytes, state.attached_tables())
         };
         let bytes_left = LOG_BYTES_LEFT.min(self.context.options.bytes_max / LOG_PART_LEFT);
@@ -440,7 +445,7 @@ impl Store {
         if logs > LOGS_LEFT || bytes > bytes_left || attached > 0 || self.context.damage.is_left() {
             compact(&self.context, &self.state, &self.committer, false, &|_, _| ControlFlow::Continue(()))?;
         }
-        let mut committer = self.committer()?;
+        let mut committer = self.committer.lock()?;
         committer.seal(&self.context, &self.state)?;
         committer.flush(&self.context)
     }

@@ -13,7 +13,7 @@ const PROCESSES = 16
 const THREADS = 4
 const WRITERS = 2
 const READS = 1_000_000
-const SECONDS_SHORT = 12
+const SECONDS_SHORT = 10
 const SECONDS_LONG = 3600
 /** Beyond live data the folder has a manifest, the end of a log and folders. */
 const FIXED_BYTES = 64 << 10

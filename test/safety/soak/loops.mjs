@@ -7,7 +7,7 @@ import { engineOf } from './group.mjs'
 import { randomOf } from '../random.mjs'
 
 const PROCESSES = 6
-const SECONDS_SHORT = 15
+const SECONDS_SHORT = 10
 const SECONDS_LONG = 1800
 
 /** @type {import('../suite.mjs').Part} */

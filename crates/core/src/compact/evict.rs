@@ -10,10 +10,11 @@ use crate::format::digest::Digest;
 use crate::format::filed::Filed;
 use crate::record_uses::own_hashes;
 use crate::state::{Current, State};
+use crate::sync::RwLock;
 use crate::used::{Cursor, Day, Mark};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 /// What an entry costs beside key and value: hash, order, kind and lengths.
 const ENTRY_BYTES: u64 = 16;

@@ -9,10 +9,10 @@ use crate::format::order::WRITER_MAX;
 use crate::log::Stop;
 use crate::planted;
 use crate::state::{MemoryEntry, Namespace, State, catch_up, list, load};
+use crate::sync::{Mutex, RwLock};
 use crate::table::Table;
 use crate::vfs::is_gone_or_in_use;
 use std::collections::BTreeSet;
-use std::sync::{Mutex, RwLock};
 
 /// What a compaction works on: a state of its own, apart from the one that lookups use meanwhile.
 #[derive(Debug)]

@@ -14,11 +14,12 @@ use crate::error::{Error, Result};
 use crate::format::digest::{Digest, FileRef};
 use crate::planted;
 use crate::pool::Pool;
+use crate::sync::Mutex;
+use crate::sync::atomic::Ordering;
 use crate::vfs::{Access, File, Vfs};
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// How often content is begun anew whose temporary name was swept away.
 const ATTEMPTS: u32 = 16;

@@ -7,8 +7,9 @@ use crate::format::hash::{key_hash, upper};
 use crate::format::order::ORDER_SHIFT;
 use crate::key_map::KeyMap;
 use crate::planted;
+use crate::sync::RwLock;
 use crate::used::UsedBits;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 /// Entries of small commits are gathered in segments of this size.
 const SEGMENT_BYTES: usize = 1 << 20;

@@ -4,7 +4,7 @@
 //! Why a scheduler of our own and not `loom` or `shuttle`: participants share nothing but files, so the places where
 //! their order matters are the calls through `Vfs`, not atomics and locks, which those two would explore. The engine
 //! runs unchanged, as a coroutine per participant; a schedule takes about a millisecond and is repeated from its seed.
-//! Threads of one process share locks, too; those are for `test/safety/soak`.
+//! Threads of one process share locks, too: shuttle explores those (`test/safety/threads`).
 //!
 //! 1. A seed gives the participants, how often turns change, whether lists and appends are torn (`turn.rs`), whether
 //!    the file system has hard links.
@@ -31,7 +31,7 @@ use world::{Killed, Summary, World};
 const SCHEDULES_SHORT: u64 = 100_000;
 const SCHEDULES_LONG: u64 = 2_000_000;
 /// The short form stops here, however many there were; that many there must be.
-const SECONDS_SHORT: u64 = 30;
+const SECONDS_SHORT: u64 = 15;
 const SCHEDULES_MIN: u64 = 2000;
 
 /// One schedule in so many runs twice, to prove that a seed says everything.

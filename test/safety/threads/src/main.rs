@@ -1,0 +1,138 @@
+//! `varve-threads threads --seed N [--long] [--replay SEED]`: two to four threads of one process share a store, as
+//! worker threads do. Each commits, reads, refreshes, compacts, flushes, and one may close the store under the others,
+//! while shuttle decides at every lock and atomic of the engine which of them goes on: at random, or by priorities that
+//! change a few times ("A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", Burckhardt and others).
+//! `interleavings` does the same for processes, which share files and no locks.
+//!
+//! 1. A schedule that cannot go on is a deadlock; one that panics, or gives another error than `Closed`, is a bug.
+//! 2. What a thread reads is checked by `life.rs`.
+//! 3. At last the folder is opened anew: what was acknowledged is there, and everything is sound.
+//!
+//! It can fail: it found a commit that had waited for `close`, wrote on top of an emptied state, and was acknowledged
+//! under a number below those of older commits.
+
+mod life;
+#[path = "../../engine/src/order.rs"]
+mod order;
+#[path = "../../engine/src/outcome.rs"]
+mod outcome;
+
+use fastrand::Rng;
+use life::{Acknowledged, FILE_BYTES, live, newest};
+use order::{Order, numbers};
+use outcome::Outcome;
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::{Config, FailurePersistence, Runner, thread};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use varve_core::vfs::sim::SimVfs;
+use varve_core::{Error, Options, SerialPool, Store};
+
+const SEEDS_SHORT: u64 = 100_000;
+const SEEDS_LONG: u64 = 3_000_000;
+/// The short form stops here, however many there were; that many there must be.
+const SECONDS_SHORT: u64 = 10;
+const SEEDS_MIN: u64 = 200;
+
+/// Schedules of one seed. Priorities change at a step that an earlier schedule had, so one alone would not do.
+const SCHEDULES: usize = 3;
+
+const STACK_BYTES: usize = 1 << 20;
+
+fn main() {
+    let order = Order::from_args(std::env::args().skip(1)).unwrap_or_else(|complaint| panic!("{complaint}"));
+    assert_eq!(order.part, "threads", "the only part");
+    let mut outcome = Outcome::default();
+    match order.replay {
+        Some(case) => numbers(&case).into_iter().for_each(schedules),
+        None => {
+            std::panic::set_hook(Box::new(|_| {}));
+            run(&order, &mut outcome);
+        }
+    }
+    outcome.print();
+}
+
+fn run(order: &Order, outcome: &mut Outcome) {
+    let end = (!order.is_long).then(|| Instant::now() + Duration::from_secs(SECONDS_SHORT));
+    let count = if order.is_long { SEEDS_LONG } else { SEEDS_SHORT };
+    let (next, violations) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|threads| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            threads.spawn(|| {
+                while end.is_none_or(|end| Instant::now() < end) {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= count {
+                        return;
+                    }
+                    let seed = Rng::with_seed(order.seed.wrapping_add(index << 20)).u64(..);
+                    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| schedules(seed))) {
+                        violations.lock().unwrap_or_else(PoisonError::into_inner).push((text_of(&*panic), seed));
+                    }
+                }
+            });
+        }
+    });
+    for (what, seed) in violations.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        outcome.violation(&what, &seed.to_string());
+    }
+    let seeds = next.into_inner().min(count);
+    outcome.figure_at_least("seeds", seeds, if order.is_long { count } else { SEEDS_MIN });
+    outcome.figure("schedules", seeds * SCHEDULES as u64);
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text").to_owned()
+}
+
+/// Runs the schedules of a seed; a violation is a panic.
+fn schedules(seed: u64) {
+    let mut config = Config::new();
+    config.stack_size = STACK_BYTES;
+    config.failure_persistence = FailurePersistence::None;
+    config.silence_warnings = true;
+    let mut random = Rng::with_seed(seed);
+    if random.bool() {
+        Runner::new(RandomScheduler::new_from_seed(seed, SCHEDULES), config).run(move || schedule(seed));
+    } else {
+        let depth = random.usize(2..=5);
+        Runner::new(PctScheduler::new_from_seed(seed, depth, SCHEDULES), config).run(move || schedule(seed));
+    }
+}
+
+fn schedule(seed: u64) {
+    let mut random = Rng::with_seed(seed ^ 0x5eed);
+    let vfs = match random.u8(..4) {
+        0 => SimVfs::new().without_locks(),
+        1 => SimVfs::new().without_links(),
+        _ => SimVfs::new(),
+    };
+    let files = random.bool();
+    let open = || {
+        let file_bytes_min = if files { FILE_BYTES } else { usize::MAX };
+        let options = Options { file_bytes_min, random: seed, ..Options::default() };
+        Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).expect("open")
+    };
+    let (store, acknowledged) = (open(), Acknowledged::default());
+    let threads: Vec<_> = (0..random.usize(2..=4))
+        .map(|at| {
+            let (store, acknowledged, random) = (Arc::clone(&store), acknowledged.clone(), random.fork());
+            thread::spawn(move || live(&store, at, files, &acknowledged, random))
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("a thread"));
+    match store.close() {
+        Ok(()) | Err(Error::Closed) => {}
+        Err(error) => panic!("close: {error}"),
+    }
+    drop(store);
+    let store = open();
+    let found = newest(&mut store.handle(), files).expect("read").expect("all of a commit or nothing");
+    assert!(acknowledged.are_in(&found), "acknowledged {acknowledged:?}, found {found:?}");
+    let report = store.verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify");
+    assert!(report.sound, "damage: {:?}", report.damage);
+}
