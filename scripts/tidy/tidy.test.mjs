@@ -63,8 +63,8 @@ const PLANTED = [
   ],
   [
     'one dependency of core too many',
-    { 'Cargo.toml': manifest('varve-core', [...'abcdefghij'].map((name) => `${name} = "1" # why`).join('\n')) },
-    'Cargo.toml:14: 10 dependencies, the limit is 9',
+    { 'Cargo.toml': manifest('varve-core', [...'abcdefghijk'].map((name) => `${name} = "1" # why`).join('\n')) },
+    'Cargo.toml:15: 11 dependencies, the limit is 10',
   ],
   [
     'a dependency without a reason',
