@@ -9,13 +9,17 @@
 //! 3. At last the folder is opened anew: what was acknowledged is there, and everything is sound.
 //!
 //! It can fail: it found a commit that had waited for `close`, wrote on top of an emptied state, and was acknowledged
-//! under a number below those of older commits.
+//! under a number below those of older commits; and finds it again where `Store::if_open` asks nothing.
 
 mod life;
 #[path = "../../engine/src/order.rs"]
 mod order;
 #[path = "../../engine/src/outcome.rs"]
 mod outcome;
+#[path = "../../engine/src/tally.rs"]
+mod tally;
+#[path = "../../engine/src/work.rs"]
+mod work;
 
 use fastrand::Rng;
 use life::{Acknowledged, FILE_BYTES, live, newest};
@@ -23,13 +27,12 @@ use order::{Order, numbers};
 use outcome::Outcome;
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, FailurePersistence, Runner, thread};
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tally::Tally;
 use varve_core::vfs::sim::SimVfs;
 use varve_core::{Error, Options, SerialPool, Store};
+use work::{caught, each, silence_panics};
 
 const SEEDS_SHORT: u64 = 100_000;
 const SEEDS_LONG: u64 = 3_000_000;
@@ -43,50 +46,37 @@ const SCHEDULES: usize = 3;
 const STACK_BYTES: usize = 1 << 20;
 
 fn main() {
-    let order = Order::from_args(std::env::args().skip(1)).unwrap_or_else(|complaint| panic!("{complaint}"));
+    let order = Order::from_args(std::env::args().skip(1)).expect("the order");
     assert_eq!(order.part, "threads", "the only part");
-    let mut outcome = Outcome::default();
-    match order.replay {
-        Some(case) => numbers(&case).into_iter().for_each(schedules),
-        None => {
-            std::panic::set_hook(Box::new(|_| {}));
-            run(&order, &mut outcome);
+    silence_panics();
+    match &order.replay {
+        Some(case) => {
+            let mut tally = Tally::default();
+            numbers(case).into_iter().for_each(|seed| attempt(seed, &mut tally));
+            tally.into_outcome(&[]).print();
         }
+        None => run(&order).print(),
     }
-    outcome.print();
 }
 
-fn run(order: &Order, outcome: &mut Outcome) {
+fn run(order: &Order) -> Outcome {
     let end = (!order.is_long).then(|| Instant::now() + Duration::from_secs(SECONDS_SHORT));
-    let count = if order.is_long { SEEDS_LONG } else { SEEDS_SHORT };
-    let (next, violations) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|threads| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            threads.spawn(|| {
-                while end.is_none_or(|end| Instant::now() < end) {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= count {
-                        return;
-                    }
-                    let seed = Rng::with_seed(order.seed.wrapping_add(index << 20)).u64(..);
-                    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| schedules(seed))) {
-                        violations.lock().unwrap_or_else(PoisonError::into_inner).push((text_of(&*panic), seed));
-                    }
-                }
-            });
+    let (count, least) = if order.is_long { (SEEDS_LONG, SEEDS_LONG) } else { (SEEDS_SHORT, SEEDS_MIN) };
+    let tally = each(0..count, |index, tally| {
+        if end.is_some_and(|end| Instant::now() >= end) {
+            return;
         }
+        attempt(Rng::with_seed(order.seed.wrapping_add(index << 20)).u64(..), tally);
     });
-    for (what, seed) in violations.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        outcome.violation(&what, &seed.to_string());
-    }
-    let seeds = next.into_inner().min(count);
-    outcome.figure_at_least("seeds", seeds, if order.is_long { count } else { SEEDS_MIN });
-    outcome.figure("schedules", seeds * SCHEDULES as u64);
+    tally.into_outcome(&[("seeds", least)])
 }
 
-fn text_of(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text").to_owned()
+fn attempt(seed: u64, tally: &mut Tally) {
+    tally.add("seeds", 1);
+    tally.add("schedules", SCHEDULES as u64);
+    if let Err(panic) = caught(|| schedules(seed)) {
+        tally.violation(&panic, &seed.to_string());
+    }
 }
 
 /// Runs the schedules of a seed; a violation is a panic.
