@@ -32,10 +32,10 @@ pub(crate) fn trim(context: &Context) -> Result<()> {
         };
         found.push((age + 1, &*context.vfs, name, 0));
     }
-    for index in 0..=u8::MAX {
-        let shard = context.files.shard(index)?;
-        let bad = |name: &String| matches!(Name::parse(name), Some(Name::Bad(_)));
-        found.extend(shard.list().map_err(wrap)?.into_iter().filter(bad).map(|name| (0, shard, name, 0)));
+    for (index, name) in context.files.names()? {
+        if matches!(name, Name::Bad(_)) {
+            found.push((0, context.files.shard(index)?, name.to_string(), 0));
+        }
     }
     for (_, folder, name, bytes) in &mut found {
         // What cannot be opened takes no room that anybody could free.

@@ -123,6 +123,22 @@ impl Files {
         Ok(&**slot.get_or_init(|| shard))
     }
 
+    /// Whatever has a name of ours in the folders, each with the number of its folder.
+    pub(crate) fn names(&self) -> Result<Vec<(u8, Name)>> {
+        let folders = match self.vfs.folder("files").and_then(|files| files.folders()) {
+            // Something else has its place.
+            Err(error) if error.kind() == ErrorKind::NotADirectory => Vec::new(),
+            folders => folders.map_err(|source| Error::io("list", "files", source))?,
+        };
+        let mut names = Vec::new();
+        for index in folders.iter().filter_map(|folder| shard::index_of(folder)) {
+            let listed = self.shard(index)?.list();
+            let listed = listed.map_err(|source| Error::io("list", &format!("files/{index:02x}"), source))?;
+            names.extend(listed.iter().filter_map(|name| Some((index, Name::parse(name)?))));
+        }
+        Ok(names)
+    }
+
     /// Sets aside what stands in the place of a folder and is none: a link, a FIFO, a file.
     fn make_room(&self, shard: &str) -> io::Result<()> {
         if !self.may_write {

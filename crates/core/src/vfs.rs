@@ -36,6 +36,9 @@ pub trait Vfs: Debug + Send + Sync {
     /// Names of the regular files in the folder, in any order; empty where the folder does not exist.
     fn list(&self) -> io::Result<Vec<String>>;
 
+    /// Names of the folders in the folder, links not among them, in any order; empty where the folder does not exist.
+    fn folders(&self) -> io::Result<Vec<String>>;
+
     /// Opens a file for reading. `NotFound` where it is missing, `InvalidInput` where it is no regular file.
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>>;
 
@@ -55,7 +58,8 @@ pub trait Vfs: Debug + Send + Sync {
     /// Removes a file. `NotFound` where it is missing.
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// A folder in this one, which need not exist. `InvalidInput` for what is no name. `list` does not show it.
+    /// A folder in this one, which need not exist. `InvalidInput` for what is no name. `list` does not show it,
+    /// `folders` does from its first file on.
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>>;
 
     /// Makes every name given, changed or removed in this folder so far survive the loss of power.

@@ -73,6 +73,23 @@ impl DiskVfs {
         &self.folder
     }
 
+    /// Names of one kind in the folder.
+    fn names_of(&self, is_wanted: fn(&fs::FileType) -> bool) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            // A file that vanished since the folder was read is not in the folder. Our names are all UTF-8.
+            if entry.file_type().is_ok_and(|kind| is_wanted(&kind)) {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        Ok(names)
+    }
+
     /// The path of a file. A name that leads out of the folder is no name.
     fn path(&self, name: &str) -> io::Result<PathBuf> {
         let separator = |symbol| matches!(symbol, '/' | '\0') || (cfg!(windows) && matches!(symbol, '\\' | ':'));
@@ -98,19 +115,11 @@ impl DiskVfs {
 impl Vfs for DiskVfs {
     fn list(&self) -> io::Result<Vec<String>> {
         planted::panics("disk-list");
-        let entries = match fs::read_dir(&self.folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries?,
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry?;
-            // A file that vanished since the folder was read is not in the folder. Our names are all UTF-8.
-            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
-                names.extend(entry.file_name().into_string());
-            }
-        }
-        Ok(names)
+        self.names_of(fs::FileType::is_file)
+    }
+
+    fn folders(&self) -> io::Result<Vec<String>> {
+        self.names_of(fs::FileType::is_dir)
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {

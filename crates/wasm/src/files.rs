@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use varve_core::planted;
 use varve_core::vfs::{Access, File, Vfs};
+use wasm_bindgen::JsValue;
 
 /// Parts of one append are joined up to this: one call of the host then makes one write.
 const JOINED_BYTES_MAX: usize = 1 << 20;
@@ -30,12 +31,11 @@ impl HostFolder {
 
 impl Vfs for HostFolder {
     fn list(&self) -> io::Result<Vec<String>> {
-        let answer = self.host.host()?.list();
-        let Some(names) = answer.as_string() else {
-            result_of(answer.as_f64().unwrap_or(-1.0))?;
-            return Err(ErrorKind::InvalidData.into());
-        };
-        Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+        names_of(&self.host.host()?.list())
+    }
+
+    fn folders(&self) -> io::Result<Vec<String>> {
+        names_of(&self.host.host()?.folders())
     }
 
     fn open(&self, name: &str, _access: Access) -> io::Result<Arc<dyn File>> {
@@ -73,6 +73,15 @@ impl Vfs for HostFolder {
     fn sync_folder(&self) -> io::Result<()> {
         self.host.call(Host::sync_folder).map(drop)
     }
+}
+
+/// The names in an answer of the host.
+fn names_of(answer: &JsValue) -> io::Result<Vec<String>> {
+    let Some(names) = answer.as_string() else {
+        result_of(answer.as_f64().unwrap_or(-1.0))?;
+        return Err(ErrorKind::InvalidData.into());
+    };
+    Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
 /// One open file of a host.

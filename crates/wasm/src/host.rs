@@ -19,6 +19,8 @@ const HOST_TYPES: &str = r#"
 export interface Host {
   /** Names of the regular files, separated by NUL; '' where the folder does not exist. */
   list(): string | number
+  /** Names of the folders, links not among them, likewise. */
+  folders(): string | number
   /** A file for reading. -EINVAL where it is no regular file. */
   open(name: string): number
   /** A new file for appending and reading; makes the folder. */
@@ -49,6 +51,8 @@ extern "C" {
 
     #[wasm_bindgen(method)]
     pub(crate) fn list(this: &Host) -> JsValue;
+    #[wasm_bindgen(method)]
+    pub(crate) fn folders(this: &Host) -> JsValue;
     #[wasm_bindgen(method)]
     pub(crate) fn open(this: &Host, name: &str) -> f64;
     #[wasm_bindgen(method, js_name = createNew)]

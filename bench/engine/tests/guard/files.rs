@@ -40,6 +40,10 @@ impl Vfs for CountingVfs {
         uncounted(|| self.folder.list())
     }
 
+    fn folders(&self) -> io::Result<Vec<String>> {
+        uncounted(|| self.folder.folders())
+    }
+
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
         Self::counted(name, uncounted(|| self.folder.open(name, access)))
     }

@@ -35,12 +35,7 @@ struct Needed {
 pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
     planted::panics("collect");
     let files = &context.files;
-    let mut listed = Vec::new();
-    for shard in 0..=u8::MAX {
-        let names = files.shard(shard)?.list();
-        let names = names.map_err(|source| Error::io("list", &format!("files/{shard:02x}"), source))?;
-        listed.extend(names.iter().filter_map(|name| Some((shard, Name::parse(name)?))));
-    }
+    let listed = files.names()?;
     if listed.is_empty() {
         files.set_collect_due(false);
         return Ok(0);

@@ -100,16 +100,12 @@ impl Files {
     /// Every content that is there, in the order of digests.
     pub(crate) fn list(&self) -> Result<Vec<FileRef>> {
         let mut found = Vec::new();
-        for index in 0..=u8::MAX {
-            let shard = self.shard(index)?;
-            let names = shard.list().map_err(|source| Error::io("list", &format!("files/{index:02x}"), source))?;
-            for name in &names {
-                let Some(Name::Content(digest)) = Name::parse(name) else { continue };
-                match shard.open(name, Access::Stream).and_then(|file| file.len()) {
-                    Ok(bytes) => found.push(FileRef { digest, bytes }),
-                    Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {}
-                    Err(source) => return Err(Error::io("open", &path_of(Name::Content(digest), index), source)),
-                }
+        for (index, name) in self.names()? {
+            let Name::Content(digest) = name else { continue };
+            match self.shard(index)?.open(&name.to_string(), Access::Stream).and_then(|file| file.len()) {
+                Ok(bytes) => found.push(FileRef { digest, bytes }),
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {}
+                Err(source) => return Err(Error::io("open", &path_of(name, index), source)),
             }
         }
         found.sort_unstable();

@@ -49,6 +49,12 @@ impl fmt::Display for Name {
     }
 }
 
+/// The number of one of the folders, by its name.
+pub(super) fn index_of(folder: &str) -> Option<u8> {
+    let index = u8::from_str_radix(folder, 16).ok()?;
+    (format!("{index:02x}") == folder).then_some(index)
+}
+
 /// Where a file is, seen from the folder of the cache.
 pub(crate) fn path_of(name: Name, shard: u8) -> String {
     format!("files/{shard:02x}/{name}")
@@ -57,6 +63,14 @@ pub(crate) fn path_of(name: Name, shard: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_of_files_has_two_digits() {
+        assert_eq!(["00", "0a", "ff"].map(index_of), [Some(0), Some(10), Some(255)]);
+        for foreign in ["", "0", "FF", "+1", "100", "0g", "ff.bad"] {
+            assert_eq!(index_of(foreign), None, "{foreign}");
+        }
+    }
 
     #[test]
     fn a_name_is_read_as_it_was_written_and_no_other_is_ours() {

@@ -42,6 +42,10 @@ impl Vfs for Defective {
         self.vfs.list()
     }
 
+    fn folders(&self) -> io::Result<Vec<String>> {
+        self.vfs.folders()
+    }
+
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
         Ok(Arc::new(DefectiveFile { file: self.vfs.open(name, access)?, is_table: false, is_late: false }))
     }

@@ -39,6 +39,7 @@ pub const CASES: &[Case] = &[
     ("an open file outlives its name", open_file_outlives_its_name),
     ("an open file outlives its replacement", open_file_outlives_its_replacement),
     ("a folder in the folder has files of its own", folder_has_files_of_its_own),
+    ("folders are listed apart from files", folders_are_listed_apart),
     ("one handle holds the lock until it is dropped", one_handle_holds_the_lock),
     ("a lock follows its file through a rename", lock_follows_its_file),
 ];
@@ -88,6 +89,19 @@ fn folder_has_files_of_its_own(vfs: &dyn Vfs) {
     again.remove("two").unwrap();
     assert_eq!(names(&*inner), [""; 0]);
     assert_eq!(read(vfs, "one"), b"outer");
+}
+
+fn folders_are_listed_apart(vfs: &dyn Vfs) {
+    let files = vfs.folder("files").unwrap();
+    assert_eq!(folders(vfs), [""; 0]);
+    assert_eq!(folders(&*files), [""; 0]);
+    for name in ["a0", "ff"] {
+        write(&*files.folder(name).unwrap(), "one", b"inner");
+    }
+    write(&*files, "a1", b"no folder");
+    assert_eq!(folders(vfs), ["files"]);
+    assert_eq!(folders(&*files), ["a0", "ff"]);
+    assert_eq!(names(&*files), ["a1"]);
 }
 
 fn create_new_makes_an_empty_file(vfs: &dyn Vfs) {
@@ -341,6 +355,12 @@ fn names(vfs: &dyn Vfs) -> Vec<String> {
     let mut names = vfs.list().unwrap();
     names.sort();
     names
+}
+
+fn folders(vfs: &dyn Vfs) -> Vec<String> {
+    let mut folders = vfs.folders().unwrap();
+    folders.sort();
+    folders
 }
 
 fn write(vfs: &dyn Vfs, name: &str, bytes: &[u8]) {

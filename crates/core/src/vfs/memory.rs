@@ -32,6 +32,11 @@ impl MemVfs {
         Self::default()
     }
 
+    /// Whether there is anything in it or below it.
+    fn is_used(&self) -> bool {
+        !self.names().is_empty() || hold(&self.folders).values().any(Self::is_used)
+    }
+
     fn names(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Inode>>> {
         hold(&self.names)
     }
@@ -40,6 +45,11 @@ impl MemVfs {
 impl Vfs for MemVfs {
     fn list(&self) -> io::Result<Vec<String>> {
         Ok(self.names().keys().cloned().collect())
+    }
+
+    fn folders(&self) -> io::Result<Vec<String>> {
+        let folders = hold(&self.folders);
+        Ok(folders.iter().filter(|(_, folder)| folder.is_used()).map(|(name, _)| name.clone()).collect())
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {

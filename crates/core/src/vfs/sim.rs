@@ -205,6 +205,15 @@ impl Vfs for SimVfs {
         self.call(Call::List, |state| Ok(state.names.keys().filter_map(here).collect()))
     }
 
+    fn folders(&self) -> io::Result<Vec<String>> {
+        let below = |name: &Arc<str>| Some(name.strip_prefix(&*self.prefix)?.split_once('/')?.0.to_owned());
+        let mut folders: Vec<String> =
+            self.call(Call::List, |state| Ok(state.names.keys().filter_map(below).collect()))?;
+        folders.sort_unstable();
+        folders.dedup();
+        Ok(folders)
+    }
+
     fn open(&self, name: &str, _access: Access) -> io::Result<Arc<dyn File>> {
         let inode = self.call(Call::Open, |state| state.find(&self.full(name)))?;
         Ok(self.handle(inode, false))

@@ -214,6 +214,9 @@ impl Vfs for Interrupted {
     fn list(&self) -> io::Result<Vec<String>> {
         self.pass().list()
     }
+    fn folders(&self) -> io::Result<Vec<String>> {
+        self.pass().folders()
+    }
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
         self.pass().open(name, access)
     }

@@ -36,6 +36,10 @@ impl Vfs for Meddled {
         self.vfs.list()
     }
 
+    fn folders(&self) -> io::Result<Vec<String>> {
+        self.vfs.folders()
+    }
+
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
         self.meddle("open", name);
         self.vfs.open(name, access)

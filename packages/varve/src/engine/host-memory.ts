@@ -22,6 +22,7 @@ export function memoryHost(path: string): Host {
   folders.set(path, folder)
   return {
     list: () => [...folder.keys()].join('\0'),
+    folders: () => foldersIn(path).join('\0'),
     open: (name) => opened(folder.get(name)),
     createNew(name) {
       if (folder.has(name)) return EXISTS
@@ -58,6 +59,12 @@ export function memoryHost(path: string): Host {
     sync: () => 0,
     close: (file) => void openFiles.delete(file),
   }
+}
+
+/** Names of the folders in a folder that have files in or below them. */
+function foldersIn(path: string): readonly string[] {
+  const used = [...folders].filter(([at, { size }]) => size > 0 && at.startsWith(`${path}/`))
+  return [...new Set(used.map(([at]) => at.slice(path.length + 1).replace(/\/.*/, '')))]
 }
 
 function opened(file: MemoryFile | undefined): number {

@@ -32,7 +32,8 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
   const checkReal = realCheck(files, [...above, folder])
   const create = (name: string): number => openRegular(name, O_APPEND | O_CREAT | O_EXCL | O_RDWR)
   return {
-    list: () => listRegular(files, folder),
+    list: () => namesOf(files, folder, 'file'),
+    folders: () => namesOf(files, folder, 'folder'),
     open(name) {
       const file = isWindows() ? attempt(() => openRegular(name, O_RDWR)) : REFUSED
       return MAY_NOT_WRITE.has(file) ? attempt(() => openRegular(name, O_RDONLY)) : file
@@ -82,6 +83,7 @@ function isNoFolder(files: typeof fs, path: string): boolean {
 /** Stands for what has the name of a folder and is none. */
 const noFolder: Host = {
   list: () => NO_FOLDER,
+  folders: () => NO_FOLDER,
   open: () => NO_FOLDER,
   createNew: () => NO_FOLDER,
   exists: () => NO_FOLDER,
@@ -114,7 +116,7 @@ function isRealFolder(files: typeof fs, folder: string): boolean {
 
 /** Bytes of all regular files in a folder. */
 export function folderBytes(files: typeof fs, folder: string): number {
-  const names = listRegular(files, folder)
+  const names = namesOf(files, folder, 'file')
   if (typeof names === 'number') return 0
   let bytes = 0
   for (const name of names.split('\0')) {
@@ -127,12 +129,12 @@ export function folderBytes(files: typeof fs, folder: string): number {
   return bytes
 }
 
-/** Most folders of contents do not exist, and an error of `readdirSync` costs ten times a look. */
-function listRegular(files: typeof fs, folder: string): string | number {
+/** Names of one kind in a folder. */
+function namesOf(files: typeof fs, folder: string, kind: 'file' | 'folder'): string | number {
   try {
-    if (files.lstatSync(folder, { throwIfNoEntry: false }) === undefined) return ''
     const entries = files.readdirSync(folder, { withFileTypes: true })
-    return entries.filter((entry) => entry.isFile()).map((entry) => entry.name).join('\0')
+    const wanted = entries.filter((entry) => (kind === 'file' ? entry.isFile() : entry.isDirectory()))
+    return wanted.map((entry) => entry.name).join('\0')
   } catch (error) {
     const errno = errnoOf(error)
     return errno === NOT_FOUND ? '' : errno

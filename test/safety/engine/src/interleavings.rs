@@ -31,7 +31,7 @@ use world::{Killed, Summary, World};
 const SCHEDULES_SHORT: u64 = 100_000;
 const SCHEDULES_LONG: u64 = 2_000_000;
 /// The short form stops here, however many there were; that many there must be.
-const SECONDS_SHORT: u64 = 15;
+const SECONDS_SHORT: u64 = 8;
 const SCHEDULES_MIN: u64 = 2000;
 
 /// One schedule in so many runs twice, to prove that a seed says everything.

@@ -37,7 +37,7 @@ use work::{caught, each, silence_panics};
 const SEEDS_SHORT: u64 = 100_000;
 const SEEDS_LONG: u64 = 3_000_000;
 /// The short form stops here, however many there were; that many there must be.
-const SECONDS_SHORT: u64 = 10;
+const SECONDS_SHORT: u64 = 8;
 const SEEDS_MIN: u64 = 200;
 
 /// Schedules of one seed. Priorities change at a step that an earlier schedule had, so one alone would not do.

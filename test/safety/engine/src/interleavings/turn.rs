@@ -16,16 +16,28 @@ pub(super) struct TurnVfs {
     inner: Arc<dyn Vfs>,
     world: Arc<World>,
     has_locks: bool,
-    is_shard: bool,
 }
 
 impl TurnVfs {
     pub(super) fn new(world: &Arc<World>, has_locks: bool) -> Self {
-        Self { inner: Arc::new(world.vfs.clone()), world: Arc::clone(world), has_locks, is_shard: false }
+        Self { inner: Arc::new(world.vfs.clone()), world: Arc::clone(world), has_locks }
     }
 
     fn turn(&self, call: &str, name: &str) {
         self.world.turn(call, name);
+    }
+
+    fn names(&self, call: &str, list: impl Fn(&dyn Vfs) -> io::Result<Vec<String>>) -> io::Result<Vec<String>> {
+        self.turn(call, "");
+        let first = list(&*self.inner)?;
+        if !self.world.tears_now() {
+            return Ok(first);
+        }
+        self.turn("list on", "");
+        let salt = self.world.random(u64::MAX);
+        let is_late = |name: &String| mixed(name, salt) & 1 == 1;
+        let late = list(&*self.inner)?.into_iter().filter(is_late);
+        Ok(first.into_iter().filter(|name| !is_late(name)).chain(late).collect())
     }
 
     fn file(&self, name: &str, inner: Arc<dyn File>) -> Arc<dyn File> {
@@ -35,20 +47,11 @@ impl TurnVfs {
 
 impl Vfs for TurnVfs {
     fn list(&self) -> io::Result<Vec<String>> {
-        // There are 256 folders of files, and nothing to see in almost all of them.
-        if self.is_shard && self.inner.list()?.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.turn("list", "");
-        let first = self.inner.list()?;
-        if !self.world.tears_now() {
-            return Ok(first);
-        }
-        self.turn("list on", "");
-        let salt = self.world.random(u64::MAX);
-        let is_late = |name: &String| mixed(name, salt) & 1 == 1;
-        let late = self.inner.list()?.into_iter().filter(is_late);
-        Ok(first.into_iter().filter(|name| !is_late(name)).chain(late).collect())
+        self.names("list", |folder| folder.list())
+    }
+
+    fn folders(&self) -> io::Result<Vec<String>> {
+        self.names("list folders", |folder| folder.folders())
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
@@ -82,7 +85,7 @@ impl Vfs for TurnVfs {
     }
 
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
-        Ok(Arc::new(Self { inner: self.inner.folder(name)?, is_shard: true, ..self.clone() }))
+        Ok(Arc::new(Self { inner: self.inner.folder(name)?, ..self.clone() }))
     }
 
     fn sync_folder(&self) -> io::Result<()> {
