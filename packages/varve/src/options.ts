@@ -32,7 +32,8 @@ export interface CacheOptions {
   /**
    * Cap of the folder: bytes, at least 65,536, or a text such as `'500MB'` (10^6) or `'2GiB'` (2^30). The least
    * recently used entries go first, at compaction, until an eighth is free; until then the folder may be larger. What
-   * this process wrote or read goes last. A small cap costs misses.
+   * this process wrote or read goes last. A small cap costs misses. Where caches of one process share a folder the native
+   * engine keeps to the cap of the first.
    * @defaultValue `'1GiB'`
    */
   readonly maxBytes?: number | string | undefined

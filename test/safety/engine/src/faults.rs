@@ -14,7 +14,7 @@ use std::io::ErrorKind;
 use varve_core::vfs::sim::{Call, Effect, Fault, LostPages};
 
 /// Histories of the short form.
-const HISTORIES: u64 = 12;
+const HISTORIES: u64 = 20;
 
 const ERRORS: [(&str, ErrorKind); 5] = [
     ("EIO", ErrorKind::Other),

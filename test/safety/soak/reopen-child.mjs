@@ -1,0 +1,32 @@
+// @ts-check
+// A process of `reopen.mjs`: commits until it is killed, or opens the cache and asks for the last commit.
+import { performance } from 'node:perf_hooks'
+import { openCache } from 'varve'
+
+/** @type {{ dir: string, engine: import('./group.mjs').Engine, round: number, last: number, isWriter?: true }} */
+const { dir, engine, round, last, isWriter } = JSON.parse(process.argv[2] ?? '')
+const say = (/** @type {object} */ message) => void process.stdout.write(`${JSON.stringify(message)}\n`)
+
+const startMs = performance.now()
+const cache = await openCache({ name: 'soak', dir, engine, maxBytes: '4GiB' })
+const openMs = performance.now() - startMs
+const space = cache.namespace('n')
+
+if (isWriter) {
+  for (let number = 0; ; number++) {
+    space.put(`${round} ${number}`, Buffer.alloc(number % 10 === 0 ? 500_000 : 5_000, number))
+    await cache.commit()
+    say({ done: number })
+  }
+}
+
+const askedMs = performance.now()
+const value = space.get(`${round} ${last}`)
+const getMs = performance.now() - askedMs
+await cache.close()
+say({ found: value?.[0] === last % 256, openMs: rounded(openMs), getMs: rounded(getMs) })
+
+/** @param {number} ms */
+function rounded(ms) {
+  return Math.round(ms * 10) / 10
+}
