@@ -1,5 +1,5 @@
 // @ts-check
-// A process of `reopen.mjs`: commits until it is killed, or opens the cache and asks for the last commit.
+// A process of `reopen.mjs`: a build that commits until it is killed, or the next one, which asks for the last commit.
 import { performance } from 'node:perf_hooks'
 import { openCache } from 'varve'
 
@@ -23,6 +23,9 @@ if (isWriter) {
 const askedMs = performance.now()
 const value = space.get(`${round} ${last}`)
 const getMs = performance.now() - askedMs
+// As the next build does, which folds on its way out what the dead left.
+space.put(`${round} read`, Buffer.alloc(100))
+await cache.commit()
 await cache.close()
 say({ found: value?.[0] === last % 256, openMs: rounded(openMs), getMs: rounded(getMs) })
 

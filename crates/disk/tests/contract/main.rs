@@ -1,7 +1,8 @@
-//! `DiskVfs` keeps the contract, on a real disk and among hostile files.
+//! `DiskVfs` keeps the contract, on a real disk, among hostile files and for many threads.
 
 #[cfg(unix)]
 mod hostile;
+mod shared;
 #[cfg(unix)]
 mod truncated;
 
