@@ -57,10 +57,8 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
     syncFolder() {
       const synced = syncFolder(files, folder)
       if (synced !== 0 || areAncestorsSynced) return synced
-      // The folder needs its own name to survive, whichever process made it. Folders above may not be ours to open.
       areAncestorsSynced = true
-      let ancestor = folder
-      for (let i = 0; i < ANCESTORS_SYNCED; i++) syncFolder(files, (ancestor = parentOf(ancestor)))
+      syncAncestors(files, folder)
       return synced
     },
     size: (file) => attempt(() => files.fstatSync(file).size),
@@ -169,6 +167,12 @@ function syncFolder(files: typeof fs, folder: string): number {
     }
   })
   return synced === NOT_FOUND ? 0 : synced
+}
+
+/** The folder needs its own name to survive, whichever process made it. Folders above may not be ours to open. */
+function syncAncestors(files: typeof fs, folder: string): void {
+  let ancestor = folder
+  for (let i = 0; i < ANCESTORS_SYNCED; i++) syncFolder(files, (ancestor = parentOf(ancestor)))
 }
 
 function readAt(files: typeof fs, file: number, offset: number, target: Uint8Array): number {
