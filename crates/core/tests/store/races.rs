@@ -6,9 +6,13 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
+use std::time::Duration;
 use varve_core::vfs::sim::SimVfs;
 use varve_core::vfs::{Access, File, Vfs};
 use varve_core::{Durability, FileRef, Handle, Intake, Options, SerialPool, Store, forge};
+
+/// Another thread is at its lock by then; where it is not, a test proves less and is not wrong.
+const WAIT: Duration = Duration::from_millis(50);
 
 /// Hears of a call and the name of a file.
 type Meddler = Box<dyn FnMut(&str, &str) + Send>;
@@ -347,4 +351,47 @@ fn a_cache_that_several_begin_at_once_without_hard_links_keeps_what_is_committed
         assert_eq!(handle.get(id, key, <[u8]>::to_vec).expect("get"), Some(b"value".to_vec()));
     }
     assert_eq!(handle.store().status().damage.len(), 0);
+}
+
+/// A commit that waited for another one while a third thread closed the store wrote on top of a state that knew nothing:
+/// it was acknowledged under a number below those of older commits, which came back.
+#[test]
+fn a_commit_that_waits_while_the_store_is_closed_is_refused() {
+    let (vfs, _writer, id) = with_a_commit();
+    let acts: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>> = Arc::default();
+    let armed = Arc::clone(&acts);
+    let mut first = meddled(
+        &vfs,
+        Box::new(move |_, _| {
+            if let Some(act) = armed.lock().expect("act").take() {
+                act();
+            }
+        }),
+    );
+    let mut second = first.store().handle();
+    let waiting = Arc::new(Mutex::new(None));
+    *acts.lock().expect("act") = Some(Box::new({
+        let waiting = Arc::clone(&waiting);
+        move || {
+            let closing = Arc::clone(second.store());
+            let committed = thread::spawn(move || {
+                let id = second.namespace("n", "1").expect("namespace");
+                second.put(id, b"key", b"second").expect("put");
+                commit(&mut second, Durability::Relaxed)
+            });
+            thread::sleep(WAIT);
+            let closed = thread::spawn(move || closing.close());
+            thread::sleep(WAIT);
+            *waiting.lock().expect("threads") = Some((committed, closed));
+        }
+    }));
+    first.put(id, b"key", b"first").expect("put");
+    commit(&mut first, Durability::Relaxed).expect("commit");
+    let (committed, closed) = waiting.lock().expect("threads").take().expect("the commit asked for a file");
+    closed.join().expect("no panic").expect("close");
+    let refused = committed.join().expect("no panic").expect_err("closed");
+    assert_eq!(refused.code(), "CLOSED");
+    let mut last = open(&vfs).expect("open");
+    let id = last.namespace("n", "1").expect("namespace");
+    assert_eq!(last.get(id, b"key", <[u8]>::to_vec).expect("get"), Some(b"first".to_vec()));
 }
