@@ -17,6 +17,9 @@ const WAIT: Duration = Duration::from_millis(50);
 /// Hears of a call and the name of a file.
 type Meddler = Box<dyn FnMut(&str, &str) + Send>;
 
+/// Done once.
+type Act = Box<dyn FnOnce() + Send>;
+
 /// A folder in which `meddler` acts whenever names are about to be listed, or one to be opened, linked, renamed or
 /// removed.
 struct Meddled {
@@ -353,12 +356,13 @@ fn a_cache_that_several_begin_at_once_without_hard_links_keeps_what_is_committed
     assert_eq!(handle.store().status().damage.len(), 0);
 }
 
-/// A commit that waited for another one while a third thread closed the store wrote on top of a state that knew nothing:
-/// it was acknowledged under a number below those of older commits, which came back.
+/// A commit that waited for another one while a third thread closed the store wrote on top of a state that knew
+/// nothing: it was acknowledged under a number below those of older commits, which came back.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "threads of the host, of which one has to come first")]
 fn a_commit_that_waits_while_the_store_is_closed_is_refused() {
     let (vfs, _writer, id) = with_a_commit();
-    let acts: Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>> = Arc::default();
+    let acts: Arc<Mutex<Option<Act>>> = Arc::default();
     let armed = Arc::clone(&acts);
     let mut first = meddled(
         &vfs,
