@@ -116,3 +116,28 @@ fn is_local_type(status: &libc::statfs) -> bool {
 fn is_local_type(status: &libc::statfs) -> bool {
     status.f_flags as u64 & libc::MNT_LOCAL as u64 != 0
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    fn is_local_on(kind: u32) -> bool {
+        // SAFETY: all-zero bytes are a valid `statfs`.
+        let mut status: libc::statfs = unsafe { MaybeUninit::zeroed().assume_init() };
+        status.f_type = kind.into();
+        is_local_type(&status)
+    }
+
+    /// A page of these may be gone when it is touched, and no signal says so in time.
+    #[test]
+    fn files_of_other_machines_and_programs_are_never_mapped() {
+        let [nfs, smb, fuse] = [libc::NFS_SUPER_MAGIC, libc::SMB_SUPER_MAGIC, libc::FUSE_SUPER_MAGIC];
+        for kind in [nfs, smb, fuse, libc::AFS_SUPER_MAGIC, libc::CODA_SUPER_MAGIC, libc::NCP_SUPER_MAGIC] {
+            assert!(!is_local_on(kind as u32), "{kind:x}");
+        }
+        let [ext4, xfs, tmpfs] = [libc::EXT4_SUPER_MAGIC, libc::XFS_SUPER_MAGIC, libc::TMPFS_MAGIC];
+        for kind in [ext4, xfs, tmpfs, libc::BTRFS_SUPER_MAGIC, libc::F2FS_SUPER_MAGIC, libc::OVERLAYFS_SUPER_MAGIC] {
+            assert!(is_local_on(kind as u32), "{kind:x}");
+        }
+    }
+}

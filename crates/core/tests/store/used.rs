@@ -276,3 +276,45 @@ fn a_loss_of_power_beside_use_records_costs_no_entry() {
     assert!(states > 300, "{states} states");
     println!("{states} crash states");
 }
+
+/// Processes that write, overwrite, delete, read and are killed, with values that are files among them. The cap counts
+/// once a compaction is done; what was put since is in logs.
+#[test]
+fn no_compaction_in_ten_thousand_steps_leaves_more_than_the_cap() {
+    const CAP: u64 = 100 << 10;
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let vfs = SimVfs::new();
+    let open = || {
+        let options = Options { bytes_max: CAP, file_bytes_min: 8_000, ..Options::default() };
+        let mut handle = open_with(&vfs, options).expect("open");
+        handle.store().set_now(TODAY * DAY_MS);
+        let id = handle.namespace("n", "1").expect("namespace");
+        (handle, id)
+    };
+    let ((mut handle, mut id), mut compactions, mut dropped) = (open(), 0, 0);
+    for _ in 0..10_000 {
+        let at = random.u32(..2_000);
+        match random.u32(..100) {
+            0..60 => {
+                let length = [10, 300, 1_000, 9_000][random.usize(..4)];
+                let value: Vec<u8> = value(at).into_iter().cycle().take(length).collect();
+                handle.put(id, &key(at), &value).expect("put");
+            }
+            60..65 => handle.delete(id, &key(at)).expect("delete"),
+            65..85 => drop(handle.has(id, &key(at)).expect("has")),
+            85..97 => commit_on(&mut handle, TODAY),
+            97 => (handle, id) = open(),
+            _ => {
+                let report = compact(&handle, random.bool()).expect("compact");
+                let stats = handle.store().stats().expect("stats");
+                let bytes = stats.table_bytes + stats.content_bytes;
+                assert!(bytes <= CAP, "{bytes} after {report:?}");
+                compactions += 1;
+                dropped += report.entries_dropped;
+            }
+        }
+    }
+    assert!(compactions > 100 && dropped > 500, "{compactions} compactions, {dropped} entries dropped");
+}
