@@ -87,7 +87,7 @@ class Tally {
 /** Orders, the longest first. @param {number} seed @param {boolean} isLong @returns {Order[]} */
 function ordersOf(seed, isLong) {
   const orders = WORKLOADS.flatMap(({ name, phase }) => /** @type {const} */ (['native', 'wasm']).map((engine) => ({
-    workload: name, engine, seed, random: isLong ? 40 : 4, part: isLong ? ALL : SHORT[phase], only: undefined,
+    workload: name, engine, seed, random: isLong ? 80 : 4, part: isLong ? ALL : SHORT[phase], only: undefined,
   })))
   const weight = (/** @type {string} */ name) => ['collect', 'large', 'compact', 'create-large'].indexOf(name) >>> 0
   return orders.sort((a, b) => weight(a.workload) - weight(b.workload))
