@@ -23,8 +23,8 @@ pub(crate) fn set_aside(context: &Context, name: &str) -> Result<bool> {
 /// removes them anyway.
 pub(crate) fn trim(context: &Context) -> Result<()> {
     let mut found: Vec<(u64, &dyn Vfs, String, u64)> = Vec::new();
-    let wrap = |source| Error::io("list", "files set aside", source);
-    for name in context.vfs.list().map_err(wrap)? {
+    let names = context.vfs.list().map_err(|source| Error::io("list", "files set aside", source))?;
+    for name in names {
         let Some(file) = name.strip_suffix(".bad").and_then(FileName::parse) else { continue };
         let age = match file {
             FileName::Manifest(number) => number,

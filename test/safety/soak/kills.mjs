@@ -9,6 +9,7 @@ import { performance } from 'node:perf_hooks'
 import { openCache } from 'varve'
 import { Child, sleep } from './child.mjs'
 import { engineOf, missingOf, Watcher } from './group.mjs'
+import { timesOf } from './times.mjs'
 import { randomOf } from '../random.mjs'
 
 const SLOTS = 4
@@ -35,13 +36,9 @@ export const kills = {
       order.say(`${tally.figures.rounds} rounds`)
     }
     const { figures, violations, reopenMs } = tally
-    const sorted = reopenMs.toSorted((left, right) => left - right)
-    const reopen = { reopenP50Ms: rounded(sorted[Math.floor(sorted.length / 2)]), reopenP99Ms: rounded(sorted[Math.floor(sorted.length * 0.99)]) }
-    return { figures: { ...figures, ...reopen }, goals: { rounds: { min: seeds.length * ROUNDS } }, violations }
+    return { figures: { ...figures, ...timesOf('reopen', reopenMs) }, goals: { rounds: { min: seeds.length * ROUNDS } }, violations }
   },
 }
-
-const rounded = (/** @type {number | undefined} */ ms) => Math.round((ms ?? 0) * 10) / 10
 
 class Tally {
   /** @type {Record<string, number>} */

@@ -27,9 +27,4 @@ const getMs = performance.now() - askedMs
 space.put(`${round} read`, Buffer.alloc(100))
 await cache.commit()
 await cache.close()
-say({ found: value?.[0] === last % 256, openMs: rounded(openMs), getMs: rounded(getMs) })
-
-/** @param {number} ms */
-function rounded(ms) {
-  return Math.round(ms * 10) / 10
-}
+say({ found: value?.[0] === last % 256, openMs, getMs })

@@ -28,6 +28,7 @@ use super::{Access, File, Vfs};
 use file::SimFile;
 use journal::{Image, InodeId};
 use state::{Options, State};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::Hasher;
 use std::io;
@@ -207,11 +208,9 @@ impl Vfs for SimVfs {
 
     fn folders(&self) -> io::Result<Vec<String>> {
         let below = |name: &Arc<str>| Some(name.strip_prefix(&*self.prefix)?.split_once('/')?.0.to_owned());
-        let mut folders: Vec<String> =
+        let folders: BTreeSet<String> =
             self.call(Call::List, |state| Ok(state.names.keys().filter_map(below).collect()))?;
-        folders.sort_unstable();
-        folders.dedup();
-        Ok(folders)
+        Ok(folders.into_iter().collect())
     }
 
     fn open(&self, name: &str, _access: Access) -> io::Result<Arc<dyn File>> {

@@ -17,9 +17,6 @@ const WAIT: Duration = Duration::from_millis(50);
 /// Hears of a call and the name of a file.
 type Meddler = Box<dyn FnMut(&str, &str) + Send>;
 
-/// Done once.
-type Act = Box<dyn FnOnce() + Send>;
-
 /// A folder in which `meddler` acts whenever names are about to be listed, or one to be opened, linked, renamed or
 /// removed.
 struct Meddled {
@@ -362,21 +359,13 @@ fn a_cache_that_several_begin_at_once_without_hard_links_keeps_what_is_committed
 #[expect(clippy::disallowed_methods, reason = "threads of the host, of which one has to come first")]
 fn a_commit_that_waits_while_the_store_is_closed_is_refused() {
     let (vfs, _writer, id) = with_a_commit();
-    let acts: Arc<Mutex<Option<Act>>> = Arc::default();
-    let armed = Arc::clone(&acts);
+    let second: Arc<Mutex<Option<Handle>>> = Arc::default();
+    let waiting = Arc::clone(&second);
+    let (tell, told) = mpsc::channel();
     let mut first = meddled(
         &vfs,
         Box::new(move |_, _| {
-            if let Some(act) = armed.lock().expect("act").take() {
-                act();
-            }
-        }),
-    );
-    let mut second = first.store().handle();
-    let waiting = Arc::new(Mutex::new(None));
-    *acts.lock().expect("act") = Some(Box::new({
-        let waiting = Arc::clone(&waiting);
-        move || {
+            let Some(mut second) = waiting.lock().expect("second").take() else { return };
             let closing = Arc::clone(second.store());
             let committed = thread::spawn(move || {
                 let id = second.namespace("n", "1").expect("namespace");
@@ -386,12 +375,13 @@ fn a_commit_that_waits_while_the_store_is_closed_is_refused() {
             thread::sleep(WAIT);
             let closed = thread::spawn(move || closing.close());
             thread::sleep(WAIT);
-            *waiting.lock().expect("threads") = Some((committed, closed));
-        }
-    }));
+            tell.send((committed, closed)).expect("tell");
+        }),
+    );
+    *second.lock().expect("second") = Some(first.store().handle());
     first.put(id, b"key", b"first").expect("put");
     commit(&mut first, Durability::Relaxed).expect("commit");
-    let (committed, closed) = waiting.lock().expect("threads").take().expect("the commit asked for a file");
+    let (committed, closed) = told.try_recv().expect("the commit asked for a file");
     closed.join().expect("no panic").expect("close");
     let refused = committed.join().expect("no panic").expect_err("closed");
     assert_eq!(refused.code(), "CLOSED");

@@ -10,7 +10,11 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const TODAY: u64 = 20_000;
 
 fn open_on(vfs: &SimVfs, day: u64, bytes_max: u64) -> (Handle, u32) {
-    let mut handle = open_with(vfs, Options { bytes_max, ..Options::default() }).expect("open");
+    open_as(vfs, day, Options { bytes_max, ..Options::default() })
+}
+
+fn open_as(vfs: &SimVfs, day: u64, options: Options) -> (Handle, u32) {
+    let mut handle = open_with(vfs, options).expect("open");
     handle.store().set_now(day * DAY_MS + 1);
     let id = handle.namespace("n", "1").expect("namespace");
     (handle, id)
@@ -56,7 +60,11 @@ fn held(vfs: &SimVfs, day: u64) -> Vec<u32> {
 }
 
 fn total_bytes(vfs: &SimVfs) -> u64 {
-    let (handle, _) = open_on(vfs, TODAY, u64::MAX);
+    bytes_of(&open_on(vfs, TODAY, u64::MAX).0)
+}
+
+/// Of tables and the files that they name.
+fn bytes_of(handle: &Handle) -> u64 {
     let stats = handle.store().stats().expect("stats");
     stats.table_bytes + stats.content_bytes
 }
@@ -286,13 +294,7 @@ fn no_compaction_in_ten_thousand_steps_leaves_more_than_the_cap() {
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let vfs = SimVfs::new();
-    let open = || {
-        let options = Options { bytes_max: CAP, file_bytes_min: 8_000, ..Options::default() };
-        let mut handle = open_with(&vfs, options).expect("open");
-        handle.store().set_now(TODAY * DAY_MS);
-        let id = handle.namespace("n", "1").expect("namespace");
-        (handle, id)
-    };
+    let open = || open_as(&vfs, TODAY, Options { bytes_max: CAP, file_bytes_min: 8_000, ..Options::default() });
     let ((mut handle, mut id), mut compactions, mut dropped) = (open(), 0, 0);
     for _ in 0..10_000 {
         let at = random.u32(..2_000);
@@ -308,8 +310,7 @@ fn no_compaction_in_ten_thousand_steps_leaves_more_than_the_cap() {
             97 => (handle, id) = open(),
             _ => {
                 let report = compact(&handle, random.bool()).expect("compact");
-                let stats = handle.store().stats().expect("stats");
-                let bytes = stats.table_bytes + stats.content_bytes;
+                let bytes = bytes_of(&handle);
                 assert!(bytes <= CAP, "{bytes} after {report:?}");
                 compactions += 1;
                 dropped += report.entries_dropped;

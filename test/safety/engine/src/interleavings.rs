@@ -19,19 +19,15 @@ mod world;
 
 use crate::order::Order;
 use crate::outcome::Outcome;
+use crate::tally::Tally;
+use crate::work::{Length, each_seed};
 use generator::{Generator, Gn};
 use participant::{Participant, live};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 use world::{Killed, Summary, World};
 
-const SCHEDULES_SHORT: u64 = 100_000;
-const SCHEDULES_LONG: u64 = 2_000_000;
-/// The short form stops here, however many there were; that many there must be.
-const SECONDS_SHORT: u64 = 8;
+const LENGTH: Length = Length { seconds_short: 8, seeds_long: 2_000_000 };
 const SCHEDULES_MIN: u64 = 2000;
 
 /// One schedule in so many runs twice, to prove that a seed says everything.
@@ -45,47 +41,32 @@ const FILES_MAX: usize = 6;
 
 /// The part `interleavings`.
 pub(crate) fn run(order: &Order) -> Outcome {
-    let mut outcome = Outcome::default();
-    if let Some(seed) = order.replay.as_ref().and_then(|case| case.parse().ok()) {
-        let summary = schedule(seed, true);
-        print_trace(&summary);
-        report(&mut outcome, seed, &summary);
-        return outcome;
-    }
-    let total = Mutex::new((outcome, Totals::default()));
-    let next = AtomicU64::new(0);
-    let end = (!order.is_long).then(|| Instant::now() + Duration::from_secs(SECONDS_SHORT));
-    let count = if order.is_long { SCHEDULES_LONG } else { SCHEDULES_SHORT };
-    thread::scope(|threads| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            threads.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= count || end.is_some_and(|end| Instant::now() >= end) {
-                        return;
-                    }
-                    let seed = fastrand::Rng::with_seed(order.seed.wrapping_add(index << 20)).u64(..);
-                    let summary = schedule(seed, false);
-                    let same =
-                        index.is_multiple_of(REPEATED).then(|| schedule(seed, false).trace_hash == summary.trace_hash);
-                    let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-                    total.1.add(&summary, same);
-                    report(&mut total.0, seed, &summary);
-                    if same == Some(false) {
-                        total.0.violation("a schedule runs differently the second time", &seed.to_string());
-                    }
-                }
-            });
+    let is_replay = order.replay.is_some();
+    let tally = each_seed(order, &LENGTH, |index, seed, tally| {
+        let summary = schedule(seed, is_replay);
+        if is_replay {
+            print_trace(&summary);
+        } else if index.is_multiple_of(REPEATED) {
+            tally.add("repeated", 1);
+            if schedule(seed, false).trace_hash != summary.trace_hash {
+                tally.violation("a schedule runs differently the second time", &seed.to_string());
+            }
         }
+        count(tally, seed, &summary);
     });
-    let (mut outcome, totals) = total.into_inner().unwrap_or_else(PoisonError::into_inner);
-    totals.print_to(&mut outcome);
-    outcome
+    let goals: &[_] = if is_replay { &[] } else { &[("schedules", SCHEDULES_MIN), ("repeated", 1)] };
+    tally.into_outcome(goals)
 }
 
-fn report(outcome: &mut Outcome, seed: u64, summary: &Summary) {
+fn count(tally: &mut Tally, seed: u64, summary: &Summary) {
+    let Summary { calls, commits, reads, kills, busy, .. } = *summary;
+    for (name, count) in [("calls", calls), ("commits", commits), ("reads", reads), ("kills", kills), ("busy", busy)] {
+        tally.add(name, count);
+    }
+    tally.add("schedules", 1);
+    tally.add("failed", u64::from(!summary.violations.is_empty()));
     for what in &summary.violations {
-        outcome.violation(what, &seed.to_string());
+        tally.violation(what, &seed.to_string());
     }
 }
 
@@ -160,41 +141,4 @@ fn begin(world: &Arc<World>, life: impl FnOnce(&Arc<World>) + Send + 'static) ->
             world.violation(format!("a panic: {}", text.unwrap_or_default()));
         }
     })
-}
-
-/// Sums over all schedules.
-#[derive(Default)]
-struct Totals {
-    schedules: u64,
-    calls: u64,
-    commits: u64,
-    reads: u64,
-    kills: u64,
-    busy: u64,
-    repeated: u64,
-    failed: u64,
-}
-
-impl Totals {
-    fn add(&mut self, summary: &Summary, same: Option<bool>) {
-        self.schedules += 1;
-        self.calls += summary.calls;
-        self.commits += summary.commits;
-        self.reads += summary.reads;
-        self.kills += summary.kills;
-        self.busy += summary.busy;
-        self.repeated += u64::from(same.is_some());
-        self.failed += u64::from(!summary.violations.is_empty());
-    }
-
-    fn print_to(&self, outcome: &mut Outcome) {
-        outcome.figure_at_least("schedules", self.schedules, SCHEDULES_MIN);
-        outcome.figure("calls", self.calls);
-        outcome.figure("commits", self.commits);
-        outcome.figure("reads", self.reads);
-        outcome.figure("kills", self.kills);
-        outcome.figure("busy", self.busy);
-        outcome.figure_at_least("repeated", self.repeated, 1);
-        outcome.figure("failed", self.failed);
-    }
 }

@@ -1,6 +1,7 @@
 //! `varve-safety <part> --seed N [--long] [--replay CASE]`: attacks the engine on a simulated disk and prints what it
 //! counted as JSON. Started by the suites beside this crate (`npm run test:crash`), which say what the fields mean.
 
+mod command;
 mod crash;
 mod damage;
 mod faults;
@@ -12,11 +13,8 @@ mod outcome;
 mod tally;
 mod work;
 
-use order::Order;
-use outcome::Outcome;
+use command::Part;
 use std::process::ExitCode;
-
-type Part = (&'static str, fn(&Order) -> Outcome);
 
 /// The parts by name.
 const PARTS: &[Part] = &[
@@ -29,21 +27,5 @@ const PARTS: &[Part] = &[
 ];
 
 fn main() -> ExitCode {
-    let order = match Order::from_args(std::env::args().skip(1)) {
-        Ok(order) => order,
-        Err(complaint) => return refuse(&complaint),
-    };
-    let Some((_, run)) = PARTS.iter().find(|(name, _)| *name == order.part) else {
-        let names: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
-        return refuse(&format!("no part '{}'; there are {}", order.part, names.join(", ")));
-    };
-    work::silence_panics();
-    run(&order).print();
-    ExitCode::SUCCESS
-}
-
-#[expect(clippy::print_stderr, reason = "a program speaks to its user")]
-fn refuse(complaint: &str) -> ExitCode {
-    eprintln!("varve-safety: {complaint}");
-    ExitCode::from(2)
+    command::run(PARTS)
 }

@@ -1,5 +1,6 @@
 //! Jobs on all cores, and panics as answers.
 
+use crate::order::{Order, numbers};
 use crate::tally::Tally;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -7,6 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
+
+/// Seeds of a short form, which a clock ends before.
+const SEEDS_SHORT: u64 = 100_000;
 
 /// Does `job` for each number, on all cores, and puts together what they counted. A job that panics is a violation
 /// whose case is its number.
@@ -32,6 +37,35 @@ pub(crate) fn each(numbers: Range<u64>, job: impl Fn(u64, &mut Tally) + Sync) ->
         }
     });
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How long a part goes on that takes one seed after the other.
+pub(crate) struct Length {
+    /// The short form stops here, however many seeds there were.
+    pub(crate) seconds_short: u64,
+    pub(crate) seeds_long: u64,
+}
+
+/// Does `job` for seeds that come of the order's, on all cores, each with its index; or for those that it replays. A
+/// job that panics is a violation whose case is its seed.
+pub(crate) fn each_seed(order: &Order, length: &Length, job: impl Fn(u64, u64, &mut Tally) + Sync) -> Tally {
+    let one = |index, seed, tally: &mut Tally| {
+        if let Err(panic) = caught(|| job(index, seed, tally)) {
+            tally.violation(&panic, &seed.to_string());
+        }
+    };
+    if let Some(case) = &order.replay {
+        let mut tally = Tally::default();
+        numbers(case).into_iter().for_each(|seed| one(0, seed, &mut tally));
+        return tally;
+    }
+    let end = (!order.is_long).then(|| Instant::now() + Duration::from_secs(length.seconds_short));
+    let count = if order.is_long { length.seeds_long } else { SEEDS_SHORT };
+    each(0..count, |index, tally| {
+        if end.is_none_or(|end| Instant::now() < end) {
+            one(index, fastrand::Rng::with_seed(order.seed.wrapping_add(index << 20)).u64(..), tally);
+        }
+    })
 }
 
 thread_local! {

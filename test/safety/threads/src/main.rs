@@ -11,6 +11,8 @@
 //! It can fail: it found a commit that had waited for `close`, wrote on top of an emptied state, and was acknowledged
 //! under a number below those of older commits; and finds it again where `Store::if_open` asks nothing.
 
+#[path = "../../engine/src/command.rs"]
+mod command;
 mod life;
 #[path = "../../engine/src/order.rs"]
 mod order;
@@ -21,23 +23,22 @@ mod tally;
 #[path = "../../engine/src/work.rs"]
 mod work;
 
+use command::Part;
 use fastrand::Rng;
 use life::{Acknowledged, FILE_BYTES, live, newest};
-use order::{Order, numbers};
+use order::Order;
 use outcome::Outcome;
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, FailurePersistence, Runner, thread};
+use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tally::Tally;
 use varve_core::vfs::sim::SimVfs;
 use varve_core::{Error, Options, SerialPool, Store};
-use work::{caught, each, silence_panics};
+use work::{Length, each_seed};
 
-const SEEDS_SHORT: u64 = 100_000;
-const SEEDS_LONG: u64 = 3_000_000;
-/// The short form stops here, however many there were; that many there must be.
-const SECONDS_SHORT: u64 = 8;
+const PARTS: &[Part] = &[("threads", run)];
+
+const LENGTH: Length = Length { seconds_short: 8, seeds_long: 3_000_000 };
 const SEEDS_MIN: u64 = 200;
 
 /// Schedules of one seed. Priorities change at a step that an earlier schedule had, so one alone would not do.
@@ -45,38 +46,19 @@ const SCHEDULES: usize = 3;
 
 const STACK_BYTES: usize = 1 << 20;
 
-fn main() {
-    let order = Order::from_args(std::env::args().skip(1)).expect("the order");
-    assert_eq!(order.part, "threads", "the only part");
-    silence_panics();
-    match &order.replay {
-        Some(case) => {
-            let mut tally = Tally::default();
-            numbers(case).into_iter().for_each(|seed| attempt(seed, &mut tally));
-            tally.into_outcome(&[]).print();
-        }
-        None => run(&order).print(),
-    }
+fn main() -> ExitCode {
+    command::run(PARTS)
 }
 
 fn run(order: &Order) -> Outcome {
-    let end = (!order.is_long).then(|| Instant::now() + Duration::from_secs(SECONDS_SHORT));
-    let (count, least) = if order.is_long { (SEEDS_LONG, SEEDS_LONG) } else { (SEEDS_SHORT, SEEDS_MIN) };
-    let tally = each(0..count, |index, tally| {
-        if end.is_some_and(|end| Instant::now() >= end) {
-            return;
-        }
-        attempt(Rng::with_seed(order.seed.wrapping_add(index << 20)).u64(..), tally);
+    let tally = each_seed(order, &LENGTH, |_, seed, tally| {
+        tally.add("seeds", 1);
+        tally.add("schedules", SCHEDULES as u64);
+        schedules(seed);
     });
-    tally.into_outcome(&[("seeds", least)])
-}
-
-fn attempt(seed: u64, tally: &mut Tally) {
-    tally.add("seeds", 1);
-    tally.add("schedules", SCHEDULES as u64);
-    if let Err(panic) = caught(|| schedules(seed)) {
-        tally.violation(&panic, &seed.to_string());
-    }
+    let least = if order.is_long { LENGTH.seeds_long } else { SEEDS_MIN };
+    let goals: &[_] = if order.replay.is_some() { &[] } else { &[("seeds", least)] };
+    tally.into_outcome(goals)
 }
 
 /// Runs the schedules of a seed; a violation is a panic.
