@@ -46,12 +46,12 @@ export const DEPENDENCIES_MAX = new Map([['varve-core', 10]]) // one of them, th
 /** Modules of core, from the top down: a module uses its own layer and those below. */
 export const CORE_LAYERS = [
   ['forge', 'store', 'handle', 'intake', 'reader', 'reads'],
-  ['commit', 'compact', 'record_uses', 'renew', 'repair', 'reset', 'stats', 'top', 'verify', 'walk'],
+  ['commit', 'compact', 'list_logs', 'record_uses', 'renew', 'repair', 'reset', 'stats', 'top', 'verify', 'walk'],
   ['aside', 'batch', 'begin', 'claim', 'entries', 'lookup', 'missing'],
   ['context', 'state'],
   ['files', 'log', 'manifest', 'table', 'used'],
   ['block_cache', 'damage', 'doubts', 'file_writer', 'format', 'key_map', 'names', 'radix'],
-  ['error', 'key', 'options', 'planted', 'pool', 'report', 'sync', 'vfs'],
+  ['clock', 'error', 'key', 'options', 'planted', 'pool', 'report', 'sync', 'vfs'],
 ]
 
 /** The engines: from outside this folder only the loader is imported; inside, only these files import an engine. */

@@ -10,9 +10,9 @@ use crate::vfs::{Access, Vfs, is_gone_or_in_use};
 /// Bytes of files set aside that stay.
 const BAD_BYTES_MAX: u64 = 64 << 20;
 
-/// Renames a damaged file. `false` = it is not there, or in use for now.
-pub(crate) fn set_aside(context: &Context, name: &str) -> Result<bool> {
-    match context.vfs.rename(name, &format!("{name}.bad")) {
+/// Renames a damaged file, which may have had another name `before`. `false` = it is not there, or in use for now.
+pub(crate) fn set_aside(context: &Context, name: &str, before: Option<&str>) -> Result<bool> {
+    match context.vfs.rename(name, &format!("{}.bad", before.unwrap_or(name))) {
         Ok(()) => Ok(true),
         Err(error) if is_gone_or_in_use(&error) => Ok(false),
         Err(source) => Err(Error::io("set aside", name, source)),
@@ -73,8 +73,8 @@ mod tests {
         for name in ["3-1.table.bad", "12-1.table", "2.log.bad", "notes.bad", "07.log.bad", "11-1.table.bad"] {
             vfs.create_new(name).unwrap().append(&[&block]).unwrap();
         }
-        assert!(set_aside(&context, "12-1.table").unwrap());
-        assert!(!set_aside(&context, "12-1.table").unwrap());
+        assert!(set_aside(&context, "12-1.table", None).unwrap());
+        assert!(!set_aside(&context, "12-1.table", None).unwrap());
         trim(&context).unwrap();
         let mut left = vfs.list().unwrap();
         left.sort();

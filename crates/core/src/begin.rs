@@ -1,8 +1,8 @@
-//! The beginning of a cache: its first manifest, empty but for the id that every log carries from then on.
+//! The beginning of a cache: its first manifest, empty but for the ids that what follows refers to.
 //!
-//! With hard links there is one: it appears whole, and whoever comes later finds it. Without them several may begin at
-//! once, under several numbers and with several ids; the id is that of the one that is sure (`publish.rs`), and a log
-//! begins on a sure one only.
+//! With hard links there is one: it appears whole, and later processes find it. Without them several may begin at
+//! once, under several numbers and with several ids; the ids are those of the one that is sure (`publish.rs`), and a
+//! log begins on a sure one only.
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -15,39 +15,48 @@ use std::io;
 
 const ATTEMPTS: u32 = 64;
 
-/// Sees to it that the folder has a manifest that is sure and survives the loss of power, before anything else is in
-/// it.
+/// Gives the folder a manifest that is sure and survives a power failure: before anything else is in it, and before a
+/// log is begun.
 pub(crate) fn begin(context: &Context) -> Result<()> {
-    for attempt in 0..ATTEMPTS {
+    for _ in 0..ATTEMPTS {
         let names = list(context)?;
         let newest = match newest_manifest(context, &names)? {
-            Newest::Found(manifest) => manifest,
+            Newest::Found(manifest, _) => manifest,
             Newest::None => Manifest::default(),
             Newest::Vanished => continue,
             // Whoever loads it tells.
             Newest::Damaged(_) => return Ok(()),
         };
-        if newest.number > 0 && (!newest.is_first() || newest.number == highest(&list(context)?)) {
+        if newest.number > 0 && newest.number == highest(&list(context)?) {
             return make_durable(context, newest.number);
         }
         let (base, number) = (newest.number, highest(&names) + 1);
-        let id = if base > 0 { newest.id } else { context.options.random };
-        // Nobody has a number of a writer yet; those of first publishers come from the other end.
-        let temporary = FileName::Temporary(WRITER_MAX - attempt).to_string();
-        let first = Manifest { number, id, ..Manifest::default() };
-        match publish_as(&*context.vfs, &context.checksum, &temporary, base, first) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            Err(source) => return Err(Error::io("create", &FileName::Manifest(number).to_string(), source)),
-            outcome => {
-                // Left behind, it would only be swept up later.
-                let _ = context.vfs.remove(&temporary);
-                if matches!(outcome, Ok(Published::Won(_))) {
-                    return Ok(());
-                }
-            }
+        let first = || Manifest { cache_id: context.new_id(), id: context.new_id(), ..Manifest::default() };
+        let manifest = Manifest { number, ..if base > 0 { newest } else { first() } };
+        if matches!(publish_unnumbered(context, base, manifest)?, Published::Won(_)) {
+            return Ok(());
         }
     }
     Err(Error::Busy { operation: "create the cache", attempts: ATTEMPTS })
+}
+
+/// Publishes a manifest without the number of a writer. Temporary names are numbered from the other end.
+pub(crate) fn publish_unnumbered(context: &Context, base: u64, manifest: Manifest) -> Result<Published> {
+    let name = FileName::Manifest(manifest.number).to_string();
+    for attempt in 0..ATTEMPTS {
+        let temporary = FileName::Temporary(WRITER_MAX - attempt).to_string();
+        match publish_as(&*context.vfs, &context.checksum, &temporary, base, manifest.clone()) {
+            // Another process has that name, or left it behind.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(Error::io("create", &name, source)),
+            Ok(published) => {
+                // Left behind, it would only be swept up later.
+                let _ = context.vfs.remove(&temporary);
+                return Ok(published);
+            }
+        }
+    }
+    Err(Error::Busy { operation: "create a manifest", attempts: ATTEMPTS })
 }
 
 /// A manifest may be read before whoever wrote it has synced it, or its name.

@@ -1,82 +1,99 @@
-//! Taking a number as a writer: create a log that nobody has, lock it, and look again whether it is really ours.
+//! Claiming a number as a writer: create a log under a number that is free, lock it, and check that it counts.
 //!
-//! 1. The number is above every number in the folder and not below the manifest's `next writer`.
-//! 2. `create_new` fails if another one was faster.
-//! 3. The lock says to others that the writer lives. Where there are no locks the log says so, and its writer looks for
-//!    its name after every append instead.
-//! 4. The folder may have moved on between 1 and 3: the number may have been used, folded and forgotten. Then a file
-//!    `<n>-<by>.taken` is still there, or a manifest says that `n` is folded, or our log has been taken already.
-//! 5. If there will be commits: what other writers left behind is made durable, and our log says how far it goes. Our
-//!    commits may rest on it, and must not outlive it.
+//! 1. The directory has a manifest that is sure and durable (`begin.rs`).
+//! 2. The number is above every number in the directory and not below the manifest's `next writer`. Its rank differs
+//!    from those of all logs that count (`format/order.rs`).
+//! 3. `create_new` fails if another process was faster.
+//! 4. The lock shows others that the writer lives. Without locks the log says so.
+//! 5. The start of the log names the manifest of step 1.
+//! 6. The directory may have moved on meanwhile: the number may have been used and folded, or there may be a newer
+//!    manifest. The log is ours if it has its name alone and belongs to the newest manifest, which is sure.
+//! 7. For commits: what other writers left behind is made durable, and the log says how far each of their logs goes.
+//!    Commits may rest on it, and must not outlive it.
+//!
+//! A log that turns out to be of no use stays, so that its number is not given out again before a manifest covers it.
 
 use crate::begin::begin;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::FileName;
-use crate::format::order::WRITER_MAX;
-use crate::log::LogWriter;
+use crate::format::order::{WRITER_MAX, rank_of_writer};
+use crate::log::{LogStart, LogWriter};
 use crate::planted;
 use crate::state::{State, outline};
+use std::collections::HashSet;
 use std::io;
 
 const ATTEMPTS: u32 = 256;
 
-/// A log for commits.
-pub(crate) fn claim_log(context: &Context, known: &State) -> Result<LogWriter> {
-    let (mut log, mut state) = claim_number(context, known)?;
+/// The numbers above are for those who begin a cache.
+const WRITERS_MAX: u32 = WRITER_MAX - 64;
+
+/// A log, and what was in the directory when it was found to count.
+pub(crate) type Claim = (LogWriter, State);
+
+/// A log for commits. `None` = the cache is lost and has to start afresh first.
+pub(crate) fn claim_log(context: &Context, known: &State) -> Result<Option<Claim>> {
+    let Some((mut log, mut state)) = claim_number(context, known)? else { return Ok(None) };
     state.sync_others(context, Some(log.writer))?;
     let name = FileName::Log(log.writer).to_string();
     log.see(&state.seen(context, log.writer)).map_err(|source| Error::io("append to", &name, source))?;
-    Ok(log)
+    Ok(Some((log, state)))
 }
 
-/// A log that only keeps its number, with what was in the folder when it was ours. The folder's first manifest is
-/// published on the way.
-pub(crate) fn claim_number(context: &Context, known: &State) -> Result<(LogWriter, State)> {
+/// A log that only keeps its number. The first manifest is published on the way. `None` likewise.
+pub(crate) fn claim_number(context: &Context, known: &State) -> Result<Option<Claim>> {
     planted::panics("claim-log");
-    // Who has a log has seen to it.
-    if known.manifest.is_first() && known.logs.is_empty() && !known.lost {
-        begin(context)?;
-    }
-    let found = outline(context, known)?;
-    let (mut next, mut id) = (found.next_writer_seen, found.manifest.id);
+    let mut found = outline(context, known)?;
+    let mut next = found.next_writer_seen;
     for _ in 0..ATTEMPTS {
-        if next > WRITER_MAX - 64 {
-            return Err(Error::Exhausted { field: "writers", limit: u64::from(WRITER_MAX) });
+        if found.lost {
+            return Ok(None);
         }
-        let writer = next;
-        next += 1;
-        let name = FileName::Log(writer).to_string();
-        let wrap = |operation| move |source| Error::io(operation, &FileName::Log(writer).to_string(), source);
-        let file = match context.vfs.create_new(&name) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            Err(source) => return Err(Error::io("create", &name, source)),
+        if !found.is_sure() || found.manifest.is_first() && found.logs.is_empty() {
+            begin(context)?;
+            found = outline(context, known)?;
+        }
+        let ranks: HashSet<u16> = found.logs.iter().map(|view| rank_of_writer(view.writer)).collect();
+        let Some(writer) = (next..WRITERS_MAX).find(|writer| !ranks.contains(&rank_of_writer(*writer))) else {
+            return Err(Error::Exhausted { field: "writers", limit: u64::from(WRITERS_MAX) });
         };
-        let locked = match file.try_lock() {
-            Ok(true) => true,
-            // A participant looked at it before we held it; it will take it away.
-            Ok(false) => continue,
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => false,
-            Err(source) => return Err(Error::io("lock", &name, source)),
-        };
-        let log = LogWriter::start(file, context.checksum, writer, id, locked).map_err(wrap("write"))?;
-        let state = outline(context, known)?;
-        let mut same = state.logs.iter().filter(|view| view.writer == writer);
-        let is_ours = same.next().is_some_and(|view| view.name == FileName::Log(writer)) && same.next().is_none();
-        if is_ours && state.manifest.open_log(writer).is_some_and(|known| known.id == id) {
-            return Ok((log, state));
-        }
-        (next, id) = (next.max(state.next_writer_seen), state.manifest.id);
-        if is_ours {
-            // The cache has begun afresh meanwhile. The log may be listed by now; it stays, and is worth nothing.
-            continue;
-        }
-        match context.vfs.remove(&name) {
-            // It was taken, or swept away.
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &name, error)),
-            _ => {}
+        next = writer + 1;
+        if let Some(log) = create(context, &found, writer)? {
+            found = outline(context, known)?;
+            if is_ours(&found, &log) {
+                return Ok(Some((log, found)));
+            }
+            next = next.max(found.next_writer_seen);
         }
     }
     Err(Error::Busy { operation: "create a log", attempts: ATTEMPTS })
+}
+
+/// Creates the log of that number. `None` = another process has it.
+fn create(context: &Context, found: &State, writer: u32) -> Result<Option<LogWriter>> {
+    let name = FileName::Log(writer).to_string();
+    let wrap = |operation| move |source| Error::io(operation, &FileName::Log(writer).to_string(), source);
+    let file = match context.vfs.create_new(&name) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+        Err(source) => return Err(wrap("create")(source)),
+    };
+    let locked = match file.try_lock() {
+        Ok(true) => true,
+        // Another process looked at it before it was locked, and will take it.
+        Ok(false) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => false,
+        Err(source) => return Err(wrap("lock")(source)),
+    };
+    let Some(created) = context.vfs.stat(&name).map_err(wrap("look for"))? else { return Ok(None) };
+    let start = LogStart { locked, id: context.new_id(), base: found.manifest.id };
+    let checksum = found.checksum_of(context, FileName::Log(writer));
+    LogWriter::start(file, created, checksum, writer, start).map(Some).map_err(wrap("write"))
+}
+
+fn is_ours(found: &State, log: &LogWriter) -> bool {
+    let mut same = found.logs.iter().filter(|view| view.writer == log.writer);
+    let is_alone = same.next().is_some_and(|view| view.name == FileName::Log(log.writer)) && same.next().is_none();
+    is_alone && found.is_sure() && found.belongs(log)
 }

@@ -1,14 +1,16 @@
 //! A commit: one append to the log of this process. A large one writes tables first and appends a record that attaches
 //! them; nothing of them counts before that.
 //!
-//! 1. Damage that was found is set aside, a log is claimed if there is none.
+//! 1. If the cache is lost, it starts afresh (`reset.rs`). If the process has no log, it claims one (`claim.rs`).
 //! 2. Large values become files (`commit/values.rs`), while the log says that they are held.
 //! 3. From `LARGE_BYTES` on: tables are written and synced, then the folder.
 //! 4. The record is appended; `durable` ones wait for the disk in the same step, where nothing else waits for it.
-//!    Without a lock: if the log has lost its name meanwhile, 2 to 4 again in a new log. If it held files, those that
-//!    are gone by now are misses.
-//! 5. `durable`: the log is synced if 4 did not, its name too if it is new.
-//! 6. The entries become visible in this process; it reads the folder anew if somebody has folded them already.
+//! 5. The log must still be in place, and the manifest it was begun on must be there (`is_counted`): two calls of
+//!    `stat`. Otherwise another process may have folded the log or started afresh, or the directory was removed,
+//!    replaced or restored: 2 to 5 again in a new log. A take or removal before the append is noticed here; one after
+//!    it has the record. If the lost log held files, those that are gone by now are misses.
+//! 6. `durable`: the log is synced if 4 did not, its name too if it is new.
+//! 7. The entries become visible in this process; it reads the directory again if others have folded them already.
 //!
 //! An error leaves the log behind under its name and the entries with the caller; the next commit begins a new log. A
 //! log whose sync failed is folded first (`doubts.rs`).
@@ -28,9 +30,10 @@ use crate::planted;
 use crate::renew::renew;
 use crate::report::CommitReport;
 use crate::reset::reset;
-use crate::state::State;
+use crate::state::{State, outline};
 use crate::sync::RwLock;
 use crate::table::{TableMeta, TableWriter, ValueBytes};
+use crate::vfs::Stat;
 
 /// Commits from this size on write tables.
 const LARGE_BYTES: u64 = 1 << 20;
@@ -47,6 +50,11 @@ const ATTACHED_TABLES_DUE: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Committer {
     pub(crate) log: Option<LogWriter>,
+    /// Number and file of the newest manifest that the log was found to count under.
+    base: (u64, Stat),
+    /// The newest commit that was there when the log was claimed, and the cache that it is of.
+    floor: u64,
+    cache_id: u64,
     tables: u32,
     /// A log was taken away from us that said that files are held: of those some may be gone.
     lost_hold: bool,
@@ -62,16 +70,13 @@ impl Committer {
         durability: Durability,
         now_ms: u64,
     ) -> Result<CommitReport> {
-        if state.read()?.lost {
-            reset(context, state)?;
-        }
         let outcome = self.try_often("commit", context, state, |committer| {
             let bytes_min = context.options.file_bytes_min;
             if batch.longest_value() < bytes_min && !committer.lost_hold {
                 return committer.append(context, state, batch, durability, now_ms);
             }
             let _hold = context.files.hold();
-            let Some(writer) = committer.append_hold(context)? else { return Ok(None) };
+            let Some(writer) = committer.append_hold(context, state)? else { return Ok(None) };
             let kept = if committer.lost_hold { Some(values::without_lost(context, batch)?) } else { None };
             let filed = values::file_values(context, writer, kept.as_ref().unwrap_or(batch), bytes_min)?;
             committer.append(context, state, &filed, durability, now_ms)
@@ -87,10 +92,7 @@ impl Committer {
 
     /// Says in the log that files are held, before any is written. Returns the number of the writer.
     pub(crate) fn hold(&mut self, context: &Context, state: &RwLock<State>) -> Result<u32> {
-        if state.read()?.lost {
-            reset(context, state)?;
-        }
-        self.try_often("store files", context, state, |committer| committer.append_hold(context))
+        self.try_often("store files", context, state, |committer| committer.append_hold(context, state))
     }
 
     /// The number of our log, if it says that files are held.
@@ -119,9 +121,11 @@ impl Committer {
         mut step: impl FnMut(&mut Self) -> Result<Option<T>>,
     ) -> Result<T> {
         for _ in 0..ATTEMPTS {
-            if self.log.is_none() {
-                self.log = Some(claim_log(context, &*state.read()?)?);
-                self.tables = 0;
+            if state.read()?.lost {
+                reset(context, state)?;
+            }
+            if self.log.is_none() && !self.claim(context, state)? {
+                continue;
             }
             match step(self) {
                 Ok(Some(done)) => return Ok(done),
@@ -138,16 +142,53 @@ impl Committer {
         Err(Error::Busy { operation, attempts: ATTEMPTS })
     }
 
-    /// `None` = the log was taken away.
-    fn append_hold(&mut self, context: &Context) -> Result<Option<u32>> {
-        let Some(log) = self.log.as_mut() else { return Ok(None) };
+    /// Claims a log. What this process knows must be of the same lineage, for its commit adds to that. `false` = it has
+    /// to start afresh.
+    fn claim(&mut self, context: &Context, state: &RwLock<State>) -> Result<bool> {
+        let Some((log, found)) = claim_log(context, &*state.read()?)? else {
+            renew(context, state)?;
+            return Ok(false);
+        };
+        if state.read()?.manifest.id != found.manifest.id {
+            renew(context, state)?;
+        }
+        self.base = (found.manifest.number, found.manifest_stat);
+        (self.floor, self.cache_id) = (found.last_order, found.manifest.cache_id);
+        self.log = Some(log);
+        self.tables = 0;
+        Ok(true)
+    }
+
+    /// Whether the log is in place and counts: what was appended to it so far will be read.
+    fn is_counted(&mut self, context: &Context, state: &RwLock<State>) -> Result<bool> {
+        let Some(log) = &self.log else { return Ok(false) };
+        if planted::bug("blind-append") {
+            return Ok(true);
+        }
+        let start = log.start;
         let name = FileName::Log(log.writer).to_string();
+        if !log.is_in_place(&*context.vfs).map_err(|source| Error::io("look for", &name, source))? {
+            return Ok(false);
+        }
+        let (number, stat) = self.base;
+        let manifest = FileName::Manifest(number).to_string();
+        if context.vfs.stat(&manifest).map_err(|source| Error::io("look for", &manifest, source))? == Some(stat) {
+            return Ok(true);
+        }
+        // A compaction has published a newer one, most likely.
+        let found = outline(context, &*state.read()?)?;
+        self.base = (found.manifest.number, found.manifest_stat);
+        Ok(!found.lost && found.logs.iter().any(|view| view.start() == Some(start)))
+    }
+
+    /// `None` = the log was taken away.
+    fn append_hold(&mut self, context: &Context, state: &RwLock<State>) -> Result<Option<u32>> {
+        let Some(log) = self.log.as_mut() else { return Ok(None) };
+        let (name, writer) = (FileName::Log(log.writer).to_string(), log.writer);
         if !log.holds {
             log.hold(true).map_err(|source| Error::io("append to", &name, source))?;
         }
-        let is_there =
-            log.locked || log.is_at_its_name(&*context.vfs).map_err(|source| Error::io("look for", &name, source))?;
-        Ok(is_there.then_some(log.writer))
+        Ok(self.is_counted(context, state)?.then_some(writer))
     }
 
     /// `None` = the log was taken away before the record was in it.
@@ -159,16 +200,20 @@ impl Committer {
         durability: Durability,
         now_ms: u64,
     ) -> Result<Option<CommitReport>> {
-        let Self { log, tables, .. } = self;
+        let Self { log, tables, floor, cache_id, .. } = self;
         let Some(log) = log.as_mut() else { return Ok(None) };
-        let order = next_order(shared.read()?.last_order, log.writer)?;
+        let order = next_order(shared.read()?.last_order.max(*floor), &context.options.clock, log.writer)?;
         let mut bytes = 0;
         let durable = durability == Durability::Durable;
         if durable {
             context.files.sync(&*context.pool)?;
         }
         let attached = if batch.bytes() >= LARGE_BYTES {
-            let metas = write_tables(context, log.writer, tables, batch, order, now_ms)?;
+            let mut name = || {
+                *tables += 1;
+                TableName { writer: log.writer, index: *tables - 1 }
+            };
+            let metas = write_tables(context, *cache_id, &mut name, batch, order, now_ms)?;
             bytes += metas.iter().map(|(_, meta)| meta.bytes).sum::<u64>();
             Some(attach_batch(&metas))
         } else {
@@ -179,19 +224,16 @@ impl Committer {
         let names = names_of(context, record);
         let borrowed: Vec<_> = names.iter().map(|(id, name, version)| (*id, name.as_str(), version.as_str())).collect();
         let name = FileName::Log(log.writer).to_string();
-        let wrap = |operation: &'static str| {
-            let name = name.clone();
-            move |source| Error::io(operation, &name, source)
-        };
         let appended = log.commit(order, &prelude(now_ms, &borrowed), &entries, durable);
         if durable && appended.is_err() {
             context.doubts.add(log.writer);
         }
-        bytes += appended.map_err(wrap("append to"))?;
+        bytes += appended.map_err(|source| Error::io("append to", &name, source))?;
         planted::panics("commit-appended");
-        if !log.locked && !log.is_at_its_name(&*context.vfs).map_err(wrap("look for"))? {
+        if !self.is_counted(context, shared)? {
             return Ok(None);
         }
+        let Some(log) = self.log.as_mut() else { return Ok(None) };
         if durable {
             sync_log(context, log)?;
         }
@@ -229,19 +271,20 @@ impl Committer {
     }
 
     /// Ends the log, synced; the next commit begins another one. While files are held it begins at once and says so.
-    pub(crate) fn seal(&mut self, context: &Context, state: &RwLock<State>) -> Result<()> {
+    /// `false` = there was none with commits.
+    pub(crate) fn seal(&mut self, context: &Context, state: &RwLock<State>) -> Result<bool> {
         self.release(context);
-        let Some(mut log) = self.log.take_if(|log| log.commits > 0) else { return Ok(()) };
+        let Some(mut log) = self.log.take_if(|log| log.commits > 0) else { return Ok(false) };
         let held = if context.files.is_held() { self.hold(context, state).map(drop) } else { Ok(()) };
         let name = FileName::Log(log.writer).to_string();
-        if log.holds && !log.locked {
-            let is_there = log.is_at_its_name(&*context.vfs).map_err(|source| Error::io("look for", &name, source))?;
+        if log.holds {
+            let is_there = log.is_in_place(&*context.vfs).map_err(|source| Error::io("look for", &name, source))?;
             self.lost_hold |= !is_there;
         }
         // Others believe what stands before a seal to be durable.
         sync_log(context, &mut log)?;
         log.seal().map_err(|source| Error::io("seal", &name, source))?;
-        held
+        held.map(|()| true)
     }
 }
 
@@ -267,19 +310,19 @@ fn names_of(context: &Context, batch: &Batch) -> Vec<(u16, String, String)> {
 /// One table for each namespace of the batch, synced together with its name.
 fn write_tables(
     context: &Context,
-    writer: u32,
-    index: &mut u32,
+    cache_id: u64,
+    next_name: &mut dyn FnMut() -> TableName,
     batch: &Batch,
     order: u64,
     now_ms: u64,
 ) -> Result<Vec<(u16, TableMeta)>> {
     let mut metas = Vec::new();
     for id in batch.namespaces() {
-        let name = TableName { writer, index: *index };
-        *index += 1;
+        let name = next_name();
         let wrap = |source| Error::io("write", &name.to_string(), source);
         let file = context.vfs.create_new(&name.to_string()).map_err(wrap)?;
-        let mut table = TableWriter::new(name, file, context.checksum);
+        let checksum = context.checksum.of_file(cache_id, FileName::Table(name));
+        let mut table = TableWriter::new(name, file, checksum);
         planted::panics("write-table");
         batch
             .sorted(id, |hash, entry| match entry.kind {

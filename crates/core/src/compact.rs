@@ -25,7 +25,7 @@ use crate::entries::{Ranges, Source, garbage};
 use crate::error::{Error, Result};
 use crate::format::names::{FileName, TableName};
 use crate::log::LogWriter;
-use crate::manifest::{Manifest, ManifestNamespace, Published, publish};
+use crate::manifest::{KnownLog, Manifest, ManifestNamespace, Published, publish};
 use crate::options::Watch;
 use crate::planted;
 use crate::renew::renew;
@@ -40,6 +40,7 @@ use evict::Evictions;
 use merge::{Merge, Progress, merge};
 use pick::{Candidate, pick};
 use std::sync::Arc;
+pub(crate) use sweep::sweep_manifests;
 use take::{Taken, survey, take};
 use tidy::tidy_uses;
 
@@ -79,7 +80,8 @@ pub(crate) fn compact(
             Some(log) => log,
             None => {
                 tables = 0;
-                claim_number(context, &surveyed.state)?.0
+                let Some((log, _)) = claim_number(context, &surveyed.state)? else { continue };
+                log
             }
         };
         let mut taken = take(context, surveyed, log.writer)?;
@@ -134,9 +136,9 @@ fn collect_files(context: &Context, open: &OpenTables, full: bool) -> Result<u64
 /// use stays behind as an empty log, for the next compaction to take: a number is free again only once a manifest
 /// covers it.
 fn still_ours(context: &Context, manifest: &Manifest, log: &LogWriter) -> Result<bool> {
-    let named = log.is_at_its_name(&*context.vfs);
-    let named = named.map_err(|source| Error::io("look for", &FileName::Log(log.writer).to_string(), source))?;
-    Ok(named && manifest.open_log(log.writer).is_some())
+    let in_place = log.is_in_place(&*context.vfs);
+    let in_place = in_place.map_err(|source| Error::io("look for", &FileName::Log(log.writer).to_string(), source))?;
+    Ok(in_place && manifest.is_open(log.writer))
 }
 
 /// Reads the folder anew, with no commit of this process in between.
@@ -344,17 +346,19 @@ fn next_manifest(context: &Context, taken: &Taken, plans: &[Plan], written: &[Wr
     let state = &taken.state;
     let done = taken.folded.iter().copied().fold(own, u32::max);
     let next_writer = state.manifest.next_writer.max(done + 1);
-    let is_open = |log: &&LogView| {
-        let is_named = log.writer < next_writer || log.commits > 0;
-        is_named && log.writer != own && !taken.folded.contains(&log.writer)
-    };
-    let still_open = state.logs.iter().filter(is_open);
+    let is_folded = |log: &&LogView| taken.folded.contains(&log.writer);
+    let (folded, open): (Vec<_>, Vec<_>) = state.logs.iter().filter(|log| log.writer != own).partition(is_folded);
+    // What is folded is as durable as the tables.
+    let whole = |log: &&LogView| log.start().map(|start| KnownLog { writer: log.writer, id: start.id, end: log.end });
     let mut manifest = Manifest {
         number: state.manifest_seen + 1,
-        id: state.manifest.id,
+        cache_id: state.manifest.cache_id,
+        id: context.new_id(),
+        parent: state.manifest.id,
         last_order: state.last_order,
         next_writer,
-        open_logs: still_open.map(|log| state.open_log(context, log)).collect(),
+        open_logs: open.into_iter().filter_map(|log| state.known_log(context, log)).collect(),
+        folded_logs: folded.iter().filter_map(whole).collect(),
         namespaces: Vec::new(),
     };
     for Current { id, latest } in state.current.values() {

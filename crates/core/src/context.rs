@@ -5,6 +5,7 @@ use crate::damage::DamageList;
 use crate::doubts::Doubts;
 use crate::files::Files;
 use crate::format::checksum::Checksum;
+use crate::format::hash::mix;
 use crate::names::Names;
 use crate::options::Options;
 use crate::planted;
@@ -12,6 +13,7 @@ use crate::pool::Pool;
 use crate::used::{Noted, UsedFolder};
 use crate::vfs::Vfs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug)]
 pub(crate) struct Context {
@@ -26,6 +28,7 @@ pub(crate) struct Context {
     pub(crate) files: Arc<Files>,
     pub(crate) used: UsedFolder,
     pub(crate) noted: Noted,
+    ids: AtomicU64,
 }
 
 impl Context {
@@ -36,7 +39,13 @@ impl Context {
         let files = Arc::new(Files::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only));
         let checksum = Checksum::new(options.key.as_ref());
         let (used, noted) = (UsedFolder::new(Arc::clone(&vfs), checksum), Noted::default());
-        let (names, doubts) = (Names::default(), Doubts::default());
-        Self { vfs, pool, options, checksum, names, damage, doubts, blocks, files, used, noted }
+        let (names, doubts, ids) = (Names::default(), Doubts::default(), AtomicU64::new(0));
+        Self { vfs, pool, options, checksum, names, damage, doubts, blocks, files, used, noted, ids }
+    }
+
+    /// A number that no other log or manifest has, never 0: from the random number of this store.
+    pub(crate) fn new_id(&self) -> u64 {
+        let count = self.ids.fetch_add(1, Ordering::Relaxed);
+        mix(self.options.random.wrapping_add(count + 1)) | 1
     }
 }

@@ -9,7 +9,7 @@
 use crate::format::bytes::Reader;
 use crate::format::checksum::{Checksum, FramePlace, Kind as Of};
 use crate::format::entry::{Entry, Kind};
-use crate::format::frame::{FrameKind, HEAD_BYTES, seal_parts};
+use crate::format::frame::{FrameKind, HEAD_BYTES, Label, seal_parts};
 use crate::format::names::{FileName, TableName};
 use crate::key::Key;
 use crate::manifest::Manifest;
@@ -28,12 +28,13 @@ pub fn reseal(vfs: &SimVfs) {
 
 /// Makes every checksum in the folder right for that key.
 pub fn reseal_with(vfs: &SimVfs, key: Option<&Key>) {
-    let checksum = Checksum::new(key);
+    let main = Checksum::new(key);
+    let cache_id = newest_cache_id(vfs);
     let parsed = || vfs.names().into_iter().filter_map(|name| Some((FileName::parse(&name)?, name)));
     let mut roots = Roots::new();
     for (parsed, name) in parsed() {
         if let FileName::Table(table) = parsed {
-            let mut bytes = vfs.contents(&name);
+            let (mut bytes, checksum) = (vfs.contents(&name), main.of_file(cache_id, parsed));
             if let Some(root) = reseal_table(&checksum, &mut bytes) {
                 roots.insert(table, (root, bytes.len() as u64));
                 vfs.set_contents(&name, bytes);
@@ -41,9 +42,11 @@ pub fn reseal_with(vfs: &SimVfs, key: Option<&Key>) {
         }
     }
     for (parsed, name) in parsed() {
-        let number = match parsed {
-            FileName::Manifest(number) => number,
-            FileName::Log(writer) | FileName::Taken { writer, .. } => u64::from(writer),
+        let (number, checksum) = match parsed {
+            FileName::Manifest(number) => (number, main),
+            FileName::Log(writer) | FileName::Taken { writer, .. } => {
+                (u64::from(writer), main.of_file(cache_id, FileName::Log(writer)))
+            }
             FileName::Table(_) | FileName::Temporary(_) => continue,
         };
         let sealed = reseal_frames(&checksum, &vfs.contents(&name), number, &roots);
@@ -51,16 +54,26 @@ pub fn reseal_with(vfs: &SimVfs, key: Option<&Key>) {
     }
     for name in vfs.names() {
         if let Some(number) = name.strip_prefix("used/").and_then(number_of_record) {
-            let sealed = reseal_frames(&checksum, &vfs.contents(&name), number, &roots);
+            let sealed = reseal_frames(&main, &vfs.contents(&name), number, &roots);
             vfs.set_contents(&name, sealed);
         }
     }
 }
 
+/// The id of the cache, by its newest manifest.
+fn newest_cache_id(vfs: &SimVfs) -> u64 {
+    let names = vfs.names();
+    let newest = names.iter().filter_map(|name| FileName::parse(name)?.manifest()).max();
+    let bytes = newest.map(|number| vfs.contents(&FileName::Manifest(number).to_string())).unwrap_or_default();
+    let manifest = frame_at(&bytes, 0).and_then(|(_, body)| Manifest::read(0, body));
+    manifest.map_or(0, |manifest| manifest.cache_id)
+}
+
 /// A manifest, or a log of one frame, whose body is `body`.
 pub fn manifest(number: u64, format: u32, body: &[u8]) -> Vec<u8> {
     let place = FramePlace { file_number: number, offset: 0 };
-    let (head, padding) = seal_parts(&Checksum::Open, FrameKind::Manifest, u64::from(format), place, &[body]);
+    let (head, padding) =
+        seal_parts(&Checksum::Open, Label::new(FrameKind::Manifest, u64::from(format)), place, &[body]);
     [&head, body, padding].concat()
 }
 
@@ -115,10 +128,10 @@ fn reseal_table(checksum: &Checksum, bytes: &mut [u8]) -> Option<u64> {
 /// The same frames with other roots and right checksums; a length that leads out of the file ends it.
 fn reseal_frames(checksum: &Checksum, bytes: &[u8], file_number: u64, roots: &Roots) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
-    while let Some((kind, tag, body)) = frame_at(bytes, out.len()) {
-        let body = new_roots(kind, body, roots);
+    while let Some((label, body)) = frame_at(bytes, out.len()) {
+        let body = new_roots(label.kind, body, roots);
         let place = FramePlace { file_number, offset: out.len() as u64 };
-        let (head, padding) = seal_parts(checksum, kind, tag, place, &[&body]);
+        let (head, padding) = seal_parts(checksum, label, place, &[&body]);
         out.extend_from_slice(&head);
         out.extend_from_slice(&body);
         out.extend_from_slice(padding);
@@ -127,15 +140,12 @@ fn reseal_frames(checksum: &Checksum, bytes: &[u8], file_number: u64, roots: &Ro
     out
 }
 
-fn frame_at(bytes: &[u8], offset: usize) -> Option<(FrameKind, u64, &[u8])> {
+fn frame_at(bytes: &[u8], offset: usize) -> Option<(Label, &[u8])> {
     let rest = bytes.get(offset..)?;
-    let mut head = Reader::new(rest);
-    let kind = FrameKind::parse(head.u32()?)?;
-    let body_bytes = head.u32()? as usize;
-    let tag = head.u64()?;
+    let (label, body_bytes) = Label::read(rest)?;
     let padded = body_bytes.checked_next_multiple_of(HEAD_BYTES)?;
     let body = rest.get(HEAD_BYTES..)?.get(..padded)?.get(..body_bytes)?;
-    Some((kind, tag, body))
+    Some((label, body))
 }
 
 /// The body with the new roots in every description of a table, where it can be read.

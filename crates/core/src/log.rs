@@ -2,9 +2,9 @@
 //! (`files.rs`) the log says so.
 //!
 //! ```text
-//! start body:  "LOCK" = the writer holds the file's lock while it lives, "NAME" = it looks for its name after appends;
-//!              u64 id of the cache
-//! seen body:   count x (u32 writer, u64 end) logs that its commits may rest on, synced, and how far they go
+//! start body:  "LOCK" = the writer holds the file's lock while it lives, "NAME" = it has none;
+//!              u64 id of the log, random | u64 id of the manifest it was begun on
+//! seen body:   count x (u32 writer, u64 id, u64 end) logs that its commits may rest on, synced, and how far they go
 //! commit body: u64 time in ms | u16 count | count x (u16 id, text name, text version) | entries until the end
 //! hold body:   nothing; tag 1 = files are written from now on that only later commits will name, 0 = no more
 //! seal body:   nothing
@@ -18,5 +18,31 @@ mod writer;
 const LOCK: &[u8; 4] = b"LOCK";
 const NAME: &[u8; 4] = b"NAME";
 
-pub(crate) use reader::{LogCommit, Stop, scan};
+pub(crate) use reader::{LogCommit, LogHead, Stop, read_head, scan};
 pub(crate) use writer::{LogWriter, prelude};
+
+use crate::format::bytes::Reader;
+
+/// What a log says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogStart {
+    /// Whether its writer holds the file's lock while it lives.
+    pub(crate) locked: bool,
+    /// A random number.
+    pub(crate) id: u64,
+    /// The id of the manifest that it was begun on.
+    pub(crate) base: u64,
+}
+
+impl LogStart {
+    fn write(self) -> Vec<u8> {
+        [if self.locked { &LOCK[..] } else { NAME }, &self.id.to_le_bytes(), &self.base.to_le_bytes()].concat()
+    }
+
+    fn read(body: &[u8]) -> Option<Self> {
+        let mut reader = Reader::new(body);
+        let locked = reader.take(LOCK.len())? == LOCK;
+        let start = Self { locked, id: reader.u64()?, base: reader.u64()? };
+        reader.is_empty().then_some(start)
+    }
+}

@@ -1,5 +1,6 @@
 //! What callers choose: how safe a commit is, how a store is opened, who watches a long call.
 
+use crate::clock::Clock;
 use crate::key::Key;
 use std::ops::ControlFlow;
 
@@ -29,9 +30,11 @@ pub struct Options {
     pub block_cache_bytes: usize,
     /// What every byte must have been written with; whatever was not is damage. The folder is `folder_of` it.
     pub key: Option<Key>,
-    /// A random number, another one for whoever opens the cache: the id that the logs of a cache carry that begins, and
-    /// part of the names of files that are being collected.
+    /// A random number, another one each time a cache is opened: the ids of the cache, of its manifests and of its logs
+    /// are made of it, and names of files that are being collected.
     pub random: u64,
+    /// The time that commits are ordered by.
+    pub clock: Clock,
 }
 
 impl Default for Options {
@@ -44,6 +47,7 @@ impl Default for Options {
             block_cache_bytes: 64 << 20,
             key: None,
             random: 0,
+            clock: Clock::default(),
         }
     }
 }

@@ -1,22 +1,27 @@
 //! Starting afresh after damage that leaves no part of the cache to be trusted: a manifest or a log that is not what
-//! was written. A new, empty manifest is published; logs of writers that live count from their present end on; what
-//! was damaged is set aside under `<name>.bad`.
+//! was written.
+//!
+//! 1. Every log is taken, by a rename: its writer, if it lives, finds its name gone after its next append, and commits
+//!    again in a new log. What was appended before is lost with the rest.
+//! 2. A new, empty manifest without a parent is published. Logs that were begun before belong to no manifest any more.
+//! 3. What was damaged is set aside under `<name>.bad`, the rest is removed.
+//!
+//! A crash in between leaves the damage where it was: the next commit starts afresh.
 
 use crate::aside::{set_aside, trim};
-use crate::claim::claim_number;
+use crate::begin::publish_unnumbered;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::format::frame::HEAD_BYTES;
 use crate::format::names::FileName;
 use crate::log::Stop;
-use crate::manifest::{Manifest, OpenLog, Published, publish};
-use crate::state::{LogView, State, load};
+use crate::manifest::{Manifest, Published};
+use crate::state::{State, list, load};
 use crate::sync::RwLock;
 use std::io;
 
 const ATTEMPTS: u32 = 16;
 
-/// Replaces a lost state by an empty one, unless another participant has done so.
+/// Replaces a lost state by an empty one, unless another process has done so.
 pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let found = load(context, &[])?;
@@ -24,55 +29,50 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
             *state.write()? = found;
             return Ok(());
         }
-        let (log, _) = claim_number(context, &found)?;
-        let mut manifest = Manifest {
+        let by = take_all(context, found.next_writer_seen)?;
+        let manifest = Manifest {
             number: found.manifest_seen + 1,
-            // One that could be read keeps its id: whoever is claiming a number right now has written it already.
-            id: if found.manifest.number > 0 { found.manifest.id } else { context.options.random },
+            cache_id: context.new_id(),
+            id: context.new_id(),
             last_order: found.last_order,
-            next_writer: log.writer + 1,
+            next_writer: by + 1,
             ..Manifest::default()
         };
-        let mut dead = Vec::new();
-        for view in &found.logs {
-            if lives(view)? {
-                let bytes = view.file.len().map_err(|source| Error::io("read", &view.name.to_string(), source))?;
-                let from = bytes.next_multiple_of(HEAD_BYTES as u64);
-                let id = view.id.unwrap_or(manifest.id);
-                manifest.open_logs.push(OpenLog { writer: view.writer, id, from, end: from });
-            } else {
-                dead.push(view);
-            }
-        }
-        let outcome = publish(&*context.vfs, &context.checksum, log.writer, found.manifest_seen, manifest)?;
-        if matches!(outcome, Published::Won(_)) {
-            let own = FileName::Log(log.writer).to_string();
-            context.vfs.remove(&own).map_err(|source| Error::io("remove", &own, source))?;
-            set_damaged_aside(context, found.manifest_seen, &dead)?;
+        if matches!(publish_unnumbered(context, found.manifest_seen, manifest)?, Published::Won(_)) {
+            set_damaged_aside(context, &found)?;
             context.files.set_collect_due(true);
         }
     }
     Err(Error::Busy { operation: "set damage aside", attempts: ATTEMPTS })
 }
 
-/// Whether the log counts from its present end on, because its writer may still append to it. One whose very start is
-/// damaged does not, living or not: nobody could read on in it.
-fn lives(view: &LogView) -> Result<bool> {
-    let unreadable = view.locked.is_none() && matches!(view.stop, Stop::Damaged(_));
-    if unreadable || view.stop == Stop::Sealed || matches!(view.name, FileName::Taken { .. }) {
-        return Ok(false);
+/// Renames every log, to a name with a number above those of all writers, which it returns.
+fn take_all(context: &Context, next_writer: u32) -> Result<u32> {
+    let names = list(context)?;
+    let logs: Vec<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
+    let by = logs.iter().fold(next_writer, |by, writer| by.max(writer + 1));
+    for writer in logs {
+        let (source, target) = (FileName::Log(writer).to_string(), FileName::Taken { writer, by }.to_string());
+        match context.vfs.rename(&source, &target) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("take", &source, error)),
+            _ => {}
+        }
     }
-    match view.file.try_lock() {
-        Ok(free) => Ok(!free),
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(true),
-        Err(source) => Err(Error::io("lock", &view.name.to_string(), source)),
-    }
+    Ok(by)
 }
 
-fn set_damaged_aside(context: &Context, manifest: u64, dead: &[&LogView]) -> Result<()> {
-    let damaged = dead.iter().filter(|view| matches!(view.stop, Stop::Damaged(_))).map(|view| view.name);
-    for name in damaged.chain((manifest > 0).then_some(FileName::Manifest(manifest))) {
-        set_aside(context, &name.to_string())?;
+/// The rest is removed by the next compaction.
+fn set_damaged_aside(context: &Context, found: &State) -> Result<()> {
+    let is_damaged =
+        |writer| found.logs.iter().any(|view| view.writer == writer && matches!(view.stop, Stop::Damaged(_)));
+    for name in list(context)? {
+        match name {
+            FileName::Manifest(number) if number <= found.manifest_seen => set_aside(context, &name.to_string(), None)?,
+            FileName::Log(writer) | FileName::Taken { writer, .. } if is_damaged(writer) => {
+                set_aside(context, &name.to_string(), Some(&FileName::Log(writer).to_string()))?
+            }
+            _ => false,
+        };
     }
     trim(context)
 }

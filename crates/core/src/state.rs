@@ -2,7 +2,9 @@
 //! Loading reads, it never writes.
 
 mod index;
+mod lineage;
 mod load;
+mod log_view;
 mod memory;
 mod newest;
 mod used;
@@ -10,6 +12,7 @@ mod which;
 
 pub(crate) use index::TableIndex;
 pub(crate) use load::{catch_up, highest, list, load, outline};
+pub(crate) use log_view::LogView;
 pub(crate) use memory::{MemoryEntry, Place, Segments};
 pub(crate) use newest::{Newest, newest_manifest};
 
@@ -17,18 +20,17 @@ use crate::block_cache::BlockCache;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::bytes::Reader;
+use crate::format::checksum::Checksum;
 use crate::format::digest::FileRef;
 use crate::format::entry::{Entry, Kind};
 use crate::format::filed::Filed;
 use crate::format::names::FileName;
-use crate::format::order::WRITER_MAX;
-use crate::log::{LogCommit, LogWriter, Stop};
-use crate::manifest::{Manifest, OpenLog};
+use crate::log::{LogCommit, LogHead, LogWriter, Stop};
+use crate::manifest::{KnownLog, Manifest};
 use crate::table::{Directory, Table, TableMeta};
-use crate::vfs::{Access, File};
+use crate::vfs::{Access, Stat};
 use memory::Memory;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::io::ErrorKind;
 use std::sync::Arc;
 use used::CommitTimes;
 use which::Which;
@@ -53,6 +55,8 @@ pub(crate) struct State {
     pub(crate) memory_bytes: u64,
     /// Writers whose entries in `logs` name files.
     pub(crate) filing: BTreeSet<u32>,
+    /// The manifest's file when it was read.
+    pub(crate) manifest_stat: Stat,
     /// Highest number of a manifest and lowest unused number of a writer, by the names in the folder.
     pub(crate) manifest_seen: u64,
     pub(crate) next_writer_seen: u32,
@@ -102,27 +106,6 @@ struct Arrived {
 pub(crate) struct Current {
     pub(crate) id: u16,
     pub(crate) latest: u64,
-}
-
-/// A log as far as it was read.
-#[derive(Clone, Debug)]
-pub(crate) struct LogView {
-    pub(crate) writer: u32,
-    pub(crate) name: FileName,
-    pub(crate) file: Arc<dyn File>,
-    pub(crate) from: u64,
-    pub(crate) end: u64,
-    /// Up to where it is known to survive the loss of power.
-    pub(crate) synced: u64,
-    pub(crate) stop: Stop,
-    pub(crate) locked: Option<bool>,
-    /// The cache that it is of, by its start.
-    pub(crate) id: Option<u64>,
-    /// Logs that its commits may rest on, and how far they go.
-    pub(crate) seen: Vec<(u32, u64)>,
-    pub(crate) commits: u64,
-    /// Whether its writer has stored files that it has not named yet.
-    pub(crate) holds: bool,
 }
 
 impl State {
@@ -180,7 +163,7 @@ impl State {
 
     /// Takes up one commit of a log; `attach_arrived` follows. Entries of `commit` were checked by the log's reader or
     /// written by us.
-    pub(crate) fn apply(&mut self, context: &Context, commit: &LogCommit<'_>) -> Result<()> {
+    pub(crate) fn apply(&mut self, context: &Context, writer: u32, commit: &LogCommit<'_>) -> Result<()> {
         if self.is_outline {
             self.last_order = self.last_order.max(commit.order);
             return Ok(());
@@ -203,7 +186,7 @@ impl State {
         ids.sort_by_key(|(log_id, _)| *log_id);
         self.commit_times.note(commit.order, commit.time_ms);
         self.memory_bytes += commit.entries.len() as u64;
-        let mut place = self.segments.add(commit.entries, commit.order);
+        let mut place = self.segments.add(commit.entries, commit.order, writer);
         let mut names_files = false;
         let mut reader = Reader::new(commit.entries);
         while let Some(entry) = Entry::read(&mut reader) {
@@ -211,9 +194,8 @@ impl State {
             if let Some((_, id)) = ids.get(at).filter(|(log_id, _)| *log_id == entry.namespace) {
                 match entry.kind {
                     Kind::Attach => {
-                        let attached_by = commit.order as u32 & WRITER_MAX;
                         let meta = TableMeta::read(&mut Reader::new(entry.value));
-                        self.arrived.extend(meta.map(|meta| Arrived { id: *id, meta, attached_by }));
+                        self.arrived.extend(meta.map(|meta| Arrived { id: *id, meta, attached_by: writer }));
                     }
                     Kind::Put | Kind::Delete | Kind::PutFiled => self.namespace_mut(*id).memory.add(entry.key, place),
                 }
@@ -222,7 +204,7 @@ impl State {
             place = place.after(entry.bytes());
         }
         if names_files {
-            self.filing.insert(commit.order as u32 & WRITER_MAX);
+            self.filing.insert(writer);
         }
         self.last_order = self.last_order.max(commit.order);
         Ok(())
@@ -230,13 +212,14 @@ impl State {
 
     /// Takes up a commit that this process has just appended to its own log.
     pub(crate) fn apply_own(&mut self, context: &Context, log: &LogWriter, commit: &LogCommit<'_>) -> Result<()> {
-        self.apply(context, commit)?;
+        self.apply(context, log.writer, commit)?;
         self.attach_arrived(context, false);
         let view = match self.logs.iter_mut().position(|view| view.writer == log.writer) {
             Some(index) => self.logs.get_mut(index),
             None => {
-                let view = LogView::new(log.writer, FileName::Log(log.writer), log.file(), 0);
-                self.logs.push(LogView { locked: Some(log.locked), ..view });
+                let view = LogView::new(log.writer, FileName::Log(log.writer), log.file());
+                let head = LogHead { start: Some(log.start), seen: Vec::new(), is_used: true };
+                self.logs.push(LogView { head, ..view });
                 self.next_writer_seen = self.next_writer_seen.max(log.writer + 1);
                 self.logs.last_mut()
             }
@@ -266,7 +249,14 @@ impl State {
                     return;
                 }
                 let (name, damage, blocks) = (Arc::clone(&name), &context.damage, &context.blocks);
-                let table = Arc::new(Table::new(*meta, name, file, context.checksum, damage, blocks));
+                let table = Arc::new(Table::new(
+                    *meta,
+                    name,
+                    file,
+                    self.checksum_of(context, FileName::Table(meta.name)),
+                    damage,
+                    blocks,
+                ));
                 added.push(LiveTable { table, attached_by: Some(*attached_by) });
             }
             self.namespace_mut(id).add_tables(added);
@@ -341,35 +331,44 @@ impl State {
     }
 
     /// The logs of others that commits may rest on, and how far each is sure to go, after `sync_others`.
-    pub(crate) fn seen(&self, context: &Context, own: u32) -> Vec<(u32, u64)> {
-        let seen = self.logs.iter().filter(|view| view.writer != own && view.commits > 0);
-        seen.map(|view| self.open_log(context, view)).map(|log| (log.writer, log.end)).collect()
+    pub(crate) fn seen(&self, context: &Context, own: u32) -> Vec<KnownLog> {
+        let others = self.logs.iter().filter(|view| view.writer != own);
+        others.filter_map(|view| self.known_log(context, view)).collect()
     }
 
-    /// What a manifest says of a log, after `sync_others`.
-    pub(crate) fn open_log(&self, context: &Context, view: &LogView) -> OpenLog {
-        let end = if view.commits > 0 && !context.doubts.has(view.writer) { view.end } else { view.from };
-        OpenLog { writer: view.writer, id: view.id.unwrap_or(self.manifest.id), from: view.from, end }
+    /// How another file refers to a log, after `sync_others`; `None` = its start has not arrived.
+    pub(crate) fn known_log(&self, context: &Context, view: &LogView) -> Option<KnownLog> {
+        let end = if view.commits > 0 && !context.doubts.has(view.writer) { view.end } else { 0 };
+        view.start().map(|start| KnownLog { writer: view.writer, id: start.id, end })
     }
 
     /// A log that counts and does not go as far as it went when others came to rest on it.
     fn short_log(&self) -> Option<u32> {
-        let mut ends: HashMap<u32, u64> = HashMap::new();
+        let mut ends: HashMap<(u32, u64), u64> = HashMap::new();
         for view in &self.logs {
-            let end = ends.entry(view.writer).or_default();
+            let end = ends.entry((view.writer, view.start().map_or(0, |start| start.id))).or_default();
             *end = view.end.max(*end);
         }
-        let listed = self.manifest.open_logs.iter().map(|log| (log.writer, log.end));
-        let seen = self.logs.iter().flat_map(|view| view.seen.iter().copied());
-        let is_short = |(writer, end): &(u32, u64)| ends.get(writer).is_none_or(|found| found < end);
-        let counts = |(writer, _): &(u32, u64)| self.manifest.open_log(*writer).is_some();
-        listed.chain(seen.filter(counts)).find(is_short).map(|(writer, _)| writer)
+        let seen = self.logs.iter().flat_map(|view| &view.head.seen).filter(|log| self.manifest.is_open(log.writer));
+        let is_short =
+            |log: &&KnownLog| log.end > 0 && ends.get(&(log.writer, log.id)).is_none_or(|found| *found < log.end);
+        self.manifest.open_logs.iter().chain(seen).find(is_short).map(|log| log.writer)
     }
 
     /// Whether the manifest, or none, is the highest by a list made after it was read: nobody will withdraw it
     /// (`publish.rs`).
     pub(crate) fn is_sure(&self) -> bool {
         self.manifest.number == self.manifest_seen
+    }
+
+    /// The checksum of a file of this cache.
+    pub(crate) fn checksum_of(&self, context: &Context, name: FileName) -> Checksum {
+        context.checksum.of_file(self.manifest.cache_id, name)
+    }
+
+    /// Whether a log that was just begun belongs to the manifest.
+    pub(crate) fn belongs(&self, log: &LogWriter) -> bool {
+        lineage::is_begun_here(&self.manifest, log.writer, log.start)
     }
 
     /// The tables that are open.
@@ -399,40 +398,6 @@ impl State {
     /// Tables that commits attached and no manifest names yet.
     pub(crate) fn attached_tables(&self) -> usize {
         self.namespaces.iter().flat_map(|namespace| &namespace.tables).filter(|live| live.attached_by.is_some()).count()
-    }
-}
-
-impl LogView {
-    /// A log of which nothing was read yet.
-    fn new(writer: u32, name: FileName, file: Arc<dyn File>, from: u64) -> Self {
-        Self {
-            writer,
-            name,
-            file,
-            from,
-            end: from,
-            synced: from,
-            stop: Stop::End,
-            locked: None,
-            id: None,
-            seen: Vec::new(),
-            commits: 0,
-            holds: false,
-        }
-    }
-
-    /// Whether nobody can append to it any more, or whoever does will notice that it was taken.
-    pub(crate) fn is_done(&self) -> Result<bool> {
-        if self.stop == Stop::Sealed || self.locked == Some(false) {
-            return Ok(true);
-        }
-        match self.file.try_lock() {
-            Ok(free) => Ok(free),
-            // Nobody here can tell whether its writer lives. One that has not even begun may begin, with a lock, at
-            // any moment.
-            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(false),
-            Err(source) => Err(Error::io("lock", &self.name.to_string(), source)),
-        }
     }
 }
 

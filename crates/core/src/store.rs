@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::files::{Content, Hold};
 use crate::format::digest::FileRef;
 use crate::handle::Handle;
+use crate::list_logs::list_logs;
 use crate::lookup::lookup;
 use crate::missing;
 use crate::options::{Durability, Options, Watch};
@@ -446,7 +447,8 @@ impl Store {
             compact(&self.context, &self.state, &self.committer, false, &|_, _| ControlFlow::Continue(()))?;
         }
         let mut committer = self.committer.lock()?;
-        committer.seal(&self.context, &self.state)?;
-        committer.flush(&self.context)
+        let is_sealed = committer.seal(&self.context, &self.state)?;
+        committer.flush(&self.context)?;
+        if is_sealed { list_logs(&self.context, &*self.state.read()?) } else { Ok(()) }
     }
 }

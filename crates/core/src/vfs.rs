@@ -31,6 +31,17 @@ pub enum Access {
     Random,
 }
 
+/// A file as its folder knows it. Equal values: the same file, and no write to it in between that the system noticed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stat {
+    /// Tells apart files that exist at the same time: the inode, or the time of creation on systems without.
+    pub file: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Time of the last change of the file or of its names, in units of the system.
+    pub changed: u64,
+}
+
 /// One flat folder of files. The folder itself comes into being with the first `create_new` in it or below it.
 pub trait Vfs: Debug + Send + Sync {
     /// Names of the regular files in the folder, in any order; empty where the folder does not exist.
@@ -45,8 +56,13 @@ pub trait Vfs: Debug + Send + Sync {
     /// Creates a file for appending and reading. `AlreadyExists` where the name is taken.
     fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>>;
 
+    /// Which regular file has this name now; `None` if there is none.
+    fn stat(&self, name: &str) -> io::Result<Option<Stat>>;
+
     /// Whether a regular file of this name exists now.
-    fn exists(&self, name: &str) -> io::Result<bool>;
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        Ok(self.stat(name)?.is_some())
+    }
 
     /// Gives a file a second name. `AlreadyExists` where `target` is taken, `Unsupported` where the file system has no
     /// hard links.

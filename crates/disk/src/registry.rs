@@ -12,7 +12,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
-use varve_core::{Error, Key, Options, Result, Store, folder_of};
+use std::time::SystemTime;
+use varve_core::{Clock, Error, Key, Options, Result, Store, folder_of};
 
 /// Files of a small folder, and bytes that are read when it is opened: all but tables, whose footers only are read.
 const SMALL_FILES_MAX: usize = 16;
@@ -25,7 +26,7 @@ static STORES: LazyLock<Mutex<HashMap<Identity, Place>>> = LazyLock::new(Mutex::
 static POOL: LazyLock<Arc<DiskPool>> = LazyLock::new(Arc::default);
 
 /// The store of the cache directory `path`, opened if this process has none open. Whoever opens first decides on the
-/// options other than `read_only` and `random`.
+/// options other than `read_only`, `random` and `clock`.
 pub fn open_shared(path: &Path, options: Options) -> Result<Arc<Store>> {
     let folder = real_path(path).map_err(|source| Error::io("find", &path.to_string_lossy(), source))?;
     let folder = folder.join(folder_of(options.key.as_ref()));
@@ -34,8 +35,14 @@ pub fn open_shared(path: &Path, options: Options) -> Result<Arc<Store>> {
         let vfs = Arc::new(DiskVfs::new(folder));
         // Keys of hash maps are random numbers of the system.
         let random = RandomState::new().hash_one(0);
-        Store::open(vfs, POOL.clone(), Options { random, ..options })
+        Store::open(vfs, POOL.clone(), Options { random, clock: Clock::new(now_us), ..options })
     })
+}
+
+/// Microseconds since 1970.
+fn now_us() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }
 
 /// Whether the store of `path`, with that key, is opened by reading little: few files, and small logs and manifests.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use varve_core::planted;
-use varve_core::vfs::{Access, File, Vfs};
+use varve_core::vfs::{Access, File, Stat, Vfs};
 
 /// How many folders above ours get their entries synced the first time: the cache's own and the one it lies in.
 const ANCESTORS_SYNCED: usize = 2;
@@ -146,10 +146,10 @@ impl Vfs for DiskVfs {
         Ok(Arc::new(DiskFile::new(file, Some(path))))
     }
 
-    fn exists(&self, name: &str) -> io::Result<bool> {
+    fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
         match fs::symlink_metadata(self.path(name)?) {
-            Ok(metadata) => Ok(metadata.is_file()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Ok(metadata) => Ok(metadata.is_file().then(|| platform::stat_of(&metadata))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }

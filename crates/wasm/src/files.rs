@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use varve_core::planted;
-use varve_core::vfs::{Access, File, Vfs};
+use varve_core::vfs::{Access, File, Stat, Vfs};
+use varve_core::{Clock, planted};
 use wasm_bindgen::JsValue;
 
 /// Parts of one append are joined up to this: one call of the host then makes one write.
@@ -21,6 +21,12 @@ pub(crate) struct HostFolder {
 impl HostFolder {
     pub(crate) fn new(host: Host) -> Self {
         Self { host: Arc::new(HostNumber::new(host)) }
+    }
+
+    /// The clock of the host.
+    pub(crate) fn clock(&self) -> Clock {
+        let host = Arc::clone(&self.host);
+        Clock::new(move || host.call(Host::now).unwrap_or_default())
     }
 
     fn file(&self, opened: io::Result<u64>) -> io::Result<Arc<dyn File>> {
@@ -46,8 +52,12 @@ impl Vfs for HostFolder {
         self.file(self.host.call(|host| host.create_new(name)))
     }
 
-    fn exists(&self, name: &str) -> io::Result<bool> {
-        Ok(self.host.call(|host| host.exists(name))? != 0)
+    fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
+        let mut words = [0.0; 3];
+        let is_there = self.host.call(|host| host.stat(name, &mut words))? != 0;
+        // Numbers beyond 2^53 lose their lowest bits, the same ones each time.
+        let [file, bytes, changed] = words.map(f64::to_bits);
+        Ok(is_there.then(|| Stat { file, bytes: f64::from_bits(bytes) as u64, changed }))
     }
 
     fn link(&self, source: &str, target: &str) -> io::Result<()> {
@@ -64,7 +74,7 @@ impl Vfs for HostFolder {
 
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
         let folder = Self::new(self.host.host()?.folder(name));
-        match folder.host.call(|host| host.exists("")) {
+        match folder.host.call(|host| host.stat("", &mut [0.0; 3])) {
             Err(error) if error.kind() == ErrorKind::NotADirectory => Err(error),
             _ => Ok(Arc::new(folder)),
         }

@@ -25,8 +25,8 @@ export interface Host {
   open(name: string): number
   /** A new file for appending and reading; makes the folder. */
   createNew(name: string): number
-  /** 1 where a regular file of this name exists, else 0. */
-  exists(name: string): number
+  /** 1 if a regular file of this name exists, else 0. Fills in which file that is, its bytes, and when it changed. */
+  stat(name: string, target: Float64Array): number
   link(source: string, target: string): number
   rename(source: string, target: string): number
   remove(name: string): number
@@ -40,6 +40,8 @@ export interface Host {
   append(file: number, bytes: Uint8Array): number
   sync(file: number): number
   close(file: number): void
+  /** Microseconds since 1970. */
+  now(): number
 }
 "#;
 
@@ -58,7 +60,7 @@ extern "C" {
     #[wasm_bindgen(method, js_name = createNew)]
     pub(crate) fn create_new(this: &Host, name: &str) -> f64;
     #[wasm_bindgen(method)]
-    pub(crate) fn exists(this: &Host, name: &str) -> f64;
+    pub(crate) fn stat(this: &Host, name: &str, target: &mut [f64]) -> f64;
     #[wasm_bindgen(method)]
     pub(crate) fn link(this: &Host, source: &str, target: &str) -> f64;
     #[wasm_bindgen(method)]
@@ -79,6 +81,8 @@ extern "C" {
     pub(crate) fn sync(this: &Host, file: u32) -> f64;
     #[wasm_bindgen(method)]
     pub(crate) fn close(this: &Host, file: u32);
+    #[wasm_bindgen(method)]
+    pub(crate) fn now(this: &Host) -> f64;
 }
 
 thread_local! {

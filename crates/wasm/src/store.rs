@@ -263,8 +263,10 @@ impl WasmStore {
         crate::plant::arm();
         let (durability, key) = (durability_of(durability)?.unwrap_or_default(), key_of(secret)?);
         let bytes_max = bytes_max as u64;
-        let options = Options { durability, read_only, bytes_max, key, random, ..Options::default() };
-        let store = Store::open(Arc::new(HostFolder::new(host)), Arc::new(SerialPool), options)?;
+        let folder = HostFolder::new(host);
+        let clock = folder.clock();
+        let options = Options { durability, read_only, bytes_max, key, random, clock, ..Options::default() };
+        let store = Store::open(Arc::new(folder), Arc::new(SerialPool), options)?;
         let scratch = vec![0; SCRATCH_BYTES].into_boxed_slice();
         Ok(Self { session: Session::new(&store), intakes: HashMap::new(), scratch, failure: None })
     }

@@ -33,14 +33,14 @@ export function frameOf(kind, tag, number, body, { offset = 0, bytes = body.leng
   return Buffer.concat([head, padded])
 }
 
-/** The id of forged caches. */
+/** The id of forged caches, of their manifests and of their logs. */
 const ID = 7n
 
 /** A log: its start and these commits. @param {bigint} writer @param {readonly Buffer[]} bodies @param {bigint} [order] of the first */
-export function logOf(writer, bodies, order = 1n << 24n) {
-  let log = frameOf('VLOG', 1n, writer, pack([['raw', Buffer.from('NAME')], ['u64', ID]]))
+export function logOf(writer, bodies, order = 1n << 16n) {
+  let log = frameOf('VLOG', 1n, writer, pack([['raw', Buffer.from('NAME')], ['u64', ID], ['u64', ID]]))
   for (const [index, body] of bodies.entries()) {
-    log = Buffer.concat([log, frameOf('CMIT', (order + (BigInt(index) << 24n)) & MASK, writer, body, { offset: log.length })])
+    log = Buffer.concat([log, frameOf('CMIT', (order + (BigInt(index) << 16n)) & MASK, writer, body, { offset: log.length })])
   }
   return log
 }
@@ -71,7 +71,7 @@ export function pack(fields) {
  */
 export function manifestOf(
   number,
-  { lastOrder = 1n << 24n, nextWriter = 2, logs = pack([['u32', 0]]), namespaces = [], count = namespaces.length },
+  { lastOrder = 1n << 16n, nextWriter = 2, logs = pack([['u32', 0]]), namespaces = [], count = namespaces.length },
 ) {
   const rows = namespaces.map(({ name, version, latest = 0n, tables, count: tablesCount = tables.length }) =>
     pack([
@@ -89,9 +89,12 @@ export function manifestOf(
     number,
     pack([
       ['u64', ID],
+      ['u64', ID],
+      ['u64', 0],
       ['u64', lastOrder],
       ['u32', nextWriter],
       ['raw', logs],
+      ['u32', 0],
       ['u32', count],
       ['raw', Buffer.concat(rows)],
     ]),
@@ -140,7 +143,7 @@ export function tableOf({ keys, values = [], counts = [], files = Buffer.alloc(0
     ['u64', entries],
     ['u64', 0],
     ['u64', 0],
-    ['u64', 1n << 24n],
+    ['u64', 1n << 16n],
     ['u64', directoryAt],
     ['u64', 1],
     ['u64', 1],
@@ -177,7 +180,7 @@ export function keyBlockOf({
   valueBytes = 5,
   width = 0,
   shift = 24,
-  order = 1n << 24n,
+  order = 1n << 16n,
   hashes = 1,
   body = Buffer.from(`${key}value`),
   ends = [],

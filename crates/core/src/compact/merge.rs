@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::file_writer::Outbox;
 use crate::format::digest::Digest;
 use crate::format::filed::Filed;
-use crate::format::names::TableName;
+use crate::format::names::{FileName, TableName};
 use crate::options::Watch;
 use crate::planted;
 use crate::state::State;
@@ -280,7 +280,8 @@ impl Output<'_> {
         let name = (self.name)();
         let file = self.context.vfs.create_new(&name.to_string());
         let file = file.map_err(|source| Error::io("create", &name.to_string(), source))?;
-        Ok((name, TableWriter::new(name, file, self.context.checksum)))
+        let checksum = self.state.checksum_of(self.context, FileName::Table(name));
+        Ok((name, TableWriter::new(name, file, checksum)))
     }
 
     fn close(&mut self) -> Result<()> {

@@ -29,7 +29,7 @@ pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> V
         .iter()
         .filter(|name| matches!(name, FileName::Log(_) | FileName::Taken { .. }))
         .filter_map(|name| name.writer())
-        .filter(|writer| manifest.open_log(*writer).is_some())
+        .filter(|writer| manifest.is_open(*writer))
         // One that was created while the folder was listed, before its table, may not be in the list.
         .chain(state.logs.iter().map(|view| view.writer))
         .collect();
@@ -37,7 +37,7 @@ pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> V
         state.namespaces.iter().flat_map(|namespace| &namespace.tables).map(|live| live.table.meta.name).collect();
     let is_needless = |name: &FileName| match *name {
         FileName::Manifest(number) => number < manifest.number,
-        FileName::Log(writer) | FileName::Taken { writer, .. } => manifest.open_log(writer).is_none(),
+        FileName::Log(writer) | FileName::Taken { writer, .. } => !manifest.is_open(writer),
         FileName::Table(table) => !mentioned.contains(&table) && !writers.contains(&table.writer),
         FileName::Temporary(writer) => !writers.contains(&writer),
     };
@@ -56,12 +56,20 @@ pub(crate) fn remove_all(context: &Context, theirs: Option<u64>, names: &[FileNa
         let name = name.to_string();
         // A system that minds open files keeps its name for now.
         if context.damage.has(&name) {
-            is_any_aside |= set_aside(context, &name)?;
+            is_any_aside |= set_aside(context, &name, None)?;
         } else {
             remove(context, &name)?;
         }
     }
     if is_any_aside { trim(context) } else { Ok(()) }
+}
+
+/// Removes the manifests that one which was published replaces.
+pub(crate) fn sweep_manifests(context: &Context, published: u64) -> Result<()> {
+    for name in list(context)?.into_iter().filter(|name| name.manifest().is_some_and(|number| number < published)) {
+        remove(context, &name.to_string())?;
+    }
+    Ok(())
 }
 
 /// Removes what a compaction wrote and did not try to publish.

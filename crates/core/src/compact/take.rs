@@ -5,7 +5,6 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::digest::Digest;
 use crate::format::names::FileName;
-use crate::format::order::WRITER_MAX;
 use crate::log::Stop;
 use crate::planted;
 use crate::state::{MemoryEntry, Namespace, State, catch_up, list, load};
@@ -101,9 +100,7 @@ fn nothing_new(context: &Context, state: &State, claim: u32) -> Result<bool> {
     Ok(list(context)?.into_iter().all(|name| match name {
         FileName::Manifest(number) => number <= state.manifest.number,
         name => name.log_writer().is_none_or(|writer| {
-            writer == claim
-                || state.manifest.open_log(writer).is_none()
-                || state.logs.iter().any(|view| view.name == name)
+            writer == claim || !state.manifest.is_open(writer) || state.logs.iter().any(|view| view.name == name)
         }),
     }))
 }
@@ -124,8 +121,7 @@ impl Taken {
         &'a self,
         namespace: &'a Namespace,
     ) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
-        let is_folded = |order: u64| self.folded.contains(&(order as u32 & WRITER_MAX));
-        self.state.memory_entries(namespace).filter(move |(_, found)| is_folded(found.order))
+        self.state.memory_entries(namespace).filter(|(_, found)| self.folded.contains(&found.writer))
     }
 
     pub(crate) fn names_lost_files(&self, table: &Table) -> bool {

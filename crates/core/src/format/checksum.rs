@@ -9,8 +9,13 @@
 //! | head of a frame, 32 bits | 28 bytes | u64 kind, u64 offset, u64 number of the file |
 //!
 //! Which of the two is decided once for each block or frame, never for a key that is looked up.
+//!
+//! Logs and tables of a keyed cache have a key each, made of the cache's key, the id of the cache and the name of the
+//! file. So a part of another file is refused, also one of another cache with the same secret. A manifest has the id in
+//! what its checksum covers. Use records have neither: they are hints.
 
 use super::hash::mix;
+use super::names::FileName;
 use crate::key::Key;
 use std::fmt;
 use std::hash::Hasher;
@@ -50,6 +55,19 @@ impl FramePlace {
 impl Checksum {
     pub(crate) fn new(key: Option<&Key>) -> Self {
         key.map_or(Self::Open, |key| Self::Keyed(*key.for_checksums()))
+    }
+
+    /// For the parts of one file of a cache: a log, under the name that it was created with, or a table.
+    pub(crate) fn of_file(self, cache_id: u64, name: FileName) -> Self {
+        match self {
+            Self::Open => self,
+            Self::Keyed(key) => {
+                let mut hasher = blake3::Hasher::new_keyed(&key);
+                hasher.update(&cache_id.to_le_bytes());
+                hasher.update(name.to_string().as_bytes());
+                Self::Keyed(*hasher.finalize().as_bytes())
+            }
+        }
     }
 
     /// Of a part of a table; the place of a block is its offset, that of the others 0. The place is not the seed, for
@@ -154,6 +172,9 @@ mod tests {
             one.of_body(PLACE, b"fielD", &[bytes]),
             one.of_body(elsewhere, b"", &[bytes]),
             one.of_body(further, b"", &[bytes]),
+            one.of_file(1, FileName::Log(1)).of_body(PLACE, b"", &[bytes]),
+            one.of_file(2, FileName::Log(1)).of_body(PLACE, b"", &[bytes]),
+            one.of_file(1, FileName::Log(11)).of_body(PLACE, b"", &[bytes]),
             u64::from(one.of_head(PLACE, bytes)),
             u64::from(one.of_head(elsewhere, bytes)),
         ];

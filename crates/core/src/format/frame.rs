@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0  u32 kind            4  u32 body bytes       8  u64 tag (order of a commit, format of a file)
-//! 16 u64 checksum of body and padding            24 u32 faint sectors of the body
+//! 16 u64 checksum of body and padding            24 u32 faint sectors of the body; highest bit: after a sync
 //! 28 u32 checksum of the 28 bytes before         32 body, padded with 0x55 to a multiple of 32
 //! ```
 //! Both checksums hold for the frame's place only. A frame begins at a multiple of 32, so its head never straddles a
@@ -13,6 +13,9 @@
 //!   do not count.
 //! - **damaged**: anything else. Bytes that were good once are not what was written. No single flipped bit makes more
 //!   sectors zero than were faint.
+//!
+//! A frame written *after a sync* has that bit: everything before it in the file was durable. So what looks torn in
+//! front of such a frame is damaged ([`FrameReader::is_durable_at`]).
 
 use super::bytes::Reader;
 use super::checksum::{Checksum, FramePlace};
@@ -24,6 +27,9 @@ pub(crate) const HEAD_BYTES: usize = 32;
 
 /// Longest body that is believed.
 pub(crate) const BODY_BYTES_MAX: usize = 80 << 20;
+
+/// The bit of the count of faint sectors that means *after a sync*.
+const AFTER_SYNC: u32 = 1 << 31;
 
 const SECTOR_BYTES: u64 = 512;
 const PADDING: [u8; HEAD_BYTES] = [0x55; HEAD_BYTES];
@@ -51,6 +57,31 @@ impl FrameKind {
     }
 }
 
+/// What a frame is, beside its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Label {
+    pub(crate) kind: FrameKind,
+    pub(crate) tag: u64,
+    /// Everything before it in the file was synced before it was written.
+    pub(crate) after_sync: bool,
+}
+
+impl Label {
+    /// For a frame that nothing durable has to precede.
+    pub(crate) fn new(kind: FrameKind, tag: u64) -> Self {
+        Self { kind, tag, after_sync: false }
+    }
+
+    /// The label, and the length of the body, that a head speaks of, whatever its checksum.
+    pub(crate) fn read(head: &[u8]) -> Option<(Self, usize)> {
+        let mut reader = Reader::new(head);
+        let kind = FrameKind::parse(reader.u32()?)?;
+        let (body_bytes, tag) = (reader.u32()? as usize, reader.u64()?);
+        reader.u64()?;
+        Some((Self { kind, tag, after_sync: reader.u32()? & AFTER_SYNC != 0 }, body_bytes))
+    }
+}
+
 /// What stands at an offset.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found<'a> {
@@ -71,8 +102,7 @@ pub(crate) enum Found<'a> {
 /// Head and padding of a frame whose body is `parts`, to be written at `place`.
 pub(crate) fn seal_parts(
     checksum: &Checksum,
-    kind: FrameKind,
-    tag: u64,
+    label: Label,
     place: FramePlace,
     parts: &[&[u8]],
 ) -> ([u8; HEAD_BYTES], &'static [u8]) {
@@ -84,7 +114,7 @@ pub(crate) fn seal_parts(
     let mut padded: Vec<&[u8]> = parts.to_vec();
     padded.push(padding);
     let faint_sectors = sectors_below(2, offset + HEAD_BYTES as u64, &padded);
-    let mut head = Head { kind, body_bytes, tag, checksum: 0, faint_sectors };
+    let mut head = Head { label, body_bytes, checksum: 0, faint_sectors };
     head.checksum = checksum.of_body(place, &head.for_body(), &padded);
     (head.write(checksum, place), padding)
 }
@@ -129,11 +159,23 @@ pub(crate) struct FrameReader<'f> {
     file_bytes: u64,
     window: Vec<u8>,
     window_start: u64,
+    read_ahead: usize,
 }
 
 impl<'f> FrameReader<'f> {
     pub(crate) fn new(file: &'f dyn File, checksum: &'f Checksum, file_number: u64) -> io::Result<Self> {
-        Ok(Self { file, checksum, file_number, file_bytes: file.len()?, window: Vec::new(), window_start: 0 })
+        let (window, window_start, read_ahead) = (Vec::new(), 0, WINDOW_BYTES);
+        Ok(Self { file, checksum, file_number, file_bytes: file.len()?, window, window_start, read_ahead })
+    }
+
+    /// Reads so many bytes at a time, or what a frame takes.
+    pub(crate) fn reading_ahead(self, read_ahead: usize) -> Self {
+        Self { read_ahead, ..self }
+    }
+
+    /// Bytes of the file when it was opened, or where it was found to end.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.file_bytes
     }
 
     /// What stands at `offset`.
@@ -164,7 +206,29 @@ impl<'f> FrameReader<'f> {
             return Ok(if torn { Found::Torn } else { Found::Damaged("body of a frame") });
         }
         let Some(body) = bytes.get(..head.body_bytes) else { return Ok(Found::Damaged("length of a frame")) };
-        Ok(Found::Frame { kind: head.kind, tag: head.tag, body, end })
+        let Label { kind, tag, .. } = head.label;
+        Ok(Found::Frame { kind, tag, body, end })
+    }
+
+    /// Whether a frame behind `offset` was written after everything up to it had been synced. Bytes of a body may look
+    /// like the head of a frame, but not with the checksum of the place where they stand.
+    pub(crate) fn is_durable_at(&mut self, offset: u64) -> io::Result<bool> {
+        let (checksum, file_number) = (self.checksum, self.file_number);
+        let mut at = offset + HEAD_BYTES as u64;
+        while at + HEAD_BYTES as u64 <= self.file_bytes {
+            let ahead = (self.file_bytes - at).min(WINDOW_BYTES as u64) / HEAD_BYTES as u64 * HEAD_BYTES as u64;
+            let Some(bytes) = self.window(at, ahead as usize)? else { return Ok(false) };
+            let heads = bytes.chunks_exact(HEAD_BYTES).zip((at..).step_by(HEAD_BYTES));
+            for (head, offset) in heads.filter(|(head, _)| head.iter().any(|byte| *byte != 0)) {
+                if Head::parse(head, checksum, FramePlace { file_number, offset })
+                    .is_some_and(|head| head.label.after_sync)
+                {
+                    return Ok(true);
+                }
+            }
+            at += ahead;
+        }
+        Ok(false)
     }
 
     /// Bytes that lie within the file; lengths are bounded by its real length before anything is allocated. `None`:
@@ -176,7 +240,7 @@ impl<'f> FrameReader<'f> {
             self.window = Vec::new();
             self.window_start = offset;
             for _ in 0..CUTS {
-                let ahead = self.file_bytes.saturating_sub(offset).min(length.max(WINDOW_BYTES) as u64);
+                let ahead = self.file_bytes.saturating_sub(offset).min(length.max(self.read_ahead) as u64);
                 match self.file.read(offset, ahead as usize) {
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => self.file_bytes = self.file.len()?,
                     bytes => {
@@ -193,9 +257,8 @@ impl<'f> FrameReader<'f> {
 
 #[derive(Clone, Copy)]
 struct Head {
-    kind: FrameKind,
+    label: Label,
     body_bytes: usize,
-    tag: u64,
     checksum: u64,
     faint_sectors: u32,
 }
@@ -203,10 +266,12 @@ struct Head {
 impl Head {
     /// The bytes before the head's own checksum.
     fn fields(&self) -> [u8; HEAD_BYTES - 4] {
-        let [first, second] = [self.kind as u32, self.body_bytes as u32].map(u32::to_le_bytes);
-        let [third, fourth] = [self.tag, self.checksum].map(u64::to_le_bytes);
+        let Label { kind, tag, after_sync } = self.label;
+        let [first, second] = [kind as u32, self.body_bytes as u32].map(u32::to_le_bytes);
+        let [third, fourth] = [tag, self.checksum].map(u64::to_le_bytes);
+        let last = self.faint_sectors | if after_sync { AFTER_SYNC } else { 0 };
         let mut out = [0; HEAD_BYTES - 4];
-        let fields = first.into_iter().chain(second).chain(third).chain(fourth).chain(self.faint_sectors.to_le_bytes());
+        let fields = first.into_iter().chain(second).chain(third).chain(fourth).chain(last.to_le_bytes());
         out.iter_mut().zip(fields).for_each(|(target, byte)| *target = byte);
         out
     }
@@ -226,15 +291,10 @@ impl Head {
 
     fn parse(bytes: &[u8], checksum: &Checksum, place: FramePlace) -> Option<Self> {
         let sum = checksum.of_head(place, bytes.get(..HEAD_BYTES - 4)?);
-        let mut reader = Reader::new(bytes);
-        let head = Self {
-            kind: FrameKind::parse(reader.u32()?)?,
-            body_bytes: usize::try_from(reader.u32()?).ok().filter(|bytes| *bytes <= BODY_BYTES_MAX)?,
-            tag: reader.u64()?,
-            checksum: reader.u64()?,
-            faint_sectors: reader.u32()?,
-        };
-        (reader.u32()? == sum).then_some(head)
+        let (label, body_bytes) = Label::read(bytes).filter(|(_, bytes)| *bytes <= BODY_BYTES_MAX)?;
+        let mut rest = Reader::new(bytes.get(HEAD_BYTES - 16..)?);
+        let (checksum, faint_sectors) = (rest.u64()?, rest.u32()? & !AFTER_SYNC);
+        (rest.u32()? == sum).then_some(Self { label, body_bytes, checksum, faint_sectors })
     }
 }
 
@@ -251,7 +311,7 @@ mod tests {
     }
 
     fn file_with(checksum: &Checksum, body: &[u8]) -> Vec<u8> {
-        let (head, padding) = seal_parts(checksum, FrameKind::Commit, 77, PLACE, &[body]);
+        let (head, padding) = seal_parts(checksum, Label::new(FrameKind::Commit, 77), PLACE, &[body]);
         [&head, body, padding].concat()
     }
 
@@ -313,14 +373,15 @@ mod tests {
         let good = file_with(&checksum, b"hello");
         let head = Head::parse(&good[..HEAD_BYTES], &checksum, PLACE).unwrap();
         let lies = [
-            Head { kind: FrameKind::Seal, ..head },
+            Head { label: Label { kind: FrameKind::Seal, ..head.label }, ..head },
             Head { body_bytes: 6, ..head },
-            Head { tag: 78, ..head },
+            Head { label: Label { tag: 78, ..head.label }, ..head },
+            Head { label: Label { after_sync: true, ..head.label }, ..head },
             Head { faint_sectors: head.faint_sectors + 1, ..head },
         ];
         for lie in lies {
             let bytes = [&lie.write(&checksum, PLACE), &good[HEAD_BYTES..]].concat();
-            assert!(found(&checksum, &bytes).starts_with("Damaged"), "{:?}", lie.kind);
+            assert!(found(&checksum, &bytes).starts_with("Damaged"), "{:?}", lie.label);
         }
     }
 }

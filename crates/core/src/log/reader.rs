@@ -1,17 +1,21 @@
 //! Reads a log from an offset to its end and says how it ended.
 
-use super::LOCK;
+use super::LogStart;
 use crate::error::{Error, Result};
 use crate::format::FORMAT;
 use crate::format::bytes::Reader;
 use crate::format::checksum::Checksum;
 use crate::format::entry::{Entry, NAMESPACES_MAX};
 use crate::format::frame::{Found, FrameKind, FrameReader};
+use crate::manifest::KnownLog;
 use crate::planted;
 use crate::vfs::File;
 
 /// How often damage is read again before it is believed: another process may be in the middle of its append.
 const DAMAGE_READS: u32 = 3;
+
+/// Bytes in which most heads of logs are.
+const HEAD_BYTES_READ: usize = 1 << 10;
 
 /// One commit of a log.
 #[derive(Debug)]
@@ -37,103 +41,126 @@ pub(crate) enum Stop {
     Damaged(&'static str),
 }
 
+/// What stands in front of the commits of a log.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LogHead {
+    /// `None` = it has not arrived.
+    pub(crate) start: Option<LogStart>,
+    /// Logs that its commits may rest on, and how far they go.
+    pub(crate) seen: Vec<KnownLog>,
+    /// Whether anything follows.
+    pub(crate) is_used: bool,
+}
+
 /// What a scan learned beside the commits.
 #[derive(Clone, Debug)]
 pub(crate) struct LogScan {
     /// Where to go on; at a seal, where it stands.
     pub(crate) end: u64,
     pub(crate) stop: Stop,
-    /// Whether the writer holds the file's lock while it lives. `None` where the start frame has not arrived.
-    pub(crate) locked: Option<bool>,
-    /// The cache that it is of, likewise.
-    pub(crate) id: Option<u64>,
-    /// Logs that its commits may rest on, and how far they go.
-    pub(crate) seen: Vec<(u32, u64)>,
     /// Whether files are held, by the last frame that says so; `None` = none did.
     pub(crate) holds: Option<bool>,
 }
 
-/// Calls `each` for every commit from `from` on. The start frame is always read; after one of another `id` nothing may
-/// come.
+/// Reads the head of a log. What is damaged there, `scan` finds.
+pub(crate) fn read_head(file: &dyn File, checksum: &Checksum, writer: u32) -> Result<LogHead> {
+    let wrap = |source| Error::io("read", &format!("{writer}.log"), source);
+    let mut frames = FrameReader::new(file, checksum, u64::from(writer)).map_err(wrap)?.reading_ahead(HEAD_BYTES_READ);
+    let mut head = LogHead::default();
+    let Found::Frame { kind: FrameKind::LogStart, tag, body, mut end } = frames.at(0).map_err(wrap)? else {
+        return Ok(head);
+    };
+    if tag == u64::from(FORMAT) {
+        head.start = LogStart::read(body);
+    }
+    if let Found::Frame { kind: FrameKind::Seen, body, end: after, .. } = frames.at(end).map_err(wrap)? {
+        head.seen = parse_seen(body).unwrap_or_default();
+        end = after;
+    }
+    head.is_used = frames.file_bytes() > end;
+    Ok(head)
+}
+
+/// Calls `each` for every commit from `from` on, 0 for the first time.
 pub(crate) fn scan(
     file: &dyn File,
     checksum: &Checksum,
     writer: u32,
-    id: Option<u64>,
     from: u64,
     each: &mut dyn FnMut(LogCommit<'_>),
 ) -> Result<LogScan> {
-    let name = || format!("{writer}.log");
-    let begin =
-        || FrameReader::new(file, checksum, u64::from(writer)).map_err(|source| Error::io("read", &name(), source));
+    let wrap = |source| Error::io("read", &format!("{writer}.log"), source);
+    let begin = || FrameReader::new(file, checksum, u64::from(writer)).map_err(wrap);
     let mut frames = begin()?;
-    let mut state = LogScan { end: 0, stop: Stop::End, locked: None, id: None, seen: Vec::new(), holds: None };
+    let mut state = LogScan { end: from, stop: Stop::End, holds: None };
     let mut damage_reads = 0;
     loop {
-        let found = frames.at(state.end).map_err(|source| Error::io("read", &name(), source))?;
-        match found {
-            Found::End | Found::Torn => return Ok(state),
-            Found::Damaged(what) => {
-                damage_reads += 1;
-                if damage_reads >= DAMAGE_READS {
-                    return Ok(LogScan { stop: Stop::Damaged(what), ..state });
+        let damage = match frames.at(state.end).map_err(wrap)? {
+            Found::End => return Ok(state),
+            // A log that was read before goes on where its writer appends.
+            Found::Torn if from > 0 => return Ok(state),
+            Found::Torn => match frames.is_durable_at(state.end).map_err(wrap)? {
+                true => "missing part of a log",
+                false => return Ok(state),
+            },
+            Found::Damaged(what) => what,
+            Found::Frame { kind, tag, body, end } => match read_frame(&mut state, writer, (kind, tag, body), each)? {
+                Ok(()) if state.stop == Stop::Sealed => return Ok(state),
+                Ok(()) => {
+                    (state.end, damage_reads) = (end, 0);
+                    continue;
                 }
-                frames = begin()?;
-            }
-            Found::Frame { kind, tag, body, end } => {
-                let first = state.end == 0;
-                match (kind, first) {
-                    (FrameKind::LogStart, true) => {
-                        if tag != u64::from(FORMAT) && !planted::bug("tolerate-unknown-format") {
-                            return Err(Error::NewerFormat { name: name(), found: tag as u32, supported: FORMAT });
-                        }
-                        let Some((locked, found)) = parse_start(body) else {
-                            return Ok(LogScan { stop: Stop::Damaged("start"), ..state });
-                        };
-                        (state.locked, state.id) = (Some(locked), Some(found));
-                        state.end = end.max(from);
-                    }
-                    (_, false) if id.is_some() && state.id != id => {
-                        return Ok(LogScan { stop: Stop::Damaged("log of another cache"), ..state });
-                    }
-                    (FrameKind::Seal, false) => return Ok(LogScan { stop: Stop::Sealed, ..state }),
-                    (FrameKind::Seen, false) => {
-                        let Some(seen) = parse_seen(body) else {
-                            return Ok(LogScan { stop: Stop::Damaged("seen logs"), ..state });
-                        };
-                        state.seen.extend(seen);
-                        state.end = end;
-                    }
-                    (FrameKind::Commit, false) => {
-                        let Some(commit) = parse_commit(tag, body) else {
-                            return Ok(LogScan { stop: Stop::Damaged("commit"), ..state });
-                        };
-                        each(commit);
-                        planted::panics("read-log");
-                        state.end = end;
-                    }
-                    (FrameKind::Hold, false) => {
-                        state.holds = Some(tag != 0);
-                        state.end = end;
-                    }
-                    _ => return Ok(LogScan { stop: Stop::Damaged("order of frames"), ..state }),
-                }
-            }
+                Err(what) => return Ok(LogScan { stop: Stop::Damaged(what), ..state }),
+            },
+        };
+        damage_reads += 1;
+        if damage_reads >= DAMAGE_READS {
+            return Ok(LogScan { stop: Stop::Damaged(damage), ..state });
         }
+        frames = begin()?;
     }
 }
 
-fn parse_start(body: &[u8]) -> Option<(bool, u64)> {
-    let mut reader = Reader::new(body);
-    let start = (reader.take(LOCK.len())? == LOCK, reader.u64()?);
-    reader.is_empty().then_some(start)
+/// Takes up one frame, of this kind and tag and with this body. `Err` within `Ok` = what is wrong with it.
+fn read_frame(
+    state: &mut LogScan,
+    writer: u32,
+    (kind, tag, body): (FrameKind, u64, &[u8]),
+    each: &mut dyn FnMut(LogCommit<'_>),
+) -> Result<std::result::Result<(), &'static str>> {
+    let is_first = state.end == 0;
+    match (kind, is_first) {
+        (FrameKind::LogStart, true) => {
+            if tag != u64::from(FORMAT) && !planted::bug("tolerate-unknown-format") {
+                let (name, found) = (format!("{writer}.log"), tag as u32);
+                return Err(Error::NewerFormat { name, found, supported: FORMAT });
+            }
+            Ok(LogStart::read(body).map(drop).ok_or("start"))
+        }
+        (FrameKind::Seal, false) => {
+            state.stop = Stop::Sealed;
+            Ok(Ok(()))
+        }
+        (FrameKind::Seen, false) => Ok(parse_seen(body).map(drop).ok_or("seen logs")),
+        (FrameKind::Commit, false) => {
+            let Some(commit) = parse_commit(tag, body) else { return Ok(Err("commit")) };
+            each(commit);
+            planted::panics("read-log");
+            Ok(Ok(()))
+        }
+        (FrameKind::Hold, false) => {
+            state.holds = Some(tag != 0);
+            Ok(Ok(()))
+        }
+        _ => Ok(Err("order of frames")),
+    }
 }
 
-fn parse_seen(body: &[u8]) -> Option<Vec<(u32, u64)>> {
+fn parse_seen(body: &[u8]) -> Option<Vec<KnownLog>> {
     let mut reader = Reader::new(body);
     let mut seen = Vec::new();
     while !reader.is_empty() {
-        seen.push((reader.u32()?, reader.amount()?));
+        seen.push(KnownLog::read(&mut reader)?);
     }
     Some(seen)
 }
@@ -170,17 +197,22 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
+    fn log_in(vfs: &MemVfs) -> LogWriter {
+        let file = vfs.create_new("0.log").unwrap();
+        let start = LogStart { locked: true, id: 7, base: 8 };
+        LogWriter::start(file, vfs.stat("0.log").unwrap().unwrap(), Checksum::Open, 0, start).unwrap()
+    }
+
     /// A log that is written past the system's cache is padded, and its writer may die before it cuts the zeros off.
     #[test]
     fn zeros_behind_the_last_commit_are_the_end() {
         for zeros in [1, 31, 32, 100, 4_095, 300_000] {
             let vfs = MemVfs::default();
-            let mut log = LogWriter::start(vfs.create_new("0.log").unwrap(), Checksum::Open, 0, 7, true).unwrap();
+            let mut log = log_in(&vfs);
             log.commit(1 << 24, &prelude(1, &[(0, "a", "1")]), &[], false).unwrap();
             log.file().append(&[&vec![0; zeros]]).unwrap();
             let mut orders = Vec::new();
-            let scan =
-                scan(&*log.file(), &Checksum::Open, 0, Some(7), 0, &mut |commit| orders.push(commit.order)).unwrap();
+            let scan = scan(&*log.file(), &Checksum::Open, 0, 0, &mut |commit| orders.push(commit.order)).unwrap();
             assert_eq!((orders, scan.stop, scan.end), (vec![1 << 24], Stop::End, log.bytes()), "{zeros} zeros");
         }
     }
@@ -218,13 +250,13 @@ mod tests {
     #[test]
     fn a_log_whose_padding_is_cut_off_while_it_is_read_is_no_error() {
         let vfs = MemVfs::default();
-        let mut log = LogWriter::start(vfs.create_new("0.log").unwrap(), Checksum::Open, 0, 7, true).unwrap();
+        let mut log = log_in(&vfs);
         log.commit(1 << 24, &prelude(1, &[(0, "a", "1")]), &[], false).unwrap();
         let (end, mut file) = (log.bytes(), Cut { file: vfs.open("0.log", Access::Stream).unwrap(), zeros: 0.into() });
         for from in [0, end] {
             file.zeros = 4096.into();
             let mut commits = 0;
-            let scan = scan(&file, &Checksum::Open, 0, Some(7), from, &mut |_| commits += 1).unwrap();
+            let scan = scan(&file, &Checksum::Open, 0, from, &mut |_| commits += 1).unwrap();
             assert_eq!((commits, scan.stop, scan.end), (u32::from(from == 0), Stop::End, end));
         }
     }

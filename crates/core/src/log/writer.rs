@@ -1,12 +1,13 @@
 //! Appends to a log. One append is one commit; an error leaves the log to be abandoned under its name.
 
-use super::{LOCK, NAME};
+use super::LogStart;
 use crate::format::FORMAT;
 use crate::format::bytes::put_text;
 use crate::format::checksum::{Checksum, FramePlace};
-use crate::format::frame::{FrameKind, seal_parts};
+use crate::format::frame::{FrameKind, Label, seal_parts};
 use crate::format::names::FileName;
-use crate::vfs::{Access, File, Vfs};
+use crate::manifest::KnownLog;
+use crate::vfs::{File, Stat, Vfs};
 use std::io;
 use std::sync::Arc;
 
@@ -14,10 +15,11 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     file: Arc<dyn File>,
+    /// The file as it was when it was created.
+    created: Stat,
     checksum: Checksum,
     pub(crate) writer: u32,
-    /// Whether the lock is held; without it the name is looked for after each append.
-    pub(crate) locked: bool,
+    pub(crate) start: LogStart,
     end: u64,
     /// Commits appended.
     pub(crate) commits: u64,
@@ -26,34 +28,32 @@ pub(crate) struct LogWriter {
     /// Whether bytes wait for a sync, and whether the name has had its.
     unsynced: bool,
     named: bool,
+    /// Whether zeros may follow the last append.
+    padded: bool,
 }
 
 impl LogWriter {
-    /// Begins a log in a file that was just created.
+    /// Begins a log in a file that was just created, as `created`.
     pub(crate) fn start(
         file: Arc<dyn File>,
+        created: Stat,
         checksum: Checksum,
         writer: u32,
-        id: u64,
-        locked: bool,
+        start: LogStart,
     ) -> io::Result<Self> {
-        let (end, commits, holds) = (0, 0, false);
-        let mut log = Self { file, checksum, writer, locked, end, commits, holds, unsynced: true, named: false };
-        let body: [&[u8]; 2] = [if locked { LOCK } else { NAME }, &id.to_le_bytes()];
-        log.append(FrameKind::LogStart, u64::from(FORMAT), &body)?;
+        let (end, commits, holds, unsynced, named, padded) = (0, 0, false, true, false, false);
+        let mut log = Self { file, created, checksum, writer, start, end, commits, holds, unsynced, named, padded };
+        log.append(FrameKind::LogStart, u64::from(FORMAT), &[&start.write()])?;
         Ok(log)
     }
 
     /// Names the logs that commits to come may rest on, and how far they go. Without those they are worth nothing.
-    pub(crate) fn see(&mut self, seen: &[(u32, u64)]) -> io::Result<()> {
+    pub(crate) fn see(&mut self, seen: &[KnownLog]) -> io::Result<()> {
         if seen.is_empty() {
             return Ok(());
         }
-        let mut body = Vec::with_capacity(seen.len() * 12);
-        for (writer, end) in seen {
-            body.extend_from_slice(&writer.to_le_bytes());
-            body.extend_from_slice(&end.to_le_bytes());
-        }
+        let mut body = Vec::new();
+        seen.iter().for_each(|log| log.write(&mut body));
         self.append(FrameKind::Seen, 0, &[&body])
     }
 
@@ -62,6 +62,7 @@ impl LogWriter {
     pub(crate) fn commit(&mut self, order: u64, prelude: &[u8], entries: &[u8], durable: bool) -> io::Result<u64> {
         let before = self.end;
         if durable && self.named && !self.unsynced {
+            self.padded = true;
             self.append_with(FrameKind::Commit, order, &[prelude, entries], |file, parts| file.append_durable(parts))?;
         } else {
             self.append(FrameKind::Commit, order, &[prelude, entries])?;
@@ -83,8 +84,10 @@ impl LogWriter {
     }
 
     fn append(&mut self, kind: FrameKind, tag: u64, parts: &[&[u8]]) -> io::Result<()> {
+        self.padded = false;
+        self.append_with(kind, tag, parts, |file, parts| file.append(parts))?;
         self.unsynced = true;
-        self.append_with(kind, tag, parts, |file, parts| file.append(parts))
+        Ok(())
     }
 
     fn append_with(
@@ -95,7 +98,8 @@ impl LogWriter {
         append: impl FnOnce(&dyn File, &[&[u8]]) -> io::Result<()>,
     ) -> io::Result<()> {
         let place = FramePlace { file_number: u64::from(self.writer), offset: self.end };
-        let (head, padding) = seal_parts(&self.checksum, kind, tag, place, parts);
+        let label = Label { kind, tag, after_sync: !self.unsynced };
+        let (head, padding) = seal_parts(&self.checksum, label, place, parts);
         let mut all: Vec<&[u8]> = Vec::with_capacity(parts.len() + 2);
         all.push(&head);
         all.extend_from_slice(parts);
@@ -125,14 +129,11 @@ impl LogWriter {
         self.named = true;
     }
 
-    /// Whether the log still has its name. Another participant may be trying out the same number for a moment, so the
-    /// file of that name must be as long as this one.
-    pub(crate) fn is_at_its_name(&self, vfs: &dyn Vfs) -> io::Result<bool> {
-        match vfs.open(&FileName::Log(self.writer).to_string(), Access::Stream) {
-            Ok(file) => Ok(file.len()? == self.end),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
+    /// Whether the log still has its name and all its bytes: it was neither taken nor removed, replaced or cut.
+    pub(crate) fn is_in_place(&self, vfs: &dyn Vfs) -> io::Result<bool> {
+        let found = vfs.stat(&FileName::Log(self.writer).to_string())?;
+        let is_whole = |bytes| bytes == self.end || self.padded && bytes > self.end;
+        Ok(found.is_some_and(|found| found.file == self.created.file && is_whole(found.bytes)))
     }
 
     /// The file, for reading.

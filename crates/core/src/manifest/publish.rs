@@ -24,7 +24,7 @@ use super::Manifest;
 use crate::error::{Error, Result};
 use crate::format::FORMAT;
 use crate::format::checksum::{Checksum, FramePlace};
-use crate::format::frame::{Found, FrameKind, FrameReader, seal_parts};
+use crate::format::frame::{Found, FrameKind, FrameReader, Label, seal_parts};
 use crate::format::names::FileName;
 use crate::planted;
 use crate::vfs::{Access, Vfs};
@@ -107,7 +107,7 @@ pub(crate) fn publish_as(
 fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manifest: &Manifest) -> io::Result<Placed> {
     let place = FramePlace { file_number: manifest.number, offset: 0 };
     let body = manifest.write();
-    let (head, padding) = seal_parts(checksum, FrameKind::Manifest, u64::from(FORMAT), place, &[&body]);
+    let (head, padding) = seal_parts(checksum, Label::new(FrameKind::Manifest, u64::from(FORMAT)), place, &[&body]);
     let bytes: [&[u8]; 3] = [&head, &body, padding];
     let target = FileName::Manifest(manifest.number).to_string();
     let file = vfs.create_new(temporary)?;

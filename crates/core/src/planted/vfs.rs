@@ -2,7 +2,7 @@
 //! which is left out, made too late, or whose answer is not listened to.
 
 use super::chosen::is;
-use crate::vfs::{Access, File, Vfs};
+use crate::vfs::{Access, File, Stat, Vfs};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
@@ -59,8 +59,8 @@ impl Vfs for Defective {
         Ok(Arc::new(DefectiveFile { file, is_table: name.ends_with(".table"), is_late }))
     }
 
-    fn exists(&self, name: &str) -> io::Result<bool> {
-        self.vfs.exists(name)
+    fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
+        self.vfs.stat(name)
     }
 
     fn link(&self, source: &str, target: &str) -> io::Result<()> {

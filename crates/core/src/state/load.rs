@@ -1,12 +1,13 @@
 //! Loading the newest committed state. The folder may change at any moment: a file that vanished between two steps
 //! means that another participant published a newer manifest, so the load starts again.
 
+use super::lineage::foreign_logs;
 use super::newest::{Newest, newest_manifest};
 use super::{LiveTable, LogView, OpenTables, State};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::format::names::FileName;
-use crate::log::{Stop, scan};
+use crate::log::{Stop, read_head, scan};
 use crate::manifest::Manifest;
 use crate::planted;
 use crate::report::Damage;
@@ -45,7 +46,8 @@ pub(crate) fn outline(context: &Context, known: &State) -> Result<State> {
     let mut patience = Patience::default();
     for _ in 0..RACES {
         let logs = known.logs.iter().filter(|log| log.stop == Stop::Sealed).cloned().collect();
-        let state = State { is_outline: true, logs, ..State::default() };
+        let manifest = Manifest { id: known.manifest.id, ..Manifest::default() };
+        let state = State { is_outline: true, manifest, logs, ..State::default() };
         if let Some(state) = read_folder(context, state, &[], &mut patience)? {
             return Ok(state);
         }
@@ -104,8 +106,15 @@ fn read_folder(
             state.next_writer_seen = state.next_writer_seen.max(writer + 1);
         }
     }
+    let known = std::mem::take(&mut state.logs);
+    let known_id = std::mem::take(&mut state.manifest).id;
     match newest_manifest(context, &names)? {
-        Newest::Found(manifest) => state.manifest = manifest,
+        Newest::Found(manifest, stat) => {
+            (state.manifest, state.manifest_stat) = (manifest, stat);
+            if state.manifest.id == known_id {
+                state.logs = known;
+            }
+        }
         Newest::Vanished if !last => return Ok(None),
         // Nothing yet, or some are just beginning, of whose manifests none has arrived.
         Newest::None if state.next_writer_seen == 0 => return Ok(Some(state)),
@@ -152,7 +161,7 @@ fn read_folder(
 fn is_outdated(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
     let now = list(context)?;
     let known: HashSet<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
-    let counts = |writer: &u32| !known.contains(writer) && state.manifest.open_log(*writer).is_some();
+    let counts = |writer: &u32| !known.contains(writer) && state.manifest.is_open(*writer);
     let is_any_new = now.iter().filter_map(|name| name.log_writer()).any(|writer| counts(&writer));
     Ok(highest(&now) > state.manifest_seen || is_any_new || may_be_ghosts(state) && sorted(names) != sorted(&now))
 }
@@ -168,7 +177,7 @@ fn may_be_ghosts(state: &State) -> bool {
 /// unless others rest on it, which they did only after that sync: then it is damage (`short_log`).
 fn has_gap(state: &State, names: &[FileName]) -> bool {
     let logs: HashSet<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
-    let named = state.manifest.open_logs.iter().map(|log| log.writer);
+    let named = state.manifest.open_logs.iter().filter(|log| log.end > 0).map(|log| log.writer);
     let unnamed = (state.manifest.next_writer..state.next_writer_seen).rev().take(64);
     named.chain(unnamed).any(|writer| !logs.contains(&writer))
 }
@@ -200,7 +209,7 @@ fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bo
         for meta in &namespace.tables {
             let table = match open.get(meta) {
                 Some(table) => Arc::clone(table),
-                None => match open_table(context, *meta, &namespace.name, last)? {
+                None => match open_table(context, state, *meta, &namespace.name, last)? {
                     Some(table) => table,
                     None => return Ok(false),
                 },
@@ -217,7 +226,13 @@ fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bo
     Ok(true)
 }
 
-fn open_table(context: &Context, meta: TableMeta, namespace: &str, last: bool) -> Result<Option<Arc<Table>>> {
+fn open_table(
+    context: &Context,
+    state: &State,
+    meta: TableMeta,
+    namespace: &str,
+    last: bool,
+) -> Result<Option<Arc<Table>>> {
     let name = meta.name.to_string();
     let file = match context.vfs.open(&name, Access::Random) {
         Ok(file) => Some(file),
@@ -225,64 +240,82 @@ fn open_table(context: &Context, meta: TableMeta, namespace: &str, last: bool) -
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => None,
         Err(source) => return Err(Error::io("open", &name, source)),
     };
-    let table = Table::new(meta, namespace.into(), file, context.checksum, &context.damage, &context.blocks);
+    let checksum = state.checksum_of(context, FileName::Table(meta.name));
+    let table = Table::new(meta, namespace.into(), file, checksum, &context.damage, &context.blocks);
     Ok(Some(Arc::new(table)))
 }
 
 /// Reads every log that is not folded, from where the manifest says. `false` = one vanished.
 fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: bool) -> Result<bool> {
-    state.logs.retain(|log| names.contains(&log.name) && state.manifest.open_log(log.writer).is_some());
+    state.logs.retain(|log| names.contains(&log.name) && state.manifest.is_open(log.writer));
     for name in names.iter().filter(|name| !state.logs.iter().any(|log| log.name == **name)).collect::<Vec<_>>() {
-        let Some(writer) = name.log_writer() else { continue };
-        let Some(from) = state.manifest.open_log(writer).map(|log| log.from) else { continue };
+        let Some(writer) = name.log_writer().filter(|writer| state.manifest.is_open(*writer)) else { continue };
         let file = match context.vfs.open(&name.to_string(), Access::Stream) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(source) => return Err(Error::io("open", &name.to_string(), source)),
         };
-        state.logs.push(LogView::new(writer, *name, file, from));
+        state.logs.push(LogView::new(writer, *name, file));
     }
     state.logs.sort_unstable_by_key(|log| log.writer);
     extend(context, state, !last)?;
     Ok(true)
 }
 
-/// Reads on in every log. `true` where a commit was found.
+/// Reads on in every log. `true` if a commit was found.
 fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result<bool> {
-    let mut changed = false;
-    for mut log in std::mem::take(&mut state.logs) {
-        if log.stop == Stop::Sealed {
-            state.logs.push(log);
-            continue;
-        }
-        let mut failed = None;
-        let mut commits = 0;
-        let id = known_manifest(state).and_then(|manifest| manifest.open_log(log.writer)).map(|known| known.id);
-        let outcome = scan(&*log.file, &context.checksum, log.writer, id, log.end, &mut |commit| {
-            commits += 1;
-            if failed.is_none() {
-                failed = state.apply(context, &commit).err();
-            }
-        })?;
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        if let Stop::Damaged(what) = outcome.stop {
-            context.damage.add(Damage::new(log.name.to_string(), outcome.end, what));
-            state.lost = true;
-        }
-        log.end = log.end.max(outcome.end);
-        log.stop = outcome.stop;
-        log.locked = outcome.locked;
-        log.id = outcome.id;
-        log.seen.extend(outcome.seen);
-        log.holds = outcome.holds.unwrap_or(log.holds);
-        log.commits += commits;
-        changed |= commits > 0;
-        state.logs.push(log);
+    let mut logs = std::mem::take(&mut state.logs);
+    // The head is whole before the first commit is there.
+    for log in logs.iter_mut().filter(|log| log.commits == 0 && log.stop == Stop::End) {
+        let checksum = state.checksum_of(context, FileName::Log(log.writer));
+        log.head = read_head(&*log.file, &checksum, log.writer)?;
     }
+    let foreign = known_manifest(state).map_or_else(Vec::new, |manifest| foreign_logs(manifest, &logs));
+    let mut changed = false;
+    for (at, log) in logs.iter_mut().enumerate() {
+        if foreign.contains(&at) {
+            // One that was only begun is of no use, and no damage.
+            if log.head.is_used && !planted::bug("take-any-log") {
+                note_damage(context, state, log, "log of another lineage");
+            }
+        } else if log.stop != Stop::Sealed {
+            let before = log.commits;
+            read_on(context, state, log)?;
+            changed |= log.commits > before;
+        }
+    }
+    state.logs = logs;
     state.attach_arrived(context, ends_at_missing);
     Ok(changed)
+}
+
+/// Reads on in one log, and takes up what is found.
+fn read_on(context: &Context, state: &mut State, log: &mut LogView) -> Result<()> {
+    let (mut failed, mut commits) = (None, 0);
+    let checksum = state.checksum_of(context, FileName::Log(log.writer));
+    let outcome = scan(&*log.file, &checksum, log.writer, log.end, &mut |commit| {
+        commits += 1;
+        if failed.is_none() {
+            failed = state.apply(context, log.writer, &commit).err();
+        }
+    })?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    log.end = log.end.max(outcome.end);
+    log.stop = outcome.stop;
+    log.holds = outcome.holds.unwrap_or(log.holds);
+    log.commits += commits;
+    if let Stop::Damaged(what) = outcome.stop {
+        note_damage(context, state, log, what);
+    }
+    Ok(())
+}
+
+fn note_damage(context: &Context, state: &mut State, log: &mut LogView, what: &'static str) {
+    context.damage.add(Damage::new(log.name.to_string(), log.end, what));
+    log.stop = Stop::Damaged(what);
+    state.lost = true;
 }
 
 /// Takes up what others appended since. `None` = there is a newer manifest or another set of logs: load anew.
@@ -291,14 +324,18 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
     let names = list(context)?;
     let mut known = 0;
     for name in &names {
-        if name.log_writer().is_some_and(|writer| state.manifest.open_log(writer).is_some()) {
+        if name.log_writer().is_some_and(|writer| state.manifest.is_open(writer)) {
             known += 1;
             if !state.logs.iter().any(|log| log.name == *name) {
                 return Ok(None);
             }
         }
     }
-    if highest(&names) != state.manifest_seen || known != state.logs.len() || state.lost {
+    if highest(&names) != state.manifest_seen
+        || known != state.logs.len()
+        || state.lost
+        || !is_manifest_same(context, state)?
+    {
         return Ok(None);
     }
     let knew = state.vanished;
@@ -307,4 +344,15 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
     // before the one that says so.
     let is_whole = (knew || !state.vanished) && state.short_log().is_none();
     Ok((is_whole && !is_outdated(context, state, &names)?).then_some(changed))
+}
+
+/// Whether the manifest's file is the one that was read. A directory that was removed and made once more has one of the
+/// same number.
+pub(crate) fn is_manifest_same(context: &Context, state: &State) -> Result<bool> {
+    if state.manifest.number == 0 {
+        return Ok(true);
+    }
+    let name = FileName::Manifest(state.manifest.number).to_string();
+    let found = context.vfs.stat(&name).map_err(|source| Error::io("look for", &name, source))?;
+    Ok(found == Some(state.manifest_stat))
 }

@@ -27,12 +27,14 @@ pub(crate) struct Segments {
 struct Commit {
     order: u64,
     segment: u32,
+    writer: u32,
 }
 
 /// An entry in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemoryEntry<'a> {
     pub(crate) order: u64,
+    pub(crate) writer: u32,
     pub(crate) place: Place,
     /// Begin with the entry.
     bytes: &'a [u8],
@@ -65,9 +67,9 @@ struct Index {
 
 impl Segments {
     /// Copies entries; the answer is the place of the first one.
-    pub(super) fn add(&mut self, entries: &[u8], order: u64) -> Place {
+    pub(super) fn add(&mut self, entries: &[u8], order: u64, writer: u32) -> Place {
         let offset = self.copy(entries);
-        self.commits.push(Commit { order, segment: self.all.len() as u32 - 1 });
+        self.commits.push(Commit { order, segment: self.all.len() as u32 - 1, writer });
         Place { commit: self.commits.len() as u32 - 1, offset }
     }
 
@@ -88,9 +90,9 @@ impl Segments {
 
     #[inline]
     pub(crate) fn at(&self, place: Place) -> Option<MemoryEntry<'_>> {
-        let Commit { order, segment } = self.commits.get(place.commit as usize)?;
-        let bytes = self.all.get(*segment as usize)?.get(place.offset as usize..)?;
-        Some(MemoryEntry { order: *order, place, bytes })
+        let Commit { order, segment, writer } = *self.commits.get(place.commit as usize)?;
+        let bytes = self.all.get(segment as usize)?.get(place.offset as usize..)?;
+        Some(MemoryEntry { order, writer, place, bytes })
     }
 
     #[inline]

@@ -1,26 +1,26 @@
 //! What was read of this state, and since when its entries are known.
 
 use super::{LiveTable, Namespace, State};
-use crate::format::order::WRITER_MAX;
+use crate::format::order::rank_of;
 use crate::used::{Day, Mark, day_of};
 use std::collections::{HashMap, HashSet};
 
-/// Times of commits: of each writer the first of each day, by order.
+/// Times of commits: of each rank of writers the first of each day, by order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CommitTimes {
-    writers: HashMap<u32, Vec<(u64, u64)>>,
+    writers: HashMap<u16, Vec<(u64, u64)>>,
 }
 
 impl CommitTimes {
     pub(super) fn note(&mut self, order: u64, time_ms: u64) {
-        let times = self.writers.entry(order as u32 & WRITER_MAX).or_default();
+        let times = self.writers.entry(rank_of(order)).or_default();
         if times.last().is_none_or(|(_, time)| day_of(*time) != day_of(time_ms)) {
             times.push((order, time_ms));
         }
     }
 
     fn of(&self, order: u64) -> u64 {
-        let times = self.writers.get(&(order as u32 & WRITER_MAX)).map_or(&[][..], Vec::as_slice);
+        let times = self.writers.get(&rank_of(order)).map_or(&[][..], Vec::as_slice);
         let after = times.partition_point(|(first, _)| *first <= order);
         after.checked_sub(1).and_then(|at| times.get(at)).map_or(0, |(_, time)| *time)
     }

@@ -10,7 +10,7 @@
 use super::{Day, MARKS_MAX, Marks, record};
 use crate::format::FORMAT;
 use crate::format::checksum::{Checksum, FramePlace};
-use crate::format::frame::{BODY_BYTES_MAX, Found, FrameKind, FrameReader, HEAD_BYTES, seal_parts};
+use crate::format::frame::{BODY_BYTES_MAX, Found, FrameKind, FrameReader, HEAD_BYTES, Label, seal_parts};
 use crate::format::hash::key_hash;
 use crate::format::names::number_of;
 use crate::vfs::{Access, Vfs};
@@ -254,7 +254,7 @@ impl UsedFolder {
 
     fn seal(&self, name: Name, body: &[u8]) -> ([u8; HEAD_BYTES], &'static [u8]) {
         let place = FramePlace { file_number: name.number, offset: 0 };
-        seal_parts(&self.checksum, FrameKind::Used, u64::from(FORMAT), place, &[body])
+        seal_parts(&self.checksum, Label::new(FrameKind::Used, u64::from(FORMAT)), place, &[body])
     }
 }
 

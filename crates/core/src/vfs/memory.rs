@@ -5,7 +5,7 @@
 //! when it was opened and lends them without a copy. [`Access::Stream`] sees appends and therefore copies. An append
 //! while a lending handle is open copies the bytes first: slow, but never unsound.
 
-use super::{Access, File, Vfs};
+use super::{Access, File, Stat, Vfs};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
@@ -73,8 +73,13 @@ impl Vfs for MemVfs {
         Ok(Arc::new(StreamFile::new(inode, true)))
     }
 
-    fn exists(&self, name: &str) -> io::Result<bool> {
-        Ok(self.names().contains_key(name))
+    fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
+        let inode = self.names().get(name).cloned();
+        Ok(inode.map(|inode| Stat {
+            file: Arc::as_ptr(&inode).addr() as u64,
+            bytes: hold(&inode.bytes).len() as u64,
+            changed: 0,
+        }))
     }
 
     fn link(&self, source: &str, target: &str) -> io::Result<()> {

@@ -24,7 +24,7 @@ pub use crash::{CrashState, CrashStates};
 pub use fate::Model;
 pub use fault::{Call, Effect, Fault, LostPages};
 
-use super::{Access, File, Vfs};
+use super::{Access, File, Stat, Vfs};
 use file::SimFile;
 use journal::{Image, InodeId};
 use state::{Options, State};
@@ -223,8 +223,14 @@ impl Vfs for SimVfs {
         Ok(self.handle(inode, true))
     }
 
-    fn exists(&self, name: &str) -> io::Result<bool> {
-        self.call(Call::Exists, |state| Ok(state.names.contains_key(&*self.full(name))))
+    fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
+        self.call(Call::Stat, |state| {
+            let inode = state.names.get(&*self.full(name)).copied();
+            Ok(inode.map(|inode| {
+                let file = state.inode_ref(inode);
+                Stat { file: inode as u64, bytes: file.content.len(), changed: file.damages }
+            }))
+        })
     }
 
     fn link(&self, source: &str, target: &str) -> io::Result<()> {

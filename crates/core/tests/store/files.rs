@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use varve_core::vfs::sim::SimVfs;
-use varve_core::vfs::{Access, File, Vfs};
+use varve_core::vfs::{Access, File, Stat, Vfs};
 use varve_core::{Durability, FileRef, Handle, Hold, Intake, Options, SerialPool, Store};
 
 const FILED: usize = 64;
@@ -223,8 +223,8 @@ impl Vfs for Interrupted {
     fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
         self.pass().create_new(name)
     }
-    fn exists(&self, name: &str) -> io::Result<bool> {
-        self.pass().exists(name)
+    fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
+        self.pass().stat(name)
     }
     fn link(&self, source: &str, target: &str) -> io::Result<()> {
         self.pass().link(source, target)

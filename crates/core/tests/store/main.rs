@@ -1,17 +1,20 @@
 //! What the engine promises, tested through its public interface on a simulated file system.
 
 mod canonical;
+mod clock;
 mod crash;
 mod damage;
 mod files;
 mod format;
 mod history;
 mod keyed;
+mod merged;
 mod model;
 mod panic;
 mod races;
 mod repair;
 mod tables;
+mod torn_away;
 mod used;
 mod walk;
 mod writers;

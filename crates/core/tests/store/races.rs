@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 use varve_core::vfs::sim::SimVfs;
-use varve_core::vfs::{Access, File, Vfs};
+use varve_core::vfs::{Access, File, Stat, Vfs};
 use varve_core::{Durability, FileRef, Handle, Intake, Options, SerialPool, Store, forge};
 
 /// Another thread is at its lock by then; where it is not, a test proves less and is not wrong.
@@ -53,8 +53,8 @@ impl Vfs for Meddled {
         self.vfs.create_new(name)
     }
 
-    fn exists(&self, name: &str) -> io::Result<bool> {
-        self.vfs.exists(name)
+    fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
+        self.vfs.stat(name)
     }
 
     fn link(&self, source: &str, target: &str) -> io::Result<()> {

@@ -1,11 +1,12 @@
 //! Linux, macOS, the BSDs.
 
 use crate::map;
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
+use varve_core::vfs::Stat;
 
 /// Several parts go out in one system call.
 pub(crate) const WRITES_VECTORED: bool = true;
@@ -18,6 +19,11 @@ pub(crate) fn open_for_reading(path: &Path) -> io::Result<File> {
 /// Every write goes to the end, whoever else writes.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)
+}
+
+pub(crate) fn stat_of(metadata: &Metadata) -> Stat {
+    let changed = metadata.ctime().wrapping_mul(1_000_000_000).wrapping_add(metadata.ctime_nsec());
+    Stat { file: metadata.ino(), bytes: metadata.len(), changed: changed.cast_unsigned() }
 }
 
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {

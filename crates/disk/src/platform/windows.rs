@@ -3,11 +3,12 @@
 mod lock;
 mod sync;
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::windows::fs::{FileExt, OpenOptionsExt};
+use std::os::windows::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
+use varve_core::vfs::Stat;
 
 pub(crate) use sync::sync_data;
 
@@ -48,6 +49,11 @@ pub(crate) fn write_once_at(_file: &File, _bytes: &[u8], _offset: u64) -> io::Re
 /// Only for a direct file.
 pub(crate) fn read_once_at(_file: &File, _bytes: &mut [u8], _offset: u64) -> io::Result<usize> {
     Err(ErrorKind::Unsupported.into())
+}
+
+/// A file has no number here without being opened.
+pub(crate) fn stat_of(metadata: &Metadata) -> Stat {
+    Stat { file: metadata.creation_time(), bytes: metadata.len(), changed: metadata.last_write_time() }
 }
 
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {

@@ -3,9 +3,11 @@
  * the same folder again finds them. Files that were removed stay readable through what is open.
  */
 import type { Host } from '../../generated/varve_wasm.js'
+import { nowUs } from './clock.ts'
 import { EXISTS, INVALID, NOT_FOUND } from './errno.ts'
 
 interface MemoryFile {
+  readonly number: number
   bytes: Uint8Array
   length: number
 }
@@ -26,11 +28,17 @@ export function memoryHost(path: string): Host {
     open: (name) => opened(folder.get(name)),
     createNew(name) {
       if (folder.has(name)) return EXISTS
-      const file = { bytes: new Uint8Array(1024), length: 0 }
+      const file = { number: nextFile++, bytes: new Uint8Array(1024), length: 0 }
       folder.set(name, file)
       return opened(file)
     },
-    exists: (name) => (folder.has(name) ? 1 : 0),
+    stat(name, target) {
+      const file = folder.get(name)
+      if (file === undefined) return 0
+      target[0] = file.number
+      target[1] = file.length
+      return 1
+    },
     link: (source, target) => (folder.has(target) ? EXISTS : named(folder, source, target)),
     rename(source, target) {
       const renamed = named(folder, source, target)
@@ -58,6 +66,7 @@ export function memoryHost(path: string): Host {
     },
     sync: () => 0,
     close: (file) => void openFiles.delete(file),
+    now: nowUs,
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type * as fs from 'node:fs'
 import type { Host } from '../../generated/varve_wasm.js'
+import { nowUs } from './clock.ts'
 import { errnoOf, FORBIDDEN, INVALID, NO_FOLDER, NOT_FOUND, READ_ONLY, REFUSED, UNSUPPORTED } from './errno.ts'
 
 /** What `link` says where the file system has no hard links. */
@@ -20,7 +21,7 @@ const isWindows = (): boolean => process.platform === 'win32'
 
 /** Files of `folder`, which has `above` folders of ours above it. `files` is `node:fs`. */
 export function nodeHost(files: typeof fs, folder: string, above: readonly string[] = []): Host {
-  const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = files.constants
+  const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = files.constants
   const pathOf = (name: string): string => `${folder}/${name}`
   const openRegular = (name: string, flags: number): number => {
     const file = files.openSync(pathOf(name), flags | O_NOFOLLOW | O_NONBLOCK, 0o600)
@@ -30,7 +31,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
   }
   let areAncestorsSynced = false
   const checkReal = realCheck(files, [...above, folder])
-  const create = (name: string): number => openRegular(name, O_APPEND | O_CREAT | O_EXCL | O_RDWR)
+  const create = (name: string): number => openRegular(name, O_CREAT | O_EXCL | O_RDWR)
   return {
     list: () => namesOf(files, folder, 'file'),
     folders: () => namesOf(files, folder, 'folder'),
@@ -49,7 +50,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
         return create(name)
       })
     },
-    exists: (name) => attempt(() => (files.lstatSync(pathOf(name), { throwIfNoEntry: false })?.isFile() === true ? 1 : 0)),
+    stat: (name, target) => attempt(() => statInto(files, pathOf(name), target)),
     link: (source, target) => done(checkReal) || linkNew(files, pathOf(source), pathOf(target)),
     rename: (source, target) => done(checkReal) || done(() => files.renameSync(pathOf(source), pathOf(target))),
     remove: (name) => done(checkReal) || done(() => files.unlinkSync(pathOf(name))),
@@ -66,7 +67,17 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
     append: (file, bytes) => done(() => appendAll(files, file, bytes)),
     sync: (file) => done(() => files.fdatasyncSync(file)),
     close: (file) => void done(() => files.closeSync(file)),
+    now: nowUs,
   }
+}
+
+function statInto(files: typeof fs, path: string, target: Float64Array): number {
+  const stats = files.lstatSync(path, { throwIfNoEntry: false })
+  if (stats?.isFile() !== true) return 0
+  target[0] = stats.ino
+  target[1] = stats.size
+  target[2] = stats.ctimeMs
+  return 1
 }
 
 /** Whether something else has the name: a link would lead out of the cache. */
@@ -84,7 +95,7 @@ const noFolder: Host = {
   folders: () => NO_FOLDER,
   open: () => NO_FOLDER,
   createNew: () => NO_FOLDER,
-  exists: () => NO_FOLDER,
+  stat: () => NO_FOLDER,
   link: () => NO_FOLDER,
   rename: () => NO_FOLDER,
   remove: () => NO_FOLDER,
@@ -95,6 +106,7 @@ const noFolder: Host = {
   append: () => NO_FOLDER,
   sync: () => NO_FOLDER,
   close: () => undefined,
+  now: nowUs,
 }
 
 /** Throws where one of our folders is a link that somebody planted: what we write would be elsewhere. */

@@ -50,7 +50,7 @@ export const LOGS = {
   ...many('frame says bytes', LENGTHS.concat(80 << 20), (bytes) => ({
     files: {
       'manifest-1': manifestOf(1n, { nextWriter: 0 }),
-      '0.log': Buffer.concat([logOf(0n, []), frameOf('CMIT', 1n << 24n, 0n, Buffer.alloc(64), { offset: 64, bytes })]),
+      '0.log': Buffer.concat([logOf(0n, []), frameOf('CMIT', 1n << 16n, 0n, Buffer.alloc(64), { offset: logOf(0n, []).length, bytes })]),
     },
   })),
   ...many('value says bytes', LENGTHS, (value) => withEntries(entry(PUT, KEY, VALUE, { value }))),

@@ -14,10 +14,10 @@ export const MANIFESTS = {
   ...many('manifest says namespaces', LENGTHS, (count) => withManifest({ count })),
   ...many('namespace says tables', LENGTHS, (count) => withManifest({ namespaces: [{ ...NAME, tables: [], count }] })),
   ...many('manifest says next writer', [(1 << 24) - 1, 1 << 24, 0xffffffff], (nextWriter) => withManifest({ nextWriter })),
-  ...many('manifest says last order', [MOST, MOST >> 1n, MOST - (1n << 24n)], (lastOrder) => withManifest({ lastOrder })),
-  ...many('manifest says a log begins', [1n, 32n, 1n << 40n, MOST - 31n, MOST], (from) => ({
+  ...many('manifest says last order', [MOST, MOST >> 1n, MOST - (1n << 16n)], (lastOrder) => withManifest({ lastOrder })),
+  ...many('manifest says a log ends', [1n, 32n, 1n << 40n, MOST - 31n, MOST], (end) => ({
     files: {
-      ...withManifest({ logs: pack([['u32', 1], ['u32', 0], ['u64', 7], ['u64', from], ['u64', 0]]) }).files,
+      ...withManifest({ logs: pack([['u32', 1], ['u32', 0], ['u64', 7], ['u64', end]]) }).files,
       '0.log': logOf(0n, [commit(entry(0, KEY, VALUE))]),
     },
   })),

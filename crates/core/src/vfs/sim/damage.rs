@@ -39,6 +39,7 @@ impl SimVfs {
             let content = &mut state.inode(inode).content;
             content.truncate(length);
             content.pad(length);
+            state.inode(inode).damages += 1;
         });
     }
 
@@ -47,6 +48,7 @@ impl SimVfs {
         self.damage(|state| {
             let inode = state.find(name).unwrap_or_else(|_| state.add_inode());
             state.inode(inode).content = Content::new(bytes);
+            state.inode(inode).damages += 1;
             state.names.insert(name.into(), inode);
         });
     }

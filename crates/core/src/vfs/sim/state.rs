@@ -30,6 +30,8 @@ impl Default for Options {
 #[derive(Debug, Default)]
 pub(super) struct Inode {
     pub(super) content: Content,
+    /// How often it was damaged.
+    pub(super) damages: u64,
     /// Length that survives a failed sync.
     pub(super) synced: u64,
     pub(super) handles: usize,

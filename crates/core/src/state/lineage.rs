@@ -1,0 +1,64 @@
+//! Which logs belong to the manifest. A directory may have been merged from two copies of one cache (a restore into a
+//! directory that is not empty, `cp -r`): numbers of logs then coincide, or follow on each other, although their
+//! commits rest on other entries than those that are here.
+//!
+//! Each log has a random id, each manifest too, and what refers to one of them has the id. A log belongs to a manifest
+//! 1. that lists it; or
+//! 2. if its number is not below `next writer`, it was begun on this manifest or on its parent, and every log that was
+//!    there when it was begun belongs to it, too: that one is open, or this manifest has folded it.
+//!
+//! The parent is enough: a compaction lists every log that it finds, so only logs begun since it looked are in none.
+
+use super::LogView;
+use crate::log::LogStart;
+use crate::manifest::{KnownLog, Manifest};
+
+/// Positions of the logs that do not belong to the manifest. Those of which nothing has arrived yet are not among them.
+pub(super) fn foreign_logs(manifest: &Manifest, logs: &[LogView]) -> Vec<usize> {
+    let mut foreign: Vec<usize> = Vec::new();
+    // A log that rests on a foreign one is foreign: until no more are found.
+    loop {
+        let is_new = |(at, view): &(usize, &LogView)| {
+            let rests = |seen: &KnownLog| has(manifest, logs, &foreign, seen);
+            !foreign.contains(at)
+                && view.start().is_some_and(|start| {
+                    !is_begun_here(manifest, view.writer, start)
+                        || !is_listed(manifest, view.writer) && !view.head.seen.iter().all(rests)
+                })
+        };
+        let found: Vec<usize> = logs.iter().enumerate().filter(is_new).map(|(at, _)| at).collect();
+        if found.is_empty() {
+            return foreign;
+        }
+        foreign.extend(found);
+    }
+}
+
+fn is_listed(manifest: &Manifest, writer: u32) -> bool {
+    manifest.open_logs.iter().any(|log| log.writer == writer)
+}
+
+/// Whether a log is listed, or was begun on the manifest or its parent.
+pub(super) fn is_begun_here(manifest: &Manifest, writer: u32, start: LogStart) -> bool {
+    match manifest.open_logs.iter().find(|log| log.writer == writer) {
+        Some(log) => log.id == start.id,
+        None => start.base == manifest.id || (start.base == manifest.parent && manifest.parent != 0),
+    }
+}
+
+/// Whether the log that another one has seen belongs to the manifest, or is part of it.
+fn has(manifest: &Manifest, logs: &[LogView], foreign: &[usize], seen: &KnownLog) -> bool {
+    let mut of_number = logs.iter().enumerate().filter(|(_, other)| other.writer == seen.writer);
+    if of_number.clone().any(|(_, other)| other.start().is_some()) {
+        return of_number.any(|(at, other)| other.is(seen) && !foreign.contains(&at));
+    }
+    if let Some(known) = manifest.open_logs.iter().find(|known| known.writer == seen.writer) {
+        return known.id == seen.id;
+    }
+    let folded = manifest.folded_logs.iter().find(|folded| folded.writer == seen.writer);
+    match folded {
+        Some(folded) => folded.id == seen.id && folded.end >= seen.end,
+        // One without commits may be gone. One with commits that should be here is missed elsewhere (`short_log`).
+        None => seen.end == 0 || seen.writer >= manifest.next_writer,
+    }
+}

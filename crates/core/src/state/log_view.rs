@@ -1,0 +1,56 @@
+//! What one process knows of a log.
+
+use crate::error::{Error, Result};
+use crate::format::names::FileName;
+use crate::log::{LogHead, LogStart, Stop};
+use crate::manifest::KnownLog;
+use crate::vfs::File;
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+/// A log as far as it was read.
+#[derive(Clone, Debug)]
+pub(crate) struct LogView {
+    pub(crate) writer: u32,
+    pub(crate) name: FileName,
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) end: u64,
+    /// Up to where it is known to survive the loss of power.
+    pub(crate) synced: u64,
+    pub(crate) stop: Stop,
+    pub(crate) head: LogHead,
+    pub(crate) commits: u64,
+    /// Whether its writer has stored files that it has not named yet.
+    pub(crate) holds: bool,
+}
+
+impl LogView {
+    /// A log of which nothing was read yet.
+    pub(crate) fn new(writer: u32, name: FileName, file: Arc<dyn File>) -> Self {
+        let (end, synced, stop, head, commits, holds) = (0, 0, Stop::End, LogHead::default(), 0, false);
+        Self { writer, name, file, end, synced, stop, head, commits, holds }
+    }
+
+    /// What the log says of itself; `None` = that has not arrived.
+    pub(crate) fn start(&self) -> Option<LogStart> {
+        self.head.start
+    }
+
+    /// Whether it is the log that another file refers to.
+    pub(crate) fn is(&self, known: &KnownLog) -> bool {
+        self.writer == known.writer && self.start().is_some_and(|start| start.id == known.id)
+    }
+
+    /// Whether no commit can come any more, or its writer will notice that the log was taken.
+    pub(crate) fn is_done(&self) -> Result<bool> {
+        if self.stop == Stop::Sealed || self.start().is_some_and(|start| !start.locked) {
+            return Ok(true);
+        }
+        match self.file.try_lock() {
+            Ok(free) => Ok(free),
+            // This process cannot find out whether the writer lives.
+            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(false),
+            Err(source) => Err(Error::io("lock", &self.name.to_string(), source)),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Directories that were merged from two copies of one cache which went on apart: a restore into a directory that is
+//! not empty, `cp -r`, `rsync` without `--delete`. What is found is the newest state of one of them, or nothing.
+
+use crate::history::{commit, compact, open_with};
+use std::collections::BTreeSet;
+use varve_core::vfs::sim::SimVfs;
+use varve_core::{Durability, Handle, Options};
+
+const ROUNDS: u64 = 400;
+
+/// Keys that each commit writes, all with the same value.
+const KEYS: [&str; 3] = ["a", "b", "c"];
+
+fn open(vfs: &SimVfs, random: &mut fastrand::Rng) -> Handle {
+    open_with(vfs, Options { random: random.u64(..), ..Options::default() }).expect("open")
+}
+
+/// Some processes, one after another; what the last one committed last.
+fn go_on(vfs: &SimVfs, tag: &str, random: &mut fastrand::Rng) -> String {
+    let mut last = String::new();
+    for process in 0..random.u32(1..4) {
+        let mut handle = open(vfs, random);
+        let id = handle.namespace("n", "1").expect("namespace");
+        for number in 0..random.u32(1..4) {
+            last = format!("{tag} {process} {number}");
+            for key in KEYS {
+                handle.put(id, key.as_bytes(), last.as_bytes()).expect("put");
+            }
+            handle.put(id, format!("own {last}").as_bytes(), b"").expect("put");
+            commit(&mut handle, Durability::Relaxed).expect("commit");
+            if random.u32(..6) == 0 {
+                compact(&handle, random.bool()).expect("compact");
+            }
+        }
+        handle.store().close().expect("close");
+    }
+    last
+}
+
+/// Files of `source` get over those of `target`, each by chance.
+fn merge(target: &SimVfs, source: &SimVfs, share: f64, random: &mut fastrand::Rng) {
+    for name in source.names() {
+        if random.f64() < share {
+            target.set_contents(&name, source.contents(&name));
+        }
+    }
+}
+
+#[test]
+fn a_merged_directory_is_the_newest_state_of_one_copy_or_a_miss() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (mut found_one, mut missed) = (0, 0);
+    for round in 0..ROUNDS {
+        let base = SimVfs::new();
+        go_on(&base, "start", &mut random);
+        let (one, two) = (base.fork(), base.fork());
+        let last = [go_on(&one, "one", &mut random), go_on(&two, "two", &mut random)];
+        match random.u32(..5) {
+            0 => merge(&one, &two, 0.5, &mut random),
+            1 => merge(&one, &base, 0.5, &mut random),
+            2 => one.names().iter().filter(|_| random.f64() < 0.4).for_each(|name| one.erase(name)),
+            _ => merge(&one, &two, 1.0, &mut random),
+        }
+        let mut reader = open(&one, &mut random);
+        let id = reader.namespace("n", "1").expect("namespace");
+        let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+        let values = KEYS.map(|key| reader.get(id, key.as_bytes(), text).expect("get"));
+        let found: BTreeSet<&String> = values.iter().flatten().collect();
+        let is_newest = found.iter().all(|value| last.contains(value)) && found.len() <= 1;
+        assert!(is_newest, "seed {seed}, round {round}: {values:?} of {last:?}");
+        let has_own = last.each_ref().map(|own| reader.has(id, format!("own {own}").as_bytes()).expect("has"));
+        assert_ne!(has_own, [true; 2], "seed {seed}, round {round}: entries of both");
+        if found.is_empty() {
+            missed += 1
+        } else {
+            found_one += 1
+        }
+        reader.put(id, b"next", b"").expect("put");
+        commit(&mut reader, Durability::Relaxed).expect("commit");
+        let mut after = open(&one, &mut random);
+        let id = after.namespace("n", "1").expect("namespace");
+        assert!(after.has(id, b"next").expect("has"), "seed {seed}, round {round}: the next commit");
+    }
+    assert!(found_one > ROUNDS / 4 && missed > 0, "seed {seed}: {found_one} found, {missed} missed");
+}

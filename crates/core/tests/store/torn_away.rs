@@ -1,0 +1,175 @@
+//! Files that are removed, cut, replaced or renamed under an open cache: `rm -rf`, `npm ci`, `rsync --inplace`, a
+//! restore, locks that are local to each machine. The next commit of every writer that lives is found by a new process.
+
+use crate::history::{commit, compact, open_with};
+use varve_core::vfs::Vfs;
+use varve_core::vfs::sim::SimVfs;
+use varve_core::{Durability, Handle, Options};
+
+/// What happens to the directory; with an older copy of the log.
+type Event = (&'static str, fn(&SimVfs, &[u8]));
+
+const EVENTS: &[Event] = &[
+    ("all files are removed", |vfs, _| vfs.names().iter().for_each(|name| vfs.erase(name))),
+    ("the log is removed", |vfs, _| vfs.erase(&log_of(vfs))),
+    ("the manifest is removed", |vfs, _| vfs.erase(&manifest_of(vfs))),
+    ("the log is cut in half", |vfs, _| vfs.truncate(&log_of(vfs), vfs.length(&log_of(vfs)) / 64 * 32)),
+    ("the log is cut to nothing", |vfs, _| vfs.truncate(&log_of(vfs), 0)),
+    ("the log is an older copy, in place", |vfs, older| vfs.set_contents(&log_of(vfs), older.to_vec())),
+    ("the log is an older copy, another file", |vfs, older| {
+        let name = log_of(vfs);
+        vfs.erase(&name);
+        vfs.set_contents(&name, older.to_vec());
+    }),
+    ("the log is renamed", |vfs, _| vfs.rename(&log_of(vfs), "elsewhere").expect("rename")),
+    ("a bit of the manifest flips", |vfs, _| vfs.flip(&manifest_of(vfs), 40, 0)),
+    ("all files are replaced by those of a new cache", |vfs, _| {
+        vfs.names().iter().for_each(|name| vfs.erase(name));
+        put(&mut open(vfs, 99), "other", Durability::Durable);
+    }),
+];
+
+fn open(vfs: &SimVfs, random: u64) -> Handle {
+    open_with(vfs, Options { random, ..Options::default() }).expect("open")
+}
+
+fn put(handle: &mut Handle, key: &str, durability: Durability) {
+    let id = handle.namespace("n", "1").expect("namespace");
+    handle.put(id, key.as_bytes(), b"value").expect("put");
+    commit(handle, durability).expect("commit");
+}
+
+/// Whether a new process finds the key.
+fn has(vfs: &SimVfs, key: &str) -> bool {
+    let mut reader = open(vfs, 1_000);
+    let id = reader.namespace("n", "1").expect("namespace");
+    reader.has(id, key.as_bytes()).expect("has")
+}
+
+fn find(vfs: &SimVfs, is_wanted: impl Fn(&str) -> bool) -> String {
+    vfs.names().into_iter().find(|name| is_wanted(name)).expect("the file exists")
+}
+
+fn log_of(vfs: &SimVfs) -> String {
+    find(vfs, |name| name.ends_with(".log"))
+}
+
+fn manifest_of(vfs: &SimVfs) -> String {
+    find(vfs, |name| name.starts_with("manifest-"))
+}
+
+fn machines() -> [SimVfs; 4] {
+    [SimVfs::new(), SimVfs::new().padded(), SimVfs::new().without_locks(), SimVfs::new().without_links()]
+}
+
+#[test]
+fn every_commit_after_a_file_was_taken_away_is_found_by_a_new_process() {
+    for (what, event) in EVENTS {
+        for durability in [Durability::Relaxed, Durability::Durable] {
+            for vfs in machines() {
+                let mut writer = open(&vfs, 1);
+                put(&mut writer, "first", durability);
+                let older = vfs.contents(&log_of(&vfs));
+                (0..8).for_each(|number| put(&mut writer, &format!("before {number}"), durability));
+                event(&vfs, &older);
+                for round in 0..6 {
+                    put(&mut writer, &format!("writer {round}"), durability);
+                    let mut other = open(&vfs, 10 + round);
+                    put(&mut other, &format!("other {round}"), durability);
+                    other.store().close().expect("close");
+                    // Damage that is older than these commits is set aside by the first of them that meets it.
+                    if round > 0 {
+                        assert!(has(&vfs, &format!("writer {round}")), "{what}, {durability:?}, writer {round}");
+                        assert!(has(&vfs, &format!("other {round}")), "{what}, {durability:?}, other {round}");
+                    }
+                }
+                writer.store().close().expect("close");
+                for round in 2..6 {
+                    assert!(has(&vfs, &format!("writer {round}")), "{what}, {durability:?}, writer {round} at the end");
+                    assert!(has(&vfs, &format!("other {round}")), "{what}, {durability:?}, other {round} at the end");
+                }
+            }
+        }
+    }
+}
+
+/// The offset from which a log counted after a reset was the length of the file, with the zeros behind its end: what
+/// its writer committed next lay below it.
+#[test]
+fn a_reset_beside_a_live_durable_writer_loses_none_of_its_later_commits() {
+    let vfs = SimVfs::new().padded();
+    let mut writer = open(&vfs, 1);
+    (0..3).for_each(|number| put(&mut writer, &format!("before {number}"), Durability::Durable));
+    vfs.flip(&manifest_of(&vfs), 40, 0);
+    let mut other = open(&vfs, 2);
+    put(&mut other, "other", Durability::Durable);
+    for number in 0..30 {
+        put(&mut writer, &format!("after {number}"), Durability::Durable);
+        assert!(has(&vfs, &format!("after {number}")), "after {number}");
+    }
+    assert!(has(&vfs, "other"));
+}
+
+/// Locks that another machine cannot see: a compaction takes the log of a writer that lives.
+#[test]
+fn commits_are_found_although_another_machine_took_the_log_for_abandoned() {
+    let vfs = SimVfs::new();
+    let mut writer = open(&vfs, 1);
+    put(&mut writer, "first", Durability::Relaxed);
+    for round in 0..5 {
+        let name = log_of(&vfs);
+        let (bytes, other) = (vfs.contents(&name), open(&vfs, 10 + round));
+        // The same bytes in a file that is not locked.
+        vfs.erase(&name);
+        vfs.set_contents(&name, bytes);
+        compact(&other, false).expect("compact");
+        put(&mut writer, &format!("writer {round}"), Durability::Relaxed);
+        assert!((0..=round).all(|round| has(&vfs, &format!("writer {round}"))), "{round}");
+    }
+}
+
+/// A page of zeros in the middle of what was synced looked like an append that never arrived: what stood behind it was
+/// gone without a word, and older values came back.
+#[test]
+fn zeros_in_the_middle_of_durable_commits_are_damage() {
+    let vfs = SimVfs::new();
+    let mut writer = open(&vfs, 1);
+    (0..40).for_each(|number| put(&mut writer, &format!("key {number}"), Durability::Durable));
+    let (name, sector) = (log_of(&vfs), 512);
+    let bytes = vfs.contents(&name);
+    // The last frames are the end: zeros there are what a loss of power leaves.
+    for start in (sector..bytes.len() - 2 * sector).step_by(sector) {
+        let damaged = vfs.fork();
+        let mut zeroed = bytes.clone();
+        zeroed[start..start + sector].fill(0);
+        damaged.set_contents(&name, zeroed);
+        assert_ne!(open(&damaged, 2).store().status().damage.len(), 0, "sector at {start} of {}", bytes.len());
+    }
+}
+
+/// Logs that a closed cache has left: none of them can be removed, cut or lose a part without being missed.
+#[test]
+fn what_was_there_when_the_cache_was_closed_never_becomes_an_older_state() {
+    let vfs = SimVfs::new();
+    for round in 0..2 {
+        let mut writer = open(&vfs, round);
+        put(&mut writer, "key", Durability::Relaxed);
+        put(&mut writer, &format!("round {round}"), Durability::Relaxed);
+        writer.store().close().expect("close");
+    }
+    let names = vfs.names();
+    assert!(names.iter().any(|name| name.ends_with(".log")), "{names:?}");
+    for name in &names {
+        for length in (0..vfs.length(name)).step_by(8).map(Some).chain([None]) {
+            let damaged = vfs.fork();
+            match length {
+                Some(length) => damaged.truncate(name, length),
+                None => damaged.erase(name),
+            }
+            let mut reader = open(&damaged, 9);
+            let id = reader.namespace("n", "1").expect("namespace");
+            let found = ["key", "round 0", "round 1"].map(|key| reader.has(id, key.as_bytes()).expect("has"));
+            assert!(found == [false; 3] || found == [true; 3], "{name} at {length:?}: {found:?}");
+        }
+    }
+}
