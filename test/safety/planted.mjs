@@ -2,10 +2,12 @@
 // `npm run test:planted`: faults that are put into the engine on purpose (feature `planted`), to see what comes of them.
 //   panics: at every way into the engine; the host must live
 //   bugs:   the twenty defects that a store like this may have; some suite must notice each
+//   edits:  defects in the TypeScript sources (`planted/edits/`); the test that each one names must notice it
 import { buildPlanted, plantedPackage } from '../../scripts/build/planted.mjs'
 import { setup } from '../../scripts/setup.mjs'
 import { step } from '../../scripts/steps.mjs'
 import { bugs } from './planted/bugs.mjs'
+import { edits } from './planted/edits.mjs'
 import { panics } from './planted/panics.mjs'
 import { runSuite } from './suite.mjs'
 
@@ -31,6 +33,13 @@ await runSuite('planted', [
     run: async (order) => {
       await build()
       return bugs(order)
+    },
+  },
+  {
+    name: 'edits',
+    run: async (order) => {
+      await setup()
+      return edits(order)
     },
   },
 ])

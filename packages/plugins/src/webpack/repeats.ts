@@ -16,30 +16,73 @@ const SLOT_BITS_MAX = 22
 /** Bytes that are compared by one call where repeats are long. */
 const STRETCH = 512
 
-/** The bytes of `source` from `start` on, in pieces; what comes before is `known` to the reader. */
-export function encodeRepeats(source: Buffer, start: number): Buffer[] {
+/** Most bytes that repeats may be restored to, and how many times those that they are restored from. */
+const RESTORED_BYTES_MAX = 64 << 20
+const RATIO_MAX = 64
+
+const HEAD_BYTES = 8
+const COPY_BYTES = 12
+
+/**
+ * The bytes of `source` from `start` on, in pieces; what comes before is `known` to the reader. Undefined if a reader would
+ * not restore them, because they are too many.
+ */
+export function encodeRepeats(source: Buffer, start: number): Buffer[] | undefined {
   const copies = findCopies(source, start)
-  const head = Buffer.allocUnsafe(8 + copies.length * 4)
+  const head = Buffer.allocUnsafe(HEAD_BYTES + copies.length * 4)
   head.writeUInt32LE(source.length - start, 0)
   head.writeUInt32LE(copies.length / 3, 4)
   const pieces: Buffer[] = [head]
   let position = start
   copies.forEach((number, index) => {
-    head.writeUInt32LE(number, 8 + index * 4)
+    head.writeUInt32LE(number, HEAD_BYTES + index * 4)
     if (index % 3 === 0) pieces.push(source.subarray(position, position + number))
     if (index % 3 !== 1) position += number
   })
   pieces.push(source.subarray(position))
-  return pieces
+  const encodedBytes = pieces.reduce((sum, { length }) => sum + length, 0)
+  return source.length - start <= restoredMax(start + encodedBytes) ? pieces : undefined
 }
 
-/** The bytes again. Throws where `encoded` is not what encodeRepeats wrote. */
-export function decodeRepeats(known: Buffer, encoded: Buffer): Buffer {
-  const target = Buffer.allocUnsafeSlow(encoded.readUInt32LE(0))
-  const copies = encoded.readUInt32LE(4)
-  let literal = 8 + copies * 12
+/** How many bytes may be restored from so many, whatever these say. */
+function restoredMax(bytes: number): number {
+  return Math.min(RESTORED_BYTES_MAX, bytes * RATIO_MAX)
+}
+
+/**
+ * How many bytes `decodeRepeats` restores: it cannot fail after this, and sets each byte. Throws if `encoded` is not what
+ * encodeRepeats wrote.
+ */
+export function checkRepeats(known: Buffer, encoded: Buffer): number {
+  const size = encoded.readUInt32LE(0)
+  const end = HEAD_BYTES + encoded.readUInt32LE(4) * COPY_BYTES
+  const isSound = (holds: boolean): void => {
+    if (!holds) throw new Error('the repeats of a pack are not what was written')
+  }
+  isSound(size <= restoredMax(known.length + encoded.length) && end <= encoded.length)
+  let literals = 0
   let position = 0
-  for (let at = 8; at < 8 + copies * 12; at += 12) {
+  for (let at = HEAD_BYTES; at < end; at += COPY_BYTES) {
+    const before = encoded.readUInt32LE(at)
+    const from = encoded.readUInt32LE(at + 4)
+    const length = encoded.readUInt32LE(at + 8)
+    literals += before
+    position += before
+    isSound(from + length <= (from < known.length ? known.length : known.length + position))
+    position += length
+    isSound(position <= size)
+  }
+  isSound(position + encoded.length - end - literals === size && end + literals <= encoded.length)
+  return size
+}
+
+/** The bytes again. Throws as `checkRepeats` does. */
+export function decodeRepeats(known: Buffer, encoded: Buffer): Buffer {
+  const target = Buffer.allocUnsafeSlow(checkRepeats(known, encoded))
+  const end = HEAD_BYTES + encoded.readUInt32LE(4) * COPY_BYTES
+  let literal = end
+  let position = 0
+  for (let at = HEAD_BYTES; at < end; at += COPY_BYTES) {
     const literals = encoded.readUInt32LE(at)
     const from = encoded.readUInt32LE(at + 4)
     const length = encoded.readUInt32LE(at + 8)
@@ -49,8 +92,7 @@ export function decodeRepeats(known: Buffer, encoded: Buffer): Buffer {
     else target.copyWithin(position, from - known.length, from - known.length + length)
     position += length
   }
-  position += encoded.copy(target, position, literal)
-  if (position !== target.length) throw new Error(`${position} bytes were restored, not ${target.length}`)
+  encoded.copy(target, position, literal)
   return target
 }
 

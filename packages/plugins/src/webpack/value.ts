@@ -10,7 +10,7 @@
  */
 import type { Compiler } from 'webpack'
 import { lazyMaker } from './lazy.ts'
-import { decodeRepeats, encodeRepeats } from './repeats.ts'
+import { checkRepeats, decodeRepeats, encodeRepeats } from './repeats.ts'
 import { lengthOf, type Resolved, type Section, sectionsOf, streamOf } from './sections.ts'
 
 /** webpack's serialiser, the public one that makes buffers. Its types promise promises; most answers are there at once. */
@@ -64,7 +64,8 @@ export class ValueCodec {
 
   #joinResolved(parts: readonly Resolved[]): Buffer {
     const sections = this.#asLazy === undefined ? undefined : sectionsOf(parts)
-    if (sections?.some(({ isLazy }) => isLazy)) return apartBytes(sections)
+    const apart = sections?.some(({ isLazy }) => isLazy) ? apartBytes(sections) : undefined
+    if (apart !== undefined) return apart
     if (parts.every((part) => Buffer.isBuffer(part))) return Buffer.concat([Buffer.of(STREAM), ...parts])
     return Buffer.concat([Buffer.of(LIST), ...listBytes(parts)])
   }
@@ -81,7 +82,8 @@ async function resolveParts(parts: readonly Part[]): Promise<Resolved[]> {
   return resolved
 }
 
-function apartBytes(sections: readonly Section[]): Buffer {
+/** The bytes with lazy sections apart; undefined if what these repeat is too much to be restored. */
+function apartBytes(sections: readonly Section[]): Buffer | undefined {
   const kept = sections.filter(({ isLazy }) => !isLazy).flatMap(({ bytes }) => bytes)
   const apart = sections.filter(({ isLazy }) => isLazy).flatMap(({ bytes }) => bytes)
   const source = Buffer.concat([...kept, ...apart])
@@ -92,16 +94,22 @@ function apartBytes(sections: readonly Section[]): Buffer {
     if (isLazy) places.push(place, lengthOf(bytes))
     else place += lengthOf(bytes)
   }
+  const repeats = encodeRepeats(source, keptBytes)
+  if (repeats === undefined) return undefined
   const head = [keptBytes, places.length / 2, ...places].map(u32)
-  return Buffer.concat([Buffer.of(APART), ...head, source.subarray(0, keptBytes), ...encodeRepeats(source, keptBytes)])
+  return Buffer.concat([Buffer.of(APART), ...head, source.subarray(0, keptBytes), ...repeats])
 }
 
-/** The parts; where webpack would not know lazy ones again, one part with all of it. */
+/**
+ * The parts; where webpack would not know lazy ones again, one part with all of it. Everything is checked here: webpack asks
+ * for a lazy part in the middle of a build, when it is too late for a miss.
+ */
 function readApart(payload: Buffer, asLazy: ReturnType<typeof lazyMaker>): Part[] {
   const count = payload.readUInt32LE(4)
   const start = 8 + 8 * count
-  const stream = payload.subarray(start, start + payload.readUInt32LE(0))
+  const stream = sliceOf(payload, start, payload.readUInt32LE(0))
   const encoded = payload.subarray(start + stream.length)
+  const decodedBytes = checkRepeats(stream, encoded)
   let decoded: Buffer | undefined
   const lazyBytes = (from: number, size: number): Buffer => {
     decoded ??= decodeRepeats(stream, encoded)
@@ -109,18 +117,27 @@ function readApart(payload: Buffer, asLazy: ReturnType<typeof lazyMaker>): Part[
   }
   const parts: Part[] = []
   let end = 0
-  for (let index = 0, from = 0; index < count; index++) {
+  let from = 0
+  for (let index = 0; index < count; index++) {
     const place = payload.readUInt32LE(8 + 8 * index)
     const size = payload.readUInt32LE(12 + 8 * index)
     const at = from
-    if (place > end) parts.push(stream.subarray(end, place))
+    if (place < end || from + size > decodedBytes) throw new Error('a lazy part lies outside of its pack')
+    if (place > end) parts.push(sliceOf(stream, end, place - end))
     if (asLazy === undefined) parts.push(...streamOf([{ isLazy: true, bytes: [lazyBytes(at, size)] }]))
     else parts.push(asLazy(() => [lazyBytes(at, size)]))
     from += size
     end = place
   }
+  if (from !== decodedBytes) throw new Error('a pack has more than its lazy parts')
   if (stream.length > end) parts.push(stream.subarray(end))
   return parts
+}
+
+/** `length` bytes from `start` on. Throws if there are fewer. */
+function sliceOf(source: Buffer, start: number, length: number): Buffer {
+  if (start + length > source.length) throw new Error('a pack ends early')
+  return source.subarray(start, start + length)
 }
 
 function listBytes(list: readonly Resolved[]): Buffer[] {
@@ -143,7 +160,7 @@ function readList(source: Buffer, start: number, asLazy: (part: () => Part[]) =>
       parts.push(asLazy(() => inner.parts))
       end = inner.end
     } else {
-      parts.push(source.subarray(end, end + length))
+      parts.push(sliceOf(source, end, length))
       end += length
     }
   }

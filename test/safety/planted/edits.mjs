@@ -1,0 +1,99 @@
+// @ts-check
+// Defects planted in TypeScript: each file of `edits/` exports a list of them. A test is named for each; it has to pass
+// without the edit and to fail with it. The edit is made in memory, while vitest loads the source (`vitest.config.ts`),
+// so no file changes, and only sources that the test loads into its own process have it: child processes run `dist`.
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { transform } from 'esbuild'
+import { at, root } from '../../../scripts/root.mjs'
+import { toolPath } from '../../../scripts/tools.mjs'
+import { inLanes } from '../lanes.mjs'
+import { applyEdit } from './apply.mjs'
+
+/** A test that hangs has noticed the edit, too. */
+const HANG_MS = 3 * 60_000
+
+/** The variable that names the edit to make. */
+export const EDIT_VARIABLE = 'VARVE_PLANTED_EDIT'
+
+/**
+ * One defect.
+ * @typedef {object} Edit
+ * @property {string} name unique among all edits
+ * @property {string} file the source, relative to the root
+ * @property {string} find a text that occurs in it exactly once
+ * @property {string} replace the defective text
+ * @property {string} test path of the vitest file that has to fail, relative to the root
+ * @property {string} [only] a part of the names of the tests to run: vitest's `-t`
+ */
+
+/** @typedef {import('../suite.mjs').Order} Order */
+/** @typedef {import('../suite.mjs').Outcome} Outcome */
+/** @typedef {{ passed: number, failed: number, isEnded: boolean }} Run `isEnded`: vitest reported at its end */
+
+/** All edits, of every file in the folder. @returns {Promise<readonly Edit[]>} */
+export async function allEdits() {
+  const folder = at('test/safety/planted/edits')
+  const files = readdirSync(folder).filter((name) => name.endsWith('.mjs')).sort()
+  const lists = await Promise.all(files.map((name) => import(join(folder, name))))
+  return lists.flatMap((list) => list.default)
+}
+
+/** @param {Order} order @returns {Promise<Outcome>} */
+export async function edits({ replay, say }) {
+  const all = await allEdits()
+  const chosen = all.filter(({ name }) => replay === undefined || replay === name)
+  if (chosen.length === 0) throw new Error(`no such edit: ${replay}`)
+  const repeated = all.filter(({ name }, index) => all.findIndex((other) => other.name === name) !== index)
+  /** @type {Map<string, Promise<Run>>} Runs without an edit, by what is run. */
+  const sound = new Map()
+  const failures = await inLanes(chosen, async (edit) => {
+    const failure = await failureOf(edit, sound)
+    say(`${edit.name}: ${failure ?? 'caught'}`)
+    return failure
+  })
+  const missed = chosen.flatMap(({ name }, index) => (failures[index] === undefined ? [] : [{ what: `${name}: ${failures[index]}`, replay: name }]))
+  const violations = [...missed, ...repeated.map(({ name }) => ({ what: `two edits are named '${name}'`, replay: name }))]
+  const caught = failures.filter((failure) => failure === undefined).length
+  return { figures: { defects: chosen.length, caught }, goals: { caught: { min: all.length } }, violations }
+}
+
+/** Why an edit does not count as caught; undefined if it does. @param {Edit} edit @param {Map<string, Promise<Run>>} sound */
+async function failureOf(edit, sound) {
+  try {
+    await transform(applyEdit(edit, await readFile(at(edit.file), 'utf8')), { loader: 'ts' })
+  } catch (error) {
+    return `cannot be made: ${error instanceof Error ? error.message : String(error)}`
+  }
+  const command = JSON.stringify([edit.test, edit.only])
+  const without = sound.get(command) ?? runTest(edit, '')
+  sound.set(command, without)
+  const { passed, failed } = await without
+  if (passed === 0 || failed > 0) return `${edit.test}: ${passed} tests passed and ${failed} failed without the edit`
+  const found = await runTest(edit, edit.name)
+  return found.isEnded && found.failed === 0 ? `${edit.test} does not notice it` : undefined
+}
+
+/** Runs the test of an edit, with the edit of that name or none. @param {Edit} edit @param {string} name @returns {Promise<Run>} */
+async function runTest({ test, only }, name) {
+  const folder = await mkdtemp(join(tmpdir(), 'varve-edit-'))
+  const counts = join(folder, 'counts.json')
+  const config = at('test/safety/planted/vitest.config.ts')
+  const filter = only === undefined ? [] : ['--testNamePattern', only.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')]
+  const args = [toolPath('vitest'), 'run', '--root', root, '--config', config, `--reporter=${at('scripts/counts.mjs')}`, ...filter, test]
+  const env = { ...process.env, [EDIT_VARIABLE]: name, VARVE_COUNTS: counts, VARVE_SEED: process.env.VARVE_SEED ?? '1' }
+  try {
+    await new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore', timeout: HANG_MS, killSignal: 'SIGKILL' })
+      child.on('error', reject)
+      child.on('close', resolve)
+    })
+    const found = await readFile(counts, 'utf8').then(JSON.parse, () => undefined)
+    return { passed: 0, failed: 0, ...found, isEnded: found !== undefined }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
