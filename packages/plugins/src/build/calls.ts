@@ -10,6 +10,7 @@ import type { CachedOptions, CachedStats } from './options.ts'
 import { pack, unpack } from './pack.ts'
 import { Root } from './root.ts'
 import { Session } from './session.ts'
+import type { Shape } from './shape.ts'
 import { Uncacheable } from './uncacheable.ts'
 import type { Warn } from './warnings.ts'
 
@@ -30,8 +31,8 @@ export interface Caller {
   readonly inputs: Identity
 }
 
-/** One call. */
-export interface Call<R> {
+/** One call; `E` is what is kept of it. */
+export interface Call<R, E> {
   /** What kind of call: the calls of one kind are one task. */
   readonly kind: string
   /** What it is about, with absolute paths: most calls differ in it. */
@@ -43,8 +44,10 @@ export interface Call<R> {
   work(): Promise<R>
   /** What to keep of it; undefined for nothing. Throws Uncacheable where it cannot be told again. */
   keep(result: R): Kept | undefined
-  /** Tells the tool again what was kept. */
-  replay(entry: unknown): R
+  /** What an entry has to be to be replayed. What is not of this shape is not kept, and a miss where it was read. */
+  readonly shape: Shape<E>
+  /** Tells the tool again what was kept. What may throw comes before everything that has an effect. */
+  replay(entry: E): R
 }
 
 /** What is kept of a call. */
@@ -117,21 +120,42 @@ export class Calls {
   }
 
   /** The result of a call: from the cache, or by making it. Rejects with what the call rejects with, and with nothing else. */
-  async run<R>(call: Call<R>): Promise<R> {
+  async run<R, E extends object>(call: Call<R, E>): Promise<R> {
     const open = this.#open
     const task = open?.taskOf(call.kind)
     if (open === undefined || task === undefined) return call.work()
     let live: { readonly result: R } | undefined
+    let entry: E | undefined
+    const accept = (found: unknown): boolean => {
+      entry = this.#read(call, open, found)
+      return entry !== undefined
+    }
     const work = async (context: TaskContext): Promise<Uint8Array> => {
       const result = await call.work()
       live = { result }
-      return this.#keep(() => call.keep(result), open.root, context)
+      return this.#keep(call, result, open.root, context)
     }
-    const bytes = await this.#ask(() => task.run({ id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files }, work))
+    const request = { id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files, accept }
+    const bytes = await this.#ask(() => task.run(request, work))
     if (live !== undefined) return live.result
-    if (bytes === undefined) return call.work()
+    // What another run made at the same time was not in the cache, and is asked for here.
+    entry ??= bytes === undefined ? undefined : this.#read(call, open, bytes)
+    const replayed = entry === undefined ? undefined : replay(call, entry, open)
+    if (replayed === undefined) return call.work()
     this.#hits += 1
-    return call.replay(open.root.absoluteEntry(unpack(bytes)))
+    return replayed.result
+  }
+
+  /** The entry in these bytes; undefined if they are none that this call can replay. */
+  #read<R, E>(call: Call<R, E>, { root, session }: Open, found: unknown): E | undefined {
+    try {
+      const entry = found instanceof Uint8Array ? root.absoluteEntry(unpack(found)) : undefined
+      if (call.shape(entry)) return entry
+      throw new Error('it is not of the shape of a result')
+    } catch (error) {
+      session.warnings.failed('has a result that was not stored by this plugin, which runs instead', error)
+      return undefined
+    }
   }
 
   /** What is kept, undefined where the cache failed. */
@@ -171,10 +195,11 @@ export class Calls {
   }
 
   /** The bytes to keep; none where the call is not kept. */
-  #keep(keep: () => Kept | undefined, root: Root, context: TaskContext): Uint8Array {
+  #keep<R, E>(call: Call<R, E>, result: R, root: Root, context: TaskContext): Uint8Array {
     try {
-      const kept = keep()
+      const kept = call.keep(result)
       if (kept === undefined) return skip(context)
+      if (!call.shape(kept.entry)) throw new Uncacheable('returns or tells something unknown')
       for (const path of kept.watched) context.addFile(path)
       const [entry, isBound] = root.relativeEntry(kept.entry)
       if (isBound) context.addInput('root', root.folder)
@@ -193,6 +218,16 @@ export class Calls {
     this.#hits = this.#misses = 0
     this.#uncacheable.clear()
     return stats
+  }
+}
+
+/** Replays an entry; undefined if the tool does not take it, and the call has to be made. */
+function replay<R, E>(call: Call<R, E>, entry: E, { session }: Open): { readonly result: R } | undefined {
+  try {
+    return { result: call.replay(entry) }
+  } catch (error) {
+    session.warnings.failed('has a result that cannot be replayed, so the plugin runs', error)
+    return undefined
   }
 }
 

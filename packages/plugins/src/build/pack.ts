@@ -5,14 +5,20 @@
  *   count u32 | length u32 of each part | JSON | part | part | ...
  *
  * In the JSON a part is a string of NUL, `t` (text) or `b` (bytes) and the part's index; a string that itself begins with
- * NUL becomes a part, so no string is mistaken for one.
+ * NUL becomes a part, so no string is mistaken for one. Each part is named once, so that what is unpacked is never much
+ * more than what was packed.
  */
+import { isUtf8 } from 'node:buffer'
 import { isPlain } from './digest.ts'
 import { Uncacheable } from './uncacheable.ts'
 
 /** Texts from this length on become parts. */
 const TEXT_LENGTH_MIN = 200
 const MARK = '\0'
+const PART = /^\0([tb])(\d{1,9})$/
+
+/** Most bytes of JSON: numbers and short texts take many times as much in memory, and long ones are parts. */
+const JSON_BYTES_MAX = 4 << 20
 
 type Part = string | Uint8Array
 
@@ -24,6 +30,7 @@ export function pack(value: unknown): Uint8Array {
   const parts: Part[] = []
   const blocks = [JSON.stringify(lift(value, parts)) ?? 'null', ...parts]
   const lengths = blocks.map((block) => (typeof block === 'string' ? Buffer.byteLength(block) : block.length))
+  if ((lengths[0] ?? 0) > JSON_BYTES_MAX) throw new Uncacheable('holds too many values')
   let end = 4 * (blocks.length + 1)
   const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length, end))
   bytes.writeUInt32LE(blocks.length)
@@ -37,18 +44,46 @@ export function pack(value: unknown): Uint8Array {
   return bytes
 }
 
-/** What `pack` was given. */
-export function unpack(bytes: Uint8Array): unknown {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+/** What `pack` was given. Throws if these are not bytes that it wrote. */
+export function unpack(packed: Uint8Array): unknown {
+  const buffer = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
   const count = buffer.readUInt32LE()
-  let start = 4 * (count + 1)
-  const blocks = Array.from({ length: count }, (_, index) => buffer.subarray(start, (start += buffer.readUInt32LE(4 * (index + 1)))))
-  const [json, ...parts] = blocks
-  return JSON.parse(json?.toString() ?? 'null', (_, value: unknown) => {
-    if (typeof value !== 'string' || !value.startsWith(MARK)) return value
-    const part = parts[Number(value.slice(2))]
-    return value[1] === 't' ? part?.toString() : part
-  })
+  let end = 4 * (count + 1)
+  check(count > 0 && end <= buffer.length)
+  const blocks: (Buffer | undefined)[] = []
+  for (let index = 1; index <= count; index++) blocks.push(buffer.subarray(end, (end += buffer.readUInt32LE(4 * index))))
+  check(end === buffer.length)
+  const [json = Buffer.alloc(0), ...parts] = blocks
+  check(json.length <= JSON_BYTES_MAX)
+  const value = restore(JSON.parse(textOf(json)), parts)
+  check(parts.every((part) => part === undefined))
+  return value
+}
+
+/** The value with its parts in their places; each is taken out of `parts`. */
+function restore(value: unknown, parts: (Buffer | undefined)[]): unknown {
+  if (typeof value === 'string') return value.startsWith(MARK) ? takePart(value, parts) : value
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item) => restore(item, parts))
+  check(!Object.hasOwn(value, '__proto__'))
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, restore(item, parts)]))
+}
+
+function takePart(name: string, parts: (Buffer | undefined)[]): string | Buffer {
+  const [, kind, number] = PART.exec(name) ?? []
+  const part = parts[Number(number)]
+  if (part === undefined) throw new Error('a part is missing, or named twice')
+  parts[Number(number)] = undefined
+  return kind === 't' ? textOf(part) : part
+}
+
+function textOf(part: Buffer): string {
+  check(isUtf8(part))
+  return part.toString()
+}
+
+function check(holds: boolean): void {
+  if (!holds) throw new Error('these bytes are no packed value')
 }
 
 /** The value with its parts lifted out. */
@@ -58,7 +93,7 @@ function lift(value: unknown, parts: Part[]): unknown {
   if (typeof value === 'string') return isShort(value) ? value : `${MARK}t${parts.push(value) - 1}`
   if (value instanceof Uint8Array) return `${MARK}b${parts.push(value) - 1}`
   if (Array.isArray(value)) return value.map((item) => lift(item, parts))
-  if (typeof value !== 'object' || !isPlain(value) || 'toJSON' in value) throw new Uncacheable('holds a value that is no plain data')
+  if (typeof value !== 'object' || !isPlain(value) || 'toJSON' in value || Object.hasOwn(value, '__proto__')) throw new Uncacheable('holds a value that is no plain data')
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, lift(item, parts)]))
 }
 

@@ -6,6 +6,7 @@ import type { OnLoadArgs, OnLoadResult } from 'esbuild'
 import type { Calls, Kept } from '../build/calls.ts'
 import { digest } from '../build/digest.ts'
 import { Uncacheable } from '../build/uncacheable.ts'
+import { entryShape } from './entry.ts'
 
 /** What a callback may return. */
 export type Loaded = OnLoadResult | null | undefined
@@ -24,14 +25,15 @@ export function cachedLoad(load: Load, calls: Calls): Load {
     }
     const { path, namespace, suffix, with: attributes } = args
     const reasons: string[] = []
-    return calls.run<Loaded>({
+    return calls.run<Loaded, OnLoadResult>({
       kind: 'load',
       id: path,
       inputs: { call: digest({ namespace, suffix, with: attributes }, 'args') },
       files: [path],
       work: async () => refusals.run(reasons, () => load(args)),
       keep: (loaded) => keep(loaded, reasons),
-      replay: (entry) => entry as OnLoadResult,
+      shape: entryShape,
+      replay: (entry) => entry,
     })
   }
 }

@@ -14,14 +14,9 @@ import { Root } from '../build/root.ts'
 import type { Warn } from '../build/warnings.ts'
 import { plainMap } from '../rollup/entry.ts'
 import type { ChainContext, Result } from './context.ts'
-import { addDependencies, type Dependencies, dependenciesOf, watchedBy } from './dependencies.ts'
-import { Recording, tell, type Told } from './record.ts'
-
-/** What is kept of a chain. */
-interface Entry extends Result {
-  readonly dependencies: Dependencies
-  readonly told: readonly Told[]
-}
+import { addDependencies, dependenciesOf, watchedBy } from './dependencies.ts'
+import { type Entry, entryShape } from './entry.ts'
+import { Recording, tell } from './record.ts'
 
 /** Thrown in the place of work: the chain runs by itself, between pitch and normal. */
 class Miss extends Error {}
@@ -80,12 +75,12 @@ export class LoaderCache {
     if (reason !== undefined || !this.#calls.isOpen) return undefined
     const call = this.#callOf(context)
     try {
-      return await this.#calls.run<Result>({
+      return await this.#calls.run<Result, Entry>({
         ...call,
         work: () => Promise.reject(new Miss()),
         keep: () => undefined,
-        replay: (kept) => {
-          const entry = kept as Entry
+        shape: entryShape(context.loaders.length),
+        replay: (entry) => {
           addDependencies(context, entry.dependencies)
           tell(context, entry.told)
           return entry
@@ -103,7 +98,7 @@ export class LoaderCache {
     if (!this.#calls.isOpen || recording === undefined || this.#reasonAgainst(context) !== undefined) return
     const startMs = startOf(context)
     const result: Result = { content, map: plainMap(map), meta }
-    await this.#calls.run<Result>({
+    await this.#calls.run<Result, Entry>({
       ...this.#callOf(context),
       work: () => Promise.resolve(result),
       keep: () => {
@@ -113,6 +108,7 @@ export class LoaderCache {
         const watched = [...watchedBy(dependencies, startMs), ...built]
         return { entry, watched }
       },
+      shape: entryShape(context.loaders.length),
       replay: () => result,
     })
   }
@@ -132,7 +128,7 @@ export class LoaderCache {
     }
   }
 
-  #callOf(context: ChainContext): Pick<Call<Result>, 'kind' | 'id' | 'inputs' | 'files'> {
+  #callOf(context: ChainContext): Pick<Call<Result, Entry>, 'kind' | 'id' | 'inputs' | 'files'> {
     const { resource, resourcePath, loaders, loaderIndex, mode, target, sourceMap, hot } = context
     const root = this.#calls.root ?? new Root(context.rootContext)
     const chain = loaders.map((loader, index) => [loader.path, index > loaderIndex ? optionsOf(loader) : ''])

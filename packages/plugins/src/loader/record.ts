@@ -13,7 +13,7 @@ export type Told =
 interface PlainError {
   readonly message: string
   readonly name: string
-  readonly stack: string | undefined
+  readonly stack?: string | undefined
 }
 
 /** Methods after which a chain cannot be told again. */
@@ -69,8 +69,11 @@ export function tell(context: ChainContext, told: readonly Told[]): void {
     else {
       // A warning names the loader that it comes from.
       context.loaderIndex = one.loaderIndex
-      context.emitWarning(Object.assign(new Error(one.message), { name: one.name, stack: one.stack }))
-      context.loaderIndex = loaderIndex
+      try {
+        context.emitWarning(Object.assign(new Error(one.message), { name: one.name, stack: one.stack }))
+      } finally {
+        context.loaderIndex = loaderIndex
+      }
     }
   }
 }

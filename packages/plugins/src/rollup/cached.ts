@@ -3,7 +3,7 @@ import { Calls, type Caller } from '../build/calls.ts'
 import type { Identity } from '../build/identity.ts'
 import type { Root } from '../build/root.ts'
 import type { Warn } from '../build/warnings.ts'
-import type { Entry } from './entry.ts'
+import { ENTRIES, type Entry } from './entry.ts'
 import type { CachedHook, HookedPlugin } from './hooks.ts'
 import type { CachedPluginOptions } from './options.ts'
 import { Recording } from './record.ts'
@@ -70,7 +70,7 @@ export class PluginCache {
     const { root } = this.#calls
     if (root === undefined) return work(context)
     const recording = new Recording(context)
-    return this.#calls.run<unknown>({
+    return this.#calls.run<unknown, Entry>({
       kind: hook,
       id,
       inputs: { ...this.#tool.inputs(context, root), ...inputs },
@@ -82,7 +82,8 @@ export class PluginCache {
         const entry = recording.finish(returned)
         return { entry, watched: recording.watched }
       },
-      replay: (entry) => replay(entry as Entry, context),
+      shape: ENTRIES[hook],
+      replay: (entry) => replay(entry, context),
     })
   }
 }

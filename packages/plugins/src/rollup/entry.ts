@@ -1,11 +1,33 @@
-/** What is kept of one call of a hook: what it returned, and what it told its context on the way, in order. */
+/**
+ * What is kept of one call of a hook: what it returned, and what it told its context on the way, in order. The shapes say
+ * what may be replayed: every tool of Rollup's family takes it without a complaint.
+ */
+import { isAbsolute } from 'node:path'
+import {
+  bytes,
+  dictionary,
+  either,
+  exactly,
+  flag,
+  index,
+  listOf,
+  nullable,
+  objectOf,
+  optional,
+  path,
+  type Shape,
+  text,
+  withCheck,
+} from '../build/shape.ts'
+import { MAP_FIELDS, sourceMap } from '../build/source-map.ts'
 import { Uncacheable } from '../build/uncacheable.ts'
+import type { CachedHook } from './hooks.ts'
 
 /** One call of a method of the plugin context. */
 export type Told =
   | { readonly method: 'addWatchFile'; readonly path: string }
   | { readonly method: 'emitFile'; readonly file: object; readonly referenceId: string }
-  | { readonly method: LogMethod; readonly log: unknown; readonly position: unknown }
+  | { readonly method: LogMethod; readonly log: unknown; readonly position?: unknown }
 
 /** The methods that say something to people. */
 export type LogMethod = 'warn' | 'info' | 'debug'
@@ -16,32 +38,88 @@ export interface Entry {
   readonly told: readonly Told[]
 }
 
-/** What a hook may return, besides texts and nothing; `ast` cannot be kept. */
-const FIELDS = [
-  'code',
-  'map',
-  'meta',
-  'moduleSideEffects',
-  'syntheticNamedExports',
-  'moduleType',
-  'attributes',
-  'id',
-  'external',
-  'resolvedBy',
-  'packageJsonPath',
-]
-const MAP_FIELDS = ['version', 'file', 'sourceRoot', 'sources', 'sourcesContent', 'names', 'mappings', 'x_google_ignoreList', 'ignoreList', 'debugId']
+/** Code names emitted files by these, so they are replaced in it: a text of letters, all of one length in an entry. */
+const reference: Shape<string> = (value): value is string => text(value) && /^[\w$-]{4,64}$/.test(value)
+
+/** A name below the output folder. */
+const fileName: Shape<string> = (value): value is string => path(value) && !/^(?:\/|\.[/.])/.test(value) && !isAbsolute(value)
+
+const emitted: Shape<object> = either(
+  objectOf({
+    type: exactly('asset'),
+    name: optional(fileName),
+    fileName: optional(fileName),
+    needsCodeReference: optional(flag),
+    originalFileName: nullable(text),
+    source: either(text, bytes),
+  }),
+  objectOf({
+    type: exactly('chunk'),
+    id: path,
+    name: optional(fileName),
+    fileName: optional(fileName),
+    importer: optional(path),
+    implicitlyLoadedAfterOneOf: optional(listOf(path)),
+    preserveSignature: optional(exactly(false, 'strict', 'allow-extension', 'exports-only')),
+  }),
+  objectOf({
+    type: exactly('prebuilt-chunk'),
+    fileName,
+    code: text,
+    exports: optional(listOf(text)),
+    map: nullable(sourceMap),
+    sourcemapFileName: optional(fileName),
+  }),
+)
+
+const message = withCheck(dictionary, (log) => text(log['message']))
+const position = either(index, objectOf({ line: withCheck(index, (line) => line > 0), column: index }))
+
+const told: Shape<Told> = either(
+  objectOf({ method: exactly('addWatchFile'), path }),
+  objectOf({ method: exactly('emitFile'), file: emitted, referenceId: reference }),
+  objectOf({ method: exactly('warn', 'info', 'debug'), log: either(text, message), position: nullable(position) }),
+)
+
+const toldList: Shape<readonly Told[]> = withCheck(listOf(told), (list) => {
+  const references = list.flatMap((one) => (one.method === 'emitFile' ? [one.referenceId] : []))
+  return new Set(references.map(({ length }) => length)).size <= 1
+})
+
+/** What a hook may say about a module; `ast` cannot be kept. */
+const module = {
+  meta: nullable(dictionary),
+  moduleSideEffects: nullable(either(flag, exactly('no-treeshake'))),
+  syntheticNamedExports: nullable(either(flag, text)),
+  moduleType: optional(text),
+  attributes: nullable(withCheck(dictionary, (attributes) => Object.values(attributes).every(text))),
+}
+const code = { ...module, map: nullable(sourceMap) }
+const resolved = { ...module, external: optional(either(flag, exactly('absolute', 'relative'))), resolvedBy: optional(text), packageJsonPath: optional(text) }
+const RETURNED: readonly string[] = ['code', 'id', ...Object.keys({ ...code, ...resolved })]
+
+const returned: { readonly [Hook in CachedHook]: Shape<unknown> } = {
+  transform: nullable(either(text, objectOf({ ...code, code: nullable(text) }))),
+  load: either(text, objectOf({ ...code, code: text })),
+  resolveId: either(text, exactly(false), objectOf({ ...resolved, id: path })),
+}
+
+/** The entries of each hook. */
+export const ENTRIES: { readonly [Hook in CachedHook]: Shape<Entry> } = {
+  transform: objectOf<Entry>({ returned: returned.transform, told: toldList }),
+  load: objectOf<Entry>({ returned: returned.load, told: toldList }),
+  resolveId: objectOf<Entry>({ returned: returned.resolveId, told: toldList }),
+}
 
 /** What a hook returned as plain data. Throws Uncacheable where that would lose something. */
 export function plainReturned(value: unknown): unknown {
-  if (value === undefined || value === null || value === false || typeof value === 'string') return value ?? null
-  if (typeof value !== 'object' || Array.isArray(value)) throw new Uncacheable('returns something unknown')
+  if (typeof value !== 'object' || value === null) return value ?? null
+  if (Array.isArray(value)) throw new Uncacheable('returns something unknown')
   for (const [name, field] of Object.entries(value)) {
-    if (field !== undefined && !FIELDS.includes(name)) throw new Uncacheable(`returns '${name}'`)
+    if (field !== undefined && !RETURNED.includes(name)) throw new Uncacheable(`returns '${name}'`)
   }
-  const { code, map, ...rest }: { code?: unknown; map?: unknown } = value
-  if (code !== undefined && code !== null && typeof code !== 'string') throw new Uncacheable('returns code that is no text')
-  return { ...rest, code, map: plainMap(map) }
+  const { map, ...rest }: { map?: unknown } = value
+  return { ...rest, ...(map !== undefined && { map: plainMap(map) }) }
 }
 
 /** A source map as plain data: plugins return texts, objects and instances of classes. */

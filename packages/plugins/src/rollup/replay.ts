@@ -1,24 +1,47 @@
 /** Tells a plugin context again what a hook told it when it ran, and gives back what the hook returned. */
 import { mapLeaves } from '../build/root.ts'
-import type { Entry } from './entry.ts'
+import type { Entry, LogMethod } from './entry.ts'
 
-/** Repeats a call on `context`; returns what the hook returned. */
+/** What may be called of a plugin context. */
+type Replayed = 'addWatchFile' | 'emitFile' | LogMethod
+
+/**
+ * Repeats a call on `context`; returns what the hook returned. Files come first: a tool may refuse one, and then nothing
+ * else was told.
+ */
 export function replay({ returned, told }: Entry, context: object): unknown {
-  const call = (name: string, args: readonly unknown[]): unknown => Reflect.apply(Reflect.get(context, name), context, args)
+  const call = (name: Replayed, args: readonly unknown[]): unknown => Reflect.apply(Reflect.get(context, name), context, args)
   const renamed = new Map<string, string>()
   for (const one of told) {
+    if (one.method !== 'emitFile') continue
+    const referenceId = String(call('emitFile', [one.file]))
+    if (referenceId !== one.referenceId) renamed.set(one.referenceId, referenceId)
+  }
+  for (const one of told) {
     if (one.method === 'addWatchFile') call(one.method, [one.path])
-    else if (one.method === 'emitFile') {
-      const referenceId = String(call(one.method, [one.file]))
-      if (referenceId !== one.referenceId) renamed.set(one.referenceId, referenceId)
-    } else call(one.method, one.position === undefined ? [one.log] : [one.log, one.position])
+    else if (one.method !== 'emitFile') call(one.method, one.position === undefined || one.position === null ? [one.log] : [one.log, one.position])
   }
   return renamed.size === 0 ? returned : withReferences(returned, renamed)
 }
 
-/** Code names emitted files by reference; another build may have given another one. */
+/** Code names emitted files by reference; another build may have given another one. References are of one length. */
 function withReferences(returned: unknown, renamed: ReadonlyMap<string, string>): unknown {
-  const pattern = new RegExp([...renamed.keys()].map((id) => id.replaceAll('$', '\\$')).join('|'), 'g')
-  const rename = (text: string): string => text.replace(pattern, (id) => renamed.get(id) ?? id)
-  return mapLeaves(returned, '', (leaf) => (typeof leaf === 'string' ? rename(leaf) : leaf))
+  const [{ length } = ''] = renamed.keys()
+  return mapLeaves(returned, '', (leaf) => {
+    if (typeof leaf !== 'string') return leaf
+    return leaf.replace(/[\w$-]+/g, (word) => (word.length < length ? word : renameIn(word, length, renamed)))
+  })
+}
+
+function renameIn(word: string, length: number, renamed: ReadonlyMap<string, string>): string {
+  let changed = ''
+  let written = 0
+  for (let at = 0; at + length <= word.length; at++) {
+    const name = renamed.get(word.slice(at, at + length))
+    if (name === undefined) continue
+    changed += word.slice(written, at) + name
+    written = at + length
+    at = written - 1
+  }
+  return changed + word.slice(written)
 }

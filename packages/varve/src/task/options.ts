@@ -65,6 +65,12 @@ export interface TaskRequest extends TaskDependencies {
    * What is worked on, such as the path of a module. An absolute path below the root counts as the path relative to it.
    */
   readonly id: string
+  /**
+   * Checks a stored result before it is used: where it returns false or throws, the work runs and its result takes the place
+   * of the stored one. For callers that hand results to code which does not expect just anything. Costs its own time per hit.
+   * @defaultValue none: a result is used as its codec decodes it
+   */
+  readonly accept?: ((result: unknown) => boolean) | undefined
 }
 
 /** What the work may tell while it runs. */

@@ -1,6 +1,6 @@
 /** Checks what a run asks for and hashes it. Hot: a hit pays for it. */
 import { VarveError } from '../errors.ts'
-import { checkOptions, type Fields, wrongValue } from '../validate.ts'
+import { checkOptions, type Fields, FUNCTION, wrongValue } from '../validate.ts'
 import { digestOfText } from './digest.ts'
 import type { Asked } from './lookup.ts'
 import { type Digests, digestsOf } from './named.ts'
@@ -19,6 +19,7 @@ export const DEPENDENCY_FIELDS: Fields<TaskDependencies> = {
 const REQUEST_FIELDS: Fields<TaskRequest> = {
   id: { expected: 'a string that is not empty', accepts: (value) => typeof value === 'string' && value !== '' },
   ...DEPENDENCY_FIELDS,
+  accept: FUNCTION,
 }
 
 /** Longer ids are stored as their beginning and a digest: a key has room for 65,535 bytes, of three a letter at most. */

@@ -74,7 +74,7 @@ export class Task<V> {
     for (const [index, variant] of variants.entries()) {
       const found = match(variant, asked, present)
       const hit = found === 'changed' ? undefined : this.#parts.shelf.result(asked.key, variant)
-      if (hit === undefined) continue
+      if (hit === undefined || !isAccepted(request.accept, hit.value)) continue
       this.#counters.hits++
       if (found === 'moved') this.#counters.healed++
       this.#parts.shelf.used(asked.key, variant, index, found === 'moved' ? present.files : undefined)
@@ -152,5 +152,14 @@ export class Task<V> {
       outcome.kind === 'storable' && shelf.put(asked.key, { inputs: asked.inputs, ...outcome.recorded, timeMs: Date.now() }, value)
     if (!isStored) this.#counters.notStored++
     return { kind: outcome.kind === 'changed' || outcome.kind === 'skipped' ? 'own' : 'done', value }
+  }
+}
+
+/** Whether the caller takes a stored result. */
+function isAccepted(accept: TaskRequest['accept'], value: unknown): boolean {
+  try {
+    return accept === undefined || accept(value)
+  } catch {
+    return false
   }
 }

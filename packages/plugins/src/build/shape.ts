@@ -1,0 +1,71 @@
+/**
+ * Shapes: what a value from a cache has to be before anything is done with it. A cache may hold anything, so every part is
+ * checked and unknown parts are refused; what passes is safe to hand to a tool. The same shape is asked before a result is
+ * kept, so nothing is stored that would be refused later.
+ */
+import { isAbsolute } from 'node:path'
+
+/** Whether a value is of this shape. Values are plain data and bytes, as `unpack` makes them. */
+export type Shape<T> = (value: unknown) => value is T
+
+export const anything: Shape<unknown> = (_): _ is unknown => true
+
+export const text: Shape<string> = (value) => typeof value === 'string'
+export const bytes: Shape<Uint8Array> = (value) => value instanceof Uint8Array
+export const flag: Shape<boolean> = (value) => typeof value === 'boolean'
+
+/** A number that counts or numbers something. */
+export const index: Shape<number> = (value): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32
+
+/** A text that file systems take as a path. */
+export const path: Shape<string> = (value): value is string => text(value) && value !== '' && !value.includes('\0')
+export const absolutePath: Shape<string> = (value): value is string => path(value) && isAbsolute(value)
+
+/** An object whose values may be anything. */
+export const dictionary: Shape<Readonly<Record<string, unknown>>> = (value): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !bytes(value)
+
+/** One of these values. */
+export function exactly<const Values extends readonly (string | boolean | null)[]>(...values: Values): Shape<Values[number]> {
+  return (value): value is Values[number] => values.some((one) => one === value)
+}
+
+export function listOf<T>(item: Shape<T>): Shape<T[]> {
+  return (value): value is T[] => Array.isArray(value) && value.every((one) => item(one))
+}
+
+/** A list of exactly these items; the last ones may be left out if their shapes take undefined. */
+export function tupleOf<T extends readonly unknown[]>(...items: { readonly [Index in keyof T]: Shape<T[Index]> }): Shape<T> {
+  return (value): value is T => Array.isArray(value) && value.length <= items.length && items.every((item, at) => item(value[at]))
+}
+
+/** An object with these fields and no other. */
+export function objectOf<T extends object>(fields: { readonly [Name in keyof T]-?: Shape<T[Name]> }): Shape<T> {
+  const shapes = new Map<string, Shape<unknown>>(Object.entries(fields))
+  return (value): value is T => {
+    if (!dictionary(value)) return false
+    for (const name of Object.keys(value)) if (!shapes.has(name)) return false
+    for (const [name, shape] of shapes) if (!shape(Object.hasOwn(value, name) ? value[name] : undefined)) return false
+    return true
+  }
+}
+
+/** A value of one of these shapes. */
+export function either<T extends readonly unknown[]>(...shapes: { readonly [Index in keyof T]: Shape<T[Index]> }): Shape<T[number]> {
+  return (value): value is T[number] => shapes.some((shape) => shape(value))
+}
+
+/** The value, or undefined: the field may be left out. */
+export function optional<T>(shape: Shape<T>): Shape<T | undefined> {
+  return (value): value is T | undefined => value === undefined || shape(value)
+}
+
+/** The value, undefined or null, for fields in which tools take any of these. */
+export function nullable<T>(shape: Shape<T>): Shape<T | null | undefined> {
+  return (value): value is T | null | undefined => value === undefined || value === null || shape(value)
+}
+
+/** A value of that shape of which more is true. */
+export function withCheck<T>(shape: Shape<T>, holds: (value: T) => boolean): Shape<T> {
+  return (value): value is T => shape(value) && holds(value)
+}

@@ -1,0 +1,108 @@
+/**
+ * Source maps as plain data. Tools fail a build for a map that is not well-formed, so one from a cache is read to its end
+ * before it is handed over.
+ */
+import { either, exactly, index, listOf, objectOf, nullable, type Shape, text, withCheck } from './shape.ts'
+
+/** Fields of a source map, revision 3. */
+export interface SourceMap {
+  readonly version?: unknown
+  readonly file?: string | null | undefined
+  readonly sourceRoot?: string | null | undefined
+  readonly sources?: readonly (string | null)[] | null | undefined
+  readonly sourcesContent?: readonly (string | null | undefined)[] | null | undefined
+  readonly names?: readonly string[] | null | undefined
+  readonly mappings: string | readonly (readonly (readonly number[])[])[]
+  readonly x_google_ignoreList?: readonly number[] | null | undefined
+  readonly ignoreList?: readonly number[] | null | undefined
+  readonly debugId?: string | null | undefined
+}
+
+const indexes = nullable(listOf(index))
+const isNumber: Shape<number> = (value): value is number => Number.isInteger(value)
+
+const fields = {
+  version: nullable(either(isNumber, text)),
+  file: nullable(text),
+  sourceRoot: nullable(text),
+  sources: nullable(listOf(either(text, exactly(null)))),
+  sourcesContent: nullable(listOf(nullable(text))),
+  names: nullable(listOf(text)),
+  mappings: either(text, listOf(listOf(listOf(isNumber)))),
+  x_google_ignoreList: indexes,
+  ignoreList: indexes,
+  debugId: nullable(text),
+} satisfies { [Name in keyof SourceMap]-?: Shape<SourceMap[Name]> }
+
+/** The names of these fields. */
+export const MAP_FIELDS: readonly string[] = Object.keys(fields)
+
+/** A map whose every position is in its sources and names. */
+const mapObject: Shape<SourceMap> = withCheck(objectOf<SourceMap>(fields), (map) => {
+  const counts = { sources: map.sources?.length ?? 0, names: map.names?.length ?? 0 }
+  const ignored = [...(map.ignoreList ?? []), ...(map.x_google_ignoreList ?? [])]
+  if (ignored.some((source) => source >= counts.sources)) return false
+  // Maps without sources have positions all the same, which point nowhere.
+  if (counts.sources === 0) counts.sources = Number.POSITIVE_INFINITY
+  return typeof map.mappings === 'string' ? areMappings(map.mappings, counts) : areSegments(map.mappings, counts)
+})
+
+/** A map as JSON. */
+const mapText: Shape<string> = (value): value is string => {
+  if (!text(value)) return false
+  try {
+    return value === '' || mapObject(JSON.parse(value))
+  } catch {
+    return false
+  }
+}
+
+/** What plugins and loaders return as a map. */
+export const sourceMap: Shape<SourceMap | string> = either(mapObject, mapText)
+
+interface Counts {
+  sources: number
+  names: number
+}
+
+function areSegments(lines: readonly (readonly (readonly number[])[])[], { sources, names }: Counts): boolean {
+  return lines.every((line) =>
+    line.every(([column = -1, source = 0, row = 0, place = 0, name = 0, ...more]) => {
+      return more.length === 0 && column >= 0 && isBelow(source, sources) && row >= 0 && place >= 0 && isBelow(name, Math.max(names, 1))
+    }),
+  )
+}
+
+const isBelow = (value: number, count: number): boolean => value >= 0 && value < count
+
+const DIGITS = new Int8Array(128).fill(-1)
+for (const [value, letter] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries()) DIGITS[letter.charCodeAt(0)] = value
+const [COMMA, SEMICOLON] = [44, 59]
+const SHIFT_MAX = 30
+const POSITION_MAX = 2 ** 31
+
+/** Reads `mappings`: each segment is 1, 4 or 5 numbers in base 64, each the difference to the one before. */
+function areMappings(mappings: string, { sources, names }: Counts): boolean {
+  const state = [0, 0, 0, 0, 0]
+  const limits = [POSITION_MAX, sources, POSITION_MAX, POSITION_MAX, names]
+  let [field, value, shift] = [0, 0, 0]
+  for (let at = 0; at <= mappings.length; at++) {
+    const code = at === mappings.length ? SEMICOLON : mappings.charCodeAt(at)
+    if (code === COMMA || code === SEMICOLON) {
+      if (shift !== 0 || field === 2 || field === 3) return false
+      field = 0
+      if (code === SEMICOLON) state[0] = 0
+      continue
+    }
+    const digit = DIGITS[code] ?? -1
+    if (digit < 0 || field === state.length || shift > SHIFT_MAX) return false
+    value += (digit & 31) * 2 ** shift
+    shift += 5
+    if (digit >= 32) continue
+    const next = (state[field] ?? 0) + (value % 2 === 1 ? -(value - 1) / 2 : value / 2)
+    if (!isBelow(next, limits[field] ?? 0)) return false
+    state[field++] = next
+    value = shift = 0
+  }
+  return true
+}
