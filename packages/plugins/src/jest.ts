@@ -11,6 +11,8 @@ import { createHash } from 'node:crypto'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import type { OpenNamespace } from './adapters/open-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
+import { hasFields, nullable, type Shape, text } from './build/shape.ts'
+import { sourceMap } from './build/source-map.ts'
 import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
 import { type Loaded, loadTransformer, type TransformedSource, type Transformer, type TransformOptions } from './jest/transformer.ts'
 
@@ -39,7 +41,7 @@ export async function createTransformer(options: VarveJestOptions): Promise<Tran
   const { transformer: name = '', transformerConfig, ...others } = options
   checkOptions('@varve/plugins/jest', { transformer: name }, { transformer: FIELDS.transformer })
   const loaded = await loadTransformer(name, transformerConfig)
-  const space = await new LazyNamespace('jest', others, 'json').open()
+  const space = await new LazyNamespace('jest', others, 'json', transformed).open()
   return cached(loaded, transformerConfig, space)
 }
 
@@ -109,15 +111,14 @@ function demandsOf(options: TransformOptions): string {
 
 function read(space: OpenNamespace, key: string): TransformedSource | undefined {
   const value = space.get(key)?.value
-  return isTransformed(value) ? value : undefined
+  return transformed(value) ? value : undefined
 }
 
 /** Keeps a result that Jest will accept; an own error of the cache never gets in its way. */
 function keep(space: OpenNamespace, key: string, result: TransformedSource): TransformedSource {
-  if (isTransformed(result)) space.tryPut(key, result)
+  if (transformed(result)) space.tryPut(key, result)
   return result
 }
 
-function isTransformed(value: unknown): value is TransformedSource {
-  return typeof value === 'object' && value !== null && 'code' in value && typeof value.code === 'string'
-}
+/** What Jest takes of a transformer; it leaves other fields alone. */
+const transformed: Shape<TransformedSource> = hasFields<TransformedSource>({ code: text, map: nullable(sourceMap) })

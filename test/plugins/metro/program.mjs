@@ -13,7 +13,7 @@ const show = (value) => `${Buffer.isBuffer(value)} ${JSON.stringify(value)}`
 
 for (let number = first; number < first + count; number++) {
   const code = `module(${number}); `.repeat(100)
-  const value = number % 2 === 0 ? { dependencies: [], output: [{ type: 'js/module', data: { code, map: [[1, 2, 3]] } }] } : Buffer.from(code)
+  const value = number % 2 === 0 ? { dependencies: [], output: [{ type: 'js/module', data: { code, lineCount: 1, map: [[1, 2, 3, 4]] } }] } : Buffer.from(code)
   const key = createHash('sha1').update(String(number)).digest()
   const found = await cache.get(key)
   if (found === null) counts.misses++

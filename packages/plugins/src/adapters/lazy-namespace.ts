@@ -3,6 +3,7 @@
  * itself (`open-namespace.ts`). A folder that cannot be used costs misses and a warning, not errors.
  */
 import { type Cache, type CacheOptions, openCache, VarveError } from 'varve'
+import { anything, type Shape } from '../build/shape.ts'
 import { MemoryNamespace } from './memory.ts'
 import { OpenNamespace } from './open-namespace.ts'
 import type { AdapterOptions } from './options.ts'
@@ -19,14 +20,16 @@ export class LazyNamespace {
   readonly #tool: string
   readonly #options: AdapterOptions
   readonly #dataKind: DataKind
+  readonly #shape: Shape<unknown>
   readonly #warned: Set<string> = new Set()
   #opening: Promise<OpenNamespace> | undefined
 
-  /** `tool` names the namespace, and the cache unless the options do. Opens nothing yet. */
-  constructor(tool: string, options: AdapterOptions, dataKind: DataKind) {
+  /** `tool` names the namespace, and the cache unless the options do; values of another shape are misses. Opens nothing yet. */
+  constructor(tool: string, options: AdapterOptions, dataKind: DataKind, shape: Shape<unknown> = anything) {
     this.#tool = tool
     this.#options = options
     this.#dataKind = dataKind
+    this.#shape = shape
   }
 
   /** The open namespace, the same until `close`. Rejects with INVALID_OPTION or ENGINE_UNAVAILABLE. */
@@ -52,7 +55,7 @@ export class LazyNamespace {
     const wanted = { name, dir, maxBytes, durability, readOnly, engine, key, onWarning: warn }
     const cache = await openUsable(wanted, warn)
     const space = cache?.namespace(this.#tool, { version: `${LAYOUT} ${version}` }) ?? new MemoryNamespace()
-    return new OpenNamespace({ cache, space, isWritable: cache !== undefined && !readOnly, dataKind: this.#dataKind, warn })
+    return new OpenNamespace({ cache, space, isWritable: cache !== undefined && !readOnly, dataKind: this.#dataKind, shape: this.#shape, warn })
   }
 
   #warn(warning: VarveError): void {

@@ -9,6 +9,7 @@
  */
 import { setImmediate as atEndOfTurn } from 'node:timers' // not the global one, which test runners replace
 import { type Cache, type Namespace, VarveError } from 'varve'
+import type { Shape } from '../build/shape.ts'
 import type { MemoryNamespace } from './memory.ts'
 import { type DataKind, decodeValue, encodeValue, type Stamped } from './value.ts'
 
@@ -20,6 +21,8 @@ export interface Parts {
   /** False where nothing is ever committed. */
   readonly isWritable: boolean
   readonly dataKind: DataKind
+  /** What a value has to be; any other is a miss. */
+  readonly shape: Shape<unknown>
   readonly warn: (warning: VarveError) => void
 }
 
@@ -37,13 +40,13 @@ export class OpenNamespace {
   get(key: string | Uint8Array): Stamped | undefined {
     this.#refresh()
     const encoded = this.#parts.space.get(key) ?? this.#lookAgain(() => this.#parts.space.get(key))
-    return encoded === undefined ? undefined : decodeValue(encoded)
+    return this.#decode(encoded)
   }
 
   /** The values of many keys, in their order. */
   getMany(keys: readonly string[]): (Stamped | undefined)[] {
     this.#refresh(true)
-    return this.#parts.space.getMany(keys).map((encoded) => (encoded === undefined ? undefined : decodeValue(encoded)))
+    return this.#parts.space.getMany(keys).map((encoded) => this.#decode(encoded))
   }
 
   /** Whether there is an entry; its value is not read. */
@@ -83,7 +86,7 @@ export class OpenNamespace {
   *entries(prefix: string): IterableIterator<[key: string, entry: Stamped]> {
     this.#refresh(true)
     for (const [key, encoded] of this.#parts.space.entries()) {
-      const entry = typeof key === 'string' && key.startsWith(prefix) ? decodeValue(encoded) : undefined
+      const entry = typeof key === 'string' && key.startsWith(prefix) ? this.#decode(encoded) : undefined
       if (typeof key === 'string' && entry !== undefined) yield [key, entry]
     }
   }
@@ -135,6 +138,10 @@ export class OpenNamespace {
       this.#parts.warn(toWarning(error))
       return false
     }
+  }
+
+  #decode(encoded: Uint8Array | undefined): Stamped | undefined {
+    return encoded === undefined ? undefined : decodeValue(encoded, this.#parts.shape)
   }
 
   /** A miss may be an entry that another process committed in this very turn, and told this one about. */

@@ -8,15 +8,19 @@
  * The bytes of structured clone are those of Node's `v8.serialize`, which newer versions of Node can read; where an
  * older one cannot, the entry is a miss.
  */
-import { Buffer } from 'node:buffer'
+import { Buffer, isUtf8 } from 'node:buffer'
 import { isUint8Array } from 'node:util/types' // knows those of other realms, too: test runners have several
 import { deserialize, serialize } from 'node:v8'
+import type { Shape } from '../build/shape.ts'
 
 const BYTES = 0
 const TEXT = 1
 const JSON_DATA = 2
 const CLONE_DATA = 3
 const HEADER_BYTES = 9
+
+/** The last moment that a Date holds. */
+const TIME_MAX_MS = 8.64e15
 
 /** How data that is neither bytes nor a string is kept: as JSON, or with all that structured clone can hold. */
 export type DataKind = 'json' | 'clone'
@@ -36,27 +40,31 @@ export function encodeValue(value: unknown, timeMs: number, dataKind: DataKind):
   return frame(JSON_DATA, timeMs, Buffer.from(JSON.stringify(value) ?? 'null'))
 }
 
-/** The value of `encoded`, whose memory it may share; undefined where it cannot be decoded. */
-export function decodeValue(encoded: Uint8Array): Stamped | undefined {
+/** The value of `encoded`, whose memory it may share; undefined if it is none of that shape. */
+export function decodeValue(encoded: Uint8Array, shape: Shape<unknown>): Stamped | undefined {
   if (encoded.length < HEADER_BYTES) return undefined
   const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.length)
-  const body = bytes.subarray(HEADER_BYTES)
   const timeMs = bytes.readDoubleLE(1)
   try {
-    switch (bytes[0]) {
-      case BYTES:
-        return { value: body, timeMs }
-      case TEXT:
-        return { value: body.toString(), timeMs }
-      case JSON_DATA:
-        return { value: JSON.parse(body.toString()), timeMs }
-      case CLONE_DATA:
-        return { value: deserialize(body), timeMs }
-      default:
-        return undefined
-    }
+    const value = decodeBody(bytes[0], bytes.subarray(HEADER_BYTES))
+    return timeMs >= 0 && timeMs <= TIME_MAX_MS && value !== undefined && shape(value) ? { value, timeMs } : undefined
   } catch {
     return undefined
+  }
+}
+
+function decodeBody(kind: number | undefined, body: Buffer): unknown {
+  switch (kind) {
+    case BYTES:
+      return body
+    case TEXT:
+      return isUtf8(body) ? body.toString() : undefined
+    case JSON_DATA:
+      return JSON.parse(body.toString())
+    case CLONE_DATA:
+      return deserialize(body)
+    default:
+      return undefined
   }
 }
 

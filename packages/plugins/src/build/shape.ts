@@ -17,6 +17,9 @@ export const flag: Shape<boolean> = (value) => typeof value === 'boolean'
 /** A number that counts or numbers something. */
 export const index: Shape<number> = (value): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32
 
+/** A number of bytes. */
+export const isCount: Shape<number> = (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0
+
 /** A text that file systems take as a path. */
 export const path: Shape<string> = (value): value is string => text(value) && value !== '' && !value.includes('\0')
 export const absolutePath: Shape<string> = (value): value is string => path(value) && isAbsolute(value)
@@ -48,6 +51,12 @@ export function objectOf<T extends object>(fields: { readonly [Name in keyof T]-
     for (const [name, shape] of shapes) if (!shape(Object.hasOwn(value, name) ? value[name] : undefined)) return false
     return true
   }
+}
+
+/** An object with these fields, and any others, which are left to the tool. */
+export function hasFields<T extends object>(fields: { readonly [Name in keyof T]-?: Shape<T[Name]> }): Shape<T> {
+  const shapes = Object.entries<Shape<unknown>>(fields)
+  return (value): value is T => dictionary(value) && shapes.every(([name, shape]) => shape(Object.hasOwn(value, name) ? value[name] : undefined))
 }
 
 /** A value of one of these shapes. */

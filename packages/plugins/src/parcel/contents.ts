@@ -7,6 +7,7 @@
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { OpenNamespace } from '../adapters/open-namespace.ts'
+import { index, isCount, objectOf, type Shape, text, withCheck } from '../build/shape.ts'
 
 /** Longest entry; Varve's own limit is 64 MiB, and a piece has to fit into memory twice. */
 const PIECE_BYTES_MAX = 16 * 1024 * 1024
@@ -19,6 +20,11 @@ interface Head {
   readonly pieces: number
   readonly bytes: number
 }
+
+const isHead: Shape<Head> = withCheck(
+  objectOf<Head>({ id: text, pieces: index, bytes: isCount }),
+  ({ pieces, bytes }) => pieces === Math.floor(bytes / PIECE_BYTES_MAX) + 1,
+)
 
 /** Puts contents as they arrive, at most a piece of them in memory, and commits them; false where that failed. */
 export async function putContents(space: OpenNamespace, key: string, contents: Chunks): Promise<boolean> {
@@ -54,7 +60,12 @@ export function* piecesOf(space: OpenNamespace, key: string): IterableIterator<B
     yield contentsOf(value)
     return
   }
-  for (let index = 0; index < value.pieces; index++) yield contentsOf(space.get(pieceKey(key, value.id, index))?.value)
+  let left = value.bytes
+  for (let number = 0; number < value.pieces; number++) {
+    const piece = contentsOf(space.get(pieceKey(key, value.id, number))?.value)
+    yield piece?.length === Math.min(left, PIECE_BYTES_MAX) ? piece : undefined
+    left -= PIECE_BYTES_MAX
+  }
 }
 
 /** All of the contents; undefined where there are none or a piece is missing. */
@@ -78,7 +89,7 @@ export function deleteContents(space: OpenNamespace, key: string): void {
 const pieceKey = (key: string, id: string, index: number): string => `${key} ${id} ${index}`
 
 function deletePieces(space: OpenNamespace, key: string, { id, pieces }: Head): void {
-  for (let index = 0; index < pieces; index++) space.delete(pieceKey(key, id, index))
+  for (let number = 0; number < pieces && space.has(pieceKey(key, id, number)); number++) space.delete(pieceKey(key, id, number))
 }
 
 function headOf(space: OpenNamespace, key: string): Head | undefined {
@@ -88,8 +99,4 @@ function headOf(space: OpenNamespace, key: string): Head | undefined {
 
 function contentsOf(value: unknown): Buffer | undefined {
   return Buffer.isBuffer(value) ? value : undefined
-}
-
-function isHead(value: unknown): value is Head {
-  return typeof value === 'object' && value !== null && 'id' in value && 'pieces' in value && typeof value.pieces === 'number'
 }
