@@ -7,11 +7,10 @@
  * with the generation of its namespace: where that environment is found changed, the next generation begins, and the
  * space of all older entries is free at once. Two processes that find the same change begin the same generation.
  */
-import { createHash } from 'node:crypto'
 import type { Namespace } from 'varve'
 import type { Compilation, Compiler } from 'webpack'
 import type { Identity } from './identity.ts'
-import { ID_BYTES } from './pointer.ts'
+import { idOf } from './pointer.ts'
 import { asBuffer, type Part, type Serializer } from './value.ts'
 
 /** webpack's view of the file system, with what this build has read already. */
@@ -67,8 +66,8 @@ export class Environments {
   /** Checks the newest environment. Returns the version of the namespace to use from here on. */
   async begin(): Promise<string> {
     const noted = asBuffer(this.#records.get(this.#identity.name) ?? new Uint8Array()).toString()
-    const [digest, generation, id = ''] = noted.split(' ')
-    if (digest === this.#identity.digest) {
+    const [digest, generation = '', id = ''] = noted.split(' ')
+    if (digest === this.#identity.digest && /^\d{1,12}$/.test(generation)) {
       const isValid = await this.isValid(Buffer.from(id, 'hex').toString('latin1'))
       this.#generation = Number(generation) + (isValid ? 0 : 1)
     }
@@ -104,10 +103,9 @@ export class Environments {
   async #put(record: EnvironmentRecord): Promise<string> {
     const parts: Part[] = await this.#serializer.serialize(record, {})
     const bytes = Buffer.concat(parts.filter((part) => Buffer.isBuffer(part)))
-    const digest = createHash('sha256').update(bytes).digest().subarray(0, ID_BYTES)
-    const id = digest.toString('latin1')
+    const id = idOf(bytes)
     this.#records.put(this.#recordKey(id), bytes)
-    const noted = `${this.#identity.digest} ${this.#generation} ${digest.toString('hex')}`
+    const noted = `${this.#identity.digest} ${this.#generation} ${Buffer.from(id, 'latin1').toString('hex')}`
     this.#records.put(this.#identity.name, Buffer.from(noted))
     this.#verdicts.set(id, true)
     this.#current = { id, dependencies: record.dependencies, isFresh: true }
@@ -116,7 +114,7 @@ export class Environments {
 
   async #check(id: string): Promise<boolean> {
     const bytes = this.#records.get(this.#recordKey(id))
-    if (bytes === undefined) return false
+    if (bytes === undefined || idOf(bytes) !== id) return false
     const record: unknown = await this.#serializer.deserialize([asBuffer(bytes)], {})
     if (!isRecord(record)) return false
     const [isFresh, isSame] = await Promise.all([this.#isUnchanged(record.resolving), this.#isUnchanged(record.contents)])

@@ -10,7 +10,7 @@ import type { Compiler } from 'webpack'
 import type { VarveWebpackOptions } from './options.ts'
 
 /** Part of each digest: changes with the layout of values and records. */
-export const LAYOUT = 2
+export const LAYOUT = 3
 
 /** Name and digest of one compiler. */
 export interface Identity {

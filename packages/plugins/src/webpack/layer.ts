@@ -19,6 +19,7 @@ import { identityOf, LAYOUT, ordinalOf } from './identity.ts'
 import type { VarveWebpackOptions } from './options.ts'
 import { type Item, Packs } from './packs.ts'
 import { decodePointer, type Etag, textOf } from './pointer.ts'
+import { checkRequests } from './requests.ts'
 import type { VarveWebpackStats } from './stats.ts'
 import { asBuffer, ValueCodec } from './value.ts'
 
@@ -182,6 +183,7 @@ export class DiskLayer {
   async #begin(fileSystemInfo: FileSystemInfo): Promise<void> {
     const cache = await this.#opening
     if (cache === undefined) return
+    checkRequests(this.#compiler, cache.status().dir)
     const identity = identityOf(this.#compiler, this.#options, cache.status().dir, this.#ordinal ?? 1)
     for (const dependency of identity.buildDependencies) this.#dependencies.add(dependency)
     const records = cache.namespace('webpack environments', { version: String(LAYOUT) })
@@ -201,7 +203,7 @@ export class DiskLayer {
       const pointer = found === undefined ? undefined : decodePointer(asBuffer(found))
       if (pointer === undefined || pointer.etag !== textOf(etag)) return undefined
       const isValid = environments.isValid(pointer.environment)
-      const read = (verdict: boolean): unknown => (verdict ? packs.read(pointer.pack, pointer.place) : undefined)
+      const read = (verdict: boolean): unknown => (verdict ? packs.read(identifier, pointer) : undefined)
       const value = typeof isValid === 'boolean' ? read(isValid) : isValid.then(read)
       return value instanceof Promise ? value.catch((error: unknown) => this.#cannotRestore(identifier, error)) : value
     } catch (error) {

@@ -7,10 +7,9 @@
  * A value that is written again goes to a new pack. A pack that nothing points to any more is deleted; when much of one
  * is without use, or there are many small ones, what is still used of them is written anew.
  */
-import { createHash } from 'node:crypto'
 import type { Namespace } from 'varve'
 import { kindOf, PACK_BYTES } from './groups.ts'
-import { decodePointer, encodePointer, ID_BYTES, type Pointer } from './pointer.ts'
+import { decodePointer, encodePointer, idOf, type Pointer } from './pointer.ts'
 import { keyOf, ReadAhead } from './read-ahead.ts'
 import { asBuffer, type ValueCodec } from './value.ts'
 
@@ -31,8 +30,17 @@ export interface Item {
   readonly data: object
 }
 
-/** Values of a restored pack; each is handed out once and then forgotten, webpack keeps it in memory from there. */
-type Values = (object | undefined)[]
+/**
+ * What a pack holds. Each value stands beside its identifier and etag, so that it is handed out for no other; it is handed
+ * out once and then forgotten, webpack keeps it in memory from there.
+ */
+interface Values {
+  readonly identifiers: readonly unknown[]
+  readonly etags: readonly unknown[]
+  readonly values: unknown[]
+}
+
+const NO_VALUES: Values = { identifiers: [], etags: [], values: [] }
 
 /** The packs of one compiler. */
 export class Packs {
@@ -61,11 +69,11 @@ export class Packs {
     this.#ahead.end()
   }
 
-  /** The value in a place of a pack, or a promise of it; undefined where there is none. Throws where it is no pack. */
-  read(pack: string, place: number): unknown {
-    const values = this.#restored.get(pack) ?? this.#restore(pack)
-    if (values instanceof Promise) return values.then((ready) => this.#hand(pack, ready, place))
-    return this.#hand(pack, values, place)
+  /** The value that was packed for this identifier, or a promise of it; undefined if there is none. Throws if it is no pack. */
+  read(identifier: string, pointer: Pointer): unknown {
+    const found = this.#restored.get(pointer.pack) ?? this.#restore(pointer.pack)
+    if (found instanceof Promise) return found.then((ready) => this.#hand(identifier, pointer, ready))
+    return this.#hand(identifier, pointer, found)
   }
 
   /** Packs these items. Returns the bytes; undefined where one cannot be serialised or they are too many bytes. */
@@ -104,7 +112,7 @@ export class Packs {
   async #put(environment: string, items: readonly Item[]): Promise<{ pack: string; bytes: number } | undefined> {
     const bytes = await encodeOrNothing(this.#codec, items)
     if (bytes === undefined || bytes.length > BYTES_MAX) return undefined
-    const pack = createHash('sha256').update(bytes).digest().toString('latin1', 0, ID_BYTES)
+    const pack = idOf(bytes)
     this.#packs.put(keyOf(pack), bytes)
     this.#ahead.note(pack, bytes.length)
     items.forEach(({ identifier, etag }, place) => {
@@ -136,28 +144,31 @@ export class Packs {
 
   async #again(uses: readonly Use[]): Promise<Item[]> {
     const items: Item[] = []
-    for (const { pack, identifier, place, etag } of uses) {
-      const data: unknown = await this.read(pack, place)
+    for (const use of uses) {
+      const { identifier, etag } = use
+      const data: unknown = await this.read(identifier, use)
       if (typeof data === 'object' && data !== null) items.push({ identifier, etag, data })
     }
     return items
   }
 
-  #hand(pack: string, values: Values, place: number): unknown {
-    const value = values[place]
+  #hand(identifier: string, pointer: Pointer, found: Values): unknown {
+    const { pack, place } = pointer
+    if (!isIn(found, identifier, pointer)) return undefined
+    const value = found.values[place]
     if (value !== undefined) {
-      values[place] = undefined
+      found.values[place] = undefined
       return value
     }
     // Asked for again: webpack's memory has let go of it.
     this.#restored.delete(pack)
     const again = this.#restore(pack)
-    return again instanceof Promise ? again.then((ready) => ready[place]) : again[place]
+    return again instanceof Promise ? again.then((ready) => ready.values[place]) : again.values[place]
   }
 
   #restore(pack: string): Values | Promise<Values> {
     const bytes = this.#ahead.take(pack)
-    const values = bytes instanceof Promise ? bytes.then((read) => this.#decode(read)) : this.#decode(bytes)
+    const values = bytes instanceof Promise ? bytes.then((read) => this.#decode(pack, read)) : this.#decode(pack, bytes)
     this.#restored.set(pack, values)
     if (!(values instanceof Promise)) return values
     return values.then((ready) => {
@@ -166,8 +177,10 @@ export class Packs {
     })
   }
 
-  #decode(bytes: Uint8Array | undefined): Values | Promise<Values> {
-    const value = bytes === undefined ? [] : this.#codec.decode(asBuffer(bytes))
+  #decode(pack: string, bytes: Uint8Array | undefined): Values | Promise<Values> {
+    if (bytes === undefined) return NO_VALUES
+    if (idOf(bytes) !== pack) throw new Error('a pack is not what was written under its name')
+    const value = this.#codec.decode(asBuffer(bytes))
     return value instanceof Promise ? value.then(valuesOf) : valuesOf(value)
   }
 }
@@ -209,12 +222,20 @@ function groupsOf(uses: readonly Use[]): Use[][] {
 
 async function encodeOrNothing(codec: ValueCodec, items: readonly Item[]): Promise<Buffer | undefined> {
   try {
-    return await codec.encode(items.map(({ data }) => data))
+    const values = items.map(({ data }) => data)
+    return await codec.encode({ identifiers: items.map(({ identifier }) => identifier), etags: items.map(({ etag }) => etag), values })
   } catch {
     return undefined
   }
 }
 
-function valuesOf(value: unknown): Values {
-  return Array.isArray(value) ? value : []
+function valuesOf(found: unknown): Values {
+  if (typeof found !== 'object' || found === null || !('values' in found && 'identifiers' in found && 'etags' in found)) return NO_VALUES
+  const { identifiers, etags, values } = found
+  return Array.isArray(identifiers) && Array.isArray(etags) && Array.isArray(values) ? { identifiers, etags, values } : NO_VALUES
+}
+
+/** Whether a pack has in the place that a pointer names what was packed for this identifier and etag. */
+function isIn({ identifiers, etags }: Values, identifier: string, { place, etag }: Pointer): boolean {
+  return identifiers[place] === identifier && etags[place] === etag
 }

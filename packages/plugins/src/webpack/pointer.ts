@@ -4,6 +4,8 @@
  *   u8[8] environment | u8[8] pack | u32 bytes of the pack | u32 its values | u32 place in it | u8 1 = has an etag | etag as UTF-8
  */
 
+import { hash } from 'node:crypto'
+
 /** What webpack compares entries by, next to their identifier. */
 export interface Etag {
   toString(): string
@@ -23,6 +25,11 @@ export interface Pointer {
   readonly packItems: number
   readonly place: number
   readonly etag: string | null
+}
+
+/** The id of an environment or a pack: a digest of its bytes, so that other bytes under an id are noticed. */
+export function idOf(bytes: Uint8Array): string {
+  return hash('sha256', bytes, 'buffer').toString('latin1', 0, ID_BYTES)
 }
 
 /** Etags compare by what they say; webpack computes that when asked, and it may be a hash over a whole source. */

@@ -17,6 +17,9 @@ const STEP_BYTES = ID_BYTES + 4
 const FIRST_BYTES = 4 << 20
 const BATCH_BYTES = 32 << 20
 
+/** Packs read at a time, however small the order says they are. */
+const BATCH_PACKS = 32
+
 /** Not more than this: what a build does not use is read in vain and takes memory until the end. */
 const BYTES_MAX = 256 << 20
 
@@ -100,14 +103,14 @@ export class ReadAhead {
     for (let start = 0, end = 0; start < steps.length && total < BYTES_MAX && !this.#isEnded; start = end) {
       const bytesMax = start === 0 ? FIRST_BYTES : BATCH_BYTES
       let bytes = 0
-      while (end < steps.length && bytes < bytesMax) bytes += steps[end++]?.bytes ?? 0
-      total += bytes
+      while (end < steps.length && bytes < bytesMax && end < start + BATCH_PACKS) bytes += steps[end++]?.bytes ?? 0
       const packs = steps.slice(start, end).map(({ pack }) => pack)
-      await this.#read(packs.filter((pack) => !this.#used.has(pack)))
+      total += await this.#read(packs.filter((pack) => !this.#used.has(pack)))
     }
   }
 
-  async #read(packs: readonly string[]): Promise<void> {
+  /** Returns the bytes read. */
+  async #read(packs: readonly string[]): Promise<number> {
     const all = this.#packs.getManyAsync(packs.map(keyOf))
     const reading = packs.map((pack, index): Reading => {
       const one = { promise: all.then((values) => values[index]), bytes: undefined }
@@ -116,6 +119,7 @@ export class ReadAhead {
     })
     const values = await all
     reading.forEach((one, index) => (one.bytes = values[index]))
+    return values.reduce((sum, value) => sum + (value?.length ?? 0), 0)
   }
 }
 
@@ -126,9 +130,10 @@ export function keyOf(pack: string): string {
 
 function decodeOrder(bytes: Uint8Array): Step[] {
   const record = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const steps: Step[] = []
+  const steps = new Map<string, Step>()
   for (let at = 0; at + STEP_BYTES <= record.length; at += STEP_BYTES) {
-    steps.push({ pack: record.toString('latin1', at, at + ID_BYTES), bytes: record.readUInt32LE(at + ID_BYTES) })
+    const pack = record.toString('latin1', at, at + ID_BYTES)
+    steps.set(pack, { pack, bytes: record.readUInt32LE(at + ID_BYTES) })
   }
-  return steps
+  return [...steps.values()]
 }
