@@ -27,13 +27,16 @@ const warning = objectOf<PartialMessage>({
   detail: anything,
 })
 
-type Kept = 'pluginName' | 'warnings' | 'contents' | 'resolveDir' | 'loader' | 'watchFiles' | 'watchDirs'
+/** What is kept of a result. */
+export type Entry = Pick<OnLoadResult, 'pluginName' | 'warnings' | 'resolveDir' | 'loader' | 'watchFiles' | 'watchDirs'> & {
+  readonly contents: string | Uint8Array
+}
 
-/** The entry of a callback. */
-export const entryShape: Shape<Pick<OnLoadResult, Kept>> = objectOf<Pick<OnLoadResult, Kept>>({
+/** The entry of a callback. Without contents esbuild asks the next plugin, which is cheaper to do again. */
+export const entryShape: Shape<Entry> = objectOf<Entry>({
   pluginName: optional(text),
   warnings: optional(listOf(warning)),
-  contents: optional(either(text, bytes)),
+  contents: either(text, bytes),
   resolveDir: optional(absolutePath),
   loader: optional(loader),
   watchFiles: optional(listOf(absolutePath)),

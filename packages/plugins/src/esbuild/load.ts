@@ -6,7 +6,7 @@ import type { OnLoadArgs, OnLoadResult } from 'esbuild'
 import type { Calls, Kept } from '../build/calls.ts'
 import { digest } from '../build/digest.ts'
 import { Uncacheable } from '../build/uncacheable.ts'
-import { entryShape } from './entry.ts'
+import { type Entry, entryShape } from './entry.ts'
 
 /** What a callback may return. */
 export type Loaded = OnLoadResult | null | undefined
@@ -25,7 +25,7 @@ export function cachedLoad(load: Load, calls: Calls): Load {
     }
     const { path, namespace, suffix, with: attributes } = args
     const reasons: string[] = []
-    return calls.run<Loaded, OnLoadResult>({
+    return calls.run<Loaded, Entry>({
       kind: 'load',
       id: path,
       inputs: { call: digest({ namespace, suffix, with: attributes }, 'args') },
@@ -47,7 +47,7 @@ function reasonOf({ path, pluginData }: OnLoadArgs): string | undefined {
 
 /** What to keep; nothing for a callback that leaves the file to others, which is cheaper to ask again. */
 function keep(loaded: Loaded, reasons: readonly string[]): Kept | undefined {
-  if (loaded === null || loaded === undefined) return undefined
+  if (loaded === null || loaded === undefined || loaded.contents === undefined) return undefined
   const [reason] = reasons
   if (reason !== undefined) throw new Uncacheable(reason)
   const { pluginName, errors, warnings, contents, resolveDir, loader, pluginData, watchFiles = [], watchDirs = [], ...rest } = loaded

@@ -99,7 +99,7 @@ const resolved = { ...module, external: optional(either(flag, exactly('absolute'
 const RETURNED: readonly string[] = ['code', 'id', ...Object.keys({ ...code, ...resolved })]
 
 const returned: { readonly [Hook in CachedHook]: Shape<unknown> } = {
-  transform: nullable(either(text, objectOf({ ...code, code: nullable(text) }))),
+  transform: either(exactly(null), text, objectOf({ ...code, code: nullable(text) })),
   load: either(text, objectOf({ ...code, code: text })),
   resolveId: either(text, exactly(false), objectOf({ ...resolved, id: path })),
 }

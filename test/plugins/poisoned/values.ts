@@ -1,0 +1,120 @@
+/**
+ * Values that no plugin stored, most of them made of one that it did: cut, extended, with lengths that lie, of other types,
+ * with other methods. Each has to be a miss. What only says something else, as other code does, is not among them: nothing
+ * but a secret tells it from a result.
+ */
+import { pack, unpack } from '../../../packages/plugins/dist/build/pack.js'
+import type { Random } from '../../random.ts'
+
+type Spoil = (random: Random, value: Buffer) => Buffer
+
+/** One of these. */
+export function pick<T>(random: Random, choices: readonly T[]): T {
+  const choice = choices[random(choices.length)]
+  if (choice === undefined) throw new Error('nothing to pick from')
+  return choice
+}
+
+const u32 = (...numbers: number[]): Buffer => Buffer.from(Uint32Array.from(numbers).buffer)
+
+/** Bytes in the frame of `pack`, whatever they are. */
+function framed(json: string | Buffer, ...parts: Buffer[]): Buffer {
+  const blocks = [Buffer.from(json), ...parts]
+  return Buffer.concat([u32(blocks.length, ...blocks.map(({ length }) => length)), ...blocks])
+}
+
+const part = '"\\u0000t0"'
+const deep = (open: string, close: string, depth: number): string => open.repeat(depth) + close.repeat(depth)
+
+/** JSON that is no result. */
+const DOCUMENTS: readonly string[] = [
+  'null', 'true', '0', '-1e999', '""', '"text"', '[]', '{}', '[null]', '{"returned":null}', '{"told":[]}', '{"returned":null,"told":null}',
+  '{"returned":{},"told":{"length":1e9}}', '{"__proto__":{"returned":"","told":[]}}', '{"constructor":{"prototype":{"told":[]}}}',
+  '{"contents":1}', '{"content":"text","told":[]}', 'not JSON', deep('[', ']', 100_000), deep('{"returned":', '}', 20_000).replace(':}', ':0}'),
+  `[${'0,'.repeat(100_000)}0]`, `{"returned":${JSON.stringify('x'.repeat(100_000))},"told":0}`,
+]
+
+/** Bytes that are nothing. */
+const RAW: readonly Spoil[] = [
+  (random, value) => value.subarray(0, random(value.length)),
+  (_, value) => Buffer.concat([value, Buffer.of(0)]),
+  () => Buffer.alloc(0),
+  (random) => Buffer.from(Array.from({ length: random(40) }, () => random(256))),
+  (random) => u32(pick(random, [0, 1, 2 ** 31, 2 ** 32 - 1]), random(2 ** 32)),
+  (random, value) => Buffer.concat([u32(value.readUInt32LE() + 1 + random(1000)), value.subarray(4)]),
+  (random, value) => Buffer.concat([value.subarray(0, 4), u32(value.readUInt32LE(4) + 1 + random(2 ** 20)), value.subarray(8)]),
+]
+
+/** Frames that hold no result. */
+const FRAMED: readonly Spoil[] = [
+  (random) => framed(pick(random, DOCUMENTS)),
+  () => framed(`[${`${part},`.repeat(20_000)}${part}]`, Buffer.alloc(100_000, 'a')),
+  () => framed(`{"returned":${part},"told":[]}`),
+  () => framed(`{"returned":${part},"told":[]}`, Buffer.from([0xff, 0xfe])),
+  () => framed('{"returned":"\\u0000b0","told":[]}', Buffer.from('code')),
+  () => framed('{"returned":"\\u0000x0","told":[]}', Buffer.from('code')),
+]
+
+/** Values of no field. */
+const WRONG: readonly (() => unknown)[] = [
+  () => -1.5, () => [[[]]], () => ({ 'no such field': 1 }), () => ({ length: 1e9 }), () => [-1, 'x', null], () => ({ then: 'x', toString: 1 }),
+]
+
+/** Texts that a field of that name never has. */
+const WRONG_TEXTS: Readonly<Record<string, readonly string[]>> = {
+  method: ['error', 'constructor', '__proto__', 'toString', 'resolve', 'load', 'setAssetSource', 'hasOwnProperty', 'emitfile', ''],
+  path: ['', 'a\0b'],
+  referenceId: ['', '(a+)+b', '.*', 'x'.repeat(100), '__proto__.'],
+  fileName: ['../evil', '/evil', './evil', 'a\0b'],
+  name: ['../evil', '/evil'],
+  type: ['', 'evil', 'constructor'],
+  mappings: ['AA', 'AAgg', 'A!AA', 'AAAAAAAA', 'AZAA', 'ggggggggggggggE', 'DAAA', '('],
+  loader: ['', 'evil', '__proto__'],
+  resolveDir: ['relative', ''],
+  watchFiles: ['relative'],
+}
+
+/** Fields without which nothing is a result; of what was told, all but these. */
+const NEEDED = new Set(['returned', 'told', 'referenceId', 'mappings', 'content', 'contents', 'dependencies'])
+const NOT_NEEDED = new Set(['position', 'stack'])
+
+/** Fields that may hold anything. */
+const FREE = new Set(['meta', 'detail'])
+
+interface Place {
+  readonly holder: object
+  readonly name: string
+}
+
+function placesIn(value: unknown): Place[] {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return []
+  const names = Object.keys(value).filter((name) => !FREE.has(name))
+  return names.flatMap((name) => [{ holder: value, name }, ...placesIn(Reflect.get(value, name))])
+}
+
+/** A real result with one field that is wrong, missing, or not known. */
+function misshapen(random: Random, value: Buffer): Buffer {
+  const entry: unknown = unpack(value)
+  const { holder, name } = pick(random, placesIn(entry))
+  const texts = WRONG_TEXTS[name]
+  const choice = random(4)
+  if (choice === 0 && typeof Reflect.get(holder, name) === 'string' && texts !== undefined) Reflect.set(holder, name, pick(random, texts))
+  else if (choice === 1 && ('method' in holder ? !NOT_NEEDED.has(name) : NEEDED.has(name))) Reflect.deleteProperty(holder, name)
+  else if (choice === 2 && !Array.isArray(holder)) Reflect.set(holder, pick(random, ['evil', 'constructor', 'then', 'ast']), 1)
+  else Reflect.set(holder, name, pick(random, WRONG)())
+  return Buffer.from(pack(entry))
+}
+
+/** Bytes in the place of a result that `pack` made. */
+export function spoiledResult(random: Random, value: Buffer): Buffer {
+  const kinds: readonly Spoil[] = [pick(random, RAW), pick(random, FRAMED), misshapen, misshapen]
+  return pick(random, kinds)(random, value)
+}
+
+/** JSON in the place of the record of a task. */
+export function spoiledRecord(random: Random, value: Buffer): Buffer {
+  const record: unknown = JSON.parse(value.toString())
+  const { holder, name } = pick(random, placesIn(record))
+  Reflect.set(holder, name, pick(random, [...WRONG, () => '', () => null, () => 'a\0b', () => '/dev/zero', () => 1e300, () => '__proto__'])())
+  return pick(random, [Buffer.from(JSON.stringify(record)), value.subarray(0, random(value.length)), Buffer.from(pick(random, DOCUMENTS))])
+}
