@@ -47,6 +47,23 @@ export function storeContract(subject: Subject): void {
       })
     })
 
+    it('that the caller does not accept are made again, and replaced', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root)
+        expect(await counted.run()).toBe(1)
+        const refuse = vi.fn<(result: unknown) => boolean>((result) => result !== '1')
+        expect(await counted.run({ accept: refuse })).toBe(2)
+        expect(refuse.mock.calls).toEqual([['1']])
+        const fail = (): boolean => {
+          throw new Error('not this one')
+        }
+        expect(await counted.run({ accept: fail })).toBe(3)
+        expect([await counted.run({ accept: () => true }), await counted.run()]).toEqual([3, 3])
+        expect(counted.task.stats()).toMatchObject({ hits: 2, misses: 3, reasons: { new: 1, result: 2 } })
+      })
+    })
+
     it('that the codec cannot hold are returned, with one warning', async () => {
       const project = subject.project()
       const warnings: VarveError[] = []

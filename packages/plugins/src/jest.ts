@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import type { OpenNamespace } from './adapters/open-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import { hasFields, nullable, type Shape, text } from './build/shape.ts'
+import { hasFields, nullable, type Shape, isText } from './build/shape.ts'
 import { sourceMap } from './build/source-map.ts'
 import { ANYTHING, checkOptions, type Fields, TEXT } from './build/validate.ts'
 import { type Loaded, loadTransformer, type TransformedSource, type Transformer, type TransformOptions } from './jest/transformer.ts'
@@ -121,4 +121,4 @@ function keep(space: OpenNamespace, key: string, result: TransformedSource): Tra
 }
 
 /** What Jest takes of a transformer; it leaves other fields alone. */
-const transformed: Shape<TransformedSource> = hasFields<TransformedSource>({ code: text, map: nullable(sourceMap) })
+const transformed: Shape<TransformedSource> = hasFields<TransformedSource>({ code: isText, map: nullable(sourceMap) })

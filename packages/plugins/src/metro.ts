@@ -9,38 +9,38 @@
 import type { Buffer } from 'node:buffer'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
-import { anything, bytes, dictionary, either, hasFields, index, listOf, nullable, optional, type Shape, text, tupleOf, withCheck } from './build/shape.ts'
+import { isAnything, isDictionary, hasFields, isIndex, listOf, nullable, optional, type Shape, isText, tupleOf, withCheck } from './build/shape.ts'
 import { checkOptions } from './build/validate.ts'
 
 /** Options of `new VarveMetroStore(options)`. */
 export interface VarveMetroOptions extends AdapterOptions {}
 
-const place = tupleOf<(number | string | undefined)[]>(index, index, optional(index), optional(index), optional(text))
+const place = tupleOf<(number | string | undefined)[]>(isIndex, isIndex, optional(isIndex), optional(isIndex), optional(isText))
 
 /** JavaScript, with its map as Metro has it. */
 const script = hasFields({
-  code: text,
-  lineCount: index,
+  code: isText,
+  lineCount: isIndex,
   map: listOf(place),
-  functionMap: nullable(hasFields({ names: listOf(text), mappings: text })),
+  functionMap: nullable(hasFields({ names: listOf(isText), mappings: isText })),
 })
 
 const output: Shape<{ readonly type: string; readonly data: unknown }> = withCheck(
-  hasFields({ type: text, data: anything }),
+  hasFields({ type: isText, data: isAnything }),
   ({ type, data }) => !type.startsWith('js/') || script(data),
 )
 
 const outputs = withCheck(listOf(output), (all) => all.filter(({ type }) => type.startsWith('js/')).length === 1)
 
-const dependency = hasFields({ name: text, data: hasFields({ asyncType: nullable(text), locs: listOf(dictionary) }) })
+const dependency = hasFields({ name: isText, data: hasFields({ asyncType: nullable(isText), locs: listOf(isDictionary) }) })
 
-/** What Metro's transformer makes of a module, or a Buffer: Metro fails a bundle for anything else. */
-const result: Shape<unknown> = either(bytes, hasFields({ dependencies: listOf(dependency), output: outputs }))
+/** What Metro's transformer makes of a module: Metro fails a bundle for anything else. */
+const result = hasFields({ dependencies: listOf(dependency), output: outputs })
 
 /**
  * A `CacheStore` of Metro. Metro's keys are hashes of all that decides about a module's output, so entries of several
  * projects, platforms and versions of Metro may share a folder. Values are what Metro's transformer makes of a
- * module, or Buffers, and come back as what they were; anything else that the folder holds is a miss.
+ * module; anything else that the folder holds is a miss.
  *
  * @typeParam T - type of the values, as in Metro's `CacheStore`
  */

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { digest, lenientDigest } from '../../../packages/plugins/dist/build/digest.js'
 import { pack, unpack } from '../../../packages/plugins/dist/build/pack.js'
 import { Root } from '../../../packages/plugins/dist/build/root.js'
+import { sourceMap } from '../../../packages/plugins/dist/build/source-map.js'
 import { runSeed } from '../../random.ts'
 
 const SEED = runSeed('values of plugins')
@@ -49,6 +50,61 @@ describe('pack', () => {
     ['an instance of a class', new URL('file:///')],
   ])('refuses %s, at any depth', (_, value) => {
     expect(() => pack({ list: [value] })).toThrow('no plain data')
+  })
+})
+
+describe('unpack', () => {
+  const u32 = (...numbers: number[]): Buffer => Buffer.from(Uint32Array.from(numbers).buffer)
+  const framed = (json: string, ...parts: string[]): Buffer => {
+    const blocks = [json, ...parts].map((text) => Buffer.from(text, 'latin1'))
+    return Buffer.concat([u32(blocks.length, ...blocks.map(({ length }) => length)), ...blocks])
+  }
+
+  // 52 MB became 60 TB of strings, and the process died.
+  it('decodes each part once: one that is named twice, or not at all, is refused', () => {
+    expect(unpack(framed('["\\u0000t0"]', 'text'))).toEqual(['text'])
+    expect(() => unpack(framed('["\\u0000t0","\\u0000t0"]', 'text'))).toThrow('named twice')
+    expect(() => unpack(framed('["\\u0000t1"]', 'text'))).toThrow('missing')
+    expect(() => unpack(framed('[]', 'text'))).toThrow('no packed value')
+  })
+
+  it.each([
+    ['bytes that end early', Buffer.from('x')],
+    ['a count that lies', u32(2 ** 32 - 1)],
+    ['a length that lies', u32(1, 100)],
+    ['bytes after the last part', Buffer.concat([framed('[]'), Buffer.of(0)])],
+    ['text that is no UTF-8', framed('["\\u0000t0"]', '\xff\xfe')],
+    ['a part of another kind', framed('["\\u0000x0"]', 'text')],
+    ['a prototype', framed('{"a":{"__proto__":{"polluted":true}}}')],
+    ['more JSON than is ever written', framed(`[${'0,'.repeat(3e6)}0]`)],
+    ['lists in lists without end', framed('['.repeat(50_000) + ']'.repeat(50_000))],
+  ])('refuses %s', (_, bytes) => {
+    expect(() => unpack(bytes)).toThrow(Error)
+  })
+})
+
+describe('source maps', () => {
+  const map = (mappings: unknown, more: object = {}): object => ({ version: 3, sources: ['a.js'], names: ['b'], mappings, ...more })
+
+  it.each([
+    ['one segment of each kind', map('A,CAAC,CACDA;;A')],
+    ['none', map('')],
+    ['decoded', map([[[0], [1, 0, 0, 1], [2, 0, 1, 0, 0]], []])],
+    ['as text', JSON.stringify(map('AAAA'))],
+    ['without sources', { version: 3, mappings: 'AAAA' }],
+  ])('are taken: %s', (_, one) => {
+    expect(sourceMap(one)).toBe(true)
+  })
+
+  // Rolldown fails a build for most of these.
+  it.each([
+    ['a segment of two numbers', map('AA')], ['of six', map('AAAAAA')], ['a number without end', map('AAAg')], ['another letter', map('AA!A')],
+    ['a source that is not there', map('ACAA')], ['a name that is not there', map('AAAAC')], ['a column before the first', map('DAAA')],
+    ['a number of a hundred digits', map(`${'g'.repeat(100)}A`)], ['decoded, a source that is not there', map([[[0, 1, 0, 0]]])],
+    ['an ignored source that is not there', map('AAAA', { x_google_ignoreList: [7] })], ['another field', map('AAAA', { sections: [] })],
+    ['no mappings', map(undefined)], ['text that is no JSON', '{'], ['a number', 5],
+  ])('are refused: %s', (_, one) => {
+    expect(sourceMap(one)).toBe(false)
   })
 })
 

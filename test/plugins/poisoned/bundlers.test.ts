@@ -89,7 +89,8 @@ const BUILDS: Readonly<Record<string, Build>> = {
       },
     }
     const plugins = [isCached ? cachedEsbuild(made, options) : made]
-    const built = await esbuild({ entryPoints: ['main.js'], bundle: true, write: false, outdir: 'dist', absWorkingDir: folder, logLevel: 'silent', plugins })
+    const output = { write: false, outdir: 'dist', logLevel: 'silent' } as const
+    const built = await esbuild({ entryPoints: ['main.js'], bundle: true, absWorkingDir: folder, ...output, plugins })
     const files = built.outputFiles.map(({ path, contents }) => ({ fileName: path, source: contents }))
     // The cache is closed when esbuild disposes of the build, a moment later.
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -57,7 +57,12 @@ const FRAMED: readonly Spoil[] = [
 
 /** Values of no field. */
 const WRONG: readonly (() => unknown)[] = [
-  () => -1.5, () => [[[]]], () => ({ 'no such field': 1 }), () => ({ length: 1e9 }), () => [-1, 'x', null], () => ({ then: 'x', toString: 1 }),
+  () => -1.5,
+  () => [[[]]],
+  () => ({ 'no such field': 1 }),
+  () => ({ length: -1, size: 1e9 }),
+  () => [-1, 'x', null],
+  () => ({ valueOf: 'x', toString: 1 }),
 ]
 
 /** Texts that a field of that name never has. */

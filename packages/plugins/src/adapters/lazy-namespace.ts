@@ -3,7 +3,7 @@
  * itself (`open-namespace.ts`). A folder that cannot be used costs misses and a warning, not errors.
  */
 import { type Cache, type CacheOptions, openCache, VarveError } from 'varve'
-import { anything, type Shape } from '../build/shape.ts'
+import { isAnything, type Shape } from '../build/shape.ts'
 import { MemoryNamespace } from './memory.ts'
 import { OpenNamespace } from './open-namespace.ts'
 import type { AdapterOptions } from './options.ts'
@@ -25,7 +25,7 @@ export class LazyNamespace {
   #opening: Promise<OpenNamespace> | undefined
 
   /** `tool` names the namespace, and the cache unless the options do; values of another shape are misses. Opens nothing yet. */
-  constructor(tool: string, options: AdapterOptions, dataKind: DataKind, shape: Shape<unknown> = anything) {
+  constructor(tool: string, options: AdapterOptions, dataKind: DataKind, shape: Shape<unknown> = isAnything) {
     this.#tool = tool
     this.#options = options
     this.#dataKind = dataKind

@@ -93,7 +93,8 @@ function lift(value: unknown, parts: Part[]): unknown {
   if (typeof value === 'string') return isShort(value) ? value : `${MARK}t${parts.push(value) - 1}`
   if (value instanceof Uint8Array) return `${MARK}b${parts.push(value) - 1}`
   if (Array.isArray(value)) return value.map((item) => lift(item, parts))
-  if (typeof value !== 'object' || !isPlain(value) || 'toJSON' in value || Object.hasOwn(value, '__proto__')) throw new Uncacheable('holds a value that is no plain data')
+  const isPlainObject = typeof value === 'object' && isPlain(value) && !('toJSON' in value) && !Object.hasOwn(value, '__proto__')
+  if (!isPlainObject) throw new Uncacheable('holds a value that is no plain data')
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, lift(item, parts)]))
 }
 

@@ -8,25 +8,28 @@ import { isAbsolute } from 'node:path'
 /** Whether a value is of this shape. Values are plain data and bytes, as `unpack` makes them. */
 export type Shape<T> = (value: unknown) => value is T
 
-export const anything: Shape<unknown> = (_): _ is unknown => true
+export const isAnything: Shape<unknown> = (value): value is unknown => {
+  void value
+  return true
+}
 
-export const text: Shape<string> = (value) => typeof value === 'string'
-export const bytes: Shape<Uint8Array> = (value) => value instanceof Uint8Array
-export const flag: Shape<boolean> = (value) => typeof value === 'boolean'
+export const isText: Shape<string> = (value) => typeof value === 'string'
+export const isBytes: Shape<Uint8Array> = (value) => value instanceof Uint8Array
+export const isFlag: Shape<boolean> = (value) => typeof value === 'boolean'
 
 /** A number that counts or numbers something. */
-export const index: Shape<number> = (value): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32
+export const isIndex: Shape<number> = (value): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32
 
 /** A number of bytes. */
 export const isCount: Shape<number> = (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
 /** A text that file systems take as a path. */
-export const path: Shape<string> = (value): value is string => text(value) && value !== '' && !value.includes('\0')
-export const absolutePath: Shape<string> = (value): value is string => path(value) && isAbsolute(value)
+export const isPath: Shape<string> = (value): value is string => isText(value) && value !== '' && !value.includes('\0')
+export const isAbsolutePath: Shape<string> = (value): value is string => isPath(value) && isAbsolute(value)
 
 /** An object whose values may be anything. */
-export const dictionary: Shape<Readonly<Record<string, unknown>>> = (value): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !bytes(value)
+export const isDictionary: Shape<Readonly<Record<string, unknown>>> = (value): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isBytes(value)
 
 /** One of these values. */
 export function exactly<const Values extends readonly (string | boolean | null)[]>(...values: Values): Shape<Values[number]> {
@@ -46,7 +49,7 @@ export function tupleOf<T extends readonly unknown[]>(...items: { readonly [Inde
 export function objectOf<T extends object>(fields: { readonly [Name in keyof T]-?: Shape<T[Name]> }): Shape<T> {
   const shapes = new Map<string, Shape<unknown>>(Object.entries(fields))
   return (value): value is T => {
-    if (!dictionary(value)) return false
+    if (!isDictionary(value)) return false
     for (const name of Object.keys(value)) if (!shapes.has(name)) return false
     for (const [name, shape] of shapes) if (!shape(Object.hasOwn(value, name) ? value[name] : undefined)) return false
     return true
@@ -56,7 +59,7 @@ export function objectOf<T extends object>(fields: { readonly [Name in keyof T]-
 /** An object with these fields, and any others, which are left to the tool. */
 export function hasFields<T extends object>(fields: { readonly [Name in keyof T]-?: Shape<T[Name]> }): Shape<T> {
   const shapes = Object.entries<Shape<unknown>>(fields)
-  return (value): value is T => dictionary(value) && shapes.every(([name, shape]) => shape(Object.hasOwn(value, name) ? value[name] : undefined))
+  return (value): value is T => isDictionary(value) && shapes.every(([name, shape]) => shape(Object.hasOwn(value, name) ? value[name] : undefined))
 }
 
 /** A value of one of these shapes. */

@@ -2,7 +2,7 @@
  * Source maps as plain data. Tools fail a build for a map that is not well-formed, so one from a cache is read to its end
  * before it is handed over.
  */
-import { either, exactly, index, listOf, objectOf, nullable, type Shape, text, withCheck } from './shape.ts'
+import { either, exactly, isIndex, listOf, objectOf, nullable, type Shape, isText, withCheck } from './shape.ts'
 
 /** Fields of a source map, revision 3. */
 export interface SourceMap {
@@ -18,20 +18,20 @@ export interface SourceMap {
   readonly debugId?: string | null | undefined
 }
 
-const indexes = nullable(listOf(index))
+const indexes = nullable(listOf(isIndex))
 const isNumber: Shape<number> = (value): value is number => Number.isInteger(value)
 
 const fields = {
-  version: nullable(either(isNumber, text)),
-  file: nullable(text),
-  sourceRoot: nullable(text),
-  sources: nullable(listOf(either(text, exactly(null)))),
-  sourcesContent: nullable(listOf(nullable(text))),
-  names: nullable(listOf(text)),
-  mappings: either(text, listOf(listOf(listOf(isNumber)))),
+  version: nullable(either(isNumber, isText)),
+  file: nullable(isText),
+  sourceRoot: nullable(isText),
+  sources: nullable(listOf(either(isText, exactly(null)))),
+  sourcesContent: nullable(listOf(nullable(isText))),
+  names: nullable(listOf(isText)),
+  mappings: either(isText, listOf(listOf(listOf(isNumber)))),
   x_google_ignoreList: indexes,
   ignoreList: indexes,
-  debugId: nullable(text),
+  debugId: nullable(isText),
 } satisfies { [Name in keyof SourceMap]-?: Shape<SourceMap[Name]> }
 
 /** The names of these fields. */
@@ -49,7 +49,7 @@ const mapObject: Shape<SourceMap> = withCheck(objectOf<SourceMap>(fields), (map)
 
 /** A map as JSON. */
 const mapText: Shape<string> = (value): value is string => {
-  if (!text(value)) return false
+  if (!isText(value)) return false
   try {
     return value === '' || mapObject(JSON.parse(value))
   } catch {

@@ -1,30 +1,43 @@
 /** What is kept of an `onLoad` callback: esbuild fails a build for a result of any other shape. */
 import type { Loader, Location, OnLoadResult, PartialMessage, PartialNote } from 'esbuild'
-import { absolutePath, anything, bytes, either, exactly, index, listOf, nullable, objectOf, optional, type Shape, text } from '../build/shape.ts'
+import {
+  isAbsolutePath,
+  isAnything,
+  isBytes,
+  either,
+  exactly,
+  isIndex,
+  listOf,
+  nullable,
+  objectOf,
+  optional,
+  type Shape,
+  isText,
+} from '../build/shape.ts'
 
 const loader: Shape<Loader> = exactly(
   ...(['base64', 'binary', 'copy', 'css', 'dataurl', 'default', 'empty', 'file', 'js', 'json', 'jsx', 'local-css', 'text', 'ts', 'tsx'] as const),
 )
 
 const location = objectOf<Partial<Location>>({
-  file: optional(text),
-  namespace: optional(text),
-  line: optional(index),
-  column: optional(index),
-  length: optional(index),
-  lineText: optional(text),
-  suggestion: optional(text),
+  file: optional(isText),
+  namespace: optional(isText),
+  line: optional(isIndex),
+  column: optional(isIndex),
+  length: optional(isIndex),
+  lineText: optional(isText),
+  suggestion: optional(isText),
 })
 
-const note = objectOf<PartialNote>({ text: optional(text), location: nullable(location) })
+const note = objectOf<PartialNote>({ text: optional(isText), location: nullable(location) })
 
 const warning = objectOf<PartialMessage>({
-  id: optional(text),
-  pluginName: optional(text),
-  text: optional(text),
+  id: optional(isText),
+  pluginName: optional(isText),
+  text: optional(isText),
   location: nullable(location),
   notes: optional(listOf(note)),
-  detail: anything,
+  detail: isAnything,
 })
 
 /** What is kept of a result. */
@@ -34,11 +47,11 @@ export type Entry = Pick<OnLoadResult, 'pluginName' | 'warnings' | 'resolveDir' 
 
 /** The entry of a callback. Without contents esbuild asks the next plugin, which is cheaper to do again. */
 export const entryShape: Shape<Entry> = objectOf<Entry>({
-  pluginName: optional(text),
+  pluginName: optional(isText),
   warnings: optional(listOf(warning)),
-  contents: either(text, bytes),
-  resolveDir: optional(absolutePath),
+  contents: either(isText, isBytes),
+  resolveDir: optional(isAbsolutePath),
   loader: optional(loader),
-  watchFiles: optional(listOf(absolutePath)),
-  watchDirs: optional(listOf(absolutePath)),
+  watchFiles: optional(listOf(isAbsolutePath)),
+  watchDirs: optional(listOf(isAbsolutePath)),
 })

@@ -1,18 +1,18 @@
 /** What is kept of a chain of loaders: webpack and Rspack fail a build, or a later loader does, for anything else. */
 import {
-  absolutePath,
-  bytes,
-  dictionary,
+  isAbsolutePath,
+  isBytes,
+  isDictionary,
   either,
   exactly,
-  index,
+  isIndex,
   listOf,
   nullable,
   objectOf,
   optional,
-  path,
+  isPath,
   type Shape,
-  text,
+  isText,
   tupleOf,
   withCheck,
 } from '../build/shape.ts'
@@ -27,33 +27,33 @@ export interface Entry extends Result {
   readonly told: readonly Told[]
 }
 
-const paths = listOf(absolutePath)
+const paths = listOf(isAbsolutePath)
 const dependencies = objectOf<Dependencies>({ files: paths, folders: paths, missing: paths })
 
 /** A syntax tree, which webpack would take without a look, is none of the things that can be kept. */
-const meta = withCheck(dictionary, (fields) => !Object.hasOwn(fields, 'webpackAST'))
+const meta = withCheck(isDictionary, (fields) => !Object.hasOwn(fields, 'webpackAST'))
 
 /** What the loaders told; a warning names one of `loaders` loaders. */
 const toldBy = (loaders: number): Shape<Told> =>
   either(
     objectOf({
       method: exactly('emitFile'),
-      args: tupleOf<[string, string | Uint8Array, unknown, unknown]>(path, either(text, bytes), nullable(sourceMap), nullable(dictionary)),
+      args: tupleOf<[string, string | Uint8Array, unknown, unknown]>(isPath, either(isText, isBytes), nullable(sourceMap), nullable(isDictionary)),
     }),
     objectOf({
       method: exactly('emitWarning'),
-      loaderIndex: withCheck(index, (at) => at < loaders),
-      message: text,
-      name: text,
-      stack: optional(text),
+      loaderIndex: withCheck(isIndex, (at) => at < loaders),
+      message: isText,
+      name: isText,
+      stack: optional(isText),
     }),
-    objectOf({ method: exactly('addBuildDependency'), path: absolutePath }),
+    objectOf({ method: exactly('addBuildDependency'), path: isAbsolutePath }),
   )
 
 /** The entry of a chain of so many loaders. */
 export function entryShape(loaders: number): Shape<Entry> {
   return objectOf<Entry>({
-    content: bytes,
+    content: isBytes,
     map: nullable(sourceMap),
     meta: nullable(meta),
     dependencies,

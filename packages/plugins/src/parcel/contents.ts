@@ -7,7 +7,7 @@
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { OpenNamespace } from '../adapters/open-namespace.ts'
-import { index, isCount, objectOf, type Shape, text, withCheck } from '../build/shape.ts'
+import { isIndex, isCount, objectOf, type Shape, isText, withCheck } from '../build/shape.ts'
 
 /** Longest entry; Varve's own limit is 64 MiB, and a piece has to fit into memory twice. */
 const PIECE_BYTES_MAX = 16 * 1024 * 1024
@@ -22,7 +22,7 @@ interface Head {
 }
 
 const isHead: Shape<Head> = withCheck(
-  objectOf<Head>({ id: text, pieces: index, bytes: isCount }),
+  objectOf<Head>({ id: isText, pieces: isIndex, bytes: isCount }),
   ({ pieces, bytes }) => pieces === Math.floor(bytes / PIECE_BYTES_MAX) + 1,
 )
 

@@ -4,19 +4,19 @@
  */
 import { isAbsolute } from 'node:path'
 import {
-  bytes,
-  dictionary,
+  isBytes,
+  isDictionary,
   either,
   exactly,
-  flag,
-  index,
+  isFlag,
+  isIndex,
   listOf,
   nullable,
   objectOf,
   optional,
-  path,
+  isPath,
   type Shape,
-  text,
+  isText,
   withCheck,
 } from '../build/shape.ts'
 import { MAP_FIELDS, sourceMap } from '../build/source-map.ts'
@@ -39,46 +39,46 @@ export interface Entry {
 }
 
 /** Code names emitted files by these, so they are replaced in it: a text of letters, all of one length in an entry. */
-const reference: Shape<string> = (value): value is string => text(value) && /^[\w$-]{4,64}$/.test(value)
+const reference: Shape<string> = (value): value is string => isText(value) && /^[\w$-]{4,64}$/.test(value)
 
 /** A name below the output folder. */
-const fileName: Shape<string> = (value): value is string => path(value) && !/^(?:\/|\.[/.])/.test(value) && !isAbsolute(value)
+const fileName: Shape<string> = (value): value is string => isPath(value) && !/^(?:\/|\.[/.])/.test(value) && !isAbsolute(value)
 
 const emitted: Shape<object> = either(
   objectOf({
     type: exactly('asset'),
     name: optional(fileName),
     fileName: optional(fileName),
-    needsCodeReference: optional(flag),
-    originalFileName: nullable(text),
-    source: either(text, bytes),
+    needsCodeReference: optional(isFlag),
+    originalFileName: nullable(isText),
+    source: either(isText, isBytes),
   }),
   objectOf({
     type: exactly('chunk'),
-    id: path,
+    id: isPath,
     name: optional(fileName),
     fileName: optional(fileName),
-    importer: optional(path),
-    implicitlyLoadedAfterOneOf: optional(listOf(path)),
+    importer: optional(isPath),
+    implicitlyLoadedAfterOneOf: optional(listOf(isPath)),
     preserveSignature: optional(exactly(false, 'strict', 'allow-extension', 'exports-only')),
   }),
   objectOf({
     type: exactly('prebuilt-chunk'),
     fileName,
-    code: text,
-    exports: optional(listOf(text)),
+    code: isText,
+    exports: optional(listOf(isText)),
     map: nullable(sourceMap),
     sourcemapFileName: optional(fileName),
   }),
 )
 
-const message = withCheck(dictionary, (log) => text(log['message']))
-const position = either(index, objectOf({ line: withCheck(index, (line) => line > 0), column: index }))
+const message = withCheck(isDictionary, (log) => isText(log['message']))
+const position = either(isIndex, objectOf({ line: withCheck(isIndex, (line) => line > 0), column: isIndex }))
 
 const told: Shape<Told> = either(
-  objectOf({ method: exactly('addWatchFile'), path }),
+  objectOf({ method: exactly('addWatchFile'), path: isPath }),
   objectOf({ method: exactly('emitFile'), file: emitted, referenceId: reference }),
-  objectOf({ method: exactly('warn', 'info', 'debug'), log: either(text, message), position: nullable(position) }),
+  objectOf({ method: exactly('warn', 'info', 'debug'), log: either(isText, message), position: nullable(position) }),
 )
 
 const toldList: Shape<readonly Told[]> = withCheck(listOf(told), (list) => {
@@ -88,20 +88,25 @@ const toldList: Shape<readonly Told[]> = withCheck(listOf(told), (list) => {
 
 /** What a hook may say about a module; `ast` cannot be kept. */
 const module = {
-  meta: nullable(dictionary),
-  moduleSideEffects: nullable(either(flag, exactly('no-treeshake'))),
-  syntheticNamedExports: nullable(either(flag, text)),
-  moduleType: optional(text),
-  attributes: nullable(withCheck(dictionary, (attributes) => Object.values(attributes).every(text))),
+  meta: nullable(isDictionary),
+  moduleSideEffects: nullable(either(isFlag, exactly('no-treeshake'))),
+  syntheticNamedExports: nullable(either(isFlag, isText)),
+  moduleType: optional(isText),
+  attributes: nullable(withCheck(isDictionary, (attributes) => Object.values(attributes).every(isText))),
 }
 const code = { ...module, map: nullable(sourceMap) }
-const resolved = { ...module, external: optional(either(flag, exactly('absolute', 'relative'))), resolvedBy: optional(text), packageJsonPath: optional(text) }
+const resolved = {
+  ...module,
+  external: optional(either(isFlag, exactly('absolute', 'relative'))),
+  resolvedBy: optional(isText),
+  packageJsonPath: optional(isText),
+}
 const RETURNED: readonly string[] = ['code', 'id', ...Object.keys({ ...code, ...resolved })]
 
 const returned: { readonly [Hook in CachedHook]: Shape<unknown> } = {
-  transform: either(exactly(null), text, objectOf({ ...code, code: nullable(text) })),
-  load: either(text, objectOf({ ...code, code: text })),
-  resolveId: either(text, exactly(false), objectOf({ ...resolved, id: path })),
+  transform: either(exactly(null), isText, objectOf({ ...code, code: nullable(isText) })),
+  load: either(isText, objectOf({ ...code, code: isText })),
+  resolveId: either(isText, exactly(false), objectOf({ ...resolved, id: isPath })),
 }
 
 /** The entries of each hook. */

@@ -3,6 +3,7 @@
 
 const REPEATS = 'packages/plugins/src/webpack/repeats.ts'
 const TEST = 'test/plugins/webpack/repeats.test.ts'
+const POISONED = 'test/plugins/poisoned/webpack.test.ts'
 
 /** @type {readonly import('../edits.mjs').Edit[]} */
 export default [
@@ -21,5 +22,37 @@ export default [
     replace: 'return bytes < 0 ? 0 : 0xffffffff',
     test: TEST,
     only: '12 KB of repeats are not restored to 1 GiB',
+  },
+  {
+    name: 'webpack: a pack may hold anything under its name',
+    file: 'packages/plugins/src/webpack/packs.ts',
+    find: "if (idOf(bytes) !== pack) throw new Error('a pack is not what was written under its name')",
+    replace: '',
+    test: POISONED,
+    only: 'a build by webpack from a cache',
+  },
+  {
+    name: 'webpack: a value is handed out for any identifier',
+    file: 'packages/plugins/src/webpack/packs.ts',
+    find: 'return identifiers[place] === identifier && etags[place] === etag',
+    replace: 'return identifiers.length >= 0 && etags.length >= 0 && identifier !== etag && place >= 0',
+    test: POISONED,
+    only: 'a build by webpack from a cache',
+  },
+  {
+    name: 'webpack: a stream has any module loaded',
+    file: 'packages/plugins/src/webpack/requests.ts',
+    find: 'if (isForeign(request, require, folders)) {',
+    replace: 'if (isForeign(request, require, folders) && request === "") {',
+    test: POISONED,
+    only: 'whose module lies in the folder of the cache',
+  },
+  {
+    name: 'webpack: what lies beside the packages counts as one of them',
+    file: 'packages/plugins/src/webpack/requests.ts',
+    find: 'return !isInstalled || isInCache(real, caches)',
+    replace: 'return !isInstalled',
+    test: POISONED,
+    only: 'cannot have webpack load a module',
   },
 ]
