@@ -101,18 +101,26 @@ function placesIn(value: unknown): Place[] {
 function misshapen(random: Random, value: Buffer): Buffer {
   const entry: unknown = unpack(value)
   const { holder, name } = pick(random, placesIn(entry))
-  const texts = WRONG_TEXTS[name]
-  const choice = random(4)
-  if (choice === 0 && typeof Reflect.get(holder, name) === 'string' && texts !== undefined) Reflect.set(holder, name, pick(random, texts))
-  else if (choice === 1 && ('method' in holder ? !NOT_NEEDED.has(name) : NEEDED.has(name))) Reflect.deleteProperty(holder, name)
+  const choice = random(3)
+  if (choice === 1 && ('method' in holder ? !NOT_NEEDED.has(name) : NEEDED.has(name))) Reflect.deleteProperty(holder, name)
   else if (choice === 2 && !Array.isArray(holder)) Reflect.set(holder, pick(random, ['evil', 'constructor', 'then', 'ast']), 1)
   else Reflect.set(holder, name, pick(random, WRONG)())
   return Buffer.from(pack(entry))
 }
 
+/** A real result in which a method, a path, a name or the like is one that it never is. */
+function misnamed(random: Random, value: Buffer): Buffer {
+  const entry: unknown = unpack(value)
+  const places = placesIn(entry).filter(({ holder, name }) => Object.hasOwn(WRONG_TEXTS, name) && typeof Reflect.get(holder, name) === 'string')
+  if (places.length === 0) return misshapen(random, value)
+  const { holder, name } = pick(random, places)
+  Reflect.set(holder, name, pick(random, WRONG_TEXTS[name] ?? []))
+  return Buffer.from(pack(entry))
+}
+
 /** Bytes in the place of a result that `pack` made. */
 export function spoiledResult(random: Random, value: Buffer): Buffer {
-  const kinds: readonly Spoil[] = [pick(random, RAW), pick(random, FRAMED), misshapen, misshapen]
+  const kinds: readonly Spoil[] = [pick(random, RAW), pick(random, FRAMED), misshapen, misnamed]
   return pick(random, kinds)(random, value)
 }
 

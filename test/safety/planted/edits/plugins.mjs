@@ -43,14 +43,6 @@ export default [
     only: by('Rollup'),
   },
   {
-    name: 'rollup: files of any name are emitted',
-    file: ENTRY,
-    find: "isPath(value) && !/^(?:\\/|\\.[/.])/.test(value) && !isAbsolute(value)",
-    replace: 'isText(value)',
-    test: BUNDLERS,
-    only: by('Rollup'),
-  },
-  {
     name: 'rolldown: mappings are not read before they are handed over',
     file: 'packages/plugins/src/build/source-map.ts',
     find: "typeof map.mappings === 'string' ? areMappings(map.mappings, counts)",
@@ -72,7 +64,7 @@ export default [
     find: ' && shape(value)',
     replace: '',
     test: STORES,
-    only: 'a run of Jest',
+    only: 'Metro gets from a cache',
   },
   {
     name: 'adapters: a time may be no time',
