@@ -1,7 +1,7 @@
 // @ts-check
 // `npm run test:planted`: faults that are put into the engine on purpose (feature `planted`), to see what comes of them.
 //   panics: at every way into the engine; the host must live
-//   bugs:   the twenty defects that a store like this may have; some suite must notice each
+//   bugs:   the defects that a store like this may have; some suite must notice each
 //   edits:  defects in the TypeScript sources (`planted/edits/`); the test that each one names must notice it
 import { buildPlanted, plantedPackage } from '../../scripts/build/planted.mjs'
 import { setup } from '../../scripts/setup.mjs'

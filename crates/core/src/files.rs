@@ -29,7 +29,7 @@ pub(crate) use write::each_in_parallel;
 
 use crate::damage::DamageList;
 use crate::error::{Error, Result};
-use crate::format::digest::Digest;
+use crate::format::digest::{Digest, FileRef};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::vfs::{MemVfs, Vfs};
@@ -47,7 +47,7 @@ pub(crate) struct Files {
     /// Written or met here and not known to survive the loss of power.
     unsynced: Mutex<BTreeSet<Digest>>,
     /// Met, and not what they should have been, or not there.
-    lost: Mutex<BTreeSet<Digest>>,
+    lost: Mutex<BTreeSet<FileRef>>,
     /// Numbers for temporary names.
     temporaries: AtomicU32,
     /// How many [`Hold`]s there are.

@@ -33,7 +33,9 @@ pub(crate) struct Stat {
     executable: bool,
     /// It has no bit beyond reading, writing and executing.
     plain: bool,
-    /// Nanoseconds since 1970.
+    /// When its content was last written, nanoseconds since 1970. A program can set it.
+    modified_ns: i64,
+    /// When anything of it last changed, set by the system; 0 where std does not report it.
     changed_ns: i64,
     /// Its number in the file system.
     number: u64,
@@ -49,11 +51,12 @@ enum Kind {
     Other,
 }
 
-/// All of an open file.
+/// An open file that should have so many bytes: these, and one more where there are more.
 fn read_all(file: &mut File, bytes: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    let room = usize::try_from(bytes).map_err(|_| ErrorKind::OutOfMemory)?;
-    content.try_reserve_exact(room.saturating_add(1)).map_err(|_| ErrorKind::OutOfMemory)?;
-    file.read_to_end(&mut content)?;
+    let bytes_max = bytes.saturating_add(1);
+    let room = usize::try_from(bytes_max).map_err(|_| ErrorKind::OutOfMemory)?;
+    content.try_reserve_exact(room).map_err(|_| ErrorKind::OutOfMemory)?;
+    file.take(bytes_max).read_to_end(&mut content)?;
     Ok(content)
 }

@@ -2,14 +2,15 @@
 //! alike:
 //!
 //! ```text
-//! {"at":"<ns since 1970>","files":[["<path>","<digest>",<executable>,<bytes>,"<changed, ns>","<number>"],..]}
+//! {"at":"<ns since 1970>","files":[["<path>","<digest>",<executable>,<bytes>,"<modified, ns>","<changed, ns>","<number>"],..]}
 //! ```
 //! `at` is when that restore began. Numbers that JavaScript cannot hold exactly are texts.
 
 use serde::{Deserialize, Serialize};
 
-/// One file: path, digest, executable, bytes, when it changed, its number in the file system.
-pub type RestoredFile = (String, String, bool, u64, String, String);
+/// One file: path, digest, executable, bytes, when its content and when anything of it changed, its number in the file
+/// system.
+pub type RestoredFile = (String, String, bool, u64, String, String, String);
 
 /// The files of one target.
 #[derive(Debug, Default, Deserialize, Serialize)]

@@ -173,18 +173,20 @@ fn restore(store: &Store, folder: &Path, json: &str, remembered: &str, watch: Wa
 }
 
 fn known_of(restored: Restored) -> (HashMap<String, Known>, i64) {
-    let files = restored.files.into_iter().filter_map(|(path, digest, executable, bytes, changed, number)| {
-        let (digest, changed_ns, number) = (Digest::parse(&digest)?, changed.parse().ok()?, number.parse().ok()?);
-        Some((path, Known { digest, executable, bytes, changed_ns, number }))
-    });
+    let files =
+        restored.files.into_iter().filter_map(|(path, digest, executable, bytes, modified, changed, number)| {
+            let (modified_ns, changed_ns) = (modified.parse().ok()?, changed.parse().ok()?);
+            let (digest, number) = (Digest::parse(&digest)?, number.parse().ok()?);
+            Some((path, Known { digest, executable, bytes, modified_ns, changed_ns, number }))
+        });
     (files.collect(), restored.at.parse().unwrap_or(0))
 }
 
 fn restored_of(begun: u128, records: &[FileRecord], placed: &[Placed]) -> String {
     let files = records.iter().zip(placed).filter_map(|(record, placed)| {
-        let Known { digest, executable, bytes, changed_ns, number } = placed.known?;
-        let (changed, number) = (changed_ns.to_string(), number.to_string());
-        Some((record.path.clone(), digest.to_string(), executable, bytes, changed, number))
+        let Known { digest, executable, bytes, modified_ns, changed_ns, number } = placed.known?;
+        let (modified, changed, number) = (modified_ns.to_string(), changed_ns.to_string(), number.to_string());
+        Some((record.path.clone(), digest.to_string(), executable, bytes, modified, changed, number))
     });
     Restored { at: begun.to_string(), files: files.collect() }.to_text()
 }

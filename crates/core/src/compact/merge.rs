@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::entries::{Entries, Range, Ranges, Source, Visit};
 use crate::error::{Error, Result};
 use crate::file_writer::Outbox;
-use crate::format::digest::Digest;
+use crate::format::digest::FileRef;
 use crate::format::filed::Filed;
 use crate::format::names::{FileName, TableName};
 use crate::options::Watch;
@@ -205,7 +205,7 @@ struct Output<'a> {
     name: &'a mut (dyn FnMut() -> TableName + Send),
     writer: Option<(TableName, TableWriter<'static>)>,
     /// Entries that name one of these files have no value.
-    lost: &'a BTreeSet<Digest>,
+    lost: &'a BTreeSet<FileRef>,
     merged: Merged,
     times: Times,
 }
@@ -252,7 +252,7 @@ impl Output<'_> {
     /// A value that names files, unless one of them is lost.
     #[cold]
     fn add_filed(&mut self, hash: u32, key: &[u8], order: u64, value: &[u8]) -> Result<()> {
-        let names_lost = |filed: Filed<'_>| filed.files().any(|file| self.lost.contains(&file.digest));
+        let names_lost = |filed: Filed<'_>| filed.files().any(|file| self.lost.contains(&file));
         let is_lost = Filed::parse(value).is_none_or(names_lost);
         let (name, writer) = self.open_writer()?;
         let added =

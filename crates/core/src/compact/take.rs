@@ -3,7 +3,7 @@
 use crate::commit::Committer;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::format::digest::Digest;
+use crate::format::digest::FileRef;
 use crate::format::names::FileName;
 use crate::log::Stop;
 use crate::planted;
@@ -22,7 +22,7 @@ pub(crate) struct Taken {
     /// No other log was there after the last one was taken: every commit that can still come is newer than these.
     pub(crate) alone: bool,
     /// Files that entries name and that are damaged or missing.
-    pub(crate) lost: BTreeSet<Digest>,
+    pub(crate) lost: BTreeSet<FileRef>,
 }
 
 /// What there is to do: seals the log of this process and finds the logs that can be taken. Their locks stay with the
@@ -106,7 +106,7 @@ fn nothing_new(context: &Context, state: &State, claim: u32) -> Result<bool> {
 }
 
 impl Taken {
-    fn new(state: State, folded: BTreeSet<u32>, claim: Option<u32>, lost: BTreeSet<Digest>) -> Self {
+    fn new(state: State, folded: BTreeSet<u32>, claim: Option<u32>, lost: BTreeSet<FileRef>) -> Self {
         let alone = state.logs.iter().all(|view| folded.contains(&view.writer) || Some(view.writer) == claim);
         Self { state, folded, alone, lost }
     }
@@ -125,8 +125,7 @@ impl Taken {
     }
 
     pub(crate) fn names_lost_files(&self, table: &Table) -> bool {
-        let names_lost =
-            || table.directory().is_some_and(|all| all.files().any(|file| self.lost.contains(&file.digest)));
+        let names_lost = || table.directory().is_some_and(|all| all.files().any(|file| self.lost.contains(&file)));
         !self.lost.is_empty() && table.meta.file_bytes > 0 && names_lost()
     }
 

@@ -56,7 +56,11 @@ impl fmt::Display for ArchiveProblem {
             Self::Content => write!(out, "a link or folder cannot have content"),
             Self::TooLarge { option, limit } => write!(out, "it is over the limit of {limit}; see the option {option}"),
             Self::Bomb { ratio_max } => {
-                write!(out, "it decompresses to more than {ratio_max} times its size; see the option ratioMax")
+                write!(
+                    out,
+                    "it decompresses to more than {ratio_max} times its size, as a bomb does; unpack it with another \
+                     program and store the directory"
+                )
             }
             Self::HardLink => write!(out, "hard links are refused; make the archive with --hard-dereference"),
             Self::SymbolicLink => {

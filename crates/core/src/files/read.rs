@@ -10,22 +10,25 @@ use crate::planted;
 use crate::report::Damage;
 use crate::vfs::{Access, File, Vfs};
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::sync::{Arc, PoisonError};
 
 /// What there is of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Whole(Vec<u8>),
-    /// Nobody has it under this name, or not any more.
+    /// No file has this name and length, or none has them any more.
     Missing,
-    /// It was there, was not what its name says, and has been set aside.
+    /// It was there, was not what its name says, and has been set aside, unless it is too long to be judged.
     Damaged,
 }
 
 /// How often a file is looked for under its name and then among those that are about to be collected: it may get its
 /// name back meanwhile, or be taken over by another collection.
 const LOOKS: u32 = 2;
+
+/// Most bytes that are read to tell a damaged file from a wrong length in a manifest. A hole may have any length.
+const JUDGED_BYTES_MAX: u64 = VALUE_BYTES_MAX as u64;
 
 impl Files {
     /// The content of a file that some entry names.
@@ -36,7 +39,14 @@ impl Files {
         let Some(open) = open else { return self.damaged(file, "no regular file") };
         let bytes = open.len().map_err(wrap)?;
         if bytes != file.bytes {
-            return self.damaged(file, "length of a file");
+            return match is_sound(&*open, bytes, &file.digest).map_err(wrap)? {
+                Some(true) => Ok(Content::Missing),
+                Some(false) => self.damaged(file, "length of a file"),
+                None => {
+                    self.note(file, "length of a file");
+                    Ok(Content::Damaged)
+                }
+            };
         }
         let content = match open.read(0, bytes as usize) {
             Ok(content) => content.into_owned(),
@@ -122,12 +132,16 @@ impl Files {
     }
 
     /// Those of the files met as damaged or missing that are still not there: entries that name them have no value.
-    pub(crate) fn lost(&self) -> Result<BTreeSet<Digest>> {
+    pub(crate) fn lost(&self) -> Result<BTreeSet<FileRef>> {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         let mut still = BTreeSet::new();
-        for digest in lost.iter() {
-            if self.open(digest)?.flatten().is_none() {
-                still.insert(*digest);
+        for file in lost.iter() {
+            let wrap =
+                |source| Error::io("look for", &path_of(Name::Content(file.digest), file.digest.shard()), source);
+            let there = self.open(&file.digest)?.flatten();
+            let bytes = there.map(|open| open.len()).transpose().map_err(wrap)?;
+            if bytes != Some(file.bytes) {
+                still.insert(*file);
             }
         }
         lost.clone_from(&still);
@@ -141,10 +155,26 @@ impl Files {
 
     /// Adds a file to the list of damage, once as long as it is not back.
     pub(crate) fn note(&self, file: &FileRef, what: &str) {
-        let is_new = self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(file.digest);
+        let is_new = self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(*file);
         if is_new {
             self.damage.add(Damage::new(path_of(Name::Content(file.digest), file.digest.shard()), 0, what));
         }
+    }
+}
+
+/// Whether a file of another length than was asked for is what its name says: then it stays, and who asked was wrong.
+/// `None` = it is too long to find out; what is written under this name next replaces it.
+fn is_sound(file: &dyn File, bytes: u64, digest: &Digest) -> io::Result<Option<bool>> {
+    if planted::bug("believe-manifest-size") {
+        return Ok(Some(false));
+    }
+    if bytes > JUDGED_BYTES_MAX {
+        return Ok(None);
+    }
+    match file.read(0, bytes as usize) {
+        Ok(content) => Ok(Some(Digest::of(&content) == *digest)),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(Some(false)),
+        Err(error) => Err(error),
     }
 }
 

@@ -134,6 +134,32 @@ fn a_file_that_is_missing_in_the_newest_state_is_damage() {
     assert_eq!(reader.store().status().damage[0].file, file);
 }
 
+/// The file was set aside, because its length was not what the manifest of a caller said.
+#[test]
+fn a_manifest_with_a_wrong_size_does_not_cost_the_content() {
+    let vfs = SimVfs::new();
+    let mut handle = open(&vfs).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    let (files, hold) = store(&handle, &[b"content"]);
+    handle.keep(hold);
+    handle.put_filed(id, b"key", b"manifest", &files).expect("put");
+    commit(&mut handle, Durability::Durable).expect("commit");
+    for bytes in [0, 6, 8, u64::MAX] {
+        let wrong = FileRef { bytes, ..files[0] };
+        assert_eq!(handle.store().read_file(&wrong).expect("read"), None);
+        assert!(handle.store().status().damage.is_empty(), "{bytes}");
+    }
+    assert_eq!(handle.store().read_file(&files[0]).expect("read").as_deref(), Some(&b"content"[..]));
+    // An entry that names the wrong size is a miss, and takes no other entry with it.
+    let wrong = [FileRef { bytes: 3, ..files[0] }];
+    handle.put_filed(id, b"liar", b"manifest", &wrong).expect("put");
+    commit(&mut handle, Durability::Durable).expect("commit");
+    assert_eq!(handle.store().read_file(&wrong[0]).expect("read"), None);
+    compact(&handle, true).expect("compact");
+    assert_eq!((get(&mut handle, b"key").is_some(), get(&mut handle, b"liar")), (true, None));
+    assert_eq!(handle.store().read_file(&files[0]).expect("read").as_deref(), Some(&b"content"[..]));
+}
+
 /// Another thread of the process commits while the first file is read: what is asked for after it was of that commit.
 #[test]
 fn many_reads_stay_in_their_state_behind_a_value_that_is_a_file() {

@@ -107,13 +107,14 @@ fn stat_of(metadata: &Metadata) -> Stat {
         _ => Kind::Other,
     };
     // 100 ns since 1601; only compared with itself and, to tell age, with 1970.
-    let changed_ns = (metadata.last_write_time() as i64).saturating_sub(116_444_736_000_000_000).saturating_mul(100);
+    let modified_ns = (metadata.last_write_time() as i64).saturating_sub(116_444_736_000_000_000).saturating_mul(100);
     Stat {
         kind,
         bytes: metadata.file_size(),
         executable: false,
         plain: true,
-        changed_ns,
+        modified_ns,
+        changed_ns: 0,
         number: metadata.creation_time(), // std tells no other number of a file here
         names: 1,
     }

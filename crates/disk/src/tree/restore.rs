@@ -7,8 +7,9 @@ use super::folder::{Folder, clone_into, make_read_only, stat_of_file};
 use super::parallel::in_runs;
 use super::walker::{Walker, failed};
 use super::{Kind, Stat, read_all};
+use crate::platform;
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Seek, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -42,7 +43,9 @@ pub struct Known {
     pub digest: Digest,
     pub executable: bool,
     pub bytes: u64,
-    /// When it changed, nanoseconds since 1970.
+    /// When its content was last written, nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// When anything of it last changed: a program that writes a file and sets its time back cannot set this one.
     pub changed_ns: i64,
     /// Its number in the file system.
     pub number: u64,
@@ -148,7 +151,8 @@ impl Restore<'_> {
             Some(Placed { outcome: Outcome::Unchanged, known: Some(wanted.known(stat)), trusted })
         };
         let known = self.known.get(path);
-        if known == Some(&wanted.known(&stat)) && stat.changed_ns.saturating_add(RACY_NS) < self.known_ns {
+        let newest_ns = stat.modified_ns.max(stat.changed_ns);
+        if known == Some(&wanted.known(&stat)) && newest_ns.saturating_add(RACY_NS) < self.known_ns {
             return Ok(placed(&stat, true));
         }
         let (mut file, stat) = match folder.read(name) {
@@ -180,10 +184,9 @@ impl Restore<'_> {
         let (mut file, temporary) =
             fresh(|temporary| folder.create_file(temporary, wanted.executable)).map_err(write)?;
         let filled = self.fill(&mut file, path, &stored, wanted, clones);
-        let stat = filled.and_then(|outcome| Ok((outcome, stat_of_file(&file).map_err(write)?)));
-        drop(file);
-        let (outcome, stat) = stat.inspect_err(|_| _ = folder.remove_file(&temporary))?;
+        let outcome = filled.inspect_err(|_| _ = folder.remove_file(&temporary))?;
         finish(folder, &temporary, name).map_err(|error| failed(path, name, error))?;
+        let stat = stat_of_file(&file).map_err(write)?; // renaming counts as a change
         Ok(Placed { outcome, known: Some(wanted.known(&stat)), trusted: false })
     }
 
@@ -197,15 +200,18 @@ impl Restore<'_> {
         clones: &AtomicBool,
     ) -> Result<Outcome> {
         let lost = || Error::FileLost { path: path.to_owned() };
-        if clones.load(Ordering::Relaxed) && wanted.file.bytes > 0 {
-            match open_stored(stored).and_then(|source| clone_into(file, &source)) {
+        // One that is not there, or not what it should be, is for the store to judge.
+        if clones.load(Ordering::Relaxed)
+            && wanted.file.bytes > 0
+            && let Some(source) = open_stored(stored, wanted.file.bytes)
+        {
+            match clone_into(file, &source) {
                 Ok(()) => {
                     let content = read_all(file, wanted.file.bytes);
                     let content = content.map_err(|source| Error::io("read", path, source))?;
                     // What the clone shows cannot change any more, whatever happens to the file of the cache.
                     return if FileRef::of(&content) == wanted.file { Ok(Outcome::Cloned) } else { Err(lost()) };
                 }
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(source) if self.mode == Mode::Reflink => return Err(Error::io("clone", path, source)),
                 Err(_) => clones.store(false, Ordering::Relaxed),
             }
@@ -220,12 +226,12 @@ impl Restore<'_> {
     /// A second name for the file of the cache. `None` where there is no such thing, or it must have another mode.
     fn link(&self, folder: &Folder, stored: &Path, name: &str, wanted: &Wanted) -> io::Result<Option<Stat>> {
         let Ok(((), temporary)) = fresh(|temporary| folder.link(stored, temporary)) else { return Ok(None) };
-        let verified = folder.read(&temporary).and_then(|(mut file, _)| {
-            let is_whole = FileRef::of(&read_all(&mut file, wanted.file.bytes)?) == wanted.file;
-            let may_stay = is_whole && make_read_only(&file, wanted.executable)?;
-            may_stay.then(|| stat_of_file(&file)).transpose()
+        let verified = folder.read(&temporary).and_then(|(mut file, stat)| {
+            let is_whole =
+                stat.bytes == wanted.file.bytes && FileRef::of(&read_all(&mut file, stat.bytes)?) == wanted.file;
+            Ok((is_whole && make_read_only(&file, wanted.executable)?).then_some(file))
         });
-        let Ok(Some(stat)) = verified else {
+        let Ok(Some(file)) = verified else {
             folder.remove_file(&temporary)?;
             return Ok(None);
         };
@@ -233,7 +239,7 @@ impl Restore<'_> {
         // Renaming one name of a file to another of its names does nothing.
         match folder.remove_file(&temporary) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => Ok(Some(stat)),
+            _ => stat_of_file(&file).map(Some),
         }
     }
 }
@@ -254,8 +260,11 @@ impl Wanted {
 
     fn known(&self, stat: &Stat) -> Known {
         let FileRef { digest, bytes } = self.file;
-        let Stat { changed_ns, number, .. } = *stat;
-        Known { digest, executable: self.executable, bytes, changed_ns, number }
+        let Stat { modified_ns, mut changed_ns, number, .. } = *stat;
+        if planted::bug("trust-modification-time") {
+            changed_ns = 0;
+        }
+        Known { digest, executable: self.executable, bytes, modified_ns, changed_ns, number }
     }
 }
 
@@ -276,6 +285,8 @@ fn finish(folder: &Folder, temporary: &str, name: &str) -> io::Result<()> {
     folder.rename(temporary, name).inspect_err(|_| _ = folder.remove_file(temporary))
 }
 
-fn open_stored(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).open(path)
+/// A file of the cache, opened as every file of the cache is; `None` where it is no regular file of that length.
+fn open_stored(path: &Path, bytes: u64) -> Option<File> {
+    let file = platform::open_for_reading(path).ok()?;
+    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes).then_some(file)
 }

@@ -1,8 +1,9 @@
 //! A set of paths that any file system can hold side by side.
 //!
-//! Every path and each of its folders is kept under its key: what a file system that ignores case and the form of
-//! Unicode would compare (canonical caseless matching, Unicode chapter 3, D145). Two names with one key, or one name as
-//! file and as folder, do not go together. Memory: 900,000 paths of 43 bytes take 160 bytes each.
+//! A tree of names: each is found by its folder's number and its key, which is what a file system that ignores case and
+//! the form of Unicode would compare (canonical caseless matching, Unicode chapter 3, D145). Two names of a folder with
+//! one key, or one name as file and as folder, do not go together. A name is kept once however many paths lead through
+//! it, so time and memory grow with the bytes of the paths: whole paths as keys took the square of their depth.
 
 use super::PathProblem;
 use std::borrow::Cow;
@@ -22,11 +23,16 @@ pub enum Role {
 /// Paths that were added, and all their folders.
 #[derive(Debug, Default)]
 pub struct PathSet {
-    names: HashMap<Box<str>, Name>,
+    /// By the number of the folder, little-endian, and the key of the name.
+    names: HashMap<Box<[u8]>, Name>,
+    /// What is looked for.
+    wanted: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct Name {
+    /// Number of what it names, from 1; 0 is the root.
+    number: u32,
     /// As it was written; `None` where that is the key.
     written: Option<Box<str>>,
     role: Role,
@@ -36,45 +42,47 @@ impl PathSet {
     /// Adds a path that passed `check`; `false` = this very path is there already, in the same role.
     ///
     /// # Errors
-    /// A collision with a path or folder that is there; it names both. The set may then hold the path, not its folders.
+    /// A collision with a path or folder that is there; it names both. The set may then hold folders of the path.
     pub fn insert(&mut self, path: &str, role: Role) -> Result<bool, PathProblem> {
         let folded = key(path);
-        if !self.add(path, &folded, role)? {
-            return Ok(false);
+        let (mut folder, mut is_new, mut end) = (0_u32, false, 0);
+        // No character folds to '/', so the parts of the key are the keys of the parts.
+        let mut parts = path.split('/').zip(folded.split('/')).peekable();
+        while let Some((part, folded)) = parts.next() {
+            let role = if parts.peek().is_some() { Role::Folder } else { role };
+            end += part.len();
+            self.wanted.clear();
+            self.wanted.extend(folder.to_le_bytes());
+            self.wanted.extend(folded.bytes());
+            is_new = match self.names.get(&*self.wanted) {
+                Some(there) => {
+                    there.meet(path.get(..end).unwrap_or_default(), part, folded, role)?;
+                    folder = there.number;
+                    false
+                }
+                None => {
+                    folder = self.names.len() as u32 + 1;
+                    let written = (part != folded).then(|| part.into());
+                    self.names.insert(self.wanted.as_slice().into(), Name { number: folder, written, role });
+                    true
+                }
+            };
+            end += 1;
         }
-        let (mut path, mut folded) = (path, &*folded);
-        // No character folds to '/', so the folders of the key are the keys of the folders.
-        while let (Some((folder, _)), Some((rest, _))) = (path.rsplit_once('/'), folded.rsplit_once('/')) {
-            (path, folded) = (folder, rest);
-            if !self.add(path, folded, Role::Folder)? {
-                break;
-            }
-        }
-        Ok(true)
-    }
-
-    fn add(&mut self, path: &str, folded: &str, role: Role) -> Result<bool, PathProblem> {
-        if let Some(there) = self.names.get(folded) {
-            return there.meet(path, folded, role).map(|()| false);
-        }
-        let written = (path != folded).then(|| path.into());
-        self.names.insert(folded.into(), Name { written, role });
-        Ok(true)
+        Ok(is_new)
     }
 }
 
 impl Name {
-    /// Whether this name and `path`, which have the same key, are the same thing.
-    fn meet(&self, path: &str, folded: &str, role: Role) -> Result<(), PathProblem> {
+    /// Whether this name and `part`, the last one of `path`, which have the same folder and key, are the same thing.
+    fn meet(&self, path: &str, part: &str, folded: &str, role: Role) -> Result<(), PathProblem> {
         let written = self.written.as_deref().unwrap_or(folded);
-        if path == written && self.role == role {
-            return Ok(());
+        if part == written {
+            return if self.role == role { Ok(()) } else { Err(PathProblem::FileAndFolder { path: path.to_owned() }) };
         }
-        let (path, other) = (path.to_owned(), written.to_owned());
-        if path == other {
-            return Err(PathProblem::FileAndFolder { path });
-        }
-        let is_form = decomposed(&path) == decomposed(&other);
+        let other = format!("{}{written}", path.strip_suffix(part).unwrap_or_default());
+        let path = path.to_owned();
+        let is_form = decomposed(part) == decomposed(written);
         Err(if is_form { PathProblem::SameButForm { path, other } } else { PathProblem::SameButCase { path, other } })
     }
 }
@@ -126,6 +134,21 @@ mod tests {
             let text: String = (0..random.usize(..10)).map(|_| pick(&mut random)).collect();
             assert_eq!(decomposed(&text), text.nfd().collect::<String>());
         }
+    }
+
+    /// 20,000 paths of 60 folders each, 2.9 MB of an archive, took 92 s: every folder was kept under its whole path.
+    #[test]
+    fn deep_paths_take_memory_by_their_bytes_not_by_the_square_of_their_depth() {
+        let mut set = PathSet::default();
+        let mut bytes = 0;
+        for index in 0..100 {
+            let parts: Vec<String> = (0..60).map(|depth| format!("{:x}", index * 60 + depth)).collect();
+            let path = parts.join("/");
+            bytes += path.len();
+            assert_eq!(set.insert(&path, Role::Leaf), Ok(true));
+        }
+        let kept: usize = set.names.keys().map(|key| key.len()).sum();
+        assert!(kept <= bytes + set.names.len() * size_of::<u32>(), "{kept} bytes kept of {bytes}");
     }
 
     #[test]

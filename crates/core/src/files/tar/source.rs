@@ -112,7 +112,7 @@ impl<'a> Source<'a> {
     pub(super) fn announce(&self, bytes: u64) -> Result<()> {
         let limit = self.options.file_bytes_max;
         if bytes > limit {
-            return Err(self.problem(ArchiveProblem::TooLarge { option: "fileBytesMax", limit }));
+            return Err(self.problem(ArchiveProblem::TooLarge { option: "maxFileBytes", limit }));
         }
         if bytes > self.options.bytes_max.saturating_sub(self.bytes) {
             return Err(self.too_large());
@@ -130,7 +130,7 @@ impl<'a> Source<'a> {
     }
 
     fn too_large(&self) -> Error {
-        self.problem(ArchiveProblem::TooLarge { option: "bytesMax", limit: self.options.bytes_max })
+        self.problem(ArchiveProblem::TooLarge { option: "maxBytes", limit: self.options.bytes_max })
     }
 
     fn count(&mut self, count: usize) -> Result<()> {

@@ -142,7 +142,7 @@ impl<'a> Walk<'a> {
         self.entries += 1;
         if self.entries > self.options.files_max {
             let limit = self.options.files_max;
-            return Err(self.source.problem(ArchiveProblem::TooLarge { option: "filesMax", limit }));
+            return Err(self.source.problem(ArchiveProblem::TooLarge { option: "maxFiles", limit }));
         }
         let form = header.entry_type();
         check_type(form, self.options.links, extensions.is_sparse).map_err(|problem| self.source.problem(problem))?;

@@ -138,7 +138,7 @@ fn numbers_that_cannot_be_are_refused() {
         assert_refused(&size(field), "BAD_ARCHIVE", &["'bad'", "the size in a header is not a number"]);
     }
     for field in [*b"\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", *b"777777777777"] {
-        assert_refused(&size(field), "BAD_ARCHIVE", &["'bad'", "fileBytesMax"]);
+        assert_refused(&size(field), "BAD_ARCHIVE", &["'bad'", "maxFileBytes"]);
     }
     for value in ["-1", "+1", " 1", "1.5", "0x1", "18446744073709551616", "99999999999999999999999999"] {
         let archive = Maker::default().pax(b'x', &[("size", value)]).file("bad", b"1").end();
@@ -234,20 +234,20 @@ fn limits_hold_before_anything_is_read() {
     assert_eq!(limited(&|options| options.file_bytes_max = 600), Ok(3));
     assert!(
         limited(&|options| options.file_bytes_max = 599)
-            .is_err_and(|text| text.contains("'a'") && text.contains("fileBytesMax"))
+            .is_err_and(|text| text.contains("'a'") && text.contains("maxFileBytes"))
     );
     assert_eq!(limited(&|options| options.files_max = 3), Ok(3));
     assert!(
-        limited(&|options| options.files_max = 2).is_err_and(|text| text.contains("'c'") && text.contains("filesMax"))
+        limited(&|options| options.files_max = 2).is_err_and(|text| text.contains("'c'") && text.contains("maxFiles"))
     );
     assert_eq!(limited(&|options| options.bytes_max = archive.len() as u64), Ok(3));
     for bytes_max in [0, 511, 1000, 3000, archive.len() as u64 - 1] {
-        assert!(limited(&|options| options.bytes_max = bytes_max).is_err_and(|text| text.contains("bytesMax")));
+        assert!(limited(&|options| options.bytes_max = bytes_max).is_err_and(|text| text.contains("maxBytes")));
     }
     // Nothing behind the header: were it believed, this would say that the archive is cut.
     let claims = Maker::default().raw(b"a", b'0', b"", |header| header.set_size(5 << 30)).0;
     let options = ImportOptions { file_bytes_max: u64::MAX, ..ImportOptions::default() };
-    assert!(refused(&claims, &options).1.contains("bytesMax"));
+    assert!(refused(&claims, &options).1.contains("maxBytes"));
 }
 
 #[test]
