@@ -1,11 +1,11 @@
 /** The same with the rights of an ordinary user, in a process of its own; and what `varve doctor` says of it. */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { MAIN } from '../command.ts'
-import { ENGINES } from '../engines.ts'
+import { type EngineName, ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { attempt, IS_ROOT, made } from './folders.ts'
 
@@ -26,8 +26,12 @@ function ownFolder(): string {
   return folder
 }
 
-function give(folder: string): void {
-  if (IS_ROOT) attempt('chown', ['-R', `${USER}:${USER}`, folder])
+/** A cache with one entry that is the user's. Root makes it elsewhere: in a folder of another user it would not. */
+async function given(engine: EngineName, folder: string): Promise<string> {
+  const dir = join(folder, 'cache')
+  renameSync(await made(engine), dir)
+  if (IS_ROOT) attempt('chown', ['-R', `${USER}:${USER}`, dir])
+  return dir
 }
 
 const canRun = !IS_ROOT || run('/', [BUILD, '/dev/null/none', 'wasm']).status === 0
@@ -41,8 +45,7 @@ describe.skipIf(!canRun).each(ENGINES)('rights: %s', (engine) => {
 
   it('a folder without the right to write is read', async () => {
     const folder = ownFolder()
-    const dir = await made(engine, join(folder, 'cache'))
-    give(dir)
+    const dir = await given(engine, folder)
     chmodSync(join(dir, 'v1'), 0o500)
     const found = build(folder, dir)
     expect(found).toMatchObject({ mode: 'unwritable', inMemory: true, values: ['safe', 'value'], warnings: ['PERMISSION'] })
@@ -56,8 +59,7 @@ describe.skipIf(!canRun).each(ENGINES)('rights: %s', (engine) => {
 
   it('a folder that may not be read, or not be made, is kept in memory', async () => {
     const folder = ownFolder()
-    const dir = await made(engine, join(folder, 'cache'))
-    give(dir)
+    const dir = await given(engine, folder)
     chmodSync(join(dir, 'v1'), 0o000)
     expect(build(folder, dir)).toMatchObject({ mode: 'memory', inMemory: true, values: [null, 'value'], warnings: ['PERMISSION'] })
     chmodSync(join(dir, 'v1'), 0o700)

@@ -8,6 +8,7 @@ import type * as module from 'node:module'
 import type * as os from 'node:os'
 import type * as path from 'node:path'
 import type * as stream from 'node:stream'
+import type * as url from 'node:url'
 import type * as v8 from 'node:v8'
 import type * as threads from 'node:worker_threads'
 
@@ -18,6 +19,7 @@ interface Builtins {
   'node:os': typeof os
   'node:path': typeof path
   'node:stream': typeof stream
+  'node:url': typeof url
   'node:v8': typeof v8
   'node:worker_threads': typeof threads
 }

@@ -158,7 +158,7 @@ export class Cache {
 
   /** Takes up what other processes committed since `openCache` or the last refresh; true where something changed. */
   refresh(): boolean {
-    return this.#session.call((store) => store.refresh())
+    return this.#keeping.refresh()
   }
 
   /**

@@ -10,15 +10,15 @@
  * for a disk (`durable`, `flush`) gets PERMISSION. Only lasting conditions count here: an I/O error, or too many open
  * files, is the engine's to tell, so that no commit resolves by an accident.
  *
- * A folder is trusted if it, and the format's folder in it, is the effective user's and nobody else may write to it:
- * whoever can write to it decides what a build emits. `shared: true` trusts a folder of another owner, and one that
- * others may write to if it is sticky, so that nobody can replace what is not his.
+ * A folder is trusted if no other user can replace it or what is in it: `trust.ts` has the rules, `place.ts` says when
+ * they are asked again.
  */
 import type * as fs from 'node:fs'
 import type * as path from 'node:path'
 import { builtin } from './builtin.ts'
 import { type ErrorCode, VarveError } from './errors.ts'
 import type { CacheOptions } from './options.ts'
+import { componentsOf, distrustDirectory, distrustLink, isWritable, NAME_ANOTHER, type Stopped } from './trust.ts'
 
 /** How a cache falls short, and what to do about it. */
 export interface Degraded {
@@ -34,7 +34,7 @@ export interface Degraded {
 
 /** Who looks at a folder, and with what. */
 interface FolderUser {
-  readonly files: Pick<typeof fs, 'statSync' | 'lstatSync' | 'accessSync' | 'constants'>
+  readonly files: Pick<typeof fs, 'statSync' | 'lstatSync' | 'readlinkSync' | 'readFileSync' | 'accessSync' | 'constants'>
   readonly paths: Pick<typeof path, 'join' | 'dirname'>
   /** Effective user; undefined where the system has none. */
   readonly user: number | undefined
@@ -42,30 +42,75 @@ interface FolderUser {
   readonly isReader: boolean
 }
 
-const NAME_ANOTHER = "name another with option 'dir' or VARVE_DIR"
+/** What a look at a folder found. */
+export interface Examined {
+  /** What keeps it from being used; undefined where nothing does, where only opening it can tell, and on hosts without files. */
+  readonly degraded: Degraded | undefined
+  /** The folder of the format is there. */
+  readonly isThere: boolean
+  /** It lies in a directory where every user may make things: another user could make one of its name if it is removed. */
+  readonly isExposed: boolean
+}
 
-/**
- * What keeps `dir`, with its folder `name`, from being used; undefined where nothing does, where only opening it can tell,
- * and on hosts without files.
- */
-export function examine(dir: string, name: string, options: Pick<CacheOptions, 'shared' | 'readOnly'>): Degraded | undefined {
+/** Looks at `dir` and its folder `name`, and at every directory on the way. */
+export function examine(dir: string, name: string, options: Pick<CacheOptions, 'shared' | 'readOnly'>): Examined {
   const [files, paths] = [builtin('node:fs'), builtin('node:path')]
-  if (files === undefined || paths === undefined) return undefined
+  if (files === undefined || paths === undefined) return { degraded: undefined, isThere: true, isExposed: false }
   const { shared: isShared = false, readOnly: isReader = false } = options
   const user = { files, paths, user: globalThis.process?.geteuid?.(), isShared, isReader }
-  for (const folder of [dir, paths.join(dir, name)]) {
+  const place = paths.join(dir, name)
+  const { degraded, stopped, isExposed } = user.user === undefined ? lookAt(dir, place, user) : walk(place, { ...user, user: user.user })
+  if (degraded !== undefined) return { degraded, isThere: true, isExposed }
+  if (stopped === undefined) return { degraded: unwritable(place, user), isThere: true, isExposed }
+  return { degraded: whyStopped(stopped, dir, user), isThere: false, isExposed }
+}
+
+interface Walk {
+  readonly degraded?: Degraded | undefined
+  readonly stopped?: Stopped | undefined
+  readonly isExposed: boolean
+}
+
+/** Every component of the path of the format's folder. */
+function walk(place: string, user: FolderUser & { readonly user: number }): Walk {
+  const components = componentsOf(place, user.files)
+  let parent: fs.Stats | undefined
+  let isExposed = false
+  for (;;) {
+    const step = components.next()
+    if (step.done === true) return { stopped: step.value, isExposed }
+    const { path: at, stats, left } = step.value
+    const isLink = stats.isSymbolicLink()
+    if (isLink && left === 0) return { degraded: noFolder(at, 'a symbolic link'), isExposed }
+    if (!isLink && !stats.isDirectory()) return { degraded: noFolder(at, 'not a folder'), isExposed }
+    const found = isLink ? distrustLink(step.value, parent ?? stats, user) : distrustDirectory(step.value, left < 2, user)
+    if (found !== undefined) return { degraded: { mode: 'memory', code: 'PERMISSION', ...found }, isExposed }
+    if (isLink) continue
+    parent = stats
+    isExposed ||= left > 0 && isWritable(stats, user)
+  }
+}
+
+/** The same on systems where files belong to nobody: kinds only. */
+function lookAt(dir: string, place: string, { files }: FolderUser): Walk {
+  for (const [folder, left] of [[dir, 1], [place, 0]] as const) {
     try {
       // The cache's own folder may be a link that its owner made; below it none is followed.
-      const stats = folder === dir ? files.statSync(folder) : files.lstatSync(folder)
-      const problem = untrusted(folder, stats, user)
-      if (problem !== undefined) return problem
+      const stats = left > 0 ? files.statSync(folder) : files.lstatSync(folder)
+      const what = stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'
+      if (!stats.isDirectory()) return { degraded: noFolder(folder, what), isExposed: false }
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT') return blocked(folder, error)
-      if (folder === dir) return isLink(folder, files) ? noFolder(folder, 'a broken symbolic link') : unmade(dir, user)
-      return unwritable(dir, user)
+      return { stopped: { path: folder, error, left }, isExposed: false }
     }
   }
-  return unwritable(paths.join(dir, name), user)
+  return { isExposed: false }
+}
+
+/** Not all of the path is there. */
+function whyStopped({ path: at, error, left }: Stopped, dir: string, user: FolderUser): Degraded | undefined {
+  if (codeOf(error) !== 'ENOENT') return blocked(at, error)
+  if (left === 0) return unwritable(dir, user)
+  return isLink(dir, user.files) ? noFolder(dir, 'a broken symbolic link') : unmade(dir, user)
 }
 
 /** What a failed commit means for what comes next. */
@@ -84,21 +129,6 @@ export function degradedWarning({ mode, code, why, mend }: Degraded): VarveError
 /** In memory because there is no place for a folder, or no access to what is in it. */
 export function inMemory(why: string): Degraded {
   return { mode: 'memory', code: 'PERMISSION', why, mend: "name a folder with option 'dir' or VARVE_DIR" }
-}
-
-function untrusted(folder: string, stats: fs.Stats, { user, isShared }: FolderUser): Degraded | undefined {
-  if (stats.isSymbolicLink()) return noFolder(folder, 'a symbolic link')
-  if (!stats.isDirectory()) return noFolder(folder, 'not a folder')
-  if (user === undefined) return undefined
-  if (stats.uid !== user && !isShared) {
-    const why = `'${folder}' belongs to user ${stats.uid}, not to ${user}, and its owner would decide what is built`
-    return { mode: 'memory', code: 'PERMISSION', why, mend: `change its owner, ${NAME_ANOTHER}, or trust it with shared: true` }
-  }
-  const isSticky = (stats.mode & 0o1000) !== 0
-  if ((stats.mode & 0o022) === 0 || (isShared && isSticky)) return undefined
-  const why = `others may write to '${folder}' (mode ${(stats.mode & 0o7777).toString(8)}) and would decide what is built`
-  const sticky = isSticky ? 'trust it with shared: true' : "make it sticky ('chmod +t') and trust it with shared: true"
-  return { mode: 'memory', code: 'PERMISSION', why, mend: `take that right away ('chmod go-w'), ${NAME_ANOTHER}, or ${sticky}` }
 }
 
 /** The folder is there: may we write to it? */

@@ -27,6 +27,7 @@ export function importJson(
     const number = store.beginImport(options.overwrite ?? false)
     let [entries, namespaces, commits, bytes] = [0, 0, 0, 0]
     const commit = async (): Promise<void> => {
+      if (entries > 0) session.checkPlace('write')
       const report = await store.commitImport(number)
       if (report === undefined) return
       commits += 1

@@ -1,10 +1,11 @@
 /**
  * Commits of a cache whose folder may fall short (`degraded.ts`): into memory where the folder cannot be written from
- * the start, and all of it to the disk as soon as that is possible again.
+ * the start or is another user's by now, and all of it to the disk as soon as that is possible again.
  */
-import { type Degraded, degradedBy } from './degraded.ts'
+import { type Degraded, degradedBy, degradedWarning } from './degraded.ts'
 import { toVarveError, VarveError } from './errors.ts'
 import type { Durability } from './options.ts'
+import type { Place } from './place.ts'
 import type { CommitReport } from './reports.ts'
 import type { Session } from './session.ts'
 
@@ -14,19 +15,19 @@ const LOOK_MS = 1000
 /** What a cache does with what it cannot write. */
 export class Keeping {
   readonly #session: Session
-  /** Looks at the folder again. */
-  readonly #examine: () => Degraded | undefined
+  /** Undefined where everything is in memory. */
+  readonly #place: Place | undefined
   /** Found before the first commit: commits go into memory. Else they reject. */
   #isFromStart: boolean
   #degraded: Degraded | undefined
   #lookedMs = Date.now()
   #hasKept = false
 
-  constructor(session: Session, degraded: Degraded | undefined, examine: () => Degraded | undefined) {
+  constructor(session: Session, degraded: Degraded | undefined, place: Place | undefined) {
     this.#session = session
     this.#degraded = degraded
     this.#isFromStart = degraded !== undefined
-    this.#examine = examine
+    this.#place = place
   }
 
   /** What falls short now. */
@@ -37,8 +38,10 @@ export class Keeping {
   async commit(durability: Durability): Promise<CommitReport> {
     const degraded = this.#look()
     if (degraded !== undefined && this.#isFromStart) return this.#keep(degraded, durability)
+    const barred = this.#check(this.#session.call((store) => store.pendingBytes()) > 0)
+    if (barred !== undefined) return this.#keep(barred, durability)
     try {
-      const report = await this.#session.run((store) => store.commit(durability))
+      const report = await this.#session.run((store) => store.commit(durability), 'none')
       if (report.entries > 0) this.#degraded = undefined
       return report
     } catch (error) {
@@ -48,17 +51,32 @@ export class Keeping {
     }
   }
 
+  /** Takes up what others committed, where the folder is to be trusted; true where something changed. */
+  refresh(): boolean {
+    if (this.#check(false) !== undefined || this.#place?.isThere === false) return false
+    return this.#session.call((store) => store.refresh())
+  }
+
   /** Throws where something is only in memory and somebody asks for the disk. */
   checkFlushed(): void {
     if (this.#degraded !== undefined && this.#isFromStart && this.#hasKept) throw refused(this.#degraded)
+  }
+
+  /** Why the folder must not be read, or written, any more; told once. */
+  #check(writes: boolean): Degraded | undefined {
+    const barred = this.#place?.check(writes)
+    if (barred === undefined) return undefined
+    this.#degraded = barred
+    this.#session.warn(degradedWarning(barred), 'degraded')
+    return barred
   }
 
   async #keep(degraded: Degraded, durability: Durability): Promise<CommitReport> {
     const hasPending = this.#session.call((store) => store.pendingBytes()) > 0
     if (hasPending && durability === 'durable') throw refused(degraded)
     this.#hasKept ||= hasPending
-    if (degraded.mode === 'unwritable') return { entries: 0, bytes: 0, maintenanceDue: false, ...(hasPending ? { inMemory: true } : {}) }
-    const report = await this.#session.run((store) => store.commit('relaxed'))
+    if (this.#place !== undefined) return { entries: 0, bytes: 0, maintenanceDue: false, ...(hasPending ? { inMemory: true } : {}) }
+    const report = await this.#session.run((store) => store.commit('relaxed'), 'none')
     return report.entries > 0 ? { ...report, bytes: 0, inMemory: true } : report
   }
 
@@ -67,7 +85,7 @@ export class Keeping {
     const isDue = this.#isFromStart && this.#degraded?.mode === 'unwritable' && Date.now() - this.#lookedMs >= LOOK_MS
     if (!isDue) return this.#degraded
     this.#lookedMs = Date.now()
-    const found = this.#examine()
+    const found = this.#place?.examine().degraded
     this.#isFromStart = found !== undefined
     if (found === undefined) this.#degraded = undefined
     else if (found.mode === 'unwritable') this.#degraded = found

@@ -112,7 +112,7 @@ export class Namespace<V> {
       const count = packKeys(session.pack, PACK_BYTES, ends, keys, found.length)
       const [packed, packedEnds] = [session.pack.subarray(0, ends[count - 1]), ends.subarray(0, count)]
       try {
-        const values = await session.run((store) => store.getManyAsync(this.#id, packed, packedEnds))
+        const values = await session.run((store) => store.getManyAsync(this.#id, packed, packedEnds), 'none')
         if (values.lengths.includes(MISS)) session.lookForDamage()
         this.#addValues(values, found, SHARED_BYTES_MIN)
       } catch (error) {

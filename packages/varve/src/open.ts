@@ -1,12 +1,13 @@
 /** Opens a cache: checks the options, finds the folder, loads an engine. */
 import { Cache } from './cache.ts'
-import { type Degraded, degradedWarning, examine, inMemory } from './degraded.ts'
+import { type Degraded, degradedWarning, inMemory } from './degraded.ts'
 import { cacheDirectory, NoPlace } from './directory.ts'
 import type { EngineOptions, EngineStore } from './engine.ts'
 import { type LoadedEngine, loadEngine } from './engine/load.ts'
 import { toVarveError } from './errors.ts'
 import { Keeping } from './keeping.ts'
 import type { CacheOptions, Durability } from './options.ts'
+import { Place } from './place.ts'
 import { Session } from './session.ts'
 import { secretOf } from './secret.ts'
 import { byteSize } from './size.ts'
@@ -53,14 +54,15 @@ export async function openCache(options: CacheOptions): Promise<Cache> {
   try {
     const loaded = await loadEngine({ engine: options.engine ?? 'auto' })
     const folder = loaded.engine.folderName(key)
-    const look = (): Degraded | undefined => (options.engine === 'memory' ? undefined : examine(dir, folder, options))
-    const { store, engine, reason, degraded } = await openStore(dir, loaded, placeless ?? look(), engineOptions)
-    const session = new Session(store, options)
+    const onDisk = loaded.inMemory === true || placeless !== undefined ? undefined : new Place(dir, folder, options)
+    const { store, engine, reason, degraded } = await openStore(dir, loaded, placeless ?? onDisk?.degraded, engineOptions)
+    const used = degraded?.mode === 'memory' ? undefined : onDisk
+    const session = new Session(store, options, used)
     await soundOrClosed(session)
     if (degraded !== undefined) session.warn(degradedWarning(degraded), 'degraded')
     const place = key === undefined ? dir : `${dir}/${folder}`
     const opened = { engine: engine.name, reason, dir, durability }
-    return new Cache(session, new Keeping(session, degraded, look), opened, engineOptions.readOnly, place)
+    return new Cache(session, new Keeping(session, degraded, used), opened, engineOptions.readOnly, place)
   } catch (error) {
     throw toVarveError(error)
   }

@@ -6,6 +6,7 @@ import { DamageWatch, damageError } from './damage-watch.ts'
 import type { EngineStore } from './engine.ts'
 import { type ErrorCode, toVarveError, VarveError } from './errors.ts'
 import { KEY_ROOM_BYTES } from './key.ts'
+import type { Place } from './place.ts'
 import type { Damage } from './reports.ts'
 
 /** Failures of reading that cost a miss and a warning, never the host's build. */
@@ -13,6 +14,9 @@ const MISSES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['IO', 'PERMISSION', '
 
 /** Keys of getMany are packed until they exceed this, then cross to the engine. */
 export const PACK_BYTES: number = 256 * 1024
+
+/** How a call uses the folder: `'none'` not at all, or it was checked before. */
+export type Use = 'none' | 'read' | 'write'
 
 /** How a session tells what it meets. */
 export interface SessionOptions {
@@ -35,9 +39,12 @@ export class Session {
   readonly #warned: Set<string> = new Set()
   readonly #options: SessionOptions
   readonly #damage: DamageWatch
+  readonly #place: Place | undefined
 
-  constructor(store: EngineStore, options: SessionOptions = {}) {
+  /** `place` is undefined where everything is in memory. */
+  constructor(store: EngineStore, options: SessionOptions = {}, place?: Place) {
     this.#store = store
+    this.#place = place
     this.version = options.version ?? ''
     this.#options = options
     this.#damage = new DamageWatch(store, options.strict ?? false, (places) => this.#tellDamage(places))
@@ -97,9 +104,16 @@ export class Session {
     }
   }
 
+  /** Throws PERMISSION where the folder is not to be trusted any more. */
+  checkPlace(use: Use): void {
+    const barred = use === 'none' ? undefined : this.#place?.check(use === 'write')
+    if (barred !== undefined) throw new VarveError(barred.code, `the cache cannot be used: ${barred.why}; ${barred.mend}`)
+  }
+
   /** Runs an asynchronous call of the engine; `close` waits for it. */
-  async run<T>(start: (store: EngineStore) => Promise<T>): Promise<T> {
+  async run<T>(start: (store: EngineStore) => Promise<T>, use: Use = 'read'): Promise<T> {
     const store = this.store
+    this.checkPlace(use)
     let call: Promise<T> | undefined
     try {
       call = start(store)

@@ -9,6 +9,7 @@ import { isClosedPipe, writeJson } from './output.ts'
 export interface CommonOptions {
   readonly dir?: string
   readonly json?: boolean
+  readonly shared?: boolean
 }
 
 /** A command with the options that all have. */
@@ -17,6 +18,7 @@ export function command(name: string, description: string): Command {
     .description(description)
     .option('--dir <folder>', 'folder of the cache, or one that holds caches (default: that of the project here)')
     .option('--json', 'write one JSON value to standard output, and nothing else')
+    .option('--shared', "trust a cache of another user, as openCache does with 'shared: true'")
     .addHelpText('after', EXIT_HELP)
 }
 

@@ -10,7 +10,7 @@ import { secretOf } from '../secret.ts'
 import { command, type CommonOptions } from './command.ts'
 import { escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
-import { FORMAT_FOLDER, findCaches, inspect, isCache } from './folder.ts'
+import { FORMAT_FOLDER, findCaches, inspect, isCache, trustsShared } from './folder.ts'
 import { size, table, write, writeJson } from './output.ts'
 
 /** File systems that are on another machine, by the number that Linux gives them. */
@@ -89,7 +89,7 @@ function folderFindings(folder: string, name: string): Finding[] {
 
 /** Whether builds can use the folder; else why not, and how to mend it. */
 function useFinding(folder: string, name: string): Finding {
-  const degraded = examine(folder, name, {})
+  const { degraded } = examine(folder, name, { shared: trustsShared() })
   if (degraded === undefined) return { what: 'usable', found: 'yes' }
   const what = degraded.mode === 'memory' ? 'builds keep everything in memory' : 'builds read what is there and keep the rest in memory'
   return { what: 'usable', found: degraded.why, advice: `${what}; ${degraded.mend}` }
@@ -103,6 +103,7 @@ async function cacheFindings(given: string | undefined, name: string): Promise<F
   for (const dir of caches) {
     const use = useFinding(dir, name)
     if (use.advice !== undefined && dir !== folder) findings.push({ ...use, what: 'cache' })
+    if (examine(dir, name, { shared: trustsShared() }).degraded?.mode === 'memory') continue // not even looked into
     try {
       findings.push(await inspect(dir, async ({ session }) => {
         const { files, bytes, logs } = await session.run((store) => store.stats())

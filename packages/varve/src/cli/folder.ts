@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { cachesDirectory } from '../directory.ts'
 import { loadEngine } from '../engine/load.ts'
 import { toVarveError, VarveError } from '../errors.ts'
+import { Place } from '../place.ts'
 import { secretOf } from '../secret.ts'
 import { Session } from '../session.ts'
 import { escapeText } from './escape.ts'
@@ -17,6 +18,18 @@ const NO_CAP = Number.MAX_SAFE_INTEGER
 
 /** Names of the files that make a folder a cache. */
 const FILES = /^(manifest-\d+|\d+\.log|\d+-\d+\.taken|\d+-\d+\.table)$/
+
+let isShared = false
+
+/** Whether directories of other users are trusted, as option `shared` of `openCache` says. */
+export function trustsShared(): boolean {
+  return isShared
+}
+
+/** Option `--shared`. */
+export function trustShared(): void {
+  isShared = true
+}
 
 /** One open cache, and what is known of its engine. */
 export interface OpenFolder {
@@ -83,9 +96,12 @@ async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Pro
     const { engine, reason } = await loadEngine({ engine: 'auto' })
     const key = secretOf(undefined)
     if (readOnly && key !== undefined && !isFormat(join(dir, engine.folderName(key)))) throw otherKey(dir)
+    const place = new Place(dir, engine.folderName(key), { readOnly, shared: isShared })
+    const barred = place.check(false)
+    if (barred !== undefined) throw new VarveError(barred.code, `the cache in '${dir}' is not used: ${barred.why}; ${barred.mend}`)
     const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes, key })
     const onWarning = (warning: VarveError): void => void process.stderr.write(`warning: ${escapeText(warning.message)}\n`)
-    return { session: new Session(store, { onWarning }), engine: engine.name, reason }
+    return { session: new Session(store, { onWarning }, place), engine: engine.name, reason }
   } catch (error) {
     throw toVarveError(error)
   }

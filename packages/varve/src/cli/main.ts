@@ -3,12 +3,13 @@
 import { Command, CommanderError } from 'commander'
 import { clearCommand } from './clear.ts'
 import { compactCommand } from './compact.ts'
-import { report } from './command.ts'
+import { type CommonOptions, report } from './command.ts'
 import { diffCommand } from './diff.ts'
 import { doctorCommand } from './doctor.ts'
 import { EXIT_HELP, OK, USAGE } from './exit.ts'
 import { exportCommand } from './export.ts'
 import { filesCommand } from './files.ts'
+import { trustShared } from './folder.ts'
 import { gcCommand } from './gc.ts'
 import { getCommand } from './get.ts'
 import { importCommand } from './import.ts'
@@ -24,6 +25,9 @@ const program = new Command('varve')
   .description('Looks inside a cache of Varve: what it holds, how large it is, whether every byte is sound.')
   .addHelpText('after', EXIT_HELP)
   .exitOverride()
+  .hook('preAction', (_, command) => {
+    if (command.opts<CommonOptions>().shared === true) trustShared()
+  })
 
 const LOOKING = [statsCommand, topCommand, lsCommand, getCommand, whyCommand, diffCommand, exportCommand, verifyCommand, doctorCommand]
 const CHANGING = [filesCommand, importCommand, compactCommand, gcCommand, clearCommand, repairCommand]

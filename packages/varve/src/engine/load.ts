@@ -16,6 +16,8 @@ export interface EngineRequest {
 export interface LoadedEngine {
   readonly engine: Engine
   readonly reason: string
+  /** Its files exist in this process only. */
+  readonly inMemory?: true
 }
 
 /** What was loaded before: to import a module again costs 30 us, a third of what opening a small cache takes. */
@@ -34,7 +36,7 @@ export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> 
   const fromEnvironment = forced !== undefined && forced !== '' && forced !== 'auto' && request.engine !== 'memory'
   const choice = fromEnvironment ? forced : (request.engine ?? 'auto')
   const because = fromEnvironment ? `VARVE_ENGINE=${forced}` : `engine: '${choice}'`
-  if (choice === 'memory') return { engine: await memoryEngine(), reason: `WebAssembly in memory: ${because}` }
+  if (choice === 'memory') return { engine: await memoryEngine(), reason: `WebAssembly in memory: ${because}`, inMemory: true }
   if (choice === 'wasm') return wasmBecause(because)
   const forbidden = addonsForbidden()
   if (forbidden === undefined) {
@@ -62,7 +64,7 @@ function addonsForbidden(): string | undefined {
 
 async function wasmBecause(why: string): Promise<LoadedEngine> {
   const files = builtin('node:fs')
-  if (files === undefined) return { engine: await memoryEngine(), reason: `WebAssembly in memory: ${why}, and there is no node:fs` }
+  if (files === undefined) return { engine: await memoryEngine(), reason: `WebAssembly in memory: ${why}, and there is no node:fs`, inMemory: true }
   wasm ??= await wasmOn(files)
   return { engine: wasm, reason: `WebAssembly: ${why}` }
 }

@@ -62,7 +62,7 @@ export class Files {
       const { base, entries } = await findFiles(files, what, options.base, options.links === 'inside', control.signal)
       this.#session.call((store) => store.files.check(entries))
       const paths = entries.filter(isFile).map((entry) => entry.path)
-      const stored = await this.#session.run((store) => store.files.storeTree(base, paths, control))
+      const stored = await this.#session.run((store) => store.files.storeTree(base, paths, control), 'write')
       const contents = stored.values()
       return manifestOf(
         entries.map((entry) => {
@@ -118,7 +118,7 @@ export class Files {
     const inputBytes = typeof archive === 'string' ? sizeOf(archive) : archive.length
     const request = { links: links === 'inside', maxBytes, maxFileBytes, maxFiles, inputBytes }
     return watched(options, async (control) => {
-      const imported = await this.#session.run((store) => store.files.importArchive(archive, request, control))
+      const imported = await this.#session.run((store) => store.files.importArchive(archive, request, control), 'write')
       return { manifest: manifestOf(imported.files), warnings: imported.warnings }
     })
   }
