@@ -1,12 +1,76 @@
 /** What restoring does with what is in the target already, on both engines. */
-import { chmodSync, linkSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, linkSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { FileManifest } from 'varve'
 import { describe, expect, test } from 'vitest'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { open, read, write } from './trees.ts'
 
+const MODES = ['auto', 'copy', 'hardlink'] as const
+const PEAK = fileURLToPath(new URL('peak.mjs', import.meta.url))
+
+/** Where the content of the first file of a manifest lies. */
+function placeOf(dir: string, { files: [file] }: FileManifest): string {
+  if (file === undefined || !('digest' in file)) throw new Error('the first entry is no file')
+  return join(dir, 'v1/files', file.digest.slice(0, 2), file.digest)
+}
+
 describe.each(ENGINES)('restoring files: %s', (engine) => {
+  /** Size, modification time and inode were compared; the time of the last change was not. */
+  test('a file that was written again with as many bytes and its old time is not unchanged', async () => {
+    const cache = await open(engine)
+    const target = makeFolder()
+    const file = join(target, 'main.js')
+    const manifest = await cache.files.store(write({ 'main.js': 'good()' }))
+    await cache.files.restore(manifest, target)
+    await sleep(2100) // what changed in the last two seconds is read anyway
+    await cache.files.restore(manifest, target)
+    expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 1 })
+    const { atime, mtime } = statSync(file)
+    writeFileSync(file, 'evil()')
+    utimesSync(file, atime, mtime)
+    expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 0 })
+    expect(readFileSync(file, 'utf8')).toBe('good()')
+    await cache.close()
+  })
+
+  /** Two engines waited for the other end for ever. */
+  test.skipIf(process.platform === 'win32').each(MODES)('a FIFO in place of a content is a lost content: %s', async (mode) => {
+    const dir = join(makeFolder(), 'cache')
+    const cache = await open(engine, dir)
+    const manifest = await cache.files.store(write({ 'a.txt': 'hello' }))
+    rmSync(placeOf(dir, manifest))
+    execFileSync('mkfifo', [placeOf(dir, manifest)])
+    await expect(cache.files.restore(manifest, makeFolder(), { mode })).rejects.toMatchObject({ code: 'FILES_DAMAGED' })
+    await cache.close()
+  })
+
+  /** All of it was read before its length was compared. */
+  test.skipIf(process.platform === 'win32').each(MODES)('a content that is 4 GiB of nothing costs no memory: %s', (mode) => {
+    const args = [PEAK, join(makeFolder(), 'cache'), write({ 'a.txt': 'hello' }), makeFolder(), engine, mode]
+    const { code, peakMiB } = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+    expect(code).toBe('FILES_DAMAGED')
+    expect(peakMiB).toBeLessThan(256)
+  })
+
+  /** The content was set aside, and every other manifest that names it lost it. */
+  test('a manifest with a wrong size does not cost the content', async () => {
+    const cache = await open(engine)
+    const manifest = await cache.files.store(write({ 'a.txt': 'hello' }))
+    for (const size of [0, 4, 7, 2 ** 40]) {
+      const wrong = { ...manifest, files: manifest.files.map((file) => ({ ...file, size })) }
+      await expect(cache.files.restore(wrong, makeFolder())).rejects.toMatchObject({ code: 'FILES_DAMAGED' })
+    }
+    const target = makeFolder()
+    await cache.files.restore(manifest, target)
+    expect([read(target), cache.status().damage]).toEqual([{ 'a.txt': 'hello' }, []])
+    await cache.close()
+  })
+
   test('what is unchanged is left untouched, by what is remembered and by digest', async () => {
     const dir = join(makeFolder(), 'cache')
     const [source, target] = [write({ 'a.txt': 'same', 'b/c.txt': 'other' }), makeFolder()]

@@ -5,6 +5,7 @@
 import { builtin } from './builtin.ts'
 import { copyBytes, encodeText, isBytes, readText } from './bytes.ts'
 import { VarveError } from './errors.ts'
+import { ELEMENTS_MAX, hasTooMany, parseJson } from './json.ts'
 
 /** Names of the codecs; see `NamespaceOptions.codec`. */
 export type CodecName = 'bytes' | 'text' | 'json' | 'v8'
@@ -55,9 +56,10 @@ const json: Codec<unknown> = {
       throw notEncodable('json', 'a value that JSON.stringify takes', value, error)
     }
     if (encoded === undefined) throw notEncodable('json', 'a value that JSON can hold', value)
+    if (hasTooMany(encoded)) throw notEncodable('json', `of at most ${ELEMENTS_MAX} elements`, value)
     return encodeText(encoded)
   },
-  decode: (source, start, end) => JSON.parse(readText(source, start, end)),
+  decode: (source, start, end) => parseJson(readText(source, start, end)),
 }
 
 /** Bytes of V8 mean something to the same V8 only, so its version is in the tag. */

@@ -18,6 +18,11 @@ export function escapeText(text: string): string {
   return UNSAFE.test(text) ? escaped(text) : text
 }
 
+/** Whether a text of many lines has nothing that a terminal acts on but the ends of lines and tabs. */
+export function isPlain(text: string): boolean {
+  return !UNSAFE.test(text.replace(/\r?\n|\t/g, ''))
+}
+
 function escaped(text: string): string {
   return text.replace(ESCAPED, (character) => {
     const code = character.codePointAt(0) ?? 0

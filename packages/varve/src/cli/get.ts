@@ -5,18 +5,20 @@ import type { Key } from '../key.ts'
 import { VarveError } from '../errors.ts'
 import { command, type CommonOptions } from './command.ts'
 import { keyJson, namespacesOf, valueOf } from './entries.ts'
-import { escapeKey, unescapeKey } from './escape.ts'
+import { escapeKey, isPlain, unescapeKey } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { findCache, inspect } from './folder.ts'
 import { write, writeJson } from './output.ts'
 
 interface GetOptions extends CommonOptions {
   readonly namespace?: string
+  readonly raw?: boolean
 }
 
 export const getCommand: Command = command('get', 'bytes of the value of a key, to standard output')
   .argument('<key>', "the key as 'varve ls' prints it")
   .option('--namespace <name>', 'look in this namespace only')
+  .option('--raw', 'to a terminal as well, whatever the bytes make of it')
   .action(run)
 
 async function run(given: string, options: GetOptions): Promise<void> {
@@ -26,8 +28,11 @@ async function run(given: string, options: GetOptions): Promise<void> {
       const { name, version } = namespace
       const value = valueOf(session, namespace, key)
       if (value === undefined) continue
-      if (options.json !== true) return write(value)
       const text = readExactText(value, 0, value.length)
+      if (options.json !== true) {
+        if (process.stdout.isTTY && options.raw !== true && (text === undefined || !isPlain(text))) throw notForTerminals(key)
+        return write(value)
+      }
       const valueJson = text === undefined ? { valueBase64: Buffer.from(value).toString('base64') } : { value: text }
       return writeJson({ namespace: name, version, ...keyJson(key), ...valueJson })
     }
@@ -35,6 +40,11 @@ async function run(given: string, options: GetOptions): Promise<void> {
     if (options.json === true) await writeJson(null)
     else process.stderr.write(`varve: no entry '${escapeKey(key)}'\n`)
   })
+}
+
+function notForTerminals(key: Key): VarveError {
+  const way = 'write it to a file or a pipe, or see it with --json or --raw'
+  return new VarveError('INVALID_ARGUMENT', `the value of '${escapeKey(key)}' has bytes that a terminal may act on; ${way}`)
 }
 
 /** The key that is given on the command line. Throws INVALID_ARGUMENT at an escape that is none. */

@@ -1,6 +1,7 @@
 /** The tasks of a cache as they lie on disk: a namespace of records each, with one record per id. */
 import { readText } from '../bytes.ts'
 import { VarveError } from '../errors.ts'
+import { parseJson } from '../json.ts'
 import type { NamespaceStats } from '../reports.ts'
 import type { Session } from '../session.ts'
 import { suggest } from '../suggest.ts'
@@ -57,7 +58,7 @@ export async function resultsOf(session: Session, task: string): Promise<(id: st
 
 function parse(value: Uint8Array): readonly Variant[] {
   try {
-    return readVariants(JSON.parse(readText(value, 0, value.length)))
+    return readVariants(parseJson(readText(value, 0, value.length)))
   } catch {
     return [] // as for a run: a miss
   }

@@ -2,13 +2,12 @@
  * The native engine: the addon of `crates/node`. Slow calls run on Node's thread pool. The commits of one store follow
  * each other in the order in which they were begun.
  */
-import { builtin } from '../builtin.ts'
 import type {
   CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EnginePage, EngineStatus,
   EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
 } from '../engine.ts'
+import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
-import { libcName } from './libc.ts'
 import { NativeFiles, type NativeFilesSession } from './native-files.ts'
 import { pageOf, valuesOf } from './packed.ts'
 
@@ -70,7 +69,7 @@ const PROGRESS_MS = 50
 
 /** Loads the addon. Throws where there is none for this machine. */
 export function loadNative(): Engine {
-  const addon = loadAddon()
+  const addon = requireAddon<NativeAddon>()
   return {
     name: 'native',
     folderName(key) {
@@ -83,26 +82,6 @@ export function loadNative(): Engine {
       const session = addon.openSmall(...order) ?? (await addon.openStore(...order))
       return typeof session === 'string' ? reportOf<never>(session) : new NativeStore(session)
     },
-  }
-}
-
-/** Name of the machine in file and package names: `linux-x64-gnu`, `darwin-arm64`. */
-function platformName(): string {
-  const { platform, arch } = process
-  return platform === 'linux' ? `${platform}-${arch}-${libcName()}` : `${platform}-${arch}`
-}
-
-/** The file beside this package, else the one of the package for this platform. */
-function loadAddon(): NativeAddon {
-  const name = platformName()
-  const { createRequire } = builtin('node:module') ?? {}
-  if (createRequire === undefined) throw new Error('this host has no node:module')
-  const require = createRequire(import.meta.url)
-  try {
-    return require(`../../native/varve.${name}.node`)
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND')) throw error
-    return require(`varve-${name}`)
   }
 }
 

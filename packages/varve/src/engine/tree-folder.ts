@@ -164,7 +164,8 @@ function notAFolder(path: string): Error {
 
 let proc: boolean | undefined
 
-function hasProc(files: typeof fs): boolean {
+/** Whether what is open has a path of its own, by its number. */
+export function hasProc(files: typeof fs): boolean {
   proc ??= process.platform === 'linux' && files.existsSync('/proc/self/fd')
   return proc
 }

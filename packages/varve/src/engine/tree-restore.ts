@@ -6,10 +6,11 @@ import type * as fs from 'node:fs'
 import type { RestoreMode } from '../engine-files.ts'
 import { type FileEntry, type FileItem, isFile } from '../files/manifest.ts'
 import { EngineFailure } from './answer.ts'
+import { openAny, openStored } from './open-stored.ts'
 import { blockedOr, codeOf, fileFailure, type TreeFolder, type TreeWalker } from './tree-folder.ts'
 
-/** Path, digest, executable, bytes, when it changed (ns since 1970), its number in the file system. */
-export type RestoredFile = readonly [string, string, boolean, number, string, string]
+/** Path, digest, executable, bytes, when its content and when anything of it changed (ns since 1970), its number in the file system. */
+export type RestoredFile = readonly [string, string, boolean, number, string, string, string]
 
 /** What is remembered of a restore; `crates/door/src/restored.rs`. */
 export interface Restored {
@@ -96,7 +97,8 @@ export class TreeRestore {
       const stat = this.#files.lstatSync(folder.at(name), { bigint: true, throwIfNoEntry: false })
       if (stat === undefined || !this.#looksLike(stat, file)) return false
       const known = this.#known.get(file.path)
-      if (known !== undefined && known.every((field, index) => field === knownOf(file, stat)[index]) && stat.mtimeNs + RACY_NS < this.#knownNs) {
+      const newestNs = stat.mtimeNs > stat.ctimeNs ? stat.mtimeNs : stat.ctimeNs
+      if (known !== undefined && known.every((field, index) => field === knownOf(file, stat)[index]) && newestNs + RACY_NS < this.#knownNs) {
         this.placed.push(known)
         return true
       }
@@ -110,23 +112,30 @@ export class TreeRestore {
 
   /** What an open file is, if its content is that of `file`. */
   #readIfSame(path: string, file: FileItem): fs.BigIntStats | undefined {
-    const files = this.#files
-    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = files.constants
     let handle: number
     try {
-      handle = files.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+      handle = openAny(this.#files, path)
     } catch (error) {
       // Somebody changed it this moment, or it may not be read: then it is replaced.
       if (['ENOENT', 'ELOOP', 'ENXIO', 'EACCES', 'EPERM'].includes(codeOf(error) ?? '')) return undefined
       throw error
     }
     try {
-      const stat = files.fstatSync(handle, { bigint: true })
-      const isSame = this.#looksLike(stat, file) && this.#contents.digestOf(files.readFileSync(handle)) === file.digest
-      return isSame ? stat : undefined
+      const stat = this.#files.fstatSync(handle, { bigint: true })
+      return this.#looksLike(stat, file) && this.#hasContent(handle, file) ? stat : undefined
     } finally {
-      files.closeSync(handle)
+      this.#files.closeSync(handle)
     }
+  }
+
+  /** Whether an open file of that length has the content; not a byte more is read, whatever becomes of it meanwhile. */
+  #hasContent(handle: number, file: FileItem): boolean {
+    const content = new Uint8Array(file.size)
+    let filled = 0
+    for (let count = -1; filled < file.size && count !== 0; filled += count) {
+      count = this.#files.readSync(handle, content, filled, file.size - filled, filled)
+    }
+    return filled === file.size && this.#contents.digestOf(content) === file.digest
   }
 
   /** Whether this may be the file, by all but its content. One with other names is somebody else's, too. */
@@ -143,53 +152,48 @@ export class TreeRestore {
     const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = files.constants
     const mode = file.executable === true ? 0o755 : 0o644
     const create = (path: string): number => files.openSync(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
-    let temporary = ''
+    let [temporary, handle] = ['', -1]
     try {
       const cloned = this.#clone(folder, file, mode)
       if (cloned !== undefined) {
         temporary = cloned
-        const stat = this.#readIfSame(folder.at(temporary), file)
-        if (stat === undefined) throw lost(file)
-        this.#remember(file, stat)
+        handle = openAny(files, folder.at(temporary))
+        if (!this.#hasContent(handle, file)) throw lost(file)
       } else {
         const content = this.#contents.read(file)
         if (content === undefined) throw lost(file)
-        const [made, handle] = fresh(create, folder)
-        temporary = made
-        this.#write(handle, content, file)
+        ;[temporary, handle] = fresh(create, folder)
+        files.writeFileSync(handle, content)
       }
       this.#finish(folder, temporary, name)
+      this.#remember(file, files.fstatSync(handle, { bigint: true })) // renaming counts as a change
       return cloned === undefined ? 'copied' : 'cloned'
     } catch (error) {
       if (temporary !== '') files.rmSync(folder.at(temporary), { force: true })
       throw codeOf(error) === 'EISDIR' || codeOf(error) === 'ENOTEMPTY' ? blockedOr(file.path, name, error) : fileFailure('write', file.path, error)
-    }
-  }
-
-  #write(handle: number, content: Uint8Array, file: FileItem): void {
-    try {
-      this.#files.writeFileSync(handle, content)
-      this.#remember(file, this.#files.fstatSync(handle, { bigint: true }))
     } finally {
-      this.#files.closeSync(handle)
+      if (handle >= 0) files.closeSync(handle)
     }
   }
 
   /** A temporary file that shares its blocks with the cache's; undefined where there is no such thing. */
   #clone(folder: TreeFolder, file: FileItem, mode: number): string | undefined {
-    const source = this.#clones && file.size > 0 ? this.#contents.placeOf(file.digest) : undefined
-    if (source === undefined) return undefined
+    const place = this.#clones && file.size > 0 ? this.#contents.placeOf(file.digest) : undefined
+    if (place === undefined) return undefined
     const files = this.#files
     const { COPYFILE_EXCL, COPYFILE_FICLONE_FORCE } = files.constants
+    const source = openStored(files, place, file.size)
+    if (source === undefined) return undefined // for the engine to judge
     try {
-      const [temporary] = fresh((path) => files.copyFileSync(source, path, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE), folder)
+      const [temporary] = fresh((path) => files.copyFileSync(source.path, path, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE), folder)
       files.chmodSync(folder.at(temporary), mode & ~process.umask())
       return temporary
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined
       if (this.#mode === 'reflink') throw error
       this.#clones = false
       return undefined
+    } finally {
+      files.closeSync(source.handle)
     }
   }
 
@@ -201,34 +205,34 @@ export class TreeRestore {
     let temporary = ''
     try {
       temporary = fresh((path) => files.linkSync(source, path), folder)[0]
-      const stat = this.#verifyLink(folder.at(temporary), file)
-      if (stat === undefined) return false
-      files.renameSync(folder.at(temporary), folder.at(name))
-      this.#remember(file, stat)
-      return true
+      const opened = openStored(files, folder.at(temporary), file.size)
+      if (opened === undefined) return false
+      try {
+        if (!this.#mayBeLinked(opened.handle, file)) return false
+        files.renameSync(folder.at(temporary), folder.at(name))
+        // Renaming one name of a file to another of its names does nothing.
+        files.rmSync(folder.at(temporary), { force: true })
+        this.#remember(file, files.fstatSync(opened.handle, { bigint: true }))
+        return true
+      } finally {
+        files.closeSync(opened.handle)
+      }
     } catch (error) {
       if (temporary === '') return false
       throw blockedOr(file.path, name, error)
     } finally {
-      // Renaming one name of a file to another of its names does nothing.
       if (temporary !== '') files.rmSync(folder.at(temporary), { force: true })
     }
   }
 
-  #verifyLink(path: string, file: FileItem): fs.BigIntStats | undefined {
+  /** Whether an open file of the cache has the content, and the mode that its other names need or one that can change. */
+  #mayBeLinked(handle: number, file: FileItem): boolean {
     const files = this.#files
-    const handle = files.openSync(path, files.constants.O_RDONLY | (files.constants.O_NOFOLLOW ?? 0))
-    try {
-      const content = files.readFileSync(handle)
-      if (content.length !== file.size || this.#contents.digestOf(content) !== file.digest) return undefined
-      const wanted = file.executable === true ? 0o555 : 0o444
-      const mode = files.fstatSync(handle).mode & 0o7777
-      if (mode !== wanted && mode !== 0o600) return undefined
-      if (mode === 0o600) files.fchmodSync(handle, wanted)
-      return files.fstatSync(handle, { bigint: true })
-    } finally {
-      files.closeSync(handle)
-    }
+    if (!this.#hasContent(handle, file)) return false
+    const wanted = file.executable === true ? 0o555 : 0o444
+    const mode = files.fstatSync(handle).mode & 0o7777
+    if (mode === 0o600) files.fchmodSync(handle, wanted)
+    return mode === wanted || mode === 0o600
   }
 
   #finish(folder: TreeFolder, temporary: string, name: string): void {
@@ -250,7 +254,12 @@ export class TreeRestore {
 }
 
 function knownOf(file: FileItem, stat: fs.BigIntStats): RestoredFile {
-  return [file.path, file.digest, file.executable === true, file.size, String(stat.mtimeNs), String(stat.ino)]
+  return [file.path, file.digest, file.executable === true, file.size, String(stat.mtimeNs), changeOf(stat), String(stat.ino)]
+}
+
+/** When anything of a file changed; '0' on Windows, where the native engine does not learn it. */
+function changeOf(stat: fs.BigIntStats): string {
+  return process.platform === 'win32' ? '0' : String(stat.ctimeNs)
 }
 
 function lost(file: FileItem): EngineFailure {

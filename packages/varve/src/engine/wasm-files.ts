@@ -9,6 +9,7 @@ import type {
 import type { EngineControl } from '../engine.ts'
 import { byPath, type FileEntry, type FileItem } from '../files/manifest.ts'
 import { refused } from '../files/walk.ts'
+import { parseJson } from '../json.ts'
 import { EngineFailure, reportOf } from './answer.ts'
 import { errnoOf } from './errno.ts'
 import { inSlices } from './slices.ts'
@@ -204,7 +205,7 @@ function notAFile(path: string): EngineFailure {
 
 function restoredOf(text: string): Restored {
   try {
-    const parsed: Partial<Restored> = JSON.parse(text)
+    const parsed = parseJson(text) as Partial<Restored>
     if (typeof parsed.at === 'string' && /^\d+$/.test(parsed.at) && Array.isArray(parsed.files)) return { at: parsed.at, files: parsed.files }
   } catch {
     // Nothing is known then.

@@ -6,16 +6,18 @@ import { keyJson, namespacesOf } from '../entries.ts'
 import { escapeKey, escapeText } from '../escape.ts'
 import { findCache, inspect } from '../folder.ts'
 import { counted, size, write, writeJson, writeJsonList } from '../output.ts'
-import { manifestsOf, totalsOf } from './manifests.ts'
+import { manifestsOf, totalsOf, V8_OPTION } from './manifests.ts'
 
 interface LsOptions extends CommonOptions {
   readonly namespace?: string
   readonly stored?: boolean
+  readonly v8?: boolean
 }
 
 export const filesLsCommand: Command = command('ls', 'manifests: number of files, bytes, namespace, key')
   .option('--namespace <name>', 'of this namespace only')
   .option('--stored', 'every content instead: bytes, digest')
+  .option(...V8_OPTION)
   .action(run)
 
 async function run(options: LsOptions): Promise<void> {
@@ -26,7 +28,7 @@ async function run(options: LsOptions): Promise<void> {
       for (const { digest, size: bytes } of stored) await write(`${size(bytes).padStart(10)}  ${digest}\n`)
       return
     }
-    const found = manifestsOf(session, await namespacesOf(session, options.namespace))
+    const found = manifestsOf(session, await namespacesOf(session, options.namespace), options.v8 === true)
     if (options.json === true) return writeJsonList(jsonOf(found))
     for (const { namespace, key, manifest } of found) {
       const { entries, bytes } = totalsOf(manifest)

@@ -1,11 +1,11 @@
 /** Manifests among the raw entries of a cache. */
-import { deserialize } from 'node:v8'
 import { codecOf } from '../../codec.ts'
 import { type FileManifest, isFile, isManifest } from '../../files/manifest.ts'
 import type { Key } from '../../key.ts'
 import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session.ts'
 import { entriesOf } from '../entries.ts'
+import { counted } from '../output.ts'
 
 const MARKER = Buffer.from('varve-files')
 
@@ -16,11 +16,28 @@ export interface Named {
   readonly manifest: FileManifest
 }
 
-/** All entries that are manifests by themselves; those deeper in a value are not found. */
-export function* manifestsOf(session: Session, namespaces: readonly NamespaceStats[]): Generator<Named> {
+/** Option of the commands that look for manifests. */
+export const V8_OPTION = ['--v8', "also in namespaces with codec 'v8': V8 deserialises what the cache holds"] as const
+
+/**
+ * All entries that are manifests by themselves; those deeper in a value are not found. Values of codec `v8` are looked at
+ * where that is asked for: V8 is not made for bytes of strangers.
+ */
+export function* manifestsOf(session: Session, namespaces: readonly NamespaceStats[], withV8: boolean): Generator<Named> {
+  let skipped = 0
   for (const { namespace, key, value } of entriesOf(session, namespaces)) {
-    const manifest = manifestIn(namespace, value)
+    const bytes = Buffer.from(value.buffer, value.byteOffset, value.length)
+    if (!bytes.includes(MARKER)) continue
+    const codec = namespace.version.slice(namespace.version.lastIndexOf(' ') + 1) === codecOf('v8').tag ? 'v8' : 'json'
+    if (codec === 'v8' && !withV8) {
+      skipped++
+      continue
+    }
+    const manifest = manifestIn(codec, bytes)
     if (manifest !== undefined) yield { namespace, key, manifest }
+  }
+  if (skipped > 0) {
+    process.stderr.write(`varve: ${counted(skipped, 'value')} of codec 'v8' may be manifests, too; look at them with --v8\n`)
   }
 }
 
@@ -30,12 +47,9 @@ export function totalsOf(manifest: FileManifest): { readonly entries: number; re
   return { entries: manifest.files.length, bytes }
 }
 
-function manifestIn(namespace: NamespaceStats, value: Uint8Array): FileManifest | undefined {
-  const bytes = Buffer.from(value.buffer, value.byteOffset, value.length)
-  if (!bytes.includes(MARKER)) return undefined
-  const tag = namespace.version.slice(namespace.version.lastIndexOf(' ') + 1)
+function manifestIn(codec: 'json' | 'v8', bytes: Uint8Array): FileManifest | undefined {
   try {
-    const decoded: unknown = tag === codecOf('v8').tag ? deserialize(new Uint8Array(bytes)) : JSON.parse(bytes.toString())
+    const decoded = codecOf(codec).decode(bytes, 0, bytes.length, false)
     return isManifest(decoded) && Array.isArray(decoded.files) ? decoded : undefined
   } catch {
     return undefined // text that happens to have the word in it, or bytes of another V8

@@ -10,12 +10,13 @@ import { NEGATIVE } from '../exit.ts'
 import { findCache, inspect } from '../folder.ts'
 import { counted, write, writeJson } from '../output.ts'
 import { withCount } from '../progress.ts'
-import { manifestsOf } from './manifests.ts'
+import { manifestsOf, V8_OPTION } from './manifests.ts'
 
 interface RestoreOptions extends CommonOptions {
   readonly namespace?: string
   readonly mode: RestoreMode
   readonly clean?: boolean
+  readonly v8?: boolean
 }
 
 export const filesRestoreCommand: Command = command('restore', 'put the files of a manifest into a folder')
@@ -24,12 +25,14 @@ export const filesRestoreCommand: Command = command('restore', 'put the files of
   .option('--namespace <name>', 'look in this namespace only')
   .addOption(new Option('--mode <mode>', 'how files get their content').choices(['auto', 'reflink', 'hardlink', 'copy']).default('auto'))
   .option('--clean', 'remove what the manifest does not have')
+  .option(...V8_OPTION)
   .action(run)
 
 async function run(given: string, target: string, options: RestoreOptions): Promise<void> {
   const report = await inspect(findCache(options.dir), async ({ session }) => {
     const files = new Files(session, true)
-    const found = [...manifestsOf(session, await namespacesOf(session, options.namespace))].filter(({ key }) => escapeKey(key) === given)
+    const all = manifestsOf(session, await namespacesOf(session, options.namespace), options.v8 === true)
+    const found = [...all].filter(({ key }) => escapeKey(key) === given)
     const [first, ...others] = found
     if (others.length > 0) {
       const names = found.map(({ namespace }) => `'${namespace.name}'`).join(', ')

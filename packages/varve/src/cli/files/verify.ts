@@ -11,12 +11,18 @@ import { NEGATIVE } from '../exit.ts'
 import { inspect, type OpenFolder } from '../folder.ts'
 import { counted, size } from '../output.ts'
 import { withCount } from '../progress.ts'
-import { manifestsOf } from './manifests.ts'
+import { manifestsOf, V8_OPTION } from './manifests.ts'
 
-export const filesVerifyCommand: Command = command('verify', 'read every content and tell what is missing or damaged; modifies nothing').action(run)
+export const filesVerifyCommand: Command = command('verify', 'read every content and tell what is missing or damaged; modifies nothing')
+  .option(...V8_OPTION)
+  .action(run)
 
-async function run(options: CommonOptions): Promise<void> {
-  const found = await reportEach(options, (dir) => inspect(dir, verify), textOf)
+interface VerifyOptions extends CommonOptions {
+  readonly v8?: boolean
+}
+
+async function run(options: VerifyOptions): Promise<void> {
+  const found = await reportEach(options, (dir) => inspect(dir, (open) => verify(open, options.v8 === true)), textOf)
   if (found.some(({ sound }) => !sound)) process.exitCode = NEGATIVE
 }
 
@@ -28,11 +34,11 @@ function textOf({ sound, files, bytes, lost }: FilesReport): string {
 }
 
 /** What is stored and what manifests name, each content once. */
-async function verify({ session }: OpenFolder): Promise<FilesReport> {
+async function verify({ session }: OpenFolder, withV8: boolean): Promise<FilesReport> {
   const files = new Files(session, true)
   const all = new Map<string, FileItem>()
   for (const { digest, size: bytes } of await files.list()) all.set(digest, { path: digest, size: bytes, digest })
-  for (const { manifest } of manifestsOf(session, await namespacesOf(session, undefined))) {
+  for (const { manifest } of manifestsOf(session, await namespacesOf(session, undefined), withV8)) {
     for (const { digest, size: bytes } of manifest.files.filter(isFile)) all.set(digest, { path: digest, size: bytes, digest })
   }
   return withCount('verify', (watch) => files.verify(manifestOf([...all.values()]), watch))

@@ -1,0 +1,38 @@
+/**
+ * JSON from a cache, which may be a bomb: 263 KB of a directory become 60 MiB of brackets, and V8 takes 2.7 GB and many
+ * seconds for these. What parsing costs goes by the elements: objects, arrays and what they hold. So these are limited. A
+ * text of no more characters than that cannot have more elements, so only longer ones are counted, strings by `indexOf`.
+ */
+
+/** Most elements of a value, counted by the brackets and commas outside of strings: at most 256 MB where all are empty objects. */
+export const ELEMENTS_MAX: number = 1 << 22
+
+const [QUOTE, COMMA, ARRAY, OBJECT, BACKSLASH] = [0x22, 0x2c, 0x5b, 0x7b, 0x5c] as const
+
+/** As `JSON.parse`. Throws a SyntaxError where there are too many elements. */
+export function parseJson(text: string): unknown {
+  if (hasTooMany(text)) throw new SyntaxError(`the JSON has more than ${ELEMENTS_MAX} elements`)
+  return JSON.parse(text)
+}
+
+/** Whether a text of JSON has more elements than a value may have. Of a text that is no JSON, any answer. */
+export function hasTooMany(text: string): boolean {
+  if (text.length <= ELEMENTS_MAX) return false
+  let elements = 0
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit === QUOTE) index = endOfString(text, index)
+    else if ((unit === COMMA || unit === ARRAY || unit === OBJECT) && ++elements > ELEMENTS_MAX) return true
+  }
+  return false
+}
+
+/** Where the string that begins at `start` has its last quote, the end of the text where it has none. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (text.charCodeAt(before - 1) === BACKSLASH) before--
+    if ((end - before) % 2 === 0) return end
+  }
+  return text.length
+}
