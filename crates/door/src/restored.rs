@@ -2,7 +2,8 @@
 //! alike:
 //!
 //! ```text
-//! {"at":"<ns since 1970>","files":[["<path>","<digest>",<executable>,<bytes>,"<modified, ns>","<changed, ns>","<number>"],..]}
+//! {"at":"<ns since 1970>","files":[["<path>","<digest>",<executable>,<bytes>,"<modified, ns>","<changed, ns>",
+//!  "<number>"],..]}
 //! ```
 //! `at` is when that restore began. Numbers that JavaScript cannot hold exactly are texts.
 

@@ -34,8 +34,8 @@ function escaped(text: string): string {
 /** A key for people, to be given back to `unescapeKey`. */
 export function escapeKey(key: Key): string {
   if (typeof key === 'string') return escaped(key)
-  const isPlain = (byte: number): boolean => byte >= 0x20 && byte < 0x7f
-  return Array.from(key, (byte) => (isPlain(byte) ? escaped(String.fromCharCode(byte)) : escapeByte(byte))).join('')
+  const isPrintable = (byte: number): boolean => byte >= 0x20 && byte < 0x7f
+  return Array.from(key, (byte) => (isPrintable(byte) ? escaped(String.fromCharCode(byte)) : escapeByte(byte))).join('')
 }
 
 /** The key that `escapeKey` wrote. Throws a SyntaxError at a backslash that begins no escape. */
