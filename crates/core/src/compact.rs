@@ -46,6 +46,9 @@ use tidy::tidy_uses;
 
 const ATTEMPTS: u32 = 16;
 
+/// Of these so many wait for a writer that has created its log and has not written its start. Later it loses the log.
+const ATTEMPTS_PATIENT: u32 = 8;
+
 /// A cache over its cap goes down to so many eighths of it; what an entry takes is an estimate, hence more tries.
 const EIGHTHS_LEFT: [u8; 3] = [7, 6, 4];
 
@@ -59,9 +62,10 @@ pub(crate) fn compact(
 ) -> Result<CompactReport> {
     let mut claim: Option<LogWriter> = None;
     let (mut tables, mut tries) = (0, 0);
-    for _ in 0..ATTEMPTS {
+    for attempt in 0..ATTEMPTS {
         let names = list(context)?;
-        let surveyed = survey(context, state, committer, claim.as_ref().map(|log| log.writer))?;
+        let patient = attempt < ATTEMPTS_PATIENT;
+        let surveyed = survey(context, state, committer, claim.as_ref().map(|log| log.writer), patient)?;
         if surveyed.state.lost {
             reset(context, state)?;
             continue;
@@ -86,6 +90,10 @@ pub(crate) fn compact(
         };
         let mut taken = take(context, surveyed, log.writer)?;
         if taken.state.lost || !still_ours(context, &taken.state.manifest, &log)? {
+            continue;
+        }
+        if taken.has_unbegun(log.writer) {
+            claim = Some(log);
             continue;
         }
         let goal = Goal::of(context, state, &taken, full, tries)?;

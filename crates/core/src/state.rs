@@ -336,10 +336,20 @@ impl State {
         others.filter_map(|view| self.known_log(context, view)).collect()
     }
 
-    /// How another file refers to a log, after `sync_others`; `None` = its start has not arrived.
+    /// How another file refers to a log, after `sync_others`; `None` = its start has not arrived. The end of a log that
+    /// was taken is not certain: its writer may have appended since, and will commit that again elsewhere.
     pub(crate) fn known_log(&self, context: &Context, view: &LogView) -> Option<KnownLog> {
-        let end = if view.commits > 0 && !context.doubts.has(view.writer) { view.end } else { 0 };
+        let is_certain = matches!(view.name, FileName::Log(_)) && !context.doubts.has(view.writer);
+        let end = if view.commits > 0 && is_certain { view.end } else { 0 };
         view.start().map(|start| KnownLog { writer: view.writer, id: start.id, end })
+    }
+
+    /// The writer of a log that does not fit the manifest and the other logs, and what is wrong. It may be a race.
+    fn misfit(&self) -> Option<(u32, &'static str)> {
+        // One that was only begun is of no use, and no damage.
+        let foreign = self.logs.iter().find(|view| view.is_foreign && view.head.is_used);
+        let foreign = foreign.map(|view| (view.writer, "log of another lineage"));
+        foreign.or_else(|| self.short_log().map(|writer| (writer, "missing end of a log")))
     }
 
     /// A log that counts and does not go as far as it went when others came to rest on it.
@@ -366,9 +376,9 @@ impl State {
         context.checksum.of_file(self.manifest.cache_id, name)
     }
 
-    /// Whether a log that was just begun belongs to the manifest.
-    pub(crate) fn belongs(&self, log: &LogWriter) -> bool {
-        lineage::is_begun_here(&self.manifest, log.writer, log.start)
+    /// Whether a log that was just begun belongs to the manifest and will belong to its successors.
+    pub(crate) fn has_claimed(&self, log: &LogWriter) -> bool {
+        lineage::is_claimed(&self.manifest, log.writer, log.start)
     }
 
     /// The tables that are open.

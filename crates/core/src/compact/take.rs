@@ -7,7 +7,7 @@ use crate::format::digest::FileRef;
 use crate::format::names::FileName;
 use crate::log::Stop;
 use crate::planted;
-use crate::state::{MemoryEntry, Namespace, State, catch_up, list, load};
+use crate::state::{LogView, MemoryEntry, Namespace, State, catch_up, list, load};
 use crate::sync::{Mutex, RwLock};
 use crate::table::Table;
 use crate::vfs::is_gone_or_in_use;
@@ -26,12 +26,14 @@ pub(crate) struct Taken {
 }
 
 /// What there is to do: seals the log of this process and finds the logs that can be taken. Their locks stay with the
-/// answer. `claim` is the number under which the compaction itself writes.
+/// answer. `claim` is the number under which the compaction itself writes. While it is `patient`, a log whose writer is
+/// about to begin it is left alone.
 pub(crate) fn survey(
     context: &Context,
     state: &RwLock<State>,
     committer: &Mutex<Committer>,
     claim: Option<u32>,
+    patient: bool,
 ) -> Result<Taken> {
     let state = sealed(context, state, committer)?;
     let mut folded = BTreeSet::new();
@@ -39,7 +41,8 @@ pub(crate) fn survey(
     let holding = committer.lock()?.holding();
     let is_ours = |writer| Some(writer) == claim || Some(writer) == holding;
     for view in state.logs.iter().filter(|view| !is_ours(view.writer)) {
-        if matches!(view.name, FileName::Taken { .. }) || view.is_done()? {
+        let is_taken = matches!(view.name, FileName::Taken { .. });
+        if is_taken || view.is_done()? || !patient && view.start().is_none() {
             folded.insert(view.writer);
         }
     }
@@ -109,6 +112,13 @@ impl Taken {
     fn new(state: State, folded: BTreeSet<u32>, claim: Option<u32>, lost: BTreeSet<FileRef>) -> Self {
         let alone = state.logs.iter().all(|view| folded.contains(&view.writer) || Some(view.writer) == claim);
         Self { state, folded, alone, lost }
+    }
+
+    /// Whether there is a log below `claim` whose start has not arrived. The next manifest would be above its number, and
+    /// could not list it; the next survey takes it.
+    pub(crate) fn has_unbegun(&self, claim: u32) -> bool {
+        let is_unbegun = |view: &LogView| view.start().is_none() && matches!(view.name, FileName::Log(_));
+        self.state.logs.iter().any(|view| is_unbegun(view) && view.writer < claim)
     }
 
     /// Whether a table may be merged: the manifest names it, or the log that attached it is folded now.

@@ -38,19 +38,24 @@ fn is_listed(manifest: &Manifest, writer: u32) -> bool {
     manifest.open_logs.iter().any(|log| log.writer == writer)
 }
 
-/// Whether a log is listed, or was begun on the manifest or its parent.
-pub(super) fn is_begun_here(manifest: &Manifest, writer: u32, start: LogStart) -> bool {
-    match manifest.open_logs.iter().find(|log| log.writer == writer) {
-        Some(log) => log.id == start.id,
-        None => start.base == manifest.id || (start.base == manifest.parent && manifest.parent != 0),
-    }
+fn is_begun_here(manifest: &Manifest, writer: u32, start: LogStart) -> bool {
+    let is_of_parent = start.base == manifest.parent && manifest.parent != 0;
+    is_claimed(manifest, writer, start) || is_of_parent && !is_listed(manifest, writer)
+}
+
+/// Whether the manifest lists the log, or is the one that the log was begun on. Then it will belong to the next one, too,
+/// and that one's successor lists it.
+pub(super) fn is_claimed(manifest: &Manifest, writer: u32, start: LogStart) -> bool {
+    let mut listed = manifest.open_logs.iter().filter(|log| log.writer == writer).peekable();
+    if listed.peek().is_some() { listed.any(|log| log.id == start.id) } else { start.base == manifest.id }
 }
 
 /// Whether the log that another one has seen belongs to the manifest, or is part of it.
 fn has(manifest: &Manifest, logs: &[LogView], foreign: &[usize], seen: &KnownLog) -> bool {
     let mut of_number = logs.iter().enumerate().filter(|(_, other)| other.writer == seen.writer);
     if of_number.clone().any(|(_, other)| other.start().is_some()) {
-        return of_number.any(|(at, other)| other.is(seen) && !foreign.contains(&at));
+        // One without commits may be a claim that was given up.
+        return of_number.any(|(at, other)| other.is(seen) && (seen.end == 0 || !foreign.contains(&at)));
     }
     if let Some(known) = manifest.open_logs.iter().find(|known| known.writer == seen.writer) {
         return known.id == seen.id;

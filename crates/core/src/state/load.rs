@@ -141,13 +141,12 @@ fn read_folder(
         return Ok(None);
     }
     // Once something is damaged it does not matter what else is.
-    if !state.lost
-        && let Some(writer) = known_manifest(&state).and_then(|_| state.short_log())
-    {
+    let misfit = if state.lost || known_manifest(&state).is_none() { None } else { state.misfit() };
+    if let Some((writer, what)) = misfit {
         if attempt < GAP_ATTEMPTS {
             return Ok(None);
         }
-        lost.push(damage_short(&mut state, writer));
+        lost.push(damage_log(&mut state, writer, what));
     }
     state.lost |= !lost.is_empty();
     for (name, what) in lost {
@@ -163,7 +162,10 @@ fn is_outdated(context: &Context, state: &State, names: &[FileName]) -> Result<b
     let known: HashSet<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
     let counts = |writer: &u32| !known.contains(writer) && state.manifest.is_open(*writer);
     let is_any_new = now.iter().filter_map(|name| name.log_writer()).any(|writer| counts(&writer));
-    Ok(highest(&now) > state.manifest_seen || is_any_new || may_be_ghosts(state) && sorted(names) != sorted(&now))
+    // A log that was taken while it was read may have been read further than by the process that took it.
+    let was_taken = state.is_outline && state.logs.iter().any(|log| !now.contains(&log.name));
+    let are_ghosts = may_be_ghosts(state) && sorted(names) != sorted(&now);
+    Ok(highest(&now) > state.manifest_seen || is_any_new || was_taken || are_ghosts)
 }
 
 /// Whether a log may not be the one that was listed: once a log is taken its name is free, and somebody slow may create
@@ -187,13 +189,12 @@ fn known_manifest(state: &State) -> Option<&Manifest> {
     Some(&state.manifest).filter(|manifest| manifest.number > 0)
 }
 
-/// A log that others rest on has lost its end, or is not there at all.
-fn damage_short(state: &mut State, writer: u32) -> (String, &'static str) {
-    const WHAT: &str = "missing end of a log";
+/// What is wrong with a log as a whole.
+fn damage_log(state: &mut State, writer: u32, what: &'static str) -> (String, &'static str) {
     match state.logs.iter_mut().find(|view| view.writer == writer) {
         Some(view) => {
-            view.stop = Stop::Damaged(WHAT);
-            (view.name.to_string(), WHAT)
+            view.stop = Stop::Damaged(what);
+            (view.name.to_string(), what)
         }
         None => (FileName::Log(writer).to_string(), "missing log"),
     }
@@ -245,10 +246,19 @@ fn open_table(
     Ok(Some(Arc::new(table)))
 }
 
-/// Reads every log that is not folded, from where the manifest says. `false` = one vanished.
+/// Reads every log that is not folded. `false` = one vanished. Beside a log that was taken, one of its number is a ghost:
+/// the name was free, and a slow process has created it once more.
 fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: bool) -> Result<bool> {
     state.logs.retain(|log| names.contains(&log.name) && state.manifest.is_open(log.writer));
-    for name in names.iter().filter(|name| !state.logs.iter().any(|log| log.name == **name)).collect::<Vec<_>>() {
+    let taken: HashSet<u32> = names
+        .iter()
+        .filter(|name| matches!(name, FileName::Taken { .. }))
+        .filter_map(|name| name.log_writer())
+        .collect();
+    let is_ghost = |name: &FileName| matches!(name, FileName::Log(writer) if taken.contains(writer));
+    state.logs.retain(|log| !is_ghost(&log.name));
+    let is_new = |name: &&FileName| !is_ghost(name) && !state.logs.iter().any(|log| log.name == **name);
+    for name in names.iter().filter(is_new).collect::<Vec<_>>() {
         let Some(writer) = name.log_writer().filter(|writer| state.manifest.is_open(*writer)) else { continue };
         let file = match context.vfs.open(&name.to_string(), Access::Stream) {
             Ok(file) => file,
@@ -273,12 +283,8 @@ fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result
     let foreign = known_manifest(state).map_or_else(Vec::new, |manifest| foreign_logs(manifest, &logs));
     let mut changed = false;
     for (at, log) in logs.iter_mut().enumerate() {
-        if foreign.contains(&at) {
-            // One that was only begun is of no use, and no damage.
-            if log.head.is_used && !planted::bug("take-any-log") {
-                note_damage(context, state, log, "log of another lineage");
-            }
-        } else if log.stop != Stop::Sealed {
+        log.is_foreign = foreign.contains(&at) && !planted::bug("take-any-log");
+        if !log.is_foreign && log.stop != Stop::Sealed {
             let before = log.commits;
             read_on(context, state, log)?;
             changed |= log.commits > before;
@@ -307,15 +313,10 @@ fn read_on(context: &Context, state: &mut State, log: &mut LogView) -> Result<()
     log.holds = outcome.holds.unwrap_or(log.holds);
     log.commits += commits;
     if let Stop::Damaged(what) = outcome.stop {
-        note_damage(context, state, log, what);
+        context.damage.add(Damage::new(log.name.to_string(), outcome.end, what));
+        state.lost = true;
     }
     Ok(())
-}
-
-fn note_damage(context: &Context, state: &mut State, log: &mut LogView, what: &'static str) {
-    context.damage.add(Damage::new(log.name.to_string(), log.end, what));
-    log.stop = Stop::Damaged(what);
-    state.lost = true;
 }
 
 /// Takes up what others appended since. `None` = there is a newer manifest or another set of logs: load anew.
@@ -342,7 +343,7 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
     let changed = extend(context, state, false)?;
     // A table that is gone before its log was read: a newer manifest has folded it. A log that is short: it was read
     // before the one that says so.
-    let is_whole = (knew || !state.vanished) && state.short_log().is_none();
+    let is_whole = (knew || !state.vanished) && state.misfit().is_none();
     Ok((is_whole && !is_outdated(context, state, &names)?).then_some(changed))
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct LogView {
     pub(crate) synced: u64,
     pub(crate) stop: Stop,
     pub(crate) head: LogHead,
+    /// It does not belong to the manifest (`lineage.rs`), and nothing of it was read.
+    pub(crate) is_foreign: bool,
     pub(crate) commits: u64,
     /// Whether its writer has stored files that it has not named yet.
     pub(crate) holds: bool,
@@ -27,8 +29,8 @@ pub(crate) struct LogView {
 impl LogView {
     /// A log of which nothing was read yet.
     pub(crate) fn new(writer: u32, name: FileName, file: Arc<dyn File>) -> Self {
-        let (end, synced, stop, head, commits, holds) = (0, 0, Stop::End, LogHead::default(), 0, false);
-        Self { writer, name, file, end, synced, stop, head, commits, holds }
+        let (end, synced, commits, holds, is_foreign) = (0, 0, 0, false, false);
+        Self { writer, name, file, end, synced, stop: Stop::End, head: LogHead::default(), is_foreign, commits, holds }
     }
 
     /// What the log says of itself; `None` = that has not arrived.

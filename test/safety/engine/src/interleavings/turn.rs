@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use varve_core::vfs::{Access, File, Vfs};
+use varve_core::vfs::{Access, File, Stat, Vfs};
 
 /// One participant's door to the folder.
 #[derive(Clone)]
@@ -64,9 +64,9 @@ impl Vfs for TurnVfs {
         Ok(self.file(name, self.inner.create_new(name)?))
     }
 
-    fn exists(&self, name: &str) -> io::Result<bool> {
-        self.turn("exists", name);
-        self.inner.exists(name)
+    fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
+        self.turn("stat", name);
+        self.inner.stat(name)
     }
 
     fn link(&self, source: &str, target: &str) -> io::Result<()> {
