@@ -111,7 +111,10 @@ function misshapen(random: Random, value: Buffer): Buffer {
 /** A real result in which a method, a path, a name or the like is one that it never is. */
 function misnamed(random: Random, value: Buffer): Buffer {
   const entry: unknown = unpack(value)
-  const places = placesIn(entry).filter(({ holder, name }) => Object.hasOwn(WRONG_TEXTS, name) && typeof Reflect.get(holder, name) === 'string')
+  const places = placesIn(entry).filter(({ holder, name }) => {
+    // An error may have any name, a file may not.
+    return Object.hasOwn(WRONG_TEXTS, name) && typeof Reflect.get(holder, name) === 'string' && (name !== 'name' || 'type' in holder)
+  })
   if (places.length === 0) return misshapen(random, value)
   const { holder, name } = pick(random, places)
   Reflect.set(holder, name, pick(random, WRONG_TEXTS[name] ?? []))

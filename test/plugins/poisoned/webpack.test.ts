@@ -1,6 +1,6 @@
 /** Poisoned caches of VarveWebpackPlugin, and of the caching loader in webpack. */
 import { hash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,6 +19,10 @@ import { pick } from './values.ts'
 import { watchdog } from './watchdog.ts'
 
 const beat = watchdog()
+
+/** Builds from packs with changed lazy parts, and the first byte of a pack that keeps these apart. */
+const LAZY_ROUNDS = 5
+const APART = 3
 const dist = (name: string): string => fileURLToPath(new URL(`../../../packages/plugins/dist/${name}`, import.meta.url))
 const CACHING = dist('loader.js')
 
@@ -96,6 +100,12 @@ it('a build through the caching loader from a cache of values that it did not st
   await attack('loader', makeLoaded(), build, beat)
 })
 
+/** Where the bytes of lazy parts begin in a pack that keeps them apart: `value.ts` and `repeats.ts` have the layout. */
+function literalsOf(value: Buffer): number {
+  const repeats = 1 + 8 + 8 * value.readUInt32LE(5) + value.readUInt32LE(1)
+  return repeats + 8 + 12 * value.readUInt32LE(repeats + 4)
+}
+
 /** Other bytes in the place of an entry of webpack's. */
 function spoiled(random: Random, value: Buffer, others: readonly Buffer[]): Buffer {
   const flipped = Buffer.from(value)
@@ -128,6 +138,29 @@ it('a build by webpack from a cache of values that the plugin did not store is t
     beat()
   }
   expect(await build()).toMatchObject({ files, messages })
+})
+
+// webpack reads the lazy parts of what was restored while it renders: an error there ends the process.
+it('a build that asks for lazy parts whose bytes were changed is the build without a cache', async () => {
+  const random = randomOf(runSeed('poisoned lazy parts'))
+  const folder = makeLoaded()
+  const config = { ...usual(folder), mode: 'development' as const }
+  const build = async (): Promise<object> => {
+    const plugin = new VarveWebpackPlugin({ dir: join(folder, 'cache') })
+    return run({ ...config, cache: { type: 'memory' }, plugins: [plugin] })
+  }
+  await build()
+  for (let round = 0; round < LAZY_ROUNDS; round++) {
+    const all = await entriesOf(join(folder, 'cache'))
+    const packs = all.filter(({ namespace, value }) => namespace.startsWith('webpack packs') && value[0] === APART)
+    expect(packs.length).toBeGreaterThan(0)
+    for (const { value } of packs) for (let at = literalsOf(value); at < value.length; at += 1 + random(200)) value[at] = random(256)
+    await plant(join(folder, 'cache'), packs)
+    appendFileSync(join(folder, `module-${round}.js`), 'export const more = 1\n')
+    const { files, messages } = await run({ ...config, cache: false })
+    expect(await build(), `round ${round}`).toEqual({ files, messages })
+    beat()
+  }
 })
 
 it('a stream in a cache cannot have webpack load a module that is not part of the project', () => {

@@ -29,7 +29,7 @@ export default [
     find: "if (idOf(bytes) !== pack) throw new Error('a pack is not what was written under its name')",
     replace: '',
     test: POISONED,
-    only: 'a build by webpack from a cache',
+    only: 'a build that asks for lazy parts',
   },
   {
     name: 'webpack: a value is handed out for any identifier',
