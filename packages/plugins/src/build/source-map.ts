@@ -75,34 +75,44 @@ function areSegments(lines: readonly (readonly (readonly number[])[])[], { sourc
 
 const isBelow = (value: number, count: number): boolean => value >= 0 && value < count
 
-const DIGITS = new Int8Array(128).fill(-1)
+/** Values of the letters of base 64; 64 for all others. */
+const DIGITS = new Uint8Array(128).fill(64)
 for (const [value, letter] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries()) DIGITS[letter.charCodeAt(0)] = value
 const [COMMA, SEMICOLON] = [44, 59]
-const SHIFT_MAX = 30
-const POSITION_MAX = 2 ** 31
 
-/** Reads `mappings`: each segment is 1, 4 or 5 numbers in base 64, each the difference to the one before. */
+/** Numbers have at most 30 bits, of which one is the sign. */
+const SHIFT_MAX = 25
+const POSITION_MAX = 2 ** 30
+
+/** Reads `mappings`: each segment is 1, 4 or 5 numbers in base 64, each the difference to the one before. Hot. */
 function areMappings(mappings: string, { sources, names }: Counts): boolean {
-  const state = [0, 0, 0, 0, 0]
-  const limits = [POSITION_MAX, sources, POSITION_MAX, POSITION_MAX, names]
+  let [column, source, row, place, name] = [0, 0, 0, 0, 0]
   let [field, value, shift] = [0, 0, 0]
-  for (let at = 0; at <= mappings.length; at++) {
-    const code = at === mappings.length ? SEMICOLON : mappings.charCodeAt(at)
+  for (let at = 0; at < mappings.length; at++) {
+    const code = mappings.charCodeAt(at)
     if (code === COMMA || code === SEMICOLON) {
       if (shift !== 0 || field === 2 || field === 3) return false
       field = 0
-      if (code === SEMICOLON) state[0] = 0
+      if (code === SEMICOLON) column = 0
       continue
     }
-    const digit = DIGITS[code] ?? -1
-    if (digit < 0 || field === state.length || shift > SHIFT_MAX) return false
-    value += (digit & 31) * 2 ** shift
+    const digit = DIGITS[code] ?? 64
+    if (digit === 64 || shift > SHIFT_MAX) return false
+    value |= (digit & 31) << shift
     shift += 5
     if (digit >= 32) continue
-    const next = (state[field] ?? 0) + (value % 2 === 1 ? -(value - 1) / 2 : value / 2)
-    if (!isBelow(next, limits[field] ?? 0)) return false
-    state[field++] = next
+    const step = (value & 1) === 1 ? -(value >>> 1) : value >>> 1
+    if (field === 0) column += step
+    else if (field === 1) source += step
+    else if (field === 2) row += step
+    else if (field === 3) place += step
+    else if (field === 4) name += step
+    else return false
+    if (column < 0 || source < 0 || row < 0 || place < 0 || name < 0) return false
+    if (source >= sources || column > POSITION_MAX || row > POSITION_MAX || place > POSITION_MAX) return false
+    if (field === 4 && name >= names) return false
+    field += 1
     value = shift = 0
   }
-  return true
+  return shift === 0 && field !== 2 && field !== 3
 }
