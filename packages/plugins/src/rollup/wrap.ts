@@ -15,18 +15,18 @@ const DESCRIBE: { readonly [Hook in CachedHook]: Describe } = {
   transform: (plugin, [code, id, options]) => {
     if (typeof code !== 'string' || typeof id !== 'string') return 'is called with something unknown'
     if (hasHiddenFiles(plugin, id, code)) return 'reads files without telling'
-    return { id: stableId(id), inputs: { code, call: callDigest(options) }, files: [] }
+    return { id, inputs: { code, call: callDigest(options) }, files: [] }
   },
   load: (plugin, [id, options]) => {
     if (typeof id !== 'string') return 'is called with something unknown'
     const path = fileOf(id)
     if (path === undefined) return 'loads what is no file'
     if (hasHiddenFiles(plugin, id, undefined)) return 'reads files without telling'
-    return { id: stableId(id), inputs: { call: callDigest(options) }, files: [path] }
+    return { id, inputs: { call: callDigest(options) }, files: [path] }
   },
   resolveId: (_, [source, importer = '', options]) => {
     if (typeof source !== 'string' || typeof importer !== 'string') return 'is called with something unknown'
-    return { id: `${stableId(source)} from ${stableId(importer)}`, inputs: { call: callDigest(options) }, files: [] }
+    return { id: `${source} from ${importer}`, inputs: { call: callDigest(options) }, files: [] }
   },
 }
 
@@ -74,14 +74,6 @@ function tryDescribe(hook: CachedHook, plugin: string, args: readonly unknown[])
 /** Digest of the last argument of a hook: whether for the server, attributes, the type of the module. */
 function callDigest(options: unknown): string {
   return options === undefined ? '' : digest(options, 'options')
-}
-
-/** An id without the parameters that change from build to build: times and versions that Vite adds. */
-function stableId(id: string): string {
-  const [path = '', query] = id.split(/\?(.*)/s, 2)
-  if (query === undefined) return id
-  const kept = query.split('&').filter((part) => !/^(?:t=\d+|v=[\w-]+)$/.test(part))
-  return kept.length === 0 ? path : `${path}?${kept.join('&')}`
 }
 
 /** The file that an id names, if it names one. */

@@ -43,6 +43,14 @@ export default [
     only: by('Rollup'),
   },
   {
+    name: 'rollup: ids lose their queries',
+    file: 'packages/plugins/src/rollup/wrap.ts',
+    find: 'return { id, inputs: { code, call: callDigest(options) }, files: [] }',
+    replace: "return { id: id.split('?', 1)[0] ?? '', inputs: { code, call: callDigest(options) }, files: [] }",
+    test: 'test/plugins/rollup/rollup.test.ts',
+    only: 'one file with the queries',
+  },
+  {
     name: 'rolldown: mappings are not read before they are handed over',
     file: 'packages/plugins/src/build/source-map.ts',
     find: "typeof map.mappings === 'string' ? areMappings(map.mappings, counts)",
