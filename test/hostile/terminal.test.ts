@@ -1,8 +1,9 @@
 /** S10: whatever keys, versions and names hold, no command prints what a terminal acts on, and `--json` is JSON. */
+import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { openCache } from 'varve'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Ran, runVarve } from '../command.ts'
+import { MAIN, type Ran, runVarve } from '../command.ts'
 import { fileOf, flip } from '../damage/caches.ts'
 import { makeFolder } from '../folders.ts'
 
@@ -67,5 +68,44 @@ describe('hostile names', () => {
     expect([diff.status, UNSAFE.exec(diff.out), UNSAFE.exec(diff.err)]).toEqual([1, null, null])
     const several = varve('ls', '--dir', join(dir, '..'))
     expect([several.status, UNSAFE.exec(several.err)]).toEqual([2, null])
+  })
+})
+
+const HAS_SCRIPT = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0
+if (!HAS_SCRIPT) console.warn('SKIPPED: what commands write to a terminal; it takes script of util-linux')
+
+/** Values were written as they are. */
+describe.skipIf(!HAS_SCRIPT)('get, to a terminal', () => {
+  let dir = ''
+  beforeAll(async () => {
+    dir = join(makeFolder(), 'cache')
+    const cache = await openCache({ name: 'terminal', dir })
+    const space = cache.namespace('n')
+    space.put('plain', Buffer.from('let ü = 1\n\tif (ü) {}\r\n'))
+    space.put('clipboard', Buffer.from('\u001b]52;c;cm0gLXJmIH4=\u0007'))
+    space.put('direction', Buffer.from('a\u202eb'))
+    space.put('return', Buffer.from('visible\rhidden!'))
+    space.put('binary', new Uint8Array([0x9b, 0x32, 0x4a]))
+    await cache.commit()
+    await cache.close()
+  })
+
+  const typed = (args: string): Ran => {
+    const line = `'${process.execPath}' '${MAIN}' get ${args} --dir '${dir}'`
+    const { status, stdout } = spawnSync('script', ['-qec', line, '/dev/null'], { encoding: 'latin1', input: '' })
+    return { status, out: stdout, err: '' }
+  }
+
+  it.each(['clipboard', 'direction', 'return', 'binary'])('refuses what a terminal acts on: %s', (key) => {
+    const { status, out } = typed(key)
+    expect([status, UNSAFE.exec(out.replaceAll('\r', ''))]).toEqual([2, null])
+    expect(out).toContain('--raw')
+    expect(typed(`${key} --json`).status).toBe(0)
+  })
+
+  it('writes plain text, and everything with --raw', () => {
+    expect(typed('plain')).toMatchObject({ status: 0, out: expect.stringContaining('if (') })
+    expect(typed('clipboard --raw').out).toContain('\u001b]52;c;')
+    expect(varve('get', 'clipboard', '--dir', dir).out).toBe('\u001b]52;c;cm0gLXJmIH4=\u0007')
   })
 })

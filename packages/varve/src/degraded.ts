@@ -74,20 +74,17 @@ interface Walk {
 /** Every component of the path of the format's folder. */
 function walk(place: string, user: FolderUser & { readonly user: number }): Walk {
   const components = componentsOf(place, user.files)
-  let parent: fs.Stats | undefined
   let isExposed = false
   for (;;) {
     const step = components.next()
     if (step.done === true) return { stopped: step.value, isExposed }
     const { path: at, stats, left } = step.value
-    const isLink = stats.isSymbolicLink()
-    if (isLink && left === 0) return { degraded: noFolder(at, 'a symbolic link'), isExposed }
-    if (!isLink && !stats.isDirectory()) return { degraded: noFolder(at, 'not a folder'), isExposed }
-    const found = isLink ? distrustLink(step.value, parent ?? stats, user) : distrustDirectory(step.value, left < 2, user)
+    const isSymbolic = stats.isSymbolicLink()
+    if (isSymbolic && left === 0) return { degraded: noFolder(at, 'a symbolic link'), isExposed }
+    if (!isSymbolic && !stats.isDirectory()) return { degraded: noFolder(at, 'not a folder'), isExposed }
+    const found = isSymbolic ? distrustLink(step.value, user) : distrustDirectory(step.value, left < 2, user)
     if (found !== undefined) return { degraded: { mode: 'memory', code: 'PERMISSION', ...found }, isExposed }
-    if (isLink) continue
-    parent = stats
-    isExposed ||= left > 0 && isWritable(stats, user)
+    isExposed ||= !isSymbolic && left > 0 && isWritable(stats, user)
   }
 }
 

@@ -105,10 +105,11 @@ export function distrustDirectory({ path, stats }: Component, isOwn: boolean, op
 }
 
 /** Why a link on the way is not followed; undefined where it is. */
-export function distrustLink({ path, stats }: Component, parent: fs.Stats, opener: Opener): Distrust | undefined {
+export function distrustLink({ path, stats }: Component, opener: Opener): Distrust | undefined {
   const trusted = writersOfCode(opener.files)
   const isOurs = stats.uid === 0 || stats.uid === opener.user || trusted.owners.has(stats.uid) || trusted.isAnyone
-  if (isOurs || !isWritable(parent, opener)) return undefined
+  // A target may begin with '..', so the component before it need not be the directory that it lies in.
+  if (isOurs || !isWritable(opener.files.lstatSync(parentOf(path) || '/'), opener)) return undefined
   const why = `'${path}' is a symbolic link of user ${stats.uid} in a directory that others may write to`
   return { why, mend: `remove it, or ${NAME_ANOTHER}` }
 }

@@ -1,0 +1,12 @@
+// @ts-check
+// Reads a value of JSON that a few bytes of a directory unpack to; prints what came of it and the peak of memory in MiB.
+import { openCache } from 'varve'
+
+const [dir = '', engine] = process.argv.slice(2)
+/** @type {string[]} */
+const warnings = []
+const options = { name: 'bomb', dir, engine: /** @type {'native' | 'wasm'} */ (engine) }
+const cache = await openCache({ ...options, onWarning: (warning) => void warnings.push(warning.code) })
+const value = cache.namespace('n', { version: '1', codec: 'json' }).get('key')
+process.stdout.write(JSON.stringify({ found: value !== undefined, warnings, peakMiB: Math.round(process.resourceUsage().maxRSS / 1024) }))
+await cache.close()
