@@ -61,6 +61,24 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     }
   })
 
+  /** It was looked at when the cache was opened, and only then. */
+  it.skipIf(process.platform === 'win32')('a directory that others may write to, made after the cache was opened, is not used', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const { cache, space, warnings } = await opened(dir, engine)
+    mkdirSync(dir)
+    attempt('chmod', ['777', dir])
+    expect(cache.refresh()).toBe(false)
+    space.put('key', 'value')
+    expect([await cache.commit(), space.get('key')]).toEqual([{ entries: 0, bytes: 0, maintenanceDue: false, inMemory: true }, 'value'])
+    expect([await codeOf(cache.flush()), await codeOf(cache.compact())]).toEqual(['PERMISSION', 'PERMISSION'])
+    expect(cache.status().degraded).toMatchObject({ mode: 'memory', why: expect.stringContaining('(mode 777)') })
+    expect([readdirSync(dir), warnings.map(({ code }) => code)]).toEqual([[], ['PERMISSION']])
+    attempt('chmod', ['700', dir])
+    expect(await cache.commit()).toMatchObject({ entries: 1 })
+    expect(cache.status().degraded).toBeUndefined()
+    await cache.close()
+  })
+
   it('a folder of another user is not even read', async ({ skip }) => {
     if (!IS_ROOT) return skip('only root may give files away')
     const dir = await made(engine)

@@ -21,7 +21,7 @@ function placeOf(dir: string, { files: [file] }: FileManifest): string {
 
 describe.each(ENGINES)('restoring files: %s', (engine) => {
   /** Size, modification time and inode were compared; the time of the last change was not. */
-  test('a file that was written again with as many bytes and its old time is not unchanged', async () => {
+  test.skipIf(process.platform === 'win32')('a file that was written again with as many bytes and its old time is not unchanged', async () => {
     const cache = await open(engine)
     const target = makeFolder()
     const file = join(target, 'main.js')
@@ -30,9 +30,10 @@ describe.each(ENGINES)('restoring files: %s', (engine) => {
     await sleep(2100) // what changed in the last two seconds is read anyway
     await cache.files.restore(manifest, target)
     expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 1 })
-    const { atime, mtime } = statSync(file)
+    const reference = join(makeFolder(), 'reference')
+    execFileSync('touch', ['-r', file, reference]) // Node sets times in microseconds
     writeFileSync(file, 'evil()')
-    utimesSync(file, atime, mtime)
+    execFileSync('touch', ['-r', reference, file])
     expect(await cache.files.restore(manifest, target)).toMatchObject({ unchanged: 0 })
     expect(readFileSync(file, 'utf8')).toBe('good()')
     await cache.close()

@@ -18,8 +18,8 @@ export interface CacheOptions {
    */
   readonly name: string
   /**
-   * Folder of this cache, relative to the working directory. It has to be this user's alone (see `shared`); where it
-   * cannot be used the cache is kept in memory, see `CacheStatus.degraded`.
+   * Folder of this cache, relative to the working directory. No other user may be able to replace it, or a directory on
+   * the way to it (see `shared`); where it cannot be used the cache is kept in memory, see `CacheStatus.degraded`.
    * @defaultValue `<VARVE_DIR>/<name>` or `<CACHE_DIR>/varve/<name>` where these are set in the environment, else
    * `node_modules/.cache/varve/<name>` beside the nearest package.json
    */
@@ -50,9 +50,9 @@ export interface CacheOptions {
    */
   readonly readOnly?: boolean | undefined
   /**
-   * Trust the folder although it is another user's, or although others may write to it and it is sticky. Whoever can
-   * write to it decides what your builds emit. Files are made for their owner only in any case.
-   * @defaultValue `false`: such a folder is neither read nor written, the cache is kept in memory
+   * Trust the folder although it, or a directory on the way, is another user's, and although others may write to it if it
+   * is sticky. Users who can write to it decide what your builds emit. Files are made for their owner only in any case.
+   * @defaultValue `false`: such a folder is neither read nor written, the cache is kept in memory; SECURITY.md has the rules
    */
   readonly shared?: boolean | undefined
   /**
@@ -102,7 +102,7 @@ export interface NamespaceOptions {
    */
   readonly version?: string | undefined
   /**
-   * How values become bytes. `'bytes'`: Uint8Array as they are. `'text'`: strings. `'json'`: what JSON can hold.
+   * How values become bytes. `'bytes'`: Uint8Array as they are. `'text'`: strings. `'json'`: what JSON can hold, at most 4,194,304 elements.
    * `'v8'`: what structured clone can hold (Map, Set, Date, cycles); an update of Node.js that brings another V8 drops
    * the namespace. Decoding costs: bytes and text about 60 ns, json 3 ns a byte, v8 10 ns a byte.
    * @defaultValue `'bytes'`

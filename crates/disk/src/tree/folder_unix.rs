@@ -130,7 +130,11 @@ fn stat_of(stat: &fs::Stat) -> Stat {
         executable: stat.st_mode & 0o111 != 0,
         plain: stat.st_mode & 0o7000 == 0,
         modified_ns: (stat.st_mtime as i64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as i64),
-        changed_ns: (stat.st_ctime as i64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_ctime_nsec as i64),
+        changed_ns: if planted::bug("trust-modification-time") {
+            0
+        } else {
+            (stat.st_ctime as i64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_ctime_nsec as i64)
+        },
         number: stat.st_ino as u64,
         names: stat.st_nlink as u64,
     }

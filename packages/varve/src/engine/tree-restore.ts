@@ -97,7 +97,7 @@ export class TreeRestore {
       const stat = this.#files.lstatSync(folder.at(name), { bigint: true, throwIfNoEntry: false })
       if (stat === undefined || !this.#looksLike(stat, file)) return false
       const known = this.#known.get(file.path)
-      const newestNs = stat.mtimeNs > stat.ctimeNs ? stat.mtimeNs : stat.ctimeNs
+      const newestNs = stat.mtimeNs > changeOf(stat) ? stat.mtimeNs : changeOf(stat)
       if (known !== undefined && known.every((field, index) => field === knownOf(file, stat)[index]) && newestNs + RACY_NS < this.#knownNs) {
         this.placed.push(known)
         return true
@@ -254,12 +254,12 @@ export class TreeRestore {
 }
 
 function knownOf(file: FileItem, stat: fs.BigIntStats): RestoredFile {
-  return [file.path, file.digest, file.executable === true, file.size, String(stat.mtimeNs), changeOf(stat), String(stat.ino)]
+  return [file.path, file.digest, file.executable === true, file.size, String(stat.mtimeNs), String(changeOf(stat)), String(stat.ino)]
 }
 
-/** When anything of a file changed; '0' on Windows, where the native engine does not learn it. */
-function changeOf(stat: fs.BigIntStats): string {
-  return process.platform === 'win32' ? '0' : String(stat.ctimeNs)
+/** When anything of a file changed; 0 on Windows, where the native engine does not learn it. */
+function changeOf(stat: fs.BigIntStats): bigint {
+  return process.platform === 'win32' ? 0n : stat.ctimeNs
 }
 
 function lost(file: FileItem): EngineFailure {
