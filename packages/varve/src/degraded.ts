@@ -105,7 +105,7 @@ function lookAt(dir: string, place: string, { files }: FolderUser): Walk {
 
 /** Not all of the path is there. */
 function whyStopped({ path: at, error, left }: Stopped, dir: string, user: FolderUser): Degraded | undefined {
-  if (codeOf(error) !== 'ENOENT') return blocked(at, error)
+  if (error !== undefined && codeOf(error) !== 'ENOENT') return blocked(at, error)
   if (left === 0) return unwritable(dir, user)
   return isLink(dir, user.files) ? noFolder(dir, 'a broken symbolic link') : unmade(dir, user)
 }

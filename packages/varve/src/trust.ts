@@ -26,9 +26,10 @@ export interface Component {
   readonly left: number
 }
 
-/** Where a walk ended early, and why. */
+/** Where a walk ended early. */
 export interface Stopped {
   readonly path: string
+  /** Why; undefined where nothing is there. */
   readonly error: unknown
   readonly left: number
 }
@@ -66,7 +67,8 @@ export function* componentsOf(path: string, files: WalkedFiles): Generator<Compo
   for (let [at, links] = ['', 0]; ; ) {
     const [here, left] = [at === '' ? '/' : at, todo.length]
     try {
-      const stats = files.lstatSync(here)
+      const stats = files.lstatSync(here, { throwIfNoEntry: false })
+      if (stats === undefined) return { path: here, error: undefined, left }
       yield { path: here, stats, left }
       if (stats.isSymbolicLink() && left > 0) {
         if (++links > LINKS_MAX) return { path: here, error: Object.assign(new Error('too many links'), { code: 'ELOOP' }), left }
@@ -88,9 +90,11 @@ export function* componentsOf(path: string, files: WalkedFiles): Generator<Compo
 /** Why the directory cannot be trusted; undefined where it can. `isOwn`: the cache's own, not one on the way. */
 export function distrustDirectory({ path, stats }: Component, isOwn: boolean, opener: Opener): Distrust | undefined {
   const { user, isShared } = opener
+  const isForeign = !isShared && stats.uid !== 0 && stats.uid !== user
+  if (!isForeign && (stats.mode & 0o022) === 0) return undefined
   const trusted = writersOfCode(opener.files)
   if (trusted.isAnyone) return undefined
-  if (!isShared && stats.uid !== 0 && stats.uid !== user && (isOwn || !trusted.owners.has(stats.uid))) {
+  if (isForeign && (isOwn || !trusted.owners.has(stats.uid))) {
     const why = `'${path}' belongs to user ${stats.uid}, not to ${user}, and its owner would decide what is built`
     return { why, mend: `change its owner, ${NAME_ANOTHER}, or trust it with shared: true (command: --shared)` }
   }
@@ -106,8 +110,7 @@ export function distrustDirectory({ path, stats }: Component, isOwn: boolean, op
 
 /** Why a link on the way is not followed; undefined where it is. */
 export function distrustLink({ path, stats }: Component, opener: Opener): Distrust | undefined {
-  const trusted = writersOfCode(opener.files)
-  const isOurs = stats.uid === 0 || stats.uid === opener.user || trusted.owners.has(stats.uid) || trusted.isAnyone
+  const isOurs = stats.uid === 0 || stats.uid === opener.user || writersOfCode(opener.files).owners.has(stats.uid)
   // A target may begin with '..', so the component before it need not be the directory that it lies in.
   if (isOurs || !isWritable(opener.files.lstatSync(parentOf(path) || '/'), opener)) return undefined
   const why = `'${path}' is a symbolic link of user ${stats.uid} in a directory that others may write to`
@@ -116,6 +119,7 @@ export function distrustLink({ path, stats }: Component, opener: Opener): Distru
 
 /** Whether users that are not trusted may write to the directory, be it sticky or not. */
 export function isWritable({ mode, gid }: fs.Stats, { files, user }: Opener): boolean {
+  if ((mode & 0o022) === 0) return false
   const trusted = writersOfCode(files)
   if (trusted.isAnyone) return false
   return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && !trusted.groups.has(gid) && !isPrivate(gid, user, files))
