@@ -2,7 +2,7 @@
 // Whose directories are trusted, what is taken for unchanged, and what may be parsed. Tests with two users and those of the
 // command run the built `dist`, which no edit in memory reaches; what they show has a test in the same process here.
 
-export const edits = [
+export default [
   {
     name: 'trust-writable-directory-on-the-way',
     file: 'packages/varve/src/trust.ts',
