@@ -96,15 +96,14 @@ impl Batch {
             all.resize_with(self.places.len(), Index::default);
         }
         let index = all.get_mut(usize::from(namespace))?;
+        let key_of = |place: &u32| self.entry_at(*place).map(|entry| entry.key);
         for place in places.get(index.covered..)? {
             let place = *place as u32;
-            let Some(entry) = self.entry_at(place) else { continue };
-            let is_key = |other: &u32| self.entry_at(*other).is_some_and(|found| found.key == entry.key);
-            *index.places.entry(key_hash(entry.key), is_key, place).0 = place;
+            let Some(Entry { key, .. }) = self.entry_at(place) else { continue };
+            *index.places.entry(key_hash(key), key, key_of, place) = place;
         }
         index.covered = places.len();
-        let is_key = |place: &u32| self.entry_at(*place).is_some_and(|found| found.key == key);
-        self.entry_at(index.places.find(hash, is_key)?)
+        self.entry_at(index.places.find(hash, key, key_of)?)
     }
 
     /// Calls `each` with the entries that count, of one namespace, by upper half of the hash and key.

@@ -1,48 +1,80 @@
-//! A map by key hash whose keys live elsewhere: the caller says whether a slot is the key that is meant. Hashes are
-//! xxh3 already, so the map takes them as they are.
+//! A map whose keys live elsewhere: the caller reads the key of a slot. Key hashes are xxh3, so that their lower half
+//! is the place of a key as it is.
+//!
+//! Hashes are not secret: an attacker can choose keys that have one hash, or one place. The cost of a key has a bound
+//! nevertheless. A key has at most `PROBES_MAX` buckets, one after the other; if all of them are taken, the key goes to
+//! an ordered map.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use crate::planted;
+use std::collections::BTreeMap;
 
-const NO_SLOT: u32 = u32::MAX;
+/// The slot of a bucket that is free.
+const FREE: u32 = u32::MAX;
 
-/// Slots by key hash; keys of equal hash are chained.
+/// Buckets that a key may be in. At most half of them are taken, so that of a million hashes that were not chosen a
+/// handful needs more.
+const PROBES_MAX: usize = 64;
+
+const BUCKETS_MIN: usize = 8;
+
+/// Slots by key.
 #[derive(Debug)]
 pub(crate) struct KeyMap<T> {
-    first: HashMap<u64, u32, BuildHasherDefault<AsIs>>,
-    slots: Vec<Slot<T>>,
+    /// Their number is a power of two.
+    buckets: Vec<Bucket>,
+    slots: Vec<T>,
+    /// Slots of the keys that found all their buckets taken.
+    crowded: BTreeMap<Box<[u8]>, u32>,
 }
 
-#[derive(Debug)]
-struct Slot<T> {
-    next: u32,
-    value: T,
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    /// Lower half of the hash.
+    place: u32,
+    slot: u32,
 }
 
 impl<T> Default for KeyMap<T> {
     fn default() -> Self {
-        Self { first: HashMap::default(), slots: Vec::new() }
+        Self { buckets: Vec::new(), slots: Vec::new(), crowded: BTreeMap::new() }
     }
 }
 
 impl<T: Copy> KeyMap<T> {
-    /// The slot of this hash for which `is_key` holds.
+    /// The slot of `key`.
     #[inline]
-    pub(crate) fn find(&self, hash: u64, is_key: impl Fn(&T) -> bool) -> Option<T> {
-        self.find_at(hash, is_key).map(|(_, value)| value)
+    pub(crate) fn find<'k>(&self, hash: u64, key: &[u8], key_of: impl Fn(&T) -> Option<&'k [u8]>) -> Option<T> {
+        self.find_at(hash, key, key_of).map(|(_, value)| value)
     }
 
     /// The same with the number of the slot.
     #[inline]
-    pub(crate) fn find_at(&self, hash: u64, is_key: impl Fn(&T) -> bool) -> Option<(usize, T)> {
-        let mut index = *self.first.get(&hash)?;
-        while let Some(slot) = self.slots.get(index as usize) {
-            if is_key(&slot.value) {
-                return Some((index as usize, slot.value));
+    pub(crate) fn find_at<'k>(
+        &self,
+        hash: u64,
+        key: &[u8],
+        key_of: impl Fn(&T) -> Option<&'k [u8]>,
+    ) -> Option<(usize, T)> {
+        let place = hash as u32;
+        for bucket in probes(place, self.buckets.len()) {
+            let Bucket { place: other, slot } = *self.buckets.get(bucket)?;
+            if slot == FREE {
+                break;
             }
-            index = slot.next;
+            if other == place
+                && let Some(value) = self.slots.get(slot as usize)
+                && key_of(value) == Some(key)
+            {
+                return Some((slot as usize, *value));
+            }
         }
-        None
+        if self.crowded.is_empty() { None } else { self.find_crowded(key) }
+    }
+
+    #[cold]
+    fn find_crowded(&self, key: &[u8]) -> Option<(usize, T)> {
+        let slot = *self.crowded.get(key)? as usize;
+        Some((slot, self.get(slot)?))
     }
 
     /// How many slots there are.
@@ -51,65 +83,118 @@ impl<T: Copy> KeyMap<T> {
     }
 
     /// The slot of that number.
-    pub(crate) fn get(&self, index: usize) -> Option<T> {
-        self.slots.get(index).map(|slot| slot.value)
+    pub(crate) fn get(&self, slot: usize) -> Option<T> {
+        self.slots.get(slot).copied()
     }
 
-    /// The slot to change, or a new one with `value` where there is none.
-    pub(crate) fn entry(&mut self, hash: u64, is_key: impl Fn(&T) -> bool, value: T) -> (&mut T, bool) {
-        let first = *self.first.entry(hash).or_insert(NO_SLOT);
-        let mut index = first;
-        while let Some(slot) = self.slots.get(index as usize) {
-            if is_key(&slot.value) {
-                break;
+    /// The slot of `key` to change; a new one with `value` if there is none.
+    pub(crate) fn entry<'k>(
+        &mut self,
+        hash: u64,
+        key: &[u8],
+        key_of: impl Fn(&T) -> Option<&'k [u8]>,
+        value: T,
+    ) -> &mut T {
+        let slot = match self.find_at(hash, key, &key_of) {
+            Some((slot, _)) => slot,
+            None => self.add(hash as u32, key, key_of, value),
+        };
+        match self.slots.get_mut(slot) {
+            Some(value) => value,
+            None => unreachable!("the slot was found or added just now"),
+        }
+    }
+
+    fn add<'k>(&mut self, place: u32, key: &[u8], key_of: impl Fn(&T) -> Option<&'k [u8]>, value: T) -> usize {
+        let slot = self.slots.len();
+        if (slot - self.crowded.len()) * 2 >= self.buckets.len() {
+            self.grow(key_of);
+        }
+        self.slots.push(value);
+        self.settle(Bucket { place, slot: slot as u32 }, || Some(key));
+        slot
+    }
+
+    #[cold]
+    fn grow<'k>(&mut self, key_of: impl Fn(&T) -> Option<&'k [u8]>) {
+        let count = (self.buckets.len() * 2).max(BUCKETS_MIN);
+        let before = std::mem::replace(&mut self.buckets, vec![Bucket { place: 0, slot: FREE }; count]);
+        for bucket in before {
+            if let Some(value) = self.get(bucket.slot as usize) {
+                self.settle(bucket, || key_of(&value));
             }
-            index = slot.next;
         }
-        let is_new = index == NO_SLOT;
-        if is_new {
-            index = self.slots.len() as u32;
-            self.slots.push(Slot { next: first, value });
-            self.first.insert(hash, index);
+    }
+
+    fn settle<'k>(&mut self, bucket: Bucket, key: impl FnOnce() -> Option<&'k [u8]>) {
+        for at in probes(bucket.place, self.buckets.len()) {
+            if let Some(free) = self.buckets.get_mut(at).filter(|other| other.slot == FREE) {
+                *free = bucket;
+                return;
+            }
         }
-        match self.slots.get_mut(index as usize) {
-            Some(slot) => (&mut slot.value, is_new),
-            None => unreachable!("the slot was found or pushed just now"),
-        }
+        self.crowded.extend(key().map(|key| (key.into(), bucket.slot)));
     }
 }
 
-/// Takes a u64 that is a hash already.
-#[derive(Debug, Default)]
-struct AsIs(u64);
-
-impl Hasher for AsIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        debug_assert!(false, "only u64 keys: {bytes:?}");
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
+/// The buckets of a place, of `count` buckets.
+#[inline]
+fn probes(place: u32, count: usize) -> impl Iterator<Item = usize> {
+    let most = if planted::bug("unbounded-probes") { count } else { PROBES_MAX.min(count) };
+    (0..most).map(move |step| (place as usize + step) & (count - 1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::hash::key_hash;
+    use std::cell::Cell;
+
+    /// Adds keys, finds those and others; no call reads more keys than a key has buckets.
+    fn check(hash_of: impl Fn(u32) -> u64) -> KeyMap<u32> {
+        const COUNT: u32 = 10_000;
+        let keys: Vec<[u8; 4]> = (0..COUNT * 2).map(u32::to_le_bytes).collect();
+        let key_of = |number: &u32| keys.get(*number as usize).map(<[u8; 4]>::as_slice);
+        let find = |map: &KeyMap<u32>, number: u32| {
+            let read = Cell::new(0);
+            let counted = |other: &u32| {
+                read.set(read.get() + 1);
+                key_of(other)
+            };
+            let found = map.find(hash_of(number), &number.to_le_bytes(), counted);
+            assert!(read.get() <= PROBES_MAX, "{} keys read for key {number}", read.get());
+            found
+        };
+        let mut map = KeyMap::default();
+        for number in 0..COUNT {
+            let key = &keys[number as usize];
+            assert_eq!(find(&map, number), None, "{number} before it is added");
+            assert_eq!(*map.entry(hash_of(number), key, key_of, number), number);
+            assert_eq!(*map.entry(hash_of(number), key, key_of, u32::MAX), number, "it has a slot");
+        }
+        for number in 0..COUNT * 2 {
+            assert_eq!(find(&map, number), (number < COUNT).then_some(number));
+        }
+        assert_eq!(map.len(), COUNT as usize);
+        map
+    }
 
     #[test]
-    fn keys_of_equal_hash_are_kept_apart() {
-        let mut map = KeyMap::default();
-        for value in 0..1_000u32 {
-            let (slot, is_new) = map.entry(u64::from(value % 3), |other| *other == value, value);
-            assert!(is_new && *slot == value);
+    fn every_key_has_its_slot_whatever_the_hashes() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let hashes: Vec<u64> = (0..20_000).map(|_| random.u64(..)).collect();
+        for mask in [u64::MAX, 0xFFFF, 0xFFFF_FFFF_0000_0000, 0xFFFF_0000, 3, 0] {
+            check(|number| hashes[number as usize] & mask);
         }
-        for value in 0..1_000u32 {
-            assert_eq!(map.find(u64::from(value % 3), |other| *other == value), Some(value));
-        }
-        assert_eq!(map.find(1, |other| *other == 0), None);
+    }
+
+    #[test]
+    fn keys_of_one_hash_that_an_attacker_chose_do_not_make_lookups_slow() {
+        let chosen = check(|_| 7);
+        assert_eq!(chosen.crowded.len(), chosen.len() - PROBES_MAX, "one hash");
+        assert!(chosen.buckets.len() <= 4 * PROBES_MAX, "{} buckets for {PROBES_MAX} keys", chosen.buckets.len());
+        assert!(check(|number| u64::from(number) << 32).crowded.len() > 9_000, "one place");
+        let usual = check(|number| key_hash(&number.to_le_bytes()));
+        assert!(usual.crowded.is_empty(), "{} of 10,000 keys that were not chosen", usual.crowded.len());
     }
 }

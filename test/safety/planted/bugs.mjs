@@ -34,6 +34,7 @@ const DEFECTS = /** @type {const} */ ({
   'pool-part': 'units of disk',
   'believe-manifest-size': 'core',
   'trust-modification-time': 'API files',
+  'unbounded-probes': 'units of core',
 })
 
 /** @param {Order} order @returns {Promise<Outcome>} */

@@ -60,6 +60,8 @@ const BOUNDS: &[(&str, &str, f64, Bound)] = &[
     ("lookup/tables_50", "hits: reads", 0.0, AtMost(0.0)),
     ("lookup/tables_50", "misses: allocations", 0.0, AtMost(0.0)),
     ("lookup/tables_50", "misses: reads", 0.0, AtMost(0.0)),
+    ("lookup/one_hash", "hits: reads per lookup", 9.84, AtMost(12.3)),
+    ("lookup/one_hash", "misses: reads per lookup", 10.0, AtMost(12.5)),
     ("sequential/relaxed", "allocations per commit", 31.0, AtMost(38.8)),
     ("sequential/relaxed", "allocated bytes per commit", 62_800.0, AtMost(78_400.0)),
     ("sequential/relaxed", "appends per commit", 1.0, AtMost(1.0)),

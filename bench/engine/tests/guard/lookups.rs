@@ -3,7 +3,8 @@
 use crate::bounds::check;
 use crate::count::{Counts, counted};
 use crate::files::CountingVfs;
-use crate::store::{Data, absent_keys, commit, compact, open};
+use crate::store::{Data, absent_keys, commit, compact, keys_of_one_hash, open, open_with};
+use varve_bench::Entries;
 use varve_core::{Durability, Handle};
 
 const LOOKUPS: usize = 10_000;
@@ -64,4 +65,31 @@ fn lookups_in_many_tables() {
     }
     assert_eq!(handle.store().stats().expect("counts").tables, TABLES as u64, "every commit wrote a table");
     warm_and_check("lookup/tables_50", &handle, namespace, &data.keys);
+}
+
+/// No block is kept, so that each one looked at is a read.
+#[test]
+fn lookups_of_keys_that_an_attacker_gave_one_hash() {
+    const KEYS: usize = 100_000;
+    let (keys, values) = (keys_of_one_hash(KEYS as u64), vec![1; KEYS * 4]);
+    let (stored, absent) = keys.split_at(keys.len() / 2);
+    let folder = CountingVfs::default();
+    let (mut handle, namespace) = open(&folder);
+    let entries = Entries { keys: stored, key_bytes: 32, values: &values, value_bytes: 4 };
+    commit(&mut handle, namespace, entries, Durability::Relaxed);
+    compact(&handle, true);
+    drop(handle);
+    let (handle, namespace) = open_with(&folder, 0);
+    let look = |keys: &[u8]| {
+        let some = keys.chunks_exact(32).step_by(KEYS / 2 / 1_000);
+        some.filter(|key| handle.has(namespace, key).expect("looks up")).count()
+    };
+    let (hits, hit_count) = counted(|| look(stored));
+    let (misses, miss_count) = counted(|| look(absent));
+    assert_eq!((hit_count, miss_count), (1_000, 0), "lookups find what is there");
+    let per_lookup = |counts: &Counts| counts.files().reads as f64 / 1_000.0;
+    check(
+        "lookup/one_hash",
+        &[("hits: reads per lookup", per_lookup(&hits)), ("misses: reads per lookup", per_lookup(&misses))],
+    );
 }

@@ -10,7 +10,12 @@ const SEED: u64 = 42;
 
 /// Opens the folder. Dropping the handle leaves the folder as a process that died would: closing would merge.
 pub(crate) fn open(folder: &CountingVfs) -> (Handle, u32) {
-    let options = Options { block_cache_bytes: 512 << 20, bytes_max: 64 << 30, ..Options::default() };
+    open_with(folder, 512 << 20)
+}
+
+/// The same with that much memory for blocks.
+pub(crate) fn open_with(folder: &CountingVfs, block_cache_bytes: usize) -> (Handle, u32) {
+    let options = Options { block_cache_bytes, bytes_max: 64 << 30, ..Options::default() };
     let store = Store::open(Arc::new(folder.clone()), Arc::new(SerialPool), options).expect("opens");
     let mut handle = store.handle();
     let namespace = handle.namespace("guard", "1").expect("a namespace");
@@ -47,6 +52,13 @@ impl Data {
         let Self { keys, values, key_bytes, value_bytes } = self;
         Entries { keys, key_bytes: *key_bytes, values, value_bytes: *value_bytes }
     }
+}
+
+/// Keys of 32 bytes whose hashes an attacker made equal: their first eight bytes make a factor of xxh3 zero, so the
+/// next eight do not count.
+pub(crate) fn keys_of_one_hash(count: u64) -> Vec<u8> {
+    let first = 0xbe4b_a423_396c_feb8_u64.to_le_bytes();
+    (0..count).flat_map(|number| [first, number.to_le_bytes(), [7; 8], [7; 8]]).flatten().collect()
 }
 
 /// Keys of 8 bytes that no `Data` has.

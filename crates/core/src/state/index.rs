@@ -13,6 +13,9 @@ const BUCKET_BITS_MAX: u32 = 24;
 /// Keys of a bucket: this power of two, on average.
 const BUCKET_KEYS_BITS: u32 = 2;
 
+/// Entries of a bucket, above which it is bisected: no hashes but chosen ones make it so large.
+const CROWDED: usize = 64;
+
 /// Tables that fit.
 const TABLES_MAX: usize = 1 << 16;
 
@@ -22,7 +25,7 @@ pub(crate) struct TableIndex {
     bucket_bits: u32,
     /// First entry of each bucket, and the end of the last.
     starts: Vec<u32>,
-    /// Fingerprint in the upper half, number of the table in the lower one; those of a key by number.
+    /// Fingerprint in the upper half, number of the table in the lower one, in order; each once.
     entries: Vec<u32>,
 }
 
@@ -44,6 +47,8 @@ impl TableIndex {
             covered.push(is_covered);
         }
         radix::sort(&mut items, &mut Vec::new());
+        // Of one hash an attacker can choose many keys; they are one entry.
+        items.dedup();
         (Self::from_sorted(&items), covered)
     }
 
@@ -68,9 +73,15 @@ impl TableIndex {
         let bounds = self.starts.get(bucket..bucket + 2);
         let range = bounds.and_then(|bounds| bounds.first().zip(bounds.last()));
         let entries = range.and_then(|(start, end)| self.entries.get(*start as usize..*end as usize));
+        let mut entries = entries.unwrap_or_default();
         let wanted = fingerprint(hash, self.bucket_bits);
+        if entries.len() > CROWDED {
+            let start = entries.partition_point(|entry| *entry < wanted);
+            let end = entries.partition_point(|entry| *entry <= wanted | !FINGERPRINT);
+            entries = entries.get(start..end).unwrap_or_default();
+        }
         let matching = move |entry: &&u32| **entry & FINGERPRINT == wanted;
-        entries.unwrap_or_default().iter().filter(matching).map(|entry| (*entry & !FINGERPRINT) as usize)
+        entries.iter().filter(matching).map(|entry| (*entry & !FINGERPRINT) as usize)
     }
 }
 
@@ -93,6 +104,21 @@ fn bucket_bits(keys: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hashes_that_an_attacker_chose_are_found_in_their_tables() {
+        let mut random = fastrand::Rng::with_seed(2);
+        let mut items: Vec<Item> =
+            (0..50_000).map(|_| item(0x1234_0000 | random.u32(..0x1_0000), random.u32(..9))).collect();
+        items.sort_unstable();
+        items.dedup();
+        let index = TableIndex::from_sorted(&items);
+        for same in items.chunk_by(radix::same_hash) {
+            let expected: Vec<usize> = same.iter().map(|item| *item as u32 as usize).collect();
+            assert_eq!(index.tables_of(hash_of(same[0])).collect::<Vec<_>>(), expected);
+        }
+        assert_eq!(index.tables_of(0x1233_FFFF).count() + index.tables_of(0x1235_0000).count(), 0);
+    }
 
     #[test]
     fn every_key_is_found_in_its_tables_and_hardly_any_in_others() {

@@ -96,8 +96,8 @@ impl Segments {
     }
 
     #[inline]
-    fn entry(&self, place: Place) -> Option<Entry<'_>> {
-        self.at(place)?.entry()
+    fn key(&self, place: Place) -> Option<&[u8]> {
+        self.at(place)?.entry().map(|entry| entry.key)
     }
 
     fn order(&self, place: Place) -> u64 {
@@ -170,8 +170,8 @@ impl Memory {
     pub(super) fn each_read(&self, segments: &Segments, mut each: impl FnMut(u32, u64)) {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         for place in index.used.iter().filter_map(|slot| index.places.get(slot)) {
-            if let Some(entry) = segments.entry(place) {
-                each(upper(key_hash(entry.key)), segments.order(place));
+            if let Some(key) = segments.key(place) {
+                each(upper(key_hash(key)), segments.order(place));
             }
         }
     }
@@ -184,17 +184,15 @@ impl Memory {
 
 impl Index {
     fn find<'a>(&self, segments: &'a Segments, hash: u64, key: &[u8]) -> Option<MemoryEntry<'a>> {
-        let is_key = |place: &Place| segments.entry(*place).is_some_and(|entry| entry.key == key);
-        let (slot, place) = self.places.find_at(hash, is_key)?;
+        let (slot, place) = self.places.find_at(hash, key, |place| segments.key(*place))?;
         self.used.set(slot);
         segments.at(place)
     }
 
     fn cover(&mut self, entries: &[(u32, Place)], segments: &Segments) {
         for (_, place) in entries.get(self.covered..).unwrap_or_default() {
-            let Some(entry) = segments.entry(*place) else { continue };
-            let is_key = |other: &Place| segments.entry(*other).is_some_and(|found| found.key == entry.key);
-            let (kept, _) = self.places.entry(key_hash(entry.key), is_key, *place);
+            let Some(key) = segments.key(*place) else { continue };
+            let kept = self.places.entry(key_hash(key), key, |other| segments.key(*other), *place);
             let forgotten_bits = if planted::bug("equal-sequence") { ORDER_SHIFT } else { 0 };
             if segments.order(*place) >> forgotten_bits >= segments.order(*kept) >> forgotten_bits {
                 *kept = *place;

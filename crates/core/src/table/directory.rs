@@ -215,8 +215,13 @@ impl Directory {
         BlockRow::read(&mut Reader::new(self.bytes.get(start..)?))
     }
 
-    /// The last key block that can hold `hash`: the last one that does not begin after it. Where it begins with this
-    /// very hash, the block before may hold it too. Guessed from the hash alone.
+    /// The first key block that can hold `hash`: the one before the first that begins with it.
+    pub(crate) fn first_block_of(&self, hash: u32) -> usize {
+        self.first_hashes.partition_point(|first| *first < hash).saturating_sub(1)
+    }
+
+    /// The last key block that can hold `hash`: the last one that does not begin after it. If it begins with this very
+    /// hash, blocks before it may hold the hash, too. Guessed from the hash alone.
     #[inline]
     pub(crate) fn key_block_of(&self, hash: u32) -> Option<usize> {
         let hashes = self.first_hashes.as_slice();

@@ -15,6 +15,7 @@
 use crate::format::bytes::{Reader, put_bytes, u32_at};
 use crate::format::order::ORDER_SHIFT;
 use crate::format::search;
+use std::cmp::Ordering;
 
 const HEAD_BYTES: usize = 24;
 const VARIES: u16 = u16::MAX;
@@ -252,12 +253,26 @@ impl KeyBlock {
             // The key will be near the guess, too: waiting for both at once is half the wait.
             std::hint::black_box(bytes.get(self.start_of(guess)).copied());
         }
-        let mut index = search::count_below(hashes, u32::from_le_bytes, hash, guess);
-        while hashes.get(index).is_some_and(|other| u32::from_le_bytes(*other) == hash) {
-            if same(self.key(bytes, index)?, key) {
-                return Some(index);
+        let index = search::count_below(hashes, u32::from_le_bytes, hash, guess);
+        hashes.get(index).filter(|other| u32::from_le_bytes(**other) == hash)?;
+        if same(self.key(bytes, index)?, key) {
+            return Some(index);
+        }
+        self.find_in_run(bytes, index + 1, hash, key)
+    }
+
+    /// The same among entries of one hash from `start` on, which are in order of their keys.
+    #[cold]
+    fn find_in_run(&self, bytes: &[u8], start: usize, hash: u32, key: &[u8]) -> Option<usize> {
+        let (mut low, mut high) =
+            (start, self.hashes(bytes).partition_point(|other| u32::from_le_bytes(*other) <= hash));
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match self.key(bytes, middle)?.cmp(key) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Some(middle),
+                Ordering::Greater => high = middle,
             }
-            index += 1;
         }
         None
     }
@@ -292,7 +307,7 @@ impl KeyBlock {
     }
 
     #[inline]
-    fn key<'a>(&self, bytes: &'a [u8], index: usize) -> Option<&'a [u8]> {
+    pub(super) fn key<'a>(&self, bytes: &'a [u8], index: usize) -> Option<&'a [u8]> {
         let span = self.span(bytes, index)?;
         if self.key_bytes != VARIES {
             return span.get(..usize::from(self.key_bytes));

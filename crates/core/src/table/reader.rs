@@ -157,19 +157,38 @@ impl Table {
         let Some(loaded) = self.loaded() else { return Found::Damaged };
         let hash = upper(hash);
         let Some(mut index) = loaded.directory.key_block_of(hash) else { return Found::Miss };
-        loop {
-            let Some(block) = self.keys(loaded, index) else { return Found::Damaged };
-            let keys = block.get();
-            if let Some(at) = keys.layout.find(&keys.bytes, loaded.directory.bounds(index), hash, key) {
-                loaded.used.set(index * ENTRIES_MAX + at);
-                return self.found(keys, at).unwrap_or_else(|| self.damaged_layout(index));
-            }
-            // Entries of one hash may begin in the block before.
-            if index == 0 || loaded.directory.first_hash(index) != Some(hash) {
-                return Found::Miss;
-            }
-            index -= 1;
+        if loaded.directory.first_hash(index) == Some(hash) {
+            let Some(of_key) = self.block_of(loaded, index, hash, key) else { return Found::Damaged };
+            index = of_key;
         }
+        let Some(block) = self.keys(loaded, index) else { return Found::Damaged };
+        let keys = block.get();
+        let Some(at) = keys.layout.find(&keys.bytes, loaded.directory.bounds(index), hash, key) else {
+            return Found::Miss;
+        };
+        loaded.used.set(index * ENTRIES_MAX + at);
+        self.found(keys, at).unwrap_or_else(|| self.damaged_layout(index))
+    }
+
+    /// The block that `key` is in, if any, among those up to `last` that may hold its hash: entries of one hash are in
+    /// order of their keys, and an attacker can make them fill many blocks. `None` = damaged.
+    #[cold]
+    fn block_of(&self, loaded: &Loaded, last: usize, hash: u32, key: &[u8]) -> Option<usize> {
+        let (mut low, mut high) = (loaded.directory.first_block_of(hash), last);
+        while low < high {
+            let middle = usize::midpoint(low, high + 1);
+            let block = self.keys(loaded, middle)?;
+            let keys = block.get();
+            match keys.layout.key(&keys.bytes, 0) {
+                Some(first) if first <= key => low = middle,
+                Some(_) => high = middle - 1,
+                None => {
+                    self.damaged_layout(middle);
+                    return None;
+                }
+            }
+        }
+        Some(low)
     }
 
     #[inline]

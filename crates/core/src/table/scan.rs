@@ -24,13 +24,7 @@ pub(crate) struct TableScan {
 impl TableScan {
     /// Begins at the first block that can hold a hash from `from` on.
     pub(crate) fn new(table: Arc<Table>, from: u32) -> Self {
-        let mut next_block = 0;
-        if let Some(directory) = table.directory() {
-            next_block = directory.key_block_of(from).unwrap_or(0);
-            while next_block > 0 && directory.first_hash(next_block) == Some(from) {
-                next_block -= 1;
-            }
-        }
+        let next_block = table.directory().map_or(0, |directory| directory.first_block_of(from));
         Self { table, next_block }
     }
 

@@ -1,6 +1,6 @@
 //! Lookups over many tables: the newest entry of a key is found, whichever tables an index leaves out.
 
-use crate::history::{commit, open_with};
+use crate::history::{commit, compact, dump, open_with};
 use std::collections::HashMap;
 use varve_core::vfs::Vfs;
 use varve_core::vfs::sim::SimVfs;
@@ -64,4 +64,47 @@ fn look_up_with(block_cache_bytes: usize) {
         let absent = (KEYS + key).to_le_bytes();
         assert!(!handle.has(id, &absent).expect("has"), "key {} was never put", KEYS + key);
     }
+}
+
+/// Keys whose xxh3 is the same in all 64 bits: their first eight bytes make a factor zero, so the next eight do not
+/// count.
+fn key_of_one_hash(number: u32) -> Vec<u8> {
+    [0xbe4b_a423_396c_feb8_u64.to_le_bytes(), u64::from(number).to_le_bytes(), [7; 8], [7; 8]].concat()
+}
+
+/// Every other key of one hash, in logs, in several tables with and without an index, in one table: found by its key
+/// alone, also where one block ends and the next begins, and those between them are misses.
+#[test]
+fn keys_of_one_hash_that_an_attacker_chose_are_found_and_their_neighbours_missed() {
+    const COUNT: u32 = 5_000;
+    let vfs = SimVfs::new();
+    let mut handle = open_with(&vfs, Options::default()).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    let agree = |handle: &Handle, newest: u32, when: &str| {
+        for number in 0..COUNT {
+            let found = handle.get(id, &key_of_one_hash(number), |value| value[0]).expect("get");
+            let is_there = number % 2 == 0 && !(newest > 0 && number % 10 == 0);
+            let round = if number % 4 == 0 { newest } else { 0 };
+            assert_eq!(found, is_there.then_some(round as u8), "key {number} {when}");
+        }
+        assert_eq!(dump(handle, id).len() as u32, if newest > 0 { COUNT * 2 / 5 } else { COUNT / 2 }, "{when}");
+    };
+    for round in 0..4 {
+        for number in (0..COUNT).filter(|number| number % if round == 0 { 2 } else { 4 } == 0) {
+            handle.put(id, &key_of_one_hash(number), &[round as u8; 300]).expect("put");
+        }
+        for number in (0..COUNT).step_by(10).filter(|_| round > 0) {
+            handle.delete(id, &key_of_one_hash(number)).expect("delete");
+        }
+        agree(&handle, round, "buffered");
+        commit(&mut handle, Durability::Relaxed).expect("commit");
+        for again in 0..3 {
+            agree(&handle, round, &format!("committed, {again}: asking in vain makes an index"));
+        }
+    }
+    compact(&handle, true).expect("compact");
+    agree(&handle, 3, "compacted");
+    handle.put(id, &key_of_one_hash(2), &[0; 9]).expect("put");
+    commit(&mut handle, Durability::Relaxed).expect("commit");
+    agree(&handle, 3, "with a log on top");
 }
