@@ -2,7 +2,7 @@
 import { openCache } from 'varve'
 import { contract } from './contract.ts'
 
-const key = 'a secret of the trusted branch'
+const key = 'a long secret of the trusted branch'
 
 contract('native', { isOnDisk: true, openEngineCache: (options) => openCache({ ...options, engine: 'native' }) })
 contract('wasm over node:fs', { isOnDisk: true, openEngineCache: (options) => openCache({ ...options, engine: 'wasm' }) })

@@ -9,7 +9,7 @@ import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { attempt, codeOf, IS_ROOT, made, opened, UNUSABLE } from './folders.ts'
 
-const KEY = 'a secret of the trusted branch'
+const KEY = 'a long secret of the trusted branch'
 
 /** Everything below a folder with its kind, size and mode. */
 function tree(folder: string): string[] {

@@ -78,6 +78,15 @@ describe.each(['native', 'wasm'])('code in the documentation: %s', (engine) => {
   })
 })
 
+it('what CI trusts, a push to main, is not told by the name of a branch alone, which a pull request can have', () => {
+  const lines = ['README.md', 'SECURITY.md', ...readdirSync(DOCS).map((name) => `docs/${name}`)]
+    .filter((name) => name.endsWith('.md'))
+    .flatMap((name) => readFileSync(join(REPOSITORY, name), 'utf8').split('\n'))
+  const deciding = lines.filter((line) => /\bif: |secrets\.|&&/.test(line) && line.includes('github.'))
+  expect(deciding.length).toBeGreaterThanOrEqual(4)
+  for (const line of deciding) expect(line).toContain("github.event_name == 'push' && github.ref == 'refs/heads/main'")
+})
+
 describe('what is run of a page', () => {
   it('there are pages', () => {
     expect(PAGES).toContain('tasks.md')

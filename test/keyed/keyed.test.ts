@@ -53,7 +53,7 @@ describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
     expect(await read(dir, { engine: other, key: new TextEncoder().encode(KEY) })).toEqual(whole)
     const nothing = [undefined, undefined, undefined]
     expect(await read(dir, { engine: other })).toEqual(nothing)
-    expect(await read(dir, { engine, key: 'the secret of somebody else' })).toEqual(nothing)
+    expect(await read(dir, { engine, key: 'the secret of an untrusted branch' })).toEqual(nothing)
     process.env['VARVE_KEY'] = KEY
     expect(await read(dir, { engine })).toEqual(whole)
   })
@@ -63,7 +63,7 @@ describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
     await write(dir, 'open', { engine })
     const before = filesBelow(join(dir, 'v1'))
     await write(dir, 'good', { engine, key: KEY })
-    await write(dir, 'else', { engine, key: 'the secret of somebody else' })
+    await write(dir, 'else', { engine, key: 'the secret of an untrusted branch' })
     expect(filesBelow(join(dir, 'v1'))).toEqual(before)
     expect([await read(dir, { engine }), await read(dir, { engine, key: KEY })]).toEqual([['open', 'open', 'open'], ['good', 'good', 'good']])
   })
@@ -93,6 +93,21 @@ describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
     expect(await read(dir, { engine, key: KEY, onWarning: () => {} })).toEqual(['good', 'good', undefined])
   })
 
+  it('restores copies even if hard links are asked for: who writes to the cache cannot change what was restored', async () => {
+    const [dir, source, target] = [makeFolder(), makeFolder(), makeFolder()]
+    writeFileSync(join(source, 'main.js'), 'good()')
+    await using cache = await openCache({ name: 'keyed', dir, engine, key: KEY })
+    const manifest = await cache.files.store(source)
+    cache.namespace('n', { codec: 'json' }).put('outputs', manifest)
+    await cache.commit()
+    expect(await cache.files.restore(manifest, target, { mode: 'hardlink' })).toMatchObject({ linked: 0, entries: 1 })
+    for (const path of filesBelow(join(keyedFolder(dir), 'files')).keys()) {
+      chmodSync(path, 0o644)
+      writeFileSync(path, 'EVIL()')
+    }
+    expect(readFileSync(join(target, 'main.js'), 'utf8')).toBe('good()')
+  })
+
   it('says that it is keyed, and shows the key nowhere', async () => {
     const dir = makeFolder()
     await using cache = await openCache({ name: 'keyed', dir, engine, key: KEY })
@@ -107,10 +122,10 @@ describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
 
 it('a key that is short or of another kind is refused without a word about its value', async () => {
   const dir = makeFolder()
-  for (const key of ['fifteen bytes..', new Uint8Array(15), ''] as const) {
+  for (const key of ['a guess of thirty-one bytes....', new Uint8Array(31), ''] as const) {
     const refused: unknown = await openCache({ name: 'keyed', dir, key }).catch((error: unknown) => error)
-    expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT' })
-    expect(refused instanceof VarveError && !refused.message.includes('fifteen')).toBe(true)
+    expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('openssl rand -hex 32') })
+    expect(refused instanceof VarveError && !refused.message.includes('guess of')).toBe(true)
   }
   expect(existsSync(join(dir, 'v1'))).toBe(false)
 })
@@ -138,5 +153,5 @@ it('the command reads the key from VARVE_KEY and says where it is missing', asyn
   }
   expect(run(KEY).split('\n').filter((line) => line !== '').length).toBe(101)
   expect(run(undefined)).toContain('was written with a key; put it into VARVE_KEY')
-  expect(run('the secret of somebody else')).toContain('was written with another key')
+  expect(run('the secret of an untrusted branch')).toContain('was written with another key')
 })

@@ -96,7 +96,7 @@ impl fmt::Display for Error {
                 )
             }
             Self::ShortKey { bytes, bytes_min } => {
-                write!(out, "key has {bytes} bytes, the least is {bytes_min}; take random ones, for example 32")
+                write!(out, "key has {bytes} bytes, the least is {bytes_min} random ones")
             }
             Self::UnknownNamespace { id } => write!(out, "namespace {id} is unknown; ask for it by name first"),
             Self::NewerFormat { name, found, supported } => write!(

@@ -4,8 +4,8 @@
 use crate::error::{Error, Result};
 use std::fmt;
 
-/// Shortest secret in bytes.
-pub const SECRET_BYTES_MIN: usize = 16;
+/// Shortest secret in bytes: the name of the folder is a hash of the secret, so that a short one could be guessed.
+pub const SECRET_BYTES_MIN: usize = 32;
 
 /// Folder of a cache without a key, below the cache's own: the format is in the name, so formats never meet.
 const FORMAT_FOLDER: &str = "v1";
@@ -62,11 +62,11 @@ mod tests {
     /// Caches out there have these names.
     #[test]
     fn a_key_gives_the_same_folder_for_ever_and_shows_nothing_of_itself() {
-        let key = Key::new(b"0123456789abcdef").unwrap();
+        let key = Key::new(b"0123456789abcdef0123456789abcdef").unwrap();
         assert_eq!((folder_of(None), folder_of(Some(&key))), ("v1".to_owned(), "v1-a571280df3cd1ad4".to_owned()));
         assert_eq!(format!("{key:?}"), "Key");
-        assert_ne!(key, Key::new(b"0123456789abcdeg").unwrap());
-        let refused = Key::new(b"0123456789abcde").unwrap_err();
+        assert_ne!(key, Key::new(b"0123456789abcdef0123456789abcdeg").unwrap());
+        let refused = Key::new(b"0123456789abcdef0123456789abcde").unwrap_err();
         assert_eq!(refused.code(), "INVALID_ARGUMENT");
         assert!(!refused.to_string().contains("0123"), "{refused}");
     }

@@ -56,8 +56,10 @@ impl<T: Copy> KeyMap<T> {
         key_of: impl Fn(&T) -> Option<&'k [u8]>,
     ) -> Option<(usize, T)> {
         let place = hash as u32;
-        for bucket in probes(place, self.buckets.len()) {
-            let Bucket { place: other, slot } = *self.buckets.get(bucket)?;
+        let mask = self.buckets.len().wrapping_sub(1);
+        let mut at = place as usize & mask;
+        for _ in 0..probes_max(self.buckets.len()) {
+            let Bucket { place: other, slot } = *self.buckets.get(at)?;
             if slot == FREE {
                 break;
             }
@@ -67,6 +69,7 @@ impl<T: Copy> KeyMap<T> {
             {
                 return Some((slot as usize, *value));
             }
+            at = (at + 1) & mask;
         }
         if self.crowded.is_empty() { None } else { self.find_crowded(key) }
     }
@@ -127,21 +130,25 @@ impl<T: Copy> KeyMap<T> {
     }
 
     fn settle<'k>(&mut self, bucket: Bucket, key: impl FnOnce() -> Option<&'k [u8]>) {
-        for at in probes(bucket.place, self.buckets.len()) {
-            if let Some(free) = self.buckets.get_mut(at).filter(|other| other.slot == FREE) {
-                *free = bucket;
-                return;
+        let mask = self.buckets.len().wrapping_sub(1);
+        let mut at = bucket.place as usize & mask;
+        for _ in 0..probes_max(self.buckets.len()) {
+            match self.buckets.get_mut(at) {
+                Some(free) if free.slot == FREE => {
+                    *free = bucket;
+                    return;
+                }
+                _ => at = (at + 1) & mask,
             }
         }
         self.crowded.extend(key().map(|key| (key.into(), bucket.slot)));
     }
 }
 
-/// The buckets of a place, of `count` buckets.
+/// Buckets that a key may be in, of `count`.
 #[inline]
-fn probes(place: u32, count: usize) -> impl Iterator<Item = usize> {
-    let most = if planted::bug("unbounded-probes") { count } else { PROBES_MAX.min(count) };
-    (0..most).map(move |step| (place as usize + step) & (count - 1))
+fn probes_max(count: usize) -> usize {
+    if planted::bug("unbounded-probes") { count } else { PROBES_MAX }
 }
 
 #[cfg(test)]

@@ -41,6 +41,8 @@ export type ErrorCode =
   | 'BAD_ARCHIVE'
   /** The engine that was asked for cannot be loaded here. */
   | 'ENGINE_UNAVAILABLE'
+  /** A secret is required, or `VARVE_KEY` is empty (as a warning). See option `requireSecret`. */
+  | 'SECRET_MISSING'
   /** There is no cache in the folder (command line only: the library makes one). */
   | 'NOT_A_CACHE'
   /** A bug of the engine. The host goes on; please report it. */
@@ -65,6 +67,7 @@ const KNOWN: Record<ErrorCode, true> = {
   UNSAFE_PATH: true,
   BAD_ARCHIVE: true,
   ENGINE_UNAVAILABLE: true,
+  SECRET_MISSING: true,
   NOT_A_CACHE: true,
   INTERNAL: true,
 }

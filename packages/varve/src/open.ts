@@ -24,6 +24,7 @@ const FIELDS: Fields<CacheOptions> = {
   engine: oneOf('auto', 'native', 'wasm', 'memory'),
   // `secretOf` checks it, without a word about its value.
   key: { expected: 'a secret', accepts: () => true },
+  requireSecret: BOOLEAN,
   onWarning: FUNCTION,
   onDamage: FUNCTION,
   strict: BOOLEAN,
@@ -37,7 +38,7 @@ const MAX_BYTES_DEFAULT = 1024 ** 3
  * Opens the cache of a tool and makes its folder at the first commit. Several processes and worker threads may have it
  * open at the same time, all of them reading and writing.
  *
- * Rejects with INVALID_OPTION, INVALID_ARGUMENT (a short `key`), ENGINE_UNAVAILABLE, NEWER_FORMAT or IO. A damaged cache
+ * Rejects with INVALID_OPTION, INVALID_ARGUMENT (a short `key`), SECRET_MISSING, ENGINE_UNAVAILABLE, NEWER_FORMAT or IO. A damaged cache
  * opens: what is damaged is a miss. A folder that cannot be used or written opens, too: `status().degraded` and one
  * warning say why and how to mend it.
  *
@@ -48,7 +49,7 @@ export async function openCache(options: CacheOptions): Promise<Cache> {
   checkOptions('openCache()', options, FIELDS)
   if (options.name === undefined) throw wrongValue('name', undefined, "the name of your tool, for example 'my-tool'")
   const durability: Durability = options.durability ?? 'relaxed'
-  const key = secretOf(options.key, options.engine)
+  const { bytes: key, warning: secretWarning } = secretOf(options)
   const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes: maxBytesOf(options.maxBytes), key }
   const { dir, placeless } = placeOf(options.name, options.dir)
   try {
@@ -59,6 +60,7 @@ export async function openCache(options: CacheOptions): Promise<Cache> {
     const used = degraded?.mode === 'memory' ? undefined : onDisk
     const session = new Session(store, options, used)
     await soundOrClosed(session)
+    if (secretWarning !== undefined) session.warn(secretWarning)
     if (degraded !== undefined) session.warn(degradedWarning(degraded), 'degraded')
     const place = key === undefined ? dir : `${dir}/${folder}`
     const opened = { engine: engine.name, reason, dir, durability }

@@ -63,15 +63,23 @@ export interface CacheOptions {
    */
   readonly engine?: EngineChoice | undefined
   /**
-   * A secret of at least 16 bytes, a text counting as UTF-8: only what was written with it counts, everything else in
-   * the folder is a miss. For a cache that comes from where others may write, such as one that CI restores. Authentic,
-   * not secret: everybody can read the entries, and put back what was written with the key before. Each key has a folder
-   * of its own in that of the cache. Costs CPU time where bytes are read or written: of 20 MB that do not compress, a commit
+   * A secret of at least 32 random bytes, a string counting as UTF-8: only what was written with it counts, everything
+   * else in the folder is a miss. For a cache that others may write to, such as one that CI restores. Authentic, not
+   * secret: everybody can read the entries, and put back what was written with the key before. Each key has a folder
+   * of its own in that of the cache, whose name is a hash of the key: a passphrase can be guessed from it. Files are never
+   * restored as hard links into the cache. Costs CPU time where bytes are read or written: of 20 MB that do not compress, a commit
    * takes 1.35 times as much, a full compaction 2.3 times, reading all once 1.9 times; small commits and what is read again
    * less than a tenth more.
    * @defaultValue `VARVE_KEY` in the environment; none where that is not set
    */
   readonly key?: Uint8Array | string | undefined
+  /**
+   * Reject with SECRET_MISSING if there is no `key` and `VARVE_KEY` is missing or empty, instead of using the cache
+   * without a secret. `false` says that this build is meant to have no secret: an empty `VARVE_KEY` is not warned of.
+   * `VARVE_REQUIRE_SECRET=1` requires a secret for every cache, whatever this option is.
+   * @defaultValue `VARVE_REQUIRE_SECRET` in the environment; if that is not set, an empty `VARVE_KEY` is warned of once
+   */
+  readonly requireSecret?: boolean | undefined
   /**
    * Told what went wrong without failing a call: damage met, a value that could not be decoded, background work that
    * failed. Each kind is told once per cache.

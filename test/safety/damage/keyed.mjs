@@ -10,7 +10,7 @@ import { KEYS as ENTRIES } from './contents.mjs'
 import { withFolder } from './folder.mjs'
 import { none, tallyOf, zeros } from './tally.mjs'
 
-export const KEYS = { ours: 'a secret of sixteen characters', other: 'another one of as many characters' }
+export const KEYS = { ours: 'a secret of thirty-two characters', other: 'another one of as many characters' }
 
 const CHILD = fileURLToPath(new URL('keyed-child.mjs', import.meta.url))
 const SHAPES = ['logs-small', 'mixed-small', 'folded-large', 'mixed-files', 'mixed-tasks']

@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn parts_have_the_checksum_of_the_whole() {
         let bytes: Vec<u8> = (0..5_000u32).map(|index| (index * 7) as u8).collect();
-        for checksum in [Checksum::Open, keyed_with(&[1; 16])] {
+        for checksum in [Checksum::Open, keyed_with(&[1; 32])] {
             for cut in [0, 1, 16, 240, 256, 1_024, 4_999, 5_000] {
                 let (head, tail) = bytes.split_at(cut);
                 let whole = checksum.of_body(PLACE, b"fields", &[&bytes]);
@@ -156,13 +156,13 @@ mod tests {
 
     #[test]
     fn a_keyed_checksum_is_another_one_for_every_key_kind_place_and_field() {
-        let one = keyed_with(&[1; 16]);
+        let one = keyed_with(&[1; 32]);
         let bytes = b"the same bytes";
         let elsewhere = FramePlace { file_number: 8, ..PLACE };
         let further = FramePlace { offset: 96, ..PLACE };
         let mut all = vec![
             Checksum::Open.of_part(Kind::Block, 0, bytes),
-            keyed_with(&[2; 16]).of_part(Kind::Block, 0, bytes),
+            keyed_with(&[2; 32]).of_part(Kind::Block, 0, bytes),
             one.of_part(Kind::Block, 0, bytes),
             one.of_part(Kind::Block, 1, bytes),
             one.of_part(Kind::Directory, 0, bytes),

@@ -307,7 +307,7 @@ mod tests {
     const PLACE: FramePlace = FramePlace { file_number: 3, offset: 0 };
 
     fn both() -> [Checksum; 2] {
-        [None, Some(&Key::new(b"0123456789abcdef").unwrap())].map(Checksum::new)
+        [None, Some(&Key::new(b"0123456789abcdef0123456789abcdef").unwrap())].map(Checksum::new)
     }
 
     fn file_with(checksum: &Checksum, body: &[u8]) -> Vec<u8> {

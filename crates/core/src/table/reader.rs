@@ -157,13 +157,14 @@ impl Table {
         let Some(loaded) = self.loaded() else { return Found::Damaged };
         let hash = upper(hash);
         let Some(mut index) = loaded.directory.key_block_of(hash) else { return Found::Miss };
-        if loaded.directory.first_hash(index) == Some(hash) {
+        let mut bounds = loaded.directory.bounds(index);
+        if bounds.0 == hash {
             let Some(of_key) = self.block_of(loaded, index, hash, key) else { return Found::Damaged };
-            index = of_key;
+            (index, bounds) = (of_key, loaded.directory.bounds(of_key));
         }
         let Some(block) = self.keys(loaded, index) else { return Found::Damaged };
         let keys = block.get();
-        let Some(at) = keys.layout.find(&keys.bytes, loaded.directory.bounds(index), hash, key) else {
+        let Some(at) = keys.layout.find(&keys.bytes, bounds, hash, key) else {
             return Found::Miss;
         };
         loaded.used.set(index * ENTRIES_MAX + at);

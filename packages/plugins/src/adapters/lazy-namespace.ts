@@ -12,8 +12,10 @@ import type { DataKind } from './value.ts'
 /** Raised when the bytes of a value change their meaning. */
 const LAYOUT = 1
 
-/** Failures of a folder; memory takes its place. Any other is the caller's mistake. */
-const UNUSABLE: ReadonlySet<string> = new Set(['PERMISSION', 'DISK_FULL', 'IO', 'DAMAGED', 'NEWER_FORMAT', 'BUSY', 'EXHAUSTED', 'INTERNAL'])
+/** Failures of a folder, or of the machine's setup; memory takes its place. Any other is the caller's mistake. */
+const UNUSABLE: ReadonlySet<string> = new Set([
+  'SECRET_MISSING', 'PERMISSION', 'DISK_FULL', 'IO', 'DAMAGED', 'NEWER_FORMAT', 'BUSY', 'EXHAUSTED', 'INTERNAL',
+])
 
 /** An adapter's namespace, opened at first use. */
 export class LazyNamespace {
@@ -50,9 +52,9 @@ export class LazyNamespace {
   }
 
   async #open(): Promise<OpenNamespace> {
-    const { name = this.#tool, dir, version = '', maxBytes, durability, readonly: readOnly = false, engine, key } = this.#options
+    const { name = this.#tool, dir, version = '', maxBytes, durability, readonly: readOnly = false, engine, key, requireSecret } = this.#options
     const warn = (warning: VarveError): void => this.#warn(warning)
-    const wanted = { name, dir, maxBytes, durability, readOnly, engine, key, onWarning: warn }
+    const wanted = { name, dir, maxBytes, durability, readOnly, engine, key, requireSecret, onWarning: warn }
     const cache = await openUsable(wanted, warn)
     const space = cache?.namespace(this.#tool, { version: `${LAYOUT} ${version}` }) ?? new MemoryNamespace()
     return new OpenNamespace({ cache, space, isWritable: cache !== undefined && !readOnly, dataKind: this.#dataKind, shape: this.#shape, warn })

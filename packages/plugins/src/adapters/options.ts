@@ -45,11 +45,17 @@ export interface AdapterOptions {
    */
   readonly engine?: EngineChoice | undefined
   /**
-   * A secret of at least 16 bytes: what was not written with it is a miss. For caches that come from where others may
+   * A secret of at least 32 random bytes: what was not written with it is a miss. For caches that come from where others may
    * write. Costs time for every byte that is read or written; see `key` of `openCache`.
    * @defaultValue `VARVE_KEY` in the environment, which keeps it out of config files; none where that is not set
    */
   readonly key?: Uint8Array | string | undefined
+  /**
+   * Use no cache if there is no `key` and `VARVE_KEY` is missing or empty: one warning, and every entry is a miss. See
+   * `requireSecret` of `openCache`.
+   * @defaultValue `VARVE_REQUIRE_SECRET=1` in the environment requires one
+   */
+  readonly requireSecret?: boolean | undefined
   /**
    * Told what went wrong without failing a call: damage met, a full disk, a folder that cannot be opened. Each kind is
    * told once.
@@ -69,6 +75,7 @@ export const ADAPTER_FIELDS: Fields<AdapterOptions> = {
   engine: oneOf('auto', 'native', 'wasm', 'memory'),
   // `openCache` checks it, without a word about its value.
   key: ANYTHING,
+  requireSecret: BOOLEAN,
   onWarning: FUNCTION,
 }
 

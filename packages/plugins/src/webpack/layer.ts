@@ -163,13 +163,14 @@ export class DiskLayer {
   }
 
   async #openCache(): Promise<Cache | undefined> {
-    const { dir, engine, key, maxBytes, readonly: readOnly } = this.#options
+    const { dir, engine, key, requireSecret, maxBytes, readonly: readOnly } = this.#options
     try {
       return await openCache({
         name: 'webpack',
         dir: dir === undefined ? undefined : resolve(this.#compiler.context, dir),
         engine,
         key,
+        requireSecret,
         maxBytes,
         readOnly,
         onWarning: this.#warnings.heard,

@@ -39,11 +39,17 @@ export interface VarveWebpackOptions {
    */
   readonly engine?: Exclude<EngineChoice, 'memory'> | undefined
   /**
-   * A secret of at least 16 bytes: what was not written with it is a miss. For caches that come from where others may
+   * A secret of at least 32 random bytes: what was not written with it is a miss. For caches that come from where others may
    * write. Costs time for every byte that is read or written; see `key` of `openCache`.
    * @defaultValue `VARVE_KEY` in the environment, which keeps it out of config files; none where that is not set
    */
   readonly key?: Uint8Array | string | undefined
+  /**
+   * Use no cache if there is no `key` and `VARVE_KEY` is missing or empty: one warning, and every entry is a miss. See
+   * `requireSecret` of `openCache`.
+   * @defaultValue `VARVE_REQUIRE_SECRET=1` in the environment requires one
+   */
+  readonly requireSecret?: boolean | undefined
   /**
    * Cap of the folder: bytes, or a text such as `'500MB'`. The least recently used entries go first.
    * @defaultValue `'1GiB'`
@@ -74,6 +80,7 @@ const FIELDS: { readonly [Name in keyof Required<VarveWebpackOptions>]: Field } 
   engine: ["'auto', 'native' or 'wasm'", (value) => value === 'auto' || value === 'native' || value === 'wasm'],
   // `openCache` checks it, without a word about its value.
   key: ['a secret', () => true],
+  requireSecret: ['true or false', (value) => typeof value === 'boolean'],
   maxBytes: ["bytes or a text such as '500MB'", (value) => typeof value === 'string' || isAmount(value)],
   idleTimeout: ['milliseconds', isAmount],
   idleTimeoutForInitialStore: ['milliseconds', isAmount],

@@ -5,6 +5,9 @@ import { escapeText } from './escape.ts'
 import { EXIT_HELP, FAILED, NO_CACHE, OK, USAGE } from './exit.ts'
 import { isClosedPipe, writeJson } from './output.ts'
 
+/** Errors that the caller of the command can fix. */
+const USAGE_CODES: ReadonlySet<string> = new Set(['INVALID_OPTION', 'INVALID_ARGUMENT', 'KEY_TOO_LONG', 'SECRET_MISSING'])
+
 /** Options of every command. */
 export interface CommonOptions {
   readonly dir?: string
@@ -28,6 +31,6 @@ export async function report(error: unknown, isJson: boolean): Promise<number> {
   if (isClosedPipe(cause)) return OK
   if (isJson) await writeJson({ error: { code, message } })
   else process.stderr.write(`varve: ${message.split('\n').map(escapeText).join('\n')}\n`)
-  if (code === 'INVALID_OPTION' || code === 'INVALID_ARGUMENT' || code === 'KEY_TOO_LONG') return USAGE
+  if (USAGE_CODES.has(code)) return USAGE
   return code === 'NOT_A_CACHE' ? NO_CACHE : FAILED
 }

@@ -43,7 +43,7 @@ async function run(options: CommonOptions): Promise<void> {
 async function formatFolder(): Promise<string> {
   try {
     const { engine } = await loadEngine({ engine: 'auto' })
-    return engine.folderName(secretOf(undefined))
+    return engine.folderName(secretOf().bytes)
   } catch {
     return FORMAT_FOLDER // findings of their own tell of an engine or a key that cannot be used
   }
@@ -63,8 +63,8 @@ async function engineFindings(): Promise<Finding[]> {
 
 function keyFindings(): Finding[] {
   try {
-    secretOf(undefined)
-    return []
+    const { warning } = secretOf()
+    return warning === undefined ? [] : [{ what: 'key', found: 'empty', advice: warning.message }]
   } catch (error) {
     return [{ what: 'key', found: 'not usable', advice: toVarveError(error).message }]
   }

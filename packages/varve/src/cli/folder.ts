@@ -94,14 +94,16 @@ async function used<T>(open: OpenFolder, use: (open: OpenFolder) => Promise<T>):
 async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Promise<OpenFolder> {
   try {
     const { engine, reason } = await loadEngine({ engine: 'auto' })
-    const key = secretOf(undefined)
+    const { bytes: key, warning } = secretOf()
     if (readOnly && key !== undefined && !isFormat(join(dir, engine.folderName(key)))) throw otherKey(dir)
     const place = new Place(dir, engine.folderName(key), { readOnly, shared: isShared })
     const barred = place.check(false)
     if (barred !== undefined) throw new VarveError(barred.code, `the cache in '${dir}' is not used: ${barred.why}; ${barred.mend}`)
     const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes, key })
-    const onWarning = (warning: VarveError): void => void process.stderr.write(`warning: ${escapeText(warning.message)}\n`)
-    return { session: new Session(store, { onWarning }, place), engine: engine.name, reason }
+    const onWarning = ({ message }: VarveError): void => void process.stderr.write(`warning: ${escapeText(message)}\n`)
+    const session = new Session(store, { onWarning }, place)
+    if (warning !== undefined) session.warn(warning)
+    return { session, engine: engine.name, reason }
   } catch (error) {
     throw toVarveError(error)
   }

@@ -2,7 +2,7 @@
 import { builtin } from '../builtin.ts'
 import { isBytes } from '../bytes.ts'
 import type { EngineControl } from '../engine.ts'
-import type { StoredContent } from '../engine-files.ts'
+import type { RestoreMode, StoredContent } from '../engine-files.ts'
 import { VarveError } from '../errors.ts'
 import type { WatchOptions } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -89,7 +89,7 @@ export class Files {
     return watched(options, async (control) => {
       const removed = options.clean === true ? await this.#clean(manifest, root, control) : 0
       const before = remembered(this.#session, root)
-      const request = { target: root, mode: options.mode ?? 'auto', files: entries }
+      const request = { target: root, mode: this.#modeOf(options), files: entries }
       const { restored, ...counts } = await this.#session.run((store) => store.files.restoreTree(request, before, control))
       if (restored !== null && !this.#readOnly) await remember(this.#session, root, restored)
       return { entries: entries.length, ...counts, removed }
@@ -168,6 +168,11 @@ export class Files {
       const lost = files.filter((_, index) => verified[index]?.sound !== true).map((file) => file.path)
       return { sound: lost.length === 0, files: files.length, bytes: files.reduce((sum, file) => sum + file.size, 0), lost }
     })
+  }
+
+  /** With a secret never a hard link: who can write to the cache would change the output after it was verified. */
+  #modeOf({ mode = 'auto' }: RestoreOptions): RestoreMode {
+    return mode === 'hardlink' && this.#session.call((store) => store.status()).keyed ? 'auto' : mode
   }
 
   async #clean(manifest: FileManifest, root: string, control: EngineControl): Promise<number> {

@@ -24,7 +24,8 @@ export interface RestoreOptions extends WatchOptions {
    * How files get their content. `'auto'`: blocks shared with the cache where the file system can (Btrfs, XFS), else a
    * copy. `'reflink'`: shared blocks or an error. `'copy'`: a copy. `'hardlink'`: the file of the cache itself under a
    * second name, made read-only (0444, 0555), a copy where that is impossible; the fastest, but whoever gets round the
-   * mode and writes into it damages the cache, which then counts that content as lost.
+   * mode and writes into it damages the cache, which then counts that content as lost. A cache with a secret takes
+   * `'hardlink'` for `'auto'`: a hard link would let anyone who can write to the cache change what was restored.
    * @defaultValue `'auto'`
    */
   readonly mode?: RestoreMode | undefined

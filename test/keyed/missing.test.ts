@@ -1,0 +1,89 @@
+/**
+ * A secret that is missing: an empty `VARVE_KEY`, which is what CI makes of a secret with a wrong name, used to open the
+ * cache for builds without a secret, which pull requests write, without a word.
+ */
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cached } from '@varve/plugins/esbuild'
+import { varveDriver } from '@varve/plugins/unstorage'
+import { build } from 'esbuild'
+import { type CacheOptions, openCache } from 'varve'
+import { afterEach, expect, it } from 'vitest'
+import { runVarve } from '../command.ts'
+import { makeFolder } from '../folders.ts'
+
+const KEY = '0123456789abcdef0123456789abcdef'
+const NAMES = ['VARVE_KEY', 'VARVE_REQUIRE_SECRET']
+
+afterEach(() => NAMES.forEach((name) => delete process.env[name]))
+
+/** Opens with these in the environment: whether there is a secret, or the code of the error, and the warnings. */
+async function opened(env: Record<string, string>, options: Partial<CacheOptions> = {}): Promise<unknown> {
+  Object.assign(process.env, env)
+  const warnings: string[] = []
+  const onWarning = ({ code, message }: Error & { code: string }): void => void warnings.push(`${code} ${message}`)
+  try {
+    await using cache = await openCache({ name: 'missing', dir: makeFolder(), onWarning, ...options })
+    cache.namespace('n').get('key')
+    return [cache.status().keyed, warnings]
+  } catch (error) {
+    return error
+  } finally {
+    NAMES.forEach((name) => delete process.env[name])
+  }
+}
+
+it('an empty VARVE_KEY is warned of, once, and says how to go on', async () => {
+  const message = expect.stringMatching(/^SECRET_MISSING VARVE_KEY is empty: .*VARVE_REQUIRE_SECRET=1/)
+  expect(await opened({ VARVE_KEY: '' })).toEqual([false, [message]])
+  expect(await opened({})).toEqual([false, []])
+  expect(await opened({ VARVE_KEY: '' }, { key: KEY })).toEqual([true, []])
+  // The build is meant to have none.
+  expect(await opened({ VARVE_KEY: '', VARVE_REQUIRE_SECRET: '0' })).toEqual([false, []])
+  expect(await opened({ VARVE_KEY: '' }, { requireSecret: false })).toEqual([false, []])
+  expect(await opened({ VARVE_KEY: '' }, { engine: 'memory' })).toEqual([false, []])
+})
+
+it('a secret that is required and missing or empty is an error, not the cache without a secret', async () => {
+  const refused = { code: 'SECRET_MISSING', message: expect.stringContaining('openssl rand -hex 32') }
+  for (const env of [{}, { VARVE_KEY: '' }]) {
+    expect(await opened(env, { requireSecret: true })).toMatchObject(refused)
+    for (const wanted of ['1', 'true', 'yes']) expect(await opened({ ...env, VARVE_REQUIRE_SECRET: wanted }), wanted).toMatchObject(refused)
+    // The environment is that of whoever runs the build: an option cannot take it back.
+    expect(await opened({ ...env, VARVE_REQUIRE_SECRET: '1' }, { requireSecret: false })).toMatchObject(refused)
+  }
+  expect(await opened({ VARVE_KEY: KEY, VARVE_REQUIRE_SECRET: '1' })).toEqual([true, []])
+  expect(await opened({ VARVE_REQUIRE_SECRET: '1' }, { key: new TextEncoder().encode(KEY) })).toEqual([true, []])
+  expect(await opened({ VARVE_REQUIRE_SECRET: '1' }, { key: Buffer.from(KEY) })).toEqual([true, []])
+  expect(await opened({ VARVE_REQUIRE_SECRET: '1' }, { engine: 'memory' })).toEqual([false, []])
+})
+
+it('commands fail without a secret that is required, and warn of an empty one', async () => {
+  const dir = makeFolder()
+  await using cache = await openCache({ name: 'missing', dir })
+  cache.namespace('n').put('key', new Uint8Array(3))
+  await cache.commit()
+  const run = (...args: string[]): unknown => runVarve(['ls', '--dir', dir], { env: { VARVE_KEY: args[0], VARVE_REQUIRE_SECRET: args[1] } })
+  expect(run('', '1')).toEqual({ status: 2, out: '', err: expect.stringContaining('VARVE_REQUIRE_SECRET requires one') })
+  expect(run('', '')).toEqual({ status: 0, out: expect.stringContaining('key'), err: expect.stringMatching(/^warning: VARVE_KEY is empty/) })
+  expect(run('', '0')).toEqual({ status: 0, out: expect.stringContaining('key'), err: '' })
+  const { out } = runVarve(['doctor', '--dir', dir, '--json'], { env: { VARVE_KEY: '' } })
+  expect(JSON.parse(out)).toContainEqual(expect.objectContaining({ what: 'key', found: 'empty' }))
+})
+
+it('plugins use no cache without a secret that is required, say so once, and the build goes on', async () => {
+  process.env['VARVE_REQUIRE_SECRET'] = '1'
+  const [folder, codes] = [makeFolder(), new Array<string>()]
+  const [main, dir] = [join(folder, 'main.js'), join(folder, 'cache')]
+  writeFileSync(main, 'console.log(1)')
+  const made = { contents: 'console.log(2)' }
+  const plugin = cached({ name: 'plugin', setup: ({ onLoad }) => onLoad({ filter: /main/ }, () => made) }, { key: 1, dir })
+  const { outputFiles, warnings } = await build({ entryPoints: [main], plugins: [plugin], write: false, logLevel: 'silent' })
+  expect(outputFiles[0]?.text).toContain('console.log(2)')
+  expect(warnings.map(({ text }) => text)).toEqual([expect.stringContaining('VARVE_REQUIRE_SECRET requires one')])
+  const driver = varveDriver({ dir, onWarning: ({ code }) => void codes.push(code) })
+  await driver.setItem('key', 'value')
+  expect([await driver.getItem('key'), codes]).toEqual(['value', ['SECRET_MISSING']])
+  await driver.dispose()
+  expect(existsSync(dir)).toBe(false)
+})

@@ -1,0 +1,46 @@
+// @ts-check
+// Defects of secrets: each made builds trust what was not written with the secret.
+
+/** @type {readonly { name: string, file: string, find: string, replace: string, test: string, only?: string }[]} */
+export default [
+  {
+    name: 'a restore with a secret makes hard links into the cache',
+    file: 'packages/varve/src/files/files.ts',
+    find: "mode === 'hardlink' && this.#session.call((store) => store.status()).keyed ? 'auto' : mode",
+    replace: 'mode',
+    test: 'test/keyed/keyed.test.ts',
+    only: 'restores copies even if hard links are asked for',
+  },
+  {
+    name: 'a required secret that is missing opens the cache without one',
+    file: 'packages/varve/src/secret.ts',
+    find: '  if (isRequired) {',
+    replace: "  if (isRequired && found === '') {",
+    test: 'test/keyed/missing.test.ts',
+    only: 'a secret that is required and missing or empty is an error',
+  },
+  {
+    name: 'an empty VARVE_KEY is not warned of',
+    file: 'packages/varve/src/secret.ts',
+    find: 'warning: named === undefined || isMeant ?',
+    replace: 'warning: named === undefined || isMeant || !isRequired ?',
+    test: 'test/keyed/missing.test.ts',
+    only: 'an empty VARVE_KEY is warned of',
+  },
+  {
+    name: 'plugins without a required secret fail the build',
+    file: 'packages/plugins/src/adapters/lazy-namespace.ts',
+    find: "'SECRET_MISSING', 'PERMISSION'",
+    replace: "'PERMISSION'",
+    test: 'test/keyed/missing.test.ts',
+    only: 'plugins use no cache without a secret that is required',
+  },
+  {
+    name: 'a secret that can be guessed is accepted',
+    file: 'packages/varve/src/secret.ts',
+    find: 'const SECRET_BYTES_MIN = 32',
+    replace: 'const SECRET_BYTES_MIN = 16',
+    test: 'test/keyed/keyed.test.ts',
+    only: 'a key that is short or of another kind is refused',
+  },
+]
