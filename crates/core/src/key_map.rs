@@ -8,8 +8,8 @@
 use crate::planted;
 use std::collections::BTreeMap;
 
-/// The slot of a bucket that is free.
-const FREE: u32 = u32::MAX;
+/// The tag of a bucket that is free.
+const FREE: u8 = 0;
 
 /// Buckets that a key may be in. At most half of them are taken, so that of a million hashes that were not chosen a
 /// handful needs more.
@@ -20,23 +20,26 @@ const BUCKETS_MIN: usize = 8;
 /// Slots by key.
 #[derive(Debug)]
 pub(crate) struct KeyMap<T> {
-    /// Their number is a power of two.
-    buckets: Vec<Bucket>,
-    slots: Vec<T>,
-    /// Slots of the keys that found all their buckets taken.
+    /// Of each bucket some bits of the hash. A miss reads nothing else, so they are apart. Their number is a power of
+    /// two.
+    tags: Vec<u8>,
+    /// Of each bucket the number of its slot.
+    numbers: Vec<u32>,
+    slots: Vec<Slot<T>>,
+    /// Numbers of the slots whose keys found all their buckets taken.
     crowded: BTreeMap<Box<[u8]>, u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+struct Slot<T> {
     /// Lower half of the hash.
     place: u32,
-    slot: u32,
+    value: T,
 }
 
 impl<T> Default for KeyMap<T> {
     fn default() -> Self {
-        Self { buckets: Vec::new(), slots: Vec::new(), crowded: BTreeMap::new() }
+        Self { tags: Vec::new(), numbers: Vec::new(), slots: Vec::new(), crowded: BTreeMap::new() }
     }
 }
 
@@ -55,19 +58,21 @@ impl<T: Copy> KeyMap<T> {
         key: &[u8],
         key_of: impl Fn(&T) -> Option<&'k [u8]>,
     ) -> Option<(usize, T)> {
-        let place = hash as u32;
-        let mask = self.buckets.len().wrapping_sub(1);
+        let (tag, place) = (tag_of(hash), hash as u32);
+        let mask = self.tags.len().wrapping_sub(1);
         let mut at = place as usize & mask;
-        for _ in 0..probes_max(self.buckets.len()) {
-            let Bucket { place: other, slot } = *self.buckets.get(at)?;
-            if slot == FREE {
+        for _ in 0..probes_max(self.tags.len()) {
+            let other = *self.tags.get(at)?;
+            if other == FREE {
                 break;
             }
-            if other == place
-                && let Some(value) = self.slots.get(slot as usize)
-                && key_of(value) == Some(key)
+            if other == tag
+                && let Some(number) = self.numbers.get(at)
+                && let Some(slot) = self.slots.get(*number as usize)
+                && slot.place == place
+                && key_of(&slot.value) == Some(key)
             {
-                return Some((slot as usize, *value));
+                return Some((*number as usize, slot.value));
             }
             at = (at + 1) & mask;
         }
@@ -87,7 +92,7 @@ impl<T: Copy> KeyMap<T> {
 
     /// The slot of that number.
     pub(crate) fn get(&self, slot: usize) -> Option<T> {
-        self.slots.get(slot).copied()
+        self.slots.get(slot).map(|slot| slot.value)
     }
 
     /// The slot of `key` to change; a new one with `value` if there is none.
@@ -100,49 +105,56 @@ impl<T: Copy> KeyMap<T> {
     ) -> &mut T {
         let slot = match self.find_at(hash, key, &key_of) {
             Some((slot, _)) => slot,
-            None => self.add(hash as u32, key, key_of, value),
+            None => self.add(hash, key, key_of, value),
         };
         match self.slots.get_mut(slot) {
-            Some(value) => value,
+            Some(slot) => &mut slot.value,
             None => unreachable!("the slot was found or added just now"),
         }
     }
 
-    fn add<'k>(&mut self, place: u32, key: &[u8], key_of: impl Fn(&T) -> Option<&'k [u8]>, value: T) -> usize {
-        let slot = self.slots.len();
-        if (slot - self.crowded.len()) * 2 >= self.buckets.len() {
+    fn add<'k>(&mut self, hash: u64, key: &[u8], key_of: impl Fn(&T) -> Option<&'k [u8]>, value: T) -> usize {
+        let number = self.slots.len();
+        if (number - self.crowded.len()) * 2 >= self.tags.len() {
             self.grow(key_of);
         }
-        self.slots.push(value);
-        self.settle(Bucket { place, slot: slot as u32 }, || Some(key));
-        slot
+        let place = hash as u32;
+        self.slots.push(Slot { place, value });
+        self.settle(tag_of(hash), place, number as u32, || Some(key));
+        number
     }
 
     #[cold]
     fn grow<'k>(&mut self, key_of: impl Fn(&T) -> Option<&'k [u8]>) {
-        let count = (self.buckets.len() * 2).max(BUCKETS_MIN);
-        let before = std::mem::replace(&mut self.buckets, vec![Bucket { place: 0, slot: FREE }; count]);
-        for bucket in before {
-            if let Some(value) = self.get(bucket.slot as usize) {
-                self.settle(bucket, || key_of(&value));
+        let count = (self.tags.len() * 2).max(BUCKETS_MIN);
+        let tags = std::mem::replace(&mut self.tags, vec![FREE; count]);
+        let numbers = std::mem::replace(&mut self.numbers, vec![0; count]);
+        for (tag, number) in tags.into_iter().zip(numbers).filter(|(tag, _)| *tag != FREE) {
+            if let Some(Slot { place, value }) = self.slots.get(number as usize).copied() {
+                self.settle(tag, place, number, || key_of(&value));
             }
         }
     }
 
-    fn settle<'k>(&mut self, bucket: Bucket, key: impl FnOnce() -> Option<&'k [u8]>) {
-        let mask = self.buckets.len().wrapping_sub(1);
-        let mut at = bucket.place as usize & mask;
-        for _ in 0..probes_max(self.buckets.len()) {
-            match self.buckets.get_mut(at) {
-                Some(free) if free.slot == FREE => {
-                    *free = bucket;
-                    return;
-                }
-                _ => at = (at + 1) & mask,
+    /// Gives a slot a bucket.
+    fn settle<'k>(&mut self, tag: u8, place: u32, number: u32, key: impl FnOnce() -> Option<&'k [u8]>) {
+        let mask = self.tags.len().wrapping_sub(1);
+        let mut at = place as usize & mask;
+        for _ in 0..probes_max(self.tags.len()) {
+            if let (Some(free @ &mut FREE), Some(target)) = (self.tags.get_mut(at), self.numbers.get_mut(at)) {
+                (*free, *target) = (tag, number);
+                return;
             }
+            at = (at + 1) & mask;
         }
-        self.crowded.extend(key().map(|key| (key.into(), bucket.slot)));
+        self.crowded.extend(key().map(|key| (key.into(), number)));
     }
+}
+
+/// Bits of the hash that are no part of its place.
+#[inline]
+fn tag_of(hash: u64) -> u8 {
+    (hash >> 57) as u8 | 0x80
 }
 
 /// Buckets that a key may be in, of `count`.
@@ -199,7 +211,7 @@ mod tests {
     fn keys_of_one_hash_that_an_attacker_chose_do_not_make_lookups_slow() {
         let chosen = check(|_| 7);
         assert_eq!(chosen.crowded.len(), chosen.len() - PROBES_MAX, "one hash");
-        assert!(chosen.buckets.len() <= 4 * PROBES_MAX, "{} buckets for {PROBES_MAX} keys", chosen.buckets.len());
+        assert!(chosen.tags.len() <= 4 * PROBES_MAX, "{} buckets for {PROBES_MAX} keys", chosen.tags.len());
         assert!(check(|number| u64::from(number) << 32).crowded.len() > 9_000, "one place");
         let usual = check(|number| key_hash(&number.to_le_bytes()));
         assert!(usual.crowded.is_empty(), "{} of 10,000 keys that were not chosen", usual.crowded.len());
