@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { at, root, targetDir } from '../scripts/root.mjs'
 import { printStep, run, secondsSince, step, StepFailed } from '../scripts/steps.mjs'
-import { cargo, lockedInCi, rustEnv } from '../scripts/tools.mjs'
+import { cargo, LOCKED, rustEnv } from '../scripts/tools.mjs'
 
 /** @typedef {import('./goals.mjs').Metric} Metric */
 /** @typedef {{ id: string, name: string, metric: Metric, value: number, unit: string, rounds: number }} Figure */
@@ -54,7 +54,7 @@ export const PAIRED = [
 /** turbo-persistence uses features that the compiler calls unstable. */
 function buildRivals() {
   const env = { ...rustEnv(), RUSTC_BOOTSTRAP: '1', CARGO_TARGET_DIR: rivalsTarget }
-  return run('cargo', ['build', '--release', ...lockedInCi()], { cwd: at('bench/rivals/rust'), env })
+  return run('cargo', ['build', '--release', LOCKED], { cwd: at('bench/rivals/rust'), env })
 }
 
 /**

@@ -9,7 +9,7 @@ import { runMain, step } from './steps.mjs'
 
 /** @typedef {import('./stamps.mjs').Built & { title: string, make: () => Promise<void> }} Target */
 
-const RUST = ['Cargo.toml', 'Cargo.lock', 'crates', 'scripts/build'] // which crates matter is cargo's to know
+const RUST = ['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates', 'scripts/build'] // which crates matter is cargo's to know
 const TYPESCRIPT = ['tsconfig.base.json', 'tsconfig.json', 'package-lock.json', 'scripts/build']
 
 /** @type {readonly Target[]} */

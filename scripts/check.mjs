@@ -6,7 +6,10 @@ import { packageFolders } from './build/packages.mjs'
 import { checkConsumer } from './consumer.mjs'
 import { at } from './root.mjs'
 import { setup } from './setup.mjs'
-import { run, runMain, step, StepFailed } from './steps.mjs'
+import { run, runMain, Skipped, step, StepFailed } from './steps.mjs'
+import { checkCrates, checkPackages } from './supply/advisories.mjs'
+import { checkLicences } from './supply/licences.mjs'
+import { checkNotices } from './supply/notices.mjs'
 import { cargo, rustEnv, toolPath, tsc } from './tools.mjs'
 import { checkUnplanted } from './unplanted.mjs'
 
@@ -42,6 +45,10 @@ const STEPS = [
   ...packageFolders.map(
     (folder) => /** @type {const} */ ([`publint ${folder}`, () => tool('publint', ['--strict', folder])]),
   ),
+  ['licences and sources', checkLicences],
+  ['third-party notices', checkNotices],
+  ['advisories: crates', checkCrates],
+  ['advisories: npm', checkPackages],
   ['no planted faults in the build', checkUnplanted],
   ['packed packages, as a user', checkConsumer],
 ]
@@ -49,11 +56,16 @@ const STEPS = [
 await runMain(async () => {
   await setup()
   let failed = 0
+  /** @type {string[]} */
+  const skipped = []
   for (const [name, work] of STEPS) {
     await step(name, work).catch((error) => {
+      if (error instanceof Skipped) return void skipped.push(`${name}: ${error.message}`)
       if (!(error instanceof StepFailed)) throw error
       failed++
     })
   }
+  // Last, where it is read: what was skipped was not checked.
+  for (const line of skipped) process.stderr.write(`\n  SKIPPED ${line}\n`)
   if (failed > 0) throw new StepFailed(`${failed} checks failed`)
 })

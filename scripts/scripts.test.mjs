@@ -1,8 +1,15 @@
 // @ts-check
 // The decisions of the scripts: what counts as installed, as a fit Node, as passed, as failed.
-import { describe, expect, it } from 'vitest'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
 import { firstDifference } from './install.mjs'
 import { readCargo, sumOutcomes } from './outcome.mjs'
+import { at } from './root.mjs'
+import { fingerprint } from './stamps.mjs'
+import { readReport } from './supply/advisories.mjs'
+import { isAllowed, strangeCrates, strangePackages, unexplained } from './supply/licences.mjs'
 import { nodeFits } from './tools.mjs'
 
 describe('what is installed', () => {
@@ -50,5 +57,79 @@ describe('the sum of all runners', () => {
     const failed = { outcome: { passed: 1, failed: 2 }, exitCode: 1 }
     const broken = { outcome: { passed: 0, failed: 0 }, exitCode: 101 }
     expect(sumOutcomes([passed, failed, broken])).toEqual({ passed: 4, failed: 3 })
+  })
+})
+
+describe('what was built', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'varve-scripts-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('a clone that was moved or copied is not built again, one whose sources changed is', () => {
+    const built = { inputs: ['a.txt', 'src', 'none'] }
+    mkdirSync(join(folder, 'one/src/below'), { recursive: true })
+    writeFileSync(join(folder, 'one/a.txt'), 'a')
+    writeFileSync(join(folder, 'one/src/below/b.txt'), 'b')
+    cpSync(join(folder, 'one'), join(folder, 'two'), { recursive: true })
+    const before = fingerprint(built, join(folder, 'one'))
+    expect(fingerprint(built, join(folder, 'two'))).toBe(before)
+    writeFileSync(join(folder, 'two/src/below/c.txt'), '')
+    expect(fingerprint(built, join(folder, 'two'))).not.toBe(before)
+  })
+})
+
+describe('what Varve is built from', () => {
+  const allowed = ['MIT', 'Zlib', 'Unicode-3.0']
+
+  it.each([
+    'MIT', 'MIT OR GPL-3.0', 'GPL-3.0/MIT', '(GPL-3.0 OR MIT) AND Unicode-3.0', 'MIT AND Zlib', 'GPL-3.0 AND X OR Zlib', 'MIT WITH an-exception',
+  ])('%s is allowed', (expression) => {
+    expect(isAllowed(expression, allowed)).toBe(true)
+  })
+
+  it.each([
+    'GPL-3.0', 'MIT AND GPL-3.0', '(MIT OR X) AND GPL-3.0', 'GPL-3.0 WITH MIT', '', 'none', 'MIT)', '(MIT', 'MIT Zlib',
+  ])('%s is not', (expression) => {
+    expect(isAllowed(expression, allowed)).toBe(false)
+  })
+
+  it('comes from the registries, with hashes', () => {
+    const crate = (/** @type {string} */ name, /** @type {string} */ source, sum = '0'.repeat(64)) =>
+      `[[package]]\nname = "${name}"\nversion = "1.0.0"\nsource = "${source}"\nchecksum = "${sum}"\n\n`
+    const registry = 'registry+https://github.com/rust-lang/crates.io-index'
+    const lock = `[[package]]\nname = "own"\nversion = "1.0.0"\n\n${crate('good', registry)}`
+    expect(strangeCrates(lock)).toEqual([])
+    expect(strangeCrates(`${lock}${crate('git', 'git+https://example.org/x')}${crate('bare', registry, '')}`)).toEqual(['git', 'bare'])
+    const integrity = 'sha512-x'
+    expect(strangePackages({
+      '': {}, 'packages/a': {}, 'node_modules/a': { link: true, resolved: 'packages/a' }, 'node_modules/good': { integrity },
+      'node_modules/git': { integrity, resolved: 'git+ssh://example.org/x' }, 'node_modules/bare': {}, 'node_modules/weak': { integrity: 'sha1-x' },
+    })).toEqual(['node_modules/git', 'node_modules/bare', 'node_modules/weak'])
+  })
+
+  it('every lock file has what the engine depends on: a build that had to add it would rewrite the file', () => {
+    const dependencies = /** @param {string} path */ (path) => {
+      const [, table = ''] = /^\[dependencies\]\n([^[]*)/m.exec(readFileSync(at(path), 'utf8')) ?? []
+      return [...table.matchAll(/^([\w-]+) = (?!.*optional)/gm)].map(([, name]) => name)
+    }
+    const engine = dependencies('crates/core/Cargo.toml')
+    expect(engine).toContain('blake3')
+    for (const folder of ['.', 'bench/rivals/rust', 'test/safety/fuzz', 'test/safety/threads']) {
+      const lock = readFileSync(at(`${folder}/Cargo.lock`), 'utf8')
+      expect(engine.filter((name) => !lock.includes(`\nname = "${name}"\n`)), folder).toEqual([])
+    }
+  })
+
+  it('overrides have a reason, and reasons an override', () => {
+    expect(unexplained({ overrides: { a: '1' }, '//overrides': { a: 'why' } })).toEqual([])
+    expect(unexplained({ overrides: { a: '1' }, '//overrides': { b: 'why' } })).toEqual([
+      "package.json: the override of 'a' has no reason in '//overrides'", "package.json: '//overrides' explains 'b', which is not overridden",
+    ])
+  })
+
+  it('an audit that the registry refused is none', () => {
+    expect(readReport('npm warn audit 405 Method Not Allowed\n{ "message": "refused" }')).toBeUndefined()
+    expect(readReport('')).toBeUndefined()
+    const found = { a: { name: 'a', severity: 'high' } }
+    expect(readReport(`npm warn x\n${JSON.stringify({ vulnerabilities: found })}`)).toEqual(found)
   })
 })

@@ -1,10 +1,11 @@
 // @ts-check
 // Stamps: whether what was built still belongs to its sources. A stamp is the hash of the contents of all inputs,
-// taken before the build and written after it, so that an edit in between makes it stale.
+// taken before the build and written after it, so that an edit in between makes it stale. Paths count from the root, so
+// that a clone that was moved or copied is not built again.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { at } from './root.mjs'
+import { at, root } from './root.mjs'
 
 const FOLDER = at('target/stamps')
 
@@ -15,20 +16,25 @@ const FOLDER = at('target/stamps')
  * @property {readonly string[]} outputs files that must exist
  */
 
-/** @param {string} path @returns {string[]} */
-function filesBelow(path) {
-  if (!existsSync(path)) return []
-  if (!statSync(path).isDirectory()) return [path]
-  return readdirSync(path)
+/**
+ * Paths relative to `from`.
+ * @param {string} from @param {string} path
+ * @returns {string[]}
+ */
+function filesBelow(from, path) {
+  const absolute = join(from, path)
+  if (!existsSync(absolute)) return []
+  if (!statSync(absolute).isDirectory()) return [path]
+  return readdirSync(absolute)
     .toSorted()
-    .flatMap((name) => filesBelow(join(path, name)))
+    .flatMap((name) => filesBelow(from, `${path}/${name}`))
 }
 
-/** @param {Built} built */
-export function fingerprint({ inputs }) {
+/** @param {Pick<Built, 'inputs'>} built @param {string} [from] what inputs are relative to */
+export function fingerprint({ inputs }, from = root) {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}\n`)
-  for (const file of inputs.flatMap((input) => filesBelow(at(input)))) {
-    hash.update(`${file}\0`).update(readFileSync(file)).update('\0')
+  for (const file of inputs.flatMap((input) => filesBelow(from, input))) {
+    hash.update(`${file}\0`).update(readFileSync(join(from, file))).update('\0')
   }
   return hash.digest('hex')
 }

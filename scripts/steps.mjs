@@ -11,6 +11,9 @@ const NAME_WIDTH = 40
 /** A failure that was already shown to the user. */
 export class StepFailed extends Error {}
 
+/** A step that cannot run here; the message says what it needs. */
+export class Skipped extends Error {}
+
 /** A command that ended with anything but 0; `message` says which, `output` is all it printed. */
 export class CommandFailed extends Error {
   /** @param {string} message @param {string} output */
@@ -30,7 +33,7 @@ export function printStep(mark, name, note) {
 export const secondsSince = (startMs) => `${((performance.now() - startMs) / 1000).toFixed(1)} s`
 
 /**
- * Runs one step and prints its line. Throws StepFailed, with everything shown, if it fails.
+ * Runs one step and prints its line. Throws StepFailed, with everything shown, if it fails, and what is Skipped as it is.
  * @template T
  * @param {string} name
  * @param {() => T | Promise<T>} work
@@ -44,6 +47,10 @@ export async function step(name, work) {
     printStep('✓', name, secondsSince(startMs))
     return result
   } catch (error) {
+    if (error instanceof Skipped) {
+      printStep('-', name, 'SKIPPED')
+      throw error
+    }
     printStep('✗', name, secondsSince(startMs))
     if (error instanceof CommandFailed) screen.write(`\n${error.output.trimEnd()}\n`)
     screen.write(`\n${error instanceof Error ? error.message : String(error)}\n\n`)
@@ -55,12 +62,13 @@ export async function step(name, work) {
  * Runs a command without a shell, from the root. Its output is returned, or thrown with the error.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, stdout?: number | 'pipe' }} [options] `stdout`: a file for what it writes
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, stdout?: number | 'pipe', stderr?: number | 'pipe' | 'ignore' }} [options] `stdout`: a
+ * file for what it writes; `stderr`: the same unless it says otherwise
  * @returns {Promise<string>}
  */
-export function run(command, args, { cwd = root, env = process.env, stdout = 'pipe' } = {}) {
+export function run(command, args, { cwd = root, env = process.env, stdout = 'pipe', stderr = stdout } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env, stdio: ['ignore', stdout, stdout] })
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', stdout, stderr] })
     /** @type {Buffer[]} */
     const chunks = []
     const take = (/** @type {Buffer} */ chunk) => chunks.push(chunk)

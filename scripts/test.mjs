@@ -12,7 +12,7 @@ import { runAll } from '../test/safety/all.mjs'
 import { at, root } from './root.mjs'
 import { setup } from './setup.mjs'
 import { printStep, runMain, secondsSince } from './steps.mjs'
-import { lockedInCi, rustEnv, toolPath } from './tools.mjs'
+import { LOCKED, rustEnv, toolPath } from './tools.mjs'
 
 /** Cdylibs have nothing to run outside their hosts; vitest tests them there. */
 const CARGO = ['--workspace', '--exclude=varve-node', '--exclude=varve-wasm', '--exclude=varve-bindgen']
@@ -46,7 +46,7 @@ function watch(command, args, env, stdout) {
 
 /** @returns {Promise<Runner>} */
 async function runCargo() {
-  const args = ['test', ...lockedInCi(), '--no-fail-fast', ...CARGO, '--features=varve-core/sim']
+  const args = ['test', LOCKED, '--no-fail-fast', ...CARGO, '--features=varve-core/sim']
   const env = { ...rustEnv(), CARGO_TERM_COLOR: isScreen ? 'always' : 'never' }
   const { exitCode, output } = await watch('cargo', args, env, 'pipe')
   return { outcome: readCargo(output), exitCode }

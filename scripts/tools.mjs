@@ -46,8 +46,8 @@ export function rustEnv() {
   return { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH ?? ''}` }
 }
 
-/** In CI the lock file is law. */
-export const lockedInCi = () => (process.env.CI ? ['--locked'] : [])
+/** The lock file decides in every build. To change it: `cargo update`, or `cargo metadata` in the folder of the workspace. */
+export const LOCKED = '--locked'
 
 /**
  * @param {string} subcommand
@@ -55,7 +55,7 @@ export const lockedInCi = () => (process.env.CI ? ['--locked'] : [])
  * @param {NodeJS.ProcessEnv} [extra]
  */
 export function cargo(subcommand, args, extra = {}) {
-  return run('cargo', [subcommand, ...lockedInCi(), ...args], { env: { ...rustEnv(), ...extra } })
+  return run('cargo', [subcommand, LOCKED, ...args], { env: { ...rustEnv(), ...extra } })
 }
 
 /** Adds the WebAssembly target to the toolchain if it is missing. True if it was. */

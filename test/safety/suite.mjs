@@ -10,7 +10,7 @@ import { spawn } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { root } from '../../scripts/root.mjs'
-import { lockedInCi, rustEnv } from '../../scripts/tools.mjs'
+import { LOCKED, rustEnv } from '../../scripts/tools.mjs'
 
 /** More violations than this of one part are counted, not shown. */
 const SHOWN_MAX = 20
@@ -135,7 +135,7 @@ const KEEPS_MEMORY = { MALLOC_TRIM_THRESHOLD_: '1000000000', MALLOC_MMAP_THRESHO
  * @returns {Promise<string>}
  */
 function engine(args, crate) {
-  const cargo = ['run', '--quiet', '--profile=test', ...lockedInCi(), ...crate, '--', ...args]
+  const cargo = ['run', '--quiet', '--profile=test', LOCKED, ...crate, '--', ...args]
   return new Promise((resolve, reject) => {
     const child = spawn('cargo', cargo, { cwd: root, env: { ...rustEnv(), ...KEEPS_MEMORY }, stdio: ['ignore', 'pipe', 'inherit'] })
     let output = ''

@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os'
 import { basename, join } from 'node:path'
 import { at } from '../../../scripts/root.mjs'
 import { CommandFailed, run } from '../../../scripts/steps.mjs'
-import { lockedInCi, rustEnv } from '../../../scripts/tools.mjs'
+import { LOCKED, rustEnv } from '../../../scripts/tools.mjs'
 import { inLanes } from '../lanes.mjs'
 
 const TARGETS = ['manifest', 'log', 'table', 'block', 'tar', 'folder']
@@ -50,8 +50,8 @@ async function build() {
   const host = (await run('rustc', ['-vV'], { env })).match(/^host: (.+)$/m)?.[1] ?? ''
   // With a target named, the flags are not for build scripts.
   const place = ['--manifest-path=test/safety/fuzz/Cargo.toml', `--target=${host}`, `--target-dir=${FOLDER}`]
-  await run('cargo', ['build', '--release', ...lockedInCi(), ...place], { env })
-  const seeds = ['run', '--profile=test', ...lockedInCi(), '--package=varve-safety', '--bin=seeds', '--', `${FOLDER}/corpus`]
+  await run('cargo', ['build', '--release', LOCKED, ...place], { env })
+  const seeds = ['run', '--profile=test', LOCKED, '--package=varve-safety', '--bin=seeds', '--', `${FOLDER}/corpus`]
   await run('cargo', seeds, { env: rustEnv() })
   return at(`${FOLDER}/${host}/release`)
 }

@@ -6,7 +6,7 @@
 // nightly toolchain; where there is none, the part is skipped. Tried: with the next table of the handler published by a
 // relaxed store instead of an ordered one, `races` names the race.
 import { CommandFailed, run } from '../../../scripts/steps.mjs'
-import { lockedInCi, rustEnv } from '../../../scripts/tools.mjs'
+import { LOCKED, rustEnv } from '../../../scripts/tools.mjs'
 
 const SANITIZED = ['--target=x86_64-unknown-linux-gnu', '--lib', '--tests']
 const RACED = ['-Zbuild-std', ...SANITIZED, '--target-dir=target/raced']
@@ -45,7 +45,7 @@ export const unsafeCode = {
     let tests = 0
     for (const check of CHECKS.filter(({ name }) => replay === undefined || replay === name)) {
       say(check.name)
-      const { output, isSound } = await outcome(['+nightly', ...check.args, ...lockedInCi(), '--', ...check.tests], { ...env, ...check.env })
+      const { output, isSound } = await outcome(['+nightly', ...check.args, LOCKED, '--', ...check.tests], { ...env, ...check.env })
       tests += [...output.matchAll(/test result: ok\. (\d+) passed/g)].reduce((sum, [, count]) => sum + Number(count), 0)
       if (!isSound) violations.push({ what: output.slice(-2000), replay: check.name })
     }

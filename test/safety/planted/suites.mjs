@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { plantedPackage } from '../../../scripts/build/planted.mjs'
 import { root } from '../../../scripts/root.mjs'
 import { run } from '../../../scripts/steps.mjs'
-import { lockedInCi, rustEnv, toolPath } from '../../../scripts/tools.mjs'
+import { LOCKED, rustEnv, toolPath } from '../../../scripts/tools.mjs'
 
 /** A hanging suite has noticed something, too. */
 const HANG_MS = 10 * 60_000
@@ -50,7 +50,7 @@ function api(folder) {
 
 /** What cargo made, by the name of the target. @param {readonly string[]} args @returns {Promise<Map<string, string>>} */
 async function executables(args) {
-  const output = await run('cargo', [...args, ...lockedInCi(), '--message-format=json-render-diagnostics'], { env: rustEnv() })
+  const output = await run('cargo', [...args, LOCKED, '--message-format=json-render-diagnostics'], { env: rustEnv() })
   const made = new Map()
   for (const line of output.split('\n')) {
     if (!line.startsWith('{')) continue

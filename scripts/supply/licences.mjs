@@ -1,0 +1,122 @@
+// @ts-check
+// Licences and sources of everything that Varve is built from, by the lock files and what cargo knows of its crates. What
+// is allowed is in deny.toml.
+import { readFileSync } from 'node:fs'
+import { at } from '../root.mjs'
+import { run } from '../steps.mjs'
+import { LOCKED, rustEnv } from '../tools.mjs'
+
+/** Also allowed for tools, of which nothing is shipped. */
+const TOOLS = ['BlueOak-1.0.0', 'CC-BY-4.0', 'MPL-2.0']
+
+const CARGO_LOCKS = ['Cargo.lock', 'bench/rivals/rust/Cargo.lock', 'test/safety/fuzz/Cargo.lock', 'test/safety/threads/Cargo.lock']
+const NPM_LOCKS = ['package-lock.json', 'bench/rivals/node/package-lock.json']
+
+const STRANGE = 'is not from the registry, or has no hash'
+
+/** The default registry of cargo. */
+const REGISTRY = 'registry+https://github.com/rust-lang/crates.io-index'
+
+/**
+ * @typedef {object} LockedPackage
+ * @property {string} [license]
+ * @property {string} [integrity]
+ * @property {string} [resolved] where it came from, unless that is the registry
+ * @property {boolean} [dev]
+ * @property {boolean} [devOptional]
+ * @property {boolean} [optional]
+ * @property {boolean} [link]
+ */
+
+/**
+ * Whether a licence expression (SPDX, or with `/` for OR) can be met by what is allowed.
+ * @param {string} expression
+ * @param {readonly string[]} allowed
+ */
+export function isAllowed(expression, allowed) {
+  const tokens = expression.replaceAll('/', ' OR ').match(/[()]|[^\s()]+/g) ?? []
+  let next = 0
+  const take = (/** @type {string} */ token) => tokens[next] === token && next++ >= 0
+  /** @returns {boolean} */
+  const atom = () => {
+    if (take('(')) {
+      const inner = any()
+      return take(')') && inner
+    }
+    const name = tokens[next++] ?? ''
+    // An exception only adds rights.
+    if (take('WITH')) next++
+    return allowed.includes(name)
+  }
+  const all = () => {
+    let isMet = atom()
+    while (take('AND')) isMet = atom() && isMet
+    return isMet
+  }
+  const any = () => {
+    let isMet = all()
+    while (take('OR')) isMet = all() || isMet
+    return isMet
+  }
+  return any() && next === tokens.length
+}
+
+/** Packages of a Cargo.lock that come from elsewhere than the registry, or have no checksum. @param {string} text */
+export function strangeCrates(text) {
+  const blocks = text.split('[[package]]').slice(1).filter((block) => block.includes('\nsource = '))
+  const sound = [`\nsource = "${REGISTRY}"\n`, /\nchecksum = "[0-9a-f]{64}"/]
+  const isSound = (/** @type {string} */ block) => sound.every((part) => (typeof part === 'string' ? block.includes(part) : part.test(block)))
+  return blocks.filter((block) => !isSound(block)).map((block) => /name = "(.*)"/.exec(block)?.[1] ?? block)
+}
+
+/**
+ * Packages of a package-lock.json that come from elsewhere than the registry, or have no hash.
+ * @param {Record<string, LockedPackage>} packages
+ */
+export function strangePackages(packages) {
+  const foreign = Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && link !== true)
+  const isSound = (/** @type {LockedPackage} */ { integrity = '', resolved }) => resolved === undefined && /^sha(?:256|384|512)-/.test(integrity)
+  return foreign.filter(([, entry]) => !isSound(entry)).map(([path]) => path)
+}
+
+/** @param {string} path @returns {{ packages: Record<string, LockedPackage> }} */
+const readLock = (path) => JSON.parse(readFileSync(at(path), 'utf8'))
+
+/** The licences that deny.toml allows. */
+function allowedLicences() {
+  const list = /^allow = \[(.*?)\]/ms.exec(readFileSync(at('deny.toml'), 'utf8'))?.[1] ?? ''
+  return [...list.matchAll(/"(.+?)"/g)].map(([, name]) => name ?? '')
+}
+
+/** Throws an error that names everything that is not allowed. */
+export async function checkLicences() {
+  const strange = (/** @type {string} */ lock) => strangeCrates(readFileSync(at(lock), 'utf8')).map((name) => `${lock}: '${name}' ${STRANGE}`)
+  const problems = CARGO_LOCKS.flatMap(strange)
+  const allowed = allowedLicences()
+  const metadata = await run('cargo', ['metadata', LOCKED, '--format-version=1'], { env: rustEnv(), stderr: 'ignore' })
+  for (const { name, license } of JSON.parse(metadata).packages) {
+    if (!isAllowed(license ?? 'none', allowed)) problems.push(`Cargo.lock: the licence of '${name}' is ${license}`)
+  }
+  for (const lock of NPM_LOCKS) {
+    const { packages } = readLock(lock)
+    problems.push(...strangePackages(packages).map((path) => `${lock}: '${path}' ${STRANGE}`))
+    for (const [path, { license = 'none', dev, devOptional, optional, link }] of Object.entries(packages)) {
+      if (!path.includes('node_modules/') || link === true) continue
+      // What users get with Varve is neither; optional are the parts of bundlers for one platform.
+      const isTool = [dev, devOptional, optional].includes(true) || lock !== 'package-lock.json'
+      if (!isAllowed(license, isTool ? [...allowed, ...TOOLS] : allowed)) problems.push(`${lock}: the licence of '${path}' is ${license}`)
+    }
+  }
+  problems.push(...unexplained(JSON.parse(readFileSync(at('package.json'), 'utf8'))))
+  if (problems.length > 0) throw new Error(`${problems.join('\n')}\nSee deny.toml for what is allowed.`)
+}
+
+/** Overrides of package.json without a reason beside them. @param {Record<string, Record<string, string> | undefined>} manifest */
+export function unexplained({ overrides = {}, '//overrides': reasons = {} }) {
+  const without = Object.keys(overrides).filter((name) => (reasons[name] ?? '') === '')
+  const stale = Object.keys(reasons).filter((name) => overrides[name] === undefined)
+  return [
+    ...without.map((name) => `package.json: the override of '${name}' has no reason in '//overrides'`),
+    ...stale.map((name) => `package.json: '//overrides' explains '${name}', which is not overridden`),
+  ]
+}

@@ -1,0 +1,80 @@
+// @ts-check
+// `node scripts/supply/notices.mjs`: writes the notices of everything that is linked into the addon and the WebAssembly
+// module, on any platform, to packages/varve/THIRD-PARTY-NOTICES.txt. `npm run check` compares.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { at, isMain } from '../root.mjs'
+import { run, runMain } from '../steps.mjs'
+import { LOCKED, rustEnv } from '../tools.mjs'
+
+const FILE = 'packages/varve/THIRD-PARTY-NOTICES.txt'
+const TEXTS = /^(?:licen[cs]e|copying|notice|unlicense|copyright)/i
+const RULE = '='.repeat(100)
+
+const HEAD = `Notices of third-party software
+${RULE}
+
+The addon and the WebAssembly module of Varve contain the crates below, and the standard library of Rust
+(copyright The Rust Project Developers, MIT OR Apache-2.0, https://www.rust-lang.org/policies/licenses).
+Of licences to choose from, Varve takes the MIT license where it is offered. Which crates a file contains depends on
+its platform.
+`
+
+/** Some crates name their licence and authors, and bring no text. */
+const MIT = readFileSync(at('LICENSE'), 'utf8').replace(/^[^]*?(?=Permission is hereby granted)/, '')
+
+/**
+ * @typedef {object} Crate
+ * @property {string} name
+ * @property {string} version
+ * @property {string} license
+ * @property {string | null} repository
+ * @property {string | null} source
+ * @property {string} manifest_path
+ * @property {string[]} authors
+ */
+
+/** Crates that are linked in, by name and version; procedural macros and build scripts are not. */
+async function linkedCrates() {
+  const options = { env: rustEnv(), stderr: /** @type {const} */ ('ignore') }
+  const edges = ['--edges=normal,no-proc-macro', '--target=all', '--prefix=none', '--format={p}']
+  const tree = await run('cargo', ['tree', LOCKED, '--package=varve-node', '--package=varve-wasm', ...edges], options)
+  const linked = new Set(tree.split('\n').map((line) => line.split(' ').slice(0, 2).join(' ')))
+  /** @type {Crate[]} */
+  const crates = JSON.parse(await run('cargo', ['metadata', LOCKED, '--format-version=1'], options)).packages
+  return crates.filter(({ name, version, source }) => source !== null && linked.has(`${name} v${version}`)).sort(byName)
+}
+
+/** @param {Crate} one @param {Crate} other */
+const byName = (one, other) => (`${one.name} ${one.version}` < `${other.name} ${other.version}` ? -1 : 1)
+
+/** The texts of its licence: that of MIT alone where that is enough. @param {Crate} crate */
+function textsOf({ name: crate, manifest_path: manifest, license, authors }) {
+  const folder = dirname(manifest)
+  const names = readdirSync(folder).filter((name) => TEXTS.test(name)).sort()
+  const chosen = names.filter((name) => /mit/i.test(name))
+  const isChoice = /\bMIT\b/.test(license) && !license.includes('AND')
+  const texts = (isChoice && chosen.length > 0 ? chosen : names).map((name) => readFileSync(join(folder, name), 'utf8'))
+  if (texts.length === 0 && license === 'MIT' && authors.length > 0) texts.push(`Copyright (c) ${authors.join(', ')}\n\n${MIT}`)
+  if (texts.length === 0) throw new Error(`the crate '${crate}' comes without the text of its licence: add it to ${FILE}`)
+  return texts.map((text) => text.replaceAll('\r', '').replaceAll(/[ \t]+$/gm, '').trim())
+}
+
+async function notices() {
+  const crates = await linkedCrates()
+  const one = (/** @type {Crate} */ crate) => {
+    const { name, version, license, repository } = crate
+    const texts = textsOf(crate).join(`\n\n${'-'.repeat(100)}\n\n`)
+    return [RULE, `${name} ${version}`, license, repository ?? '', '', texts, ''].join('\n')
+  }
+  return `${HEAD}\n${crates.map(one).join('\n')}`
+}
+
+/** Throws if the notices are not those of what is linked in now. */
+export async function checkNotices() {
+  if (readFileSync(at(FILE), 'utf8').replaceAll('\r', '') !== (await notices())) {
+    throw new Error(`${FILE} is not up to date: crates were added, updated or removed. Run 'node scripts/supply/notices.mjs'.`)
+  }
+}
+
+if (isMain(import.meta)) await runMain(async () => writeFileSync(at(FILE), await notices()))

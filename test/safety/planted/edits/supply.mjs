@@ -1,0 +1,38 @@
+// @ts-check
+// Defects of the scripts that build and check.
+
+/** @type {readonly { name: string, file: string, find: string, replace: string, test: string, only?: string }[]} */
+export default [
+  {
+    name: 'stamps of builds depend on where the clone is',
+    file: 'scripts/stamps.mjs',
+    find: 'hash.update(`${file}\\0`)',
+    replace: 'hash.update(`${from}${file}\\0`)',
+    test: 'scripts/scripts.test.mjs',
+    only: 'a clone that was moved or copied is not built again',
+  },
+  {
+    name: 'a licence that only one of two parts has is allowed',
+    file: 'scripts/supply/licences.mjs',
+    find: 'isMet = atom() && isMet',
+    replace: 'isMet = atom() || isMet',
+    test: 'scripts/scripts.test.mjs',
+    only: 'is not',
+  },
+  {
+    name: 'packages without a hash are accepted',
+    file: 'scripts/supply/licences.mjs',
+    find: '/^sha(?:256|384|512)-/.test(integrity)',
+    replace: '!/^sha1-/.test(integrity)',
+    test: 'scripts/scripts.test.mjs',
+    only: 'comes from the registries, with hashes',
+  },
+  {
+    name: 'an audit that the registry refused counts as a clean one',
+    file: 'scripts/supply/advisories.mjs',
+    find: "JSON.parse(output.slice(output.indexOf('{'))).vulnerabilities",
+    replace: "JSON.parse(output.slice(output.indexOf('{'))).vulnerabilities ?? {}",
+    test: 'scripts/scripts.test.mjs',
+    only: 'an audit that the registry refused is none',
+  },
+]
