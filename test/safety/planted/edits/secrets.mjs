@@ -1,7 +1,7 @@
 // @ts-check
 // Defects of secrets: each made builds trust what was not written with the secret.
 
-/** @type {readonly { name: string, file: string, find: string, replace: string, test: string, only?: string }[]} */
+/** @type {readonly import('../edits.mjs').Edit[]} */
 export default [
   {
     name: 'a restore with a secret makes hard links into the cache',

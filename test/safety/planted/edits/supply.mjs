@@ -1,7 +1,7 @@
 // @ts-check
 // Defects of the scripts that build and check.
 
-/** @type {readonly { name: string, file: string, find: string, replace: string, test: string, only?: string }[]} */
+/** @type {readonly import('../edits.mjs').Edit[]} */
 export default [
   {
     name: 'stamps of builds depend on where the clone is',
