@@ -11,7 +11,7 @@ export async function checkCrates() {
   await cargo('deny', ['fetch', 'db']).catch(() => {
     throw new Skipped('the advisory database of RustSec cannot be fetched')
   })
-  await cargo('deny', ['check', '--disable-fetch'])
+  await cargo('deny', ['check'])
 }
 
 /** Packages of npm, by the registry's own list. */

@@ -4,7 +4,7 @@ use crate::count::{FileCounts, count, uncounted};
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
-use varve_core::vfs::{Access, File, MemVfs, Vfs};
+use varve_core::vfs::{Access, File, MemVfs, Stat, Vfs};
 
 /// A folder in memory, counted. A clone is the same folder.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +50,10 @@ impl Vfs for CountingVfs {
 
     fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
         Self::counted(name, uncounted(|| self.folder.create_new(name)))
+    }
+
+    fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
+        uncounted(|| self.folder.stat(name))
     }
 
     fn exists(&self, name: &str) -> io::Result<bool> {
