@@ -97,7 +97,7 @@ export function commitsContract({ newDir, open }: Subject): void {
       }
       namespace.put('uncommitted', 'x')
       await Promise.all(commits)
-      await cache.close()
+      await cache.close({ commit: false })
       cache = await open(dir)
       const again = cache.namespace('a', { codec: 'text' })
       expect(Array.from({ length: 50 }, (_, i) => again.get(`key ${i}`)?.length)).toEqual(Array.from({ length: 50 }, (_, i) => i * 1000))

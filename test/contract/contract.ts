@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Cache, CacheOptions } from 'varve'
 import { describe } from 'vitest'
 import { makeFolder } from '../folders.ts'
+import { closingContract } from './closing.ts'
 import { commitsContract } from './commits.ts'
 import { keysContract } from './keys.ts'
 import { leastRecentlyUsedContract } from './least-recently-used.ts'
@@ -38,6 +39,7 @@ export function contract(name: string, { openEngineCache, isOnDisk }: EngineUnde
     keysContract(subject)
     valuesContract(subject)
     commitsContract(subject)
+    closingContract(subject)
     upkeepContract(subject)
     leastRecentlyUsedContract(subject)
     if (isOnDisk) writesNothingContract(subject)

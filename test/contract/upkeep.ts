@@ -193,16 +193,6 @@ export function upkeepContract({ newDir, open }: Subject): void {
       await cache.close()
       await cache[Symbol.asyncDispose]()
     })
-
-    it('drops what was not committed', async () => {
-      const dir = newDir()
-      const cache = await open(dir)
-      cache.namespace('a', { codec: 'json' }).put('key', 1)
-      await cache.close()
-      const again = await open(dir)
-      expect(again.namespace('a', { codec: 'json' }).get('key')).toBeUndefined()
-      await again.close()
-    })
   })
 
   describe('status', () => {

@@ -2,7 +2,7 @@
  * A folder that cannot be used costs the cache, never the build: what can be read is read, the rest is in memory, one
  * warning and `status().degraded` say why and how to mend it. Whoever asks for a disk is told the truth.
  */
-import { chownSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ENGINES } from '../engines.ts'
@@ -16,6 +16,18 @@ function tree(folder: string): string[] {
   const below = readdirSync(folder, { recursive: true, withFileTypes: true })
   const paths = below.map((entry) => [join(entry.parentPath, entry.name), entry.isFile()] as const)
   return paths.map(([path, isFile]) => `${path} ${isFile ? statSync(path).size : ''}`).sort()
+}
+
+/** Files below a folder that this process has open. */
+function openBelow(folder: string): string[] {
+  const paths = readdirSync('/proc/self/fd').map((name) => {
+    try {
+      return readlinkSync(join('/proc/self/fd', name))
+    } catch {
+      return '' // the one by which they were listed
+    }
+  })
+  return paths.filter((path) => path.startsWith(folder))
 }
 
 describe.each(ENGINES)('degrading: %s', (engine) => {
@@ -162,6 +174,40 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     } finally {
       attempt('umount', ['-l', root])
     }
+  })
+
+  it('close() on a full disk loses what was put, without a word or with files left open', async ({ skip }) => {
+    const root = makeFolder()
+    if (!attempt('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=700', 'tmpfs', root])) return skip('only root may mount')
+    try {
+      const dir = await made(engine, join(root, 'cache'))
+      const filler = join(root, 'filler')
+      for (const hasFailed of [false, true]) {
+        const { cache, space, warnings } = await opened(dir, engine)
+        attempt('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4096', 'count=4096'])
+        space.put('one', 'x'.repeat(20_000))
+        expect(hasFailed ? await codeOf(cache.commit()) : 'DISK_FULL').toBe('DISK_FULL')
+        await cache.close()
+        expect(warnings.map(({ code, message }) => [code, message])).toEqual([['DISK_FULL', expect.stringMatching(/1 entry \(2\d{4} bytes\)/)]])
+        expect(openBelow(dir)).toEqual([])
+        rmSync(filler)
+        const again = await opened(dir, engine)
+        expect([again.space.get('before'), again.space.get('one')]).toEqual(['safe', undefined])
+        await again.cache.close()
+      }
+    } finally {
+      attempt('umount', ['-l', root])
+    }
+  })
+
+  it.each(['a file where the folder should be', 'others may write to it'])('%s: close() neither fails nor warns of what was put', async (name) => {
+    const dir = join(makeFolder(), 'cache')
+    UNUSABLE[name]?.(dir)
+    const before = tree(dirname(dir))
+    const { cache, space, warnings } = await opened(dir, engine)
+    space.put('key', 'value')
+    await cache.close()
+    expect([tree(dirname(dir)), warnings.length]).toEqual([before, 1])
   })
 
   it('nothing is written through links planted in the folder', async () => {

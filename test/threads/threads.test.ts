@@ -47,6 +47,18 @@ describe('worker threads', () => {
     await Promise.all([one.terminate(), two.terminate()])
   })
 
+  it.each(ENGINES)('%s: what a thread put is gone after its close()', async (engine) => {
+    const dir = join(makeFolder(), 'cache')
+    const [one, two] = await Promise.all([start(dir, engine), start(dir, engine)])
+    expect(await ask(one, 'put and close', 'a')).toBe('closed')
+    await ask(two, 'refresh')
+    expect(await ask(two, 'get', 'a')).toBe('value of a')
+    expect(await ask(two, 'put and close', 'b')).toBe('closed')
+    const cache = await openCache({ name: 'threads', dir, engine })
+    expect(cache.namespace('n', { codec: 'text' }).getMany(['a', 'b'])).toEqual(['value of a', 'value of b'])
+    await Promise.all([cache.close(), one.terminate(), two.terminate()])
+  })
+
   it.each(ENGINES)('%s: 20 threads ended in the middle of commits', async (engine) => {
     const dir = join(makeFolder(), 'cache')
     for (let round = 0; round < 5; round++) {

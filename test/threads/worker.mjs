@@ -13,7 +13,11 @@ parentPort?.on('message', async ({ order, key }) => {
     parentPort?.postMessage('committed')
   } else if (order === 'get') parentPort?.postMessage(space.get(key))
   else if (order === 'refresh') parentPort?.postMessage(cache.refresh())
-  else if (order === 'storm') {
+  else if (order === 'put and close') {
+    space.put(key, `value of ${key}`)
+    await cache.close()
+    parentPort?.postMessage('closed')
+  } else if (order === 'storm') {
     for (let number = 0; ; number++) {
       space.put(`${key} ${number}`, 'x'.repeat(number % 5000))
       await cache.commit({ durability: number % 5 === 0 ? 'durable' : 'relaxed' })

@@ -176,11 +176,19 @@ impl Handle {
         self.store.scan(id, cursor, bytes_max, newer, each)
     }
 
-    /// Bytes buffered and not yet committed.
+    /// Bytes buffered and not yet committed, without those of a commit under way.
     pub fn pending_bytes(&self) -> u64 {
-        let failed =
-            self.on_the_way.lock().iter().filter(|sent| sent.failed).map(|sent| sent.batch.bytes()).sum::<u64>();
-        self.pending.bytes() + failed
+        self.pending.bytes() + self.sum_of_failed(Batch::bytes)
+    }
+
+    /// Puts and deletes of the same entries, overwritten ones included.
+    pub fn pending_entries(&self) -> u64 {
+        self.pending.len() + self.sum_of_failed(Batch::len)
+    }
+
+    /// Of the batches whose commit failed.
+    fn sum_of_failed(&self, size: fn(&Batch) -> u64) -> u64 {
+        self.on_the_way.lock().iter().filter(|sent| sent.failed).map(|sent| size(&sent.batch)).sum()
     }
 
     /// Takes what is buffered for a commit on any thread; it stays readable here meanwhile. `None` where nothing is

@@ -177,6 +177,11 @@ impl Session {
         Ok(self.handle_ref()?.pending_bytes())
     }
 
+    /// Puts and deletes buffered and not committed.
+    pub fn pending_entries(&self) -> Result<u64> {
+        Ok(self.handle_ref()?.pending_entries())
+    }
+
     /// Takes what is buffered for a commit. `false` where nothing is.
     pub fn begin_commit(&mut self) -> Result<bool> {
         planted::panics("session-begin");

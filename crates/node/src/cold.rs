@@ -7,6 +7,7 @@ use varve_door::{Result, answer, durability_of};
 pub(crate) struct Namespace;
 pub(crate) struct Scan;
 pub(crate) struct PendingBytes;
+pub(crate) struct PendingEntries;
 pub(crate) struct DamageCount;
 pub(crate) struct BeginCommit;
 pub(crate) struct CommitNow;
@@ -43,6 +44,14 @@ impl Call for PendingBytes {
 
     fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
         context.with(|desk| desk.session.pending_bytes()).map(Answer::Count)
+    }
+}
+
+impl Call for PendingEntries {
+    const NAME: &'static str = "pendingEntries";
+
+    fn run(context: &Context, _arguments: &Arguments) -> Result<Answer> {
+        context.with(|desk| desk.session.pending_entries()).map(Answer::Count)
     }
 }
 

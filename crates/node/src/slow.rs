@@ -114,6 +114,7 @@ fn session(env: &Env, seat: Seat) -> Result<napi::sys::napi_value> {
         .add::<cold::Namespace>()?
         .add::<cold::Scan>()?
         .add::<cold::PendingBytes>()?
+        .add::<cold::PendingEntries>()?
         .add::<cold::DamageCount>()?;
     let functions = functions.add::<cold::BeginCommit>()?.add::<cold::CommitNow>()?;
     let functions = functions.add::<cold::Refresh>()?.add::<cold::Status>()?;

@@ -118,10 +118,15 @@ impl WasmStore {
     /// Bytes buffered and not committed, or -2 for a failure.
     #[wasm_bindgen(js_name = pendingBytes)]
     pub fn pending_bytes(&mut self) -> f64 {
-        match self.session.pending_bytes() {
-            Ok(bytes) => bytes as f64,
-            Err(failure) => f64::from(self.number(Err(failure))),
-        }
+        let bytes = self.session.pending_bytes();
+        self.count(bytes)
+    }
+
+    /// Puts and deletes buffered and not committed, or -2 for a failure.
+    #[wasm_bindgen(js_name = pendingEntries)]
+    pub fn pending_entries(&mut self) -> f64 {
+        let entries = self.session.pending_entries();
+        self.count(entries)
     }
 
     /// Commits what is buffered. The report is null where nothing was.
@@ -281,6 +286,14 @@ impl WasmStore {
 
     fn ask<T: serde::Serialize>(&self, question: impl FnOnce(&Store) -> varve_core::Result<T>) -> String {
         answer(self.session.store().and_then(|store| Ok(question(store)?)))
+    }
+
+    /// A count that may be past 32 bits.
+    fn count(&mut self, outcome: Result<u64>) -> f64 {
+        match outcome {
+            Ok(count) => count as f64,
+            Err(failure) => f64::from(self.number(Err(failure))),
+        }
     }
 
     pub(crate) fn number(&mut self, outcome: Result<i32>) -> i32 {

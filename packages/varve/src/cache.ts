@@ -12,7 +12,7 @@ import type { Keeping } from './keeping.ts'
 import { Maintenance } from './maintenance.ts'
 import { Namespace } from './namespace.ts'
 import type {
-  CommitOptions, CompactOptions, Durability, ExportOptions, ImportOptions, NamespaceOptions, RepairOptions, WatchOptions,
+  CloseOptions, CommitOptions, CompactOptions, Durability, ExportOptions, ImportOptions, NamespaceOptions, RepairOptions, WatchOptions,
 } from './options.ts'
 import type { CommitReport, CompactReport, EngineStatus, ExportReport, ImportReport, RepairReport, Stats, VerifyReport } from './reports.ts'
 import type { Session } from './session.ts'
@@ -25,6 +25,14 @@ import { BOOLEAN, checkOptions, describe, type Fields, oneOf, STRING } from './v
 import { joinVersions } from './version.ts'
 import { WATCH_FIELDS, watched } from './watch.ts'
 
+/** What is buffered in an open cache: put or deleted, and not committed. */
+export interface Pending {
+  /** Calls of `put` and `delete`, each counted, also where several have the same key. */
+  readonly entries: number
+  /** Bytes that they take in a log: keys, values and some bytes each. */
+  readonly bytes: number
+}
+
 /** How a cache stands. */
 export interface CacheStatus extends EngineStatus {
   readonly engine: 'native' | 'wasm'
@@ -33,6 +41,8 @@ export interface CacheStatus extends EngineStatus {
   /** Absolute path of the folder. */
   readonly dir: string
   readonly durability: Durability
+  /** What the next commit, or `close`, writes. What a commit under way writes does not count. */
+  readonly pending: Pending
   /**
    * What keeps the cache from working as it should: why, and how to mend it. Undefined where nothing does. A folder that
    * cannot be written from the start takes relaxed commits into memory (`CommitReport.inMemory`), and is written as soon
@@ -46,6 +56,7 @@ export type Opened = Pick<CacheStatus, 'engine' | 'reason' | 'dir' | 'durability
 
 const DURABILITY = oneOf('relaxed', 'durable')
 const NAMESPACE_FIELDS: Fields<NamespaceOptions> = { version: STRING, codec: oneOf('bytes', 'text', 'json', 'v8') }
+const CLOSE_FIELDS: Fields<CloseOptions> = { commit: BOOLEAN }
 const COMMIT_FIELDS: Fields<CommitOptions> = { durability: DURABILITY }
 const REPAIR_FIELDS: Fields<RepairOptions> = { ...WATCH_FIELDS, dryRun: BOOLEAN }
 const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN }
@@ -57,8 +68,7 @@ const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN 
  * const cache = await openCache({ name: 'my-tool', version: '1.2.0' })
  * const modules = cache.namespace('transform', { version: '3', codec: 'text' })
  * const code = modules.get(id) ?? transformAndPut(id)
- * await cache.commit()
- * await cache.close()
+ * await cache.close() // commits what was put
  */
 export class Cache {
   /** Outputs of tasks: whole folders stored by their content, and archives. */
@@ -68,6 +78,7 @@ export class Cache {
   readonly #maintenance: Maintenance
   readonly #opened: Opened
   readonly #place: string
+  readonly #isReadOnly: boolean
   readonly #namespaces: Map<string, Namespace<unknown>> = new Map()
   #flights: Flights | undefined
   #closing: Promise<void> | undefined
@@ -80,6 +91,7 @@ export class Cache {
     this.#maintenance = new Maintenance(session)
     this.#opened = opened
     this.#place = place
+    this.#isReadOnly = readOnly
   }
 
   /**
@@ -144,7 +156,7 @@ export class Cache {
     checkOptions('commit()', options, COMMIT_FIELDS)
     this.#session.checkSound()
     const durability = options.durability ?? this.#opened.durability
-    const report = await this.#keeping.commit(durability)
+    const report = await this.#session.run((store) => this.#keeping.commit(store, durability), 'none')
     const isRelaxed = durability === 'relaxed' && report.inMemory !== true
     this.#maintenance.committed(isRelaxed && report.entries > 0, report.maintenanceDue)
     return report
@@ -235,20 +247,30 @@ export class Cache {
 
   /** How the cache stands: which engine and why, folder, damage met so far. */
   status(): CacheStatus {
-    return { ...this.#opened, ...this.#session.call((store) => store.status()), degraded: this.#keeping.degraded }
+    const status = this.#session.call((store) => ({
+      ...store.status(),
+      pending: { entries: store.pendingEntries(), bytes: store.pendingBytes() },
+    }))
+    return { ...this.#opened, ...status, degraded: this.#keeping.degraded }
   }
 
   /**
-   * Waits for what is under way, folds what is due, lets go of every file. What is buffered and not committed is
-   * dropped. A second call waits for the first.
+   * Commits what is buffered (relaxed), waits for what is under way, compacts what is due, closes every file. Where that
+   * last commit fails, what was buffered is lost with one warning and everything else is closed all the same: call
+   * `commit` before if your tool must know. `{ commit: false }` discards what is buffered. A cache with `readOnly: true`
+   * never commits. A second call waits for the first.
+   *
+   * A process or worker thread that ends without `close` loses what it did not commit.
    */
-  async close(): Promise<void> {
+  async close(options: CloseOptions = {}): Promise<void> {
+    checkOptions('close()', options, CLOSE_FIELDS)
     this.#maintenance.stop()
-    this.#closing ??= this.#session.close()
+    const isCommitted = options.commit !== false && !this.#isReadOnly
+    this.#closing ??= this.#session.close(isCommitted ? (store) => this.#keeping.commitRest(store) : undefined)
     await this.#closing
   }
 
-  /** For `await using cache = await openCache(...)`. */
+  /** `close()`, for `await using cache = await openCache(...)`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }

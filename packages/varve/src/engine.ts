@@ -88,8 +88,10 @@ export interface EngineStore {
   /** Outputs of tasks, stored by their content. */
   readonly files: EngineFiles
 
-  /** Bytes buffered and not committed. */
+  /** Bytes buffered and not committed, without those of a commit under way. */
   pendingBytes(): number
+  /** Puts and deletes of the same entries, overwritten ones included. */
+  pendingEntries(): number
   /** Everything buffered as one atomic commit. Small relaxed commits are done when the call returns. */
   commit(durability: 'relaxed' | 'durable'): Promise<CommitReport>
   /** Also records what was used; see `used/` in `crates/core/FORMAT.md`. */

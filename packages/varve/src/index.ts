@@ -1,5 +1,5 @@
 /** The public API of Varve. */
-export type { Cache, CacheStatus } from './cache.ts'
+export type { Cache, CacheStatus, Pending } from './cache.ts'
 export type { CodecName } from './codec.ts'
 export type { Degraded } from './degraded.ts'
 export { type ErrorCode, VarveError } from './errors.ts'
@@ -21,6 +21,7 @@ export type { Namespace } from './namespace.ts'
 export { openCache } from './open.ts'
 export type {
   CacheOptions,
+  CloseOptions,
   CommitOptions,
   CompactOptions,
   Durability,

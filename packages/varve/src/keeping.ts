@@ -2,7 +2,9 @@
  * Commits of a cache whose folder may fall short (`degraded.ts`): into memory where the folder cannot be written from
  * the start or is another user's by now, and all of it to the disk as soon as that is possible again.
  */
+import { damageError } from './damage-watch.ts'
 import { type Degraded, degradedBy, degradedWarning } from './degraded.ts'
+import type { EngineStore } from './engine.ts'
 import { toVarveError, VarveError } from './errors.ts'
 import type { Durability } from './options.ts'
 import type { Place } from './place.ts'
@@ -35,19 +37,36 @@ export class Keeping {
     return this.#degraded
   }
 
-  async commit(durability: Durability): Promise<CommitReport> {
+  async commit(store: EngineStore, durability: Durability): Promise<CommitReport> {
     const degraded = this.#look()
-    if (degraded !== undefined && this.#isFromStart) return this.#keep(degraded, durability)
-    const barred = this.#check(this.#session.call((store) => store.pendingBytes()) > 0)
-    if (barred !== undefined) return this.#keep(barred, durability)
+    if (degraded !== undefined && this.#isFromStart) return this.#keep(degraded, store, durability)
+    const barred = this.#check(store.pendingBytes() > 0)
+    if (barred !== undefined) return this.#keep(barred, store, durability)
     try {
-      const report = await this.#session.run((store) => store.commit(durability), 'none')
+      const report = await store.commit(durability)
       if (report.entries > 0) this.#degraded = undefined
       return report
     } catch (error) {
       const failure = toVarveError(error)
       this.#degraded = degradedBy(failure) ?? this.#degraded
       throw failure
+    }
+  }
+
+  /**
+   * The last commit of a cache that is being closed. Rejects with an error that says how much is lost, but not where the
+   * folder could not be written from the start: of that there was a warning.
+   */
+  async commitRest(store: EngineStore): Promise<void> {
+    const [entries, bytes] = [store.pendingEntries(), store.pendingBytes()]
+    if (entries === 0) return
+    try {
+      if (this.#session.isStrict && store.damageCount() > 0) throw damageError(store.status().damage)
+      await this.commit(store, 'relaxed')
+    } catch (error) {
+      const { code, message } = toVarveError(error)
+      const lost = `${entries} ${entries === 1 ? 'entry' : 'entries'} (${bytes} bytes)`
+      throw new VarveError(code, `close() could not commit what was buffered, ${lost} will be computed again: ${message}`, { cause: error })
     }
   }
 
@@ -71,12 +90,12 @@ export class Keeping {
     return barred
   }
 
-  async #keep(degraded: Degraded, durability: Durability): Promise<CommitReport> {
-    const hasPending = this.#session.call((store) => store.pendingBytes()) > 0
+  async #keep(degraded: Degraded, store: EngineStore, durability: Durability): Promise<CommitReport> {
+    const hasPending = store.pendingBytes() > 0
     if (hasPending && durability === 'durable') throw refused(degraded)
     this.#hasKept ||= hasPending
     if (this.#place !== undefined) return { entries: 0, bytes: 0, maintenanceDue: false, ...(hasPending ? { inMemory: true } : {}) }
-    const report = await this.#session.run((store) => store.commit('relaxed'), 'none')
+    const report = await store.commit('relaxed')
     return report.entries > 0 ? { ...report, bytes: 0, inMemory: true } : report
   }
 

@@ -134,6 +134,15 @@ export interface CommitOptions {
   readonly durability?: Durability | undefined
 }
 
+/** Options of `cache.close`. */
+export interface CloseOptions {
+  /**
+   * Commit what is buffered, with durability `'relaxed'`. `false` discards it.
+   * @defaultValue `true`; a cache with `readOnly: true` never commits
+   */
+  readonly commit?: boolean | undefined
+}
+
 /** Watches and stops a long call. */
 export interface WatchOptions {
   /** Stops the call, which then rejects with CANCELLED; nothing committed is lost. */

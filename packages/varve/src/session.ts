@@ -128,11 +128,16 @@ export class Session {
     }
   }
 
-  /** Makes every later call throw CLOSED, waits for those under way, closes the store. */
-  async close(): Promise<void> {
+  /** Makes every later call throw CLOSED, waits for those under way, runs `last`, whose failure is a warning, closes the store. */
+  async close(last?: (store: EngineStore) => Promise<void>): Promise<void> {
     const store = this.store
     this.#store = undefined
-    await Promise.allSettled(this.#underWay)
+    if (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
+    try {
+      await last?.(store)
+    } catch (error) {
+      this.warn(toVarveError(error), 'close')
+    }
     try {
       this.#damage.tellRest(await store.close())
     } catch (error) {

@@ -24,6 +24,7 @@ interface NativeSession extends NativeFilesSession {
   namespace(name: string, version: string): number
   scan(namespace: number, cursor: bigint, bytesMax: number): number
   pendingBytes(): number
+  pendingEntries(): number
   beginCommit(): boolean
   commitNow(durability: string, nowMs: number): string
   refresh(): boolean
@@ -97,6 +98,7 @@ class NativeStore implements EngineStore {
   readonly putFiled: EngineStore['putFiled']
   readonly delete: EngineStore['delete']
   readonly pendingBytes: EngineStore['pendingBytes']
+  readonly pendingEntries: EngineStore['pendingEntries']
   readonly refresh: EngineStore['refresh']
   readonly damageCount: EngineStore['damageCount']
   readonly beginImport: EngineStore['beginImport']
@@ -117,6 +119,7 @@ class NativeStore implements EngineStore {
     this.putFiled = session.putFiled
     this.delete = session.delete
     this.pendingBytes = session.pendingBytes
+    this.pendingEntries = session.pendingEntries
     this.refresh = session.refresh
     this.damageCount = session.damageCount
     this.beginImport = session.beginImport

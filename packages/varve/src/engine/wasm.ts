@@ -137,6 +137,10 @@ class WasmEngineStore implements EngineStore {
     return this.#number(() => this.#store.pendingBytes())
   }
 
+  pendingEntries(): number {
+    return this.#number(() => this.#store.pendingEntries())
+  }
+
   async commit(durability: 'relaxed' | 'durable'): Promise<CommitReport> {
     const report = reportOf<CommitReport | null>(this.#call(() => this.#store.commit(durability, Date.now())))
     this.files.committed()
