@@ -1,4 +1,5 @@
 /** Tasks, on both engines. */
+import { cyclesContract } from './cycles.ts'
 import { filesContract } from './files.ts'
 import { flightsContract } from './flights.ts'
 import { inputsContract } from './inputs.ts'
@@ -14,6 +15,7 @@ for (const engine of ['native', 'wasm'] as const) {
     filesContract(subject)
     rootContract(subject)
     flightsContract(subject)
+    cyclesContract(subject)
     variantsContract(subject)
     storeContract(subject)
     whyContract(subject)

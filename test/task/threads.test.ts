@@ -78,6 +78,27 @@ describe.each(['native', 'wasm'] as const)('tasks on threads: %s', (engine) => {
     expect([await answers, count()]).toEqual([['2 100000', '2 100000'], 2])
   })
 
+  it('threads whose work waits for one another hang', async () => {
+    const { workers } = await team(engine, 2)
+    const [one, two] = workers
+    const startMs = performance.now()
+    const answers = await Promise.all([
+      ask(one, { order: 'chain', id: 'a', next: ['b'], ms: 150 }),
+      ask(two, { order: 'chain', id: 'b', next: ['c', 'a'], ms: 50 }),
+    ])
+    const cycles = ['a,b,c,a', 'b,c,a,b', 'c,a,b,c'].map((chain) => `TASK_CYCLE ${chain}`)
+    for (const answer of answers) expect([...cycles, '0']).toContain(answer)
+    expect(answers.some((answer) => cycles.includes(String(answer)))).toBe(true)
+    expect(performance.now() - startMs).toBeLessThan(10_000)
+  })
+
+  it('threads whose work waits for work of another thread without a cycle get its result', async () => {
+    const { workers, count } = await team(engine, 3)
+    const orders = workers.map((_, index) => ({ order: 'chain', id: `id ${index}`, next: ['b', 'c'], ms: 60 }))
+    const answers = await Promise.all(workers.map((worker, index) => ask(worker, orders[index] ?? {})))
+    expect([answers, count()]).toEqual([['0', '0', '0'], 5])
+  })
+
   it('a thread that blocks its event loop for seconds is not waited for', async () => {
     const { workers, count } = await team(engine, 2)
     const [busy, other] = workers

@@ -11,7 +11,24 @@ const task = cache.task('threads', { root, codec: 'json' })
 /** @param {number} ms */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-parentPort?.on('message', async ({ order, id, ms }) => {
+/**
+ * The work of each id asks for the next one, once `ms` have passed.
+ * @param {string} id @param {string[]} next @param {number} ms @returns {Promise<{ number: number }>}
+ */
+function chain(id, [next, ...others], ms) {
+  return task.run({ id }, async () => {
+    Atomics.add(done, 0, 1)
+    await pause(ms)
+    return next === undefined ? { number: 0 } : chain(next, others, ms)
+  })
+}
+
+parentPort?.on('message', async ({ order, id, ms, next }) => {
+  if (order === 'chain') {
+    const told = (/** @type {import('varve').TaskCycleError} */ error) => `${error.code} ${error.chain?.map((step) => step.id)}`
+    parentPort?.postMessage(await chain(id, next, ms).then(({ number }) => `${number}`, told))
+    return
+  }
   const result = task.run({ id }, async () => {
     const number = Atomics.add(done, 0, 1) + 1
     if (order === 'stop here') parentPort?.postMessage('stopped')

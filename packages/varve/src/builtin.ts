@@ -2,6 +2,7 @@
  * Modules of Node.js for code that must also load where there is none. Nothing here is a static import, so a bundler
  * for browsers finds nothing to resolve, and a module costs nothing until it is asked for.
  */
+import type * as hooks from 'node:async_hooks'
 import type * as crypto from 'node:crypto'
 import type * as fs from 'node:fs'
 import type * as module from 'node:module'
@@ -13,6 +14,7 @@ import type * as v8 from 'node:v8'
 import type * as threads from 'node:worker_threads'
 
 interface Builtins {
+  'node:async_hooks': typeof hooks
   'node:crypto': typeof crypto
   'node:fs': typeof fs
   'node:module': typeof module

@@ -45,6 +45,8 @@ export type ErrorCode =
   | 'SECRET_MISSING'
   /** There is no cache in the folder (command line only: the library makes one). */
   | 'NOT_A_CACHE'
+  /** Work of a task waits for itself, directly or through others; see `TaskCycleError`. */
+  | 'TASK_CYCLE'
   /** A bug of the engine. The host goes on; please report it. */
   | 'INTERNAL'
 
@@ -69,6 +71,7 @@ const KNOWN: Record<ErrorCode, true> = {
   ENGINE_UNAVAILABLE: true,
   SECRET_MISSING: true,
   NOT_A_CACHE: true,
+  TASK_CYCLE: true,
   INTERNAL: true,
 }
 
@@ -91,6 +94,29 @@ export class VarveError extends Error {
     super(message, options)
     this.name = 'VarveError'
     this.code = code
+  }
+}
+
+/** A run of a task. */
+export interface TaskStep {
+  readonly task: string
+  /** As `task.run` was given it, relative to the root. */
+  readonly id: string
+}
+
+/** Runs shown in the message of a cycle. */
+const STEPS_SHOWN = 10
+
+/** The work of a task waits for itself: it, or work that it waits for, asks for the run that it belongs to. */
+export class TaskCycleError extends VarveError {
+  /** The run, what it waits for, what that waits for, and so on, up to the run itself. */
+  readonly chain: readonly TaskStep[]
+
+  constructor(chain: readonly TaskStep[]) {
+    const shown = chain.map(({ task, id }) => `${task} '${id}'`)
+    if (shown.length > STEPS_SHOWN) shown.splice(STEPS_SHOWN - 2, shown.length - STEPS_SHOWN + 1, '...')
+    super('TASK_CYCLE', `a task waits for itself: ${shown.join(' -> ')}; await one of these runs outside of the work, or not at all`)
+    this.chain = chain
   }
 }
 

@@ -2,7 +2,7 @@
 export type { Cache, CacheStatus, Pending } from './cache.ts'
 export type { CodecName } from './codec.ts'
 export type { Degraded } from './degraded.ts'
-export { type ErrorCode, VarveError } from './errors.ts'
+export { type ErrorCode, TaskCycleError, type TaskStep, VarveError } from './errors.ts'
 export type { RestoreMode, StoredContent } from './engine-files.ts'
 export type { Files } from './files/files.ts'
 export type { FileEntry, FileItem, FileManifest, FolderItem, LinkItem } from './files/manifest.ts'

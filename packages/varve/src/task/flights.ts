@@ -1,6 +1,8 @@
 /** Work under way, so that nobody does the same at the same time: on this cache and thread, and on other threads. */
+import type { TaskStep } from '../errors.ts'
 import { digestOfText } from './digest.ts'
 import { type Threads, threadsHere } from './threads.ts'
+import { during, waitFor, Work } from './waits.ts'
 
 /** How work ended, for all who wait for it. */
 export type Landing =
@@ -19,6 +21,8 @@ export interface Joined {
 export interface Flight {
   /** Says everything the work depends on. */
   readonly name: string
+  /** For people. */
+  readonly step: TaskStep
   /** Does the work; never rejects. `isLate`: time has passed since it was asked for. */
   fly(isLate: boolean): Promise<Landing>
   /** Throws where a result has no bytes. */
@@ -40,42 +44,51 @@ export class Flights {
     this.#place = place
   }
 
-  /** Waits for who does this work already, or does it. */
-  async join(flight: Flight): Promise<Joined> {
-    const underWay = this.#underWay.get(flight.name)
+  /** Waits for who does this work already, or does it. Rejects with TASK_CYCLE where that waits for the work that asks. */
+  join(flight: Flight): Promise<Joined> {
+    const work = new Work(digestOfText(JSON.stringify([this.#place, flight.name])), flight.step)
+    return waitFor(work.name, () => this.#join(flight, work))
+  }
+
+  async #join(flight: Flight, work: Work): Promise<Joined> {
+    const underWay = this.#underWay.get(work.name)
     if (underWay !== undefined) {
       const { landing } = await underWay
       // What came out may be another run's own; who waited for it looks at the files as they are now.
-      return landing.kind === 'own' ? { isShared: false, landing: await flight.fly(true) } : { isShared: true, landing }
+      return landing.kind === 'own' ? own(flight, work, true) : { isShared: true, landing }
     }
-    const joined = this.#joinThreads(flight)
-    this.#underWay.set(flight.name, joined)
+    const joined = this.#joinThreads(flight, work)
+    this.#underWay.set(work.name, joined)
     try {
       return await joined
     } finally {
-      this.#underWay.delete(flight.name)
+      this.#underWay.delete(work.name)
     }
   }
 
-  async #joinThreads(flight: Flight): Promise<Joined> {
+  async #joinThreads(flight: Flight, work: Work): Promise<Joined> {
     const threads = this.#threads
-    if (threads === undefined) return { isShared: false, landing: await flight.fly(false) }
-    const name = digestOfText(JSON.stringify([this.#place, flight.name]))
-    const claimed = threads.claim(name, Buffer.from(name.slice(1), 'base64url').readInt32LE())
+    if (threads === undefined) return own(flight, work, false)
+    const claimed = threads.claim(work.name, Buffer.from(work.name.slice(1), 'base64url').readInt32LE())
     const isLate = claimed instanceof Promise
     const found = isLate ? await claimed : claimed
     if (found instanceof Uint8Array) {
       const landing = landingOf(flight, found)
-      return landing === undefined ? { isShared: false, landing: await flight.fly(true) } : { isShared: true, landing }
+      return landing === undefined ? own(flight, work, true) : { isShared: true, landing }
     }
-    let landing: Landing | undefined
+    let joined: Joined | undefined
     try {
-      landing = await flight.fly(isLate)
-      return { isShared: false, landing }
+      joined = await own(flight, work, isLate)
+      return joined
     } finally {
-      if (found !== undefined) threads.release(found, () => bytesOf(flight, landing))
+      if (found !== undefined) threads.release(found, () => bytesOf(flight, joined?.landing))
     }
   }
+}
+
+/** Does the work here. */
+async function own(flight: Flight, work: Work, isLate: boolean): Promise<Joined> {
+  return { isShared: false, landing: await during(work, () => flight.fly(isLate)) }
 }
 
 /** What another thread's bytes are; undefined where they are nothing. */

@@ -59,10 +59,10 @@ export class Task<V> {
   /**
    * The result of `work` for this request: from the cache where everything it depends on is as it was, else by doing the
    * work. Runs of the same request at the same time do it once. A result is buffered like any `put`: others have it after
-   * `cache.commit()`. Where the work throws, so does every run that waits for it, and nothing is stored. Work must not ask
-   * for a request that waits for it.
+   * `cache.commit()`. Where the work throws, so does every run that waits for it, and nothing is stored. Work may run
+   * other tasks; a run that would wait for itself is refused.
    *
-   * Rejects with what `work` throws; with INVALID_OPTION, INVALID_ARGUMENT or CLOSED.
+   * Rejects with what `work` throws; with TASK_CYCLE, INVALID_OPTION, INVALID_ARGUMENT or CLOSED.
    *
    * @example
    * const code = await task.run({ id, inputs: { source, options } }, () => compile(source, options))
@@ -125,6 +125,7 @@ export class Task<V> {
     const env = asked.env.map((variable) => [variable, present.env(variable)])
     const { isShared, landing } = await flights.join({
       name: JSON.stringify([this.name, shelf.version, root.folder, asked.key, asked.inputs, env, asked.files]),
+      step: { task: this.name, id: asked.key },
       fly: async (isLate) => this.#fly(isLate ? await this.#search(asked) : search, work),
       encode: (value) => shelf.codec.encode(value),
       decode: (bytes) => shelf.codec.decode(bytes, 0, bytes.length, true),

@@ -7,10 +7,11 @@
  */
 import type * as workers from 'node:worker_threads'
 import { builtin } from '../builtin.ts'
+import type { TaskStep } from '../errors.ts'
 import { Claims } from './claims.ts'
 
 /** Name of the channel and of the environment data; another one when either changes its form. */
-const NAME = 'varve.flights.1'
+const NAME = 'varve.flights.2'
 
 /** How often a thread gives a sign of life while it has claims. */
 const BEAT_MS = 250
@@ -22,8 +23,19 @@ const DELIVERY_MS = 200
 /** Whoever waited so long does the work: a way out of threads that wait for one another. */
 const WAIT_MS_MAX = 60_000
 
-/** What threads tell each other: which table is the shared one, and how work ended. */
-type Message = { readonly kind: 'table'; readonly memory: SharedArrayBuffer } | Landed
+/** What threads tell each other: which table is the shared one, how work ended, and questions about cycles. */
+type Message = { readonly kind: 'table'; readonly memory: SharedArrayBuffer } | Landed | Probe
+
+/** Asks whether the work of that name waits for the work that began this wait; see `waits.ts`. */
+export interface Probe {
+  readonly kind: 'probe'
+  /** The wait that asks: its thread, and its number there. */
+  readonly thread: number
+  readonly number: number
+  readonly name: string
+  /** The works that wait for the one that is asked, the one that began the wait first. */
+  readonly chain: readonly (TaskStep & { readonly name: string })[]
+}
 
 interface Landed {
   readonly kind: 'landed'
@@ -48,6 +60,7 @@ export class Threads {
   readonly #held: Set<Held> = new Set()
   readonly #waiting: Map<string, (landed: Landed) => void> = new Map()
   #claims: Claims
+  #hearProbe: (probe: Probe) => void = () => undefined
   #heart: ReturnType<typeof setInterval> | undefined
 
   constructor(threads: typeof workers) {
@@ -60,6 +73,16 @@ export class Threads {
     if (inherited !== undefined) return
     threads.setEnvironmentData(NAME, this.#claims.memory)
     this.#tellTable()
+  }
+
+  /** Tells the threads of this process apart. */
+  get id(): number {
+    return this.#workers.threadId
+  }
+
+  /** Who hears the probes of other threads. */
+  onProbe(hear: (probe: Probe) => void): void {
+    this.#hearProbe = hear
   }
 
   /**
@@ -82,7 +105,12 @@ export class Threads {
     if (encoded !== undefined && bytes !== undefined) new Uint8Array(bytes).set(encoded)
     const message: Landed = { kind: 'landed', name: held.name, timeMs: nowMs(), bytes }
     this.#hear(message) // another cache of this thread; a channel does not hear itself
-    this.#tell(message)
+    this.tell(message)
+  }
+
+  /** Tells all other threads. */
+  tell(message: Message): void {
+    this.#channel.postMessage(message)
   }
 
   #hold(held: Held): Held {
@@ -121,6 +149,7 @@ export class Threads {
 
   #hear(message: Message): void {
     if (message.kind === 'landed') return this.#waiting.get(message.name)?.(message)
+    if (message.kind === 'probe') return this.#hearProbe(message)
     const theirs = new Claims(message.memory)
     if (theirs.rank > this.#claims.rank) return this.#tellTable()
     if (theirs.rank === this.#claims.rank) return
@@ -129,11 +158,7 @@ export class Threads {
   }
 
   #tellTable(): void {
-    this.#tell({ kind: 'table', memory: this.#claims.memory })
-  }
-
-  #tell(message: Message): void {
-    this.#channel.postMessage(message)
+    this.tell({ kind: 'table', memory: this.#claims.memory })
   }
 }
 

@@ -11,7 +11,7 @@ export default [
     find: 'options.commit !== false && !this.#isReadOnly',
     replace: 'options.commit === true',
     test: 'test/contract',
-    only: 'gone after close()',
+    only: 'what was put and not committed is gone',
   },
   {
     name: 'close() fails, and keeps its files open, where the last commit fails',
@@ -19,6 +19,22 @@ export default [
     find: "      this.warn(toVarveError(error), 'close')",
     replace: '      throw toVarveError(error)',
     test: 'test/degrade',
-    only: 'close() on a full disk',
+    only: 'on a full disk loses',
+  },
+  {
+    name: 'work that waits for itself is not noticed on one thread',
+    file: 'packages/varve/src/task/waits.ts',
+    find: 'this.#timer ??= setTimeout(() => this.#look(), LOOK_MS)',
+    replace: '',
+    test: 'test/task',
+    only: 'hang for ever',
+  },
+  {
+    name: 'a thread does not pass on what its work waits for',
+    file: 'packages/varve/src/task/waits.ts',
+    find: 'if (origin !== undefined) origin.fail',
+    replace: 'if (chain.length > 1e9) origin?.fail',
+    test: 'test/task/threads',
+    only: 'threads whose work waits for one another hang',
   },
 ]
