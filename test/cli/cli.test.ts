@@ -29,7 +29,7 @@ describe('varve', () => {
     expect([text.status, text.err]).toEqual([0, ''])
     expect(text.out).toMatch(/text .* 7 /)
     const { status, out } = varve('stats', '--dir', dir, '--json')
-    const stats = JSON.parse(out)
+    const [stats] = JSON.parse(out).caches
     expect([status, stats.dir]).toEqual([0, dir])
     const counts = stats.namespaces.map(({ name, entries }: { name: string; entries: number }) => [name, entries])
     expect(counts).toEqual([['bytes', 501], ['text', 7]])
@@ -45,14 +45,14 @@ describe('varve', () => {
     const values = lines.map((line) => varve('get', line, '--dir', dir).out)
     expect(values.sort()).toEqual(NASTY.map((key) => `value of ${key}`).sort())
     const binary = varve('get', String.raw`\xff\xfe`, '--dir', dir, '--json')
-    expect(JSON.parse(binary.out)).toMatchObject({ keyBase64: '//4=', value: '\0\u0001\u0002' })
+    expect(JSON.parse(binary.out).entry).toMatchObject({ keyBase64: '//4=', value: '\0\u0001\u0002' })
   })
 
   it('ls: --limit, --long, --json', async () => {
     const dir = await makeCache()
     expect(varve('ls', '--dir', dir, '--limit', '3').out.trimEnd().split('\n').length).toBe(3)
     expect(varve('ls', '--dir', dir, '--namespace', 'bytes', '--long', '--limit', '1').out).toMatch(/KiB|B/)
-    const entries = JSON.parse(varve('ls', '--dir', dir, '--json').out)
+    const { entries } = JSON.parse(varve('ls', '--dir', dir, '--json').out)
     expect(entries.length).toBe(508)
     expect(varve('ls', '--dir', dir, '--limit', 'x').status).toBe(2)
   })
@@ -71,7 +71,7 @@ describe('varve', () => {
     bytes[100] = (bytes[100] ?? 0) ^ 1
     writeFileSync(join(dir, 'v1', table), bytes)
     const { status, out } = varve('verify', '--dir', dir, '--json')
-    const report = JSON.parse(out)
+    const [report] = JSON.parse(out).caches
     expect([status, report.sound, report.damage[0].file]).toEqual([1, false, table])
     expect(varve('doctor', '--dir', dir).status).toBe(varve('doctor', '--dir', dir, '--json').status)
   })
@@ -81,7 +81,7 @@ describe('varve', () => {
     const before = snapshot(dir)
     for (const command of ['stats', 'ls', 'verify', 'doctor']) varve(command, '--dir', dir)
     expect(snapshot(dir)).toEqual(before)
-    expect(JSON.parse(varve('compact', '--dir', dir, '--json').out)).toMatchObject({ dir })
+    expect(JSON.parse(varve('compact', '--dir', dir, '--json').out)).toMatchObject({ caches: [{ dir }] })
     expect(readdirSync(join(dir, 'v1')).filter((name) => name.endsWith('.table')).length).toBe(2)
     expect(varve('compact', '--dir', dir).out).toContain('nothing to do')
   })
@@ -100,8 +100,47 @@ describe('varve', () => {
     const folder = makeFolder()
     await makeCache(join(folder, 'one'))
     await makeCache(join(folder, 'two'))
-    expect(JSON.parse(varve('stats', '--dir', folder, '--json').out).length).toBe(2)
+    expect(JSON.parse(varve('stats', '--dir', folder, '--json').out).caches.length).toBe(2)
     expect(varve('ls', '--dir', folder)).toMatchObject({ status: 2, err: expect.stringContaining('--dir') })
+  })
+
+  it('an empty folder, as of a variable that is not set, is taken for the working directory', async () => {
+    const dir = await makeCache()
+    const before = snapshot(dir)
+    const commands = [['gc', '--dir', ''], ['stats', '--dir='], ['clear', '--namespace', 'text', '--dir', ''], ['doctor', '--dir', '']]
+    commands.push(['diff', dir, ''], ['export', '--dir', dir, '-o', ''], ['files', 'restore', 'key', '', '--dir', dir, '--clean'])
+    for (const command of commands) {
+      const { status, out, err } = runVarve(command, { cwd: dir })
+      expect([status, out, err], command.join(' ')).toEqual([2, '', expect.stringContaining('It is empty; name a file or folder.')])
+    }
+    expect(snapshot(dir)).toEqual(before)
+    // Empty variables of the environment are not set.
+    const env = { VARVE_DIR: '', VARVE_KEY: '', VARVE_ENGINE: '' }
+    expect(runVarve(['stats', '--dir', dir], { env }).status).toBe(0)
+  })
+
+  it('a short VARVE_KEY is reported as a cache that is not there', async () => {
+    const dir = await makeCache()
+    for (const command of ['stats', 'gc', 'verify']) {
+      const { status, err } = runVarve([command, '--dir', dir], { env: { VARVE_KEY: 'short' } })
+      expect([status, err]).toEqual([2, expect.stringContaining('VARVE_KEY has 5 bytes')])
+    }
+  })
+
+  it('--version prints the version', () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../packages/varve/package.json', import.meta.url), 'utf8'))
+    for (const flag of ['--version', '-V']) expect(varve(flag)).toEqual({ status: 0, out: `${version}\n`, err: '' })
+  })
+
+  it('doctor finds fault with WebAssembly where nothing is wrong', async () => {
+    const dir = await makeCache()
+    const env = { NODE_OPTIONS: '--no-addons' }
+    const { status, out } = runVarve(['doctor', '--dir', dir, '--json'], { env })
+    const { ok, findings } = JSON.parse(out)
+    const engine = { what: 'engine', found: expect.stringContaining('--no-addons'), note: expect.stringContaining('same cache') }
+    expect([status, ok, findings.find(({ what }: { what: string }) => what === 'engine')]).toEqual([0, true, engine])
+    const text = runVarve(['doctor', '--dir', dir], { env }).out
+    expect([text.includes('engine: WebAssembly reads and writes'), text.includes('!')]).toEqual([true, false])
   })
 
   it('a wrong command line: exit code 2; help tells the codes', () => {

@@ -42,7 +42,7 @@ describe('varve ls --task', () => {
     expect(varve(['ls', '--task', 'scripts']).out).toBe('src/a.css\n')
     expect(varve(['ls', '--task', 'styles', '--long']).out).toMatch(/2 variants .* src\/a\.css\n/)
     const listed = JSON.parse(varve(['ls', '--task', 'scripts', '--json']).out)
-    expect(listed).toEqual([{ task: 'scripts', id: 'src/a.css', variants: 1, newestMs: expect.any(Number) }])
+    expect(listed).toEqual({ format: 1, ids: [{ task: 'scripts', id: 'src/a.css', variants: 1, newestMs: expect.any(Number) }] })
     expect(varve(['ls', '--task', 'style'])).toMatchObject({ status: 2, err: expect.stringContaining("did you mean 'styles'") })
   })
 })
@@ -51,13 +51,14 @@ describe('varve why', () => {
   it('says of each variant whether files and environment are as they were, and in what the last two differ', async () => {
     const { root, varve } = await project()
     const { status, out } = varve(['why', 'src/a.css', '--task', 'styles', '--json'])
-    const before = JSON.parse(out)
+    const [before] = JSON.parse(out).records
     expect(status).toBe(0)
     expect(before).toMatchObject({ task: 'styles', id: 'src/a.css', variants: [{ holds: true, differences: [] }, { holds: true, differences: [] }] })
     expect(before.between).toEqual([{ kind: 'input', name: 'config', before: expect.stringMatching(/^s/), after: expect.stringMatching(/^s/) }])
 
     writeFileSync(join(root, 'src/b.css'), 'changed')
-    const after = JSON.parse(varve(['why', join(root, 'src/a.css'), '--task', 'styles', '--json'], { VARVE_TEST_MODE: 'x' }).out)
+    const why = ['why', join(root, 'src/a.css'), '--task', 'styles', '--json']
+    const [after] = JSON.parse(varve(why, { VARVE_TEST_MODE: 'x' }).out).records
     const names = after.variants.map(({ holds, differences }: { holds: boolean; differences: { kind: string; name: string }[] }) => [
       holds,
       ...differences.map(({ kind, name }) => `${kind} ${name}`),
@@ -80,14 +81,14 @@ describe('varve why', () => {
     for (const [key, value] of results.entries()) if (value === 'new') results.delete(key)
     await cache.commit()
     await cache.close()
-    const { variants } = JSON.parse(varve(['why', 'src/a.css', '--task', 'styles', '--json']).out)
+    const [{ variants }] = JSON.parse(varve(['why', 'src/a.css', '--task', 'styles', '--json']).out).records
     expect(variants).toMatchObject([{ holds: false, isLost: true }, { holds: true, isLost: false }])
     expect(varve(['why', 'src/a.css', '--task', 'styles']).out).toContain('its result is gone')
   })
 
   it('looks into all tasks unless one is named, and takes escaped ids', async () => {
     const { varve } = await project()
-    const both = JSON.parse(varve(['why', 'src/a.css', '--json']).out)
+    const both = JSON.parse(varve(['why', 'src/a.css', '--json']).out).records
     expect(both.map(({ task }: { task: string }) => task).sort()).toEqual(['scripts', 'styles'])
     expect(varve(['why', String.raw`line\x0abreak`]).out).toContain(String.raw`id line\x0abreak: 1 variant`)
     expect(varve(['why', 'src/a.css', '--task', 'scripts']).out).toMatch(/a hit, if its inputs are the same/)
@@ -97,6 +98,7 @@ describe('varve why', () => {
     const { varve } = await project()
     expect(varve(['why', 'a.css'])).toMatchObject({ status: 1, out: '', err: expect.stringContaining('src/a.css') })
     expect(varve(['why', 'nothing'])).toMatchObject({ status: 1, out: '', err: expect.stringContaining('varve ls --task') })
-    expect(varve(['why', 'nothing', '--json'])).toMatchObject({ status: 1, out: 'null\n' })
+    const none = varve(['why', 'nothing', '--json'])
+    expect([none.status, JSON.parse(none.out)]).toEqual([1, { format: 1, records: [] }])
   })
 })

@@ -32,7 +32,7 @@ describe('varve export and import', () => {
     const written = varve(['export', '--dir', dir, '-o', file])
     expect(written).toMatchObject({ status: 0, err: '', out: expect.stringContaining('308 entries of 2 namespaces') })
     const report = JSON.parse(varve(['export', '--dir', dir, '--format', 'ndjson', '--output', ndjson, '--json'], '', 'wasm').out)
-    expect(report).toEqual({ file: ndjson, entries: 308, namespaces: 2, bytes: statSync(ndjson).size })
+    expect(report).toEqual({ format: 1, file: ndjson, entries: 308, namespaces: 2, bytes: statSync(ndjson).size })
     expect(snapshot(dir)).toEqual(before)
     expect(readdirSync(folder)).toEqual(['a.json', 'a.ndjson'])
     expect(statSync(file).mode & 0o077).toBe(0)
@@ -52,7 +52,7 @@ describe('varve export and import', () => {
     const target = join(makeFolder(), 'target')
     for (const args of [[], ['-']]) {
       const report = JSON.parse(varve(['import', ...args, '--dir', target, '--json'], out).out)
-      expect(report).toEqual({ dir: target, entries: 7, namespaces: 1, commits: 1, bytes: Buffer.byteLength(out) })
+      expect(report).toEqual({ format: 1, dir: target, entries: 7, namespaces: 1, commits: 1, bytes: Buffer.byteLength(out) })
     }
     const child = spawn(process.execPath, [MAIN, 'export', '--dir', dir], { stdio: ['ignore', 'pipe', 'pipe'] })
     let said = ''
@@ -122,6 +122,7 @@ describe('varve diff', () => {
     for (const line of ['- text  nul\\x00', '+ text  added\\x0a', '~ text  plain', '+ more  a']) expect(out.split('\n')).toContain(line)
     const json = JSON.parse(varve(['diff', left, right, '--json', '--limit', '1'], '', 'wasm').out)
     expect(json).toEqual({
+      format: 1,
       equal: false,
       namespaces: [
         { name: 'bytes', leftVersion: '', rightVersion: '', equal: 301, onlyLeft: 0, onlyRight: 0, changed: 0 },
@@ -155,7 +156,7 @@ describe('varve clear, gc and top', () => {
       const report = JSON.parse(out)
       expect([status, report.entries, report.namespace]).toEqual([0, 301, 'bytes'])
       expect(report.bytesAfter).toBeLessThan(report.bytesBefore)
-      const left = JSON.parse(varve(['ls', '--dir', dir, '--json']).out)
+      const { entries: left } = JSON.parse(varve(['ls', '--dir', dir, '--json']).out)
       expect(left.map(({ namespace }: { namespace: string }) => namespace)).toEqual(NASTY.map(() => 'text'))
       expect(varve(['clear', '--dir', dir, '--namespace', 'text'], '', engine).out).toContain("7 entries of 'text' removed")
     }
@@ -175,11 +176,11 @@ describe('varve clear, gc and top', () => {
       await cache.close()
       expect(varve(['gc', '--dir', dir], '', engine)).toMatchObject({ status: 0, out: `${dir}\nnothing to free\n` })
       const { status, out } = varve(['gc', '--dir', dir, '--max-bytes', '2MB', '--json'], '', engine)
-      const report = JSON.parse(out)
+      const [report] = JSON.parse(out).caches
       expect([status, report.bytesFreed]).toEqual([0, report.bytesBefore - report.bytesAfter])
       expect(report.bytesAfter).toBeLessThanOrEqual(2e6)
       expect(report.bytesFreed).toBeGreaterThan(0)
-      const { namespaces } = JSON.parse(varve(['stats', '--dir', dir, '--json']).out)
+      const [{ namespaces }] = JSON.parse(varve(['stats', '--dir', dir, '--json']).out).caches
       const left = namespaces.reduce((sum: number, { entries }: { entries: number }) => sum + entries, 0)
       expect(report.entriesDropped).toBe(1200 - left)
       expect(varve(['verify', '--dir', dir]).status).toBe(0)
@@ -196,6 +197,14 @@ describe('varve clear, gc and top', () => {
     const { out } = varve(['top', '--dir', dir, '--namespace', 'text'])
     expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
     expect(out).toContain('\\x1b[31mred')
+  })
+
+  it("top reports what was written today as 'never' used", async () => {
+    const dir = await makeCache()
+    expect(varve(['top', '--dir', dir, '--limit', '1']).out.split('\n').find((line) => line.includes('key 299'))).toMatch(/│ +- │ +\d+m?s │/)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3 * 86_400_000 })
+    const old = await makeCache().finally(() => vi.useRealTimers())
+    expect(varve(['top', '--dir', old, '--limit', '1']).out.split('\n').find((line) => line.includes('key 299'))).toMatch(/│ +never │/)
   })
 
   it('top names what is oldest and what was never used, on either engine', async () => {

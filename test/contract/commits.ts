@@ -198,9 +198,14 @@ export function commitsContract({ newDir, open }: Subject): void {
       const cache = await open(newDir())
       const namespace = cache.namespace('a', { version: '1' })
       expect(cache.namespace('a', { version: '1' })).toBe(namespace)
-      const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining("'a' is open with version '1'") })
-      expect(() => cache.namespace('a', { version: '2' })).toThrow(refused)
-      expect(() => cache.namespace('a', { version: '1', codec: 'json' })).toThrow(refused)
+      const refused = (other: string): unknown =>
+        expect.objectContaining({
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringContaining(`namespace 'a' is open with version '1' and codec 'bytes', and asked for with ${other};`),
+        })
+      expect(() => cache.namespace('a', { version: '2' })).toThrow(refused("version '2' and codec 'bytes'"))
+      expect(() => cache.namespace('a', { version: '1', codec: 'json' })).toThrow(refused("version '1' and codec 'json'"))
+      expect(() => cache.namespace('a')).toThrow(refused("version '' and codec 'bytes'"))
       await cache.close()
     })
   })

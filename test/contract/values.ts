@@ -124,6 +124,51 @@ export function valuesContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
+    it('that a codec cannot hold come back as something else', async () => {
+      class Point {
+        x = 1
+      }
+      const nested = { modules: [{ map: new Map([['a', 1]]) }] }
+      const json: [value: unknown, what: string][] = [
+        [nested, "'value.modules[0].map' is a Map"], [new Set(), 'it is a Set'], [{ test: /x/ }, "'value.test' is a RegExp"],
+        [{ at: new Date(0) }, "'value.at' is a Date"], [[Number.NaN], "'value[0]' is NaN"], [-Infinity, 'it is -Infinity'],
+        [[1, undefined], "'value[1]' is undefined"], [Array(2), "'value[0]' is undefined"], [{ a: { b: () => 1 } }, "'value.a.b' is a function"],
+        [new Point(), 'it is a Point'], [{ bytes: Buffer.from('x') }, "'value.bytes' is a Buffer"], [{ big: 1n }, "'value.big' is a bigint"],
+        [{ symbol: Symbol('x') }, "'value.symbol' is a symbol"], [new String('x'), 'it is a String'], [cyclic, 'a cycle'],
+        [{ toJSON: () => 1 }, "'value.toJSON' is a function"], [Object.assign(Object.create({}), { a: 1 }), 'it is'],
+      ]
+      const v8: [value: unknown, what: string][] = [
+        [[new Point()], "'value[0]' is a Point"], [new Map([['a', { call: () => 1 }]]), "'value[0][1].call' is a function"],
+        [new Set([Symbol('x')]), "'value[0]' is a symbol"], [{ promise: Promise.resolve() }, 'Promise'], [new WeakMap(), 'WeakMap'],
+      ]
+      const cache = await open(newDir())
+      for (const [codec, values] of [['json', json], ['v8', v8]] as const) {
+        const namespace = cache.namespace(codec, { codec: codec as 'v8' })
+        for (const [value, what] of values) {
+          const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(what) })
+          expect(() => namespace.put('key', value), what).toThrow(refused)
+          expect(namespace.has('key')).toBe(false)
+        }
+      }
+      await cache.close()
+    })
+
+    it('without what reads the same come back, as before', async () => {
+      const cache = await open(newDir())
+      const json = cache.namespace('json', { codec: 'json' })
+      const plain: unknown = Object.assign(Object.create(null), { a: 1 })
+      for (const value of [{ a: undefined, b: 1 }, plain, [null, -0], { ['__proto__']: 1 }]) {
+        json.put('key', value)
+        expect(json.get('key')).toEqual(JSON.parse(JSON.stringify(value)))
+      }
+      const v8 = cache.namespace('v8', { codec: 'v8' })
+      for (const value of [cyclic, new Map([[new Date(0), /x/g]]), [undefined, Number.NaN, 1n], new Error('x')]) {
+        v8.put('key', value)
+        expect(v8.get('key')).toEqual(value)
+      }
+      await cache.close()
+    })
+
     it('of another type are refused', async () => {
       const cache = await open(newDir())
       const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining("codec '") })

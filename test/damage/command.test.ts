@@ -21,13 +21,13 @@ describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
     expect(text.status).toBe(1)
     expect(text.out).toMatch(new RegExp(`${name} .* block of values .* n .*\\d+ entries: key \\d+ \\.\\.\\. key \\d+ \\(hashes `))
     const json = varve('verify', '--dir', dir, '--json')
-    const { sound, damage } = JSON.parse(json.out)
+    const [{ sound, damage }] = JSON.parse(json.out).caches
     expect([json.status, sound, damage.length, damage[0].file, damage[0].namespace]).toEqual([1, false, 1, name, 'n'])
     const dry = varve('repair', '--dry-run', '--dir', dir)
     expect([dry.status, dry.out]).toEqual([1, expect.stringContaining(`Would be set aside as *.bad: ${name}`)])
     expect(snapshot(dir)).toEqual(before)
     const done = varve('repair', '--dir', dir, '--json')
-    const report = JSON.parse(done.out)
+    const [report] = JSON.parse(done.out).caches
     expect([done.status, report.sound, report.setAside, report.dryRun]).toEqual([0, true, [name], false])
     expect(report.entriesAfter).toBe(COUNT + 1 - report.damage[0].keys.entries)
     expect(varve('verify', '--dir', dir, '--json')).toMatchObject({ status: 0 })

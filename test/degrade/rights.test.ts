@@ -50,7 +50,7 @@ describe.skipIf(!canRun).each(ENGINES)('rights: %s', (engine) => {
     const found = build(folder, dir)
     expect(found).toMatchObject({ mode: 'unwritable', inMemory: true, values: ['safe', 'value'], warnings: ['PERMISSION'] })
     const { status, stdout } = run(folder, [MAIN, 'doctor', '--dir', dir, '--json'])
-    const usable = JSON.parse(stdout).find(({ what }: { what: string }) => what === 'usable')
+    const usable = JSON.parse(stdout).findings.find(({ what }: { what: string }) => what === 'usable')
     const said = { found: expect.stringContaining('may not be written'), advice: expect.stringContaining('VARVE_DIR') }
     expect([status, usable]).toMatchObject([1, said])
     chmodSync(join(dir, 'v1'), 0o700)

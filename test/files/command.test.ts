@@ -30,13 +30,13 @@ test('ls, verify and restore look and write nothing into the cache', async () =>
   expect([status, err]).toEqual([0, ''])
   expect(out).toMatch(/6 files .*outputs {2}build\\x1b\[31m\n/)
   expect(out).toMatch(/1 file .*v8 {2}types\n/)
-  const listed = JSON.parse(varve('ls', '--dir', dir, '--v8', '--json').out)
+  const { manifests: listed } = JSON.parse(varve('ls', '--dir', dir, '--v8', '--json').out)
   expect(listed.map(({ namespace, entries }: { namespace: string; entries: number }) => [namespace, entries])).toEqual([['outputs', 6], ['v8', 1]])
-  expect(JSON.parse(varve('ls', '--dir', dir, '--stored', '--json').out)).toHaveLength(storedFiles(dir).length)
-  expect(JSON.parse(varve('verify', '--dir', dir, '--json').out)).toMatchObject({ sound: true, lost: [] })
+  expect(JSON.parse(varve('ls', '--dir', dir, '--stored', '--json').out).contents).toHaveLength(storedFiles(dir).length)
+  expect(JSON.parse(varve('verify', '--dir', dir, '--json').out).caches).toMatchObject([{ sound: true, lost: [] }])
   const target = write({ 'stale.txt': 'stale' })
   const restored = varve('restore', String.raw`build\x1b[31m`, target, '--dir', dir, '--clean', '--json')
-  expect(JSON.parse(restored.out)).toMatchObject({ entries: 6, unchanged: 0, removed: 1 })
+  expect(JSON.parse(restored.out).report).toMatchObject({ entries: 6, unchanged: 0, removed: 1 })
   expect(read(target)).toEqual(EVERYTHING)
   expect(varve('restore', 'nothing', target, '--dir', dir, '--v8')).toMatchObject({ status: 1, err: "varve: no manifest 'nothing'\n" })
   expect(varve('restore', 'types', target, '--dir', dir, '--mode', 'teleport').status).toBe(2)
@@ -48,7 +48,7 @@ test('values of codec v8 are deserialised only when that is asked for, and count
   const dir = await makeCache()
   const note = "varve: 1 value of codec 'v8' may be manifests, too; look at them with --v8\n"
   const plain = varve('ls', '--dir', dir, '--json')
-  expect([plain.err, JSON.parse(plain.out).map(({ namespace }: { namespace: string }) => namespace)]).toEqual([note, ['outputs']])
+  expect([plain.err, JSON.parse(plain.out).manifests.map(({ namespace }: { namespace: string }) => namespace)]).toEqual([note, ['outputs']])
   expect(varve('verify', '--dir', dir)).toMatchObject({ status: 0, err: note })
   expect(varve('restore', 'types', makeFolder(), '--dir', dir)).toEqual({ status: 1, out: '', err: `${note}varve: no manifest 'types'\n` })
   const target = makeFolder()
@@ -58,7 +58,7 @@ test('values of codec v8 are deserialised only when that is asked for, and count
 
 test('verify tells what is lost, gc removes what nobody names', async () => {
   const dir = await makeCache()
-  const report = JSON.parse(varve('gc', '--dir', dir, '--json').out)
+  const [report] = JSON.parse(varve('gc', '--dir', dir, '--json').out).caches
   expect(report).toMatchObject({ contents: storedFiles(dir).length })
   expect(varve('ls', '--dir', dir).out).not.toContain('old')
   for (const file of storedFiles(dir)) writeFileSync(file, 'damage')

@@ -137,7 +137,7 @@ it('doctor names the folder of the key, and a key that is too short', async () =
   chmodSync(folder, 0o777)
   const find = (what: string, key: string): unknown => {
     const { out } = runVarve(['doctor', '--dir', dir, '--json'], { env: { VARVE_KEY: key } })
-    return JSON.parse(out).find((finding: { what: string }) => finding.what === what)
+    return JSON.parse(out).findings.find((finding: { what: string }) => finding.what === what)
   }
   expect(find('usable', KEY)).toMatchObject({ found: expect.stringContaining(folder) })
   expect(find('key', KEY)).toBeUndefined()

@@ -64,16 +64,34 @@ export function storeContract(subject: Subject): void {
       })
     })
 
-    it('that the codec cannot hold are returned, with one warning', async () => {
+    it('that the codec cannot hold are themselves at a miss and something else at a hit', async () => {
       const project = subject.project()
       const warnings: VarveError[] = []
       const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
-      const task = cache.task<unknown>('functions', { root: project.root, codec: 'v8' })
-      const result = { call: () => 1 }
-      expect(await task.run({ id: 'id' }, () => result)).toBe(result)
-      expect(await task.run({ id: 'id' }, () => result)).toBe(result)
-      expect(warnings.map(({ code, message }) => [code, message])).toEqual([['INVALID_ARGUMENT', expect.stringContaining('functions')]])
-      expect(task.stats()).toMatchObject({ misses: 2, notStored: 2 })
+      const json = cache.task<unknown>('lists', { root: project.root })
+      const refused = { code: 'INVALID_ARGUMENT', message: expect.stringMatching(/'lists' for 'a.js'.*'value.map' is a Map.*codec 'v8'/) }
+      for (const _ of [1, 2]) await expect(json.run({ id: 'a.js' }, () => ({ map: new Map() }))).rejects.toMatchObject(refused)
+      const [one, two] = [1, 2].map(() => json.run({ id: 'b.js' }, async () => [Number.NaN]))
+      await expect(one).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+      await expect(two).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+      const v8 = cache.task<unknown>('functions', { root: project.root, codec: 'v8' })
+      await expect(v8.run({ id: 'id' }, () => ({ call: () => 1 }))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+      const text = cache.task('texts', { root: project.root, codec: 'text' })
+      await expect(Reflect.apply(text.run, text, [{ id: 'id' }, () => ['a']])).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+      expect([warnings, json.stats().notStored, cache.status().pending.entries]).toEqual([[], 3, 0])
+      await cache.close()
+    })
+
+    it('over 64 MiB are returned and not stored, with one warning', async () => {
+      const project = subject.project()
+      const warnings: VarveError[] = []
+      const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
+      const task = cache.task('large', { root: project.root, codec: 'bytes' })
+      const large = new Uint8Array((64 << 20) + 1)
+      for (const id of ['a', 'b']) expect((await task.run({ id }, () => large)) === large).toBe(true)
+      const told = [['VALUE_TOO_LONG', expect.stringMatching(/'large'.*limit is 67108864.*cache\.files/)]]
+      expect(warnings.map(({ code, message }) => [code, message])).toEqual(told)
+      expect([task.stats().notStored, cache.status().pending.entries]).toEqual([2, 0])
       await cache.close()
     })
 
@@ -171,6 +189,18 @@ export function storeContract(subject: Subject): void {
   })
 
   describe('options', () => {
+    it('a run without work is an error of the host, and none at a hit', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root)
+        const refused = { code: 'INVALID_ARGUMENT', message: expect.stringMatching(/task.run\(\) of 'counted'.*second argument.*not undefined/) }
+        const runWithout = (): Promise<unknown> => Reflect.apply(counted.task.run, counted.task, [{ id: 'id' }])
+        await expect(runWithout()).rejects.toMatchObject(refused)
+        await counted.run()
+        await expect(runWithout()).rejects.toMatchObject(refused)
+      })
+    })
+
     it('unknown or wrong are refused with a suggestion', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
@@ -189,7 +219,10 @@ export function storeContract(subject: Subject): void {
         await expect(run({ id: 1 })).rejects.toEqual(invalid("'id'"))
         await expect(run({})).rejects.toEqual(invalid("'id'"))
         await expect(run({ id: 'a', env: [''] })).rejects.toEqual(invalid("'env'"))
-        expect(() => cache.task('counted', { version: 'other' })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+        const open = "task 'counted' is open with version '' and codec 'text', and asked for with version 'other' and codec 'json'"
+        expect(() => cache.task('counted', { version: 'other' })).toThrow(
+          expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(open) }),
+        )
       })
     })
   })

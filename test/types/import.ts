@@ -1,5 +1,6 @@
 /** A user's module, compiled against the packed package. */
-import { type Cache, openCache, VarveError, type WhyReport } from 'varve'
+import { type Cache, openCache, TaskCycleError, VarveError, type WhyReport } from 'varve'
+import type { CliJson } from 'varve/cli-json'
 
 const cache: Cache = await openCache({ name: 'consumer', dir: 'cache', maxBytes: '500MB' })
 const texts = cache.namespace('texts', { version: '1', codec: 'text' })
@@ -28,4 +29,7 @@ try {
 } catch (error) {
   if (error instanceof VarveError) console.log(error.code satisfies string, text, found)
 }
-await cache.close()
+const { caches }: CliJson['stats'] = { format: 1, caches: [{ dir: '', ...(await cache.stats()) }] }
+const { entries, bytes }: { entries: number; bytes: number } = cache.status().pending
+console.log(caches.length, entries, bytes, TaskCycleError)
+await cache.close({ commit: false })

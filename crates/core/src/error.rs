@@ -90,10 +90,12 @@ impl fmt::Display for Error {
                 write!(out, "cannot {operation} '{name}': {source}{}", way_out(source))
             }
             Self::TooLong { field, bytes, bytes_max } => {
-                write!(
-                    out,
-                    "{field} has {bytes} bytes, the limit is {bytes_max}; shorten it, a key by hashing its long part"
-                )
+                let way_out = match *field {
+                    "key" => "hash its long part",
+                    "value" => "split it, or store it as files with `cache.files`",
+                    _ => "shorten it",
+                };
+                write!(out, "{field} has {bytes} bytes, the limit is {bytes_max}; {way_out}")
             }
             Self::ShortKey { bytes, bytes_min } => {
                 write!(out, "key has {bytes} bytes, the least is {bytes_min} random ones")

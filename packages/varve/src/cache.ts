@@ -17,7 +17,7 @@ import type {
 import type { CommitReport, CompactReport, EngineStatus, ExportReport, ImportReport, RepairReport, Stats, VerifyReport } from './reports.ts'
 import type { Session } from './session.ts'
 import { Flights } from './task/flights.ts'
-import { makeTask } from './task/make.ts'
+import { type Asked, makeTask } from './task/make.ts'
 import type { TaskOptions } from './task/options.ts'
 import type { Task } from './task/task.ts'
 import type { ImportSource, NodeTarget, WebTarget } from './transfer.ts'
@@ -79,7 +79,7 @@ export class Cache {
   readonly #opened: Opened
   readonly #place: string
   readonly #isReadOnly: boolean
-  readonly #namespaces: Map<string, Namespace<unknown>> = new Map()
+  readonly #namespaces: Map<string, { readonly namespace: Namespace<unknown>; readonly asked: Asked }> = new Map()
   #flights: Flights | undefined
   #closing: Promise<void> | undefined
 
@@ -96,7 +96,7 @@ export class Cache {
 
   /**
    * The namespace of that name, the same object each time. One name has one version and codec per open cache: asking
-   * for another throws INVALID_ARGUMENT, because each of the two would drop the other's entries.
+   * for another, also by leaving the options out, throws INVALID_ARGUMENT, because each would drop the other's entries.
    */
   namespace(name: string, options?: NamespaceOptions & { readonly codec?: 'bytes' | undefined }): Namespace<Uint8Array>
   namespace(name: string, options: NamespaceOptions & { readonly codec: 'text' }): Namespace<string>
@@ -107,7 +107,8 @@ export class Cache {
       throw new VarveError('INVALID_ARGUMENT', `the name of a namespace is a text of at least one letter, not ${describe(name)}`)
     }
     checkOptions('namespace()', options, NAMESPACE_FIELDS)
-    return this.#open(name, options.version ?? '', options.codec ?? 'bytes')
+    const { version = '', codec = 'bytes' } = options
+    return this.#open(name, version, codec, { what: `namespace '${name}'`, version, codec })
   }
 
   /**
@@ -123,25 +124,23 @@ export class Cache {
   task<V = unknown>(name: string, options?: TaskOptions & { readonly codec?: 'json' | 'v8' | undefined }): Task<V>
   task(name: string, options: TaskOptions = {}): Task<unknown> {
     this.#session.checkOpen()
-    const open = (namespace: string, version: string, codec: CodecName): Namespace<unknown> => this.#open(namespace, version, codec)
     this.#flights ??= new Flights(this.#place)
-    return makeTask({ session: this.#session, flights: this.#flights, open }, name, options)
+    return makeTask({ session: this.#session, flights: this.#flights, open: this.#open.bind(this) }, name, options)
   }
 
-  #open(name: string, ownVersion: string, codecName: CodecName): Namespace<unknown> {
+  #open(name: string, ownVersion: string, codecName: CodecName, asked: Asked): Namespace<unknown> {
     const codec = codecOf<unknown>(codecName)
     const version = joinVersions(this.#session.version, ownVersion, codec.tag)
     const known = this.#namespaces.get(name)
     if (known === undefined) {
       const made = new Namespace(this.#session, name, version, codec)
-      this.#namespaces.set(name, made)
+      this.#namespaces.set(name, { namespace: made, asked })
       return made
     }
-    if (known.version === version) return known
-    throw new VarveError(
-      'INVALID_ARGUMENT',
-      `namespace '${name}' is open with version '${known.version}', not '${version}'; take another name, or close the cache first`,
-    )
+    if (known.namespace.version === version) return known.namespace
+    const [open, now] = [known.asked, asked].map((one) => `version '${one.version}' and codec '${one.codec}'`)
+    const wayOut = 'give the same options each time, or keep what the first call returned'
+    throw new VarveError('INVALID_ARGUMENT', `${asked.what} is open with ${open}, and asked for with ${now}; ${wayOut}`)
   }
 
   /**

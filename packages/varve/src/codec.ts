@@ -4,8 +4,9 @@
  */
 import { builtin } from './builtin.ts'
 import { copyBytes, encodeText, isBytes, readText } from './bytes.ts'
-import { VarveError } from './errors.ts'
+import { type ErrorCode, VarveError } from './errors.ts'
 import { ELEMENTS_MAX, hasTooMany, parseJson } from './json.ts'
+import { type Unlike, unlikeInClone, unlikeInJson } from './plain.ts'
 
 /** Names of the codecs; see `NamespaceOptions.codec`. */
 export type CodecName = 'bytes' | 'text' | 'json' | 'v8'
@@ -49,14 +50,8 @@ const json: Codec<unknown> = {
   name: 'json',
   tag: 'json',
   encode(value) {
-    let encoded: string | undefined
-    try {
-      encoded = JSON.stringify(value)
-    } catch (error) {
-      throw notEncodable('json', 'a value that JSON.stringify takes', value, error)
-    }
-    if (encoded === undefined) throw notEncodable('json', 'a value that JSON can hold', value)
-    if (hasTooMany(encoded)) throw notEncodable('json', `of at most ${ELEMENTS_MAX} elements`, value)
+    const encoded = checked('json', () => unlikeInJson(value), () => JSON.stringify(value))
+    if (hasTooMany(encoded)) throw cannotHold('json', 'VALUE_TOO_LONG', `it has more than ${ELEMENTS_MAX} elements`)
     return encodeText(encoded)
   },
   decode: (source, start, end) => parseJson(readText(source, start, end)),
@@ -73,11 +68,7 @@ function v8Codec(): Codec<unknown> {
     tag: `v8-${process.versions['bun'] === undefined ? '' : 'bun-'}${process.versions.v8}`,
     encode(value) {
       if (value === undefined) throw notEncodable('v8', 'anything but undefined, which means a miss', value)
-      try {
-        return v8.serialize(value)
-      } catch (error) {
-        throw notEncodable('v8', 'a value that v8.serialize takes', value, error)
-      }
+      return checked('v8', () => unlikeInClone(value), () => v8.serialize(value))
     },
     // Typed arrays inside the value lie over the bytes they were read from, so these must be the value's own.
     decode: (source, start, end, isOwned) => v8.deserialize(isOwned ? source : new Uint8Array(source.subarray(start, end))),
@@ -90,9 +81,30 @@ export function codecOf<V>(name: CodecName): Codec<V> {
   return codecs[name]() as Codec<V>
 }
 
-function notEncodable(codec: CodecName, expected: string, value: unknown, cause?: unknown): VarveError {
+/** What `encode` makes of a value that comes back as it is. */
+function checked<Encoded>(codec: CodecName, unlikeIn: () => Unlike | undefined, encode: () => Encoded): Encoded {
+  const unlike = attempt(codec, 'INVALID_ARGUMENT', 'it is nested too deeply, or a cycle', unlikeIn)
+  if (unlike === undefined) return attempt(codec, 'VALUE_TOO_LONG', 'it is too long', encode)
+  const place = unlike.path === '' ? 'it is' : `'value${unlike.path}' is`
+  const wayOut = codec === 'json' ? "make plain data of it, or take codec 'v8', which holds Map, Set, Date and RegExp" : 'make plain data of it'
+  throw cannotHold(codec, 'INVALID_ARGUMENT', `${place} ${unlike.what}, which would come back as something else; ${wayOut}`)
+}
+
+/** A RangeError is a limit of the host: of its stack, or of a text's length. */
+function attempt<T>(codec: CodecName, limit: ErrorCode, why: string, run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof RangeError) throw cannotHold(codec, limit, why, error)
+    throw cannotHold(codec, 'INVALID_ARGUMENT', error instanceof Error ? error.message : String(error), error)
+  }
+}
+
+function cannotHold(codec: CodecName, code: ErrorCode, why: string, cause?: unknown): VarveError {
+  return new VarveError(code, `codec '${codec}' cannot hold this value: ${why}`, { cause })
+}
+
+function notEncodable(codec: CodecName, expected: string, value: unknown): VarveError {
   const found = value === null ? 'null' : typeof value
-  const why = cause instanceof Error ? `: ${cause.message}` : ''
-  const message = `a value of a namespace with codec '${codec}' is ${expected}, not ${found}${why}; see option 'codec'`
-  return new VarveError('INVALID_ARGUMENT', message, { cause })
+  return new VarveError('INVALID_ARGUMENT', `codec '${codec}' holds ${expected}, not ${found}; see option 'codec'`)
 }

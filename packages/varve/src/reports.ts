@@ -67,6 +67,9 @@ export interface Stats {
   readonly tableBytes: number
   readonly logs: number
   readonly logBytes: number
+  /** Files of content that entries name (large values, outputs) and their bytes; counted in `files` and `bytes`, too. */
+  readonly contentFiles: number
+  readonly contentBytes: number
   readonly namespaces: readonly NamespaceStats[]
 }
 

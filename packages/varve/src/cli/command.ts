@@ -1,6 +1,7 @@
 /** What all commands share: options, errors and exit codes. */
 import { Command } from 'commander'
 import { toVarveError } from '../errors.ts'
+import { pathOf } from './entries.ts'
 import { escapeText } from './escape.ts'
 import { EXIT_HELP, FAILED, NO_CACHE, OK, USAGE } from './exit.ts'
 import { isClosedPipe, writeJson } from './output.ts'
@@ -19,7 +20,7 @@ export interface CommonOptions {
 export function command(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .option('--dir <folder>', 'folder of the cache, or one that holds caches (default: that of the project here)')
+    .option('--dir <folder>', 'folder of the cache, or one that holds caches (default: that of the project here)', pathOf)
     .option('--json', 'write one JSON value to standard output, and nothing else')
     .option('--shared', "trust a cache of another user, as openCache does with 'shared: true'")
     .addHelpText('after', EXIT_HELP)
@@ -29,7 +30,7 @@ export function command(name: string, description: string): Command {
 export async function report(error: unknown, isJson: boolean): Promise<number> {
   const { code, message, cause } = toVarveError(error)
   if (isClosedPipe(cause)) return OK
-  if (isJson) await writeJson({ error: { code, message } })
+  if (isJson) await writeJson('error', { error: { code, message } })
   else process.stderr.write(`varve: ${message.split('\n').map(escapeText).join('\n')}\n`)
   if (USAGE_CODES.has(code)) return USAGE
   return code === 'NOT_A_CACHE' ? NO_CACHE : FAILED

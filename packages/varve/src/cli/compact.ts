@@ -19,7 +19,7 @@ async function run(options: CompactCommandOptions): Promise<void> {
   const isFull = options.due !== true
   const compact = (dir: string): Promise<CompactReport> =>
     change(dir, ({ session }) => withProgress('compact', (control) => session.run((store) => store.compact(isFull, control))))
-  await reportEach(options, compact, textOf)
+  await reportEach('compact', options, compact, textOf)
 }
 
 function textOf({ changed, bytesBefore, bytesAfter, entriesDropped }: CompactReport): string {

@@ -1,9 +1,10 @@
 /** `varve diff`: which entries two caches do not share. Reads both once and looks keys up, so memory stays small. */
 import type { Command } from 'commander'
+import type { ChangeJson as Change, ComparedJson } from '../cli-json.ts'
 import type { NamespaceStats } from '../reports.ts'
 import type { Session } from '../session.ts'
 import { command, type CommonOptions } from './command.ts'
-import { entriesOf, keyJson, namespacesOf, valueOf, wholeNumber } from './entries.ts'
+import { entriesOf, keyJson, namespacesOf, pathOf, valueOf, wholeNumber } from './entries.ts'
 import { escapeKey, escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { findCache, inspect } from './folder.ts'
@@ -14,8 +15,6 @@ interface DiffOptions extends CommonOptions {
   readonly limit: number
 }
 
-type Change = 'onlyLeft' | 'onlyRight' | 'changed'
-
 /** One entry that differs. */
 interface Difference {
   readonly namespace: string
@@ -23,19 +22,14 @@ interface Difference {
   readonly change: Change
 }
 
-/** How the entries of a namespace compare; a version is null where there is no such namespace. */
-interface Compared extends Record<Change, number> {
-  readonly name: string
-  readonly leftVersion: string | null
-  readonly rightVersion: string | null
-  equal: number
-}
+/** The same, while it is counted. */
+type Compared = ComparedJson & Record<Change | 'equal', number>
 
 const MARKS: Readonly<Record<Change, string>> = { onlyLeft: '-', onlyRight: '+', changed: '~' }
 
 export const diffCommand: Command = command('diff', 'entries that only one of two caches has, or that have different values')
-  .argument('<left>', 'folder of a cache')
-  .argument('<right>', 'folder of another')
+  .argument('<left>', 'folder of a cache', pathOf)
+  .argument('<right>', 'folder of another', pathOf)
   .option('--limit <count>', 'name at most so many entries; all are counted', wholeNumber, 20)
   .action(run)
 
@@ -50,7 +44,7 @@ async function run(left: string, right: string, options: DiffOptions): Promise<v
       if (!isEqual) process.exitCode = NEGATIVE
       if (options.json === true) {
         const entries = found.map(({ namespace, key, change }) => ({ namespace, ...keyJson(key), change }))
-        return writeJson({ equal: isEqual, namespaces, entries })
+        return writeJson('diff', { equal: isEqual, namespaces, entries })
       }
       await write(textOf(namespaces, found))
     }),

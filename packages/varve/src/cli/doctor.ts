@@ -1,16 +1,16 @@
 /** `varve doctor`: which engine runs here and why, what the folder's file system can do, what to mend. */
 import type { Command } from 'commander'
 import { existsSync, statfsSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
+import type { FindingJson } from '../cli-json.ts'
 import { examine } from '../degraded.ts'
-import { cachesDirectory } from '../directory.ts'
 import { loadEngine } from '../engine/load.ts'
 import { toVarveError } from '../errors.ts'
 import { secretOf } from '../secret.ts'
 import { command, type CommonOptions } from './command.ts'
 import { escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
-import { FORMAT_FOLDER, findCaches, inspect, isCache, trustsShared } from './folder.ts'
+import { FORMAT_FOLDER, findCaches, folderOf, inspect, trustsShared } from './folder.ts'
 import { size, table, write, writeJson } from './output.ts'
 
 /** File systems that are on another machine, by the number that Linux gives them. */
@@ -18,25 +18,18 @@ const NETWORKS: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'], [0x517b, 'SMB'], [0xff534d42, 'CIFS'], [0xfe534d42, 'SMB 2'], [0x01021997, '9P'], [0x5346414f, 'AFS'], [0xc36400, 'Ceph'],
 ])
 
-/** One thing looked at. */
-interface Finding {
-  readonly what: string
-  readonly found: string
-  /** What to do about it; undefined where all is well. */
-  readonly advice?: string
-}
-
 export const doctorCommand: Command = command('doctor', 'what runs here and why, what the folder can do, what to mend').action(run)
 
 async function run(options: CommonOptions): Promise<void> {
-  const folder = options.dir === undefined ? cachesDirectory() : resolve(options.dir)
+  const folder = folderOf(options.dir)
   const name = await formatFolder()
   const findings = [...(await engineFindings()), ...keyFindings(), ...folderFindings(folder, name), ...(await cacheFindings(options.dir, name))]
-  if (findings.some((finding) => finding.advice !== undefined)) process.exitCode = NEGATIVE
-  if (options.json === true) return writeJson(findings)
+  const ok = findings.every((finding) => finding.advice === undefined)
+  if (!ok) process.exitCode = NEGATIVE
+  if (options.json === true) return writeJson('doctor', { ok, findings })
   const rows = findings.map(({ what, found, advice }) => [advice === undefined ? 'ok' : '!', what, escapeText(found)])
   await write(table(['', 'what', 'found'], rows))
-  for (const { what, advice } of findings) if (advice !== undefined) await write(`${what}: ${escapeText(advice)}\n`)
+  for (const { what, advice = undefined, note = advice } of findings) if (note !== undefined) await write(`${what}: ${escapeText(note)}\n`)
 }
 
 /** The folder of the format below a cache's own: the engine says how it is called with the key that is set. */
@@ -49,19 +42,20 @@ async function formatFolder(): Promise<string> {
   }
 }
 
-async function engineFindings(): Promise<Finding[]> {
+async function engineFindings(): Promise<FindingJson[]> {
   const node = { what: 'node', found: `${process.version} on ${process.platform}-${process.arch}` }
   try {
     const { engine, reason } = await loadEngine({ engine: 'auto' })
+    // Both engines are right; what may be better is no reason to fail a script.
     const isChosen = engine.name === 'native' || process.env['VARVE_ENGINE'] === 'wasm'
-    const advice = 'WebAssembly reads and writes the same cache, slower; install the addon of this platform for full speed'
-    return [node, { what: 'engine', found: reason, ...(isChosen ? {} : { advice }) }]
+    const note = 'WebAssembly reads and writes the same cache; where the addon of this platform loads, lookups and commits take less time'
+    return [node, { what: 'engine', found: reason, ...(isChosen ? {} : { note }) }]
   } catch (error) {
     return [node, { what: 'engine', found: 'none', advice: toVarveError(error).message }]
   }
 }
 
-function keyFindings(): Finding[] {
+function keyFindings(): FindingJson[] {
   try {
     const { warning } = secretOf()
     return warning === undefined ? [] : [{ what: 'key', found: 'empty', advice: warning.message }]
@@ -70,9 +64,9 @@ function keyFindings(): Finding[] {
   }
 }
 
-function folderFindings(folder: string, name: string): Finding[] {
+function folderFindings(folder: string, name: string): FindingJson[] {
   const existing = nearest(folder)
-  const findings: Finding[] = [{ what: 'folder', found: existing === folder ? folder : `${folder} (not there yet)` }, useFinding(folder, name)]
+  const findings: FindingJson[] = [{ what: 'folder', found: existing === folder ? folder : `${folder} (not there yet)` }, useFinding(folder, name)]
   try {
     const { bavail, bsize, type } = statfsSync(existing)
     const network = NETWORKS.get(type)
@@ -88,18 +82,18 @@ function folderFindings(folder: string, name: string): Finding[] {
 }
 
 /** Whether builds can use the folder; else why not, and how to mend it. */
-function useFinding(folder: string, name: string): Finding {
+function useFinding(folder: string, name: string): FindingJson {
   const { degraded } = examine(folder, name, { shared: trustsShared() })
   if (degraded === undefined) return { what: 'usable', found: 'yes' }
   const what = degraded.mode === 'memory' ? 'builds keep everything in memory' : 'builds read what is there and keep the rest in memory'
   return { what: 'usable', found: degraded.why, advice: `${what}; ${degraded.mend}` }
 }
 
-async function cacheFindings(given: string | undefined, name: string): Promise<Finding[]> {
-  const folder = given === undefined ? cachesDirectory() : resolve(given)
-  const caches = isCache(folder) || existsSync(folder) ? safeCaches(given) : []
+async function cacheFindings(given: string | undefined, name: string): Promise<FindingJson[]> {
+  const folder = folderOf(given)
+  const caches = safeCaches(given)
   if (caches.length === 0) return [{ what: 'caches', found: `none below ${folder}; the first commit makes one` }]
-  const findings: Finding[] = []
+  const findings: FindingJson[] = []
   for (const dir of caches) {
     const use = useFinding(dir, name)
     if (use.advice !== undefined && dir !== folder) findings.push({ ...use, what: 'cache' })

@@ -60,6 +60,12 @@ export function valueOf(session: Session, { name, version }: Pick<NamespaceStats
   })
 }
 
+/** An option or argument that is a path; an empty one, as of a variable that is not set, is none. */
+export function pathOf(text: string): string {
+  if (text !== '') return text
+  throw new InvalidArgumentError('It is empty; name a file or folder.')
+}
+
 /** An option that is a count. */
 export function wholeNumber(text: string): number {
   const number = Number(text)

@@ -11,7 +11,7 @@ import type { ExportReport } from '../reports.ts'
 import type { Session } from '../session.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import { command, type CommonOptions } from './command.ts'
-import { namespacesOf } from './entries.ts'
+import { namespacesOf, pathOf } from './entries.ts'
 import { escapeText } from './escape.ts'
 import { findCache, inspect } from './folder.ts'
 import { counted, size, write, writeJson } from './output.ts'
@@ -26,7 +26,7 @@ interface ExportCommandOptions extends CommonOptions {
 
 export const exportCommand: Command = command('export', 'the entries of a cache as JSON; they come back with import')
   .addOption(new Option('--format <format>', 'one array, or one object a line').choices(['json', 'ndjson']).default('json'))
-  .option('-o, --output <file>', 'write to this file, complete or not at all (default: -, standard output)')
+  .option('-o, --output <file>', 'write to this file, complete or not at all (default: -, standard output)', pathOf)
   .option('--namespace <name>', 'of this namespace only')
   .option('--keys-only', 'keys and lengths of values, without the values')
   .action(run)
@@ -38,7 +38,7 @@ async function run(options: ExportCommandOptions): Promise<void> {
     if (namespace !== undefined) await namespacesOf(session, namespace)
     if (output === undefined || output === '-') return toStandardOutput(session, wanted)
     const report = await toFile(session, resolve(output), wanted)
-    if (options.json === true) return writeJson({ file: resolve(output), ...report })
+    if (options.json === true) return writeJson('export', { file: resolve(output), ...report })
     const what = `${counted(report.entries, 'entry', 'entries')} of ${counted(report.namespaces, 'namespace')}`
     await write(`${escapeText(output)}: ${what}, ${size(report.bytes)}\n`)
   })

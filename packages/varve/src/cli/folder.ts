@@ -49,13 +49,19 @@ function isFormat(folder: string): boolean {
   return filesIn(folder).some((name) => FILES.test(name))
 }
 
+/** Throws INVALID_ARGUMENT where VARVE_KEY is no secret. */
 function hasKey(): boolean {
-  return (process.env['VARVE_KEY'] ?? '') !== ''
+  return secretOf(undefined) !== undefined
+}
+
+/** The folder that `--dir` means. */
+export function folderOf(given: string | undefined): string {
+  return given === undefined ? cachesDirectory() : resolve(given)
 }
 
 /** Absolute paths of the caches that `--dir` means: that folder itself, else the caches right below it. Throws NOT_A_CACHE. */
 export function findCaches(given: string | undefined): string[] {
-  const folder = given === undefined ? cachesDirectory() : resolve(given)
+  const folder = folderOf(given)
   if (isCache(folder)) return [folder]
   const found = filesIn(folder)
     .map((name) => join(folder, name))

@@ -1,6 +1,6 @@
 /** `varve gc`: frees what is not needed any more: folds and merges what is due, and keeps a cap where one is given. */
 import { type Command, InvalidArgumentError } from 'commander'
-import type { CompactReport } from '../reports.ts'
+import type { EachReports } from '../cli-json.ts'
 import { byteSize } from '../size.ts'
 import { command, type CommonOptions } from './command.ts'
 import { reportEach } from './each.ts'
@@ -12,16 +12,14 @@ interface GcOptions extends CommonOptions {
   readonly maxBytes?: number
 }
 
-interface GcReport extends CompactReport {
-  readonly bytesFreed: number
-}
+type GcReport = EachReports['gc']
 
 export const gcCommand: Command = command('gc', 'free what was overwritten, deleted or damaged, and what is above a cap')
   .option('--max-bytes <size>', "cap of each cache, as in openCache: '500MB', '2GiB'; least recently used first (default: none)", sizeOf)
   .action(run)
 
 async function run(options: GcOptions): Promise<void> {
-  await reportEach(options, (dir) => collect(dir, options.maxBytes), textOf)
+  await reportEach('gc', options, (dir) => collect(dir, options.maxBytes), textOf)
 }
 
 async function collect(dir: string, maxBytes: number | undefined): Promise<GcReport> {

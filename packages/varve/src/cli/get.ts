@@ -34,10 +34,10 @@ async function run(given: string, options: GetOptions): Promise<void> {
         return write(value)
       }
       const valueJson = text === undefined ? { valueBase64: Buffer.from(value).toString('base64') } : { value: text }
-      return writeJson({ namespace: name, version, ...keyJson(key), ...valueJson })
+      return writeJson('get', { entry: { namespace: name, version, ...keyJson(key), ...valueJson } })
     }
     process.exitCode = NEGATIVE
-    if (options.json === true) await writeJson(null)
+    if (options.json === true) await writeJson('get', { entry: null })
     else process.stderr.write(`varve: no entry '${escapeKey(key)}'\n`)
   })
 }

@@ -1,14 +1,13 @@
 /** `varve import`: takes back what `varve export` wrote. */
 import type { Command } from 'commander'
 import { createReadStream, statSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { importJson } from '../import-json.ts'
 import type { CommitReport } from '../engine.ts'
 import { VarveError } from '../errors.ts'
 import type { ImportSource } from '../transfer.ts'
 import { command, type CommonOptions } from './command.ts'
 import { escapeText } from './escape.ts'
-import { change, findCache } from './folder.ts'
+import { change, findCache, folderOf } from './folder.ts'
 import { counted, write, writeJson } from './output.ts'
 import { withProgress } from './progress.ts'
 
@@ -33,7 +32,7 @@ async function run(given: string | undefined, options: ImportCommandOptions): Pr
       const onProgress = bytes === undefined ? undefined : (done: number): void => tell?.(done, bytes)
       return importJson(session, source, { overwrite: options.overwrite }, { signal, onProgress }, compactDue)
     })
-    if (options.json === true) return writeJson({ dir, ...report })
+    if (options.json === true) return writeJson('import', { dir, ...report })
     const what = `${counted(report.entries, 'entry', 'entries')} of ${counted(report.namespaces, 'namespace')}`
     await write(`${escapeText(dir)}: ${what}, ${counted(report.commits, 'commit')}\n`)
   })
@@ -44,7 +43,7 @@ function targetOf(given: string | undefined): string {
   try {
     return findCache(given)
   } catch (error) {
-    if (given !== undefined && error instanceof VarveError && error.code === 'NOT_A_CACHE') return resolve(given)
+    if (given !== undefined && error instanceof VarveError && error.code === 'NOT_A_CACHE') return folderOf(given)
     throw error
   }
 }

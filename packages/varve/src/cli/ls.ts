@@ -1,5 +1,6 @@
 /** `varve ls`: the keys of a cache. */
 import type { Command } from 'commander'
+import type { LsJson, LsTaskJson } from '../cli-json.ts'
 import { command, type CommonOptions } from './command.ts'
 import { entriesOf, keyJson, namespacesOf, type RawEntry, wholeNumber } from './entries.ts'
 import { escapeKey, escapeText } from './escape.ts'
@@ -26,7 +27,7 @@ async function run(options: LsOptions): Promise<void> {
   await inspect(findCache(options.dir), async ({ session }) => {
     const namespaces = await namespacesOf(session, options.namespace)
     const entries = firstOf(entriesOf(session, namespaces), options.limit ?? Number.POSITIVE_INFINITY)
-    if (options.json === true) return writeJsonList(jsonOf(entries))
+    if (options.json === true) return writeJsonList('entries', jsonOf(entries))
     for (const { namespace, key, value } of entries) {
       const long = `${size(value.length).padStart(10)}  ${escapeText(namespace.name)}  `
       await write(`${options.long === true ? long : ''}${escapeKey(key)}\n`)
@@ -37,7 +38,7 @@ async function run(options: LsOptions): Promise<void> {
 async function listIds(only: string | undefined, options: LsOptions): Promise<void> {
   await inspect(findCache(options.dir), async ({ session }) => {
     const records = firstOf(recordsOf(session, await tasksOf(session, only)), options.limit ?? Number.POSITIVE_INFINITY)
-    if (options.json === true) return writeJsonList(idsJson(records))
+    if (options.json === true) return writeJsonList('ids', idsJson(records))
     for (const { task, id, variants } of records) {
       const newestMs = Math.max(...variants.map(({ timeMs }) => timeMs))
       const long = options.long === true ? `${counted(variants.length, 'variant').padStart(11)}  ${age(newestMs).padStart(4)}  ` : ''
@@ -46,13 +47,13 @@ async function listIds(only: string | undefined, options: LsOptions): Promise<vo
   })
 }
 
-function* idsJson(records: Iterable<IdRecord>): Generator<object> {
+function* idsJson(records: Iterable<IdRecord>): Generator<LsTaskJson['ids'][number]> {
   for (const { task, id, variants } of records) {
     yield { task, id, variants: variants.length, newestMs: Math.max(...variants.map(({ timeMs }) => timeMs)) }
   }
 }
 
-function* jsonOf(entries: Iterable<RawEntry>): Generator<object> {
+function* jsonOf(entries: Iterable<RawEntry>): Generator<LsJson['entries'][number]> {
   for (const { namespace, key, value } of entries) {
     yield { namespace: namespace.name, version: namespace.version, ...keyJson(key), valueBytes: value.length }
   }

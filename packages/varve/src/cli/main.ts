@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** `varve`: looks inside a cache. One file per command; this one puts them together. */
+import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { clearCommand } from './clear.ts'
 import { compactCommand } from './compact.ts'
@@ -21,7 +22,10 @@ import { topCommand } from './top.ts'
 import { verifyCommand } from './verify.ts'
 import { whyCommand } from './why.ts'
 
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }
+
 const program = new Command('varve')
+  .version(version, '-V, --version', 'the version of varve')
   .description('Looks inside a cache of Varve: what it holds, how large it is, whether every byte is sound.')
   .addHelpText('after', EXIT_HELP)
   .exitOverride()

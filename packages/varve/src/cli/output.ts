@@ -1,11 +1,12 @@
 /**
  * Where the commands write: results to standard output, everything else to standard error. With `--json` standard
- * output is one JSON value and nothing else.
+ * output is one JSON value and nothing else; `cli-json.ts` has its types.
  */
 import { once } from 'node:events'
 import Table from 'cli-table3'
 import prettyBytes from 'pretty-bytes'
 import prettyMs from 'pretty-ms'
+import { type CacheReport, CLI_JSON_FORMAT, type CliJson, type EachReports } from '../cli-json.ts'
 
 /** Writes to standard output and waits where the reader is slower. */
 export async function write(chunk: string | Uint8Array): Promise<void> {
@@ -26,19 +27,25 @@ function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, undefined, indent).replace(UNSAFE_IN_JSON, (character) => character.split('').map(escape).join(''))
 }
 
-/** Writes one JSON value. */
-export async function writeJson(value: unknown): Promise<void> {
-  await write(`${jsonText(value, 2)}\n`)
+/** Writes what a command reports with `--json`. */
+export async function writeJson<Name extends keyof CliJson>(_command: Name, value: Omit<CliJson[Name], 'format'>): Promise<void> {
+  await write(`${jsonText({ format: CLI_JSON_FORMAT, ...value }, 2)}\n`)
 }
 
-/** Writes a JSON array element by element, however many there are. */
-export async function writeJsonList(values: Iterable<unknown>): Promise<void> {
-  let before = '['
-  for (const value of values) {
-    await write(`${before}\n  ${jsonText(value)}`)
+/** Writes the same report of each cache. */
+export async function writeCaches<Name extends keyof EachReports>(_command: Name, caches: readonly CacheReport<EachReports[Name]>[]): Promise<void> {
+  await write(`${jsonText({ format: CLI_JSON_FORMAT, caches }, 2)}\n`)
+}
+
+/** Writes a report that is one list, item by item, however many there are. */
+export async function writeJsonList<Item>(field: string, items: Iterable<Item>): Promise<void> {
+  await write(`{\n  "format": ${CLI_JSON_FORMAT},\n  "${field}": [`)
+  let before = ''
+  for (const item of items) {
+    await write(`${before}\n    ${jsonText(item)}`)
     before = ','
   }
-  await write(before === '[' ? '[]\n' : '\n]\n')
+  await write(before === '' ? ']\n}\n' : '\n  ]\n}\n')
 }
 
 /** A table without colours, its cells already escaped; columns named in `right` are aligned to the right. */

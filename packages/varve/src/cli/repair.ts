@@ -1,6 +1,6 @@
 /** `varve repair`: sets aside what is damaged and keeps the rest; invents nothing. */
 import type { Command } from 'commander'
-import type { RepairReport } from '../reports.ts'
+import type { EachReports } from '../cli-json.ts'
 import { command, type CommonOptions } from './command.ts'
 import { damageTable } from './damage.ts'
 import { reportEach } from './each.ts'
@@ -14,9 +14,7 @@ interface RepairCommandOptions extends CommonOptions {
   readonly dryRun?: boolean
 }
 
-interface Repaired extends RepairReport {
-  readonly dryRun: boolean
-}
+type Repaired = EachReports['repair']
 
 export const repairCommand: Command = command('repair', 'set aside what is damaged, keep every entry that is sound; builds may go on')
   .option('--dry-run', 'write nothing, only say what would be set aside')
@@ -30,7 +28,7 @@ async function run(options: RepairCommandOptions): Promise<void> {
       const report = await withProgress('repair', (control) => session.run((store) => store.repair(dryRun, control)))
       return { dryRun, ...report }
     })
-  const found = await reportEach(options, repair, textOf)
+  const found = await reportEach('repair', options, repair, textOf)
   if (found.some(({ sound }) => !sound)) process.exitCode = NEGATIVE
 }
 

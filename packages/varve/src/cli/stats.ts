@@ -10,7 +10,7 @@ import { age, counted, size, table } from './output.ts'
 export const statsCommand: Command = command('stats', 'sizes and counts of a cache and its namespaces').action(run)
 
 async function run(options: CommonOptions): Promise<void> {
-  await reportEach(options, (dir) => inspect(dir, ({ session }) => session.run((store) => store.stats())), textOf)
+  await reportEach('stats', options, (dir) => inspect(dir, ({ session }) => session.run((store) => store.stats())), textOf)
 }
 
 function textOf(stats: Stats): string {

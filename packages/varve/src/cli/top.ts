@@ -1,5 +1,6 @@
 /** `varve top`: the entries of a cache that are largest, that were not used for longest, or never. */
 import { type Command, InvalidArgumentError } from 'commander'
+import type { TopJson } from '../cli-json.ts'
 import type { EngineTop } from '../engine.ts'
 import { type Key, readKey } from '../key.ts'
 import type { NamespaceStats, TopItem } from '../reports.ts'
@@ -15,7 +16,9 @@ const ORDERS: readonly Order[] = ['largest', 'oldest', 'never-used']
 
 const NOTES = `
 Orders: largest (values), oldest (used or written longest ago), never-used (the largest of them).
-An entry is used when it is read on a later day than it was written on; the last day counts, for 90 days.`
+An entry is used when it is read on a later day than it was written on; the last day counts, for 90 days. '-' = written today.`
+
+const DAY_MS = 24 * 60 * 60 * 1000
 
 interface TopOptions extends CommonOptions {
   readonly namespace?: string
@@ -37,11 +40,11 @@ async function run(options: TopOptions): Promise<void> {
     const entries = await session.run((store) => store.top({ order, limit, namespace }))
     const weightOf = (stats: NamespaceStats): number => (order === 'never-used' ? stats.neverUsedBytes : stats.keyBytes + stats.valueBytes)
     const namespaces = [...all].sort((left, right) => weightOf(right) - weightOf(left)).slice(0, limit)
-    if (options.json === true) return writeJson({ namespaces, entries: entries.map(itemJson) })
+    if (options.json === true) return writeJson('top', { namespaces, entries: entries.map(itemJson) })
     await write(namespacesTable(namespaces))
     const rows = entries.map((entry) => [
       size(entry.valueBytes),
-      entry.usedMs === null ? 'never' : age(entry.usedMs),
+      lastUsed(entry),
       age(entry.writtenMs),
       escapeText(entry.namespace),
       escapeKey(keyOf(entry)),
@@ -64,12 +67,18 @@ function namespacesTable(namespaces: readonly NamespaceStats[]): string {
   return table(head, rows, head.slice(1))
 }
 
+/** Uses on the day of writing are not recorded: of an entry that was written today it is too early to report 'never'. */
+function lastUsed({ usedMs, writtenMs }: TopItem): string {
+  if (usedMs !== null) return age(usedMs)
+  return writtenMs === 0 || Date.now() - writtenMs < DAY_MS ? '-' : 'never'
+}
+
 function keyOf({ keyBase64 }: TopItem): Key {
   const bytes = Buffer.from(keyBase64, 'base64')
   return readKey(bytes, 0, bytes.length)
 }
 
-function itemJson(entry: TopItem): object {
+function itemJson(entry: TopItem): TopJson['entries'][number] {
   const { namespace, valueBytes, writtenMs, usedMs } = entry
   return { namespace, ...keyJson(keyOf(entry)), valueBytes, writtenMs, usedMs }
 }

@@ -14,7 +14,7 @@ export const verifyCommand: Command = command('verify', 'read every byte and nam
 async function run(options: CommonOptions): Promise<void> {
   const verify = (dir: string): Promise<VerifyReport> =>
     inspect(dir, ({ session }) => withProgress('verify', (control) => session.run((store) => store.verify(control))))
-  const found = await reportEach(options, verify, textOf)
+  const found = await reportEach('verify', options, verify, textOf)
   if (found.some(({ sound }) => !sound)) process.exitCode = NEGATIVE
 }
 

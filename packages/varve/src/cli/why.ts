@@ -5,6 +5,7 @@
 import type { Command } from 'commander'
 import * as fs from 'node:fs'
 import * as paths from 'node:path'
+import type { RecordJson, VariantJson } from '../cli-json.ts'
 import { projectDirectory } from '../directory.ts'
 import { type Difference, differencesAround, differencesBetween } from '../task/differences.ts'
 import { Present } from '../task/present.ts'
@@ -12,6 +13,7 @@ import type { Variant } from '../task/record.ts'
 import { keyOf } from '../task/request.ts'
 import { Root } from '../task/root.ts'
 import { command, type CommonOptions } from './command.ts'
+import { pathOf } from './entries.ts'
 import { escapeKey, escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { findCache, inspect } from './folder.ts'
@@ -24,30 +26,10 @@ interface WhyOptions extends CommonOptions {
   readonly root?: string
 }
 
-/** What is told of one id of one task. */
-interface Told {
-  readonly task: string
-  readonly id: string
-  /** Those made last first. */
-  readonly variants: readonly ToldVariant[]
-  /** In what the two made last differ: the older before, the newer after. */
-  readonly between: readonly Difference[]
-}
-
-interface ToldVariant {
-  readonly timeMs: number
-  /** Whether files and environment are as they were and the result is there: with the same inputs, a run would hit. */
-  readonly holds: boolean
-  /** Whether the result is gone, which a full or damaged cache may be the reason of. */
-  readonly isLost: boolean
-  readonly differences: readonly Difference[]
-  readonly inputs: readonly { readonly name: string; readonly digest: string }[]
-}
-
 export const whyCommand: Command = command('why', 'what differs: stored results of an id against here and now, and one another')
   .argument('<id>', "the id as 'varve ls --task' prints it, or an absolute path below the root")
   .option('--task <name>', 'of this task only')
-  .option('--root <folder>', "the task's root, if it is not the project's folder")
+  .option('--root <folder>', "the task's root, if it is not the project's folder", pathOf)
   .action(run)
 
 async function run(given: string, options: WhyOptions): Promise<void> {
@@ -59,18 +41,18 @@ async function run(given: string, options: WhyOptions): Promise<void> {
     const found = tasks.map((task) => recordOf(session, task, id)).filter(({ variants }) => variants.length > 0)
     if (found.length === 0) {
       process.exitCode = NEGATIVE
-      if (options.json === true) return writeJson(null)
+      if (options.json === true) return writeJson('why', { records: [] })
       process.stderr.write(`varve: nothing is stored of id '${escapeKey(id)}'${nearIds(recordsOf(session, tasks), id)}\n`)
       return
     }
-    const told = []
+    const told: RecordJson[] = []
     for (const record of found) told.push(tell(record, root, await resultsOf(session, record.task)))
-    if (options.json === true) return writeJson(told.length === 1 ? told[0] : told)
+    if (options.json === true) return writeJson('why', { records: told })
     for (const one of told) await write(textOf(one))
   })
 }
 
-function tell({ task, id, variants }: IdRecord, root: Root, hasResult: (id: string, variant: Variant) => boolean): Told {
+function tell({ task, id, variants }: IdRecord, root: Root, hasResult: (id: string, variant: Variant) => boolean): RecordJson {
   const present = new Present(fs, root, new Map())
   const byTime = variants.toSorted((a, b) => b.timeMs - a.timeMs)
   const [last, previous] = byTime
@@ -78,21 +60,21 @@ function tell({ task, id, variants }: IdRecord, root: Root, hasResult: (id: stri
   return { task, id, variants: byTime.map((variant) => tellVariant(variant, present, !hasResult(id, variant))), between }
 }
 
-function tellVariant(variant: Variant, present: Present, isLost: boolean): ToldVariant {
+function tellVariant(variant: Variant, present: Present, isLost: boolean): VariantJson {
   const differences = differencesAround(variant, present, { env: [], files: [] })
   const digests = [...variant.inputs, ...variant.added]
   const inputs = digests.flatMap((name, index) => (index % 2 === 0 ? [{ name, digest: digests[index + 1] ?? '' }] : []))
   return { timeMs: variant.timeMs, holds: differences.length === 0 && !isLost, isLost, differences, inputs }
 }
 
-function textOf({ task, id, variants, between }: Told): string {
+function textOf({ task, id, variants, between }: RecordJson): string {
   const head = `task ${escapeText(task)}, id ${escapeKey(id)}: ${counted(variants.length, 'variant')}\n`
   const lines = variants.map((variant) => `${age(variant.timeMs)} old: ${verdictOf(variant)}\n${tableOf(variant.differences)}`)
   const pair = between.length === 0 ? '' : `the two made last differ in:\n${tableOf(between)}`
   return `${head}${lines.join('')}${pair}`
 }
 
-function verdictOf({ holds, isLost, inputs }: ToldVariant): string {
+function verdictOf({ holds, isLost, inputs }: VariantJson): string {
   const names = inputs.map(({ name }) => escapeText(name)).join(', ')
   if (holds) return `a hit, if its inputs are the same${names === '' ? '' : ` (${names})`}`
   return isLost ? 'a miss: its result is gone' : 'a miss:'

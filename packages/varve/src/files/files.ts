@@ -153,7 +153,8 @@ export class Files {
 
   /** Every content that is stored, also what no entry names any more and the next collection removes. */
   async list(): Promise<readonly StoredContent[]> {
-    return this.#session.run((store) => store.files.list())
+    const contents = await this.#session.run((store) => store.files.list())
+    return contents.map(({ digest, size }) => ({ digest, size }))
   }
 
   /** Reads the contents of a manifest, or all that are stored, and tells which are lost. Rejects with CANCELLED. */

@@ -13,6 +13,7 @@
 import { isBytes, isWellFormed } from '../bytes.ts'
 import { builtin } from '../builtin.ts'
 import { VarveError } from '../errors.ts'
+import { isPlain, kindOf } from '../plain.ts'
 
 const crypto = builtin('node:crypto')
 
@@ -88,17 +89,11 @@ function canonicalObject(value: object, place: string, depth: number): string {
   if ('toJSON' in value && typeof value.toJSON === 'function') return canonicalJson(value.toJSON(), place, depth + 1)
   if (isBytes(value)) return `<${digestOfBytes(value)}>`
   if (Array.isArray(value)) return `[${value.map((item, index) => canonicalJson(item, `${place}[${index}]`, depth + 1)).join()}]`
-  const kind = Object.prototype.toString.call(value)
-  if (kind !== '[object Object]' || !isPlain(value)) throw notHashable(place, `a ${value.constructor?.name ?? kind}`)
+  const isObject = Object.prototype.toString.call(value) === '[object Object]'
+  if (!isObject || !isPlain(value)) throw notHashable(place, kindOf(value))
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
   members.sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member, `${place}.${key}`, depth + 1)}`).join()}}`
-}
-
-/** Whether `value` is an object of no class, also one of another realm. */
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 function notHashable(place: string, found: string): VarveError {

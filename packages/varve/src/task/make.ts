@@ -37,12 +37,19 @@ const FIELDS: Fields<TaskOptions> = {
   findInput: FUNCTION,
 }
 
+/** How a caller asked for a namespace, or for the task that it belongs to. */
+export interface Asked {
+  readonly what: string
+  readonly version: string
+  readonly codec: CodecName
+}
+
 /** What tasks need of their cache. */
 export interface TaskHost {
   readonly session: Session
   readonly flights: Flights
-  /** `Cache.namespace` without its types. */
-  open(name: string, version: string, codec: CodecName): Namespace<unknown>
+  /** `Cache.namespace` without its types; `asked` is for its error. */
+  open(name: string, version: string, codec: CodecName, asked: Asked): Namespace<unknown>
 }
 
 /** A task of that name with these options. Throws INVALID_OPTION or INVALID_ARGUMENT. */
@@ -57,11 +64,13 @@ export function makeTask({ session, flights, open }: TaskHost, name: string, opt
   }
   const codec = options.codec ?? 'json'
   const version = options.version ?? ''
+  const asked = { what: `task '${name}'`, version, codec }
   const shelf = new Shelf({
+    task: name,
     session,
     // What the records mean depends on the results' codec, too: both namespaces start afresh together.
-    records: open(`${RECORDS_PREFIX}${name}`, `${version}+${LAYOUT}.${codecOf(codec).tag}`, 'json'),
-    results: open(`${RESULTS_PREFIX}${name}`, `${version}+${LAYOUT}`, codec),
+    records: open(`${RECORDS_PREFIX}${name}`, `${version}+${LAYOUT}.${codecOf(codec).tag}`, 'json', asked),
+    results: open(`${RESULTS_PREFIX}${name}`, `${version}+${LAYOUT}`, codec, asked),
     codec: codecOf<unknown>(codec),
     variants: options.variants ?? VARIANTS_DEFAULT,
     readOnly: session.call((store) => store.status()).readOnly,

@@ -9,8 +9,8 @@ export interface TaskOptions {
    */
   readonly version?: string | undefined
   /**
-   * How results become bytes; see `NamespaceOptions.codec`. A hit gives back what the codec made of the result: `'json'`
-   * turns a Date into a string and drops what JSON cannot hold.
+   * How results become bytes; see `NamespaceOptions.codec`. A run whose result the codec cannot hold rejects with
+   * INVALID_ARGUMENT: a hit would give back something else, such as `{}` for a Map with `'json'`.
    * @defaultValue `'json'`
    */
   readonly codec?: CodecName | undefined

@@ -12,6 +12,8 @@ import { readVariants, resultKey, UNDEFINED_RESULT, type Variant, withVariant } 
 
 /** What a shelf is made of. */
 export interface ShelfParts<V> {
+  /** Name of the task. */
+  readonly task: string
   readonly session: Session
   readonly records: Namespace<unknown>
   readonly results: Namespace<V>
@@ -51,7 +53,10 @@ export class Shelf<V> {
     return value === undefined ? undefined : { value }
   }
 
-  /** Puts a result with all that it depends on. False where it could not be stored. */
+  /**
+   * Puts a result with all that it depends on. False where it could not be stored. Throws INVALID_ARGUMENT for a result that
+   * its codec cannot hold: a hit would give back something else.
+   */
   put(key: string, made: Omit<Variant, 'result'>, value: V): boolean {
     return this.#write(() => {
       const result = this.#putResult(key, value)
@@ -87,15 +92,18 @@ export class Shelf<V> {
   }
 
   #write(write: () => void): boolean {
-    const { session, readOnly, records } = this.#parts
+    const { session, readOnly, task } = this.#parts
     if (readOnly) return false
     try {
       write()
       return true
     } catch (error) {
-      const { code, message } = toVarveError(error)
+      const failure = toVarveError(error)
+      const { code, message } = failure
+      if (code === 'INVALID_ARGUMENT') throw failure
       // A cache that was closed while work was under way has nobody to tell.
-      if (code !== 'CLOSED') session.warn(new VarveError(code, `${records.name}: a result is not stored: ${message}`, { cause: error }), records.name)
+      const warning = new VarveError(code, `a result of task '${task}' is not stored: ${message}`, { cause: error })
+      if (code !== 'CLOSED') session.warn(warning, `task ${task}`)
       return false
     }
   }

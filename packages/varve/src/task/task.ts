@@ -6,6 +6,8 @@
  *                                                              look at files -> work -> look again -> put
  */
 import type * as fs from 'node:fs'
+import { toVarveError, VarveError } from '../errors.ts'
+import { describe } from '../validate.ts'
 import { Counters, type TaskStats } from './counters.ts'
 import type { Flights, Landing } from './flights.ts'
 import { type Asked, match } from './lookup.ts'
@@ -69,6 +71,7 @@ export class Task<V> {
    */
   async run(request: TaskRequest, work: TaskWork<V>): Promise<V> {
     const asked = askedOf('task.run()', request, this.#parts.inputs, this.#parts.root)
+    if (typeof work !== 'function') throw noWork(this.name, work)
     const search = this.#search(asked)
     const { variants, present } = search instanceof Promise ? await search : search
     for (const [index, variant] of variants.entries()) {
@@ -149,11 +152,26 @@ export class Task<V> {
       return { kind: 'failed', error }
     }
     const outcome = recording.finish()
-    const isStored =
-      outcome.kind === 'storable' && shelf.put(asked.key, { inputs: asked.inputs, ...outcome.recorded, timeMs: Date.now() }, value)
-    if (!isStored) this.#counters.notStored++
+    try {
+      const isStored =
+        outcome.kind === 'storable' && shelf.put(asked.key, { inputs: asked.inputs, ...outcome.recorded, timeMs: Date.now() }, value)
+      if (!isStored) this.#counters.notStored++
+    } catch (error) {
+      this.#counters.notStored++
+      return { kind: 'failed', error: this.#cannotHold(asked.key, error) }
+    }
     return { kind: outcome.kind === 'changed' || outcome.kind === 'skipped' ? 'own' : 'done', value }
   }
+
+  #cannotHold(id: string, error: unknown): VarveError {
+    const { code, message } = toVarveError(error)
+    return new VarveError(code, `the result of task '${this.name}' for '${id}': ${message}`, { cause: error })
+  }
+}
+
+function noWork(name: string, given: unknown): VarveError {
+  const message = `task.run() of '${name}' takes the work as its second argument, a function that makes the result, not ${describe(given)}`
+  return new VarveError('INVALID_ARGUMENT', message)
 }
 
 /** Whether the caller takes a stored result. */

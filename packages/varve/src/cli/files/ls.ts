@@ -1,5 +1,6 @@
 /** `varve files ls`: manifests and what they come to, or the contents themselves. */
 import type { Command } from 'commander'
+import type { FilesLsJson } from '../../cli-json.ts'
 import { Files } from '../../files/files.ts'
 import { command, type CommonOptions } from '../command.ts'
 import { keyJson, namespacesOf } from '../entries.ts'
@@ -24,12 +25,12 @@ async function run(options: LsOptions): Promise<void> {
   await inspect(findCache(options.dir), async ({ session }) => {
     if (options.stored === true) {
       const stored = await new Files(session, true).list()
-      if (options.json === true) return writeJson(stored)
+      if (options.json === true) return writeJson('files ls --stored', { contents: stored })
       for (const { digest, size: bytes } of stored) await write(`${size(bytes).padStart(10)}  ${digest}\n`)
       return
     }
     const found = manifestsOf(session, await namespacesOf(session, options.namespace), options.v8 === true)
-    if (options.json === true) return writeJsonList(jsonOf(found))
+    if (options.json === true) return writeJsonList('manifests', jsonOf(found))
     for (const { namespace, key, manifest } of found) {
       const { entries, bytes } = totalsOf(manifest)
       const totals = `${counted(entries, 'file').padStart(12)}  ${size(bytes).padStart(10)}`
@@ -38,7 +39,7 @@ async function run(options: LsOptions): Promise<void> {
   })
 }
 
-function* jsonOf(found: ReturnType<typeof manifestsOf>): Generator<object> {
+function* jsonOf(found: ReturnType<typeof manifestsOf>): Generator<FilesLsJson['manifests'][number]> {
   for (const { namespace, key, manifest } of found) {
     yield { namespace: namespace.name, version: namespace.version, ...keyJson(key), ...totalsOf(manifest), files: manifest.files }
   }

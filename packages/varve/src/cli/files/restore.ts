@@ -4,7 +4,7 @@ import type { RestoreMode } from '../../engine-files.ts'
 import { VarveError } from '../../errors.ts'
 import { Files } from '../../files/files.ts'
 import { command, type CommonOptions } from '../command.ts'
-import { namespacesOf } from '../entries.ts'
+import { namespacesOf, pathOf } from '../entries.ts'
 import { escapeKey, escapeText } from '../escape.ts'
 import { NEGATIVE } from '../exit.ts'
 import { findCache, inspect } from '../folder.ts'
@@ -21,7 +21,7 @@ interface RestoreOptions extends CommonOptions {
 
 export const filesRestoreCommand: Command = command('restore', 'put the files of a manifest into a folder')
   .argument('<key>', "the key as 'varve files ls' prints it")
-  .argument('<target>', 'the folder; made where it is not there')
+  .argument('<target>', 'the folder; made where it is not there', pathOf)
   .option('--namespace <name>', 'look in this namespace only')
   .addOption(new Option('--mode <mode>', 'how files get their content').choices(['auto', 'reflink', 'hardlink', 'copy']).default('auto'))
   .option('--clean', 'remove what the manifest does not have')
@@ -43,7 +43,7 @@ async function run(given: string, target: string, options: RestoreOptions): Prom
     return withCount('restore', (watch) => files.restore(first.manifest, target, { ...watch, mode, clean }))
   })
   if (report === undefined) process.exitCode = NEGATIVE
-  if (options.json === true) return writeJson(report ?? null)
+  if (options.json === true) return writeJson('files restore', { report: report ?? null })
   if (report === undefined) return void process.stderr.write(`varve: no manifest '${escapeText(given)}'\n`)
   const { entries, unchanged, removed } = report
   await write(`${counted(entries, 'file')}: ${unchanged} unchanged, ${entries - unchanged} written, ${removed} others removed\n`)

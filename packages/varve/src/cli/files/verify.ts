@@ -22,7 +22,7 @@ interface VerifyOptions extends CommonOptions {
 }
 
 async function run(options: VerifyOptions): Promise<void> {
-  const found = await reportEach(options, (dir) => inspect(dir, (open) => verify(open, options.v8 === true)), textOf)
+  const found = await reportEach('files verify', options, (dir) => inspect(dir, (open) => verify(open, options.v8 === true)), textOf)
   if (found.some(({ sound }) => !sound)) process.exitCode = NEGATIVE
 }
 

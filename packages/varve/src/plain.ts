@@ -1,0 +1,65 @@
+/** What of a value would come back from a codec as something else: a Map that JSON makes `{}` of, an instance without its class. */
+
+/** The first such place of a value. */
+export interface Unlike {
+  /** Path in the value, such as `.modules[3].map`; empty for the value itself. */
+  readonly path: string
+  /** What is there, in words. */
+  readonly what: string
+}
+
+/** Where JSON would give back something else. A member that is undefined may be left out: reading it gives the same. */
+export function unlikeInJson(value: unknown): Unlike | undefined {
+  if (typeof value === 'string' || typeof value === 'boolean') return undefined
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : here(String(value))
+  if (typeof value !== 'object') return here(typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`)
+  if (value === null) return undefined
+  if (Array.isArray(value)) return unlikeElement(value, unlikeInJson)
+  return isPlain(value) ? unlikeMember(value, unlikeInJson) : here(kindOf(value))
+}
+
+/** Where structured clone would give back something else; `seen` has what is looked at already. */
+export function unlikeInClone(value: unknown, seen: Set<object> = new Set()): Unlike | undefined {
+  if (typeof value === 'function' || typeof value === 'symbol') return here(`a ${typeof value}`)
+  if (typeof value !== 'object' || value === null || seen.has(value)) return undefined
+  seen.add(value)
+  const look = (part: unknown): Unlike | undefined => unlikeInClone(part, seen)
+  if (Array.isArray(value)) return unlikeElement(value, look)
+  if (isPlain(value)) return unlikeMember(value, look)
+  if (value instanceof Map) return unlikeElement([...value.entries()], look)
+  if (value instanceof Set) return unlikeElement([...value], look)
+  return Object.prototype.toString.call(value) === '[object Object]' ? here(kindOf(value)) : undefined
+}
+
+/** Whether `value` is an object of no class, also one of another realm. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** What an object is, in words. */
+export function kindOf(value: object): string {
+  return `a ${value.constructor?.name || Object.prototype.toString.call(value)}`
+}
+
+function unlikeElement(array: readonly unknown[], look: (value: unknown) => Unlike | undefined): Unlike | undefined {
+  for (let index = 0; index < array.length; index++) {
+    const found = look(array[index])
+    if (found !== undefined) return { ...found, path: `[${index}]${found.path}` }
+  }
+  return undefined
+}
+
+function unlikeMember(object: object, look: (value: unknown) => Unlike | undefined): Unlike | undefined {
+  // A third of the time of Object.entries.
+  for (const name in object) {
+    const value: unknown = object[name as keyof typeof object]
+    const found = value === undefined || typeof value === 'string' ? undefined : look(value)
+    if (found !== undefined) return { ...found, path: `.${name}${found.path}` }
+  }
+  return undefined
+}
+
+function here(what: string): Unlike {
+  return { path: '', what }
+}
