@@ -5,6 +5,7 @@
  *   cannot be written                  -> what is there is read, what is new is kept in memory   ('unwritable')
  *   fails later: full, gone read-only  -> `commit` rejects, everything stays buffered and readable, the next commit
  *                                         that succeeds writes all of it                         ('unwritable')
+ *   files may not be synced            -> relaxed commits as ever; `durable` and `flush` reject  ('unsynced')
  *
  * A relaxed commit of the first two resolves with `inMemory: true`, so that tools run the same everywhere; whoever asks
  * for a disk (`durable`, `flush`) gets PERMISSION. Only lasting conditions count here: an I/O error, or too many open
@@ -18,12 +19,16 @@ import type * as path from 'node:path'
 import { builtin } from './builtin.ts'
 import { type ErrorCode, VarveError } from './errors.ts'
 import type { CacheOptions } from './options.ts'
+import { errorCode, isSyncRefused, refusal, userHere } from './permission.ts'
 import { componentsOf, distrustDirectory, distrustLink, isWritable, NAME_ANOTHER, type Stopped } from './trust.ts'
 
 /** How a cache falls short, and what to do about it. */
 export interface Degraded {
-  /** `'memory'`: the folder is not used at all. `'unwritable'`: it is read, new entries are kept in memory. */
-  readonly mode: 'memory' | 'unwritable'
+  /**
+   * `'memory'`: the folder is not used at all. `'unwritable'`: it is read, new entries are kept in memory. `'unsynced'`: it is
+   * read and written, but the host refuses to sync files: only relaxed commits work.
+   */
+  readonly mode: 'memory' | 'unwritable' | 'unsynced'
   /** The error that durable commits get. */
   readonly code: ErrorCode
   /** What is the case, as part of a sentence. */
@@ -57,12 +62,32 @@ export function examine(dir: string, name: string, options: Pick<CacheOptions, '
   const [files, paths] = [builtin('node:fs'), builtin('node:path')]
   if (files === undefined || paths === undefined) return { degraded: undefined, isThere: true, isExposed: false }
   const { shared: isShared = false, readOnly: isReader = false } = options
-  const user = { files, paths, user: globalThis.process?.geteuid?.(), isShared, isReader }
   const place = paths.join(dir, name)
+  const hidden = hiddenBy(dir, isShared)
+  if (hidden !== undefined) return { degraded: hidden, isThere: true, isExposed: false }
+  const uid = userHere()
+  const user = { files, paths, user: uid === 'unknown' ? undefined : uid, isShared, isReader }
   const { degraded, stopped, isExposed } = user.user === undefined ? lookAt(dir, place, user) : walk(place, { ...user, user: user.user })
   if (degraded !== undefined) return { degraded, isThere: true, isExposed }
   if (stopped === undefined) return { degraded: unwritable(place, user), isThere: true, isExposed }
   return { degraded: whyStopped(stopped, dir, user), isThere: false, isExposed }
+}
+
+/** Why the host does not let this process read `dir`, or know whose it is. */
+function hiddenBy(dir: string, isShared: boolean): Degraded | undefined {
+  const refused = refusal('read', dir)
+  if (refused !== undefined) return { mode: 'memory', code: 'PERMISSION', ...refused }
+  if (userHere() !== 'unknown' || isShared) return undefined
+  const why = `this process may not ask which user it runs as, so it cannot know whose '${dir}' is`
+  return { mode: 'memory', code: 'PERMISSION', why, mend: 'allow it with --allow-sys=uid, or trust the directory with shared: true' }
+}
+
+/** The host refuses to sync files; undefined where it does not. */
+export function unsynced(): Degraded | undefined {
+  const files = builtin('node:fs')
+  if (files === undefined || !isSyncRefused(files)) return undefined
+  const why = 'this process may not sync files (fsync), as under --permission of Node.js'
+  return { mode: 'unsynced', code: 'PERMISSION', why, mend: 'after a power failure what is damaged is a miss; allow addons (--allow-addons) to sync' }
 }
 
 interface Walk {
@@ -105,7 +130,7 @@ function lookAt(dir: string, place: string, { files }: FolderUser): Walk {
 
 /** Not all of the path is there. */
 function whyStopped({ path: at, error, left }: Stopped, dir: string, user: FolderUser): Degraded | undefined {
-  if (error !== undefined && codeOf(error) !== 'ENOENT') return blocked(at, error)
+  if (error !== undefined && errorCode(error) !== 'ENOENT') return blocked(at, error)
   if (left === 0) return unwritable(dir, user)
   return isLink(dir, user.files) ? noFolder(dir, 'a broken symbolic link') : unmade(dir, user)
 }
@@ -117,10 +142,15 @@ export function degradedBy({ code, message }: VarveError): Degraded | undefined 
   return { mode: 'unwritable', code, why: message, mend: `${mend}; the next commit writes everything that was kept` }
 }
 
+const EFFECTS: Readonly<Record<Degraded['mode'], string>> = {
+  memory: 'the cache is kept in memory and gone with this process',
+  unwritable: 'the cache is read, what is new is kept in memory',
+  unsynced: 'the cache is read and written, but not synced',
+}
+
 /** The one warning. */
 export function degradedWarning({ mode, code, why, mend }: Degraded): VarveError {
-  const what = mode === 'memory' ? 'the cache is kept in memory and gone with this process' : 'the cache is read, what is new is kept in memory'
-  return new VarveError(code, `${what}: ${why}; ${mend}`)
+  return new VarveError(code, `${EFFECTS[mode]}: ${why}; ${mend}`)
 }
 
 /** In memory because there is no place for a folder, or no access to what is in it. */
@@ -130,6 +160,8 @@ export function inMemory(why: string): Degraded {
 
 /** The folder is there: may we write to it? */
 function unwritable(folder: string, { files, isReader }: FolderUser): Degraded | undefined {
+  const refused = isReader ? undefined : refusal('write', folder)
+  if (refused !== undefined) return { mode: 'unwritable', code: 'PERMISSION', ...refused }
   const { R_OK, W_OK, X_OK } = files.constants
   try {
     files.accessSync(folder, isReader ? R_OK | X_OK : R_OK | W_OK | X_OK)
@@ -144,19 +176,21 @@ function unwritable(folder: string, { files, isReader }: FolderUser): Degraded |
 function unmade(dir: string, user: FolderUser): Degraded | undefined {
   const { files, paths } = user
   if (user.isReader) return undefined
+  const refused = refusal('write', dir)
+  if (refused !== undefined) return { mode: 'unwritable', code: 'PERMISSION', ...refused }
   for (let folder = paths.dirname(dir); ; folder = paths.dirname(folder)) {
     try {
       files.accessSync(folder, files.constants.W_OK | files.constants.X_OK)
       return files.statSync(folder).isDirectory() ? undefined : noFolder(folder, 'not a folder')
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT' || paths.dirname(folder) === folder) return forbids(folder, error)
+      if (errorCode(error) !== 'ENOENT' || paths.dirname(folder) === folder) return forbids(folder, error)
       if (isLink(folder, files)) return noFolder(folder, 'a broken symbolic link')
     }
   }
 }
 
 function forbids(folder: string, error: unknown): Degraded | undefined {
-  const code = codeOf(error)
+  const code = errorCode(error)
   if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS') return blocked(folder, error)
   const why = code === 'EROFS' ? `'${folder}' is on a read-only disk` : `'${folder}' may not be written to (${code})`
   return { mode: 'unwritable', code: 'PERMISSION', why, mend: `make it writable for this user, or ${NAME_ANOTHER}` }
@@ -164,7 +198,7 @@ function forbids(folder: string, error: unknown): Degraded | undefined {
 
 /** Not even to be looked at. What may pass is left to the engine. */
 function blocked(folder: string, error: unknown): Degraded | undefined {
-  const code = codeOf(error)
+  const code = errorCode(error)
   if (code === 'ENOTDIR') return noFolder(folder, 'below something that is not a folder')
   if (code === 'ELOOP') return noFolder(folder, 'a symbolic link that leads to itself')
   if (code !== 'EACCES' && code !== 'EPERM') return undefined
@@ -191,8 +225,4 @@ function isReadable(folder: string, files: FolderUser['files']): boolean {
   } catch {
     return false
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -14,6 +14,7 @@ import type * as fs from 'node:fs'
 import type * as path from 'node:path'
 import { builtin } from './builtin.ts'
 import { VarveError } from './errors.ts'
+import { errorCode, variable } from './permission.ts'
 
 /** There is no folder that a cache could be in: none was named, and none can be chosen. */
 export class NoPlace extends VarveError {
@@ -36,18 +37,17 @@ export function cachesDirectory(): string {
   const paths = builtin('node:path')
   const files = builtin('node:fs')
   if (paths === undefined || files === undefined) return '/varve'
-  const env = globalThis.process?.env ?? {}
-  const named = env['VARVE_DIR']
+  const named = variable('VARVE_DIR')
   if (isSet(named)) return paths.isAbsolute(named) ? paths.resolve(named) : paths.resolve(workingDirectory(), named)
   const cwd = workingDirectory()
-  const shared = env['CACHE_DIR']
+  const shared = variable('CACHE_DIR')
   if (isSet(shared) && !['true', 'false', '0', '1'].includes(shared)) return paths.resolve(cwd, shared, 'varve')
   const root = packageRoot(cwd, files, paths)
   if (root !== undefined) return paths.join(root, cacheFolder(), 'varve')
-  if (isShared(cwd, files)) {
-    throw new NoPlace(
-      `no package.json upward of '${cwd}', and everybody may write there; name a folder with option 'dir' or VARVE_DIR`,
-    )
+  const mode = modeOf(cwd, files)
+  if (mode !== 'own') {
+    const why = mode === 'shared' ? 'everybody may write there' : 'this process may not read there'
+    throw new NoPlace(`no package.json upward of '${cwd}', and ${why}; name a folder with option 'dir' or VARVE_DIR`)
   }
   return paths.join(cwd, '.cache', 'varve')
 }
@@ -74,8 +74,8 @@ function checkName(name: string): void {
 
 function packageRoot(cwd: string, files: typeof fs, paths: typeof path): string | undefined {
   for (let folder = cwd; ; folder = paths.dirname(folder)) {
-    if (isShared(folder, files)) return undefined
-    if (files.existsSync(paths.join(folder, 'package.json'))) return folder
+    if (modeOf(folder, files) !== 'own') return undefined
+    if (isThere(paths.join(folder, 'package.json'), files)) return folder
     if (paths.dirname(folder) === folder) return undefined
   }
 }
@@ -87,10 +87,23 @@ function cacheFolder(): string {
   return pnp === '1' ? '.pnp/.cache' : '.yarn/.cache'
 }
 
-/** Whether everybody may make files in `folder`: writable for all and sticky, as /tmp. */
-function isShared(folder: string, files: typeof fs): boolean {
-  const mode = files.statSync(folder, { throwIfNoEntry: false })?.mode ?? 0
-  return (mode & 0o1002) === 0o1002
+/** 'shared': everybody may make files in `folder`, writable for all and sticky, as /tmp. 'hidden': the host hides it from this process. */
+function modeOf(folder: string, files: typeof fs): 'own' | 'shared' | 'hidden' {
+  try {
+    const mode = files.statSync(folder, { throwIfNoEntry: false })?.mode ?? 0
+    return (mode & 0o1002) === 0o1002 ? 'shared' : 'own'
+  } catch (error) {
+    if (errorCode(error) === 'EACCES') return 'hidden'
+    throw error
+  }
+}
+
+function isThere(path: string, files: typeof fs): boolean {
+  try {
+    return files.existsSync(path)
+  } catch {
+    return false // refused by the host
+  }
 }
 
 function isSet(value: string | undefined): value is string {

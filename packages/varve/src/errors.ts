@@ -3,6 +3,8 @@
  * field, the value and the way out. What the engine threw is kept as `cause`.
  */
 
+import { errorCode } from './permission.ts'
+
 /** Why a call failed. Codes are stable: a new one may appear, an old one keeps its meaning. */
 export type ErrorCode =
   /** An option of `openCache`, `namespace` or a command is unknown, of the wrong type or out of range. */
@@ -126,6 +128,7 @@ export function toVarveError(error: unknown): VarveError {
   if (!(error instanceof Error)) return new VarveError('INTERNAL', `the engine failed: ${String(error)}`, { cause: error })
   const code: unknown = 'code' in error ? error.code : undefined
   if (isErrorCode(code)) return new VarveError(code, error.message, { cause: error })
+  if (errorCode(error) === 'EACCES') return new VarveError('PERMISSION', error.message, { cause: error })
   return new VarveError('INTERNAL', `the engine failed: ${error.message}`, { cause: error })
 }
 

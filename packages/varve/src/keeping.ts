@@ -21,6 +21,8 @@ export class Keeping {
   readonly #place: Place | undefined
   /** Found before the first commit: commits go into memory. Else they reject. */
   #isFromStart: boolean
+  /** Nothing can be synced, from the start. */
+  readonly #unsynced: Degraded | undefined
   #degraded: Degraded | undefined
   #lookedMs = Date.now()
   #hasKept = false
@@ -28,7 +30,8 @@ export class Keeping {
   constructor(session: Session, degraded: Degraded | undefined, place: Place | undefined) {
     this.#session = session
     this.#degraded = degraded
-    this.#isFromStart = degraded !== undefined
+    this.#unsynced = degraded?.mode === 'unsynced' ? degraded : undefined
+    this.#isFromStart = degraded !== undefined && this.#unsynced === undefined
     this.#place = place
   }
 
@@ -42,9 +45,10 @@ export class Keeping {
     if (degraded !== undefined && this.#isFromStart) return this.#keep(degraded, store, durability)
     const barred = this.#check(store.pendingBytes() > 0)
     if (barred !== undefined) return this.#keep(barred, store, durability)
+    if (durability === 'durable' && this.#unsynced !== undefined) throw refused(this.#unsynced)
     try {
       const report = await store.commit(durability)
-      if (report.entries > 0) this.#degraded = undefined
+      if (report.entries > 0) this.#degraded = this.#unsynced
       return report
     } catch (error) {
       const failure = toVarveError(error)
@@ -76,8 +80,9 @@ export class Keeping {
     return this.#session.call((store) => store.refresh())
   }
 
-  /** Throws where something is only in memory and somebody asks for the disk. */
+  /** Throws where something is only in memory, or cannot be synced, and somebody asks for the disk. */
   checkFlushed(): void {
+    if (this.#unsynced !== undefined) throw refused(this.#unsynced)
     if (this.#degraded !== undefined && this.#isFromStart && this.#hasKept) throw refused(this.#degraded)
   }
 
@@ -112,6 +117,7 @@ export class Keeping {
   }
 }
 
-function refused({ code, why, mend }: Degraded): VarveError {
-  return new VarveError(code, `cannot be written: ${why}; ${mend}; what was put is kept in memory`)
+function refused({ mode, code, why, mend }: Degraded): VarveError {
+  const what = mode === 'unsynced' ? 'cannot be synced, relaxed commits work' : 'cannot be written, what was put is kept in memory'
+  return new VarveError(code, `${what}: ${why}; ${mend}`)
 }

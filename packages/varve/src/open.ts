@@ -1,6 +1,6 @@
 /** Opens a cache: checks the options, finds the folder, loads an engine. */
 import { Cache } from './cache.ts'
-import { type Degraded, degradedWarning, inMemory } from './degraded.ts'
+import { type Degraded, degradedWarning, inMemory, unsynced } from './degraded.ts'
 import { cacheDirectory, NoPlace } from './directory.ts'
 import type { EngineOptions, EngineStore } from './engine.ts'
 import { type LoadedEngine, loadEngine } from './engine/load.ts'
@@ -53,11 +53,13 @@ export async function openCache(options: CacheOptions): Promise<Cache> {
   const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes: maxBytesOf(options.maxBytes), key }
   const { dir, placeless } = placeOf(options.name, options.dir)
   try {
-    const loaded = await loadEngine({ engine: options.engine ?? 'auto' })
+    const loaded = await loadEngine({ engine: options.engine ?? 'auto', dir })
     const folder = loaded.engine.folderName(key)
     const onDisk = loaded.inMemory === true || placeless !== undefined ? undefined : new Place(dir, folder, options)
-    const { store, engine, reason, degraded } = await openStore(dir, loaded, placeless ?? onDisk?.degraded, engineOptions)
-    const used = degraded?.mode === 'memory' ? undefined : onDisk
+    const { store, engine, reason, ...opening } = await openStore(dir, loaded, placeless ?? onDisk?.degraded, engineOptions)
+    const used = opening.degraded?.mode === 'memory' ? undefined : onDisk
+    const isUnsyncable = used !== undefined && engine.name === 'wasm' && !engineOptions.readOnly
+    const degraded = opening.degraded ?? (isUnsyncable ? unsynced() : undefined)
     const session = new Session(store, options, used)
     await soundOrClosed(session)
     if (secretWarning !== undefined) session.warn(secretWarning)

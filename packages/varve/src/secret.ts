@@ -10,6 +10,7 @@
 import { isBytes } from './bytes.ts'
 import { VarveError } from './errors.ts'
 import type { CacheOptions } from './options.ts'
+import { variable } from './permission.ts'
 
 /**
  * Shortest secret in bytes; the engine has the same. The name of the cache's folder is a hash of the secret, so anyone who
@@ -33,10 +34,9 @@ export interface Secret {
 export function secretOf({ key, requireSecret, engine }: Pick<CacheOptions, 'key' | 'requireSecret' | 'engine'> = {}): Secret {
   if (key !== undefined) return { bytes: bytesOf(key, "option 'key'"), warning: undefined }
   if (engine === 'memory') return { bytes: undefined, warning: undefined }
-  const env = globalThis.process?.env ?? {}
-  const named = env['VARVE_KEY']
+  const named = variable('VARVE_KEY')
   if (named !== undefined && named !== '') return { bytes: bytesOf(named, 'VARVE_KEY'), warning: undefined }
-  const wanted = env['VARVE_REQUIRE_SECRET'] ?? ''
+  const wanted = variable('VARVE_REQUIRE_SECRET') ?? ''
   // What is neither 1 nor 0 is an attempt to require one.
   const isRequired = requireSecret === true || !['', '0', 'false'].includes(wanted)
   const found = named === '' ? 'VARVE_KEY is empty' : 'VARVE_KEY is not set'

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { FindingJson } from '../cli-json.ts'
-import { examine } from '../degraded.ts'
+import { examine, unsynced } from '../degraded.ts'
 import { loadEngine } from '../engine/load.ts'
 import { toVarveError } from '../errors.ts'
 import { secretOf } from '../secret.ts'
@@ -49,7 +49,9 @@ async function engineFindings(): Promise<FindingJson[]> {
     // Both engines are right; what may be better is no reason to fail a script.
     const isChosen = engine.name === 'native' || process.env['VARVE_ENGINE'] === 'wasm'
     const note = 'WebAssembly reads and writes the same cache; where the addon of this platform loads, lookups and commits take less time'
-    return [node, { what: 'engine', found: reason, ...(isChosen ? {} : { note }) }]
+    const sync = engine.name === 'wasm' ? unsynced() : undefined
+    const syncing = sync === undefined ? [] : [{ what: 'sync', found: sync.why, note: sync.mend }]
+    return [node, { what: 'engine', found: reason, ...(isChosen ? {} : { note }) }, ...syncing]
   } catch (error) {
     return [node, { what: 'engine', found: 'none', advice: toVarveError(error).message }]
   }

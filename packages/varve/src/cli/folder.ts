@@ -99,7 +99,7 @@ async function used<T>(open: OpenFolder, use: (open: OpenFolder) => Promise<T>):
 
 async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Promise<OpenFolder> {
   try {
-    const { engine, reason } = await loadEngine({ engine: 'auto' })
+    const { engine, reason } = await loadEngine({ engine: 'auto', dir })
     const { bytes: key, warning } = secretOf()
     if (readOnly && key !== undefined && !isFormat(join(dir, engine.folderName(key)))) throw otherKey(dir)
     const place = new Place(dir, engine.folderName(key), { readOnly, shared: isShared })

@@ -2,6 +2,7 @@
  * Compaction of the WebAssembly engine in a worker thread, so that the main thread stays free. The worker is one more
  * participant of the folder: it takes the logs that are done, and whoever wrote them begins new ones.
  */
+import type * as workers from 'node:worker_threads'
 import { builtin } from '../builtin.ts'
 import type { CompactReport, Damage, EngineControl, EngineOptions } from '../engine.ts'
 import { EngineFailure } from './answer.ts'
@@ -46,9 +47,10 @@ export function compactInWorker(
   if (files === undefined || threads === undefined || folderBytes(files, folder) < WORKER_BYTES) return undefined
   const { signal, onProgress } = control
   const order: CompactOrder = { directory, full, options, stop: new Int32Array(new SharedArrayBuffer(4)) }
+  const worker = startWorker(threads, order)
+  if (worker === undefined) return undefined
   const stop = (): void => void Atomics.store(order.stop, 0, 1)
   signal?.addEventListener('abort', stop, { once: true })
-  const worker = new threads.Worker(new URL('./compact-worker.js', import.meta.url), { workerData: order })
   worker.postMessage(key)
   let isRunning = false
   const outcome = new Promise<Compacted | undefined>((resolve, reject) => {
@@ -65,4 +67,13 @@ export function compactInWorker(
     worker.on('exit', () => reject(new EngineFailure('INTERNAL', 'the compaction worker ended early; nothing committed is lost')))
   })
   return outcome.finally(() => signal?.removeEventListener('abort', stop))
+}
+
+/** Undefined where the host refuses workers, as Node.js with `--permission`. */
+function startWorker(threads: typeof workers, order: CompactOrder): workers.Worker | undefined {
+  try {
+    return new threads.Worker(new URL('./compact-worker.js', import.meta.url), { workerData: order })
+  } catch {
+    return undefined
+  }
 }

@@ -1,4 +1,6 @@
 /** Errors of `node:fs` as numbers in Linux numbering, as `crates/wasm/src/host.rs` reads them. */
+import { errorCode } from '../permission.ts'
+
 const ERRNO: Readonly<Record<string, number>> = {
   EPERM: 1, ENOENT: 2, EINTR: 4, EIO: 5, EAGAIN: 11, EACCES: 13, EBUSY: 16, EEXIST: 17, EXDEV: 18, ENOTDIR: 20, EISDIR: 21,
   EINVAL: 22, EMFILE: 24, EFBIG: 27, ENOSPC: 28, EROFS: 30, ENAMETOOLONG: 36, ENOSYS: 38, ELOOP: 22, ENXIO: 22, ENOTSUP: 95,
@@ -17,7 +19,7 @@ const IO = -5
 
 /** -errno of whatever a file operation threw. */
 export function errnoOf(error: unknown): number {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = errorCode(error)
   const number = typeof code === 'string' ? ERRNO[code] : undefined
   return number === undefined ? IO : -number
 }

@@ -5,6 +5,7 @@
 import type * as fs from 'node:fs'
 import type { Host } from '../../generated/varve_wasm.js'
 import { nowUs } from './clock.ts'
+import { isSyncRefused } from '../permission.ts'
 import { errnoOf, FORBIDDEN, INVALID, NO_FOLDER, NOT_FOUND, READ_ONLY, REFUSED, UNSUPPORTED } from './errno.ts'
 
 /** What `link` says where the file system has no hard links. */
@@ -65,7 +66,7 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
     size: (file) => attempt(() => files.fstatSync(file).size),
     read: (file, offset, target) => attempt(() => readAt(files, file, offset, target)),
     append: (file, bytes) => done(() => appendAll(files, file, bytes)),
-    sync: (file) => done(() => files.fdatasyncSync(file)),
+    sync: (file) => unlessRefused(files, done(() => files.fdatasyncSync(file))),
     close: (file) => void done(() => files.closeSync(file)),
     now: nowUs,
   }
@@ -178,7 +179,12 @@ function syncFolder(files: typeof fs, folder: string): number {
       files.closeSync(handle)
     }
   })
-  return synced === NOT_FOUND ? 0 : synced
+  return synced === NOT_FOUND ? 0 : unlessRefused(files, synced)
+}
+
+/** Where every sync is refused, `Degraded.mode` is 'unsynced': nothing is called durable, and relaxed commits go on. */
+function unlessRefused(files: typeof fs, synced: number): number {
+  return synced === REFUSED && isSyncRefused(files) ? 0 : synced
 }
 
 /** The folder needs its own name to survive, whichever process made it. Folders above may not be ours to open. */

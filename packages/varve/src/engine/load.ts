@@ -6,10 +6,13 @@ import type * as fs from 'node:fs'
 import { builtin } from '../builtin.ts'
 import type { Engine } from '../engine.ts'
 import { VarveError } from '../errors.ts'
+import { refusal, variable } from '../permission.ts'
 
 /** What the caller wants. */
 export interface EngineRequest {
   readonly engine?: 'auto' | 'native' | 'wasm' | 'memory' | undefined
+  /** Directory of the cache, if that is known. */
+  readonly dir?: string | undefined
 }
 
 /** The engine, and why this one, as a sentence for `status()`. */
@@ -28,7 +31,7 @@ const CHOICES: ReadonlySet<string> = new Set(['native', 'wasm', 'memory', 'auto'
 
 /** Loads an engine. Throws ENGINE_UNAVAILABLE where the one asked for cannot be had. */
 export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> {
-  const forced = globalThis.process?.env?.['VARVE_ENGINE']
+  const forced = variable('VARVE_ENGINE')
   if (forced !== undefined && forced !== '' && !CHOICES.has(forced)) {
     throw new VarveError('INVALID_OPTION', `VARVE_ENGINE is '${forced}'; set it to native or wasm, or unset it`)
   }
@@ -38,7 +41,10 @@ export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> 
   const because = fromEnvironment ? `VARVE_ENGINE=${forced}` : `engine: '${choice}'`
   if (choice === 'memory') return { engine: await memoryEngine(), reason: `WebAssembly in memory: ${because}`, inMemory: true }
   if (choice === 'wasm') return wasmBecause(because)
-  const forbidden = addonsForbidden()
+  // What the addon does with files is not seen by the host: where that limits them, it runs only if it is asked for.
+  const { dir } = request
+  const refused = choice === 'native' || dir === undefined ? undefined : (refusal('read', dir) ?? refusal('write', dir))
+  const forbidden = addonsForbidden() ?? refused?.why
   if (forbidden === undefined) {
     try {
       native ??= (await import('./native.ts')).loadNative()
@@ -58,7 +64,7 @@ function addonsForbidden(): string | undefined {
   const host = globalThis.process
   if (host?.versions?.node === undefined) return 'this host is not Node.js'
   if ('webcontainer' in host.versions) return 'WebContainers load no addons'
-  const flags = [...host.execArgv, ...(host.env['NODE_OPTIONS'] ?? '').split(/\s+/)]
+  const flags = [...host.execArgv, ...(variable('NODE_OPTIONS') ?? '').split(/\s+/)]
   return flags.includes('--no-addons') ? 'node runs with --no-addons' : undefined
 }
 

@@ -1,5 +1,6 @@
 /** The present that variants are compared with, each thing looked at once per run. */
 import type * as fs from 'node:fs'
+import { variable } from '../permission.ts'
 import { digestOf, digestOfText, UNDEFINED_DIGEST } from './digest.ts'
 import { Files } from './files.ts'
 import type { Root } from './root.ts'
@@ -21,7 +22,7 @@ export class Present {
     this.#env ??= new Map()
     const known = this.#env.get(name)
     if (known !== undefined) return known
-    const value = process.env[name]
+    const value = variable(name)
     const digest = value === undefined ? UNDEFINED_DIGEST : digestOfText(value)
     this.#env.set(name, digest)
     return digest

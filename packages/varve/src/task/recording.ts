@@ -1,5 +1,6 @@
 /** The context of work under way: collects what it tells, and says afterwards what the result depends on. */
 import { VarveError } from '../errors.ts'
+import { variable } from '../permission.ts'
 import { digestOf, digestOfBytes } from './digest.ts'
 import type { Asked } from './lookup.ts'
 import { sorted } from './named.ts'
@@ -70,7 +71,7 @@ export class Recording implements TaskContext {
   addEnv(name: string): string | undefined {
     this.#checkRunning('addEnv')
     this.#env.set(name, this.#present.env(name))
-    return process.env[name]
+    return variable(name)
   }
 
   skipStore(): void {

@@ -1,0 +1,65 @@
+/**
+ * What the host lets this process use: Node.js with `--permission`, and Deno, refuse files, variables and more to the whole
+ * program, with errors of their own. To Varve such a refusal is what EACCES is: a folder that cannot be used, no failure.
+ */
+import type * as fs from 'node:fs'
+
+/** What Deno answers. */
+interface DenoPermissions {
+  querySync(wanted: { readonly name: 'read' | 'write'; readonly path: string }): { readonly state: 'granted' | 'denied' | 'prompt' }
+}
+
+/** The error code of a system call; a refusal of the host counts as EACCES. */
+export function errorCode(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined
+  const code = 'code' in error ? error.code : undefined
+  return code === 'ERR_ACCESS_DENIED' || error.name === 'NotCapable' ? 'EACCES' : code
+}
+
+/** Why the host refuses to read or write what is in `folder`, and how to allow it; undefined if it does not. */
+export function refusal(action: 'read' | 'write', folder: string): { readonly why: string; readonly mend: string } | undefined {
+  const flag = refusingFlag(action, `${folder}/file`)
+  if (flag === undefined) return undefined
+  const why = `this process runs without the permission to ${action} '${folder}'`
+  return { why, mend: `allow it with ${flag}=${folder}${flag.includes('fs') ? '/*' : ''}` }
+}
+
+function refusingFlag(action: 'read' | 'write', file: string): string | undefined {
+  const { permission } = globalThis.process ?? {}
+  if (permission !== undefined) return permission.has(`fs.${action}`, file) ? undefined : `--allow-fs-${action}`
+  const deno: { readonly permissions?: DenoPermissions } | undefined = Reflect.get(globalThis, 'Deno')
+  // A program that would be asked now, in a terminal, is not asked for its cache.
+  const state = deno?.permissions?.querySync({ name: action, path: file }).state ?? 'granted'
+  return state === 'granted' ? undefined : `--allow-${action}`
+}
+
+/** Whether the host refuses every fsync, as Node.js does with `--permission`, whatever may be written. */
+export function isSyncRefused(files: Pick<typeof fs, 'fsyncSync'>): boolean {
+  try {
+    files.fsyncSync(-1) // the permission is checked before the number of the file
+    return false
+  } catch (error) {
+    return errorCode(error) === 'EACCES'
+  }
+}
+
+/** A variable of the environment; undefined also where it may not be read. */
+export function variable(name: string): string | undefined {
+  return allowed(() => globalThis.process?.env?.[name])
+}
+
+/** The effective user; 'unknown' where it may not be asked for, undefined where the system has none. */
+export function userHere(): number | 'unknown' | undefined {
+  const answer = allowed(() => ({ user: globalThis.process?.geteuid?.() }))
+  return answer === undefined ? 'unknown' : answer.user
+}
+
+/** What `ask` gives; undefined where the host refuses. */
+function allowed<T>(ask: () => T): T | undefined {
+  try {
+    return ask()
+  } catch (error) {
+    if (errorCode(error) === 'EACCES') return undefined
+    throw error
+  }
+}
