@@ -18,7 +18,8 @@ const FLAG = process.allowedNodeEnvironmentFlags.has('--permission') ? '--permis
 /** Runs the program with these permissions; what it printed. */
 function run(permissions: readonly string[], args: readonly string[], cwd: string = makeFolder()): Record<string, unknown> {
   const env = { ...process.env, VARVE_DIR: '', CACHE_DIR: '', VARVE_ENGINE: '', NODE_OPTIONS: '' }
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--no-warnings', FLAG, ...permissions, PROGRAM, ...args], { cwd, env, encoding: 'utf8' })
+  const all = ['--no-warnings', FLAG, ...permissions, PROGRAM, ...args]
+  const { status, stdout, stderr } = spawnSync(process.execPath, all, { cwd, env, encoding: 'utf8' })
   expect([status, stderr]).toEqual([0, ''])
   return JSON.parse(stdout)
 }
@@ -65,8 +66,8 @@ describe('Node.js with --permission', () => {
     const dir = await made('native', join(folder, 'cache'))
     const before = readdirSync(dir, { recursive: true })
     const found = run([`--allow-fs-read=${REPOSITORY}/*`], [dir])
-    const expected = { mode: 'memory', inMemory: true, values: [null, 'value', 'made'], warnings: ['PERMISSION'], mend: expect.stringContaining('--allow-fs-read=') }
-    expect(found).toMatchObject(expected)
+    const expected = { mode: 'memory', inMemory: true, values: [null, 'value', 'made'], warnings: ['PERMISSION'] }
+    expect(found).toMatchObject({ ...expected, mend: expect.stringContaining('--allow-fs-read=') })
     // Without a folder that is named, and without the right to look for the project.
     expect(run([`--allow-fs-read=${REPOSITORY}/*`], [''], folder)).toMatchObject({ mode: 'memory', inMemory: true, warnings: ['PERMISSION'] })
     expect(readdirSync(dir, { recursive: true })).toEqual(before)

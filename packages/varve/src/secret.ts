@@ -14,7 +14,7 @@ import { variable } from './permission.ts'
 
 /**
  * Shortest secret in bytes; the engine has the same. The name of the cache's folder is a hash of the secret, so anyone who
- * sees it can try 310,000 secrets a second. Stretching (scrypt) would cost each build some 50 ms; random bytes cost nothing.
+ * sees it can try 310,000 secrets a second. Stretching it (scrypt) would delay every build; random bytes cost nothing.
  */
 const SECRET_BYTES_MIN = 32
 
