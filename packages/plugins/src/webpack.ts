@@ -8,6 +8,7 @@
  * export default { cache: { type: 'memory' }, plugins: [new VarveWebpackPlugin()] }
  */
 import type { Compiler } from 'webpack'
+import { callersOf, makersOf } from './webpack/inputs.ts'
 import { DiskLayer } from './webpack/layer.ts'
 import { checkOptions, type VarveWebpackOptions } from './webpack/options.ts'
 import type { VarveWebpackStats } from './webpack/stats.ts'
@@ -22,6 +23,7 @@ export class VarveWebpackPlugin {
   /** Counts since the plugin was made, over all its compilers. */
   readonly stats: VarveWebpackStats = { hits: 0, misses: 0, stored: 0, skipped: 0, bytesWritten: 0 }
   readonly #options: VarveWebpackOptions
+  readonly #makers: readonly string[] = makersOf(VarveWebpackPlugin)
 
   /** Throws a TypeError that names the option where one is unknown or of the wrong kind. */
   constructor(options: VarveWebpackOptions = {}) {
@@ -31,7 +33,8 @@ export class VarveWebpackPlugin {
 
   /** Called by webpack. */
   apply(compiler: Compiler): void {
-    const layer = new DiskLayer(compiler, this.#options, this.stats)
+    const makers = [...this.#makers, ...callersOf(this.apply)]
+    const layer = new DiskLayer(compiler, this.#options, this.stats, makers)
     compiler.hooks.initialize.tap(NAME, () => {
       warnOfOtherCaches(compiler)
       layer.made()
@@ -39,7 +42,7 @@ export class VarveWebpackPlugin {
     compiler.hooks.beforeRun.tap(NAME, () => layer.open())
     compiler.hooks.watchRun.tap(NAME, () => layer.open())
     // Not passed on to child compilers, which use this compiler's cache.
-    compiler.hooks.thisCompilation.tap(NAME, (compilation) => layer.begin(compilation.fileSystemInfo))
+    compiler.hooks.thisCompilation.tap(NAME, (compilation) => layer.begin(compilation))
     const tap = { name: NAME, stage: compiler.webpack.Cache.STAGE_DISK }
     const { hooks } = compiler.cache
     hooks.get.tapAsync(tap, (identifier, etag, gotHandlers, callback) => layer.get(identifier, etag, gotHandlers, callback))

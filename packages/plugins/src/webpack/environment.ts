@@ -7,6 +7,8 @@
  * with the generation of its namespace: where that environment is found changed, the next generation begins, and the
  * space of all older entries is free at once. Two processes that find the same change begin the same generation.
  */
+import { existsSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
 import type { Namespace } from 'varve'
 import type { Compilation, Compiler } from 'webpack'
 import type { Identity } from './identity.ts'
@@ -50,6 +52,7 @@ export class Environments {
   readonly #verdicts: Map<string, boolean | Promise<boolean>> = new Map()
   #generation = 0
   #current: CurrentEnvironment | undefined
+  #capturing: Promise<unknown> = Promise.resolve()
 
   constructor(
     compiler: Compiler,
@@ -84,14 +87,26 @@ export class Environments {
     return verdict
   }
 
-  /** The id of an environment that covers these dependencies; records a new one where none does. */
-  async capture(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<string> {
+  /** The id of an environment that is known to cover these dependencies. */
+  covering(dependencies: ReadonlySet<string>): string | undefined {
     const known = this.#current
-    if (known?.isFresh === true && isSubset(dependencies, known.dependencies)) return known.id
-    const all = new Set([...(known?.dependencies ?? []), ...dependencies])
-    const resolution = await this.#resolve(all, optional)
-    const { files, directories, missing, resolveDependencies } = resolution
-    const steps = resolveDependencies
+    return known?.isFresh === true && isSubset(dependencies, known.dependencies) ? known.id : undefined
+  }
+
+  /** The id of an environment that covers these dependencies; records a new one if none does. One call follows another. */
+  capture(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<string> {
+    const capture = (): string | Promise<string> => this.covering(dependencies) ?? this.#capture(dependencies, optional)
+    const captured = this.#capturing.then(capture)
+    this.#capturing = captured.catch(() => undefined)
+    return captured
+  }
+
+  async #capture(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<string> {
+    const all = new Set([...(this.#current?.dependencies ?? []), ...dependencies])
+    // The absence of a file that is gone by now is part of the environment.
+    const mayBeMissing = new Set([...optional, ...[...all].filter((dependency) => isAbsolute(dependency))])
+    const resolution = await this.#resolve(all, mayBeMissing).catch(() => this.#resolveNames(all, mayBeMissing))
+    const { files, directories, missing, resolveDependencies: steps } = resolution
     const how = this.#compiler.options.snapshot
     const [resolving, contents] = await Promise.all([
       this.#snapshot(steps.files, steps.directories, steps.missing, how.resolveBuildDependencies),
@@ -134,16 +149,28 @@ export class Environments {
 
   #resolve(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<Resolution> {
     return new Promise((resolve, reject) => {
+      const gone = new Set<string>()
       const done = (error?: Error | null, resolution?: Resolution): void => {
-        if (resolution === undefined) reject(error ?? new Error('webpack resolved no build dependencies'))
-        else resolve(resolution)
+        if (resolution === undefined) return reject(error ?? new Error('webpack resolved no build dependencies'))
+        for (const path of gone) if (resolution.files.delete(path)) resolution.missing.add(path)
+        resolve(resolution)
       }
-      const info = this.fileSystemInfo
+      const info = withoutGone(this.fileSystemInfo, gone)
       const { context } = this.#compiler
       // Before webpack knew optional build dependencies, the callback came third.
-      const call = [context, dependencies, ...(info.resolveBuildDependencies.length < 4 ? [] : [optional]), done]
+      const call = info.resolveBuildDependencies.length < 4 ? [context, dependencies, done] : [context, dependencies, optional, done]
       Reflect.apply(info.resolveBuildDependencies, info, call)
     })
+  }
+
+  /** Files whose imports webpack cannot follow are compared alone: they must not cost the whole cache. */
+  async #resolveNames(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<Resolution> {
+    const isFile = (dependency: string): boolean => isAbsolute(dependency) && !/[\\/]$/.test(dependency)
+    const resolution = await this.#resolve(new Set([...dependencies].filter((dependency) => !isFile(dependency))), optional)
+    for (const dependency of dependencies) {
+      if (isFile(dependency)) (existsSync(dependency) ? resolution.files : resolution.missing).add(dependency)
+    }
+    return resolution
   }
 
   #snapshot(
@@ -171,6 +198,28 @@ export class Environments {
       this.fileSystemInfo.checkResolveResultsValid(resolveResults, (error, isValid) => resolve(!error && isValid === true))
     })
   }
+}
+
+/**
+ * webpack's view of the file system for following build dependencies, in which a loaded module whose file was removed
+ * since has no imports. It is noted in `gone`: otherwise one such file keeps the whole build from the cache.
+ */
+function withoutGone(info: FileSystemInfo, gone: Set<string>): FileSystemInfo {
+  const { fs } = info
+  const readFile: typeof fs.readFile = (path: unknown, ...rest: unknown[]) => {
+    const callback = rest.at(-1)
+    if (typeof path === 'string' && gone.has(path) && typeof callback === 'function') callback(null, Buffer.alloc(0))
+    else Reflect.apply(fs.readFile, fs, [path, ...rest])
+  }
+  const realpath = (path: string, callback: (error: NodeJS.ErrnoException | null, found?: string | Buffer) => void): void => {
+    fs.realpath?.(path, (error, found) => {
+      const isGone = error?.code === 'ENOENT'
+      if (isGone) gone.add(path)
+      callback(isGone ? null : error, isGone ? path : found)
+    })
+  }
+  const tolerant: FileSystemInfo['fs'] = Object.create(fs, { readFile: { value: readFile }, realpath: { value: realpath } })
+  return Object.create(info, { fs: { value: tolerant } })
 }
 
 function isSubset(part: ReadonlySet<string>, whole: ReadonlySet<string>): boolean {

@@ -1,22 +1,23 @@
 /**
  * What tells one compiler from another, and what must be equal for its entries to be of use at all: webpack, Node,
- * mode, target, the user's `version`, and the files named as build dependencies. What these files import is
- * `environment.ts`'s part.
+ * mode, target, the user's `version`, the files named as build dependencies and the configs of webpack-cli. What these
+ * files import, and what else was loaded, is `environment.ts`'s part.
  */
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import type { Compiler } from 'webpack'
+import { cliConfigs } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
 
 /** Part of each digest: changes with the layout of values and records. */
-export const LAYOUT = 3
+export const LAYOUT = 4
 
 /** Name and digest of one compiler. */
 export interface Identity {
   readonly name: string
   readonly digest: string
-  /** Files, folders and packages, absolute or to be resolved from the context. */
+  /** Files, folders and packages that the user named or webpack-cli loaded, absolute or to be resolved from the context. */
   readonly buildDependencies: readonly string[]
 }
 
@@ -37,9 +38,8 @@ export function ordinalOf(compiler: Compiler): number {
 
 /** `folder` is that of the cache. The options of the compiler must be complete. */
 export function identityOf(compiler: Compiler, options: VarveWebpackOptions, folder: string, ordinal: number): Identity {
-  const buildDependencies = options.buildDependencies
-    ? Object.values(options.buildDependencies).flat()
-    : configFiles(process.cwd(), process.argv)
+  const recorded = options.trackReads === false ? [] : cliConfigs(compiler)
+  const buildDependencies = [...Object.values(options.buildDependencies ?? {}).flat(), ...recorded]
   const hash = createHash('sha256')
   const { mode, target } = compiler.options
   const versions = [LAYOUT, compiler.webpack.version, process.versions.node.split('.', 1), options.version ?? '']
@@ -57,16 +57,6 @@ function lookOf(compiler: Compiler, folder: string): string {
   const { name, mode, target } = compiler.options
   const context = relative(folder, compiler.context).split(sep).join('/')
   return [name ?? 'default', mode ?? 'production', target ?? '', context].map(String).join(' ').trimEnd()
-}
-
-/** What webpack-cli reads when it is not told otherwise, and what it is told. */
-function configFiles(folder: string, args: readonly string[]): string[] {
-  const found = ['js', 'mjs', 'cjs', 'ts', 'mts', 'cts'].map((end) => `webpack.config.${end}`)
-  args.forEach((arg, index) => {
-    const [flag, value = args[index + 1]] = arg.split('=', 2)
-    if ((flag === '--config' || flag === '-c') && value !== undefined) found.push(value)
-  })
-  return [...new Set(found.map((file) => resolve(folder, file)))].filter((file) => existsSync(file))
 }
 
 /** A file's bytes, a folder's package.json; nothing for what only webpack can resolve. */

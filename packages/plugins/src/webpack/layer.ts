@@ -8,26 +8,21 @@
  * No failure here fails a build: it costs misses and a warning.
  */
 import { resolve } from 'node:path'
-import { performance } from 'node:perf_hooks'
-import { type Cache, type Namespace, openCache } from 'varve'
-import type { Compiler } from 'webpack'
+import { type Cache, type CommitReport, type Namespace, openCache } from 'varve'
+import type { Compilation, Compiler } from 'webpack'
 import { Warnings } from '../build/warnings.ts'
 import { isWritten, writeBeforeExit } from './before-exit.ts'
 import { Environments, type FileSystemInfo } from './environment.ts'
-import { GroupSizes, groupsOf, kindOf, type Pending } from './groups.ts'
 import { identityOf, LAYOUT, ordinalOf } from './identity.ts'
+import { loadedFiles } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
-import { type Item, Packs } from './packs.ts'
+import { Packs } from './packs.ts'
 import { decodePointer, type Etag, textOf } from './pointer.ts'
 import { checkRequests } from './requests.ts'
 import type { VarveWebpackStats } from './stats.ts'
 import { asBuffer, ValueCodec } from './value.ts'
+import { type Target, Writing } from './writing.ts'
 
-/** How long entries are serialised at a stretch in idle time, milliseconds. */
-const SLICE_MS = 10
-
-/** Values in the first pack of a slice of idle time. */
-const ITEMS_FIRST = 4
 const IDLE_TIMEOUT_MS = 5000
 const IDLE_TIMEOUT_FOR_INITIAL_STORE_MS = 1000
 
@@ -35,10 +30,9 @@ const IDLE_TIMEOUT_FOR_INITIAL_STORE_MS = 1000
 export type GotHandler = (result: unknown, callback: () => void) => void
 
 /** What a layer has while its cache is open and its environment checked. */
-interface Open {
-  readonly cache: Cache
-  readonly pointers: Namespace<Uint8Array>
+interface Open extends Target {
   readonly packs: Packs
+  readonly pointers: Namespace<Uint8Array>
   readonly environments: Environments
 }
 
@@ -50,27 +44,30 @@ export class DiskLayer {
   /** Among compilers that look the same. */
   #ordinal: number | undefined
   readonly #logger: ReturnType<Compiler['getInfrastructureLogger']>
-  readonly #pending: Map<string, Pending> = new Map()
-  readonly #sizes: GroupSizes = new GroupSizes()
-  readonly #dependencies: Set<string> = new Set()
+  readonly #writing: Writing
+  /** Build dependencies: named by the user, reported by webpack, or recorded as what this process loaded. */
+  readonly #dependencies: Set<string>
   readonly #optionalDependencies: Set<string> = new Set()
   readonly #warnings: Warnings
   #opening: Promise<Cache | undefined> | undefined
   #beginning: Promise<void> | undefined
   #open: Open | undefined
-  #writing: Promise<void> = Promise.resolve()
+  #written: Promise<void> = Promise.resolve()
   #idleTimer: NodeJS.Timeout | undefined
   #isIdle = false
   #isInitialStore = true
-  /** Whether webpack told what the newest build depends on: without that, an entry could outlive its loader. */
-  #isReported = false
+  /** The newest compilation, until it is known what it depends on: without that, an entry could outlive its loader. */
+  #compilation: Compilation | undefined
 
-  constructor(compiler: Compiler, options: VarveWebpackOptions, stats: VarveWebpackStats) {
+  /** `makers` are the files that made the compiler. */
+  constructor(compiler: Compiler, options: VarveWebpackOptions, stats: VarveWebpackStats, makers: readonly string[]) {
     this.#compiler = compiler
     this.#options = options
     this.#stats = stats
     this.#logger = compiler.getInfrastructureLogger('VarveWebpackPlugin')
     this.#warnings = new Warnings((text) => this.#logger.warn(text))
+    this.#writing = new Writing(stats, (text) => this.#logger.debug(text))
+    this.#dependencies = new Set(options.trackReads === false ? [] : makers)
   }
 
   /** The compiler and its options are complete. */
@@ -84,9 +81,10 @@ export class DiskLayer {
   }
 
   /** The build's compilation is there, and with it webpack's view of the file system. */
-  begin(fileSystemInfo: FileSystemInfo): void {
+  begin(compilation: Compilation): void {
+    const { fileSystemInfo } = compilation
     this.open()
-    this.#isReported = false
+    this.#compilation = compilation
     if (this.#open !== undefined) this.#open.environments.fileSystemInfo = fileSystemInfo
     this.#beginning ??= this.#begin(fileSystemInfo).catch((error: unknown) => this.#warnings.failed('cannot be read', error))
   }
@@ -104,7 +102,7 @@ export class DiskLayer {
       }
       callback(null, value)
     }
-    const pending = this.#pending.get(identifier)
+    const pending = this.#writing.pending.get(identifier)
     if (pending !== undefined) answer(textOf(pending.etag) === textOf(etag) ? pending.data : undefined)
     else if (this.#open !== undefined) settle(this.#read(this.#open, identifier, etag), answer)
     else if (this.#beginning === undefined) answer(undefined)
@@ -112,25 +110,28 @@ export class DiskLayer {
   }
 
   store(identifier: string, etag: Etag | null, data: unknown): void {
-    if (this.#options.readonly !== true) this.#pending.set(identifier, { etag, data })
+    if (this.#options.readonly !== true && data !== undefined) this.#writing.pending.set(identifier, { etag, data })
   }
 
   /** What the build depended on besides its modules: loaders, plugins, whatever they named. */
   addBuildDependencies(dependencies: Iterable<string>, optional: Iterable<string> | undefined): void {
-    this.#isReported = true
+    this.#compilation = undefined
     for (const dependency of dependencies) this.#dependencies.add(dependency)
     for (const dependency of optional ?? []) this.#optionalDependencies.add(dependency)
   }
 
   beginIdle(): void {
     this.#open?.packs.endReadAhead()
-    if (this.#pending.size === 0 || !this.#isReported) return
+    this.#report()
+    if (this.#writing.isDone) return
     writeBeforeExit(this)
+    // Known sooner than it is needed: a process that ends without closing has no time to find out.
+    this.#open?.environments.capture(this.#dependencies, this.#optionalDependencies).catch(() => undefined)
     const { idleTimeout = IDLE_TIMEOUT_MS, idleTimeoutForInitialStore = IDLE_TIMEOUT_FOR_INITIAL_STORE_MS } = this.#options
     const delay = this.#isInitialStore ? Math.min(idleTimeout, idleTimeoutForInitialStore) : idleTimeout
     this.#idleTimer = setTimeout(() => {
       this.#isIdle = true
-      this.write()
+      void this.write()
     }, delay).unref()
   }
 
@@ -141,17 +142,38 @@ export class DiskLayer {
 
   /** Begins to write what is pending; in slices while webpack is idle, else at a stretch. */
   write(): Promise<void> {
-    isWritten(this)
     const isSliced = this.#isIdle
-    const write = (): Promise<void> => this.#writePending(isSliced)
-    this.#writing = this.#writing.then(write).catch((error: unknown) => this.#warnings.failed('cannot be written', error))
-    return this.#writing
+    const before = this.#written
+    const write = async (): Promise<void> => {
+      await before
+      try {
+        await this.#writePending(isSliced)
+      } catch (error) {
+        this.#warnings.failed('cannot be written', error)
+      }
+      if (this.#writing.isDone) isWritten(this)
+    }
+    this.#written = write()
+    return this.#written
+  }
+
+  /** The process ends: writes what is pending as far as that is possible without waiting. */
+  writeNow(): void {
+    const environment = this.#open?.environments.covering(this.#dependencies)
+    if (this.#open === undefined || environment === undefined || this.#compilation !== undefined) return
+    try {
+      this.#writing.writeNow(this.#open, environment)
+    } catch (error) {
+      this.#warnings.failed('cannot be written', error)
+    }
   }
 
   /** Writes what is pending and lets go of the cache; a later build opens it again. */
   async shutdown(): Promise<void> {
     this.endIdle()
+    this.#report()
     await this.write()
+    isWritten(this)
     const opening = this.#opening
     this.#opening = this.#beginning = this.#open = undefined
     try {
@@ -160,6 +182,14 @@ export class DiskLayer {
     } catch (error) {
       this.#warnings.failed('cannot be closed', error)
     }
+  }
+
+  /** webpack does not report what a failed build depended on, although its modules are as good as any. */
+  #report(): void {
+    const compilation = this.#compilation
+    if (compilation === undefined) return
+    compilation.summarizeDependencies()
+    this.addBuildDependencies(compilation.buildDependencies, compilation.optionalBuildDependencies)
   }
 
   async #openCache(): Promise<Cache | undefined> {
@@ -186,15 +216,17 @@ export class DiskLayer {
     if (cache === undefined) return
     checkRequests(this.#compiler, cache.status().dir)
     const identity = identityOf(this.#compiler, this.#options, cache.status().dir, this.#ordinal ?? 1)
-    for (const dependency of identity.buildDependencies) this.#dependencies.add(dependency)
+    const recorded = this.#options.trackReads === false ? [] : loadedFiles()
+    for (const dependency of [...identity.buildDependencies, ...recorded]) this.#dependencies.add(dependency)
     const records = cache.namespace('webpack environments', { version: String(LAYOUT) })
     const environments = new Environments(this.#compiler, records, identity, fileSystemInfo)
     const version = await environments.begin()
     const pointers = cache.namespace(`webpack ${identity.name}`, { version })
     const values = cache.namespace(`webpack packs ${identity.name}`, { version })
-    const packs = new Packs(pointers, values, new ValueCodec(this.#compiler.webpack))
+    const commit = (): Promise<CommitReport> => cache.commit()
+    const packs = new Packs(pointers, values, new ValueCodec(this.#compiler.webpack), commit)
     if (cache.status().engine === 'native') packs.readAhead()
-    this.#open = { cache, pointers, packs, environments }
+    this.#open = { commit, pointers, packs, environments }
   }
 
   /** The value of an entry that is there, has this etag and was made in a valid environment; else undefined. */
@@ -218,52 +250,18 @@ export class DiskLayer {
 
   async #writePending(isSliced: boolean): Promise<void> {
     await this.#beginning
-    if (this.#open === undefined) this.#pending.clear()
-    if (this.#open === undefined || this.#pending.size === 0 || !this.#isReported) return
-    const { cache, packs, environments } = this.#open
-    const environment = await environments.capture(this.#dependencies, this.#optionalDependencies)
-    let items = isSliced ? ITEMS_FIRST : Number.POSITIVE_INFINITY
-    for (const group of groupsOf(this.#pending, (kind) => Math.min(items, this.#sizes.of(kind)))) {
-      const startMs = performance.now()
-      await this.#writeGroup(packs, environment, group)
-      if (!isSliced) continue
-      // As many at once as fit into half a slice, going by the last group.
-      const spentMs = Math.max(performance.now() - startMs, 0.1)
-      items = Math.round(Math.min(Math.max((items * SLICE_MS) / 2 / spentMs, 1), items * 2))
-      await new Promise((resume) => setImmediate(resume))
-      if (!this.#isIdle) return // the next build has begun; what is put already goes into the next commit
+    const open = this.#open
+    if (open === undefined) this.#writing.pending.clear()
+    if (open === undefined || this.#writing.isDone || this.#compilation !== undefined) return
+    if (this.#writing.pending.size > 0) {
+      const environment = await open.environments.capture(this.#dependencies, this.#optionalDependencies)
+      // If the next build has begun, the next commit has what is put already.
+      if (!(await this.#writing.putAll(open, environment, isSliced ? () => this.#isIdle : undefined))) return
     }
-    if (!isSliced) await packs.tidy((id) => environments.isValid(id))
+    if (!isSliced) await open.packs.tidy((id) => open.environments.isValid(id))
     this.#isInitialStore = false
-    packs.noteOrder()
-    const report = await cache.commit()
+    const report = await this.#writing.commit(open)
     this.#logger.log(`wrote ${report.entries} entries`)
-  }
-
-  /** Packs a group of values; where one cannot be stored, finds it by halves and leaves it out. */
-  async #writeGroup(packs: Packs, environment: string, group: readonly [string, Pending][]): Promise<void> {
-    const items: Item[] = []
-    for (const [identifier, { etag, data }] of group) {
-      if (typeof data === 'object' && data !== null) items.push({ identifier, etag: textOf(etag), data })
-    }
-    const bytes = items.length === 0 ? undefined : await packs.write(environment, items)
-    const [first] = items
-    if (bytes !== undefined) {
-      this.#stats.stored += items.length
-      this.#stats.bytesWritten += bytes
-      this.#sizes.note(kindOf(first?.identifier ?? ''), items.length, bytes)
-    } else if (items.length > 1) {
-      const middle = group.length >> 1
-      await this.#writeGroup(packs, environment, group.slice(0, middle))
-      await this.#writeGroup(packs, environment, group.slice(middle))
-      return
-    } else if (first !== undefined) {
-      this.#stats.skipped += 1
-      this.#logger.debug(`skipped ${first.identifier}: not serialisable, or too large`)
-    }
-    for (const [identifier, pending] of group) {
-      if (this.#pending.get(identifier) === pending) this.#pending.delete(identifier)
-    }
   }
 }
 

@@ -22,12 +22,20 @@ export interface VarveWebpackOptions {
    */
   readonly version?: string | undefined
   /**
-   * Files, folders (ending in `/`) and packages that decide how modules are built, by any group name. Followed through
-   * their imports; a change makes every entry a miss. Loaders need not be named. Costs some 100 ms once, after the
-   * first build, and a few ms at each start.
-   * @defaultValue the `webpack.config.*` of the working directory and what `--config` names
+   * More files, folders (ending in `/`) and packages that decide how modules are built, by any group name. Followed
+   * through their imports; a change makes every entry a miss. Loaders, the config, what it imports or extends, the script
+   * that calls webpack and modules of the project that `require` loaded need not be named. Costs some 100 ms once, after
+   * the first build, and a few ms at each start.
+   * @defaultValue `{}`
    */
   readonly buildDependencies?: Readonly<Record<string, readonly string[]>> | undefined
+  /**
+   * Record the config, what it imports or extends, the script that calls webpack and modules of the project that `require`
+   * loaded as build dependencies. With `false` only `buildDependencies` and loaders count: for a config that changes in
+   * every build, at the price of naming what matters.
+   * @defaultValue `true`
+   */
+  readonly trackReads?: boolean | undefined
   /**
    * Read, write nothing. For builds that may use a cache but must not decide what is in it.
    * @defaultValue `false`
@@ -76,6 +84,7 @@ const FIELDS: { readonly [Name in keyof Required<VarveWebpackOptions>]: Field } 
   dir: ['a path', (value) => typeof value === 'string' && value !== ''],
   version: ['a string', (value) => typeof value === 'string'],
   buildDependencies: ['an object of arrays of strings', isListOfNames],
+  trackReads: ['true or false', (value) => typeof value === 'boolean'],
   readonly: ['true or false', (value) => typeof value === 'boolean'],
   engine: ["'auto', 'native' or 'wasm'", (value) => value === 'auto' || value === 'native' || value === 'wasm'],
   // `openCache` checks it, without a word about its value.

@@ -8,6 +8,8 @@
  * is without use, or there are many small ones, what is still used of them is written anew.
  */
 import type { Namespace } from 'varve'
+import { Contents } from './beside.ts'
+import { contentLengths, decodePack, type Encoded, encodePack } from './contents.ts'
 import { kindOf, PACK_BYTES } from './groups.ts'
 import { decodePointer, encodePointer, idOf, type Pointer } from './pointer.ts'
 import { keyOf, ReadAhead } from './read-ahead.ts'
@@ -20,14 +22,11 @@ const SMALL_PACKS_MAX = 12
 /** A pack in which a smaller part of the values than this is used is written anew, and its other values go. */
 const USED_MIN = 0.85
 
-/** Values of more bytes than the cache takes cost a pack its others; leaves room for what the cache adds. */
-const BYTES_MAX = 60 << 20
-
 /** One value to be packed. */
 export interface Item {
   readonly identifier: string
   readonly etag: string | null
-  readonly data: object
+  readonly data: unknown
 }
 
 /**
@@ -47,15 +46,17 @@ export class Packs {
   readonly #pointers: Namespace<Uint8Array>
   readonly #packs: Namespace<Uint8Array>
   readonly #codec: ValueCodec
+  readonly #contents: Contents
   readonly #restored: Map<string, Values | Promise<Values>> = new Map()
   readonly #ahead: ReadAhead
   /** Packs that had a value which was written again: perhaps nothing points to them any more. */
   readonly #replaced: Set<string> = new Set()
 
-  constructor(pointers: Namespace<Uint8Array>, packs: Namespace<Uint8Array>, codec: ValueCodec) {
+  constructor(pointers: Namespace<Uint8Array>, packs: Namespace<Uint8Array>, codec: ValueCodec, commit: () => Promise<unknown>) {
     this.#pointers = pointers
     this.#packs = packs
     this.#codec = codec
+    this.#contents = new Contents(packs, commit)
     this.#ahead = new ReadAhead(packs)
   }
 
@@ -76,9 +77,17 @@ export class Packs {
     return this.#hand(identifier, pointer, found)
   }
 
-  /** Packs these items. Returns the bytes; undefined where one cannot be serialised or they are too many bytes. */
+  /** Packs these items. Returns the bytes; undefined if one cannot be serialised or they are too many bytes. */
   async write(environment: string, items: readonly Item[]): Promise<number | undefined> {
     return (await this.#put(environment, items))?.bytes
+  }
+
+  /** The same without waiting for anything; undefined also if that is not possible, or the pack has more than `bytesMax`. */
+  writeNow(environment: string, items: readonly Item[], bytesMax: number): number | undefined {
+    const encoded = encodePack(this.#codec, valuesIn(items))
+    if (encoded === undefined || encoded instanceof Promise || encoded.contents.length > 0) return undefined
+    if (encoded.bytes.length > bytesMax) return undefined
+    return this.#putPack(idOf(encoded.bytes), environment, items, encoded).bytes
   }
 
   /** Deletes packs without use, writes anew what is scattered. `isValid` says which environments still hold. */
@@ -105,23 +114,32 @@ export class Packs {
   }
 
   #delete(pack: string): void {
-    this.#packs.delete(keyOf(pack))
+    const key = keyOf(pack)
+    const bytes = this.#packs.get(key)
+    if (bytes !== undefined) this.#contents.delete(key, contentLengths(asBuffer(bytes)))
+    this.#packs.delete(key)
     this.#ahead.forget(pack)
   }
 
   async #put(environment: string, items: readonly Item[]): Promise<{ pack: string; bytes: number } | undefined> {
-    const bytes = await encodeOrNothing(this.#codec, items)
-    if (bytes === undefined || bytes.length > BYTES_MAX) return undefined
-    const pack = idOf(bytes)
+    const encoded = await encodeOrNothing(this.#codec, items)
+    if (encoded === undefined) return undefined
+    const pack = idOf(encoded.bytes)
+    await this.#contents.put(keyOf(pack), encoded.contents)
+    return this.#putPack(pack, environment, items, encoded)
+  }
+
+  #putPack(pack: string, environment: string, items: readonly Item[], { bytes, contents }: Encoded): { pack: string; bytes: number } {
     this.#packs.put(keyOf(pack), bytes)
     this.#ahead.note(pack, bytes.length)
+    const packBytes = contents.reduce((sum, { length }) => sum + length, bytes.length)
     items.forEach(({ identifier, etag }, place) => {
       const before = this.#pointers.get(identifier)
       const old = before === undefined ? undefined : decodePointer(asBuffer(before))
       if (old !== undefined && old.pack !== pack) this.#replaced.add(old.pack)
-      this.#pointers.put(identifier, encodePointer({ environment, pack, packBytes: bytes.length, packItems: items.length, place, etag }))
+      this.#pointers.put(identifier, encodePointer({ environment, pack, packBytes, packItems: items.length, place, etag }))
     })
-    return { pack, bytes: bytes.length }
+    return { pack, bytes: packBytes }
   }
 
   async #usesByPack(isValid: (environment: string) => boolean | Promise<boolean>): Promise<Map<string, Use[]>> {
@@ -147,7 +165,7 @@ export class Packs {
     for (const use of uses) {
       const { identifier, etag } = use
       const data: unknown = await this.read(identifier, use)
-      if (typeof data === 'object' && data !== null) items.push({ identifier, etag, data })
+      if (data !== undefined) items.push({ identifier, etag, data })
     }
     return items
   }
@@ -180,7 +198,7 @@ export class Packs {
   #decode(pack: string, bytes: Uint8Array | undefined): Values | Promise<Values> {
     if (bytes === undefined) return NO_VALUES
     if (idOf(bytes) !== pack) throw new Error('a pack is not what was written under its name')
-    const value = this.#codec.decode(asBuffer(bytes))
+    const value = decodePack(this.#codec, asBuffer(bytes), (index, length) => this.#contents.get(keyOf(pack), index, length))
     return value instanceof Promise ? value.then(valuesOf) : valuesOf(value)
   }
 }
@@ -220,12 +238,19 @@ function groupsOf(uses: readonly Use[]): Use[][] {
   return groups
 }
 
-async function encodeOrNothing(codec: ValueCodec, items: readonly Item[]): Promise<Buffer | undefined> {
+async function encodeOrNothing(codec: ValueCodec, items: readonly Item[]): Promise<Encoded | undefined> {
   try {
-    const values = items.map(({ data }) => data)
-    return await codec.encode({ identifiers: items.map(({ identifier }) => identifier), etags: items.map(({ etag }) => etag), values })
+    return await encodePack(codec, valuesIn(items))
   } catch {
     return undefined
+  }
+}
+
+function valuesIn(items: readonly Item[]): Values {
+  return {
+    identifiers: items.map(({ identifier }) => identifier),
+    etags: items.map(({ etag }) => etag),
+    values: items.map(({ data }) => data),
   }
 }
 

@@ -31,39 +31,39 @@ const CONTEXT = {}
 export class ValueCodec {
   readonly #serializer: Serializer
   /** Makes a function one that webpack can serialise again; undefined where this webpack has no such thing. */
-  readonly #asLazy: ReturnType<typeof lazyMaker>
+  readonly asLazy: ReturnType<typeof lazyMaker>
 
   constructor(webpack: Compiler['webpack']) {
     this.#serializer = webpack.util.serialization.buffersSerializer
-    this.#asLazy = lazyMaker(webpack)
+    this.asLazy = lazyMaker(webpack)
   }
 
-  /** The bytes of a value; undefined where webpack declares it not to be serialisable. Throws where serialising fails. */
-  encode(data: object): Buffer | undefined | Promise<Buffer | undefined> {
+  /** What webpack's serialiser makes of a value; undefined where it declares it not to be serialisable. Throws where that fails. */
+  serialize(data: object): readonly Resolved[] | undefined | Promise<readonly Resolved[] | undefined> {
     const parts: Part[] | null | Promise<Part[] | null> = this.#serializer.serialize(data, CONTEXT)
-    return parts instanceof Promise ? parts.then((ready) => this.#join(ready)) : this.#join(parts)
+    return parts instanceof Promise ? parts.then(resolvedParts) : resolvedParts(parts)
   }
 
   /** The value, or a promise of it. Throws where it cannot be restored. */
   decode(bytes: Buffer): unknown {
     const payload = bytes.subarray(1)
-    return this.#serializer.deserialize(this.#partsOf(bytes[0], payload), CONTEXT)
+    return this.deserialize(this.#partsOf(bytes[0], payload))
+  }
+
+  /** The value of parts that webpack's serialiser made, or a promise of it. Throws where it cannot be restored. */
+  deserialize(parts: Part[]): unknown {
+    return this.#serializer.deserialize(parts, CONTEXT)
   }
 
   #partsOf(kind: number | undefined, payload: Buffer): Part[] {
     if (kind === STREAM) return [payload]
-    const asLazy = this.#asLazy ?? (<T extends object>(part: () => T) => part)
-    return kind === LIST ? readList(payload, 0, asLazy).parts : readApart(payload, this.#asLazy)
+    const asLazy = this.asLazy ?? (<T extends object>(part: () => T) => part)
+    return kind === LIST ? readList(payload, 0, asLazy).parts : readApart(payload, this.asLazy)
   }
 
-  #join(parts: readonly Part[] | null): Buffer | undefined | Promise<Buffer> {
-    if (parts === null || parts === undefined) return undefined
-    if (parts.every((part) => Buffer.isBuffer(part))) return this.#joinResolved(parts)
-    return resolveParts(parts).then((resolved) => this.#joinResolved(resolved))
-  }
-
-  #joinResolved(parts: readonly Resolved[]): Buffer {
-    const sections = this.#asLazy === undefined ? undefined : sectionsOf(parts)
+  /** The bytes of a value. */
+  join(parts: readonly Resolved[]): Buffer {
+    const sections = this.asLazy === undefined ? undefined : sectionsOf(parts)
     const apart = sections?.some(({ isLazy }) => isLazy) ? apartBytes(sections) : undefined
     if (apart !== undefined) return apart
     if (parts.every((part) => Buffer.isBuffer(part))) return Buffer.concat([Buffer.of(STREAM), ...parts])
@@ -74,6 +74,11 @@ export class ValueCodec {
 /** The same bytes as webpack takes them. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function resolvedParts(parts: readonly Part[] | null): readonly Resolved[] | undefined | Promise<readonly Resolved[]> {
+  if (parts === null || parts === undefined) return undefined
+  return parts.every((part) => Buffer.isBuffer(part)) ? parts : resolveParts(parts)
 }
 
 async function resolveParts(parts: readonly Part[]): Promise<Resolved[]> {

@@ -1,0 +1,147 @@
+/**
+ * Large packs: they are not searched for repeats, which takes longer than writing them, and their large buffers are kept
+ * beside the pack, as contents of their own that are never joined with the rest.
+ *
+ *   u8 4 | u8[8] id | u32 count | for each run: u8 flags, u32 bytes | the runs that are not kept beside, one after another
+ *
+ * flags: 1 = restored on demand only, 2 = begins a section, 4 = kept beside the pack. A section is all values, or the
+ * content of something lazy; see `sections.ts`. The id is random, so that two packs never share the names of their contents.
+ */
+import { randomFillSync } from 'node:crypto'
+import { type Resolved, type Section, sectionsOf, streamOf } from './sections.ts'
+import type { Part, ValueCodec } from './value.ts'
+import { VALUE_BYTES_MAX } from './weight.ts'
+
+/** A pack of more bytes is large: more than all values of an ordinary pack together. */
+const LARGE_BYTES = 4 << 20
+
+/** A buffer of at least this many bytes is kept beside a large pack: the engine stores it as a file, without a copy of ours. */
+const CONTENT_BYTES = 1 << 20
+
+/** Bytes that are joined into one value at most; leaves room below the limit of the cache for what it adds. */
+const JOINED_BYTES_MAX = 60 << 20
+
+const KIND = 4
+const LAZY = 1
+const BEGIN = 2
+const BESIDE = 4
+const COUNT_AT = 9
+const HEAD_BYTES = 13
+const RUN_BYTES = 5
+
+/** The bytes of a pack, and what is kept beside it. */
+export interface Encoded {
+  readonly bytes: Buffer
+  readonly contents: readonly Buffer[]
+}
+
+interface Run {
+  readonly flags: number
+  readonly bytes: number
+}
+
+/** Serialises the values of a pack; undefined if webpack declares one not to be serialisable, or they are too many bytes. */
+export function encodePack(codec: ValueCodec, values: object): Encoded | undefined | Promise<Encoded | undefined> {
+  const join = (parts: readonly Resolved[] | undefined): Encoded | undefined => {
+    if (parts === undefined) return undefined
+    const bytes = bytesOf(parts)
+    if (bytes > LARGE_BYTES) return encodeLarge(codec, parts)
+    return { bytes: codec.join(parts), contents: [] }
+  }
+  const parts = codec.serialize(values)
+  return parts instanceof Promise ? parts.then(join) : join(parts)
+}
+
+/** Reads what is kept beside a pack; undefined if it is gone. */
+type ReadContent = (index: number, bytes: number) => Promise<Buffer | undefined>
+
+/** The values of a pack, or a promise of them; undefined if a content is gone. Throws if they cannot be restored. */
+export function decodePack(codec: ValueCodec, bytes: Buffer, readContent: ReadContent): unknown {
+  return isLarge(bytes) ? decodeLarge(codec, bytes, readContent) : codec.decode(bytes)
+}
+
+async function decodeLarge(codec: ValueCodec, bytes: Buffer, readContent: ReadContent): Promise<unknown> {
+  const sections: { isLazy: boolean; bytes: Buffer[] }[] = []
+  const runs = runsOf(bytes)
+  let place = HEAD_BYTES + runs.length * RUN_BYTES
+  let content = 0
+  for (const run of runs) {
+    const isBeside = (run.flags & BESIDE) !== 0
+    const piece = isBeside ? await readContent(content++, run.bytes) : bytes.subarray(place, place + run.bytes)
+    if (piece === undefined) return undefined
+    if (piece.length !== run.bytes) throw new Error(`a part has ${piece.length} bytes, not ${run.bytes}`)
+    if (!isBeside) place += run.bytes
+    if ((run.flags & BEGIN) !== 0) sections.push({ isLazy: (run.flags & LAZY) !== 0, bytes: [] })
+    sections.at(-1)?.bytes.push(piece)
+  }
+  return codec.deserialize(sections.flatMap((section) => partsOf(codec, section)))
+}
+
+/** Whether these are the bytes of a large pack. */
+function isLarge(bytes: Buffer): boolean {
+  return bytes[0] === KIND
+}
+
+/** Lengths of the contents beside a pack. */
+export function contentLengths(bytes: Buffer): number[] {
+  if (!isLarge(bytes)) return []
+  return runsOf(bytes).flatMap(({ flags, bytes: length }) => ((flags & BESIDE) === 0 ? [] : [length]))
+}
+
+function partsOf(codec: ValueCodec, { isLazy, bytes }: Section): Part[] {
+  if (!isLazy) return [...bytes]
+  return codec.asLazy === undefined ? streamOf([{ isLazy, bytes }]) : [codec.asLazy(() => [...bytes])]
+}
+
+/** Undefined if the parts cannot be kept apart, or there are too many bytes. */
+function encodeLarge(codec: ValueCodec, parts: readonly Resolved[]): Encoded | undefined {
+  const sections = (codec.asLazy === undefined ? undefined : sectionsOf(parts)) ?? plainSection(parts)
+  if (sections === undefined || bytesOf(parts) > VALUE_BYTES_MAX) return undefined
+  const runs: Run[] = []
+  const inline: Buffer[] = []
+  const contents: Buffer[] = []
+  for (const { isLazy, bytes } of sections) {
+    let begin = BEGIN
+    for (const piece of bytes) {
+      const flags = (isLazy ? LAZY : 0) | begin | (isContent(piece) ? BESIDE : 0)
+      const kept = isContent(piece) ? contents : inline
+      kept.push(piece)
+      runs.push({ flags, bytes: piece.length })
+      begin = 0
+    }
+  }
+  if (bytesOf(inline) > JOINED_BYTES_MAX) return undefined
+  const head = Buffer.alloc(HEAD_BYTES + runs.length * RUN_BYTES)
+  head[0] = KIND
+  randomFillSync(head, 1, COUNT_AT - 1)
+  head.writeUInt32LE(runs.length, COUNT_AT)
+  runs.forEach((run, index) => {
+    head.writeUInt8(run.flags, HEAD_BYTES + index * RUN_BYTES)
+    head.writeUInt32LE(run.bytes, HEAD_BYTES + index * RUN_BYTES + 1)
+  })
+  return { bytes: Buffer.concat([head, ...inline]), contents }
+}
+
+/** Where sections are not known, all is one; undefined where some of it is lazy. */
+function plainSection(parts: readonly Resolved[]): Section[] | undefined {
+  const bytes = parts.filter((part) => Buffer.isBuffer(part))
+  return bytes.length === parts.length ? [{ isLazy: false, bytes }] : undefined
+}
+
+function bytesOf(parts: readonly Resolved[]): number {
+  return parts.reduce((sum, part) => sum + (Buffer.isBuffer(part) ? part.length : bytesOf(part)), 0)
+}
+
+function isContent({ length }: Buffer): boolean {
+  return length >= CONTENT_BYTES
+}
+
+/** Throws where these are not the bytes of a pack. */
+function runsOf(bytes: Buffer): Run[] {
+  const count = bytes.readUInt32LE(COUNT_AT)
+  if (count > (bytes.length - HEAD_BYTES) / RUN_BYTES) throw new Error(`a pack of ${bytes.length} bytes cannot have ${count} parts`)
+  return Array.from({ length: count }, (_, index) => {
+    const at = HEAD_BYTES + index * RUN_BYTES
+    return { flags: bytes.readUInt8(at), bytes: bytes.readUInt32LE(at + 1) }
+  })
+}

@@ -1,0 +1,71 @@
+/**
+ * The files that decide how a compiler is configured, recorded instead of guessed from a list of names:
+ *
+ * - the configs that webpack-cli loaded, with what they extend, as it hands them to webpack's own cache
+ * - the files that called `new VarveWebpackPlugin()` and `webpack()`, and the main script of the process
+ * - every module of the project that `require` loaded so far; a module's list of children misses what another module
+ *   required first
+ *
+ * webpack follows the imports of each of them.
+ */
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { isAbsolute, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Compiler } from 'webpack'
+
+/** Calls of a stack that are looked at. */
+const CALLS_MAX = 200
+
+const loaded: NodeJS.Dict<unknown> = createRequire(import.meta.url).cache
+
+/** Files of the project whose calls are under way, from the one that called `callee` up. */
+export function callersOf(callee: unknown): string[] {
+  return filesOnStack(callee).filter(isOfProject)
+}
+
+/** The same and, where a package called `callee`, the file of that package: it brings the config. */
+export function makersOf(callee: unknown): string[] {
+  return filesOnStack(callee).filter((path, index) => index === 0 || isOfProject(path))
+}
+
+function filesOnStack(callee: unknown): string[] {
+  const { prepareStackTrace, stackTraceLimit } = Error
+  const holder: { stack?: unknown } = {}
+  try {
+    Error.stackTraceLimit = CALLS_MAX
+    Error.prepareStackTrace = (_, calls) => calls.map((call) => call.getFileName() ?? '')
+    Error.captureStackTrace(holder, typeof callee === 'function' ? (callee as () => void) : undefined)
+    const names = Array.isArray(holder.stack) ? holder.stack.filter((name) => typeof name === 'string') : []
+    return [...new Set(names.map(pathOf))].filter((path) => isAbsolute(path) && existsSync(path))
+  } finally {
+    Error.prepareStackTrace = prepareStackTrace
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+/** The main script, and what `require` loaded so far, without packages. */
+export function loadedFiles(): string[] {
+  const [, main = ''] = process.argv
+  return [main, ...Object.keys(loaded)].filter((path) => isAbsolute(path) && isOfProject(path) && existsSync(path))
+}
+
+/** The configs that webpack-cli made this compiler of; it gives them to a plugin of its own. */
+export function cliConfigs(compiler: Compiler): string[] {
+  const found: string[] = []
+  for (const plugin of compiler.options.plugins) {
+    const isCli = typeof plugin === 'object' && plugin !== null && plugin.constructor.name === 'CLIPlugin'
+    const options: unknown = isCli ? Reflect.get(plugin, 'options') : undefined
+    const paths: unknown = typeof options === 'object' && options !== null ? Reflect.get(options, 'configPath') : undefined
+    for (const path of [paths].flat()) if (typeof path === 'string') found.push(resolve(pathOf(path)))
+  }
+  return [...new Set(found)]
+}
+
+function pathOf(name: string): string {
+  return name.startsWith('file:') ? fileURLToPath(name.replace(/[?#].*$/, '')) : name
+}
+
+function isOfProject(path: string): boolean {
+  return !/[\\/]node_modules[\\/]/.test(path)
+}

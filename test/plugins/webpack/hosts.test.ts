@@ -1,0 +1,66 @@
+/** Hosts that never close their compiler, such as create-react-app. Each runs in a process of its own. */
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { makeFolder } from '../../folders.ts'
+import { runProgram } from '../programs.ts'
+
+const HOST = fileURLToPath(new URL('host.mjs', import.meta.url))
+
+/** Long enough for webpack to resolve what the build depends on; the idle timers of the host are longer. */
+const EXIT_MS = 2500
+
+interface Run {
+  readonly built: number
+  readonly complaints: string[]
+}
+
+function makeProject(): string {
+  const folder = makeFolder()
+  writeFileSync(join(folder, 'main.js'), "import './one.js'\nimport './two.js'\n")
+  writeFileSync(join(folder, 'one.js'), 'console.log(1)\n')
+  writeFileSync(join(folder, 'two.js'), 'console.log(2)\n')
+  return folder
+}
+
+const run = (folder: string, order: object = {}): Promise<Run> => runProgram(HOST, { folder, ...order })
+
+describe('a host that never closes its compiler', () => {
+  it('stores when nothing else is left to do', async () => {
+    const folder = makeProject()
+    expect(await run(folder)).toEqual({ built: 3, complaints: [] })
+    expect(await run(folder)).toEqual({ built: 0, complaints: [] })
+  })
+
+  it.each(['native', 'wasm'])('stores when it calls process.exit() some time after the build: %s', async (engine) => {
+    const folder = makeProject()
+    process.env['VARVE_ENGINE'] = engine
+    try {
+      expect(await run(folder, { exitMs: EXIT_MS })).toEqual({ built: 3, complaints: [] })
+      expect(await run(folder)).toEqual({ built: 0, complaints: [] })
+    } finally {
+      delete process.env['VARVE_ENGINE']
+    }
+  })
+
+  it('stores what changed when it calls process.exit() at once', async () => {
+    const folder = makeProject()
+    await run(folder)
+    appendFileSync(join(folder, 'one.js'), 'console.log(11)\n')
+    expect(await run(folder, { exitMs: 0 })).toEqual({ built: 1, complaints: [] })
+    expect(await run(folder)).toEqual({ built: 0, complaints: [] })
+  })
+})
+
+it('a loaded module whose file was removed since does not keep a build from the cache', async () => {
+  const folder = makeProject()
+  writeFileSync(join(folder, 'plugin.cjs'), "try { require('./generated.cjs') } catch {}\n")
+  const generated = join(folder, 'generated.cjs')
+  writeFileSync(generated, 'module.exports = 1\n')
+  const order = { load: 'plugin.cjs', remove: 'generated.cjs' }
+  expect(await run(folder, order)).toEqual({ built: 3, complaints: [] })
+  expect(await run(folder, order)).toEqual({ built: 0, complaints: [] })
+  writeFileSync(generated, 'module.exports = 2\n')
+  expect(await run(folder, { load: 'plugin.cjs' })).toEqual({ built: 3, complaints: [] })
+})

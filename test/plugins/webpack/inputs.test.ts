@@ -1,0 +1,90 @@
+/** Files that decide how a compiler is configured, wherever they are: a change of one is a full miss. */
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { makeFolder } from '../../folders.ts'
+import { runProgram } from '../programs.ts'
+
+const SCRIPT = fileURLToPath(new URL('script.mjs', import.meta.url))
+
+interface Built {
+  readonly built: number
+  readonly error: string | null
+}
+
+/** What the order loads; `changed` is the file whose word changes. */
+interface Case {
+  readonly files: Readonly<Record<string, string>>
+  readonly order: object
+  readonly changed: string
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  'a config that webpack-cli was made to extend': {
+    files: { 'webpack.config.mjs': 'export default () => ""\n', 'base.config.mjs': "export default () => 'one'\n" },
+    order: { imports: ['webpack.config.mjs', 'base.config.mjs'], cli: ['webpack.config.mjs', 'base.config.mjs'] },
+    changed: 'base.config.mjs',
+  },
+  'a config in .webpack that webpack-cli found': {
+    files: { '.webpack/webpack.config.mjs': "export default () => 'one'\n" },
+    order: { imports: ['.webpack/webpack.config.mjs'], cli: ['.webpack/webpack.config.mjs'] },
+    changed: '.webpack/webpack.config.mjs',
+  },
+  'a module that another module required first': {
+    files: {
+      'first.cjs': "require('./shared.cjs')\n",
+      'config.cjs': "module.exports = require('./shared.cjs')\n",
+      'shared.cjs': "exports.word = 'one'\n",
+    },
+    order: { requires: ['first.cjs', 'config.cjs'] },
+    changed: 'shared.cjs',
+  },
+  'the file that makes the plugin': {
+    files: {
+      'make.mjs': `export default ({ VarveWebpackPlugin }) => {
+        globalThis.made = new VarveWebpackPlugin({ dir: import.meta.dirname + '/cache' })
+        return 'one'
+      }`,
+    },
+    order: { imports: ['make.mjs'] },
+    changed: 'make.mjs',
+  },
+}
+
+const build = (folder: string, order: object): Promise<Built> => runProgram(SCRIPT, { folder, ...order }, { cwd: folder })
+
+function makeProject(files: Readonly<Record<string, string>>): string {
+  const folder = makeFolder()
+  const common = {
+    'main.js': "import './part.js'\nconsole.log('WORD')\n",
+    'part.js': 'console.log(1)\n',
+    'loader.cjs': 'module.exports = function (text) { return this.getOptions().change(text) }\n',
+  }
+  for (const [name, text] of Object.entries({ ...common, ...files })) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+  return folder
+}
+
+it.each(Object.entries(CASES))('%s', async (_name, { files, order, changed }) => {
+  const folder = makeProject(files)
+  expect(await build(folder, order)).toEqual({ built: 2, error: null })
+  expect(await build(folder, order)).toEqual({ built: 0, error: null })
+  const file = join(folder, changed)
+  writeFileSync(file, readFileSync(file, 'utf8').replace("'one'", "'two'"))
+  expect(await build(folder, order)).toEqual({ built: 2, error: null })
+  expect(readFileSync(join(folder, 'dist', 'main.js'), 'utf8')).toContain('two')
+})
+
+it('trackReads: false counts only what is named', async () => {
+  const { files, order, changed } = CASES['a config that webpack-cli was made to extend'] ?? { files: {}, order: {}, changed: '' }
+  const folder = makeProject(files)
+  const options = { trackReads: false, buildDependencies: { config: [join(folder, 'webpack.config.mjs')] } }
+  expect((await build(folder, { ...order, options })).built).toBe(2)
+  appendFileSync(join(folder, changed), '// changed\n')
+  expect((await build(folder, { ...order, options })).built).toBe(0)
+  appendFileSync(join(folder, 'webpack.config.mjs'), '// changed\n')
+  expect((await build(folder, { ...order, options })).built).toBe(2)
+})

@@ -1,0 +1,85 @@
+/** Large values: decided before they are serialised, never joined, and never trusted when they are read. */
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import webpack from 'webpack'
+import { contentLengths, decodePack, encodePack } from '../../../packages/plugins/dist/webpack/contents.js'
+import { ValueCodec } from '../../../packages/plugins/dist/webpack/value.js'
+import { VALUE_BYTES_MAX, weightOf } from '../../../packages/plugins/dist/webpack/weight.js'
+import { type Target, Writing } from '../../../packages/plugins/dist/webpack/writing.js'
+
+const MIB = 1 << 20
+const codec = new ValueCodec(webpack)
+const { CachedSource, RawSource } = webpack.sources
+
+/** Packs that note what they are asked to write; `refuse` says which they cannot. */
+function target(asked: string[][], refuse: (identifiers: string[]) => boolean): Target {
+  const write = async (_: string, items: readonly { identifier: string }[]): Promise<number | undefined> => {
+    const identifiers = items.map(({ identifier }) => identifier)
+    asked.push(identifiers)
+    return refuse(identifiers) ? undefined : 100
+  }
+  const packs = { write, writeNow: () => undefined, noteOrder: () => undefined }
+  return { packs, commit: async () => ({ entries: 1, bytes: 1, maintenanceDue: false }) }
+}
+
+function stats(): { hits: number; misses: number; stored: number; skipped: number; bytesWritten: number } {
+  return { hits: 0, misses: 0, stored: 0, skipped: 0, bytesWritten: 0 }
+}
+
+it('a value that is too large is not serialised', async () => {
+  const counts = stats()
+  const writing = new Writing(counts, () => undefined)
+  // Memory that is allocated and never touched.
+  const source = { _value: Buffer.alloc(VALUE_BYTES_MAX + 1) }
+  for (const [name, data] of Object.entries({ small: 'a', huge: { _source: source }, other: { b: 1 } })) {
+    writing.pending.set(`kind|${name}`, { etag: null, data })
+  }
+  const asked: string[][] = []
+  await writing.putAll(target(asked, () => false), 'environment', undefined)
+  expect([asked, counts.skipped, writing.pending.size]).toEqual([[['kind|small', 'kind|other']], 1, 0])
+})
+
+it('a large value has a pack of its own, so one that cannot be serialised costs no other a second try', async () => {
+  const writing = new Writing(stats(), () => undefined)
+  const values = { a: 'a', large: { text: 'x'.repeat(2 * MIB) }, b: 'b' }
+  for (const [name, data] of Object.entries(values)) writing.pending.set(`kind|${name}`, { etag: null, data })
+  const asked: string[][] = []
+  await writing.putAll(target(asked, (names) => names.includes('kind|large')), 'environment', undefined)
+  expect(asked).toEqual([['kind|a', 'kind|b'], ['kind|large']])
+})
+
+it('the weight of a value counts its large texts and buffers, wherever they are near its top', () => {
+  const text = 'x'.repeat(MIB)
+  const bytes = Buffer.alloc(2 * MIB)
+  expect(weightOf({ a: { b: [text], c: new Map([['d', bytes]]) }, e: 'small' })).toBe(3 * MIB)
+  expect(weightOf(new CachedSource(new RawSource(bytes)))).toBeGreaterThanOrEqual(2 * MIB)
+  expect([weightOf('small'), weightOf(null), weightOf(42), weightOf(Array.from({ length: 1000 }, () => ({ a: 1 })))]).toEqual([0, 0, 0, 0])
+})
+
+describe('a large pack', () => {
+  const image = randomBytes(3 * MIB)
+  const buffer = randomBytes(9 * MIB)
+  const text = 'y'.repeat(5 * MIB)
+  const values = ['small', { buffer, text }, new CachedSource(new RawSource(image))]
+
+  it('keeps its large buffers beside it, and gives the same values', async () => {
+    const encoded = await encodePack(codec, values)
+    if (encoded === undefined) throw new Error('it cannot be serialised')
+    expect(encoded.bytes.length).toBeLessThan(MIB)
+    expect(contentLengths(encoded.bytes)).toEqual(encoded.contents.map(({ length }) => length))
+    const found: unknown = await decodePack(codec, encoded.bytes, async (index) => encoded.contents[index])
+    const [small, object, source] = Array.isArray(found) ? found : []
+    expect([small, object.text === text, buffer.equals(object.buffer)]).toEqual(['small', true, true])
+    expect(source instanceof CachedSource && source.buffer().equals(image)).toBe(true)
+  })
+
+  it('without one of them is a miss; with one of another length, or cut, an error', async () => {
+    const encoded = await encodePack(codec, values)
+    if (encoded === undefined) throw new Error('it cannot be serialised')
+    expect(await decodePack(codec, encoded.bytes, async (index) => (index === 1 ? undefined : encoded.contents[index]))).toBeUndefined()
+    const short = async (index: number): Promise<Buffer | undefined> => encoded.contents[index]?.subarray(1)
+    await expect(decodePack(codec, encoded.bytes, short)).rejects.toThrow('bytes, not')
+    const cut = async (): Promise<unknown> => decodePack(codec, encoded.bytes.subarray(0, 16), short)
+    await expect(cut()).rejects.toThrow('cannot have')
+  })
+})

@@ -1,0 +1,105 @@
+/** What is stored: results of builds that fail, values of every kind, values of every size. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Compiler, Configuration } from 'webpack'
+import { makeFolder } from '../../folders.ts'
+import { buildOnce, makeHost } from './compile.ts'
+
+const MODULES = 6
+
+function makeProject(): string {
+  const folder = makeFolder()
+  const names = Array.from({ length: MODULES - 1 }, (_, index) => `./part-${index}.js`)
+  writeFileSync(join(folder, 'main.js'), names.map((name) => `import '${name}'\n`).join(''))
+  for (const name of names) writeFileSync(join(folder, name), `console.log('${name}')\n`)
+  return folder
+}
+
+describe('a build with errors stores what succeeded', () => {
+  const failing: Record<string, Configuration> = {
+    'nothing is emitted': { optimization: { minimize: false, emitOnErrors: false } },
+    'all is emitted': { optimization: { minimize: false, emitOnErrors: true } },
+    'the first error ends it': { bail: true, parallelism: 1 },
+    'a plugin throws at the end': {
+      plugins: [{ apply: (compiler: Compiler) => compiler.hooks.emit.tap('broken', () => { throw new Error('broken') }) }],
+    },
+  }
+
+  it.each(Object.entries(failing))('%s', async (_name, config) => {
+    const folder = makeProject()
+    const broken = join(folder, `part-${MODULES - 2}.js`)
+    const text = readFileSync(broken, 'utf8')
+    writeFileSync(broken, 'const = 1\n')
+    const host = makeHost(folder, config)
+    await host.run().catch(() => undefined)
+    await host.close()
+    expect(host.complaints).toEqual([])
+    writeFileSync(broken, text)
+    const { counts, complaints } = await buildOnce(folder)
+    expect([counts.built, complaints]).toEqual([1, []])
+  })
+})
+
+/** Gets and stores values as plugins of webpack do. */
+function caching(values: Record<string, unknown>, found: Record<string, unknown>): Configuration {
+  const apply = (compiler: Compiler): void => {
+    compiler.hooks.thisCompilation.tap('caching', (compilation) => {
+      compilation.hooks.processAssets.tapPromise('caching', async () => {
+        const cache = compilation.getCache('caching')
+        for (const [name, value] of Object.entries(values)) {
+          found[name] = await cache.getPromise(name, null)
+          await cache.storePromise(name, null, value)
+        }
+      })
+    })
+  }
+  return { plugins: [{ apply }] }
+}
+
+it('texts and numbers that a plugin puts into compilation.getCache() are stored', async () => {
+  const folder = makeProject()
+  const values = { text: 'a text', empty: '', number: 42, zero: 0, no: false, big: 7n, list: ['in a list'] }
+  await buildOnce(folder, caching(values, {}))
+  const found = {}
+  const { stats } = await buildOnce(folder, caching(values, found))
+  expect([found, stats.skipped]).toEqual([values, 0])
+})
+
+it('a value that cannot be serialised costs no other', async () => {
+  const folder = makeProject()
+  const values = { before: { a: 1 }, function: { call: () => 1 }, after: { b: 2 } }
+  const cold = await buildOnce(folder, caching(values, {}))
+  const found = {}
+  await buildOnce(folder, caching(values, found))
+  expect([cold.stats.skipped, found]).toEqual([1, { before: { a: 1 }, function: undefined, after: { b: 2 } }])
+})
+
+describe.each(['native', 'wasm'] as const)('values of more than an entry can hold: %s', (engine) => {
+  const LOADER = "module.exports = () => Buffer.alloc(70 << 20, 'large '); module.exports.raw = true\n"
+
+  it('an asset of 70 MiB is stored, and not built again', async () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'main.js'), "import url from './large.bin'\nconsole.log(url)\n")
+    writeFileSync(join(folder, 'large.bin'), 'made by a loader')
+    writeFileSync(join(folder, 'loader.cjs'), LOADER)
+    const rule = { test: /\.bin$/, type: 'asset/resource', use: join(folder, 'loader.cjs'), generator: { filename: 'large.bin' } }
+    const config = { module: { rules: [rule] }, performance: false as const }
+    const cold = await buildOnce(folder, config, { engine })
+    const emitted = readFileSync(join(folder, 'dist', 'large.bin'))
+    writeFileSync(join(folder, 'dist', 'large.bin'), 'changed since')
+    const warm = await buildOnce(folder, config, { engine })
+    expect([cold.stats.skipped, warm.counts.built, warm.stats.skipped, warm.complaints]).toEqual([0, 0, 0, []])
+    expect(readFileSync(join(folder, 'dist', 'large.bin')).equals(emitted)).toBe(true)
+  })
+
+  it('a text of 100 MB is stored beside small values', async () => {
+    const folder = makeProject()
+    const values = { small: 'small', large: { text: 'x'.repeat(100_000_000) } }
+    await buildOnce(folder, caching(values, {}), { engine })
+    const found: Record<string, unknown> = {}
+    const { stats } = await buildOnce(folder, caching({ small: 'small', large: 1 }, found), { engine })
+    expect([found['small'], stats.skipped]).toEqual(['small', 0])
+    expect(JSON.stringify(found['large'])?.length).toBe(100_000_011)
+  })
+})
