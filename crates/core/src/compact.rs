@@ -28,7 +28,7 @@ use crate::log::LogWriter;
 use crate::manifest::{KnownLog, Manifest, ManifestNamespace, Published, publish};
 use crate::options::Watch;
 use crate::planted;
-use crate::renew::renew;
+use crate::renew::reload;
 use crate::report::CompactReport;
 use crate::reset::reset;
 use crate::state::{Current, LiveTable, LogView, Namespace, OpenTables, State, list};
@@ -102,15 +102,15 @@ pub(crate) fn compact(
             context.files.set_collect_due(true);
         }
         match fold(context, &mut taken, &plans, &goal, log.writer, &mut tables, watch)? {
-            Folded::Published { mut report, manifest, marks } => {
+            Folded::Published { mut report, manifest, marks, evicted } => {
                 drop(log);
                 let names = list(context)?;
-                reload(context, state, committer)?;
-                let state = state.read()?;
-                let (needless, open) = (sweep::needless(names, &state, manifest), state.tables());
-                let theirs = Some(state.manifest.number).filter(|number| *number != manifest);
-                tidy_uses(context, &state, marks, full || goal.is_evicting());
-                drop(state);
+                let merged = Some((&taken.state, manifest)).filter(|_| !evicted);
+                reload(context, state, committer, merged)?;
+                let newest = state.read()?.newest().snapshot();
+                let (needless, open) = (sweep::needless(names, &newest, manifest), newest.tables());
+                let theirs = Some(newest.manifest.number).filter(|number| *number != manifest);
+                tidy_uses(context, &newest, marks, full || goal.is_evicting());
                 sweep::remove_all(context, theirs, &needless)?;
                 report.files_removed = collect_files(context, &open, full)?;
                 return Ok(report);
@@ -147,12 +147,6 @@ fn still_ours(context: &Context, manifest: &Manifest, log: &LogWriter) -> Result
     let in_place = log.is_in_place(&*context.vfs);
     let in_place = in_place.map_err(|source| Error::io("look for", &FileName::Log(log.writer).to_string(), source))?;
     Ok(in_place && manifest.is_open(log.writer))
-}
-
-/// Reads the folder anew, with no commit of this process in between.
-pub(crate) fn reload(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<()> {
-    let _no_commit = committer.lock()?;
-    renew(context, state)
 }
 
 /// What a compaction is to reach.
@@ -264,6 +258,8 @@ enum Folded {
         /// Number of the manifest.
         manifest: u64,
         marks: Marks,
+        /// Whether entries left that somebody may still see.
+        evicted: bool,
     },
     /// Another participant was faster, or seemed to be: it may have published on top of ours already. So what was
     /// written is only discarded before it could be published; later, sweeping finds it.
@@ -311,7 +307,10 @@ fn fold(
     report.entries_dropped += evicted;
     report.bytes_after = manifest.table_bytes();
     match publish(&*context.vfs, &context.checksum, writer, taken.state.manifest.number, manifest)? {
-        Published::Won(manifest) => Ok(Folded::Published { report, manifest, marks }),
+        Published::Won(manifest) => {
+            let evicted = evicted > 0 || goal.is_evicting();
+            Ok(Folded::Published { report, manifest, marks, evicted })
+        }
         Published::Lost => Ok(Folded::Lost),
     }
 }

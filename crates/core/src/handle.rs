@@ -194,6 +194,8 @@ impl Handle {
     /// Takes what is buffered for a commit on any thread; it stays readable here meanwhile. `None` where nothing is
     /// buffered. Commits of one handle must be run in the order in which they were begun.
     pub fn begin_commit(&mut self) -> Option<PendingCommit> {
+        // A store that is closed or broken says so when the commit is run.
+        let _ = self.store.advance();
         let mut batches = self.on_the_way.lock();
         let (failed, mut sent): (Vec<Sent>, Vec<Sent>) = batches.drain(..).partition(|sent| sent.failed);
         let mut batch = Batch::default();

@@ -11,7 +11,7 @@ mod used;
 mod which;
 
 pub(crate) use index::TableIndex;
-pub(crate) use load::{catch_up, highest, list, load, outline};
+pub(crate) use load::{catch_up, highest, is_behind, list, load, outline};
 pub(crate) use log_view::LogView;
 pub(crate) use memory::{MemoryEntry, Place, Segments};
 pub(crate) use newest::{Newest, newest_manifest};
@@ -69,6 +69,8 @@ pub(crate) struct State {
     arrived: Vec<Arrived>,
     /// A table that a log attaches is not there; perhaps it was folded meanwhile.
     vanished: bool,
+    /// A newer state that has commits of other processes, until a handle asks for them (`renew.rs`).
+    pub(crate) aside: Option<Box<State>>,
 }
 
 /// Tables that are open, for a load to take over.
@@ -120,8 +122,14 @@ impl State {
             commit_times: self.commit_times.clone(),
             filing: self.filing.clone(),
             arrived: Vec::new(),
+            aside: None,
             ..*self
         }
+    }
+
+    /// The newest state that is loaded.
+    pub(crate) fn newest(&self) -> &Self {
+        self.aside.as_deref().unwrap_or(self)
     }
 
     pub(crate) fn namespace(&self, id: u16) -> Option<&Namespace> {
@@ -210,10 +218,23 @@ impl State {
         Ok(())
     }
 
-    /// Takes up a commit that this process has just appended to its own log.
+    /// Takes up a commit that this process has just appended to its own log, in the newer state as well.
     pub(crate) fn apply_own(&mut self, context: &Context, log: &LogWriter, commit: &LogCommit<'_>) -> Result<()> {
         self.apply(context, log.writer, commit)?;
         self.attach_arrived(context, false);
+        self.note_own(log);
+        let Some(mut aside) = self.aside.take() else { return Ok(()) };
+        aside.apply(context, log.writer, commit)?;
+        for Arrived { id, meta, .. } in std::mem::take(&mut aside.arrived) {
+            let tables = self.namespace(id).map_or(&[][..], |namespace| &namespace.tables);
+            aside.namespace_mut(id).add_tables(tables.iter().filter(|live| live.table.meta == meta).cloned().collect());
+        }
+        aside.note_own(log);
+        self.aside = Some(aside);
+        Ok(())
+    }
+
+    fn note_own(&mut self, log: &LogWriter) {
         let view = match self.logs.iter_mut().position(|view| view.writer == log.writer) {
             Some(index) => self.logs.get_mut(index),
             None => {
@@ -228,7 +249,6 @@ impl State {
             view.end = log.bytes();
             view.commits += 1;
         }
-        Ok(())
     }
 
     /// Takes up the tables that commits attached: all at once, since each takes its place among the others. One that
@@ -383,7 +403,32 @@ impl State {
 
     /// The tables that are open.
     pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
-        self.namespaces.iter().flat_map(|namespace| &namespace.tables).map(|live| Arc::clone(&live.table)).collect()
+        let states = std::iter::once(self).chain(self.aside.as_deref());
+        let live = states.flat_map(|state| &state.namespaces).flat_map(|namespace| &namespace.tables);
+        live.map(|live| Arc::clone(&live.table)).collect()
+    }
+
+    /// Whether `other` has every commit that the logs of this state have.
+    fn is_known_to(&self, other: &Self) -> bool {
+        self.logs.iter().filter(|view| view.commits > 0).all(|view| {
+            let id = |view: &LogView| view.start().map(|start| (view.writer, start.id));
+            other.logs.iter().any(|known| id(known) == id(view) && known.commits >= view.commits)
+        })
+    }
+
+    /// Whether lookups find here what they find in `visible`. `merged` is what a compaction has published this state's
+    /// manifest of, under that number, if nothing was evicted.
+    pub(crate) fn is_same_as(&self, visible: &Self, merged: Option<(&Self, u64)>) -> bool {
+        let is_merged = |(merged, number): (&Self, u64)| {
+            // The process that began the cache has not read its first manifest.
+            let is_first = visible.manifest.number == 0 && merged.manifest.is_first();
+            (self.manifest.number, self.manifest.parent) == (number, merged.manifest.id)
+                && (visible.manifest.id == merged.manifest.id || is_first)
+                && merged.is_known_to(visible)
+        };
+        (self.manifest.id == visible.manifest.id || merged.is_some_and(is_merged))
+            && self.is_known_to(visible)
+            && self.lost == visible.lost
     }
 
     /// Whether lookups in a namespace ask so many tables in vain that an index over them pays.
@@ -397,11 +442,19 @@ impl State {
     pub(crate) fn trim_blocks(&mut self, blocks: &BlockCache) {
         let mut live: Vec<_> = self.namespaces.iter_mut().flat_map(|namespace| &mut namespace.tables).collect();
         live.sort_by_key(|live| std::cmp::Reverse(live.table.cached_bytes()));
+        let mut fresh: HashMap<TableMeta, Arc<Table>> = HashMap::new();
         for live in live {
             if blocks.surplus() == 0 {
-                return;
+                break;
             }
             live.table = Arc::new(live.table.without_blocks());
+            fresh.insert(live.table.meta, Arc::clone(&live.table));
+        }
+        let aside = self.aside.iter_mut().flat_map(|state| &mut state.namespaces);
+        for live in aside.flat_map(|namespace| &mut namespace.tables) {
+            if let Some(table) = fresh.get(&live.table.meta) {
+                live.table = Arc::clone(table);
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 
 use crate::batch::Batch;
 use crate::commit::Committer;
-use crate::compact::{compact, reload};
+use crate::compact::compact;
 use crate::context::Context;
 use crate::entries::{Entries, Ranges, Source};
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ use crate::planted;
 use crate::pool::Pool;
 use crate::reader::Reader;
 use crate::record_uses::{is_due, record_uses};
-use crate::renew::renew;
+use crate::renew::{advance, look_ahead, renew};
 use crate::repair::repair;
 use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, TopEntry, TopOrder, VerifyReport};
 use crate::state::{LogView, Namespace, State, TableIndex, catch_up, load};
@@ -121,7 +121,10 @@ impl Store {
     fn settle_doubts(&self) -> Result<()> {
         let Self { context, state, committer, .. } = self;
         // The state may hold the log's file, and with it the lock.
-        reload(context, state, committer)?;
+        {
+            let _no_commit = committer.lock()?;
+            renew(context, state)?;
+        }
         compact(context, state, committer, false, &|_, _| ControlFlow::Continue(()))?;
         let state = state.read()?;
         // If its writer lives, his own sync fails, too.
@@ -305,11 +308,24 @@ impl Store {
             return Ok(false);
         }
         let _no_commit = self.committer()?;
+        let advanced = advance(context, &self.state)?;
         let caught_up = catch_up(context, &mut *self.state.write()?)?;
         if caught_up.is_none() {
             renew(context, &self.state)?;
         }
-        Ok(caught_up.unwrap_or(true))
+        Ok(advanced || caught_up.unwrap_or(true))
+    }
+
+    /// Reads what other processes committed, for `advance`: lookups see nothing of it before that. Costs a look at the
+    /// folder where nothing changed.
+    pub fn look_ahead(&self) -> Result<()> {
+        look_ahead(self.open_context()?, &self.state, &self.committer)
+    }
+
+    /// Makes visible what this process has read of others since, at `look_ahead` or while it compacted. Never waits for
+    /// the disk. `true` where there was something.
+    pub fn advance(&self) -> Result<bool> {
+        advance(self.open_context()?, &self.state)
     }
 
     /// Says what time it is: entries read from now on were used on that day. A commit says so, too. While nobody has,
@@ -361,14 +377,16 @@ impl Store {
         Ok(current.and_then(|id| context.names.get(id)).map(|(_, version)| version))
     }
 
-    /// Sizes and counts, exact.
+    /// Sizes and counts, exact, of the newest state that this process has read: a compaction counts at once.
     pub fn stats(&self) -> Result<Stats> {
-        stats(self.open_context()?, &*self.state()?)
+        let (context, state) = (self.open_context()?, self.state()?.newest().snapshot());
+        stats(context, &state)
     }
 
     /// The first `limit` entries in some order, of all namespaces or of the one of that name.
     pub fn top(&self, order: TopOrder, only: Option<&str>, limit: usize) -> Result<Vec<TopEntry>> {
-        Ok(top(self.open_context()?, &*self.state()?, order, only, limit))
+        let (context, state) = (self.open_context()?, self.state()?.snapshot());
+        Ok(top(context, &state, order, only, limit))
     }
 
     /// Reads every byte of the folder. Modifies nothing.

@@ -25,6 +25,13 @@ struct Place {
     sessions: AtomicU32,
 }
 
+impl Place {
+    /// Whether the store has a session.
+    fn is_taken(&self) -> bool {
+        self.sessions.load(Ordering::Relaxed) > 0
+    }
+}
+
 /// The right of one session to use a store.
 #[derive(Debug)]
 pub(crate) struct Seat {
@@ -40,6 +47,10 @@ impl Seat {
         for _attempt in 0..2 {
             let (store, place) = found(folder, options)?;
             let _door = locked(&place.door);
+            if place.is_taken() {
+                // `Seat::sit` makes it visible, on the thread of the session.
+                store.look_ahead()?;
+            }
             if let Some(seat) = Self::join(store, &place, folder.join(folder_of(options.key.as_ref()))) {
                 return Ok(seat);
             }
@@ -49,13 +60,16 @@ impl Seat {
     }
 
     /// The same for JavaScript's thread, where it takes as long as loading a small module: `None` where there is more
-    /// to read, or where somebody is just joining or leaving.
+    /// to read, where the store is open already, or where another thread is just joining or leaving.
     pub(crate) fn open_small(folder: &Path, options: &Options) -> Result<Option<Self>> {
         if !varve_disk::is_small(folder, options.key.as_ref()).unwrap_or(false) {
             return Ok(None);
         }
         let (store, place) = found(folder, options)?;
         let Ok(_door) = place.door.try_lock() else { return Ok(None) };
+        if place.is_taken() {
+            return Ok(None);
+        }
         Ok(Self::join(store, &place, folder.join(folder_of(options.key.as_ref()))))
     }
 
@@ -66,6 +80,12 @@ impl Seat {
         }
         place.sessions.fetch_add(1, Ordering::Relaxed);
         Some(Self { store, place: Arc::clone(place), folder: folder.into() })
+    }
+
+    /// Begins the session: from now on it sees what was committed before it was opened. Between two turns of the event
+    /// loop, so that no other session of this thread sees its state change between two reads.
+    pub(crate) fn sit(&self) -> Result<()> {
+        Ok(self.store.advance().map(drop)?)
     }
 
     pub(crate) fn store(&self) -> &Arc<Store> {

@@ -107,6 +107,7 @@ impl Task for Open {
 }
 
 fn session(env: &Env, seat: Seat) -> Result<napi::sys::napi_value> {
+    seat.sit()?;
     let functions = Functions::new(env, |scratch| Context::new(seat, scratch))?;
     let functions = functions.add::<hot::Get>()?.add::<hot::Take>()?.add::<hot::Has>()?;
     let functions = functions.add::<hot::Put>()?.add::<hot::Delete>()?.add::<hot::GetMany>()?;

@@ -27,6 +27,7 @@ const DEFECTS = /** @type {const} */ ({
   'stale-after-refresh': 'core',
   'missing-tombstone': 'core',
   'equal-sequence': 'core',
+  'compaction-takes-up-commits': 'core',
   'tolerate-unknown-format': 'core',
   'follow-symlink': 'API files',
   'dot-dot-in-restore': 'units of core',

@@ -50,16 +50,17 @@ pub(crate) fn survey(
 }
 
 /// The newest state, with the log of this process sealed: what is in memory already, where nothing but new commits
-/// came.
+/// came. What lookups see stays as it is.
 fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<State> {
     let mut committer = committer.lock()?;
     committer.seal(context, state)?;
-    let mut state = state.write()?;
-    if catch_up(context, &mut state)?.is_some() && !state.lost {
-        return Ok(state.snapshot());
+    let (mut newest, open) = {
+        let state = state.read()?;
+        (state.newest().snapshot(), state.tables())
+    };
+    if catch_up(context, &mut newest)?.is_some() && !newest.lost {
+        return Ok(newest);
     }
-    let open = state.tables();
-    drop(state);
     drop(committer);
     load(context, &open)
 }

@@ -319,24 +319,36 @@ fn read_on(context: &Context, state: &mut State, log: &mut LogView) -> Result<()
     Ok(())
 }
 
+/// Whether `names` are the manifest and the logs that the state was read from.
+fn is_of(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
+    let counts = |name: &&FileName| name.log_writer().is_some_and(|writer| state.manifest.is_open(writer));
+    let logs: Vec<&FileName> = names.iter().filter(counts).collect();
+    let is_known = |name: &&FileName| state.logs.iter().any(|log| log.name == **name);
+    let are_same = highest(names) == state.manifest_seen && logs.len() == state.logs.len() && logs.iter().all(is_known);
+    Ok(are_same && !state.lost && is_manifest_same(context, state)?)
+}
+
+/// Whether the folder has something that the state has not: a newer manifest, another set of logs, or more in one.
+pub(crate) fn is_behind(context: &Context, state: &State) -> Result<bool> {
+    if !is_of(context, state, &list(context)?)? {
+        return Ok(true);
+    }
+    for log in state.logs.iter().filter(|log| log.stop != Stop::Sealed) {
+        let checksum = state.checksum_of(context, FileName::Log(log.writer));
+        let mut is_more = false;
+        let outcome = scan(&*log.file, &checksum, log.writer, log.end, &mut |_| is_more = true)?;
+        if is_more || matches!(outcome.stop, Stop::Damaged(_)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Takes up what others appended since. `None` = there is a newer manifest or another set of logs: load anew.
 pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bool>> {
     planted::panics("catch-up");
     let names = list(context)?;
-    let mut known = 0;
-    for name in &names {
-        if name.log_writer().is_some_and(|writer| state.manifest.is_open(writer)) {
-            known += 1;
-            if !state.logs.iter().any(|log| log.name == *name) {
-                return Ok(None);
-            }
-        }
-    }
-    if highest(&names) != state.manifest_seen
-        || known != state.logs.len()
-        || state.lost
-        || !is_manifest_same(context, state)?
-    {
+    if !is_of(context, state, &names)? {
         return Ok(None);
     }
     let knew = state.vanished;

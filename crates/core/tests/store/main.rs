@@ -13,6 +13,7 @@ mod model;
 mod panic;
 mod races;
 mod repair;
+mod snapshot;
 mod tables;
 mod torn_away;
 mod used;
