@@ -1,11 +1,13 @@
 //! Moving from one state of the folder to a newer one. What a process sees changes only where a handle asks for it:
 //!
-//! 1. `renew`, for a handle that refreshes, reads the folder again and makes that visible.
+//! 1. `renew` reads the folder again and makes that visible: where a handle refreshes, or commits and finds it changed.
 //! 2. `reload`, after a compaction, makes the new state visible only if lookups find the same in it: then nothing but
 //!    files and memory changed. Else it lies aside, with own commits added, and the old one stays visible; its files are
 //!    open, so they can be read even where they have been removed.
 //! 3. `look_ahead`, for a handle that opens the cache, reads the folder again if something changed, likewise aside.
-//! 4. `advance` makes visible what lies aside: a handle begins a commit, refreshes or has opened the cache.
+//! 4. `advance` makes visible what lies aside: a handle begins a commit, refreshes or has opened the cache. That may be
+//!    on JavaScript's thread, so the old state is left for `drop_replaced`: to unmap or close a large file that was
+//!    removed takes as long as to remove it.
 
 use crate::commit::Committer;
 use crate::context::Context;
@@ -14,12 +16,29 @@ use crate::planted;
 use crate::record_uses::keep_reads;
 use crate::state::{State, is_behind, load};
 use crate::sync::{Mutex, RwLock};
+use std::collections::HashSet;
+use std::sync::PoisonError;
+
+/// The last state that `advance` replaced.
+#[derive(Debug, Default)]
+pub(crate) struct Replaced {
+    last: Mutex<Option<Old>>,
+}
+
+/// A replaced state, and the names of the tables that the next one has as well.
+#[derive(Debug)]
+pub(crate) struct Old {
+    state: State,
+    kept: HashSet<String>,
+}
 
 /// Replaces the state by the newest one. The caller admits no commit of this process meanwhile.
 pub(crate) fn renew(context: &Context, state: &RwLock<State>) -> Result<()> {
     let open = state.read()?.tables();
     let fresh = load(context, &open)?;
-    replace(context, state, |_| Some(fresh)).map(drop)
+    let old = replace(&mut *state.write()?, fresh);
+    old.drop(context);
+    Ok(())
 }
 
 /// Takes up what a compaction has published; see `State::is_same_as`.
@@ -33,7 +52,12 @@ pub(crate) fn reload(
     let open = state.read()?.tables();
     let fresh = load(context, &open)?;
     let is_same = fresh.is_same_as(&*state.read()?, merged) || planted::bug("compaction-takes-up-commits");
-    if is_same { replace(context, state, |_| Some(fresh)).map(drop) } else { set_aside(state, fresh) }
+    if !is_same {
+        return set_aside(state, fresh);
+    }
+    let old = replace(&mut *state.write()?, fresh);
+    old.drop(context);
+    Ok(())
 }
 
 /// Loads the newest state if this one is behind it, without making it visible.
@@ -61,17 +85,33 @@ fn set_aside(state: &RwLock<State>, fresh: State) -> Result<()> {
 
 /// Makes the state visible that lies aside. `true` where there was one.
 pub(crate) fn advance(context: &Context, state: &RwLock<State>) -> Result<bool> {
-    let is_any = state.read()?.aside.is_some();
-    Ok(is_any && replace(context, state, |state| state.aside.take().map(|aside| *aside))?)
+    if state.read()?.aside.is_none() {
+        return Ok(false);
+    }
+    let mut state = state.write()?;
+    let Some(fresh) = state.aside.take() else { return Ok(false) };
+    let old = replace(&mut state, *fresh);
+    drop(state);
+    let before = context.replaced.last.lock().unwrap_or_else(PoisonError::into_inner).replace(old);
+    before.into_iter().for_each(|old| old.drop(context));
+    Ok(true)
 }
 
-/// Replaces the state; what was read in the old one stays noted.
-fn replace(context: &Context, state: &RwLock<State>, fresh: impl FnOnce(&mut State) -> Option<State>) -> Result<bool> {
-    let mut state = state.write()?;
-    let Some(fresh) = fresh(&mut state) else { return Ok(false) };
+/// Lets go of the state that `advance` has replaced.
+pub(crate) fn drop_replaced(context: &Context) {
+    let old = context.replaced.last.lock().unwrap_or_else(PoisonError::into_inner).take();
+    old.into_iter().for_each(|old| old.drop(context));
+}
+
+impl Old {
+    /// What was read in it stays noted.
+    pub(crate) fn drop(self, context: &Context) {
+        keep_reads(context, &self.state, &self.kept);
+    }
+}
+
+/// Replaces the state. The answer is the old one.
+pub(crate) fn replace(state: &mut State, fresh: State) -> Old {
     let kept = fresh.tables().iter().map(|table| table.meta.name.to_string()).collect();
-    let old = std::mem::replace(&mut *state, fresh);
-    drop(state);
-    keep_reads(context, &old, &kept);
-    Ok(true)
+    Old { state: std::mem::replace(state, fresh), kept }
 }

@@ -20,7 +20,7 @@ use crate::planted;
 use crate::pool::Pool;
 use crate::reader::Reader;
 use crate::record_uses::{is_due, record_uses};
-use crate::renew::{advance, look_ahead, renew};
+use crate::renew::{advance, drop_replaced, look_ahead, renew, replace};
 use crate::repair::repair;
 use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, TopEntry, TopOrder, VerifyReport};
 use crate::state::{LogView, Namespace, State, TableIndex, catch_up, load};
@@ -293,6 +293,7 @@ impl Store {
         let report = committer.commit(context, &self.state, batch, durability, now_ms)?;
         let is_too_fast = committer.log.as_ref().is_some_and(|log| log.bytes() >= LOG_BYTES_MAX);
         drop(committer);
+        drop_replaced(context);
         // Whoever commits faster than folding in the background can follow does it himself. The commit stands, whatever
         // comes of it.
         if is_too_fast {
@@ -309,11 +310,16 @@ impl Store {
         }
         let _no_commit = self.committer()?;
         let advanced = advance(context, &self.state)?;
-        let caught_up = catch_up(context, &mut *self.state.write()?)?;
-        if caught_up.is_none() {
-            renew(context, &self.state)?;
+        let mut state = self.state.write()?;
+        if let Some(changed) = catch_up(context, &mut state)? {
+            return Ok(advanced || changed);
         }
-        Ok(advanced || caught_up.unwrap_or(true))
+        // It may be half caught up: no lookup may come in between.
+        let fresh = load(context, &state.tables())?;
+        let old = replace(&mut state, fresh);
+        drop(state);
+        old.drop(context);
+        Ok(true)
     }
 
     /// Reads what other processes committed, for `advance`: lookups see nothing of it before that. Costs a look at the
@@ -336,6 +342,7 @@ impl Store {
 
     /// A hint, so nothing fails; but a store in doubt writes nothing.
     fn record_uses(&self) {
+        drop_replaced(&self.context);
         if !self.is_broken() {
             record_uses(&self.context, &self.state);
         }
@@ -357,6 +364,7 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let _one = self.maintenance()?;
+        drop_replaced(context);
         let damaged = context.damage.count();
         let report = compact(context, &self.state, &self.committer, full, watch)?;
         context.damage.merged(damaged);

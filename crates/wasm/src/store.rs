@@ -190,6 +190,12 @@ impl WasmStore {
         self.ask(Store::refresh)
     }
 
+    /// Reads what others committed; it is visible from the next commit or `refresh` on.
+    #[wasm_bindgen(js_name = lookAhead)]
+    pub fn look_ahead(&self) -> String {
+        self.ask(Store::look_ahead)
+    }
+
     /// Folds and merges what is due, or everything if `full`.
     pub fn compact(&self, full: bool, now_ms: f64, watcher: Watcher) -> String {
         watched(watcher, |watch| {

@@ -352,7 +352,7 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
         return Ok(None);
     }
     let knew = state.vanished;
-    let changed = extend(context, state, false)?;
+    let changed = extend(context, state, !knew)?;
     // A table that is gone before its log was read: a newer manifest has folded it. A log that is short: it was read
     // before the one that says so.
     let is_whole = (knew || !state.vanished) && state.misfit().is_none();

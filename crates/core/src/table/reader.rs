@@ -37,6 +37,8 @@ pub(crate) struct Table {
     cached_bytes: AtomicUsize,
     /// The system refused a read: nobody knows whether the bytes are good.
     unreadable: AtomicBool,
+    /// The file was removed while it was not open (a platform with few descriptors): a newer manifest does not have it.
+    gone: AtomicBool,
 }
 
 /// How often.
@@ -123,8 +125,9 @@ impl Table {
         cache: &Arc<BlockCache>,
     ) -> Self {
         let (damage, cache) = (Arc::clone(damage), Arc::clone(cache));
-        let (loaded, cached_bytes, unreadable) = (OnceLock::new(), AtomicUsize::new(0), AtomicBool::new(false));
-        Self { meta, namespace, file, loaded, checksum, damage, cache, cached_bytes, unreadable }
+        let (loaded, cached_bytes) = (OnceLock::new(), AtomicUsize::new(0));
+        let (unreadable, gone) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { meta, namespace, file, loaded, checksum, damage, cache, cached_bytes, unreadable, gone }
     }
 
     /// The same table without its blocks, which no longer count here, whoever still reads them.
@@ -355,6 +358,9 @@ impl Table {
         if outcome.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::UnexpectedEof) {
             self.unreadable.store(true, Ordering::Relaxed);
         }
+        if outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            self.gone.store(true, Ordering::Relaxed);
+        }
         outcome
     }
 
@@ -430,6 +436,9 @@ impl Table {
     }
 
     pub(super) fn note(&self, offset: u64, what: &str, keys: Option<DamagedKeys>) {
+        if self.gone.load(Ordering::Relaxed) {
+            return;
+        }
         let namespace = Some(self.namespace.to_string());
         self.damage.add(Damage { namespace, keys, ..Damage::new(self.meta.name.to_string(), offset, what) });
     }

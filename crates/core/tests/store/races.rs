@@ -187,6 +187,38 @@ fn who_has_just_committed_a_table_reads_it_although_it_is_merged_already() {
     assert_eq!(handle.store().status().damage.len(), 0);
 }
 
+/// While a process compacts, it reads a commit that attaches a table, and before it opens that table its writer has closed
+/// and merged it into another. Lookups reported "missing file" until the next refresh.
+#[test]
+fn who_compacts_while_a_table_is_merged_away_reports_no_missing_file() {
+    let (vfs, mut writer, id) = with_a_commit();
+    let large = vec![7; 600 << 10];
+    let armed = Arc::new(Mutex::new(None::<Handle>));
+    let closing = Arc::clone(&armed);
+    let meddler: Meddler = Box::new(move |call, name| {
+        if call == "open"
+            && name.ends_with(".table")
+            && let Some(writer) = closing.lock().expect("writer").take()
+        {
+            writer.store().close().expect("close");
+        }
+    });
+    let mut reader = meddled(&vfs, meddler);
+    assert_eq!(reader.namespace("n", "1").expect("namespace"), id);
+    writer.put(id, b"large", &large).expect("put");
+    writer.put(id, b"great", &large).expect("put");
+    writer.put(id, b"key", b"newer").expect("put");
+    commit(&mut writer, Durability::Relaxed).expect("commit");
+    *armed.lock().expect("writer") = Some(writer);
+    compact(&reader, false).expect("compact");
+    assert!(armed.lock().expect("writer").is_none(), "the table was opened");
+    assert_eq!(reader.get(id, b"large", <[u8]>::len).expect("get"), None);
+    assert_eq!(reader.get(id, b"key", <[u8]>::to_vec).expect("get"), Some(b"value".to_vec()));
+    assert_eq!(reader.store().status().damage, []);
+    reader.store().refresh().expect("refresh");
+    assert_eq!(reader.get(id, b"large", <[u8]>::len).expect("get"), Some(large.len()));
+}
+
 /// Somebody stores the same content between our look and our link; it is collected before we look again. That was an
 /// error, "operation interrupted".
 #[test]

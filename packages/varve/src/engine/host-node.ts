@@ -67,8 +67,22 @@ export function nodeHost(files: typeof fs, folder: string, above: readonly strin
     read: (file, offset, target) => attempt(() => readAt(files, file, offset, target)),
     append: (file, bytes) => done(() => appendAll(files, file, bytes)),
     sync: (file) => unlessRefused(files, done(() => files.fdatasyncSync(file))),
-    close: (file) => void done(() => files.closeSync(file)),
+    close: (file) => closeFile(files, file),
     now: nowUs,
+  }
+}
+
+/** A file from this size on takes long to close if that frees its bytes. */
+const LARGE_BYTES = 1024 * 1024
+
+/** Closes a file; a large one that was removed meanwhile on another thread: its bytes are freed with the last descriptor. */
+function closeFile(files: typeof fs, file: number): void {
+  try {
+    const { nlink, size } = files.fstatSync(file)
+    if (nlink === 0 && size >= LARGE_BYTES) return files.close(file, () => undefined)
+    files.closeSync(file)
+  } catch {
+    // It is closed, or never will be: nothing depends on it.
   }
 }
 

@@ -16,10 +16,21 @@ const held = new Set<() => void>()
 /** The number of the present instance and its memory; makes the instance if there is none. */
 export function instance(): { readonly generation: number; readonly memory: WebAssembly.Memory } {
   if (memory === undefined) {
-    module ??= new WebAssembly.Module(decode(bytes))
-    memory = begin(module)
+    try {
+      module ??= new WebAssembly.Module(decode(bytes))
+      memory = begin(module)
+    } catch (error) {
+      throw new EngineFailure('ENGINE_UNAVAILABLE', `cannot start the WebAssembly engine: ${reasonOf(error)}`, { cause: error })
+    }
   }
   return { generation, memory }
+}
+
+/** V8 reserves some 10 GB of address space for a memory, so that it need not check each access. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  if (!(error instanceof RangeError)) return `${text}. Install the native engine (npm install varve with optional dependencies)`
+  return `${text}. It needs about 10 GB of address space: raise the limit (ulimit -v), install the native engine, or run Node.js 22 with --disable-wasm-trap-handler`
 }
 
 /** Makes the instance that is due, or the first one, and returns its memory: each has its own. */

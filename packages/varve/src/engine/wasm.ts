@@ -10,6 +10,7 @@ import type {
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import type { Compacted } from './compact-elsewhere.ts'
 import { heldHost } from './held-host.ts'
+import { tableHost } from './table-files.ts'
 import { MetDamage } from './met-damage.ts'
 import { pageOf, valuesOf } from './packed.ts'
 import { WasmTrees } from './wasm-files.ts'
@@ -68,7 +69,7 @@ class WasmEngineStore implements EngineStore {
     this.#elsewhere = compactElsewhere
     this.#store = this.#call(() => {
       try {
-        return WasmStore.open(heldHost(host), durability, readOnly, maxBytes, key, random)
+        return WasmStore.open(heldHost(tableHost(host)), durability, readOnly, maxBytes, key, random)
       } catch (error) {
         return typeof error === 'string' ? reportOf<never>(error) : thrown(error)
       }
@@ -194,7 +195,8 @@ class WasmEngineStore implements EngineStore {
     const compacted = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options)
     if (compacted === undefined) return reportOf(this.#call(() => this.#store.compact(full, Date.now(), watcherOf(control))))
     this.#damage.addElsewhere(compacted.damage)
-    this.refresh()
+    // What it folded can be let go of at the next commit; what others committed is not to be seen before that.
+    reportOf(this.#call(() => this.#store.lookAhead()))
     return compacted.report
   }
 

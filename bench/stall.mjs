@@ -1,0 +1,115 @@
+// @ts-check
+// How long a full compaction keeps the event loop of its process from turning: `node bench/stall.mjs`.
+//
+//   --engine native|wasm   one of them only
+//   --mib <n>              bytes of values, in MiB (default 1024)
+//   --rounds <n>           compactions, of which the one with the shortest stall counts (default 3): others use the machine
+//
+// The process commits in batches of 16 MiB, overwrites a tenth, and compacts everything while a lookup runs at every
+// turn of the loop. `stall` is the longest time between two turns, `get` the longest lookup, both in milliseconds and,
+// on Linux, without the time that the thread waited for a free core.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import { parseArgs } from 'node:util'
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const VALUE_BYTES = 16 * 1024
+const BATCH_ENTRIES = 1024
+
+/** Milliseconds that JavaScript's thread has waited for a core so far. */
+function waitedMs() {
+  if (process.platform !== 'linux') return 0
+  return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6
+}
+
+/** The time that this thread had, in milliseconds. */
+const now = () => performance.now() - waitedMs()
+
+/** @typedef {{ stall: number, get: number, monitor: number, seconds: number, turns: number }} Round */
+
+/** @param {'native' | 'wasm'} engine @param {number} mib @param {number} rounds @returns {Promise<Round>} */
+async function measure(engine, mib, rounds) {
+  const { openCache } = await import('varve')
+  const dir = mkdtempSync(join(tmpdir(), 'varve-stall-'))
+  const count = (mib * 1024 * 1024) / VALUE_BYTES
+  const cache = await openCache({ name: 'stall', dir, engine, maxBytes: '16GiB' })
+  const values = cache.namespace('values')
+  /** @param {number} at @param {number} salt */
+  const put = (at, salt) => {
+    const value = new Uint32Array(VALUE_BYTES / 4)
+    for (let word = 0; word < value.length; word++) value[word] = Math.imul(at + salt * 7919 + word * 2654435761, 2246822519)
+    values.put(`key ${at}`, new Uint8Array(value.buffer))
+  }
+  try {
+    for (let at = 0; at < count; at++) {
+      put(at, 0)
+      if (at % BATCH_ENTRIES === BATCH_ENTRIES - 1) await cache.commit()
+    }
+    // The index over many tables is made by the first lookups, and not by a compaction.
+    for (let at = 0; at < count; at += 7) values.get(`key ${at}`)
+    /** @type {Round | undefined} */
+    let best
+    for (let round = 1; round <= rounds; round++) {
+      for (let at = 0; at < count; at += 10) put(at, round)
+      await cache.commit()
+      const found = await compacted(cache, values, count)
+      if (best === undefined || found.stall < best.stall) best = found
+    }
+    await cache.close()
+    if (best === undefined) throw new Error('no round')
+    return best
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+}
+
+/** @param {import('varve').Cache} cache @param {import('varve').Namespace<Uint8Array>} values @param {number} count @returns {Promise<Round>} */
+async function compacted(cache, values, count) {
+  let [isDone, turns, stall, get] = [false, 0, 0, 0]
+  const loop = (async () => {
+    let before = now()
+    for (let at = 0; !isDone; at = (at + 7919) % count) {
+      const begun = now()
+      if (values.get(`key ${at}`) === undefined) throw new Error(`key ${at} is missing`)
+      get = Math.max(get, now() - begun)
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      const after = now()
+      stall = Math.max(stall, after - before)
+      before = after
+      turns++
+    }
+  })()
+  const monitor = monitorEventLoopDelay({ resolution: 1 })
+  monitor.enable()
+  const begun = performance.now()
+  const compaction = cache.compact({ full: true })
+  await compaction
+  const seconds = (performance.now() - begun) / 1000
+  // What the compaction leaves to the loop belongs to it.
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  isDone = true
+  await loop
+  monitor.disable()
+  return { stall, get, monitor: monitor.max / 1e6, seconds, turns }
+}
+
+if (process.send !== undefined) {
+  const { engine, mib, rounds } = JSON.parse(process.argv[2] ?? '{}')
+  process.send(await measure(engine, mib, rounds))
+} else {
+  const { values } = parseArgs({ options: { engine: { type: 'string' }, mib: { type: 'string', default: '1024' }, rounds: { type: 'string', default: '3' } } })
+  for (const engine of values.engine === undefined ? ['native', 'wasm'] : [values.engine]) {
+    const order = JSON.stringify({ engine, mib: Number(values.mib), rounds: Number(values.rounds) })
+    /** @type {Round} */
+    const found = await new Promise((resolve, reject) => {
+      const child = fork(fileURLToPath(import.meta.url), [order])
+      child.once('message', resolve)
+      child.once('exit', (code) => reject(new Error(`the measurement of ${engine} ended with ${code}`)))
+    })
+    const ms = (/** @type {number} */ value) => `${value.toFixed(1)} ms`
+    console.log(`${engine}: stall ${ms(found.stall)}, get ${ms(found.get)}, monitorEventLoopDelay ${ms(found.monitor)}; ${found.seconds.toFixed(1)} s, ${found.turns} turns`)
+  }
+}
