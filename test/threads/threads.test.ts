@@ -74,6 +74,43 @@ describe('worker threads', () => {
   })
 })
 
+describe('a cache that is opened again in one process', () => {
+  const other = (dir: string, value: string): unknown => run(`const cache = await openCache({ name: 'threads', dir: ${JSON.stringify(dir)} })
+    cache.namespace('n', { codec: 'text' }).put('k', '${value}')
+    await cache.commit()
+    await cache.close()`)
+
+  it.each(ENGINES)('%s: shows what other processes committed since it was opened first', async (engine) => {
+    const dir = join(makeFolder(), 'cache')
+    other(dir, 'old')
+    const first = await openCache({ name: 'threads', dir, engine })
+    other(dir, 'new')
+    expect(first.namespace('n', { codec: 'text' }).get('k')).toBe('old')
+    const second = await openCache({ name: 'threads', dir, engine })
+    expect(second.namespace('n', { codec: 'text' }).get('k')).toBe('new')
+    const worker = await start(dir, engine)
+    expect(await ask(worker, 'get', 'k')).toBe('new')
+    await worker.terminate()
+    await Promise.all([first.close(), second.close()])
+  })
+
+  it.each(ENGINES)('%s: a compaction shows nothing that other processes committed', async (engine) => {
+    const dir = join(makeFolder(), 'cache')
+    other(dir, 'old')
+    const cache = await openCache({ name: 'threads', dir, engine })
+    const space = cache.namespace('n', { codec: 'text' })
+    other(dir, 'new')
+    for (const full of [false, true]) {
+      await cache.compact({ full })
+      expect(space.get('k')).toBe('old')
+    }
+    space.put('own', 'value')
+    await cache.commit()
+    expect([space.get('k'), space.get('own')]).toEqual(['new', 'value'])
+    await cache.close()
+  })
+})
+
 describe('processes', () => {
   it.each(ENGINES)('%s: process.exit with a commit in flight ends with the code that was asked for', (engine) => {
     const dir = join(makeFolder(), 'cache')
@@ -100,6 +137,29 @@ describe('processes', () => {
     const script = "await openCache({ name: 'x', engine: 'native' }).catch((error) => console.log(error.code, error.message))"
     const { text } = run(script, ['--no-addons'])
     expect(text).toMatch(/^ENGINE_UNAVAILABLE .*no-addons.*'auto'/)
+  })
+
+  it.skipIf(process.platform !== 'linux')('an address space too small for WebAssembly is an error that says what to do', () => {
+    const script = "await openCache({ name: 'x', engine: 'wasm', dir: '/nowhere' }).catch((error) => console.log(error.code, error.message))"
+    const args = ['-c', 'ulimit -v 4194304; exec "$0" --input-type=module --eval "$1"', process.execPath, `import { openCache } from 'varve'\n${script}`]
+    const { stdout } = spawnSync('bash', args, { encoding: 'utf8' })
+    expect(stdout).toMatch(/^ENGINE_UNAVAILABLE .*address space.*ulimit/)
+  })
+
+  it.skipIf(process.platform !== 'linux').each(ENGINES)('%s: 300 namespaces are opened and written with 256 file descriptors', (engine) => {
+    const dir = JSON.stringify(join(makeFolder(), 'cache'))
+    const script = (work: string): string => `import { openCache } from 'varve'
+      const cache = await openCache({ name: 'x', dir: ${dir}, engine: '${engine}' })
+      const space = (at) => cache.namespace('n' + at, { codec: 'text' })
+      ${work}
+      await cache.close()`
+    const fill = "for (let at = 0; at < 300; at++) space(at).put('k', 'v' + at)\n await cache.commit()\n await cache.compact({ full: true })"
+    const read = "let found = 0\n for (let at = 0; at < 300; at++) found += space(at).get('k') === 'v' + at ? 1 : 0\n space('own').put('k', 'v')\n console.log(found, (await cache.commit()).entries)"
+    for (const [work, limit] of [[fill, 4096], [read, 256]] as const) {
+      const args = ['-c', `ulimit -n ${limit}; exec "$0" --input-type=module --eval "$1"`, process.execPath, script(work)]
+      const { stdout, stderr } = spawnSync('bash', args, { encoding: 'utf8' })
+      expect([stdout.trim(), stderr]).toEqual([work === read ? '300 1' : '', ''])
+    }
   })
 
   it('require() of the package works without a warning', () => {

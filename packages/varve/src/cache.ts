@@ -167,14 +167,20 @@ export class Cache {
     await this.#session.run((store) => store.flush())
   }
 
-  /** Takes up what other processes committed since `openCache` or the last refresh; true where something changed. */
+  /**
+   * Takes up what other processes committed since `openCache` or the last refresh; true if something changed. Two reads
+   * see the same commits of other processes unless `refresh()`, `commit()` or another `openCache()` of this cache comes
+   * in between. Native caches of one process share what they see, worker threads included, so a call in one thread shows
+   * in the others.
+   */
   refresh(): boolean {
     return this.#keeping.refresh()
   }
 
   /**
    * Folds logs and merges tables: what is due, or everything with `full: true`. The cache does what is due by itself;
-   * call this to choose the time. Readers and writers go on meanwhile.
+   * call this to choose the time. Readers and writers go on meanwhile, and what they see stays the same: commits of
+   * other processes, and evictions, show from the next `commit()` or `refresh()` on.
    *
    * Rejects with CANCELLED when `signal` aborts; nothing is lost then.
    */

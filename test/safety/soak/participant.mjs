@@ -97,18 +97,31 @@ async function write() {
 async function read() {
   const watcher = new Watcher(order.slots, REPEATS)
   let refreshes = 0
+  /** @type {Promise<void> | undefined} */
+  let compacting
   for (let round = 0; !state.isEnding; round++) {
     const isFirst = round % 8 === 0
     if (isFirst) {
+      if (round % 64 === 0) await commitOwn()
       cache.refresh()
       refreshes++
     }
+    // A compaction of this process, in its own thread, changes nothing of what is read meanwhile.
+    if (round % 128 === 4) compacting ??= compact().finally(() => void (compacting = undefined))
     watcher.check(space, !isFirst)
     for (const violation of watcher.violations.splice(0)) say({ violation })
     if (order.pauseMs !== undefined || round % 64 === 0) await pause()
     if (round % 256 === 0) say({ soFar: watcher.reads })
   }
+  await compacting
   say({ reads: watcher.reads, news: watcher.news, refreshes })
+}
+
+/** A commit of a reader, which may show what its compactions have learned of others. */
+async function commitOwn() {
+  const readers = cache.namespace('readers', { codec: 'text' })
+  readers.put(String(process.pid), String(Date.now()))
+  await cache.commit()
 }
 
 /** Reads in threads. */

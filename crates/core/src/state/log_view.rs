@@ -55,4 +55,9 @@ impl LogView {
             Err(source) => Err(Error::io("lock", &self.name.to_string(), source)),
         }
     }
+
+    /// Whether this process can find out if the log's lock is held.
+    pub(crate) fn is_lock_testable(&self) -> bool {
+        !self.file.try_lock().is_err_and(|error| error.kind() == ErrorKind::Unsupported)
+    }
 }

@@ -14,7 +14,9 @@ const KEYS: usize = 3;
 type Seen = BTreeMap<usize, u64>;
 
 fn open(vfs: &SimVfs) -> (Handle, u32) {
-    let mut handle = open_with(vfs, Options { block_cache_bytes: 1 << 16, ..Options::default() }).expect("open");
+    let mut handle =
+        open_with(vfs, Options { block_cache_bytes: 1 << 16, random: fastrand::u64(..), ..Options::default() })
+            .expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     (handle, id)
 }
@@ -135,7 +137,8 @@ fn a_handle_sees_one_state_until_it_refreshes_or_commits() {
 fn take_turns(seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     let vfs = if random.bool() { SimVfs::new().without_locks() } else { SimVfs::new() };
-    let mut handles: Vec<_> = (0..WRITERS).map(|_| open(&vfs)).collect();
+    let mut place = || if random.bool() { vfs.lockless() } else { vfs.clone() };
+    let mut handles: Vec<_> = (0..WRITERS).map(|_| open(&place())).collect();
     let mut visible: Vec<Seen> = vec![(0..WRITERS).map(|writer| (writer, 0)).collect(); WRITERS];
     let mut newest = visible[0].clone();
     for step in 0..random.usize(10..60) {
