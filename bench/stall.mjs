@@ -68,10 +68,11 @@ async function measure(engine, mib, rounds) {
 
 /** @param {import('varve').Cache} cache @param {import('varve').Namespace<Uint8Array>} values @param {number} count @returns {Promise<Round>} */
 async function compacted(cache, values, count) {
-  let [isDone, turns, stall, get] = [false, 0, 0, 0]
+  const work = { isDone: false }
+  let [turns, stall, get] = [0, 0, 0]
   const loop = (async () => {
     let before = now()
-    for (let at = 0; !isDone; at = (at + 7919) % count) {
+    for (let at = 0; !work.isDone; at = (at + 7919) % count) {
       const begun = now()
       if (values.get(`key ${at}`) === undefined) throw new Error(`key ${at} is missing`)
       get = Math.max(get, now() - begun)
@@ -85,12 +86,11 @@ async function compacted(cache, values, count) {
   const monitor = monitorEventLoopDelay({ resolution: 1 })
   monitor.enable()
   const begun = performance.now()
-  const compaction = cache.compact({ full: true })
-  await compaction
+  await cache.compact({ full: true })
   const seconds = (performance.now() - begun) / 1000
   // What the compaction leaves to the loop belongs to it.
   await new Promise((resolve) => setTimeout(resolve, 100))
-  isDone = true
+  work.isDone = true
   await loop
   monitor.disable()
   return { stall, get, monitor: monitor.max / 1e6, seconds, turns }
@@ -100,7 +100,9 @@ if (process.send !== undefined) {
   const { engine, mib, rounds } = JSON.parse(process.argv[2] ?? '{}')
   process.send(await measure(engine, mib, rounds))
 } else {
-  const { values } = parseArgs({ options: { engine: { type: 'string' }, mib: { type: 'string', default: '1024' }, rounds: { type: 'string', default: '3' } } })
+  const { values } = parseArgs({
+    options: { engine: { type: 'string' }, mib: { type: 'string', default: '1024' }, rounds: { type: 'string', default: '3' } },
+  })
   for (const engine of values.engine === undefined ? ['native', 'wasm'] : [values.engine]) {
     const order = JSON.stringify({ engine, mib: Number(values.mib), rounds: Number(values.rounds) })
     /** @type {Round} */
@@ -109,7 +111,8 @@ if (process.send !== undefined) {
       child.once('message', resolve)
       child.once('exit', (code) => reject(new Error(`the measurement of ${engine} ended with ${code}`)))
     })
-    const ms = (/** @type {number} */ value) => `${value.toFixed(1)} ms`
-    console.log(`${engine}: stall ${ms(found.stall)}, get ${ms(found.get)}, monitorEventLoopDelay ${ms(found.monitor)}; ${found.seconds.toFixed(1)} s, ${found.turns} turns`)
+    const [stall, get, monitor] = [found.stall, found.get, found.monitor].map((value) => `${value.toFixed(1)} ms`)
+    const how = `${found.seconds.toFixed(1)} s, ${found.turns} turns, monitorEventLoopDelay ${monitor}`
+    console.log(`${engine}: stall ${stall}, get ${get} (${how})`)
   }
 }

@@ -28,6 +28,12 @@ function run(script: string, flags: string[] = [], env: Record<string, string> =
   return { status, text: stdout + stderr }
 }
 
+/** Runs a script in a process with a limit of the system. */
+function limited(limit: string, script: string): { stdout: string; stderr: string } {
+  const args = ['-c', `ulimit ${limit}; exec "$0" --input-type=module --eval "$1"`, process.execPath, script]
+  return spawnSync('bash', args, { encoding: 'utf8' })
+}
+
 describe('worker threads', () => {
   it('native: a commit of one thread is there for all at once', async () => {
     const dir = join(makeFolder(), 'cache')
@@ -140,9 +146,8 @@ describe('processes', () => {
   })
 
   it.skipIf(process.platform !== 'linux')('an address space too small for WebAssembly is an error that says what to do', () => {
-    const script = "await openCache({ name: 'x', engine: 'wasm', dir: '/nowhere' }).catch((error) => console.log(error.code, error.message))"
-    const args = ['-c', 'ulimit -v 4194304; exec "$0" --input-type=module --eval "$1"', process.execPath, `import { openCache } from 'varve'\n${script}`]
-    const { stdout } = spawnSync('bash', args, { encoding: 'utf8' })
+    const { stdout } = limited('-v 4194304', `import { openCache } from 'varve'
+      await openCache({ name: 'x', engine: 'wasm', dir: '/nowhere' }).catch((error) => console.log(error.code, error.message))`)
     expect(stdout).toMatch(/^ENGINE_UNAVAILABLE .*address space.*ulimit/)
   })
 
@@ -153,11 +158,15 @@ describe('processes', () => {
       const space = (at) => cache.namespace('n' + at, { codec: 'text' })
       ${work}
       await cache.close()`
-    const fill = "for (let at = 0; at < 300; at++) space(at).put('k', 'v' + at)\n await cache.commit()\n await cache.compact({ full: true })"
-    const read = "let found = 0\n for (let at = 0; at < 300; at++) found += space(at).get('k') === 'v' + at ? 1 : 0\n space('own').put('k', 'v')\n console.log(found, (await cache.commit()).entries)"
+    const fill = `for (let at = 0; at < 300; at++) space(at).put('k', 'v' + at)
+      await cache.commit()
+      await cache.compact({ full: true })`
+    const read = `let found = 0
+      for (let at = 0; at < 300; at++) found += space(at).get('k') === 'v' + at ? 1 : 0
+      space('own').put('k', 'v')
+      console.log(found, (await cache.commit()).entries)`
     for (const [work, limit] of [[fill, 4096], [read, 256]] as const) {
-      const args = ['-c', `ulimit -n ${limit}; exec "$0" --input-type=module --eval "$1"`, process.execPath, script(work)]
-      const { stdout, stderr } = spawnSync('bash', args, { encoding: 'utf8' })
+      const { stdout, stderr } = limited(`-n ${limit}`, script(work))
       expect([stdout.trim(), stderr]).toEqual([work === read ? '300 1' : '', ''])
     }
   })

@@ -10,7 +10,6 @@ use crate::names::Names;
 use crate::options::Options;
 use crate::planted;
 use crate::pool::Pool;
-use crate::renew::Replaced;
 use crate::used::{Noted, UsedFolder};
 use crate::vfs::Vfs;
 use std::sync::Arc;
@@ -29,7 +28,6 @@ pub(crate) struct Context {
     pub(crate) files: Arc<Files>,
     pub(crate) used: UsedFolder,
     pub(crate) noted: Noted,
-    pub(crate) replaced: Replaced,
     ids: AtomicU64,
 }
 
@@ -42,8 +40,7 @@ impl Context {
         let checksum = Checksum::new(options.key.as_ref());
         let (used, noted) = (UsedFolder::new(Arc::clone(&vfs), checksum), Noted::default());
         let (names, doubts, ids) = (Names::default(), Doubts::default(), AtomicU64::new(0));
-        let replaced = Replaced::default();
-        Self { vfs, pool, options, checksum, names, damage, doubts, blocks, files, used, noted, replaced, ids }
+        Self { vfs, pool, options, checksum, names, damage, doubts, blocks, files, used, noted, ids }
     }
 
     /// A number that no other log or manifest has, never 0: from the random number of this store.

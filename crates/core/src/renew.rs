@@ -1,12 +1,13 @@
-//! Moving from one state of the folder to a newer one. What a process sees changes only where a handle asks for it:
+//! Moving from one state of the folder to a newer one. What a process sees changes only where a handle asks for that:
 //!
-//! 1. `renew` reads the folder again and makes that visible: where a handle refreshes, or commits and finds it changed.
+//! 1. `renew`, for a handle that refreshes or that finds the folder changed by its commit, reads the folder again and
+//!    makes that visible.
 //! 2. `reload`, after a compaction, makes the new state visible only if lookups find the same in it: then nothing but
-//!    files and memory changed. Else it lies aside, with own commits added, and the old one stays visible; its files are
-//!    open, so they can be read even where they have been removed.
+//!    files and memory changed. Else it lies aside, with own commits added, and the old one stays visible; its files
+//!    are open, so they can be read even where they have been removed.
 //! 3. `look_ahead`, for a handle that opens the cache, reads the folder again if something changed, likewise aside.
 //! 4. `advance` makes visible what lies aside: a handle begins a commit, refreshes or has opened the cache. That may be
-//!    on JavaScript's thread, so the old state is left for `drop_replaced`: to unmap or close a large file that was
+//!    on JavaScript's thread, so the old state is left for `Replaced::drop`: to unmap or close a large file that was
 //!    removed takes as long as to remove it.
 
 use crate::commit::Committer;
@@ -84,7 +85,7 @@ fn set_aside(state: &RwLock<State>, fresh: State) -> Result<()> {
 }
 
 /// Makes the state visible that lies aside. `true` where there was one.
-pub(crate) fn advance(context: &Context, state: &RwLock<State>) -> Result<bool> {
+pub(crate) fn advance(context: &Context, state: &RwLock<State>, replaced: &Replaced) -> Result<bool> {
     if state.read()?.aside.is_none() {
         return Ok(false);
     }
@@ -92,15 +93,17 @@ pub(crate) fn advance(context: &Context, state: &RwLock<State>) -> Result<bool> 
     let Some(fresh) = state.aside.take() else { return Ok(false) };
     let old = replace(&mut state, *fresh);
     drop(state);
-    let before = context.replaced.last.lock().unwrap_or_else(PoisonError::into_inner).replace(old);
+    let before = replaced.last.lock().unwrap_or_else(PoisonError::into_inner).replace(old);
     before.into_iter().for_each(|old| old.drop(context));
     Ok(true)
 }
 
-/// Lets go of the state that `advance` has replaced.
-pub(crate) fn drop_replaced(context: &Context) {
-    let old = context.replaced.last.lock().unwrap_or_else(PoisonError::into_inner).take();
-    old.into_iter().for_each(|old| old.drop(context));
+impl Replaced {
+    /// Lets go of it.
+    pub(crate) fn drop(&self, context: &Context) {
+        let old = self.last.lock().unwrap_or_else(PoisonError::into_inner).take();
+        old.into_iter().for_each(|old| old.drop(context));
+    }
 }
 
 impl Old {

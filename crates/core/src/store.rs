@@ -20,7 +20,7 @@ use crate::planted;
 use crate::pool::Pool;
 use crate::reader::Reader;
 use crate::record_uses::{is_due, record_uses};
-use crate::renew::{advance, drop_replaced, look_ahead, renew, replace};
+use crate::renew::{Replaced, advance, look_ahead, renew, replace};
 use crate::repair::repair;
 use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, TopEntry, TopOrder, VerifyReport};
 use crate::state::{LogView, Namespace, State, TableIndex, catch_up, load};
@@ -52,6 +52,7 @@ pub struct Store {
     committer: Mutex<Committer>,
     maintenance: Mutex<()>,
     closed: AtomicBool,
+    replaced: Replaced,
 }
 
 impl Store {
@@ -65,6 +66,7 @@ impl Store {
             committer: Mutex::default(),
             maintenance: Mutex::default(),
             closed: AtomicBool::new(false),
+            replaced: Replaced::default(),
         }))
     }
 
@@ -293,7 +295,7 @@ impl Store {
         let report = committer.commit(context, &self.state, batch, durability, now_ms)?;
         let is_too_fast = committer.log.as_ref().is_some_and(|log| log.bytes() >= LOG_BYTES_MAX);
         drop(committer);
-        drop_replaced(context);
+        self.replaced.drop(context);
         // Whoever commits faster than folding in the background can follow does it himself. The commit stands, whatever
         // comes of it.
         if is_too_fast {
@@ -309,7 +311,7 @@ impl Store {
             return Ok(false);
         }
         let _no_commit = self.committer()?;
-        let advanced = advance(context, &self.state)?;
+        let advanced = advance(context, &self.state, &self.replaced)?;
         let mut state = self.state.write()?;
         if let Some(changed) = catch_up(context, &mut state)? {
             return Ok(advanced || changed);
@@ -331,7 +333,7 @@ impl Store {
     /// Makes visible what this process has read of others since, at `look_ahead` or while it compacted. Never waits for
     /// the disk. `true` where there was something.
     pub fn advance(&self) -> Result<bool> {
-        advance(self.open_context()?, &self.state)
+        advance(self.open_context()?, &self.state, &self.replaced)
     }
 
     /// Says what time it is: entries read from now on were used on that day. A commit says so, too. While nobody has,
@@ -342,7 +344,7 @@ impl Store {
 
     /// A hint, so nothing fails; but a store in doubt writes nothing.
     fn record_uses(&self) {
-        drop_replaced(&self.context);
+        self.replaced.drop(&self.context);
         if !self.is_broken() {
             record_uses(&self.context, &self.state);
         }
@@ -364,7 +366,7 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let _one = self.maintenance()?;
-        drop_replaced(context);
+        self.replaced.drop(context);
         let damaged = context.damage.count();
         let report = compact(context, &self.state, &self.committer, full, watch)?;
         context.damage.merged(damaged);

@@ -187,8 +187,8 @@ fn who_has_just_committed_a_table_reads_it_although_it_is_merged_already() {
     assert_eq!(handle.store().status().damage.len(), 0);
 }
 
-/// While a process compacts, it reads a commit that attaches a table, and before it opens that table its writer has closed
-/// and merged it into another. Lookups reported "missing file" until the next refresh.
+/// While a process compacts, it reads a commit that attaches a table, and before it opens that table the writer has
+/// closed and merged it into another. Lookups reported "missing file" until the next refresh.
 #[test]
 fn who_compacts_while_a_table_is_merged_away_reports_no_missing_file() {
     let (vfs, mut writer, id) = with_a_commit();

@@ -30,7 +30,8 @@ export function instance(): { readonly generation: number; readonly memory: WebA
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   if (!(error instanceof RangeError)) return `${text}. Install the native engine (npm install varve with optional dependencies)`
-  return `${text}. It needs about 10 GB of address space: raise the limit (ulimit -v), install the native engine, or run Node.js 22 with --disable-wasm-trap-handler`
+  const ways = 'raise the limit (ulimit -v), install the native engine, or run Node.js 22 with --disable-wasm-trap-handler'
+  return `${text}. It needs about 10 GB of address space: ${ways}`
 }
 
 /** Makes the instance that is due, or the first one, and returns its memory: each has its own. */
