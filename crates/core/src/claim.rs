@@ -7,8 +7,8 @@
 //! 4. The lock shows others that the writer lives. Without locks the log says so.
 //! 5. The start of the log names the manifest of step 1.
 //! 6. The directory may have moved on meanwhile: the number may have been used and folded, or there may be a newer
-//!    manifest. The log is ours if it has its name alone, and the newest manifest is sure and is that of step 5, or lists
-//!    the log.
+//!    manifest. The log is ours if it has its name alone, and if the newest manifest is sure and is that of step 5, or
+//!    lists the log.
 //! 7. For commits: what other writers left behind is made durable, and the log says how far each of their logs goes.
 //!    Commits may rest on it, and must not outlive it.
 //!

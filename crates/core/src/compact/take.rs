@@ -125,8 +125,8 @@ impl Taken {
         Self { state, folded, alone, lost }
     }
 
-    /// Whether there is a log below `claim` whose start has not arrived. The next manifest would be above its number, and
-    /// could not list it; the next survey takes it.
+    /// Whether there is a log below `claim` whose start has not arrived. The next manifest would be above its number,
+    /// and could not list it.
     pub(crate) fn has_unbegun(&self, claim: u32) -> bool {
         let is_unbegun = |view: &LogView| view.start().is_none() && matches!(view.name, FileName::Log(_));
         self.state.logs.iter().any(|view| is_unbegun(view) && view.writer < claim)

@@ -43,8 +43,8 @@ fn is_begun_here(manifest: &Manifest, writer: u32, start: LogStart) -> bool {
     is_claimed(manifest, writer, start) || is_of_parent && !is_listed(manifest, writer)
 }
 
-/// Whether the manifest lists the log, or is the one that the log was begun on. Then it will belong to the next one, too,
-/// and that one's successor lists it.
+/// Whether the manifest lists the log, or is the one that the log was begun on. Then it will belong to the next one,
+/// too, and that one's successor lists it.
 pub(super) fn is_claimed(manifest: &Manifest, writer: u32, start: LogStart) -> bool {
     let mut listed = manifest.open_logs.iter().filter(|log| log.writer == writer).peekable();
     if listed.peek().is_some() { listed.any(|log| log.id == start.id) } else { start.base == manifest.id }

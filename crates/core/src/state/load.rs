@@ -246,8 +246,8 @@ fn open_table(
     Ok(Some(Arc::new(table)))
 }
 
-/// Reads every log that is not folded. `false` = one vanished. Beside a log that was taken, one of its number is a ghost:
-/// the name was free, and a slow process has created it once more.
+/// Reads every log that is not folded. `false` = one vanished. Beside a log that was taken, one of its number is a
+/// ghost: the name was free, and a slow process has created it once more.
 fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: bool) -> Result<bool> {
     state.logs.retain(|log| names.contains(&log.name) && state.manifest.is_open(log.writer));
     let taken: HashSet<u32> = names

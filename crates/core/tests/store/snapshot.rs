@@ -159,8 +159,8 @@ fn take_turns(seed: u64) {
                 visible[which] = now;
             }
             4..7 => drop(compact(handle, random.bool()).unwrap_or_else(|error| panic!("{}: {error}", at()))),
-            7 => drop(handle.store().look_ahead().unwrap_or_else(|error| panic!("{}: {error}", at()))),
-            8 => drop(handle.store().flush().unwrap_or_else(|error| panic!("{}: {error}", at()))),
+            7 => handle.store().look_ahead().unwrap_or_else(|error| panic!("{}: {error}", at())),
+            8 => handle.store().flush().unwrap_or_else(|error| panic!("{}: {error}", at())),
             _ => {
                 handle.store().refresh().unwrap_or_else(|error| panic!("{}: {error}", at()));
                 visible[which].clone_from(&newest);

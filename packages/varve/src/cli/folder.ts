@@ -51,7 +51,7 @@ function isFormat(folder: string): boolean {
 
 /** Throws INVALID_ARGUMENT where VARVE_KEY is no secret. */
 function hasKey(): boolean {
-  return secretOf(undefined) !== undefined
+  return secretOf().bytes !== undefined
 }
 
 /** The folder that `--dir` means. */
