@@ -86,7 +86,7 @@ it('a value of JSON is taken at the limit of its elements, and refused above it 
   space.put('most', numbers)
   await cache.commit()
   expect(space.get('most')).toHaveLength(LIMIT)
-  const refusal = { code: 'INVALID_ARGUMENT', message: expect.stringContaining('4194304') }
+  const refusal = { code: 'VALUE_TOO_LONG', message: expect.stringContaining('4194304') }
   expect(() => space.put('more', [...numbers, 0])).toThrow(expect.objectContaining(refusal))
   // What stands in strings does not count, whatever is escaped there.
   const texts = ['[{,'.repeat(LIMIT), '\\', '"'.repeat(100), '\\"[', ',,,'.repeat(LIMIT)]

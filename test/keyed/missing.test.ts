@@ -68,7 +68,7 @@ it('commands fail without a secret that is required, and warn of an empty one', 
   expect(run('', '')).toEqual({ status: 0, out: expect.stringContaining('key'), err: expect.stringMatching(/^warning: VARVE_KEY is empty/) })
   expect(run('', '0')).toEqual({ status: 0, out: expect.stringContaining('key'), err: '' })
   const { out } = runVarve(['doctor', '--dir', dir, '--json'], { env: { VARVE_KEY: '' } })
-  expect(JSON.parse(out)).toContainEqual(expect.objectContaining({ what: 'key', found: 'empty' }))
+  expect(JSON.parse(out).findings).toContainEqual(expect.objectContaining({ what: 'key', found: 'empty' }))
 })
 
 it('plugins use no cache without a secret that is required, say so once, and the build goes on', async () => {

@@ -30,9 +30,10 @@ enum After {
 use After::{Close, Compact, Die, Fold, Nothing};
 
 /// The shapes; the last has at least 64 KiB.
-pub(super) const SHAPES: [Plan; 8] = [
+pub(super) const SHAPES: [Plan; 9] = [
     Plan { name: "log only", rounds: &[Nothing, Nothing, Nothing], file_bytes_min: 1 << 20, scale: 1, keyed: false },
     Plan { name: "several logs", rounds: &[Die, Close, Nothing], file_bytes_min: 1 << 20, scale: 1, keyed: false },
+    Plan { name: "closed", rounds: &[Close, Die, Close], file_bytes_min: 1 << 20, scale: 1, keyed: false },
     Plan { name: "folded", rounds: &[Fold, Fold, Fold, Nothing], file_bytes_min: 1 << 20, scale: 1, keyed: false },
     Plan { name: "compacted", rounds: &[Nothing, Nothing, Compact], file_bytes_min: 1 << 20, scale: 1, keyed: false },
     Plan { name: "files", rounds: &[Nothing, Compact, Nothing], file_bytes_min: 300, scale: 1, keyed: false },
@@ -52,6 +53,8 @@ pub(super) struct Shape {
     pub(super) name: &'static str,
     pub(super) key: Option<Key>,
     pub(super) vfs: SimVfs,
+    /// Whether its last process closed it.
+    pub(super) is_closed: bool,
     pub(super) commits: Vec<Round>,
     keys: BTreeSet<Vec<u8>>,
 }
@@ -74,8 +77,12 @@ impl Shape {
     pub(super) fn build_of(plan: &Plan, salt: &str) -> Self {
         let vfs = SimVfs::new();
         let key = (plan.keyed && salt.is_empty()).then(|| Key::new(&[7; 32]).expect("long enough"));
-        let options = || Options { file_bytes_min: plan.file_bytes_min, key: key.clone(), ..Options::default() };
-        let open = || open_with(&vfs, options()).expect("open");
+        let mut random = fastrand::Rng::with_seed(salt.len() as u64);
+        let mut open = || {
+            let (file_bytes_min, random) = (plan.file_bytes_min, random.u64(..));
+            let options = Options { file_bytes_min, key: key.clone(), random, ..Options::default() };
+            open_with(&vfs, options).expect("open")
+        };
         let mut handle = open();
         let mut commits: Vec<Round> = Vec::new();
         let mut content = Expected::new();
@@ -105,7 +112,7 @@ impl Shape {
         drop(handle);
         vfs.settle();
         let keys = content.keys().cloned().collect();
-        Self { name: plan.name, key, vfs, commits, keys }
+        Self { name: plan.name, key, vfs, commits, keys, is_closed: plan.rounds.last() == Some(&Close) }
     }
 
     /// Opens what became of it, with its key.
