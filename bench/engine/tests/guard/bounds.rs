@@ -84,7 +84,7 @@ const BOUNDS: &[(&str, &str, f64, Bound)] = &[
     ("fold/of_the_dead", "bytes read per byte of the log", 3.05, AtMost(3.81)),
     ("fold/of_the_dead", "bytes written per byte of the log", 1.1, AtMost(1.37)),
     ("fold/of_the_dead", "allocations per commit", 6.3, AtMost(7.87)),
-    ("open/entries_100000", "bytes read", 192.0, AtMost(240.0)),
+    ("open/entries_100000", "bytes read", 256.0, AtMost(320.0)),
     ("open/entries_100000", "reads", 1.0, AtMost(1.0)),
     ("open/entries_100000", "bytes written", 0.0, AtMost(0.0)),
     ("open/entries_100000", "allocations", 33.0, AtMost(41.2)),
