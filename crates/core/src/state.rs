@@ -30,7 +30,7 @@ use crate::manifest::{KnownLog, Manifest};
 use crate::table::{Directory, Table, TableMeta};
 use crate::vfs::{Access, Stat};
 use memory::Memory;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use used::CommitTimes;
 use which::Which;
@@ -48,7 +48,7 @@ pub(crate) struct State {
     pub(crate) last_order: u64,
     /// By number of the namespace.
     pub(crate) namespaces: Vec<Namespace>,
-    pub(crate) current: HashMap<String, Current>,
+    pub(crate) current: BTreeMap<String, Current>,
     pub(crate) logs: Vec<LogView>,
     pub(crate) segments: Segments,
     commit_times: CommitTimes,

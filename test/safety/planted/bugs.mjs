@@ -36,6 +36,11 @@ const DEFECTS = /** @type {const} */ ({
   'believe-manifest-size': 'core',
   'trust-modification-time': 'API files',
   'unbounded-probes': 'units of core',
+  'frozen-clock': 'core',
+  'blind-append': 'core',
+  'take-any-log': 'core',
+  'unlisted-logs': 'core',
+  'forget-syncs': 'core',
 })
 
 /** @param {Order} order @returns {Promise<Outcome>} */

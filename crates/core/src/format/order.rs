@@ -14,6 +14,7 @@
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::planted;
 
 const RANK_BITS: u32 = 16;
 
@@ -35,7 +36,7 @@ pub(crate) const ORDER_SHIFT: u8 = RANK_BITS as u8;
 
 fn ticks(clock: &Clock) -> u64 {
     let ticks = clock.now_us().saturating_sub(EPOCH_US) / TICK_US;
-    if ticks > CLOCK_TICKS_MAX { 0 } else { ticks }
+    if ticks > CLOCK_TICKS_MAX || planted::bug("frozen-clock") { 0 } else { ticks }
 }
 
 /// What tells apart the commits of writers whose logs count at the same time.

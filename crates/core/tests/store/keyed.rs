@@ -162,3 +162,27 @@ fn without_a_key_a_forged_folder_is_believed() {
     }
     assert!(believed > 0);
 }
+
+/// Frames of one log behind the start of the log of another cache: the same number, the same place, the same secret.
+#[test]
+fn commits_of_another_cache_with_the_same_secret_are_refused() {
+    let key = secret(1);
+    let vfs = [1, 2].map(|random| {
+        let vfs = SimVfs::new();
+        let options = Options { key: key.clone(), random, ..Options::default() };
+        let mut handle = Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).unwrap().handle();
+        let namespace = handle.namespace("n", "1").unwrap();
+        handle.put(namespace, b"key", &[random as u8]).unwrap();
+        handle.begin_commit().unwrap().run(None, 1_000).unwrap();
+        vfs
+    });
+    let logs = vfs.each_ref().map(|vfs| vfs.contents("0.log"));
+    assert_eq!(logs[0].len(), logs[1].len());
+    // The start is 64 bytes.
+    vfs[0].set_contents("0.log", [&logs[0][..64], &logs[1][64..]].concat());
+    let store = open(&vfs[0], key.as_ref());
+    let mut handle = store.handle();
+    let namespace = handle.namespace("n", "1").unwrap();
+    assert_eq!(handle.get(namespace, b"key", <[u8]>::to_vec).unwrap(), None);
+    assert_ne!(store.status().damage.len(), 0);
+}

@@ -1,15 +1,19 @@
 //! What a participant of a schedule does, and what it must find. A commit of number n by participant p gives n to all
 //! its keys: `p a` a short value, `p f` a short one or a large one, which is a file, `p o` an entry that needs a file
-//! whose content others store, too, `p d` only where n is no multiple of 3, and `p #n` of its own.
+//! whose content others store, too, `p d` only where n is no multiple of 3, and `p #n` of its own. All participants write
+//! the key `shared`, and change the version of the namespace `versions` there and back.
 
 use super::turn::TurnVfs;
-use super::world::World;
+use super::world::{SharedCommit, World};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use varve_core::{Durability, Error, FileRef, Handle, Hold, Intake, Options, Result, SerialPool, Store};
+use varve_core::{Clock, Durability, Error, FileRef, Handle, Hold, Intake, Options, Result, SerialPool, Store};
 
 /// Steps of one life, at most.
 const STEPS_MAX: u64 = 6;
+
+/// Versions of the namespace that changes.
+const VERSIONS: [&str; 2] = ["1", "2"];
 
 /// How often a file that is missing is looked for in a newer state, as the API does for large values.
 const READS: u32 = 8;
@@ -30,6 +34,10 @@ pub(super) struct Participant {
     me: usize,
     handle: Handle,
     id: u32,
+    /// Of each version of the namespace that changes.
+    versions: Vec<u32>,
+    /// When what it sees was read, in calls.
+    read_at: u64,
     /// The highest number seen of each participant.
     seen: Vec<u64>,
     /// Content stored for a commit to come.
@@ -38,8 +46,9 @@ pub(super) struct Participant {
 
 impl Participant {
     pub(super) fn open(world: &Arc<World>, me: usize, has_locks: bool) -> Result<Self> {
-        let acknowledged = world.groups();
+        let (acknowledged, read_at, clocks) = (world.groups(), world.now(), Arc::clone(world));
         let options = Options {
+            clock: Clock::new(move || clocks.clock_us(me)),
             block_cache_bytes: 1 << 16,
             file_bytes_min: world.file_bytes_min,
             random: world.random(u64::MAX),
@@ -48,8 +57,9 @@ impl Participant {
         let store = Store::open(Arc::new(TurnVfs::new(world, has_locks)), Arc::new(SerialPool), options)?;
         let mut handle = store.handle();
         let id = handle.namespace("n", "1")?;
+        let versions = VERSIONS.iter().map(|version| handle.namespace("versions", version)).collect::<Result<_>>()?;
         let seen = acknowledged.iter().map(|group| group.acknowledged).collect();
-        Ok(Self { world: Arc::clone(world), me, handle, id, seen, stored: None })
+        Ok(Self { world: Arc::clone(world), me, handle, id, versions, read_at, seen, stored: None })
     }
 
     fn live(&mut self) -> Result<()> {
@@ -97,12 +107,17 @@ impl Participant {
             self.handle.put(id, format!("{me} d").as_bytes(), text.as_bytes())?;
         }
         self.handle.put(id, format!("{me} #{number}").as_bytes(), text.as_bytes())?;
+        let shared = world.begin_shared();
+        self.handle.put(id, b"shared", shared.to_string().as_bytes())?;
+        let version = self.versions[world.random(VERSIONS.len() as u64) as usize];
+        self.handle.put(version, b"shared", shared.to_string().as_bytes())?;
         let durability = if world.random(4) == 0 { Durability::Durable } else { Durability::Relaxed };
         if let Some(commit) = self.handle.begin_commit() {
             commit.run(Some(durability), 1_000 + number)?;
         }
         world.note(|| format!("acknowledged {number}"));
         world.acknowledge(me, number);
+        world.acknowledge_shared(shared);
         self.seen[me] = number;
         self.check_group(me, number)
     }
@@ -133,6 +148,7 @@ impl Participant {
         for (seen, group) in self.seen.iter_mut().zip(self.world.groups()) {
             *seen = group.acknowledged.max(*seen);
         }
+        self.read_at = self.world.now();
         self.world.note(|| "refresh".to_owned());
         self.handle.store().refresh()?;
         self.check()
@@ -149,11 +165,40 @@ impl Participant {
                 }
             }
         }
+        self.check_shared()?;
         let damage = self.handle.store().status().damage;
         if !damage.is_empty() {
             self.world.violation(format!("damage where nothing was damaged: {damage:?}"));
         }
         self.world.count_read();
+        Ok(())
+    }
+
+    /// Of commits to one key the last one is found, unless others went on beside it: then one of those.
+    fn check_shared(&mut self) -> Result<()> {
+        if !self.world.is_in_step() {
+            return Ok(());
+        }
+        let commits = self.world.shared();
+        let own = self.number_in(self.id, "shared")?;
+        let mut of_versions = Vec::new();
+        for version in self.versions.clone() {
+            of_versions.extend(self.number_in(version, "shared")?);
+        }
+        if of_versions.len() > 1 {
+            self.world.violation(format!("several versions at once: {of_versions:?}"));
+        }
+        for (what, found) in [("key", own), ("version", of_versions.first().copied())] {
+            // When the commit that was found was over; before everything if none was.
+            let over =
+                found.map_or(Some(0), |number| commits.get(number as usize).and_then(|commit| commit.acknowledged));
+            let is_newer = |commit: &&SharedCommit| {
+                commit.acknowledged.is_some_and(|at| at <= self.read_at) && over.is_some_and(|over| over < commit.begun)
+            };
+            if let Some(newer) = commits.iter().find(is_newer) {
+                self.world.violation(format!("the {what} of all has {found:?}, and {newer:?} came after it"));
+            }
+        }
         Ok(())
     }
 
@@ -166,8 +211,9 @@ impl Participant {
         let here = Some(number).filter(|number| *number > 0);
         for (key, expected) in [("f", here), ("o", here), ("d", here.filter(|number| number % 3 != 0))] {
             let found = self.number(&format!("{index} {key}"))?;
-            // Without a lock it may lose its hold with its log; then the entry of the files is a miss.
-            let may_miss = key == "o" && !self.world.groups()[index].has_lock;
+            // A writer may lose its hold with its log, to a process that cannot test locks if it has one; then the
+            // entry of the files is a miss.
+            let may_miss = key == "o" && self.world.groups().iter().any(|group| !group.has_lock);
             if found != expected && !(may_miss && found.is_none()) {
                 // A file may be collected because its entry was overwritten since: a miss, in an older state only.
                 if found.is_none() && self.handle.store().refresh()? {
@@ -206,8 +252,12 @@ impl Participant {
     }
 
     fn number(&mut self, key: &str) -> Result<Option<u64>> {
+        self.number_in(self.id, key)
+    }
+
+    fn number_in(&mut self, id: u32, key: &str) -> Result<Option<u64>> {
         let parse = |value: &[u8]| String::from_utf8_lossy(value).split(' ').next().unwrap_or_default().parse().ok();
-        let found = self.handle.get(self.id, key.as_bytes(), parse)?;
+        let found = self.handle.get(id, key.as_bytes(), parse)?;
         if found == Some(None) {
             self.world.violation(format!("the value of {key} is not what anybody wrote"));
         }

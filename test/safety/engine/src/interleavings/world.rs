@@ -32,6 +32,9 @@ struct Inner {
     is_killed: bool,
     is_over: bool,
     groups: Vec<Group>,
+    shared: Vec<SharedCommit>,
+    /// Microseconds by which the clock of each participant is off.
+    skews: Vec<u64>,
     violations: Vec<String>,
     pub(super) reads: u64,
     pub(super) busy: u64,
@@ -48,6 +51,20 @@ pub(super) struct Group {
     pub(super) history: Vec<u64>,
 }
 
+/// A commit to the keys that all participants write; its number is its place in the list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SharedCommit {
+    /// When it was begun and acknowledged, in calls.
+    pub(super) begun: u64,
+    pub(super) acknowledged: Option<u64>,
+}
+
+/// Microseconds that a call takes by the clock: more than a tick of the engine's.
+const CALL_US: u64 = 10;
+
+/// 2027.
+const START_US: u64 = 57 * 365 * 24 * 60 * 60 * 1_000_000;
+
 /// How a participant that is killed leaves the engine: as a panic that nobody is told of.
 pub(super) struct Killed;
 
@@ -57,6 +74,8 @@ impl World {
         let vfs = if random.u8(..4) == 0 { SimVfs::new().without_links() } else { SimVfs::new() };
         let calls_per_turn = [1, 2, 4, 16, 64][random.usize(..5)];
         let tears = [0, 2, 8][random.usize(..3)];
+        let is_skewed = random.u8(..4) == 0;
+        let skews = locks.iter().map(|_| if is_skewed { random.u64(..1_000_000) } else { 0 }).collect();
         let inner = Inner {
             random,
             calls_per_turn,
@@ -69,6 +88,8 @@ impl World {
             is_killed: false,
             is_over: false,
             groups: locks.iter().map(|has_lock| Group { has_lock: *has_lock, ..Group::default() }).collect(),
+            shared: Vec::new(),
+            skews,
             violations: Vec::new(),
             reads: 0,
             busy: 0,
@@ -163,6 +184,39 @@ impl World {
         let group = &mut inner.groups[participant];
         group.acknowledged = number;
         group.history.push(number);
+    }
+
+    /// The time, in calls.
+    pub(super) fn now(&self) -> u64 {
+        self.inner().calls
+    }
+
+    /// What the clock of a participant shows.
+    pub(super) fn clock_us(&self, participant: usize) -> u64 {
+        let inner = self.inner();
+        START_US + inner.calls * CALL_US + inner.skews.get(participant).copied().unwrap_or(0)
+    }
+
+    /// Whether all clocks show the same.
+    pub(super) fn is_in_step(&self) -> bool {
+        self.inner().skews.iter().all(|skew| *skew == 0)
+    }
+
+    /// The number of the next commit to the keys of all.
+    pub(super) fn begin_shared(&self) -> usize {
+        let mut inner = self.inner();
+        let begun = inner.calls;
+        inner.shared.push(SharedCommit { begun, acknowledged: None });
+        inner.shared.len() - 1
+    }
+
+    pub(super) fn acknowledge_shared(&self, number: usize) {
+        let mut inner = self.inner();
+        inner.shared[number].acknowledged = Some(inner.calls);
+    }
+
+    pub(super) fn shared(&self) -> Vec<SharedCommit> {
+        self.inner().shared.clone()
     }
 
     pub(super) fn count_read(&self) {
