@@ -408,12 +408,12 @@ impl State {
         live.map(|live| Arc::clone(&live.table)).collect()
     }
 
-    /// Whether `other` has every commit that the logs of this state have.
-    fn is_known_to(&self, other: &Self) -> bool {
-        self.logs.iter().filter(|view| view.commits > 0).all(|view| {
-            let id = |view: &LogView| view.start().map(|start| (view.writer, start.id));
-            other.logs.iter().any(|known| id(known) == id(view) && known.commits >= view.commits)
-        })
+    /// Whether each commit in the logs of this state is in one of the others, too.
+    fn is_known_to(&self, others: &[&Self]) -> bool {
+        let id = |view: &LogView| view.start().map(|start| (view.writer, start.id));
+        let knows = |view: &LogView, known: &LogView| id(known) == id(view) && known.commits >= view.commits;
+        let logs = || others.iter().flat_map(|other| &other.logs);
+        self.logs.iter().filter(|view| view.commits > 0).all(|view| logs().any(|known| knows(view, known)))
     }
 
     /// Whether lookups find here what they find in `visible`. `merged` is what a compaction has published this state's
@@ -424,11 +424,12 @@ impl State {
             let is_first = visible.manifest.number == 0 && merged.manifest.is_first();
             (self.manifest.number, self.manifest.parent) == (number, merged.manifest.id)
                 && (visible.manifest.id == merged.manifest.id || is_first)
-                && merged.is_known_to(visible)
+                && merged.is_known_to(&[visible])
+                // A log may have got a last commit after it was read to be folded; its writer commits that once more.
+                && visible.is_known_to(&[self, merged])
         };
-        (self.manifest.id == visible.manifest.id || merged.is_some_and(is_merged))
-            && self.is_known_to(visible)
-            && self.lost == visible.lost
+        let is_manifest_same = self.manifest.id == visible.manifest.id && visible.is_known_to(&[self]);
+        (is_manifest_same || merged.is_some_and(is_merged)) && self.is_known_to(&[visible]) && self.lost == visible.lost
     }
 
     /// Whether lookups in a namespace ask so many tables in vain that an index over them pays.

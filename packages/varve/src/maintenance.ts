@@ -57,7 +57,9 @@ export class Maintenance {
     try {
       await work()
     } catch (error) {
-      if (!this.#isStopped) this.#session.warn(toVarveError(error), 'maintenance')
+      const failure = toVarveError(error)
+      // BUSY: other processes compacted meanwhile. What is left is due again after the next commit.
+      if (!this.#isStopped && failure.code !== 'BUSY') this.#session.warn(failure, 'maintenance')
     }
   }
 }

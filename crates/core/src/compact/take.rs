@@ -28,7 +28,7 @@ pub(crate) struct Taken {
 /// A process without locks cannot find out which of the writers that hold one live. It leaves so many of their logs
 /// alone, the newest, and takes the others. A writer that lives notices that after its next append, and commits in a
 /// new log (`commit.rs`), so this costs it a few calls and never a commit.
-const UNTESTED_LOGS_LEFT: usize = 4;
+const UNTESTED_LOGS_LEFT: usize = 8;
 
 /// What there is to do: seals the log of this process and finds the logs that can be taken. Their locks stay with the
 /// answer. `claim` is the number under which the compaction itself writes. While it is `patient`, a log whose writer is
