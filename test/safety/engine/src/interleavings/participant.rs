@@ -1,7 +1,7 @@
 //! What a participant of a schedule does, and what it must find. A commit of number n by participant p gives n to all
 //! its keys: `p a` a short value, `p f` a short one or a large one, which is a file, `p o` an entry that needs a file
-//! whose content others store, too, `p d` only where n is no multiple of 3, and `p #n` of its own. All participants write
-//! the key `shared`, and change the version of the namespace `versions` there and back.
+//! whose content others store, too, `p d` only where n is no multiple of 3, and `p #n` of its own. All participants
+//! write the key `shared`, and change the version of the namespace `versions` there and back.
 
 use super::turn::TurnVfs;
 use super::world::{SharedCommit, World};
