@@ -34,6 +34,10 @@ const AFTER_SYNC: u32 = 1 << 31;
 const SECTOR_BYTES: u64 = 512;
 const PADDING: [u8; HEAD_BYTES] = [0x55; HEAD_BYTES];
 
+/// How far behind a torn frame a later one is looked for: farther than zeros are written ahead and frames are long. A
+/// file may be sparse and without end.
+const SEARCHED_BYTES: u64 = 4 << 20;
+
 /// How much is read ahead.
 const WINDOW_BYTES: usize = 256 << 10;
 
@@ -215,8 +219,9 @@ impl<'f> FrameReader<'f> {
     pub(crate) fn is_durable_at(&mut self, offset: u64) -> io::Result<bool> {
         let (checksum, file_number) = (self.checksum, self.file_number);
         let mut at = offset + HEAD_BYTES as u64;
-        while at + HEAD_BYTES as u64 <= self.file_bytes {
-            let ahead = (self.file_bytes - at).min(WINDOW_BYTES as u64) / HEAD_BYTES as u64 * HEAD_BYTES as u64;
+        let end = self.file_bytes.min(offset.saturating_add(SEARCHED_BYTES));
+        while at + HEAD_BYTES as u64 <= end {
+            let ahead = (end - at).min(WINDOW_BYTES as u64) / HEAD_BYTES as u64 * HEAD_BYTES as u64;
             let Some(bytes) = self.window(at, ahead as usize)? else { return Ok(false) };
             let heads = bytes.chunks_exact(HEAD_BYTES).zip((at..).step_by(HEAD_BYTES));
             for (head, offset) in heads.filter(|(head, _)| head.iter().any(|byte| *byte != 0)) {
