@@ -258,7 +258,7 @@ enum Folded {
         /// Number of the manifest.
         manifest: u64,
         marks: Marks,
-        /// Whether entries left that somebody may still see.
+        /// Whether entries left that a handle may still see.
         evicted: bool,
     },
     /// Another participant was faster, or seemed to be: it may have published on top of ours already. So what was

@@ -99,7 +99,7 @@ pub(crate) fn advance(context: &Context, state: &RwLock<State>, replaced: &Repla
 }
 
 impl Replaced {
-    /// Lets go of it.
+    /// Drops it.
     pub(crate) fn drop(&self, context: &Context) {
         let old = self.last.lock().unwrap_or_else(PoisonError::into_inner).take();
         old.into_iter().for_each(|old| old.drop(context));

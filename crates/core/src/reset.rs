@@ -4,7 +4,7 @@
 //! 1. Every log is taken, by a rename: its writer, if it lives, finds its name gone after its next append, and commits
 //!    again in a new log. What was appended before is lost with the rest.
 //! 2. A new, empty manifest without a parent is published. Logs that were begun before belong to no manifest any more.
-//! 3. What was damaged is set aside under `<name>.bad`, the rest is removed.
+//! 3. What was damaged is set aside under `<name>.bad`; the next compaction removes the rest.
 //!
 //! A crash in between leaves the damage where it was: the next commit starts afresh.
 

@@ -15,7 +15,6 @@ const FILE_BYTES = 1024 * 1024
 /** More characters of padding than these are not read again and again. */
 const READ_MAX = 1000
 
-
 /** @typedef {'native' | 'wasm'} Engine */
 
 /** @param {number} slot @returns {Engine} */
