@@ -1,21 +1,26 @@
 /**
- * Runs the code in every page of `docs/` on both engines, as a reader would: in a folder of its own, with the built packages.
- * `page.ts` says what makes a block run, a file or an expected output.
+ * Runs the code in every page of `docs/`, and in the READMEs, on both engines, as a reader would: in a folder of its own, with
+ * the built packages. `page.ts` defines what makes a block run, a file or an expected output. Links between pages are checked.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
 import { type Block, blocksOf } from './page.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
-const DOCS = join(REPOSITORY, 'docs')
-const PAGES = readdirSync(DOCS).filter((name) => name.endsWith('.md') && blocksOf(readPage(name)).some(({ kind }) => kind === 'run'))
+const ALL_PAGES = [
+  'README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md', 'crates/core/FORMAT.md', 'test/safety/README.md',
+  ...readdirSync(join(REPOSITORY, 'packages')).map((name) => `packages/${name}/README.md`),
+  ...readdirSync(join(REPOSITORY, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
+]
+const PAGES_RUN = ALL_PAGES.filter((path) => blocksOf(readPage(path)).some(({ kind }) => kind === 'run'))
 
-function readPage(name: string): string {
-  return readFileSync(join(DOCS, name), 'utf8')
+/** @param path relative to the repository */
+function readPage(path: string): string {
+  return readFileSync(join(REPOSITORY, path), 'utf8')
 }
 
 /** A folder with a package.json and everything that is installed in the repository. */
@@ -56,32 +61,61 @@ function compile(folder: string, { language, code, line }: Block): string {
 }
 
 /** Runs a page: what its blocks printed, and what the page says, each with its line. */
-function runPage(name: string, engine: string): { readonly printed: string[]; readonly expected: string[] } {
+function runPage(path: string, engine: string): { readonly printed: string[]; readonly expected: string[] } {
   const folder = makeProject()
   const [printed, expected]: [string[], string[]] = [[], []]
   let last = ''
-  for (const block of blocksOf(readPage(name))) {
+  for (const block of blocksOf(readPage(path))) {
     if (block.kind === 'file') writeBlock(folder, block.path, block.code)
     else if (block.kind === 'run') last = node(folder, [compile(folder, block)], engine)
     else {
-      printed.push(`docs/${name}:${block.line}\n${last}`)
-      expected.push(`docs/${name}:${block.line}\n${block.code}`)
+      printed.push(`${path}:${block.line}\n${last}`)
+      expected.push(`${path}:${block.line}\n${block.code}`)
     }
   }
   return { printed, expected }
 }
 
 describe.each(['native', 'wasm'])('code in the documentation: %s', (engine) => {
-  it.each(PAGES)('docs/%s', (name) => {
-    const { printed, expected } = runPage(name, engine)
+  it.each(PAGES_RUN)('%s prints what the page shows', (path) => {
+    const { printed, expected } = runPage(path, engine)
     expect(printed).toEqual(expected)
   })
 })
 
+describe('links in the documentation', () => {
+  /** GitHub's anchor of a heading. */
+  const anchorOf = (heading: string): string => heading.trim().toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
+
+  function brokenLinks(path: string): string[] {
+    const links = readPage(path).replace(/^```[^]*?^```/gm, '').matchAll(/\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/g)
+    return [...links].map(([, markdown, html]) => markdown ?? html ?? '').filter((link) => !/^[a-z]+:/.test(link) && !leadsSomewhere(path, link))
+  }
+
+  function leadsSomewhere(path: string, link: string): boolean {
+    const [file = '', anchor] = link.split('#')
+    const target = file === '' ? path : posix.join(posix.dirname(path), file)
+    if (!existsSync(join(REPOSITORY, target))) return false
+    return anchor === undefined || [...readPage(target).matchAll(/^#+ (.+)$/gm)].some(([, heading = '']) => anchorOf(heading) === anchor)
+  }
+
+  it.each(ALL_PAGES)('every relative link of %s leads to a file and a heading', (path) => {
+    expect(brokenLinks(path)).toEqual([])
+  })
+
+  it('every page of docs/ can be reached from the README', () => {
+    const reached = new Set(['README.md'])
+    for (const path of reached) {
+      if (!path.endsWith('.md') || !ALL_PAGES.includes(path)) continue
+      const links = [...readPage(path).matchAll(/\]\(([^)#\s]+)/g)].map(([, link = '']) => link)
+      for (const link of links.filter((each) => !each.includes(':'))) reached.add(posix.join(posix.dirname(path), link))
+    }
+    expect(ALL_PAGES.filter((path) => path.startsWith('docs/') && !reached.has(path))).toEqual([])
+  })
+})
+
 it('what CI trusts, a push to main, is not told by the name of a branch alone, which a pull request can have', () => {
-  const lines = ['README.md', 'SECURITY.md', ...readdirSync(DOCS).map((name) => `docs/${name}`)]
-    .filter((name) => name.endsWith('.md'))
-    .flatMap((name) => readFileSync(join(REPOSITORY, name), 'utf8').split('\n'))
+  const lines = ALL_PAGES.flatMap((path) => readPage(path).split('\n'))
   const deciding = lines.filter((line) => /\bif: |secrets\.|&&/.test(line) && line.includes('github.'))
   expect(deciding.length).toBeGreaterThanOrEqual(4)
   for (const line of deciding) expect(line).toContain("github.event_name == 'push' && github.ref == 'refs/heads/main'")
@@ -89,7 +123,8 @@ it('what CI trusts, a push to main, is not told by the name of a branch alone, w
 
 describe('what is run of a page', () => {
   it('there are pages', () => {
-    expect(PAGES).toContain('tasks.md')
+    expect(PAGES_RUN).toContain('docs/tasks.md')
+    expect(PAGES_RUN).toContain('README.md')
   })
 
   it('blocks in js and ts; files and outputs by their first line; nothing else', () => {
