@@ -84,8 +84,17 @@ describe.each(['native', 'wasm'])('code in the documentation: %s', (engine) => {
 })
 
 describe('links in the documentation', () => {
-  /** GitHub's anchor of a heading. */
-  const anchorOf = (heading: string): string => heading.trim().toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
+  /** Anchors of a page: its own, and GitHub's of headings: of equal ones, the second ends in -1, the third in -2. */
+  function anchorsOf(path: string): Set<string> {
+    const counts = new Map<string, number>()
+    const anchors = [...readPage(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => {
+      const anchor = heading.trim().toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
+      const count = counts.get(anchor) ?? 0
+      counts.set(anchor, count + 1)
+      return count === 0 ? anchor : `${anchor}-${count}`
+    })
+    return new Set([...anchors, ...[...readPage(path).matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)])
+  }
 
   function brokenLinks(path: string): string[] {
     const links = readPage(path).replace(/^```[^]*?^```/gm, '').matchAll(/\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/g)
@@ -96,7 +105,7 @@ describe('links in the documentation', () => {
     const [file = '', anchor] = link.split('#')
     const target = file === '' ? path : posix.join(posix.dirname(path), file)
     if (!existsSync(join(REPOSITORY, target))) return false
-    return anchor === undefined || [...readPage(target).matchAll(/^#+ (.+)$/gm)].some(([, heading = '']) => anchorOf(heading) === anchor)
+    return anchor === undefined || anchorsOf(target).has(anchor)
   }
 
   it.each(ALL_PAGES)('every relative link of %s leads to a file and a heading', (path) => {

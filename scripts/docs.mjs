@@ -1,0 +1,62 @@
+// @ts-check
+// `npm run docs`: writes docs/api.md from the types of `varve`, then builds the site from the Markdown files of the
+// repository into site/dist. A dead link fails the build.
+//
+//   --check   fails if docs/api.md is not what the types say, instead of writing it
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { at } from './root.mjs'
+import { setup } from './setup.mjs'
+import { run, runMain, step } from './steps.mjs'
+import { npm } from './tools.mjs'
+
+const SITE = 'site'
+const PAGES = `${SITE}/generated`
+const API = 'docs/api.md'
+
+/** What the site is made of, beside the pages in docs/. */
+const OTHERS = [
+  'README.md',
+  'SECURITY.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'LICENSE',
+  'bench/README.md',
+  'crates/core/FORMAT.md',
+  'test/safety/README.md',
+]
+
+/** @param {string} name @param {readonly string[]} args */
+const tool = (name, args) => run(process.execPath, [at(`${SITE}/node_modules/${name}`), ...args], { cwd: at(SITE) })
+
+/** The page that the types give. */
+async function apiPage() {
+  const made = `${SITE}/.api`
+  await tool('typedoc/bin/typedoc', ['--out', at(made)])
+  const page = readFileSync(at(`${made}/api.md`), 'utf8')
+  rmSync(at(made), { recursive: true })
+  return page
+}
+
+async function checkApi() {
+  if (readFileSync(at(API), 'utf8') !== (await apiPage())) throw new Error(`${API} is not what the types say. Run: npm run docs`)
+}
+
+function copyPages() {
+  rmSync(at(PAGES), { recursive: true, force: true })
+  const docs = readdirSync(at('docs')).map((name) => `docs/${name}`)
+  for (const path of [...OTHERS, ...docs]) {
+    mkdirSync(dirname(at(`${PAGES}/${path}`)), { recursive: true })
+    cpSync(at(path), at(`${PAGES}/${path}`), { recursive: true })
+  }
+}
+
+await runMain(async () => {
+  await setup()
+  const isInstalled = existsSync(at(`${SITE}/node_modules/.package-lock.json`))
+  if (!isInstalled) await step('install the site', () => npm(['ci', '--no-audit', '--no-fund', '--prefix', at(SITE)]))
+  if (process.argv.includes('--check')) await step('API reference', checkApi)
+  else await step('API reference', async () => writeFileSync(at(API), await apiPage()))
+  await step('pages', copyPages)
+  await step('site, links checked', () => tool(join('vitepress', 'bin', 'vitepress.js'), ['build']))
+})
