@@ -208,5 +208,24 @@ export function commitsContract({ newDir, open }: Subject): void {
       expect(() => cache.namespace('a')).toThrow(refused("version '' and codec 'bytes'"))
       await cache.close()
     })
+
+    // From the 16,385th on, every namespace of the process was refused.
+    it('can be opened any number of times in one process, under any names and versions', async () => {
+      const dir = newDir()
+      const cache = await open(dir)
+      for (let number = 0; number < 20_000; number++) {
+        const namespace = cache.namespace(`module ${number}`, { version: String(number), codec: 'text' })
+        if (number % 1_000 === 0) namespace.put('key', `value ${number}`)
+      }
+      await cache.commit()
+      const last = cache.namespace('module 19000', { version: '19000', codec: 'text' })
+      expect(last.get('key')).toBe('value 19000')
+      await cache.close()
+      const again = await open(dir)
+      for (const number of [0, 7_000, 17_000, 19_000]) {
+        expect(again.namespace(`module ${number}`, { version: String(number), codec: 'text' }).get('key')).toBe(`value ${number}`)
+      }
+      await again.close()
+    })
   })
 }

@@ -1,15 +1,18 @@
 //! Entries on their way to a commit: their bytes exactly as a log holds them, and of each the hash and the place, which
 //! is all that sorting moves. Looking a key up before it is committed is rare, so the index for it grows only then.
 
+use crate::error::{Error, Result};
 use crate::files::Hold;
 use crate::format::bytes::Reader;
-use crate::format::entry::{Entry, Kind};
+use crate::format::entry::{Entry, Kind, NAMESPACES_MAX};
 use crate::format::filed::{Filed, Form};
 use crate::format::hash::{key_hash, upper};
 use crate::key_map::KeyMap;
+use crate::names::NamespaceId;
 use crate::radix::{self, Item, hash_of, item, same_hash};
 use crate::sync::Mutex;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
 /// Entries stand in segments of this size, so that what is there already is never moved; a larger one has its own.
@@ -32,10 +35,21 @@ pub(crate) struct Batch {
     longest_value: usize,
     /// Of the files that its entries name, and of those that wait to be named.
     holds: Mutex<Vec<Hold>>,
-    /// Hash of the key, segment and offset in it, by namespace id, in the order of addition.
-    places: Vec<Vec<Item>>,
-    /// By namespace id; grows when somebody asks.
+    /// The namespaces that have entries. An entry names its own by the position here, so that a commit needs no numbers
+    /// of a process.
+    parts: Vec<Part>,
+    /// Position in `parts`, by number of the namespace.
+    positions: BTreeMap<u32, u16>,
+    /// As `parts`; grows when a key is looked up.
     index: Mutex<Vec<Index>>,
+}
+
+/// The entries of one namespace.
+#[derive(Debug)]
+struct Part {
+    id: Arc<NamespaceId>,
+    /// Hash of the key, segment and offset in it, in the order of addition.
+    places: Vec<Item>,
 }
 
 /// Places by key of the first `covered` entries.
@@ -46,56 +60,72 @@ struct Index {
 }
 
 impl Batch {
-    /// Adds an entry; `false` = the batch has as much as one commit can hold.
+    /// Adds an entry. Fails where the batch has as much as one commit can hold.
     #[inline]
-    pub(crate) fn add(&mut self, entry: Entry<'_>) -> bool {
+    pub(crate) fn add(&mut self, id: &Arc<NamespaceId>, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
+        let namespace = match self.positions.get(&id.number) {
+            Some(position) => *position,
+            None => self.add_part(id)?,
+        };
+        let entry = Entry { kind, namespace, key, value };
         let bytes = entry.bytes();
-        let fits = self.segments.last().is_some_and(|last| last.len() + bytes <= SEGMENT_BYTES);
-        if !fits && !self.add_segment(bytes) {
-            return false;
+        if self.segments.last().is_none_or(|last| last.len() + bytes > SEGMENT_BYTES) {
+            self.add_segment(bytes)?;
         }
         let number = self.segments.len() as u32 - 1;
-        let Some(segment) = self.segments.last_mut() else { return false };
-        let place = item(upper(key_hash(entry.key)), number << SEGMENT_BITS | segment.len() as u32);
+        let (Some(segment), Some(part)) = (self.segments.last_mut(), self.parts.get_mut(usize::from(namespace))) else {
+            unreachable!("both were added before");
+        };
+        part.places.push(item(upper(key_hash(key)), number << SEGMENT_BITS | segment.len() as u32));
         entry.write(segment);
-        let namespace = usize::from(entry.namespace);
-        if self.places.len() <= namespace {
-            self.places.resize_with(namespace + 1, Vec::new);
-        }
-        if let Some(places) = self.places.get_mut(namespace) {
-            places.push(place);
-        }
         self.bytes += bytes as u64;
         self.entries += 1;
-        if entry.kind == Kind::Put {
-            self.longest_value = self.longest_value.max(entry.value.len());
+        if kind == Kind::Put {
+            self.longest_value = self.longest_value.max(value.len());
         }
-        true
+        Ok(())
     }
 
-    fn add_segment(&mut self, bytes: usize) -> bool {
+    fn add_part(&mut self, id: &Arc<NamespaceId>) -> Result<u16> {
+        let position = self.parts.len();
+        if position >= NAMESPACES_MAX {
+            return Err(Error::Exhausted { field: "namespaces of one commit", limit: NAMESPACES_MAX as u64 });
+        }
+        self.parts.push(Part { id: Arc::clone(id), places: Vec::new() });
+        self.positions.insert(id.number, position as u16);
+        Ok(position as u16)
+    }
+
+    fn add_segment(&mut self, bytes: usize) -> Result<()> {
         if self.segments.len() >= SEGMENTS_MAX {
-            return false;
+            return Err(Error::Exhausted { field: "bytes of one commit", limit: self.bytes });
         }
         // Most batches are small, so the first segment grows with them.
         let capacity = if self.segments.is_empty() { bytes } else { bytes.max(SEGMENT_BYTES) };
         self.segments.push(Vec::with_capacity(capacity));
-        true
+        Ok(())
     }
 
-    /// Upper halves of the hashes of its keys, in the order of addition.
-    pub(crate) fn hashes(&self, namespace: u16) -> impl Iterator<Item = u32> {
-        self.places.get(usize::from(namespace)).into_iter().flatten().map(|place| hash_of(*place))
+    /// Places of the entries of a namespace, by its number, and the position of it.
+    #[inline]
+    fn places(&self, number: u32) -> Option<(usize, &[Item])> {
+        let position = usize::from(*self.positions.get(&number)?);
+        self.parts.get(position).map(|part| (position, part.places.as_slice()))
+    }
+
+    /// Upper halves of the hashes of its keys in a namespace, in the order of addition.
+    pub(crate) fn hashes(&self, number: u32) -> impl Iterator<Item = u32> {
+        self.places(number).into_iter().flat_map(|(_, places)| places).map(|place| hash_of(*place))
     }
 
     /// The buffered entry of a key.
-    pub(crate) fn get(&self, namespace: u16, hash: u64, key: &[u8]) -> Option<Entry<'_>> {
-        let places = self.places.get(usize::from(namespace)).filter(|places| !places.is_empty())?;
+    pub(crate) fn get(&self, number: u32, hash: u64, key: &[u8]) -> Option<Entry<'_>> {
+        let (position, places) = self.places(number)?;
         let mut all = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() < self.places.len() {
-            all.resize_with(self.places.len(), Index::default);
+        if all.len() < self.parts.len() {
+            all.resize_with(self.parts.len(), Index::default);
         }
-        let index = all.get_mut(usize::from(namespace))?;
+        let index = all.get_mut(position)?;
         let key_of = |place: &u32| self.entry_at(*place).map(|entry| entry.key);
         for place in places.get(index.covered..)? {
             let place = *place as u32;
@@ -109,19 +139,19 @@ impl Batch {
     /// Calls `each` with the entries that count, of one namespace, by upper half of the hash and key.
     pub(crate) fn sorted<'a, E>(
         &'a self,
-        namespace: u16,
-        mut each: impl FnMut(u32, Entry<'a>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.sorted_places(namespace, |hash, place| self.entry_at(place).map_or(Ok(()), |entry| each(hash, entry)))
+        number: u32,
+        mut each: impl FnMut(u32, Entry<'a>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        self.sorted_places(number, |hash, place| self.entry_at(place).map_or(Ok(()), |entry| each(hash, entry)))
     }
 
     /// The same with the places of the entries, for `entry_at`.
     pub(crate) fn sorted_places<E>(
         &self,
-        namespace: u16,
-        mut each: impl FnMut(u32, u32) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut places = self.places.get(usize::from(namespace)).cloned().unwrap_or_default();
+        number: u32,
+        mut each: impl FnMut(u32, u32) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let mut places = self.places(number).map(|(_, places)| places.to_vec()).unwrap_or_default();
         radix::sort(&mut places, &mut Vec::new());
         let (mut at, mut touched) = (0, 0);
         for same in places.chunk_by(same_hash) {
@@ -142,10 +172,9 @@ impl Batch {
         Ok(())
     }
 
-    /// Ids of the namespaces that have entries.
-    pub(crate) fn namespaces(&self) -> impl Iterator<Item = u16> + '_ {
-        let has_entries = |id: &usize| self.places.get(*id).is_some_and(|places| !places.is_empty());
-        (0..self.places.len()).filter(has_entries).map(|id| id as u16)
+    /// The namespaces that have entries, in the order of their positions.
+    pub(crate) fn namespaces(&self) -> impl Iterator<Item = &Arc<NamespaceId>> {
+        self.parts.iter().map(|part| &part.id)
     }
 
     /// The entries as a log holds them.
@@ -173,7 +202,8 @@ impl Batch {
 
     /// Whether one commit can hold the entries of both.
     pub(crate) fn has_room_for(&self, newer: &Self) -> bool {
-        self.is_empty() || self.segments.len() + newer.segments.len() < SEGMENTS_MAX
+        let namespaces = self.parts.len() + newer.parts.len();
+        self.is_empty() || self.segments.len() + newer.segments.len() < SEGMENTS_MAX && namespaces <= NAMESPACES_MAX
     }
 
     /// Length of the longest value that may become a file.
@@ -191,32 +221,38 @@ impl Batch {
         std::mem::take(&mut *self.holds.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds everything that `newer` has on top.
+    /// Adds everything that `newer` has on top, for which there is room.
     pub(crate) fn absorb(&mut self, newer: &Self) {
         self.keep(newer.take_holds());
-        for entry in newer.entries() {
-            self.add(entry);
-        }
+        newer.entries().for_each(|(id, entry)| self.copy(id, entry));
+    }
+
+    /// Adds an entry for which there is room.
+    fn copy(&mut self, id: &Arc<NamespaceId>, entry: Entry<'_>) {
+        let added = self.add(id, entry.kind, entry.key, entry.value);
+        debug_assert!(added.is_ok(), "no room for an entry of another batch");
     }
 
     /// The entries whose keys none of `newer` has.
     pub(crate) fn without(&self, newer: &[Arc<Self>]) -> Self {
         let mut kept = Self::default();
         kept.keep(self.take_holds());
-        for entry in self.entries() {
+        for (id, entry) in self.entries() {
             let hash = key_hash(entry.key);
-            if !newer.iter().any(|batch| batch.get(entry.namespace, hash, entry.key).is_some()) {
-                kept.add(entry);
+            if !newer.iter().any(|batch| batch.get(id.number, hash, entry.key).is_some()) {
+                kept.copy(id, entry);
             }
         }
         kept
     }
 
-    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
-        self.segments.iter().flat_map(|segment| {
+    /// The entries in the order of addition, with their namespaces.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&Arc<NamespaceId>, Entry<'_>)> {
+        let entries = self.segments.iter().flat_map(|segment| {
             let mut reader = Reader::new(segment);
             std::iter::from_fn(move || Entry::read(&mut reader))
-        })
+        });
+        entries.filter_map(|entry| Some((&self.parts.get(usize::from(entry.namespace))?.id, entry)))
     }
 
     #[inline]

@@ -21,10 +21,11 @@ use crate::batch::Batch;
 use crate::claim::claim_log;
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::format::entry::{Entry, Kind};
+use crate::format::entry::Kind;
 use crate::format::names::{FileName, TableName};
 use crate::format::order::next_order;
 use crate::log::{LogCommit, LogWriter, prelude};
+use crate::names::NamespaceId;
 use crate::options::Durability;
 use crate::planted;
 use crate::renew::renew;
@@ -34,6 +35,7 @@ use crate::state::{State, outline};
 use crate::sync::RwLock;
 use crate::table::{TableMeta, TableWriter, ValueBytes};
 use crate::vfs::Stat;
+use std::sync::Arc;
 
 /// Commits from this size on write tables.
 const LARGE_BYTES: u64 = 1 << 20;
@@ -83,7 +85,7 @@ impl Committer {
         });
         if outcome.is_ok() {
             context.noted.set_now(now_ms);
-            batch.namespaces().for_each(|id| context.noted.wrote(id, batch.hashes(id)));
+            batch.namespaces().for_each(|id| context.noted.wrote(id, batch.hashes(id.number)));
             drop(batch.take_holds());
             self.release(context);
         }
@@ -215,16 +217,16 @@ impl Committer {
             };
             let metas = write_tables(context, *cache_id, &mut name, batch, order, now_ms)?;
             bytes += metas.iter().map(|(_, meta)| meta.bytes).sum::<u64>();
-            Some(attach_batch(&metas))
+            Some(attach_batch(&metas)?)
         } else {
             None
         };
         let record = attached.as_ref().unwrap_or(batch);
         let entries = record.joined();
-        let names = names_of(context, record);
-        let borrowed: Vec<_> = names.iter().map(|(id, name, version)| (*id, name.as_str(), version.as_str())).collect();
+        let names = record.namespaces().zip(0u16..);
+        let names: Vec<_> = names.map(|(id, at)| (at, id.name.as_str(), id.version.as_str())).collect();
         let name = FileName::Log(log.writer).to_string();
-        let appended = log.commit(order, &prelude(now_ms, &borrowed), &entries, durable);
+        let appended = log.commit(order, &prelude(now_ms, &names), &entries, durable);
         if durable && appended.is_err() {
             context.doubts.add(log.writer);
         }
@@ -238,7 +240,7 @@ impl Committer {
             sync_log(context, log)?;
         }
         let count = record.len() as usize;
-        let commit = LogCommit { order, time_ms: now_ms, namespaces: borrowed, entries: &entries, count };
+        let commit = LogCommit { order, time_ms: now_ms, namespaces: names, entries: &entries, count };
         let mut state = shared.write()?;
         state.apply_own(context, log, &commit)?;
         planted::panics("commit-applied");
@@ -303,10 +305,6 @@ fn sync_log(context: &Context, log: &mut LogWriter) -> Result<()> {
     Ok(())
 }
 
-fn names_of(context: &Context, batch: &Batch) -> Vec<(u16, String, String)> {
-    batch.namespaces().filter_map(|id| context.names.get(id).map(|(name, version)| (id, name, version))).collect()
-}
-
 /// One table for each namespace of the batch, synced together with its name.
 fn write_tables(
     context: &Context,
@@ -315,7 +313,7 @@ fn write_tables(
     batch: &Batch,
     order: u64,
     now_ms: u64,
-) -> Result<Vec<(u16, TableMeta)>> {
+) -> Result<Vec<(Arc<NamespaceId>, TableMeta)>> {
     let mut metas = Vec::new();
     for id in batch.namespaces() {
         let name = next_name();
@@ -325,24 +323,24 @@ fn write_tables(
         let mut table = TableWriter::new(name, file, checksum);
         planted::panics("write-table");
         batch
-            .sorted(id, |hash, entry| match entry.kind {
+            .sorted(id.number, |hash, entry| match entry.kind {
                 Kind::PutFiled => table.add_filed(hash, entry.key, 0, entry.value),
                 _ => table.add(hash, entry.key, 0, entry.live_value().map(ValueBytes::Staying)),
             })
             .map_err(wrap)?;
-        metas.push((id, table.finish(order, now_ms, now_ms).map_err(wrap)?));
+        metas.push((Arc::clone(id), table.finish(order, now_ms, now_ms).map_err(wrap)?));
     }
     context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache folder", source))?;
     Ok(metas)
 }
 
 /// The record that makes tables part of a commit.
-fn attach_batch(metas: &[(u16, TableMeta)]) -> Batch {
+fn attach_batch(metas: &[(Arc<NamespaceId>, TableMeta)]) -> Result<Batch> {
     let mut batch = Batch::default();
     for (id, meta) in metas {
         let mut value = Vec::new();
         meta.write(&mut value);
-        batch.add(Entry { kind: Kind::Attach, namespace: *id, key: &meta.name.index.to_le_bytes(), value: &value });
+        batch.add(id, Kind::Attach, &meta.name.index.to_le_bytes(), &value)?;
     }
-    batch
+    Ok(batch)
 }

@@ -26,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::format::names::{FileName, TableName};
 use crate::log::LogWriter;
 use crate::manifest::{KnownLog, Manifest, ManifestNamespace, Published, publish};
+use crate::names::NamespaceId;
 use crate::options::Watch;
 use crate::planted;
 use crate::renew::reload;
@@ -128,7 +129,7 @@ fn names_files(taken: &Taken, plans: &[Plan]) -> bool {
     let held = taken.state.logs.iter().any(|view| view.holds && taken.folded.contains(&view.writer));
     let folded = taken.state.filing.iter().any(|writer| taken.folded.contains(writer));
     let merged = plans.iter().any(|plan| {
-        let Some(namespace) = taken.state.namespace(plan.id) else { return false };
+        let Some(namespace) = taken.state.namespace(plan.id.number) else { return false };
         let mut tables = plan.merge.iter().filter_map(|index| namespace.tables.get(*index));
         tables.any(|live| live.table.meta.file_bytes > 0)
     });
@@ -186,7 +187,7 @@ impl Goal {
 
 /// What to do with one namespace.
 struct Plan {
-    id: u16,
+    id: Arc<NamespaceId>,
     merge: Vec<usize>,
     /// Every table of the namespace is merged.
     whole: bool,
@@ -194,10 +195,10 @@ struct Plan {
 
 fn plan(context: &Context, taken: &Taken, goal: &Goal) -> Vec<Plan> {
     let full = goal.full;
-    let leaving = |id| goal.evictions.as_ref().is_some_and(|evictions| evictions.leaving.contains(id));
+    let leaving = |number| goal.evictions.as_ref().is_some_and(|evictions| evictions.leaving.contains(number));
     let mut plans = Vec::new();
     for Current { id, .. } in taken.state.current.values() {
-        let Some(namespace) = taken.state.namespace(*id) else { continue };
+        let Some(namespace) = taken.state.namespace(id.number) else { continue };
         let ours: Vec<usize> = (0..namespace.tables.len())
             .filter(|index| {
                 let live = namespace.tables.get(*index);
@@ -213,7 +214,7 @@ fn plan(context: &Context, taken: &Taken, goal: &Goal) -> Vec<Plan> {
                 garbage_bytes: *garbage_bytes,
                 is_damaged: context.damage.has(&live.table.meta.name.to_string())
                     || taken.names_lost_files(&live.table),
-                is_leaving: leaving(id),
+                is_leaving: leaving(&id.number),
                 is_hidden: live.table.meta.order_min < namespace.hidden_below,
                 is_settled: live.attached_by.is_none()
                     && live.table.meta.order_max == 0
@@ -226,10 +227,10 @@ fn plan(context: &Context, taken: &Taken, goal: &Goal) -> Vec<Plan> {
         if folded_bytes > 0 || !picked.is_empty() {
             let merge = picked.iter().filter_map(|at| ours.get(*at).copied()).collect::<Vec<_>>();
             let whole = merge.len() == namespace.tables.len();
-            plans.push(Plan { id: *id, merge, whole });
+            plans.push(Plan { id: Arc::clone(id), merge, whole });
         }
     }
-    plans.sort_unstable_by_key(|plan| plan.id);
+    plans.sort_unstable_by_key(|plan| plan.id.number);
     plans
 }
 
@@ -281,7 +282,7 @@ fn fold(
     let mut report =
         CompactReport { changed: true, logs_folded: taken.folded.len() as u64, ..CompactReport::default() };
     report.bytes_before = taken.bytes();
-    let mut progress = Progress::new(watch, taken, plans.iter().map(|plan| (plan.id, plan.merge.as_slice())));
+    let mut progress = Progress::new(watch, taken, plans.iter().map(|plan| (plan.id.number, plan.merge.as_slice())));
     let mut name = || {
         *index += 1;
         TableName { writer, index: *index }
@@ -316,7 +317,7 @@ fn fold(
 }
 
 /// The new tables of a namespace.
-type Written = (u16, Vec<TableMeta>);
+type Written = (u32, Vec<TableMeta>);
 
 /// One new table, rarely more, for each plan.
 fn write_tables(
@@ -333,15 +334,13 @@ fn write_tables(
         let settle = plan.whole && taken.alone;
         let evictions = goal.evictions.as_ref();
         let drop_deletes = settle || planted::bug("missing-tombstone");
-        let merge_plan = Merge { id: plan.id, tables: &plan.merge, settle, drop_deletes, evictions };
+        let merge_plan = Merge { number: plan.id.number, tables: &plan.merge, settle, drop_deletes, evictions };
         let merged = merge(context, taken, &merge_plan, name, progress)?;
         report.tables_merged += plan.merge.len() as u64;
         report.tables_written += merged.tables.len() as u64;
         report.entries_dropped += merged.dropped;
-        written.push((plan.id, merged.tables));
-        if let Some(space) = context.names.get(plan.id) {
-            marks.add(space, merged.marks);
-        }
+        written.push((plan.id.number, merged.tables));
+        marks.add(plan.id.space(), merged.marks);
     }
     Ok((written, marks))
 }
@@ -369,16 +368,17 @@ fn next_manifest(context: &Context, taken: &Taken, plans: &[Plan], written: &[Wr
         namespaces: Vec::new(),
     };
     for Current { id, latest } in state.current.values() {
-        let (Some((name, version)), Some(namespace)) = (context.names.get(*id), state.namespace(*id)) else { continue };
-        let plan = plans.iter().find(|plan| plan.id == *id);
+        let Some(namespace) = state.namespace(id.number) else { continue };
+        let plan = plans.iter().find(|plan| plan.id.number == id.number);
         let kept = namespace.tables.iter().enumerate().filter(|(index, live)| {
             let merged = plan.is_some_and(|plan| plan.merge.contains(index));
             !merged && taken.is_folded(live.attached_by) && live.table.meta.order_max >= namespace.hidden_below
         });
         let mut tables: Vec<TableMeta> = kept.map(|(_, live)| live.table.meta).collect();
-        tables.extend(written.iter().filter(|(other, _)| other == id).flat_map(|(_, metas)| metas));
+        tables.extend(written.iter().filter(|(number, _)| *number == id.number).flat_map(|(_, metas)| metas));
         let settled = plan.is_some_and(|plan| plan.whole) && taken.alone;
         let hidden_below = if settled { 0 } else { namespace.hidden_below };
+        let (name, version) = (id.name.clone(), id.version.clone());
         manifest.namespaces.push(ManifestNamespace { name, version, latest: *latest, hidden_below, tables });
     }
     manifest.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));

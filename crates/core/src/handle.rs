@@ -9,18 +9,24 @@ use crate::format::entry::{Entry, Kind};
 use crate::format::filed::{FILE_REF_BYTES, Filed, Form};
 use crate::format::hash::key_hash;
 use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::names::NamespaceId;
 use crate::options::Durability;
 use crate::reads::{PendingReads, Question};
 use crate::report::CommitReport;
 use crate::store::Store;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 /// One user of a store. Puts are buffered here, readable here at once, and reach the store by [`Handle::begin_commit`].
 #[derive(Debug)]
 pub struct Handle {
     store: Arc<Store>,
+    /// By the numbers that the user has for them.
+    namespaces: Vec<Arc<NamespaceId>>,
+    /// The same numbers, by the number of the store.
+    numbers: HashMap<u32, u32>,
     pending: Batch,
     on_the_way: Arc<OnTheWay>,
 }
@@ -42,28 +48,34 @@ struct Sent {
 
 impl Handle {
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        Self { store, pending: Batch::default(), on_the_way: Arc::default() }
+        let (namespaces, numbers) = (Vec::new(), HashMap::new());
+        Self { store, namespaces, numbers, pending: Batch::default(), on_the_way: Arc::default() }
     }
 
-    /// A number for a namespace; the same for the same name and version.
+    /// A number for a namespace, of this handle; the same for the same name and version.
     pub fn namespace(&mut self, name: &str, version: &str) -> Result<u32> {
-        self.store.open_context()?.names.id(name, version).map(u32::from)
+        let id = self.store.open_context()?.names.id(name, version)?;
+        let Self { namespaces, numbers, .. } = self;
+        Ok(*numbers.entry(id.number).or_insert_with(|| {
+            namespaces.push(id);
+            namespaces.len() as u32 - 1
+        }))
     }
 
     /// Calls `use_value` with the bytes of the entry, which live only for this call. `None` is a miss.
     pub fn get<R>(&self, namespace: u32, key: &[u8], use_value: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         let id = self.known(namespace)?;
         let hash = key_hash(key);
-        if let Some(entry) = self.pending.get(id, hash, key) {
+        if let Some(entry) = self.pending.get(id.number, hash, key) {
             return Ok(entry.buffered_value().map(use_value));
         }
         if self.on_the_way.bytes() > 0 {
             let batches = self.on_the_way.lock();
-            if let Some(entry) = batches.iter().rev().find_map(|sent| sent.batch.get(id, hash, key)) {
+            if let Some(entry) = batches.iter().rev().find_map(|sent| sent.batch.get(id.number, hash, key)) {
                 return Ok(entry.buffered_value().map(use_value));
             }
         }
-        self.store.get(id, hash, key, use_value)
+        self.store.get(id.number, hash, key, use_value)
     }
 
     /// As `get` for each of `keys`, all from one committed state.
@@ -74,7 +86,7 @@ impl Handle {
         each: impl FnMut(Option<&[u8]>),
     ) -> Result<()> {
         let id = self.known(namespace)?;
-        let mut reader = self.store.reader(id, each)?;
+        let mut reader = self.store.reader(id.number, each)?;
         for key in keys {
             let hash = key_hash(key);
             if self.buffered(id, hash, key, |entry| reader.answer(entry.buffered_value())).is_none() {
@@ -92,7 +104,7 @@ impl Handle {
             Some(value) => Question::Answered(value),
             None => Question::Open(key.to_vec()),
         });
-        Ok(PendingReads { store: Arc::clone(&self.store), namespace: id, questions: questions.collect() })
+        Ok(PendingReads { store: Arc::clone(&self.store), namespace: Arc::clone(id), questions: questions.collect() })
     }
 
     /// Whether the entry exists. The value is not read.
@@ -101,19 +113,19 @@ impl Handle {
         let hash = key_hash(key);
         match self.buffered(id, hash, key, |entry| entry.live_value().is_some()) {
             Some(is_put) => Ok(is_put),
-            None => self.store.has(id, hash, key),
+            None => self.store.has(id.number, hash, key),
         }
     }
 
     /// Calls `answer` with the buffered entry of a key.
-    fn buffered<R>(&self, id: u16, hash: u64, key: &[u8], answer: impl FnOnce(Entry<'_>) -> R) -> Option<R> {
-        if let Some(entry) = self.pending.get(id, hash, key) {
+    fn buffered<R>(&self, id: &NamespaceId, hash: u64, key: &[u8], answer: impl FnOnce(Entry<'_>) -> R) -> Option<R> {
+        if let Some(entry) = self.pending.get(id.number, hash, key) {
             return Some(answer(entry));
         }
         if self.on_the_way.bytes() == 0 {
             return None;
         }
-        self.on_the_way.lock().iter().rev().find_map(|sent| sent.batch.get(id, hash, key)).map(answer)
+        self.on_the_way.lock().iter().rev().find_map(|sent| sent.batch.get(id.number, hash, key)).map(answer)
     }
 
     /// Buffers an entry.
@@ -140,22 +152,21 @@ impl Handle {
     }
 
     fn add(&mut self, namespace: u32, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
-        let namespace = self.known(namespace)?;
+        self.known(namespace)?;
         for (field, bytes, bytes_max) in [("key", key.len(), KEY_BYTES_MAX), ("value", value.len(), VALUE_BYTES_MAX)] {
             if bytes > bytes_max {
                 return Err(Error::TooLong { field, bytes: bytes as u64, bytes_max: bytes_max as u64 });
             }
         }
-        if !self.pending.add(Entry { kind, namespace, key, value }) {
-            return Err(Error::Exhausted { field: "bytes of one commit", limit: self.pending.bytes() });
-        }
-        Ok(())
+        let Self { namespaces, pending, .. } = self;
+        let id = namespaces.get(namespace as usize).ok_or(Error::UnknownNamespace { id: namespace })?;
+        pending.add(id, kind, key, value)
     }
 
-    fn known(&self, namespace: u32) -> Result<u16> {
-        let context = self.store.open_context()?;
-        let known = (namespace as usize) < context.names.len();
-        known.then_some(namespace as u16).ok_or(Error::UnknownNamespace { id: namespace })
+    #[inline]
+    fn known(&self, namespace: u32) -> Result<&Arc<NamespaceId>> {
+        self.store.open_context()?;
+        self.namespaces.get(namespace as usize).ok_or(Error::UnknownNamespace { id: namespace })
     }
 
     /// Entries in order of their key's hash, from `cursor` (0 = the first), until about `bytes_max` bytes of keys and
@@ -167,7 +178,7 @@ impl Handle {
         bytes_max: u64,
         each: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<u64>> {
-        let id = self.known(namespace)?;
+        let id = self.known(namespace)?.number;
         let sent: Vec<Sent> = self.on_the_way.lock().clone();
         let mut newer = vec![Source::batch(&self.pending, id, sent.len() as u64)];
         for (rank, sent) in sent.iter().enumerate() {

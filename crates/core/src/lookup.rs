@@ -33,7 +33,7 @@ impl Hit<'_> {
 
 /// The value of `key`; `None` is a miss.
 #[inline]
-pub(crate) fn lookup<'a>(state: &'a State, id: u16, hash: u64, key: &[u8]) -> Option<Hit<'a>> {
+pub(crate) fn lookup<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Option<Hit<'a>> {
     planted::panics("lookup");
     let namespace = state.namespace(id).filter(|_| !state.lost)?;
     let mut best_order = None;

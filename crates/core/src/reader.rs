@@ -13,7 +13,7 @@ use crate::sync::RwLockReadGuard;
 pub(crate) struct Reader<'s, E> {
     store: &'s Store,
     context: &'s Context,
-    id: u16,
+    id: u32,
     state: RwLockReadGuard<'s, State>,
     each: E,
     waiting: Vec<Waiting>,
@@ -29,7 +29,7 @@ impl<'s, E: FnMut(Option<&[u8]>)> Reader<'s, E> {
     pub(crate) fn new(
         store: &'s Store,
         context: &'s Context,
-        id: u16,
+        id: u32,
         state: RwLockReadGuard<'s, State>,
         each: E,
     ) -> Self {

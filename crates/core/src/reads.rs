@@ -3,6 +3,7 @@
 
 use crate::error::Result;
 use crate::format::hash::key_hash;
+use crate::names::NamespaceId;
 use crate::store::Store;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct PendingReads {
     pub(crate) store: Arc<Store>,
-    pub(crate) namespace: u16,
+    pub(crate) namespace: Arc<NamespaceId>,
     pub(crate) questions: Vec<Question>,
 }
 
@@ -32,7 +33,7 @@ impl PendingReads {
     /// Calls `each` once per key, in their order, with the bytes of its entry, which live only for that call; `None` is
     /// a miss.
     pub fn run(self, each: impl FnMut(Option<&[u8]>)) -> Result<()> {
-        let mut reader = self.store.reader(self.namespace, each)?;
+        let mut reader = self.store.reader(self.namespace.number, each)?;
         for question in &self.questions {
             match question {
                 Question::Answered(value) => reader.answer(value.as_deref()),

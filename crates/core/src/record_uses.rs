@@ -1,6 +1,7 @@
 //! Noting what this process reads: in memory as long as it goes on, in a use record when it flushes or closes.
 
 use crate::context::Context;
+use crate::names::NamespaceId;
 use crate::state::{Current, State};
 use crate::sync::RwLock;
 use crate::used::{Cursor, Day, Mark, Marks};
@@ -25,16 +26,15 @@ pub(crate) fn record_uses(context: &Context, state: &RwLock<State>) {
         if reads == 0 || context.noted.is_recorded(today, reads) {
             return;
         }
-        let ids: Vec<u16> = state.current.values().map(|current| current.id).collect();
-        ids.into_iter().map(|id| (id, read_before(context, &state, id, today))).collect::<Vec<_>>()
+        let ids = state.current.values().map(|current| &current.id);
+        ids.map(|id| (id.space(), read_before(context, &state, id, today))).collect::<Vec<_>>()
     };
     if read.iter().all(|(_, hashes)| hashes.is_empty()) {
         return;
     }
     let known = context.used.read_since(today);
     let mut marks = Marks::default();
-    for (id, hashes) in read {
-        let Some(space) = context.names.get(id) else { continue };
+    for (space, hashes) in read {
         let mut known = Cursor::new(known.of(&space));
         let new = hashes.into_iter().filter(|hash| known.find(*hash).is_none());
         let new = new.map(|hash| Mark::new(hash, today, true)).collect();
@@ -46,8 +46,8 @@ pub(crate) fn record_uses(context: &Context, state: &RwLock<State>) {
 }
 
 /// Hashes of what was read in a namespace and is known since a day before `today`, in order.
-fn read_before(context: &Context, state: &State, id: u16, today: Day) -> Vec<u32> {
-    let mut marks = state.reads_of(id, today, &HashSet::new());
+fn read_before(context: &Context, state: &State, id: &NamespaceId, today: Day) -> Vec<u32> {
+    let mut marks = state.reads_of(id.number, today, &HashSet::new());
     marks.extend(context.noted.read_of(id).into_iter().filter(|mark| mark.day() < today));
     let mut hashes: Vec<u32> = marks.into_iter().map(Mark::hash).collect();
     hashes.sort_unstable();
@@ -56,10 +56,10 @@ fn read_before(context: &Context, state: &State, id: u16, today: Day) -> Vec<u32
 }
 
 /// What this process wrote or read in a namespace, in order: none of it is old, whatever its day.
-pub(crate) fn own_hashes(context: &Context, state: &State, id: u16) -> Vec<u32> {
+pub(crate) fn own_hashes(context: &Context, state: &State, id: &NamespaceId) -> Vec<u32> {
     let mut hashes = context.noted.written_of(id);
     hashes.extend(context.noted.read_of(id).into_iter().map(Mark::hash));
-    hashes.extend(state.reads_of(id, Day::MAX, &HashSet::new()).into_iter().map(Mark::hash));
+    hashes.extend(state.reads_of(id.number, Day::MAX, &HashSet::new()).into_iter().map(Mark::hash));
     hashes.sort_unstable();
     hashes.dedup();
     hashes
@@ -68,6 +68,6 @@ pub(crate) fn own_hashes(context: &Context, state: &State, id: u16) -> Vec<u32> 
 /// Notes what was read of tables and logs that `fresh` no longer has, before `old` is dropped.
 pub(crate) fn keep_reads(context: &Context, old: &State, fresh: &HashSet<String>) {
     for Current { id, .. } in old.current.values() {
-        context.noted.read(*id, old.reads_of(*id, Day::MAX, fresh));
+        context.noted.read(id, old.reads_of(id.number, Day::MAX, fresh));
     }
 }

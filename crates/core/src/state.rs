@@ -27,6 +27,7 @@ use crate::format::filed::Filed;
 use crate::format::names::FileName;
 use crate::log::{LogCommit, LogHead, LogWriter, Stop};
 use crate::manifest::{KnownLog, Manifest};
+use crate::names::NamespaceId;
 use crate::table::{Directory, Table, TableMeta};
 use crate::vfs::{Access, Stat};
 use memory::Memory;
@@ -46,9 +47,11 @@ const INSERTED_MAX: usize = 64;
 pub(crate) struct State {
     pub(crate) manifest: Manifest,
     pub(crate) last_order: u64,
-    /// By number of the namespace.
-    pub(crate) namespaces: Vec<Namespace>,
+    /// The current version of each name, by its number.
+    namespaces: Vec<Option<Box<Namespace>>>,
     pub(crate) current: BTreeMap<String, Current>,
+    /// Tables that logs attach to other versions: needed as long as those logs are there.
+    superseded: Vec<LiveTable>,
     pub(crate) logs: Vec<LogView>,
     pub(crate) segments: Segments,
     commit_times: CommitTimes,
@@ -76,9 +79,10 @@ pub(crate) struct State {
 /// Tables that are open, for a load to take over.
 pub(crate) type OpenTables = [Arc<Table>];
 
-/// One namespace at one version.
-#[derive(Debug, Default)]
+/// One namespace at its current version.
+#[derive(Debug)]
 pub(crate) struct Namespace {
+    pub(crate) id: Arc<NamespaceId>,
     memory: Memory,
     /// Newest first.
     pub(crate) tables: Vec<LiveTable>,
@@ -96,17 +100,17 @@ pub(crate) struct LiveTable {
 }
 
 /// A table that a commit attached to a namespace.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Arrived {
-    id: u16,
+    id: Arc<NamespaceId>,
     meta: TableMeta,
     attached_by: u32,
 }
 
 /// Which version of a name counts: the one of its newest commit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Current {
-    pub(crate) id: u16,
+    pub(crate) id: Arc<NamespaceId>,
     pub(crate) latest: u64,
 }
 
@@ -115,8 +119,9 @@ impl State {
     pub(crate) fn snapshot(&self) -> Self {
         Self {
             manifest: self.manifest.clone(),
-            namespaces: self.namespaces.iter().map(Namespace::snapshot).collect(),
+            namespaces: self.namespaces.iter().map(|one| Some(Box::new(one.as_ref()?.snapshot()))).collect(),
             current: self.current.clone(),
+            superseded: self.superseded.clone(),
             logs: self.logs.clone(),
             segments: self.segments.clone(),
             commit_times: self.commit_times.clone(),
@@ -132,40 +137,59 @@ impl State {
         self.aside.as_deref().unwrap_or(self)
     }
 
-    pub(crate) fn namespace(&self, id: u16) -> Option<&Namespace> {
-        self.namespaces.get(usize::from(id))
+    /// The namespace of that number; `None` where another version is current, or none.
+    #[inline]
+    pub(crate) fn namespace(&self, number: u32) -> Option<&Namespace> {
+        self.namespaces.get(number as usize)?.as_deref()
     }
 
-    pub(crate) fn namespace_mut(&mut self, id: u16) -> &mut Namespace {
-        let index = usize::from(id);
-        if self.namespaces.len() <= index {
-            self.namespaces.resize_with(index + 1, || Namespace { hidden_below: u64::MAX, ..Namespace::default() });
-        }
-        match self.namespaces.get_mut(index) {
-            Some(namespace) => namespace,
-            None => unreachable!("it was added just now"),
-        }
+    pub(crate) fn namespace_mut(&mut self, number: u32) -> Option<&mut Namespace> {
+        self.namespaces.get_mut(number as usize)?.as_deref_mut()
+    }
+
+    /// All namespaces, each at its current version.
+    pub(crate) fn namespaces(&self) -> impl Iterator<Item = &Namespace> {
+        self.namespaces.iter().flatten().map(|namespace| &**namespace)
+    }
+
+    /// Every table, those of versions included that are not current any more.
+    pub(crate) fn live_tables(&self) -> impl Iterator<Item = &LiveTable> {
+        self.namespaces().flat_map(|namespace| &namespace.tables).chain(&self.superseded)
     }
 
     /// A commit to a version of a name: the version of the newest commit counts, and of it only what is newer than the
-    /// newest commit of any other version. The outcome does not depend on the order in which commits are learned.
-    pub(crate) fn note_version(&mut self, name: &str, id: u16, order: u64) {
-        match self.current.get_mut(name) {
-            None => {
-                self.current.insert(name.to_owned(), Current { id, latest: order });
-                self.namespace_mut(id).hidden_below = 0;
+    /// newest commit of any other version. The outcome does not depend on the order in which commits are learned. No
+    /// entry of a version that was replaced can count again. The answer is the number of `namespace` if it is current.
+    fn note_version(&mut self, context: &Context, name: &str, version: &str, order: u64) -> Result<Arc<NamespaceId>> {
+        let current = self.current.get_mut(name);
+        if let Some(current) = current.filter(|current| current.id.version == version) {
+            current.latest = current.latest.max(order);
+            return Ok(Arc::clone(&current.id));
+        }
+        let id = context.names.id(name, version)?;
+        match self.current.get(name).map(|current| (current.latest, current.id.number)) {
+            Some((latest, number)) if order <= latest => {
+                if let Some(namespace) = self.namespace_mut(number) {
+                    namespace.hidden_below = namespace.hidden_below.max(order.saturating_add(1));
+                }
             }
-            Some(current) if current.id == id => current.latest = current.latest.max(order),
-            Some(current) if order > current.latest => {
-                let before = std::mem::replace(current, Current { id, latest: order });
-                self.namespace_mut(before.id).hidden_below = u64::MAX;
-                self.namespace_mut(id).hidden_below = before.latest.saturating_add(1);
-            }
-            Some(current) => {
-                let current = current.id;
-                let namespace = self.namespace_mut(current);
-                namespace.hidden_below = namespace.hidden_below.max(order.saturating_add(1));
-            }
+            _ => self.begin_version(Arc::clone(&id), order),
+        }
+        Ok(id)
+    }
+
+    /// A version becomes current.
+    fn begin_version(&mut self, id: Arc<NamespaceId>, order: u64) {
+        let before = self.current.insert(id.name.clone(), Current { id: Arc::clone(&id), latest: order });
+        let replaced = before.as_ref().and_then(|before| self.namespaces.get_mut(before.id.number as usize)?.take());
+        self.superseded.extend(replaced.into_iter().flat_map(|namespace| namespace.tables));
+        let index = id.number as usize;
+        if self.namespaces.len() <= index {
+            self.namespaces.resize_with(index + 1, || None);
+        }
+        let hidden_below = before.map_or(0, |before| before.latest.saturating_add(1));
+        if let Some(place) = self.namespaces.get_mut(index) {
+            *place = Some(Box::new(Namespace::new(id, hidden_below)));
         }
     }
 
@@ -176,19 +200,19 @@ impl State {
             self.last_order = self.last_order.max(commit.order);
             return Ok(());
         }
-        let mut ids: Vec<(u16, u16)> = Vec::with_capacity(commit.namespaces.len());
+        let mut ids: Vec<(u16, Arc<NamespaceId>)> = Vec::with_capacity(commit.namespaces.len());
         for (log_id, name, version) in &commit.namespaces {
-            let id = context.names.id(name, version)?;
-            self.note_version(name, id, commit.order);
+            let id = self.note_version(context, name, version, commit.order)?;
+            if let Some(namespace) = self.namespace_mut(id.number) {
+                namespace.note_times(commit.time_ms, commit.time_ms);
+            }
             ids.push((*log_id, id));
-            let namespace = self.namespace_mut(id);
-            namespace.newest_ms = namespace.newest_ms.max(commit.time_ms);
-            let oldest = if namespace.oldest_ms == 0 { commit.time_ms } else { namespace.oldest_ms };
-            namespace.oldest_ms = oldest.min(commit.time_ms);
         }
-        if let [(_, id)] = ids[..] {
+        if let [(_, id)] = &ids[..]
+            && let Some(namespace) = self.namespace_mut(id.number)
+        {
             // The entries of a commit are mostly of one namespace: room for all at once.
-            self.namespace_mut(id).memory.reserve(commit.count);
+            namespace.memory.reserve(commit.count);
         }
         // Of one id the first name counts.
         ids.sort_by_key(|(log_id, _)| *log_id);
@@ -200,12 +224,11 @@ impl State {
         while let Some(entry) = Entry::read(&mut reader) {
             let at = ids.partition_point(|(log_id, _)| *log_id < entry.namespace);
             if let Some((_, id)) = ids.get(at).filter(|(log_id, _)| *log_id == entry.namespace) {
-                match entry.kind {
-                    Kind::Attach => {
-                        let meta = TableMeta::read(&mut Reader::new(entry.value));
-                        self.arrived.extend(meta.map(|meta| Arrived { id: *id, meta, attached_by: writer }));
-                    }
-                    Kind::Put | Kind::Delete | Kind::PutFiled => self.namespace_mut(*id).memory.add(entry.key, place),
+                if entry.kind == Kind::Attach {
+                    let meta = TableMeta::read(&mut Reader::new(entry.value));
+                    self.arrived.extend(meta.map(|meta| Arrived { id: Arc::clone(id), meta, attached_by: writer }));
+                } else if let Some(namespace) = self.namespace_mut(id.number) {
+                    namespace.memory.add(entry.key, place);
                 }
             }
             names_files |= entry.kind == Kind::PutFiled;
@@ -226,8 +249,8 @@ impl State {
         let Some(mut aside) = self.aside.take() else { return Ok(()) };
         aside.apply(context, log.writer, commit)?;
         for Arrived { id, meta, .. } in std::mem::take(&mut aside.arrived) {
-            let tables = self.namespace(id).map_or(&[][..], |namespace| &namespace.tables);
-            aside.namespace_mut(id).add_tables(tables.iter().filter(|live| live.table.meta == meta).cloned().collect());
+            let opened = self.live_tables().find(|live| live.table.meta == meta).cloned();
+            aside.add_tables(&id, opened.into_iter().collect());
         }
         aside.note_own(log);
         self.aside = Some(aside);
@@ -255,12 +278,12 @@ impl State {
     /// is missing ends it where the caller will load anew then.
     pub(crate) fn attach_arrived(&mut self, context: &Context, ends_at_missing: bool) {
         let mut arrived = std::mem::take(&mut self.arrived);
-        arrived.sort_by_key(|one| one.id);
-        for same in arrived.chunk_by(|left, right| left.id == right.id) {
-            let Some(id) = same.first().map(|one| one.id) else { continue };
-            let name: Arc<str> = context.names.get(id).map_or_else(String::new, |(name, _)| name).into();
-            let mut known: HashSet<TableMeta> =
-                self.namespace_mut(id).tables.iter().map(|live| live.table.meta).collect();
+        arrived.sort_by_key(|one| one.id.number);
+        for same in arrived.chunk_by(|left, right| left.id.number == right.id.number) {
+            let Some(id) = same.first().map(|one| &one.id) else { continue };
+            let name: Arc<str> = id.name.as_str().into();
+            let live = self.namespace(id.number).map_or(&self.superseded, |namespace| &namespace.tables);
+            let mut known: HashSet<TableMeta> = live.iter().map(|live| live.table.meta).collect();
             let mut added = Vec::new();
             for Arrived { meta, attached_by, .. } in same.iter().filter(|one| known.insert(one.meta)) {
                 let file = context.vfs.open(&meta.name.to_string(), Access::Random).ok();
@@ -279,7 +302,15 @@ impl State {
                 ));
                 added.push(LiveTable { table, attached_by: Some(*attached_by) });
             }
-            self.namespace_mut(id).add_tables(added);
+            self.add_tables(id, added);
+        }
+    }
+
+    /// Adds tables to a version, whether or not it is current.
+    fn add_tables(&mut self, id: &NamespaceId, added: Vec<LiveTable>) {
+        match self.namespace_mut(id.number) {
+            Some(namespace) => namespace.add_tables(added),
+            None => self.superseded.extend(added),
         }
     }
 
@@ -309,13 +340,12 @@ impl State {
 
     /// Every file that an entry of a table or a log names, once; those of tables that cannot be read are missing.
     pub(crate) fn named_files(&self) -> BTreeSet<FileRef> {
-        let directories = self.namespaces.iter().flat_map(|namespace| &namespace.tables);
-        let directories = directories.filter_map(|live| live.table.directory());
+        let directories = self.live_tables().filter_map(|live| live.table.directory());
         let mut named: BTreeSet<FileRef> = directories.flat_map(Directory::files).collect();
         if self.filing.is_empty() {
             return named;
         }
-        let entries = self.namespaces.iter().flat_map(|namespace| self.memory_entries(namespace));
+        let entries = self.namespaces().flat_map(|namespace| self.memory_entries(namespace));
         let filed = entries.filter_map(|(_, found)| found.entry().filter(|entry| entry.kind == Kind::PutFiled));
         let filed = filed.filter_map(|entry| Filed::parse(entry.value));
         named.extend(filed.flat_map(|filed| filed.files()));
@@ -325,7 +355,7 @@ impl State {
     /// Brings the entries of the logs into the order of their hashes, for `memory_window`. For a snapshot only: lookups
     /// and later commits rely on the order in which they came.
     pub(crate) fn sort_memory(&mut self) {
-        for namespace in &mut self.namespaces {
+        for namespace in self.namespaces.iter_mut().flatten() {
             namespace.memory.sort();
         }
     }
@@ -404,8 +434,7 @@ impl State {
     /// The tables that are open.
     pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
         let states = std::iter::once(self).chain(self.aside.as_deref());
-        let live = states.flat_map(|state| &state.namespaces).flat_map(|namespace| &namespace.tables);
-        live.map(|live| Arc::clone(&live.table)).collect()
+        states.flat_map(Self::live_tables).map(|live| Arc::clone(&live.table)).collect()
     }
 
     /// Whether each commit in the logs of this state is in one of the others, too.
@@ -434,14 +463,15 @@ impl State {
 
     /// Whether lookups in a namespace ask so many tables in vain that an index over them pays.
     #[inline]
-    pub(crate) fn is_index_due(&self, id: u16, blocks: &BlockCache) -> bool {
+    pub(crate) fn is_index_due(&self, id: u32, blocks: &BlockCache) -> bool {
         let due = |namespace: &Namespace| namespace.which.is_due(&namespace.tables, blocks.bytes_max() / INDEX_SHARE);
         self.namespace(id).is_some_and(due)
     }
 
     /// Makes tables forget their blocks, those with the most first, until half of what may be kept is left.
     pub(crate) fn trim_blocks(&mut self, blocks: &BlockCache) {
-        let mut live: Vec<_> = self.namespaces.iter_mut().flat_map(|namespace| &mut namespace.tables).collect();
+        let mut live: Vec<_> =
+            self.namespaces.iter_mut().flatten().flat_map(|namespace| &mut namespace.tables).collect();
         live.sort_by_key(|live| std::cmp::Reverse(live.table.cached_bytes()));
         let mut fresh: HashMap<TableMeta, Arc<Table>> = HashMap::new();
         for live in live {
@@ -451,7 +481,7 @@ impl State {
             live.table = Arc::new(live.table.without_blocks());
             fresh.insert(live.table.meta, Arc::clone(&live.table));
         }
-        let aside = self.aside.iter_mut().flat_map(|state| &mut state.namespaces);
+        let aside = self.aside.iter_mut().flat_map(|state| &mut state.namespaces).flatten();
         for live in aside.flat_map(|namespace| &mut namespace.tables) {
             if let Some(table) = fresh.get(&live.table.meta) {
                 live.table = Arc::clone(table);
@@ -461,13 +491,25 @@ impl State {
 
     /// Tables that commits attached and no manifest names yet.
     pub(crate) fn attached_tables(&self) -> usize {
-        self.namespaces.iter().flat_map(|namespace| &namespace.tables).filter(|live| live.attached_by.is_some()).count()
+        self.live_tables().filter(|live| live.attached_by.is_some()).count()
     }
 }
 
 impl Namespace {
+    fn new(id: Arc<NamespaceId>, hidden_below: u64) -> Self {
+        let (memory, tables, which) = (Memory::default(), Vec::new(), Which::default());
+        Self { id, memory, tables, which, hidden_below, oldest_ms: 0, newest_ms: 0 }
+    }
+
     fn snapshot(&self) -> Self {
-        Self { memory: self.memory.snapshot(), tables: self.tables.clone(), which: Which::default(), ..*self }
+        let (id, memory, tables) = (Arc::clone(&self.id), self.memory.snapshot(), self.tables.clone());
+        Self { id, memory, tables, which: Which::default(), ..*self }
+    }
+
+    /// It has commits of these times.
+    fn note_times(&mut self, oldest_ms: u64, newest_ms: u64) {
+        self.newest_ms = self.newest_ms.max(newest_ms);
+        self.oldest_ms = if self.oldest_ms == 0 { oldest_ms } else { self.oldest_ms.min(oldest_ms) };
     }
 
     /// Entries of the logs of hashes from `from` to `end`, the end excluded, hidden ones included, after `sort_memory`.

@@ -5,6 +5,7 @@ use crate::entries::{Entries, Ranges, Source};
 use crate::error::{Error, Result};
 use crate::format::filed::Filed;
 use crate::format::names::FileName;
+use crate::names::NamespaceId;
 use crate::planted;
 use crate::report::{NamespaceStats, Stats};
 use crate::state::{Current, Namespace, State};
@@ -15,7 +16,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// All sources of a namespace, and the order below which entries are hidden.
-pub(crate) fn sources_of(state: &State, id: u16) -> (Vec<Source<'_>>, u64) {
+pub(crate) fn sources_of(state: &State, id: u32) -> (Vec<Source<'_>>, u64) {
     let Some(namespace) = state.namespace(id).filter(|_| !state.lost) else { return (Vec::new(), 0) };
     let memory = Source::memory(&state.segments, state.memory_entries(namespace));
     (with_tables(memory, namespace), namespace.hidden_below)
@@ -66,26 +67,24 @@ pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
     }
     let used = context.used.read_all();
     for Current { id, .. } in state.current.values() {
-        stats.namespaces.extend(namespace_stats(context, state, *id, &used));
+        stats.namespaces.extend(namespace_stats(state, id, &used));
     }
     stats.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
     Ok(stats)
 }
 
-fn namespace_stats(context: &Context, state: &State, id: u16, used: &Marks) -> Option<NamespaceStats> {
-    let (name, version) = context.names.get(id)?;
-    let namespace = state.namespace(id)?;
+fn namespace_stats(state: &State, id: &NamespaceId, used: &Marks) -> Option<NamespaceStats> {
+    let namespace = state.namespace(id.number)?;
     let mut stats = NamespaceStats {
-        name,
-        version,
+        name: id.name.clone(),
+        version: id.version.clone(),
         tables: namespace.tables.len() as u64,
         table_bytes: namespace.tables.iter().map(|live| live.table.meta.bytes).sum(),
         oldest_ms: namespace.oldest_ms,
         newest_ms: namespace.newest_ms,
         ..NamespaceStats::default()
     };
-    let space = (stats.name.clone(), stats.version.clone());
-    each_entry(state, id, used.of(&space), &mut |entry| {
+    each_entry(state, id.number, used.of(&id.space()), &mut |entry| {
         let key_bytes = entry.key.len() as u64;
         stats.entries += 1;
         stats.key_bytes += key_bytes;
@@ -110,7 +109,7 @@ pub(crate) struct Sized<'a> {
 }
 
 /// Calls `each` for every live entry of a namespace, of which `marks` are known.
-pub(crate) fn each_entry(state: &State, id: u16, marks: &[Mark], each: &mut dyn FnMut(Sized<'_>)) {
+pub(crate) fn each_entry(state: &State, id: u32, marks: &[Mark], each: &mut dyn FnMut(Sized<'_>)) {
     let (sources, hidden_below) = sources_of(state, id);
     let mut entries = Entries::new(hidden_below);
     let mut marks = Cursor::new(marks);

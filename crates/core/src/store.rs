@@ -137,7 +137,7 @@ impl Store {
 
     pub(crate) fn get<R>(
         &self,
-        id: u16,
+        id: u32,
         hash: u64,
         key: &[u8],
         use_value: impl FnOnce(&[u8]) -> R,
@@ -155,7 +155,7 @@ impl Store {
         Ok(answer)
     }
 
-    pub(crate) fn tidy_after_reads(&self, context: &Context, id: u16, state: RwLockReadGuard<'_, State>) -> Result<()> {
+    pub(crate) fn tidy_after_reads(&self, context: &Context, id: u32, state: RwLockReadGuard<'_, State>) -> Result<()> {
         let is_index_due = state.is_index_due(id, &context.blocks);
         drop(state);
         if is_index_due {
@@ -170,17 +170,17 @@ impl Store {
     }
 
     /// For many lookups in one state; `each` is told the answers.
-    pub(crate) fn reader<E: FnMut(Option<&[u8]>)>(&self, id: u16, each: E) -> Result<Reader<'_, E>> {
+    pub(crate) fn reader<E: FnMut(Option<&[u8]>)>(&self, id: u32, each: E) -> Result<Reader<'_, E>> {
         Ok(Reader::new(self, &self.context, id, self.state()?, each))
     }
 
-    pub(crate) fn has(&self, id: u16, hash: u64, key: &[u8]) -> Result<bool> {
+    pub(crate) fn has(&self, id: u32, hash: u64, key: &[u8]) -> Result<bool> {
         Ok(lookup(&*self.state()?, id, hash, key).is_some())
     }
 
     /// The value of an entry that names files. A file that is not there may have been collected since this state was
     /// read: then a newer one does not name it for this key, and the value is a miss. This process stays in its state.
-    pub(crate) fn filed_value(&self, id: u16, hash: u64, key: &[u8], filed: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn filed_value(&self, id: u32, hash: u64, key: &[u8], filed: &[u8]) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
         let names =
             |newest: &State| lookup(newest, id, hash, key).is_some_and(|hit| hit.is_filed && hit.bytes() == filed);
@@ -233,20 +233,21 @@ impl Store {
     }
 
     /// Makes the index over the tables of a namespace, with the state free for others meanwhile.
-    fn make_index(&self, id: u16) {
+    fn make_index(&self, id: u32) {
         let Ok(state) = self.state() else { return };
         let Some(namespace) = state.namespace(id) else { return };
         let tables: Vec<_> = namespace.tables.iter().map(|live| Arc::clone(&live.table)).collect();
         drop(state);
         let (index, covered) = TableIndex::new(tables.iter().map(|table| &**table));
         let Ok(mut state) = self.state.write() else { return };
-        let Namespace { which, tables: live, .. } = state.namespace_mut(id);
-        which.install(live, &tables, index, &covered);
+        if let Some(Namespace { which, tables: live, .. }) = state.namespace_mut(id) {
+            which.install(live, &tables, index, &covered);
+        }
     }
 
     pub(crate) fn scan(
         &self,
-        id: u16,
+        id: u32,
         cursor: u64,
         bytes_max: u64,
         newer: Vec<Source<'_>>,
@@ -382,9 +383,8 @@ impl Store {
 
     /// The version of a namespace that counts now; none where nothing was ever committed to it.
     pub fn version_of(&self, name: &str) -> Result<Option<String>> {
-        let context = self.open_context()?;
-        let current = self.state()?.current.get(name).map(|current| current.id);
-        Ok(current.and_then(|id| context.names.get(id)).map(|(_, version)| version))
+        self.open_context()?;
+        Ok(self.state()?.current.get(name).map(|current| current.id.version.clone()))
     }
 
     /// Sizes and counts, exact, of the newest state that this process has read: a compaction counts at once.

@@ -23,8 +23,7 @@ pub(crate) fn top(
     let marks: Marks = context.used.read_all();
     let mut first: BTreeMap<Place, TopEntry> = BTreeMap::new();
     for (name, Current { id, .. }) in state.current.iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
-        let Some(space) = context.names.get(*id) else { continue };
-        each_entry(state, *id, marks.of(&space), &mut |entry| {
+        each_entry(state, id.number, marks.of(&id.space()), &mut |entry| {
             let Some(weight) = weight(order, &entry) else { return };
             let is_late = first.last_key_value().is_some_and(|((last, _, _), _)| weight < last.0);
             if limit == 0 || (first.len() >= limit && is_late) {

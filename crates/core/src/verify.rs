@@ -29,7 +29,7 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
     let options = Options { read_only: true, ..shared.options.clone() };
     let context = Context::new(Arc::clone(&shared.vfs), Arc::clone(&shared.pool), options);
     let state = load(&context, &[])?;
-    let tables: Vec<_> = state.namespaces.iter().flat_map(|namespace| &namespace.tables).collect();
+    let tables: Vec<_> = state.live_tables().collect();
     let files = state.named_files();
     let total = tables.iter().map(|live| live.table.meta.bytes).chain(files.iter().map(|file| file.bytes)).sum();
     let mut done = 0;

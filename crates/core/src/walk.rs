@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::entries::{Entries, HASHES, Ranges, Source};
 use crate::files::{Content, Files};
 use crate::format::filed::Filed;
+use crate::names::NamespaceId;
 use crate::planted;
 use crate::state::{Current, State};
 use crate::stats::with_tables;
@@ -47,7 +48,7 @@ pub struct WalkNamespace {
     pub name: String,
     /// Its version.
     pub version: String,
-    id: u16,
+    number: u32,
     /// Bytes of keys and values, those included that were overwritten and not yet compacted.
     bytes: u64,
     /// Hashes of one window.
@@ -78,10 +79,9 @@ impl Walk {
         state.logs.clear();
         let mut namespaces = Vec::new();
         for (name, Current { id, .. }) in state.current.iter().filter(|_| !state.lost) {
-            let Some((_, version)) = context.names.get(*id).filter(|_| only.is_none_or(|only| only == name)) else {
-                continue;
-            };
-            namespaces.push(WalkNamespace::new(&state, *id, name.clone(), version));
+            if only.is_none_or(|only| only == name) {
+                namespaces.push(WalkNamespace::new(&state, id));
+            }
         }
         namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
         let entries = entries_of(&state, namespaces.first());
@@ -130,7 +130,7 @@ impl Walk {
             return;
         }
         self.held_bytes = 0;
-        let here = self.namespaces.get(self.at).and_then(|namespace| self.state.namespace(namespace.id));
+        let here = self.namespaces.get(self.at).and_then(|namespace| self.state.namespace(namespace.number));
         for live in here.map_or(&[][..], |namespace| &namespace.tables) {
             live.table.release();
         }
@@ -141,7 +141,7 @@ impl Walk {
         let Self { state, files, with_values, namespaces, at, from, after, held_bytes, entries } = self;
         let (number, with_values) = (*at, *with_values);
         let Some(namespace) = namespaces.get(number) else { return ControlFlow::Continue(()) };
-        let Some(in_state) = state.namespace(namespace.id) else { return ControlFlow::Continue(()) };
+        let Some(in_state) = state.namespace(namespace.number) else { return ControlFlow::Continue(()) };
         let end = from.saturating_add(namespace.width).min(HASHES);
         let first = *from as u32;
         let memory = Source::sorted_memory(&state.segments, in_state.memory_window(*from, end));
@@ -186,9 +186,9 @@ impl Walk {
 }
 
 impl WalkNamespace {
-    fn new(state: &State, id: u16, name: String, version: String) -> Self {
+    fn new(state: &State, id: &NamespaceId) -> Self {
         let (mut entries, mut bytes) = (0, 0);
-        if let Some(namespace) = state.namespace(id) {
+        if let Some(namespace) = state.namespace(id.number) {
             for (_, found) in state.memory_entries(namespace) {
                 entries += 1;
                 bytes += found.entry().map_or(0, |entry| (entry.key.len() + entry.value.len()) as u64);
@@ -201,11 +201,13 @@ impl WalkNamespace {
         let per_entry = (bytes / entries.max(1)).max(1);
         let wanted = (WINDOW_BYTES / per_entry).clamp(WINDOW_ENTRIES_MIN, WINDOW_ENTRIES_MAX);
         let width = (u128::from(HASHES) * u128::from(wanted) / u128::from(entries.max(1))) as u64;
-        Self { name, version, id, bytes, width: width.max(1) }
+        let (name, version) = (id.name.clone(), id.version.clone());
+        Self { name, version, number: id.number, bytes, width: width.max(1) }
     }
 }
 
 fn entries_of(state: &State, namespace: Option<&WalkNamespace>) -> Entries {
-    let hidden_below = namespace.and_then(|namespace| state.namespace(namespace.id)).map(|found| found.hidden_below);
+    let hidden_below =
+        namespace.and_then(|namespace| state.namespace(namespace.number)).map(|found| found.hidden_below);
     Entries::new(hidden_below.unwrap_or(0))
 }

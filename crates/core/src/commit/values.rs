@@ -13,21 +13,21 @@ use crate::format::lz4;
 /// The batch with values from `bytes_min` on stored under temporary names of `writer`; entries name them.
 pub(super) fn file_values(context: &Context, writer: u32, batch: &Batch, bytes_min: usize) -> Result<Batch> {
     let is_large = |entry: &Entry<'_>| entry.kind == Kind::Put && entry.value.len() >= bytes_min;
-    let large: Vec<Entry<'_>> = batch.entries().filter(is_large).collect();
+    let large: Vec<Entry<'_>> = batch.entries().map(|(_, entry)| entry).filter(is_large).collect();
     let stored = each_in_parallel(&*context.pool, &large, |entry| file_value(context, writer, entry.value))?;
     context.files.sync_folders(stored.iter().map(|(file, _)| file.digest))?;
     let mut stored = stored.into_iter();
     let mut filed = Batch::default();
     let mut value = Vec::new();
-    for entry in batch.entries() {
+    for (id, entry) in batch.entries() {
         if is_large(&entry)
             && let Some((file, form)) = stored.next()
         {
             value.clear();
             Filed::write(&[file], form, &mut value);
-            filed.add(Entry { kind: Kind::PutFiled, value: &value, ..entry });
+            filed.add(id, Kind::PutFiled, entry.key, &value)?;
         } else {
-            filed.add(entry);
+            filed.add(id, entry.kind, entry.key, entry.value)?;
         }
     }
     Ok(filed)
@@ -37,13 +37,14 @@ pub(super) fn file_values(context: &Context, writer: u32, batch: &Batch, bytes_m
 /// whose log was taken, and its hold with it.
 pub(super) fn without_lost(context: &Context, batch: &Batch) -> Result<Batch> {
     let mut kept = Batch::default();
-    for entry in batch.entries() {
+    for (id, entry) in batch.entries() {
         let filed = if entry.kind == Kind::PutFiled { Filed::parse(entry.value) } else { None };
         let mut is_whole = true;
         for file in filed.iter().flat_map(Filed::files) {
             is_whole = is_whole && context.files.is_stored(&file)?;
         }
-        kept.add(if is_whole { entry } else { Entry { kind: Kind::Delete, value: &[], ..entry } });
+        let (kind, value) = if is_whole { (entry.kind, entry.value) } else { (Kind::Delete, &[][..]) };
+        kept.add(id, kind, entry.key, value)?;
     }
     Ok(kept)
 }

@@ -89,8 +89,7 @@ impl Needed {
         if state.lost {
             return Ok(None);
         }
-        let tables = state.namespaces.iter().flat_map(|namespace| &namespace.tables);
-        if tables.into_iter().any(|live| live.table.directory().is_none()) {
+        if state.live_tables().any(|live| live.table.directory().is_none()) {
             return Ok(None);
         }
         let files = if planted::bug("collect-live-file") { BTreeSet::new() } else { state.named_files() };

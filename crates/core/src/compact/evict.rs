@@ -25,9 +25,9 @@ pub(crate) struct Evictions {
     cut: Option<Cut>,
     today: Day,
     /// By number of the namespace.
-    spaces: HashMap<u16, Known>,
+    spaces: HashMap<u32, Known>,
     /// Namespaces of which something leaves.
-    pub(crate) leaving: BTreeSet<u16>,
+    pub(crate) leaving: BTreeSet<u32>,
 }
 
 /// What is known of a namespace, in order of the hashes.
@@ -75,9 +75,8 @@ impl Evictions {
         let today = context.noted.today().unwrap_or(Day::MAX);
         let mut found = Self { cut: None, today, spaces: HashMap::new(), leaving: BTreeSet::new() };
         for Current { id, .. } in taken.state.current.values() {
-            let own = own_hashes(context, &*shared.read()?, *id);
-            let marks = context.names.get(*id).map(|space| used.take(&space)).unwrap_or_default();
-            found.spaces.insert(*id, Known { marks, own });
+            let (own, marks) = (own_hashes(context, &*shared.read()?, id), used.take(&id.space()));
+            found.spaces.insert(id.number, Known { marks, own });
         }
         let mut sizes = Sizes::default();
         for id in found.spaces.keys() {
@@ -89,7 +88,7 @@ impl Evictions {
         let total: u64 = sizes.ranks.values().sum();
         let salt = taken.state.manifest_seen as u32;
         found.cut = cut(&sizes.ranks, total.saturating_sub(bytes_max), salt);
-        let leaves = |(lowest, _): &(Rank, u16)| found.cut.is_some_and(|cut| cut.reaches(*lowest));
+        let leaves = |(lowest, _): &(Rank, u32)| found.cut.is_some_and(|cut| cut.reaches(*lowest));
         found.leaving =
             sizes.lowest.into_iter().map(|(id, rank)| (rank, id)).filter(leaves).map(|(_, id)| id).collect();
         Ok(found)
@@ -100,13 +99,13 @@ impl Evictions {
         self.cut.is_some()
     }
 
-    pub(crate) fn ranks<'a>(&'a self, id: u16, state: &'a State) -> Option<Ranks<'a>> {
+    pub(crate) fn ranks<'a>(&'a self, id: u32, state: &'a State) -> Option<Ranks<'a>> {
         let Known { marks, own } = self.spaces.get(&id)?;
         Some(Ranks { cut: self.cut, today: self.today, marks: Cursor::new(marks), own, state })
     }
 
     /// Adds the entries of one namespace.
-    fn count(&self, taken: &Taken, id: u16, sizes: &mut Sizes) {
+    fn count(&self, taken: &Taken, id: u32, sizes: &mut Sizes) {
         let (Some(namespace), Some(mut ranks)) = (taken.state.namespace(id), self.ranks(id, &taken.state)) else {
             return;
         };
@@ -141,5 +140,5 @@ struct Sizes {
     ranks: BTreeMap<Rank, u64>,
     files: HashMap<Digest, (Rank, u64)>,
     /// Of each namespace the rank that leaves first.
-    lowest: BTreeMap<u16, Rank>,
+    lowest: BTreeMap<u32, Rank>,
 }

@@ -36,7 +36,8 @@ const AHEAD_BYTES: usize = 4 << 20;
 /// What to merge.
 #[derive(Debug)]
 pub(crate) struct Merge<'a> {
-    pub(crate) id: u16,
+    /// Number of the namespace.
+    pub(crate) number: u32,
     /// Indexes of the namespace's tables.
     pub(crate) tables: &'a [usize],
     /// Forget orders: nothing older can ever come.
@@ -65,10 +66,10 @@ pub(crate) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    pub(crate) fn new<'p>(watch: Watch<'a>, taken: &Taken, plans: impl Iterator<Item = (u16, &'p [usize])>) -> Self {
+    pub(crate) fn new<'p>(watch: Watch<'a>, taken: &Taken, plans: impl Iterator<Item = (u32, &'p [usize])>) -> Self {
         let mut total = taken.log_bytes();
-        for (id, tables) in plans {
-            if let Some(namespace) = taken.state.namespace(id) {
+        for (number, tables) in plans {
+            if let Some(namespace) = taken.state.namespace(number) {
                 let picked = tables.iter().filter_map(|index| namespace.tables.get(*index));
                 total += picked.map(|live| live.table.meta.key_bytes + live.table.meta.value_bytes).sum::<u64>();
             }
@@ -97,7 +98,7 @@ pub(crate) fn merge(
     name: &mut (dyn FnMut() -> TableName + Send),
     progress: &mut Progress<'_>,
 ) -> Result<Merged> {
-    let Some(namespace) = taken.state.namespace(plan.id) else { return Ok(Merged::default()) };
+    let Some(namespace) = taken.state.namespace(plan.number) else { return Ok(Merged::default()) };
     let folded = || taken.folded_entries(namespace);
     let oldest_ms = folded().map(|(_, found)| taken.state.time_of_commit(found.order)).min();
     let newest_ms = if oldest_ms.is_some() { namespace.newest_ms } else { 0 };
@@ -108,7 +109,8 @@ pub(crate) fn merge(
         times.oldest_ms = times.oldest_ms.min(live.table.meta.oldest_ms);
         sources.push(Source::Table(live.table.clone()));
     }
-    let (state, ranks) = (&taken.state, plan.evictions.and_then(|evictions| evictions.ranks(plan.id, &taken.state)));
+    let (state, ranks) =
+        (&taken.state, plan.evictions.and_then(|evictions| evictions.ranks(plan.number, &taken.state)));
     let (lost, merged) = (&taken.lost, Merged::default());
     let output = Output { context, state, ranks, name, writer: None, lost, merged, times };
     let mut merging = Merging { plan, progress, entries: Entries::new(namespace.hidden_below), output };

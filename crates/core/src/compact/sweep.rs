@@ -33,8 +33,7 @@ pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> V
         // One that was created while the folder was listed, before its table, may not be in the list.
         .chain(state.logs.iter().map(|view| view.writer))
         .collect();
-    let mentioned: HashSet<TableName> =
-        state.namespaces.iter().flat_map(|namespace| &namespace.tables).map(|live| live.table.meta.name).collect();
+    let mentioned: HashSet<TableName> = state.live_tables().map(|live| live.table.meta.name).collect();
     let is_needless = |name: &FileName| match *name {
         FileName::Manifest(number) => number < manifest.number,
         FileName::Log(writer) | FileName::Taken { writer, .. } => !manifest.is_open(writer),

@@ -152,15 +152,13 @@ impl Taken {
 
     /// Bytes of all files that the next manifest will stand for.
     pub(crate) fn bytes(&self) -> u64 {
-        let tables = self.state.namespaces.iter().flat_map(|namespace| &namespace.tables);
-        let folded = tables.filter(|live| self.is_folded(live.attached_by));
+        let folded = self.state.live_tables().filter(|live| self.is_folded(live.attached_by));
         folded.map(|live| live.table.meta.bytes).sum::<u64>() + self.log_bytes()
     }
 
     /// The same with the files that tables name.
     pub(crate) fn total_bytes(&self) -> u64 {
-        let tables = self.state.namespaces.iter().flat_map(|namespace| &namespace.tables);
-        let folded = tables.filter(|live| self.is_folded(live.attached_by));
+        let folded = self.state.live_tables().filter(|live| self.is_folded(live.attached_by));
         self.bytes().saturating_add(folded.map(|live| live.table.meta.file_bytes).sum())
     }
 

@@ -12,8 +12,7 @@ const MARKS_PER_ENTRY: u64 = 2;
 /// Adds `marks`; `thorough` = look for marks of no entry in any case.
 pub(crate) fn tidy_uses(context: &Context, state: &State, marks: Marks, thorough: bool) {
     let today = context.noted.today().unwrap_or_else(|| newest_day(state));
-    let ids = state.current.values().filter_map(|Current { id, .. }| Some((context.names.get(*id)?, *id)));
-    let ids: HashMap<Space, u16> = ids.collect();
+    let ids: HashMap<Space, u32> = state.current.values().map(|Current { id, .. }| (id.space(), id.number)).collect();
     context.used.tidy(marks, today, &mut |marks: &mut Marks| {
         marks.retain(|space, _| ids.contains_key(space));
         for (space, id) in &ids {
@@ -29,5 +28,5 @@ pub(crate) fn tidy_uses(context: &Context, state: &State, marks: Marks, thorough
 }
 
 fn newest_day(state: &State) -> Day {
-    day_of(state.namespaces.iter().map(|namespace| namespace.newest_ms).max().unwrap_or(0))
+    day_of(state.namespaces().map(|namespace| namespace.newest_ms).max().unwrap_or(0))
 }

@@ -70,9 +70,9 @@ impl<'a> Source<'a> {
     }
 
     /// Buffered entries, newer than everything committed; of two such sources the one with the higher rank is newer.
-    pub(crate) fn batch(batch: &'a Batch, namespace: u16, rank: u64) -> Self {
+    pub(crate) fn batch(batch: &'a Batch, number: u32, rank: u64) -> Self {
         let mut all = Vec::new();
-        let Ok(()) = batch.sorted_places::<Infallible>(namespace, |hash, offset| {
+        let Ok(()) = batch.sorted_places::<Infallible>(number, |hash, offset| {
             all.push((hash, Place { commit: 0, offset }));
             Ok(())
         });

@@ -2,7 +2,7 @@
 //! nothing.
 //!
 //! ```text
-//! u16 kind in the lowest 2 bits, namespace above | u16 key bytes | u32 value bytes | key | value
+//! u16 kind in the lowest 2 bits, id of the namespace in its commit above | u16 key bytes | u32 value bytes | key | value
 //! ```
 
 use super::bytes::{Reader, put_bytes};
@@ -29,6 +29,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
     pub(crate) kind: Kind,
+    /// Of the commit.
     pub(crate) namespace: u16,
     pub(crate) key: &'a [u8],
     pub(crate) value: &'a [u8],

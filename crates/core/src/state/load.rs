@@ -203,9 +203,7 @@ fn damage_log(state: &mut State, writer: u32, what: &'static str) -> (String, &'
 fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bool) -> Result<bool> {
     let open: HashMap<TableMeta, &Arc<Table>> = open.iter().map(|table| (table.meta, table)).collect();
     for namespace in std::mem::take(&mut state.manifest.namespaces) {
-        let id = context.names.id(&namespace.name, &namespace.version)?;
-        state.note_version(&namespace.name, id, namespace.latest);
-        state.namespace_mut(id).hidden_below = namespace.hidden_below;
+        let id = state.note_version(context, &namespace.name, &namespace.version, namespace.latest)?;
         let mut added = Vec::with_capacity(namespace.tables.len());
         for meta in &namespace.tables {
             let table = match open.get(meta) {
@@ -216,12 +214,13 @@ fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bo
                 },
             };
             added.push(LiveTable { table, attached_by: None });
-            let target = state.namespace_mut(id);
-            target.newest_ms = target.newest_ms.max(meta.newest_ms);
-            let oldest = if target.oldest_ms == 0 { meta.oldest_ms } else { target.oldest_ms };
-            target.oldest_ms = oldest.min(meta.oldest_ms);
         }
-        state.namespace_mut(id).add_tables(added);
+        // Of one name the manifest has one version.
+        if let Some(target) = state.namespace_mut(id.number) {
+            target.hidden_below = namespace.hidden_below;
+            namespace.tables.iter().for_each(|meta| target.note_times(meta.oldest_ms, meta.newest_ms));
+            target.add_tables(added);
+        }
         state.manifest.namespaces.push(namespace);
     }
     Ok(true)

@@ -42,14 +42,14 @@ impl State {
     }
 
     /// Entries of a namespace, those included that were overwritten.
-    pub(crate) fn entries_of(&self, id: u16) -> u64 {
+    pub(crate) fn entries_of(&self, id: u32) -> u64 {
         let Some(namespace) = self.namespace(id) else { return 0 };
         let in_tables = namespace.tables.iter().map(|live| live.table.meta.entries).sum::<u64>();
         in_tables + self.memory_entries(namespace).count() as u64
     }
 
     /// Upper halves of the hashes of all keys of a namespace, in order; `None` = not all of them can be read.
-    pub(crate) fn hashes_of(&self, id: u16) -> Option<Vec<u32>> {
+    pub(crate) fn hashes_of(&self, id: u32) -> Option<Vec<u32>> {
         let namespace = self.namespace(id)?;
         let mut hashes: Vec<u32> = self.memory_entries(namespace).map(|(hash, _)| hash).collect();
         let all = namespace.tables.iter().all(|live| live.table.hashes(|hash| hashes.push(hash)));
@@ -65,12 +65,12 @@ impl State {
         };
         let in_memory = self.commit_times.any_before(today);
         let of = |namespace| in_tables(namespace) + if in_memory { namespace.memory.reads() } else { 0 };
-        self.namespaces.iter().map(of).sum()
+        self.namespaces().map(of).sum()
     }
 
     /// What was read in a namespace, with the known day of each table or commit, without the tables of `except`. Of
     /// known days from `end` on nothing.
-    pub(crate) fn reads_of(&self, id: u16, end: Day, except: &HashSet<String>) -> Vec<Mark> {
+    pub(crate) fn reads_of(&self, id: u32, end: Day, except: &HashSet<String>) -> Vec<Mark> {
         let Some(namespace) = self.namespace(id) else { return Vec::new() };
         let mut marks = Vec::new();
         for LiveTable { table, .. } in &namespace.tables {

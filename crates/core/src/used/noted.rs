@@ -1,6 +1,7 @@
 //! What this process wrote, and what it read where tables have gone since. A compaction spares both.
 
 use super::{Day, Mark, day_of};
+use crate::names::NamespaceId;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,14 +14,16 @@ const SORTED_MIN: usize = 4 << 10;
 pub(crate) struct Noted {
     /// The time as this process was told last; 0 = never.
     now_ms: AtomicU64,
-    /// By number of the namespace.
-    spaces: Mutex<HashMap<u16, Space>>,
+    /// By name of the namespace.
+    spaces: Mutex<HashMap<String, Noticed>>,
     /// Day and count of what was read when a record was written last: as long as both are the same, none is due.
     recorded: Mutex<(Day, u64)>,
 }
 
+/// Of the version of a namespace that was written or read last: of the others nothing is left.
 #[derive(Debug, Default)]
-struct Space {
+struct Noticed {
+    version: String,
     written: Vec<u32>,
     written_sorted: usize,
     /// With the known day of the table.
@@ -43,9 +46,9 @@ impl Noted {
         std::mem::replace(&mut *recorded, (today, reads)) == (today, reads)
     }
 
-    pub(crate) fn wrote(&self, id: u16, hashes: impl Iterator<Item = u32>) {
+    pub(crate) fn wrote(&self, id: &NamespaceId, hashes: impl Iterator<Item = u32>) {
         let mut spaces = self.spaces();
-        let Space { written, written_sorted, .. } = spaces.entry(id).or_default();
+        let Noticed { written, written_sorted, .. } = noticed(&mut spaces, id);
         written.extend(hashes);
         if written.len() >= (*written_sorted * 2).max(SORTED_MIN) {
             written.sort_unstable();
@@ -55,30 +58,42 @@ impl Noted {
     }
 
     /// What was read in tables and logs that this process no longer has.
-    pub(crate) fn read(&self, id: u16, marks: Vec<Mark>) {
+    pub(crate) fn read(&self, id: &NamespaceId, marks: Vec<Mark>) {
         if marks.is_empty() {
             return;
         }
         let mut spaces = self.spaces();
-        let read = &mut spaces.entry(id).or_default().read;
+        let read = &mut noticed(&mut spaces, id).read;
         read.extend(marks);
         read.sort_unstable();
         read.dedup();
     }
 
-    pub(crate) fn written_of(&self, id: u16) -> Vec<u32> {
-        self.spaces().get(&id).map(|space| space.written.clone()).unwrap_or_default()
+    pub(crate) fn written_of(&self, id: &NamespaceId) -> Vec<u32> {
+        let spaces = self.spaces();
+        let found = spaces.get(&id.name).filter(|space| space.version == id.version);
+        found.map(|space| space.written.clone()).unwrap_or_default()
     }
 
-    pub(crate) fn read_of(&self, id: u16) -> Vec<Mark> {
-        self.spaces().get(&id).map(|space| space.read.clone()).unwrap_or_default()
+    pub(crate) fn read_of(&self, id: &NamespaceId) -> Vec<Mark> {
+        let spaces = self.spaces();
+        let found = spaces.get(&id.name).filter(|space| space.version == id.version);
+        found.map(|space| space.read.clone()).unwrap_or_default()
     }
 
     pub(crate) fn reads(&self) -> u64 {
         self.spaces().values().map(|space| space.read.len() as u64).sum()
     }
 
-    fn spaces(&self) -> MutexGuard<'_, HashMap<u16, Space>> {
+    fn spaces(&self) -> MutexGuard<'_, HashMap<String, Noticed>> {
         self.spaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What is noted of a namespace, at this version.
+fn noticed<'a>(spaces: &'a mut HashMap<String, Noticed>, id: &NamespaceId) -> &'a mut Noticed {
+    if spaces.get(&id.name).is_none_or(|space| space.version != id.version) {
+        spaces.insert(id.name.clone(), Noticed { version: id.version.clone(), ..Noticed::default() });
+    }
+    spaces.entry(id.name.clone()).or_default()
 }

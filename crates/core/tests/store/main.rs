@@ -10,6 +10,7 @@ mod history;
 mod keyed;
 mod merged;
 mod model;
+mod namespaces;
 mod panic;
 mod races;
 mod repair;

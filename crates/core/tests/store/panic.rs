@@ -30,6 +30,7 @@ fn panics_in(call: impl Fn(&mut Handle, u32), later: impl Fn(&mut Handle, u32) -
     let store = Store::open(Arc::new(vfs.clone()), pool.clone(), options).expect("open");
     let (mut handle, mut other) = (store.handle(), store.handle());
     let id = handle.namespace("n", "1").expect("namespace");
+    assert_eq!(other.namespace("n", "1").expect("namespace"), id);
     handle.put(id, b"before", b"1").expect("put");
     commit(&mut handle, Durability::Relaxed).expect("commit");
 
@@ -51,7 +52,9 @@ fn panics_in(call: impl Fn(&mut Handle, u32), later: impl Fn(&mut Handle, u32) -
     fresh.put(id, b"again", b"3").expect("put");
     commit(&mut fresh, Durability::Durable).expect("commit");
     content.insert(b"again".to_vec(), b"3".to_vec());
-    same_content(&dump(&open(&vfs).expect("open"), id), &content);
+    let mut last = open(&vfs).expect("open");
+    assert_eq!(last.namespace("n", "1").expect("namespace"), id);
+    same_content(&dump(&last, id), &content);
 }
 
 #[test]

@@ -390,7 +390,7 @@ fn a_cache_that_several_begin_at_once_without_hard_links_keeps_what_is_committed
 #[test]
 #[expect(clippy::disallowed_methods, reason = "threads of the host, of which one has to come first")]
 fn a_commit_that_waits_while_the_store_is_closed_is_refused() {
-    let (vfs, _writer, id) = with_a_commit();
+    let (vfs, _writer, _) = with_a_commit();
     let second: Arc<Mutex<Option<Handle>>> = Arc::default();
     let waiting = Arc::clone(&second);
     let (tell, told) = mpsc::channel();
@@ -411,6 +411,7 @@ fn a_commit_that_waits_while_the_store_is_closed_is_refused() {
         }),
     );
     *second.lock().expect("second") = Some(first.store().handle());
+    let id = first.namespace("n", "1").expect("namespace");
     first.put(id, b"key", b"first").expect("put");
     commit(&mut first, Durability::Relaxed).expect("commit");
     let (committed, closed) = told.try_recv().expect("the commit asked for a file");

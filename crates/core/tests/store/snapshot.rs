@@ -76,7 +76,8 @@ fn a_handle_that_opens_the_cache_again_sees_what_others_committed_and_moves_nobo
     first.store().look_ahead().expect("look ahead");
     assert_eq!(seen(&first, id)[&0], 0);
     assert!(first.store().advance().expect("advance"));
-    let second = first.store().handle();
+    let mut second = first.store().handle();
+    assert_eq!(second.namespace("n", "1").expect("namespace"), id);
     assert_eq!((seen(&first, id)[&0], seen(&second, id)[&0]), (1, 1));
     first.store().look_ahead().expect("look ahead");
     assert!(!first.store().advance().expect("advance"), "nothing has changed");
