@@ -77,7 +77,7 @@ pub(crate) fn compact(
         if is_settled && !is_over && plan(context, &surveyed, &Goal::full(full)).is_empty() {
             let number = surveyed.state.manifest.number;
             sweep::remove_all(context, Some(number), &sweep::needless(names, &surveyed.state, number))?;
-            context.used.remove_damaged();
+            context.used.remove_damaged(surveyed.state.manifest.cache_id);
             let files_removed = collect_files(context, &surveyed.state.tables(), full)?;
             return Ok(CompactReport { files_removed, ..CompactReport::default() });
         }

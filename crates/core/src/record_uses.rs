@@ -20,19 +20,20 @@ fn reads_before(context: &Context, state: &State, today: Day) -> u64 {
 /// Writes a record of what was read and is not known to be used today; nothing where that is known of all of it.
 pub(crate) fn record_uses(context: &Context, state: &RwLock<State>) {
     let Some(today) = context.noted.today().filter(|_| !context.options.read_only) else { return };
-    let read = {
+    let (cache_id, read) = {
         let Ok(state) = state.read() else { return };
         let reads = reads_before(context, &state, today);
         if reads == 0 || context.noted.is_recorded(today, reads) {
             return;
         }
         let ids = state.current.values().map(|current| &current.id);
-        ids.map(|id| (id.space(), read_before(context, &state, id, today))).collect::<Vec<_>>()
+        let read: Vec<_> = ids.map(|id| (id.space(), read_before(context, &state, id, today))).collect();
+        (state.manifest.cache_id, read)
     };
     if read.iter().all(|(_, hashes)| hashes.is_empty()) {
         return;
     }
-    let known = context.used.read_since(today);
+    let known = context.used.read_since(cache_id, today);
     let mut marks = Marks::default();
     for (space, hashes) in read {
         let mut known = Cursor::new(known.of(&space));
@@ -41,7 +42,7 @@ pub(crate) fn record_uses(context: &Context, state: &RwLock<State>) {
         marks.add(space, new);
     }
     if !marks.is_empty() {
-        context.used.add(marks, today);
+        context.used.add(cache_id, marks, today);
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
         stats.files += 1;
         stats.bytes += bytes;
     }
-    let used = context.used.read_all();
+    let used = context.used.read_all(state.manifest.cache_id);
     for Current { id, .. } in state.current.values() {
         stats.namespaces.extend(namespace_stats(state, id, &used));
     }

@@ -20,7 +20,7 @@ pub(crate) fn top(
     only: Option<&str>,
     limit: usize,
 ) -> Vec<TopEntry> {
-    let marks: Marks = context.used.read_all();
+    let marks: Marks = context.used.read_all(state.manifest.cache_id);
     let mut first: BTreeMap<Place, TopEntry> = BTreeMap::new();
     for (name, Current { id, .. }) in state.current.iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
         each_entry(state, id.number, marks.of(&id.space()), &mut |entry| {

@@ -64,7 +64,7 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
             return Err(Error::Cancelled);
         }
     }
-    context.used.verify(|name, what| context.damage.add(Damage::new(name, 0, what)));
+    context.used.verify(state.manifest.cache_id, |name, what| context.damage.add(Damage::new(name, 0, what)));
     let stats = stats(&context, &state)?;
     let damage = context.damage.places();
     let report = VerifyReport {

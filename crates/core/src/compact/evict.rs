@@ -71,7 +71,7 @@ impl Ranks<'_> {
 impl Evictions {
     /// What has to leave until entries and their files take no more than `bytes_max`, about.
     pub(crate) fn find(context: &Context, shared: &RwLock<State>, taken: &Taken, bytes_max: u64) -> Result<Self> {
-        let mut used = context.used.read_all();
+        let mut used = context.used.read_all(taken.state.manifest.cache_id);
         let today = context.noted.today().unwrap_or(Day::MAX);
         let mut found = Self { cut: None, today, spaces: HashMap::new(), leaving: BTreeSet::new() };
         for Current { id, .. } in taken.state.current.values() {

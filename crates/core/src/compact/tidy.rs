@@ -13,7 +13,7 @@ const MARKS_PER_ENTRY: u64 = 2;
 pub(crate) fn tidy_uses(context: &Context, state: &State, marks: Marks, thorough: bool) {
     let today = context.noted.today().unwrap_or_else(|| newest_day(state));
     let ids: HashMap<Space, u32> = state.current.values().map(|Current { id, .. }| (id.space(), id.number)).collect();
-    context.used.tidy(marks, today, &mut |marks: &mut Marks| {
+    context.used.tidy(state.manifest.cache_id, marks, today, &mut |marks: &mut Marks| {
         marks.retain(|space, _| ids.contains_key(space));
         for (space, id) in &ids {
             let count = marks.of(space).len() as u64;

@@ -11,8 +11,8 @@
 //! Which of the two is decided once for each block or frame, never for a key that is looked up.
 //!
 //! Logs and tables of a keyed cache have a key each, made of the cache's key, the id of the cache and the name of the
-//! file. So a part of another file is refused, also one of another cache with the same secret. A manifest has the id in
-//! what its checksum covers. Use records have neither: they are hints.
+//! file. So a part of another file is refused, also one of another cache with the same secret. A manifest and a use
+//! record have the id in what their checksum covers.
 
 use super::hash::mix;
 use super::names::FileName;

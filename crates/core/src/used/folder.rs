@@ -36,6 +36,9 @@ const ATTEMPTS: u64 = 4;
 
 const TORN: &str = "end of a use record";
 
+/// No damage: it was copied here, or the cache has started afresh since.
+const FOREIGN: &str = "use record of another cache";
+
 /// Where the records are.
 pub(crate) struct UsedFolder {
     vfs: Arc<dyn Vfs>,
@@ -87,16 +90,16 @@ impl UsedFolder {
     }
 
     /// All that is known.
-    pub(crate) fn read_all(&self) -> Marks {
-        self.read_since(0)
+    pub(crate) fn read_all(&self, cache_id: u64) -> Marks {
+        self.read_since(cache_id, 0)
     }
 
     /// What is known of that day and later ones.
-    pub(crate) fn read_since(&self, day: Day) -> Marks {
+    pub(crate) fn read_since(&self, cache_id: u64, day: Day) -> Marks {
         let mut all = Marks::default();
         let Ok(folder) = self.folder() else { return all };
         for name in names(folder).into_iter().filter(|name| name.day >= day) {
-            if let Content::Marks(marks) = self.read(folder, name) {
+            if let Content::Marks(marks) = self.read(folder, cache_id, name) {
                 all.absorb(marks);
                 all.bound_to(MARKS_MAX);
             }
@@ -111,45 +114,52 @@ impl UsedFolder {
         names(folder).into_iter().filter_map(|name| Some((name.to_string(), length(folder, name)?))).collect()
     }
 
-    /// Calls `each` with the name of every record that is damaged, not merely torn, and what is.
-    pub(crate) fn verify(&self, mut each: impl FnMut(String, &'static str)) {
+    /// Calls `each` with the name of every record that is damaged, not merely torn or of another cache, and what is.
+    pub(crate) fn verify(&self, cache_id: u64, mut each: impl FnMut(String, &'static str)) {
         let Ok(folder) = self.folder() else { return };
         for name in names(folder) {
-            match self.read(folder, name) {
-                Content::Nothing(what) if what != TORN => each(format!("used/{name}"), what),
+            match self.read(folder, cache_id, name) {
+                Content::Nothing(what) if what != TORN && what != FOREIGN => each(format!("used/{name}"), what),
                 Content::Nothing(_) | Content::Marks(_) | Content::Unknown => {}
             }
         }
     }
 
     /// Adds marks.
-    pub(crate) fn add(&self, marks: Marks, today: Day) {
-        let _hint = self.try_add(marks, today, None);
+    pub(crate) fn add(&self, cache_id: u64, marks: Marks, today: Day) {
+        let _hint = self.try_add(cache_id, marks, today, None);
     }
 
     /// Adds marks, removes records that have nothing to say, and lets `tidy` drop marks where it merges records.
-    pub(crate) fn tidy(&self, marks: Marks, today: Day, tidy: &mut dyn FnMut(&mut Marks)) {
-        let _hint = self.try_add(marks, today, Some(tidy));
+    pub(crate) fn tidy(&self, cache_id: u64, marks: Marks, today: Day, tidy: &mut dyn FnMut(&mut Marks)) {
+        let _hint = self.try_add(cache_id, marks, today, Some(tidy));
     }
 
     /// Removes records that have nothing to say.
-    pub(crate) fn remove_damaged(&self) {
+    pub(crate) fn remove_damaged(&self, cache_id: u64) {
         let Ok(folder) = self.folder() else { return };
         for name in names(folder) {
-            if matches!(self.read(folder, name), Content::Nothing(_)) {
+            if matches!(self.read(folder, cache_id, name), Content::Nothing(_)) {
                 let _ = folder.remove(&name.to_string());
             }
         }
     }
 
-    fn try_add(&self, mut marks: Marks, today: Day, tidy: Option<&mut dyn FnMut(&mut Marks)>) -> io::Result<()> {
+    fn try_add(
+        &self,
+        cache_id: u64,
+        mut marks: Marks,
+        today: Day,
+        tidy: Option<&mut dyn FnMut(&mut Marks)>,
+    ) -> io::Result<()> {
         let folder = self.folder()?;
         let names = names(folder);
-        let is_sound = |name: &Name| tidy.is_none() || !matches!(self.read(folder, *name), Content::Nothing(_));
+        let is_sound =
+            |name: &Name| tidy.is_none() || !matches!(self.read(folder, cache_id, *name), Content::Nothing(_));
         let (sound, mut needless): (Vec<Name>, Vec<Name>) = names.into_iter().partition(is_sound);
         let merged = if sound.len() < RECORDS_MAX { Vec::new() } else { to_merge(folder, &sound, marks.len()) };
         for name in &merged {
-            match self.read(folder, *name) {
+            match self.read(folder, cache_id, *name) {
                 Content::Marks(found) => marks.absorb(found),
                 Content::Nothing(_) => {}
                 Content::Unknown => continue,
@@ -160,7 +170,8 @@ impl UsedFolder {
             tidy(&mut marks);
         }
         marks.settle_at(today);
-        let written = if marks.is_empty() { None } else { Some(self.write(folder, &marks, !needless.is_empty())?) };
+        let written =
+            if marks.is_empty() { None } else { Some(self.write(folder, cache_id, &marks, !needless.is_empty())?) };
         for name in needless.into_iter().filter(|name| Some(*name) != written) {
             // Somebody else was faster, or reads it on a system that minds.
             let _ = folder.remove(&name.to_string());
@@ -206,12 +217,16 @@ fn to_merge(folder: &dyn Vfs, names: &[Name], new_marks: usize) -> Vec<Name> {
 }
 
 impl UsedFolder {
-    fn read(&self, folder: &dyn Vfs, name: Name) -> Content {
+    fn read(&self, folder: &dyn Vfs, cache_id: u64, name: Name) -> Content {
         let Ok(file) = folder.open(&name.to_string(), Access::Stream) else { return Content::Unknown };
         let Ok(mut frames) = FrameReader::new(&*file, &self.checksum, name.number) else { return Content::Unknown };
         match frames.at(0) {
             Ok(Found::Frame { kind: FrameKind::Used, tag, body, .. }) if tag == u64::from(FORMAT) => {
-                record::read(body).map_or(Content::Nothing("use record"), Content::Marks)
+                match record::read(body) {
+                    Some((id, marks)) if id == cache_id && marks.newest() == Some(name.day) => Content::Marks(marks),
+                    Some((id, _)) if id != cache_id => Content::Nothing(FOREIGN),
+                    _ => Content::Nothing("use record"),
+                }
             }
             Ok(Found::Frame { .. }) => Content::Nothing("kind of a use record"),
             Ok(Found::Damaged(what)) => Content::Nothing(what),
@@ -221,8 +236,8 @@ impl UsedFolder {
     }
 
     /// Writes a record; `sync` = before others are removed.
-    fn write(&self, folder: &dyn Vfs, marks: &Marks, sync: bool) -> io::Result<Name> {
-        let body = record::write(marks);
+    fn write(&self, folder: &dyn Vfs, cache_id: u64, marks: &Marks, sync: bool) -> io::Result<Name> {
+        let body = record::write(cache_id, marks);
         if body.len() > BODY_BYTES_MAX {
             return Err(ErrorKind::FileTooLarge.into());
         }
@@ -232,7 +247,7 @@ impl UsedFolder {
             let file = match folder.create_new(&name.to_string()) {
                 Ok(file) => file,
                 // The same record, or what was left of one.
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => match self.read(folder, name) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => match self.read(folder, cache_id, name) {
                     Content::Marks(_) => return Ok(name),
                     Content::Nothing(_) | Content::Unknown => continue,
                 },

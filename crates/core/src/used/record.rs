@@ -1,7 +1,7 @@
 //! The body of a use record:
 //!
 //! ```text
-//! u32 count | count x section, by name, version, day
+//! u64 id of the cache | u32 count | count x section, by name, version, day
 //! section: text name | text version | u16 day | u8 1 = read, 0 = written | u32 count | count x distance
 //! ```
 //! A distance is that of a hash (upper half) from the one before it, the first from 0, as a number of 7 bits a byte,
@@ -11,9 +11,13 @@ use super::{Day, MARKS_MAX, Mark, Marks};
 use crate::format::bytes::{Reader, put_text};
 use std::collections::BTreeMap;
 
+/// Bytes of the id.
+const ID_BYTES: usize = 8;
+
 /// The bytes of a record.
-pub(super) fn write(marks: &Marks) -> Vec<u8> {
-    let mut out = vec![0; 4];
+pub(super) fn write(cache_id: u64, marks: &Marks) -> Vec<u8> {
+    let mut out = cache_id.to_le_bytes().to_vec();
+    out.extend_from_slice(&[0; 4]);
     let mut sections = 0u32;
     for ((name, version), marks) in marks.iter() {
         let mut days: BTreeMap<(Day, bool), Vec<u32>> = BTreeMap::new();
@@ -34,15 +38,16 @@ pub(super) fn write(marks: &Marks) -> Vec<u8> {
             }
         }
     }
-    if let Some(count) = out.first_chunk_mut::<4>() {
+    if let Some(count) = out.get_mut(ID_BYTES..).and_then(<[u8]>::first_chunk_mut::<4>) {
         *count = sections.to_le_bytes();
     }
     out
 }
 
-/// The marks of a record; `None` = it makes no sense.
-pub(super) fn read(body: &[u8]) -> Option<Marks> {
+/// The id of the cache that a record is of, and its marks; `None` = it makes no sense.
+pub(super) fn read(body: &[u8]) -> Option<(u64, Marks)> {
     let mut reader = Reader::new(body);
+    let cache_id = reader.u64()?;
     let mut marks = Marks::default();
     let mut total = 0;
     for _ in 0..reader.u32()? {
@@ -68,7 +73,7 @@ pub(super) fn read(body: &[u8]) -> Option<Marks> {
         }
         marks.add(space, section);
     }
-    reader.is_empty().then_some(marks)
+    reader.is_empty().then_some((cache_id, marks))
 }
 
 fn put_distance(out: &mut Vec<u8>, mut distance: u32) {

@@ -19,6 +19,9 @@ fn found(marks: &Marks) -> Vec<(u32, Day, bool)> {
     marks.of(&space("n")).iter().map(|mark| (mark.hash(), mark.day(), mark.is_read())).collect()
 }
 
+/// Id of the cache.
+const ID: u64 = 77;
+
 fn folder(vfs: &SimVfs) -> UsedFolder {
     UsedFolder::new(Arc::new(vfs.clone()), Checksum::Open)
 }
@@ -39,10 +42,10 @@ fn a_record_is_read_as_it_was_written() {
             let any = |_| Mark::new(random.u32(..), random.u16(..5), random.bool());
             all.add(space(name), (0..count).map(any).collect());
         }
-        let body = record::write(&all);
-        assert!(body.len() <= 4 + 3 * 10 * 40 + count * 3 * 5, "{} bytes", body.len());
-        let read = record::read(&body).unwrap();
-        assert_eq!(read.spaces, all.spaces);
+        let body = record::write(ID, &all);
+        assert!(body.len() <= 12 + 3 * 10 * 40 + count * 3 * 5, "{} bytes", body.len());
+        let (id, read) = record::read(&body).unwrap();
+        assert_eq!((id, read.spaces), (ID, all.spaces));
         // Nothing shorter makes sense, and nothing panics.
         for length in 0..body.len() {
             assert!(record::read(&body[..length]).is_none(), "{length} of {}", body.len());
@@ -53,7 +56,8 @@ fn a_record_is_read_as_it_was_written() {
 #[test]
 fn hostile_records_are_refused_without_much_memory() {
     let mut random = fastrand::Rng::with_seed(6);
-    let good = record::write(&marks(&(0..200).map(|at| (at * 977, (at % 3) as Day, at % 2 == 0)).collect::<Vec<_>>()));
+    let good =
+        record::write(ID, &marks(&(0..200).map(|at| (at * 977, (at % 3) as Day, at % 2 == 0)).collect::<Vec<_>>()));
     for _ in 0..20_000 {
         let mut bytes = good.clone();
         for _ in 0..random.usize(1..4) {
@@ -63,7 +67,7 @@ fn hostile_records_are_refused_without_much_memory() {
         let _any = record::read(&bytes);
     }
     // A count that the bytes cannot hold.
-    let mut bytes = vec![1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+    let mut bytes = [&ID.to_le_bytes()[..], &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]].concat();
     bytes.extend_from_slice(&u32::MAX.to_le_bytes());
     assert!(record::read(&bytes).is_none());
 }
@@ -77,10 +81,10 @@ fn any_number_of_records_becomes_few_files_and_no_mark_is_lost() {
         let day = 100 + (build / 20) as Day;
         let new = marks(&(0..20).map(|at| ((build % 300) * 20 + at, day, true)).collect::<Vec<_>>());
         expected.absorb(new.clone());
-        used.add(new, day);
+        used.add(ID, new, day);
         assert!(used.list().len() <= 9, "{:?}", used.list());
     }
-    assert_eq!(found(&used.read_all()), found(&expected));
+    assert_eq!(found(&used.read_all(ID)), found(&expected));
     let bytes: u64 = used.list().iter().map(|(_, bytes)| bytes).sum();
     assert!(bytes < 3 * 5 * 6_000, "{bytes} bytes");
 }
@@ -112,7 +116,7 @@ fn too_many_marks_are_cut_from_the_oldest_on() {
 fn torn_and_damaged_records_are_ignored_and_tidied_away() {
     let good = {
         let vfs = SimVfs::new();
-        folder(&vfs).add(marks(&[(1, 50, true), (90_000, 50, true)]), 50);
+        folder(&vfs).add(ID, marks(&[(1, 50, true), (90_000, 50, true)]), 50);
         let name = folder(&vfs).list()[0].0.clone();
         let bytes = crate::vfs::Vfs::folder(&vfs, "used").unwrap();
         let file = bytes.open(&name, crate::vfs::Access::Stream).unwrap();
@@ -126,24 +130,24 @@ fn torn_and_damaged_records_are_ignored_and_tidied_away() {
         folder.create_new(&name).unwrap().append(&[content]).unwrap();
         vfs
     };
-    assert_eq!(folder(&with(&bytes)).read_all().len(), 2);
+    assert_eq!(folder(&with(&bytes)).read_all(ID).len(), 2);
     for bit in 0..bytes.len() * 8 {
         let mut flipped = bytes.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
         let vfs = with(&flipped);
-        assert!(folder(&vfs).read_all().is_empty(), "bit {bit}");
+        assert!(folder(&vfs).read_all(ID).is_empty(), "bit {bit}");
         let mut damage = Vec::new();
-        folder(&vfs).verify(|name, what| damage.push((name, what)));
+        folder(&vfs).verify(ID, |name, what| damage.push((name, what)));
         assert_eq!(damage.len(), 1, "bit {bit}: {damage:?}");
     }
     for length in 0..bytes.len() {
         let vfs = with(&bytes[..length]);
         let used = folder(&vfs);
-        assert!(used.read_all().is_empty(), "length {length}");
+        assert!(used.read_all(ID).is_empty(), "length {length}");
         // The same marks once more, though the name is taken by what is left of them.
-        used.add(marks(&[(1, 50, true), (90_000, 50, true)]), 50);
-        assert_eq!(used.read_all().len(), 2);
-        used.tidy(Marks::default(), 50, &mut |_| {});
-        assert_eq!((used.list().len(), used.read_all().len()), (1, 2), "length {length}");
+        used.add(ID, marks(&[(1, 50, true), (90_000, 50, true)]), 50);
+        assert_eq!(used.read_all(ID).len(), 2);
+        used.tidy(ID, Marks::default(), 50, &mut |_| {});
+        assert_eq!((used.list().len(), used.read_all(ID).len()), (1, 2), "length {length}");
     }
 }

@@ -5,6 +5,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use varve_core::vfs::Vfs;
 use varve_core::vfs::sim::SimVfs;
 use varve_core::{Key, Options, SerialPool, Store, forge};
 
@@ -185,4 +186,53 @@ fn commits_of_another_cache_with_the_same_secret_are_refused() {
     let namespace = handle.namespace("n", "1").unwrap();
     assert_eq!(handle.get(namespace, b"key", <[u8]>::to_vec).unwrap(), None);
     assert_ne!(store.status().damage.len(), 0);
+}
+
+/// A use record of one cache, put beside another cache with the same secret or under the name of another day, kept
+/// entries there from leaving.
+#[test]
+fn use_records_of_another_cache_with_the_same_secret_or_of_another_day_count_for_nothing() {
+    const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+    let key = secret(1);
+    let cache = |random| {
+        let vfs = SimVfs::new();
+        let options = Options { key: key.clone(), random, ..Options::default() };
+        let store = Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).unwrap();
+        let mut handle = store.handle();
+        let namespace = handle.namespace("n", "1").unwrap();
+        handle.put(namespace, b"key", b"value").unwrap();
+        handle.begin_commit().unwrap().run(None, DAY_MS).unwrap();
+        store.compact(true, &|_, _| ControlFlow::Continue(())).unwrap();
+        vfs
+    };
+    let never_used = |vfs: &SimVfs| {
+        let store = open(vfs, key.as_ref());
+        let report = store.verify(&|_, _| ControlFlow::Continue(())).unwrap();
+        (store.stats().unwrap().namespaces[0].never_used_entries, report.sound)
+    };
+    let (mine, other) = (cache(1), cache(2));
+    let day_20 = |vfs: &SimVfs| {
+        let store = open(vfs, key.as_ref());
+        store.set_now(20 * DAY_MS);
+        let mut handle = store.handle();
+        let namespace = handle.namespace("n", "1").unwrap();
+        handle.get(namespace, b"key", |_| ()).unwrap();
+        store.flush().unwrap();
+        let records: Vec<String> = vfs.names().into_iter().filter(|name| name.starts_with("used/")).collect();
+        records.into_iter().next().unwrap()
+    };
+    assert_eq!(never_used(&mine), (1, true));
+    let record = day_20(&other);
+    mine.set_contents(&record, other.contents(&record));
+    assert_eq!(never_used(&mine), (1, true), "a record of another cache");
+    let store = open(&mine, key.as_ref());
+    store.compact(true, &|_, _| ControlFlow::Continue(())).unwrap();
+    assert!(!mine.names().contains(&record), "it is removed");
+
+    let record = day_20(&mine);
+    assert_eq!(never_used(&mine), (0, true), "its own record");
+    let later = record.replace("20-", "30-");
+    mine.set_contents(&later, mine.contents(&record));
+    Vfs::remove(&mine, &record).unwrap();
+    assert_eq!(never_used(&mine), (1, false), "a record under the name of another day");
 }
