@@ -147,7 +147,8 @@ impl Committer {
     /// Claims a log. What this process knows must be of the same lineage, for its commit adds to that. `false` = it has
     /// to start afresh.
     fn claim(&mut self, context: &Context, state: &RwLock<State>) -> Result<bool> {
-        let Some((log, found)) = claim_log(context, &*state.read()?)? else {
+        let known = state.read()?.known_logs();
+        let Some((log, found)) = claim_log(context, &known)? else {
             renew(context, state)?;
             return Ok(false);
         };
@@ -178,7 +179,8 @@ impl Committer {
             return Ok(true);
         }
         // A compaction has published a newer one, most likely.
-        let found = outline(context, &*state.read()?)?;
+        let known = state.read()?.known_logs();
+        let found = outline(context, &known)?;
         self.base = (found.manifest.number, found.manifest_stat);
         Ok(!found.lost && found.logs.iter().any(|view| view.start() == Some(start)))
     }

@@ -76,6 +76,20 @@ pub(crate) struct State {
     pub(crate) aside: Option<Box<State>>,
 }
 
+/// Makes logs survive the loss of power, and their names. Takes as long as the disk does: no lock is held meanwhile.
+pub(crate) fn sync_logs(context: &Context, logs: &[LogView]) -> Result<()> {
+    for view in logs {
+        view.file.sync().map_err(|source| {
+            context.doubts.add(view.writer);
+            Error::io("sync", &view.name.to_string(), source)
+        })?;
+    }
+    if logs.is_empty() {
+        return Ok(());
+    }
+    context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache folder", source))
+}
+
 /// Tables that are open, for a load to take over.
 pub(crate) type OpenTables = [Arc<Table>];
 
@@ -130,6 +144,12 @@ impl State {
             aside: None,
             ..*self
         }
+    }
+
+    /// What `outline` needs of it, so that nobody waits for this state while the disk is asked.
+    pub(crate) fn known_logs(&self) -> Self {
+        let manifest = Manifest { id: self.manifest.id, ..Manifest::default() };
+        Self { manifest, logs: self.logs.clone(), ..Self::default() }
     }
 
     /// The newest state that is loaded.
@@ -362,22 +382,25 @@ impl State {
 
     /// Makes the commits of other writers survive the loss of power: ours may rest on them, and must not outlive them.
     pub(crate) fn sync_others(&mut self, context: &Context, own: Option<u32>) -> Result<()> {
-        let mut synced = false;
-        for view in self.logs.iter_mut().filter(|view| Some(view.writer) != own && view.commits > 0) {
-            // Whoever sealed a log has synced it.
-            if view.synced < view.end && view.stop != Stop::Sealed {
-                view.file.sync().map_err(|source| {
-                    context.doubts.add(view.writer);
-                    Error::io("sync", &view.name.to_string(), source)
-                })?;
-                view.synced = view.end;
-                synced = true;
-            }
-        }
-        if synced {
-            context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache folder", source))?;
-        }
+        let unsynced = self.unsynced_others(own);
+        sync_logs(context, &unsynced)?;
+        self.note_synced(&unsynced);
         Ok(())
+    }
+
+    /// The logs of other writers as far as they were read, if they were not synced up to there. A sealed log was, by
+    /// the writer that sealed it.
+    pub(crate) fn unsynced_others(&self, own: Option<u32>) -> Vec<LogView> {
+        let is_unsynced = |view: &&LogView| view.commits > 0 && view.synced < view.end && view.stop != Stop::Sealed;
+        self.logs.iter().filter(is_unsynced).filter(|view| Some(view.writer) != own).cloned().collect()
+    }
+
+    /// These were synced, as far as they had been read then.
+    pub(crate) fn note_synced(&mut self, logs: &[LogView]) {
+        for view in &mut self.logs {
+            let synced = logs.iter().find(|log| log.writer == view.writer && log.start() == view.start());
+            view.synced = synced.map_or(view.synced, |log| log.end.max(view.synced));
+        }
     }
 
     /// The logs of others that commits may rest on, and how far each is sure to go, after `sync_others`.

@@ -23,7 +23,7 @@ use crate::record_uses::{is_due, record_uses};
 use crate::renew::{Replaced, advance, look_ahead, renew, replace};
 use crate::repair::repair;
 use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, TopEntry, TopOrder, VerifyReport};
-use crate::state::{LogView, Namespace, State, TableIndex, catch_up, load};
+use crate::state::{LogView, Namespace, State, TableIndex, catch_up, load, sync_logs};
 use crate::stats::{sources_of, stats};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Doubtful, Mutex, MutexGuard, RwLock, RwLockReadGuard};
@@ -355,11 +355,13 @@ impl Store {
     pub fn flush(&self) -> Result<()> {
         let context = self.open_context()?;
         self.record_uses();
-        let mut committer = self.sure_committer()?;
-        let own = committer.log.as_ref().map(|log| log.writer);
-        self.state.write()?.sync_others(context, own)?;
+        let own = self.sure_committer()?.log.as_ref().map(|log| log.writer);
+        let others = self.state()?.unsynced_others(own);
+        // Lookups and commits go on while the disk works.
+        sync_logs(context, &others)?;
+        self.state.write()?.note_synced(&others);
         context.files.sync(&*context.pool)?;
-        committer.flush(context)
+        self.sure_committer()?.flush(context)
     }
 
     /// Folds logs into tables and merges tables: what is due, or everything if `full`.
@@ -479,7 +481,8 @@ impl Store {
         committer.flush(&self.context)?;
         if is_sealed {
             // Every commit is there without it.
-            let _ = list_logs(&self.context, &*self.state.read()?);
+            let known = self.state.read()?.known_logs();
+            let _ = list_logs(&self.context, &known);
         }
         Ok(())
     }

@@ -77,6 +77,7 @@ impl Vfs for Meddled {
     }
 
     fn sync_folder(&self) -> io::Result<()> {
+        self.meddle("sync_folder", "");
         self.vfs.sync_folder()
     }
 }
@@ -421,4 +422,43 @@ fn a_commit_that_waits_while_the_store_is_closed_is_refused() {
     let mut last = open(&vfs).expect("open");
     let id = last.namespace("n", "1").expect("namespace");
     assert_eq!(last.get(id, b"key", <[u8]>::to_vec).expect("get"), Some(b"first".to_vec()));
+}
+
+/// The state was locked while a flush synced the logs of other processes: every lookup, on JavaScript's thread, waited
+/// for the disk, and so did every commit.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "another thread of the host, beside one that waits for the disk")]
+fn lookups_and_commits_go_on_while_a_flush_waits_for_the_disk() {
+    let vfs = SimVfs::new();
+    let mut other = open(&vfs).expect("open");
+    let beside: Arc<Mutex<Option<Handle>>> = Arc::default();
+    let waiting = Arc::clone(&beside);
+    let (tell, told) = mpsc::channel();
+    let mut handle = meddled(
+        &vfs,
+        Box::new(move |call, _| {
+            if call != "sync_folder" {
+                return;
+            }
+            let Some(mut beside) = waiting.lock().expect("beside").take() else { return };
+            let (found, finds) = mpsc::channel();
+            thread::spawn(move || {
+                let id = beside.namespace("n", "1").expect("namespace");
+                let value = beside.get(id, b"theirs", <[u8]>::to_vec).expect("get");
+                beside.put(id, b"meanwhile", b"value").expect("put");
+                commit(&mut beside, Durability::Relaxed).expect("commit");
+                found.send(value).expect("tell");
+            });
+            tell.send(finds.recv_timeout(Duration::from_secs(20))).expect("tell");
+        }),
+    );
+    put(&mut handle, b"own");
+    let id = other.namespace("n", "1").expect("namespace");
+    other.put(id, b"theirs", b"value").expect("put");
+    commit(&mut other, Durability::Relaxed).expect("commit");
+    assert!(handle.store().refresh().expect("refresh"));
+    *beside.lock().expect("beside") = Some(handle.store().handle());
+    handle.store().flush().expect("flush");
+    let found = told.try_recv().expect("the flush synced the folder");
+    assert_eq!(found.expect("the other thread did not wait for the disk"), Some(b"value".to_vec()));
 }
