@@ -6,12 +6,12 @@
 //! hashes at a time, about as much as a caller takes at once; to stop inside one costs reading its keys again.
 
 use crate::context::Context;
-use crate::entries::{Entries, HASHES, Ranges, Source};
+use crate::entries::{Entries, HASHES, Range, Ranges, Source};
 use crate::files::{Content, Files};
 use crate::format::filed::Filed;
 use crate::names::NamespaceId;
 use crate::planted;
-use crate::state::{Current, State};
+use crate::state::{Current, Segments, State};
 use crate::stats::with_tables;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -31,14 +31,26 @@ pub struct Walk {
     files: Arc<Files>,
     with_values: bool,
     namespaces: Vec<WalkNamespace>,
-    /// The namespace it stands in, the hash it has come to, and the key of that hash that it saw last.
+    /// The entries of the logs, taken out of the state.
+    segments: Arc<Segments>,
+    /// The namespace it stands in, and the hash it has come to.
     at: usize,
     from: u64,
-    after: Option<Vec<u8>>,
+    /// The window in which it was stopped.
+    stopped: Option<Stopped>,
     /// Bytes of keys and values since files were let go.
     held_bytes: usize,
     /// Of that namespace.
     entries: Entries,
+}
+
+/// A window that is not done.
+#[derive(Debug)]
+struct Stopped {
+    range: Range<'static>,
+    end: u64,
+    /// The key that was seen last.
+    seen: Vec<u8>,
 }
 
 /// A namespace of a walk.
@@ -85,14 +97,16 @@ impl Walk {
         }
         namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
         let entries = entries_of(&state, namespaces.first());
+        let segments = Arc::new(std::mem::take(&mut state.segments));
         Self {
             state,
             files: Arc::clone(&context.files),
             with_values,
             namespaces,
+            segments,
             at: 0,
             from: 0,
-            after: None,
+            stopped: None,
             held_bytes: 0,
             entries,
         }
@@ -138,15 +152,19 @@ impl Walk {
 
     fn window(&mut self, each: &mut dyn FnMut(WalkEntry<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
         planted::panics("walk");
-        let Self { state, files, with_values, namespaces, at, from, after, held_bytes, entries } = self;
+        let Self { state, files, with_values, namespaces, segments, at, from, stopped, held_bytes, entries } = self;
         let (number, with_values) = (*at, *with_values);
         let Some(namespace) = namespaces.get(number) else { return ControlFlow::Continue(()) };
         let Some(in_state) = state.namespace(namespace.number) else { return ControlFlow::Continue(()) };
-        let end = from.saturating_add(namespace.width).min(HASHES);
         let first = *from as u32;
-        let memory = Source::sorted_memory(&state.segments, in_state.memory_window(*from, end));
-        let range = Ranges::new(with_tables(memory, in_state), first).up_to(end);
-        let seen = after.take();
+        let (mut range, end, seen) = match stopped.take() {
+            Some(Stopped { range, end, seen }) => (range, end, Some(seen)),
+            None => {
+                let end = from.saturating_add(namespace.width).min(HASHES);
+                let memory = Source::sorted_memory(segments, in_state.memory_window(*from, end));
+                (Ranges::new(with_tables(memory, in_state), first).up_to(end), end, None)
+            }
+        };
         let outcome = entries.visit(&range, |entry| {
             let was_seen = entry.hash == first && seen.as_deref().is_some_and(|seen| entry.key <= seen);
             if entry.is_hidden || was_seen {
@@ -178,7 +196,8 @@ impl Walk {
                 ControlFlow::Continue(())
             }
             ControlFlow::Break((hash, key)) => {
-                (*from, *after) = (u64::from(hash), Some(key));
+                range.pass(hash, &key);
+                (*from, *stopped) = (u64::from(hash), Some(Stopped { range, end, seen: key }));
                 ControlFlow::Break(())
             }
         }

@@ -30,20 +30,23 @@ pub(crate) struct Places<'a> {
 }
 
 /// Whose places they are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Owner<'a> {
     Logs(&'a Segments),
+    Shared(Arc<Segments>),
     /// All its entries have this order.
     Batch(&'a Batch, u64),
 }
 
 impl<'a> Places<'a> {
-    fn entry(&self, index: usize) -> Option<(u64, Entry<'a>)> {
+    fn entry(&self, index: usize) -> Option<(u64, Entry<'_>)> {
         let (_, place) = self.all.get(index)?;
-        match self.owner {
-            Owner::Logs(segments) => segments.at(*place).and_then(|found| Some((found.order, found.entry()?))),
-            Owner::Batch(batch, order) => Some((order, batch.entry_at(place.offset)?)),
-        }
+        let segments = match &self.owner {
+            Owner::Logs(segments) => segments,
+            Owner::Shared(segments) => &**segments,
+            Owner::Batch(batch, order) => return Some((*order, batch.entry_at(place.offset)?)),
+        };
+        segments.at(*place).and_then(|found| Some((found.order, found.entry()?)))
     }
 }
 
@@ -64,9 +67,9 @@ impl<'a> Source<'a> {
         Self::Memory(Places { owner: Owner::Logs(logs), all: all.into() })
     }
 
-    /// Entries of logs by hash, those of equal hash as they came.
-    pub(crate) fn sorted_memory(logs: &'a Segments, places: &'a [(u32, Place)]) -> Self {
-        Self::Memory(Places { owner: Owner::Logs(logs), all: places.into() })
+    /// Entries of logs by hash, those of equal hash as they came, for as long as the caller likes.
+    pub(crate) fn sorted_memory(logs: &Arc<Segments>, places: &[(u32, Place)]) -> Self {
+        Self::Memory(Places { owner: Owner::Shared(Arc::clone(logs)), all: places.to_vec().into() })
     }
 
     /// Buffered entries, newer than everything committed; of two such sources the one with the higher rank is newer.
@@ -108,6 +111,10 @@ pub(super) struct Row<'r> {
 #[derive(Debug)]
 pub(crate) struct Range<'a> {
     pub(super) items: Vec<Item>,
+    /// How many of the items were passed.
+    pub(super) passed: usize,
+    /// The hash whose items are by key already, the newest of each first.
+    pub(super) by_key: Option<u32>,
     chunks: Vec<Chunk<'a>>,
     /// Of all sources up to here.
     pub(super) holes: Vec<Hole>,
@@ -201,7 +208,7 @@ impl<'a> Ranges<'a> {
         }
         self.from = end;
         radix::sort(&mut items, &mut self.scratch);
-        Range { items, chunks, holes: self.holes.clone() }
+        Range { items, passed: 0, by_key: None, chunks, holes: self.holes.clone() }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::gather::{BATCH_ORDER, Range, Row};
 use crate::radix::{Item, hash_of, same_hash};
 use crate::table::{Hole, NAMES_FILES, ScanStored};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
@@ -86,7 +87,7 @@ impl Entries {
         mut each: impl FnMut(Visit<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         let mut rows = Vec::new();
-        for items in range.items.chunk_by(same_hash) {
+        for items in range.rest().chunk_by(same_hash) {
             let hash = items.first().map_or(0, |item| hash_of(*item));
             if let [one] = items {
                 if let Some(row) = range.row(*one) {
@@ -94,8 +95,7 @@ impl Entries {
                 }
                 continue;
             }
-            if items.len() > ROWS_MAX {
-                let items = many_by_key(range, items);
+            if let Some(items) = range.many_by_key(hash, items) {
                 for items in items.chunk_by(|left, right| same_key_of(range, *left, *right)) {
                     let (newest, older) = (items.first().and_then(|item| range.row(*item)), items.len() as u64 - 1);
                     newest.map_or(ControlFlow::Continue(()), |row| self.step(range, hash, row, older, &mut each))?;
@@ -145,10 +145,11 @@ pub(crate) fn garbage(range: &Range<'_>, sources: usize) -> Vec<(u64, u64)> {
         *garbage += if is_newest && value_bytes.is_some() { 0 } else { bytes };
     };
     let mut rows = Vec::new();
-    for items in range.items.chunk_by(same_hash) {
-        if items.len() > ROWS_MAX {
+    for items in range.rest().chunk_by(same_hash) {
+        let hash = items.first().map_or(0, |item| hash_of(*item));
+        if let Some(items) = range.many_by_key(hash, items) {
             let mut key = None;
-            for row in many_by_key(range, items).iter().filter_map(|item| range.row(*item)) {
+            for row in items.iter().filter_map(|item| range.row(*item)) {
                 count(&row, key.replace(row.key) != Some(row.key));
             }
             continue;
@@ -168,17 +169,50 @@ fn by_key<'r>(range: &'r Range<'_>, items: &[Item], rows: &mut Vec<Row<'r>>) {
     rows.sort_by(by_key_and_age);
 }
 
-/// The same where nobody but a forger, or one key written again and again, makes them so many that rows of all of them
-/// would take many times the bytes they came from.
-fn many_by_key(range: &Range<'_>, items: &[Item]) -> Vec<Item> {
-    let mut sorted = Vec::with_capacity(items.len());
-    sorted.extend(items.iter().filter(|item| range.row(**item).is_some()));
-    // Of equal rows the item says which came last, so they need no second place while they are sorted.
-    sorted.sort_unstable_by(|left, right| match (range.row(*left), range.row(*right)) {
-        (Some(left_row), Some(right_row)) => by_key_and_age(&left_row, &right_row).then(right.cmp(left)),
-        _ => right.cmp(left),
-    });
-    sorted
+impl Range<'_> {
+    /// The items that were not passed.
+    fn rest(&self) -> &[Item] {
+        self.items.get(self.passed..).unwrap_or_default()
+    }
+
+    /// The same as `by_key` where only a forger, or one key written again and again, makes them so many that rows of
+    /// all of them would take many times the bytes they came from; `None` = they are few.
+    fn many_by_key<'i>(&self, hash: u32, items: &'i [Item]) -> Option<Cow<'i, [Item]>> {
+        if self.by_key == Some(hash) {
+            return Some(items.into());
+        }
+        (items.len() > ROWS_MAX).then(|| self.sorted(items).into())
+    }
+
+    fn sorted(&self, items: &[Item]) -> Vec<Item> {
+        let mut sorted = Vec::with_capacity(items.len());
+        sorted.extend(items.iter().filter(|item| self.row(**item).is_some()));
+        // Of equal rows the item says which came last, so they need no second place while they are sorted.
+        sorted.sort_unstable_by(|left, right| match (self.row(*left), self.row(*right)) {
+            (Some(left_row), Some(right_row)) => by_key_and_age(&left_row, &right_row).then(right.cmp(left)),
+            _ => right.cmp(left),
+        });
+        sorted
+    }
+
+    /// Passes all entries up to a key of a hash. Of many entries of that hash the next visit begins behind it: they
+    /// are sorted once, however often a visit stops among them.
+    pub(crate) fn pass(&mut self, hash: u32, key: &[u8]) {
+        let start = self.passed + self.rest().partition_point(|item| hash_of(*item) < hash);
+        let length = self.items.get(start..).unwrap_or_default().partition_point(|item| hash_of(*item) == hash);
+        self.passed = start;
+        if self.by_key != Some(hash) {
+            let items = self.items.get(start..start + length).unwrap_or_default();
+            if items.len() <= ROWS_MAX {
+                return;
+            }
+            let sorted = self.sorted(items);
+            self.items.splice(start..start + length, sorted);
+            self.by_key = Some(hash);
+        }
+        let is_before = |item: &Item| hash_of(*item) == hash && self.row(*item).is_some_and(|row| row.key <= key);
+        self.passed += self.rest().partition_point(is_before);
+    }
 }
 
 fn by_key_and_age(left: &Row<'_>, right: &Row<'_>) -> Ordering {

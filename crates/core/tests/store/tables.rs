@@ -68,7 +68,7 @@ fn look_up_with(block_cache_bytes: usize) {
 
 /// Keys whose xxh3 is the same in all 64 bits: their first eight bytes make a factor zero, so the next eight do not
 /// count.
-fn key_of_one_hash(number: u32) -> Vec<u8> {
+pub(crate) fn key_of_one_hash(number: u32) -> Vec<u8> {
     [0xbe4b_a423_396c_feb8_u64.to_le_bytes(), u64::from(number).to_le_bytes(), [7; 8], [7; 8]].concat()
 }
 

@@ -3,8 +3,9 @@
 
 use crate::history::{Expected, commit, compact, open, random_key, random_value};
 use crate::model::same_content;
+use crate::tables::key_of_one_hash;
 use std::ops::ControlFlow;
-use varve_core::vfs::sim::SimVfs;
+use varve_core::vfs::sim::{Call, SimVfs};
 use varve_core::{Durability, Handle, Walk};
 
 const NAMES: [(&str, &str); 3] = [("b", "1"), ("a", ""), ("c", "2 text")];
@@ -106,4 +107,45 @@ fn keys(handle: Handle, only: Option<&str>) -> Vec<(String, Vec<u8>)> {
     let (done, total) = walk.progress();
     assert_eq!((more, done), (false, total));
     found
+}
+
+/// A walk that stopped among keys of one hash read all of them again, each time: an export of many was quadratic.
+#[test]
+fn a_walk_that_stops_often_among_keys_of_one_hash_reads_each_block_once() {
+    const COUNT: u32 = 10_000;
+    let vfs = SimVfs::new();
+    let mut handle = open(&vfs).expect("open");
+    let id = handle.namespace("n", "1").expect("namespace");
+    let mut expected = Vec::new();
+    for number in 0..COUNT {
+        let key = key_of_one_hash(number);
+        handle.put(id, &key, &[7; 300]).expect("put");
+        expected.push(key);
+        if number == COUNT * 3 / 4 {
+            commit(&mut handle, Durability::Relaxed).expect("commit");
+            compact(&handle, true).expect("compact");
+        }
+    }
+    commit(&mut handle, Durability::Relaxed).expect("commit");
+    expected.sort_unstable();
+    let reads = |stop_every: usize| {
+        let handle = open(&vfs).expect("open");
+        let before = vfs.call_count(Some(Call::Read));
+        let (mut walk, mut found) = (handle.store().walk(None, true).expect("walk"), Vec::new());
+        let mut page = || {
+            let mut left = stop_every;
+            walk.go_on(&mut |entry| {
+                found.push(entry.key.to_vec());
+                left -= 1;
+                if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+        };
+        while page() {}
+        assert!(found == expected, "each key once and in order, stopping every {stop_every}");
+        vfs.call_count(Some(Call::Read)) - before
+    };
+    let at_once = reads(usize::MAX);
+    assert!(at_once > 100, "{at_once} reads");
+    assert_eq!(reads(100), at_once);
+    assert_eq!(reads(1_999), at_once);
 }
