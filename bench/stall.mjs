@@ -7,7 +7,8 @@
 //
 // The process commits in batches of 16 MiB, overwrites a tenth, and compacts everything while a lookup runs at every
 // turn of the loop. `stall` is the longest time between two turns, `get` the longest lookup, both in milliseconds and,
-// on Linux, without the time that the thread waited for a free core.
+// on Linux, without the time that the thread waited for a free core. `CPU` is the most CPU time that the thread used
+// between two turns: that much of a stall is its own work, whatever else the machine and its disk do.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,16 +20,20 @@ import { fileURLToPath } from 'node:url'
 const VALUE_BYTES = 16 * 1024
 const BATCH_ENTRIES = 1024
 
-/** Milliseconds that JavaScript's thread has waited for a core so far. */
-function waitedMs() {
-  if (process.platform !== 'linux') return 0
-  return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6
+/** Milliseconds that JavaScript's thread has run, and waited for a core, so far. */
+function scheduledMs() {
+  if (process.platform !== 'linux') return { cpu: 0, waited: 0 }
+  const [ran, waited] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')
+  return { cpu: Number(ran) / 1e6, waited: Number(waited) / 1e6 }
 }
 
-/** The time that this thread had, in milliseconds. */
-const now = () => performance.now() - waitedMs()
+/** The time that this thread had, and used, in milliseconds. */
+function now() {
+  const { cpu, waited } = scheduledMs()
+  return { time: performance.now() - waited, cpu }
+}
 
-/** @typedef {{ stall: number, get: number, monitor: number, seconds: number, turns: number }} Round */
+/** @typedef {{ stall: number, cpu: number, get: number, monitor: number, seconds: number, turns: number }} Round */
 
 /** @param {'native' | 'wasm'} engine @param {number} mib @param {number} rounds @returns {Promise<Round[]>} */
 async function measure(engine, mib, rounds) {
@@ -67,16 +72,17 @@ async function measure(engine, mib, rounds) {
 /** @param {import('varve').Cache} cache @param {import('varve').Namespace<Uint8Array>} values @param {number} count @returns {Promise<Round>} */
 async function compacted(cache, values, count) {
   const work = { isDone: false }
-  let [turns, stall, get] = [0, 0, 0]
+  let [turns, stall, cpu, get] = [0, 0, 0, 0]
   const loop = (async () => {
     let before = now()
     for (let at = 0; !work.isDone; at = (at + 7919) % count) {
       const begun = now()
       if (values.get(`key ${at}`) === undefined) throw new Error(`key ${at} is missing`)
-      get = Math.max(get, now() - begun)
+      get = Math.max(get, now().time - begun.time)
       await new Promise((resolve) => setTimeout(resolve, 1))
       const after = now()
-      stall = Math.max(stall, after - before)
+      stall = Math.max(stall, after.time - before.time)
+      cpu = Math.max(cpu, after.cpu - before.cpu)
       before = after
       turns++
     }
@@ -91,7 +97,7 @@ async function compacted(cache, values, count) {
   work.isDone = true
   await loop
   monitor.disable()
-  return { stall, get, monitor: monitor.max / 1e6, seconds, turns }
+  return { stall, cpu, get, monitor: monitor.max / 1e6, seconds, turns }
 }
 
 if (process.send !== undefined) {
@@ -109,10 +115,10 @@ if (process.send !== undefined) {
       child.once('message', resolve)
       child.once('exit', (code) => reject(new Error(`the measurement of ${engine} ended with ${code}`)))
     })
-    for (const { stall, get, monitor, seconds, turns } of found) {
-      const [stalled, longest, seen] = [stall, get, monitor].map((value) => `${value.toFixed(1)} ms`)
+    for (const { stall, cpu, get, monitor, seconds, turns } of found) {
+      const [stalled, used, longest, seen] = [stall, cpu, get, monitor].map((value) => `${value.toFixed(1)} ms`)
       const how = `${seconds.toFixed(1)} s, ${turns} turns, monitorEventLoopDelay ${seen}`
-      console.log(`${engine}: stall ${stalled}, get ${longest} (${how})`)
+      console.log(`${engine}: stall ${stalled}, CPU ${used}, get ${longest} (${how})`)
     }
   }
 }

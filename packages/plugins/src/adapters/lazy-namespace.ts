@@ -14,7 +14,8 @@ const LAYOUT = 1
 
 /** Failures of a folder, or of the machine's setup; memory takes its place. Any other is the caller's mistake. */
 const UNUSABLE: ReadonlySet<string> = new Set([
-  'SECRET_MISSING', 'PERMISSION', 'DISK_FULL', 'IO', 'DAMAGED', 'NEWER_FORMAT', 'BUSY', 'EXHAUSTED', 'INTERNAL',
+  'SECRET_MISSING', 'PERMISSION', 'DISK_FULL', 'IO', 'DAMAGED', 'NEWER_FORMAT', 'BUSY', 'EXHAUSTED',
+  'ENGINE_UNAVAILABLE', 'INTERNAL',
 ])
 
 /** An adapter's namespace, opened at first use. */
