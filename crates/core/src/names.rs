@@ -1,11 +1,10 @@
-//! Identities of namespaces: of each pair of name and version one, with a number by which a state finds it. An identity
-//! lives as long as a handle, a batch or a state refers to it; then its number is free for another one. So a process may
-//! use any number of versions one after the other, and a number never stands for two of them at once.
+//! Identities of namespaces: of each pair of name and version one, with a number by which a state finds it. An
+//! identity lives as long as a handle, a batch or a state refers to it; then its number is free for another one. So a
+//! process may use any number of versions one after the other, and a number never stands for two of them at once.
 
 use crate::error::{Error, Result};
 use crate::format::NAME_BYTES_MAX;
 use crate::sync::Mutex;
-use crate::used::Space;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, Weak};
@@ -65,7 +64,7 @@ impl Names {
 
 impl NamespaceId {
     /// As use records name it.
-    pub(crate) fn space(&self) -> Space {
+    pub(crate) fn space(&self) -> (String, String) {
         (self.name.clone(), self.version.clone())
     }
 }

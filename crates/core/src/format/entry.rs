@@ -2,7 +2,7 @@
 //! nothing.
 //!
 //! ```text
-//! u16 kind in the lowest 2 bits, id of the namespace in its commit above | u16 key bytes | u32 value bytes | key | value
+//! u16 kind in the lowest 2 bits, id of the namespace above | u16 key bytes | u32 value bytes | key | value
 //! ```
 
 use super::bytes::{Reader, put_bytes};

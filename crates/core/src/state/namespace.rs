@@ -1,0 +1,145 @@
+//! Namespaces in a state: of each name the version that counts, its entries in logs and its tables.
+
+use super::memory::Memory;
+use super::which::Which;
+use super::{LiveTable, Place, State};
+use crate::context::Context;
+use crate::error::Result;
+use crate::names::NamespaceId;
+use std::sync::Arc;
+
+/// From more tables at a time on they are sorted, instead of finding a place for one after the other.
+const INSERTED_MAX: usize = 64;
+
+/// One namespace at its current version.
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    pub(crate) id: Arc<NamespaceId>,
+    pub(super) memory: Memory,
+    /// Newest first.
+    pub(crate) tables: Vec<LiveTable>,
+    pub(crate) which: Which,
+    pub(crate) hidden_below: u64,
+    pub(crate) oldest_ms: u64,
+    pub(crate) newest_ms: u64,
+}
+
+/// Which version of a name counts: the one of its newest commit.
+#[derive(Clone, Debug)]
+pub(crate) struct Current {
+    pub(crate) id: Arc<NamespaceId>,
+    pub(crate) latest: u64,
+}
+
+impl State {
+    /// The namespace of that number; `None` where another version is current, or none.
+    #[inline]
+    pub(crate) fn namespace(&self, number: u32) -> Option<&Namespace> {
+        self.namespaces.get(number as usize)?.as_deref()
+    }
+
+    pub(crate) fn namespace_mut(&mut self, number: u32) -> Option<&mut Namespace> {
+        self.namespaces.get_mut(number as usize)?.as_deref_mut()
+    }
+
+    /// All namespaces, each at its current version.
+    pub(crate) fn namespaces(&self) -> impl Iterator<Item = &Namespace> {
+        self.namespaces.iter().flatten().map(|namespace| &**namespace)
+    }
+
+    /// Every table, those of versions included that are not current any more.
+    pub(crate) fn live_tables(&self) -> impl Iterator<Item = &LiveTable> {
+        self.namespaces().flat_map(|namespace| &namespace.tables).chain(&self.superseded)
+    }
+
+    /// A commit to a version of a name: the version of the newest commit counts, and of it only what is newer than the
+    /// newest commit of any other version. The outcome does not depend on the order in which commits are learned. No
+    /// entry of a version that was replaced can count again. The answer is the number of `namespace` if it is current.
+    pub(super) fn note_version(
+        &mut self,
+        context: &Context,
+        name: &str,
+        version: &str,
+        order: u64,
+    ) -> Result<Arc<NamespaceId>> {
+        let current = self.current.get_mut(name);
+        if let Some(current) = current.filter(|current| current.id.version == version) {
+            current.latest = current.latest.max(order);
+            return Ok(Arc::clone(&current.id));
+        }
+        let id = context.names.id(name, version)?;
+        match self.current.get(name).map(|current| (current.latest, current.id.number)) {
+            Some((latest, number)) if order <= latest => {
+                if let Some(namespace) = self.namespace_mut(number) {
+                    namespace.hidden_below = namespace.hidden_below.max(order.saturating_add(1));
+                }
+            }
+            _ => self.begin_version(Arc::clone(&id), order),
+        }
+        Ok(id)
+    }
+
+    /// A version becomes current.
+    fn begin_version(&mut self, id: Arc<NamespaceId>, order: u64) {
+        let before = self.current.insert(id.name.clone(), Current { id: Arc::clone(&id), latest: order });
+        let replaced = before.as_ref().and_then(|before| self.namespaces.get_mut(before.id.number as usize)?.take());
+        self.superseded.extend(replaced.into_iter().flat_map(|namespace| namespace.tables));
+        let index = id.number as usize;
+        if self.namespaces.len() <= index {
+            self.namespaces.resize_with(index + 1, || None);
+        }
+        let hidden_below = before.map_or(0, |before| before.latest.saturating_add(1));
+        if let Some(place) = self.namespaces.get_mut(index) {
+            *place = Some(Box::new(Namespace::new(id, hidden_below)));
+        }
+    }
+
+    /// Adds tables to a version, whether or not it is current.
+    pub(super) fn add_tables(&mut self, id: &NamespaceId, added: Vec<LiveTable>) {
+        match self.namespace_mut(id.number) {
+            Some(namespace) => namespace.add_tables(added),
+            None => self.superseded.extend(added),
+        }
+    }
+}
+
+impl Namespace {
+    fn new(id: Arc<NamespaceId>, hidden_below: u64) -> Self {
+        let (memory, tables, which) = (Memory::default(), Vec::new(), Which::default());
+        Self { id, memory, tables, which, hidden_below, oldest_ms: 0, newest_ms: 0 }
+    }
+
+    pub(super) fn snapshot(&self) -> Self {
+        let (id, memory, tables) = (Arc::clone(&self.id), self.memory.snapshot(), self.tables.clone());
+        Self { id, memory, tables, which: Which::default(), ..*self }
+    }
+
+    /// It has commits of these times.
+    pub(super) fn note_times(&mut self, oldest_ms: u64, newest_ms: u64) {
+        self.newest_ms = self.newest_ms.max(newest_ms);
+        self.oldest_ms = if self.oldest_ms == 0 { oldest_ms } else { self.oldest_ms.min(oldest_ms) };
+    }
+
+    /// Entries of the logs of hashes from `from` to `end`, the end excluded, hidden ones included, after `sort_memory`.
+    pub(crate) fn memory_window(&self, from: u64, end: u64) -> &[(u32, Place)] {
+        self.memory.window(from, end)
+    }
+
+    /// Adds tables in their places: newest first, of the same order the last one first.
+    pub(crate) fn add_tables(&mut self, added: Vec<LiveTable>) {
+        if added.len() <= INSERTED_MAX {
+            return added.into_iter().for_each(|live| self.add_table(live));
+        }
+        let before = std::mem::take(&mut self.tables);
+        self.tables = added.into_iter().rev().chain(before).collect();
+        self.tables.sort_by_key(|live| std::cmp::Reverse(live.table.meta.order_max));
+        self.which = Which::default();
+        self.which.inserted(0, self.tables.iter().map(|live| live.table.meta.entries).sum());
+    }
+
+    fn add_table(&mut self, live: LiveTable) {
+        let at = self.tables.partition_point(|other| other.table.meta.order_max > live.table.meta.order_max);
+        self.which.inserted(at, live.table.meta.entries);
+        self.tables.insert(at, live);
+    }
+}
