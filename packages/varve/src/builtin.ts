@@ -3,6 +3,7 @@
  * for browsers finds nothing to resolve, and a module costs nothing until it is asked for.
  */
 import type * as hooks from 'node:async_hooks'
+import type * as childProcess from 'node:child_process'
 import type * as crypto from 'node:crypto'
 import type * as fs from 'node:fs'
 import type * as module from 'node:module'
@@ -15,6 +16,7 @@ import type * as threads from 'node:worker_threads'
 
 interface Builtins {
   'node:async_hooks': typeof hooks
+  'node:child_process': typeof childProcess
   'node:crypto': typeof crypto
   'node:fs': typeof fs
   'node:module': typeof module

@@ -125,7 +125,8 @@ export class Cache {
   task(name: string, options: TaskOptions = {}): Task<unknown> {
     this.#session.checkOpen()
     this.#flights ??= new Flights(this.#place)
-    return makeTask({ session: this.#session, flights: this.#flights, open: this.#open.bind(this) }, name, options)
+    const host = { session: this.#session, flights: this.#flights, open: this.#open.bind(this), dir: this.#opened.dir }
+    return makeTask(host, name, options)
   }
 
   #open(name: string, ownVersion: string, codecName: CodecName, asked: Asked): Namespace<unknown> {
@@ -155,6 +156,7 @@ export class Cache {
     checkOptions('commit()', options, COMMIT_FIELDS)
     this.#session.checkSound()
     const durability = options.durability ?? this.#opened.durability
+    this.#session.seal()
     const report = await this.#session.run((store) => this.#keeping.commit(store, durability), 'none')
     const isRelaxed = durability === 'relaxed' && report.inMemory !== true
     this.#maintenance.committed(isRelaxed && report.entries > 0, report.maintenanceDue)
@@ -271,6 +273,7 @@ export class Cache {
     checkOptions('close()', options, CLOSE_FIELDS)
     this.#maintenance.stop()
     const isCommitted = options.commit !== false && !this.#isReadOnly
+    if (isCommitted && this.#closing === undefined) this.#session.seal()
     this.#closing ??= this.#session.close(isCommitted ? (store) => this.#keeping.commitRest(store) : undefined)
     await this.#closing
   }

@@ -47,6 +47,8 @@ export type ErrorCode =
   | 'SECRET_MISSING'
   /** There is no cache in the folder (command line only: the library makes one). */
   | 'NOT_A_CACHE'
+  /** What work of a task reads cannot be seen, so its results are not stored (as a warning). See the option `trackReads`. */
+  | 'UNTRACKED'
   /** Work of a task waits for itself, directly or through others; see `TaskCycleError`. */
   | 'TASK_CYCLE'
   /** A bug of the engine. The host goes on; please report it. */
@@ -73,6 +75,7 @@ const KNOWN: Record<ErrorCode, true> = {
   ENGINE_UNAVAILABLE: true,
   SECRET_MISSING: true,
   NOT_A_CACHE: true,
+  UNTRACKED: true,
   TASK_CYCLE: true,
   INTERNAL: true,
 }

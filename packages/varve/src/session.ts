@@ -29,6 +29,8 @@ export interface SessionOptions {
 
 /** One open cache on one thread. */
 export class Session {
+  /** What is still to be put when a commit begins. */
+  readonly sealed: Set<{ seal(): void }> = new Set()
   /** Version of the cache, part of each namespace's. */
   readonly version: string
   #store: EngineStore | undefined
@@ -102,6 +104,11 @@ export class Session {
     } catch (error) {
       throw toVarveError(error)
     }
+  }
+
+  /** Has everything put that belongs to a commit which is about to begin. */
+  seal(): void {
+    for (const one of this.sealed) one.seal()
   }
 
   /** Throws PERMISSION where the folder is not to be trusted any more. */

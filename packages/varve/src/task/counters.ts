@@ -13,7 +13,8 @@ export interface TaskStats {
   /** Misses whose result was not stored: a file changed meanwhile, `skipStore`, an error, a result its codec cannot hold. */
   readonly notStored: number
   /**
-   * Why runs missed: 'new' (nothing stored of that id), 'input <name>', 'env <name>', 'file', 'result' (the entry is there, its
+   * Why runs missed: 'new' (nothing stored of that id), 'input <name>', 'env <name>', 'file' (one that the run declared),
+   * 'file <path>', 'list <folder>' and 'env <name>' (what the work read), 'reads not stored', 'result' (the entry is there, its
    * result is not), and how many each. Of a run in which several things differ, the first.
    */
   readonly reasons: Readonly<Record<string, number>>

@@ -6,8 +6,11 @@ import type { RecordedFile, Variant } from './record.ts'
 
 /** One thing that differs. */
 export interface Difference {
-  readonly kind: 'input' | 'env' | 'file'
-  /** Name of the input or variable, or path of the file relative to the root. */
+  readonly kind: 'input' | 'env' | 'file' | 'list' | 'reads'
+  /**
+   * Name of the input or variable ('*': the names of all variables), or path of the file, or of the folder whose list differs,
+   * relative to the root; of 'reads', what is the matter with the record of them.
+   */
   readonly name: string
   /**
    * Digest in the entry; 'missing' of a file that was not there, 'undefined' of a variable that was not set; undefined

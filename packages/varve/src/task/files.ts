@@ -14,17 +14,17 @@ import type { RecordedFile } from './record.ts'
 import type { Root } from './root.ts'
 
 /** Time in which two writes may leave the same timestamp: a tick of the system's clock, or the whole seconds of FAT. */
-const TICK_MS = 20
-const COARSE_TICK_MS = 2000
+export const TICK_MS = 20
+export const COARSE_TICK_MS = 2000
 
 /** Larger files are hashed in pieces of this many bytes. */
-const PIECE_BYTES = 4 * 1024 * 1024
+export const PIECE_BYTES: number = 4 * 1024 * 1024
 
 /** The digest of a file that is not there. */
 const MISSING = 'missing'
 
 /** What `stat` says, or that there is nothing, or that it cannot be told. */
-type Look = fs.Stats | 'missing' | 'unreadable'
+export type Look = fs.Stats | 'missing' | 'unreadable'
 
 /** The files of one root as they are during one run. */
 export class Files {
@@ -110,7 +110,7 @@ export class Files {
   }
 }
 
-function lookAt(files: typeof fs, absolute: string): Look {
+export function lookAt(files: typeof fs, absolute: string): Look {
   try {
     const stats = files.statSync(absolute, { throwIfNoEntry: false })
     if (stats === undefined) return 'missing'
@@ -122,7 +122,7 @@ function lookAt(files: typeof fs, absolute: string): Look {
   }
 }
 
-function* pieces(files: typeof fs, absolute: string): Generator<Uint8Array> {
+export function* pieces(files: typeof fs, absolute: string): Generator<Uint8Array> {
   const file = files.openSync(absolute, 'r')
   try {
     const piece = new Uint8Array(PIECE_BYTES)

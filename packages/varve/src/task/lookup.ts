@@ -12,6 +12,8 @@ export interface Asked {
   readonly env: readonly string[]
   /** Recorded forms of the paths. */
   readonly files: readonly string[]
+  /** The file that the run is about, if the caller named one. */
+  readonly about: string | undefined
 }
 
 /** How a variant stands: it holds, it holds and the stamps of its files moved, or it does not. */

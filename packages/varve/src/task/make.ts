@@ -4,6 +4,8 @@ import { type CodecName, codecOf } from '../codec.ts'
 import { projectDirectory } from '../directory.ts'
 import { VarveError } from '../errors.ts'
 import type { Namespace } from '../namespace.ts'
+import { installReads } from '../reads/install.ts'
+import { ReadScope } from '../reads/scope.ts'
 import type { Session } from '../session.ts'
 import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRING } from '../validate.ts'
 import type { Flights } from './flights.ts'
@@ -17,6 +19,10 @@ import { Task } from './task.ts'
 /** Beginnings of the names of a task's two namespaces. */
 export const RECORDS_PREFIX = 'task:'
 export const RESULTS_PREFIX = 'result:'
+
+/** Beginning of the name of the namespace with what the work of a task reads, and the version of what is in it. */
+export const READS_PREFIX = 'reads:'
+const READS_LAYOUT = '1'
 
 /** Changes when records or digests of another form are written, which older ones are no match for. */
 const LAYOUT = '1'
@@ -35,6 +41,7 @@ const FIELDS: Fields<TaskOptions> = {
   inputs: DEPENDENCY_FIELDS.inputs,
   variants: VARIANTS,
   findInput: FUNCTION,
+  trackReads: { expected: 'true, false or a scope of varve/reads', accepts: (value) => typeof value === 'boolean' || value instanceof ReadScope },
 }
 
 /** How a caller asked for a namespace, or for the task that it belongs to. */
@@ -50,10 +57,12 @@ export interface TaskHost {
   readonly flights: Flights
   /** `Cache.namespace` without its types; `asked` is for its error. */
   open(name: string, version: string, codec: CodecName, asked: Asked): Namespace<unknown>
+  /** The folder of the cache. */
+  readonly dir: string
 }
 
 /** A task of that name with these options. Throws INVALID_OPTION or INVALID_ARGUMENT. */
-export function makeTask({ session, flights, open }: TaskHost, name: string, options: TaskOptions): Task<unknown> {
+export function makeTask(host: TaskHost, name: string, options: TaskOptions): Task<unknown> {
   if (typeof name !== 'string' || name === '') {
     throw new VarveError('INVALID_ARGUMENT', `the name of a task is a text of at least one letter, not ${describe(name)}`)
   }
@@ -62,6 +71,9 @@ export function makeTask({ session, flights, open }: TaskHost, name: string, opt
   if (files === undefined || paths === undefined) {
     throw new VarveError('ENGINE_UNAVAILABLE', 'tasks need the files of Node.js, which is not here; namespaces work without')
   }
+  const { session, flights, open } = host
+  const root = new Root(paths.resolve(options.root ?? projectDirectory()), paths)
+  const scope = scopeOf(host, name, options.trackReads, root)
   const codec = options.codec ?? 'json'
   const version = options.version ?? ''
   const asked = { what: `task '${name}'`, version, codec }
@@ -74,7 +86,32 @@ export function makeTask({ session, flights, open }: TaskHost, name: string, opt
     codec: codecOf<unknown>(codec),
     variants: options.variants ?? VARIANTS_DEFAULT,
     readOnly: session.call((store) => store.status()).readOnly,
+    scope,
   })
-  const root = new Root(paths.resolve(options.root ?? projectDirectory()), paths)
-  return new Task({ name, shelf, flights, fs: files, root, inputs: digestsOf(options.inputs ?? {}), findInput: options.findInput })
+  return new Task({ name, shelf, flights, fs: files, root, scope, inputs: digestsOf(options.inputs ?? {}), findInput: options.findInput })
+}
+
+/** The scope of a task that tracks reads, with its place in the cache. */
+function scopeOf({ session, open, dir }: TaskHost, name: string, given: TaskOptions['trackReads'], root: Root): ReadScope | undefined {
+  if (given === undefined || given === false) return undefined
+  installReads()
+  const onOpaque = (message: string): void => session.warn(new VarveError('UNTRACKED', message), `reads ${name}`)
+  const scope = given === true ? new ReadScope({ name, root, ignored: [dir], onOpaque }) : given
+  const asked = { what: `the reads of '${scope.name}'`, version: READS_LAYOUT, codec: 'json' } as const
+  const sets = open(`${READS_PREFIX}${scope.name}`, READS_LAYOUT, 'json', asked)
+  scope.attach({
+    get: (key) => sets.get(key),
+    put: (key, value) => attempt(() => sets.put(key, value)),
+  })
+  session.sealed.add(scope)
+  return scope
+}
+
+/** What cannot be put is a miss next time. */
+function attempt(put: () => void): void {
+  try {
+    put()
+  } catch {
+    // Puts of results report why.
+  }
 }

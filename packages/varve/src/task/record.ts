@@ -7,6 +7,7 @@
  *      env:    ['NODE_ENV', 's7Qe..'],                      likewise, 'undefined' = not set
  *      files:  [['src/a.css', 'b9Tw..', 120, 1795257074727.025, 1795257074727.025]],
  *                                                           path, digest or 'missing', bytes, mtime, ctime; 0 = in doubt
+ *      reads:  'Zk3f..',                                    generation of what else was read, if the task tracks that
  *      result: 'b5Kd..',                                    digest of its bytes, '' = undefined
  *      timeMs: 1795257075000 }]                             when the work was done
  */
@@ -25,6 +26,8 @@ export interface Variant {
   readonly added: Digests
   readonly env: Digests
   readonly files: readonly RecordedFile[]
+  /** Generation of the scope that the work read in; undefined if reads are not tracked. */
+  readonly reads?: string | undefined
   readonly result: string
   readonly timeMs: number
 }
@@ -37,7 +40,7 @@ export function readVariants(record: unknown): readonly Variant[] {
 /** `variants` with `made` at this place, instead of one about the same state of the world; at most `count` of them. */
 export function withVariant(variants: readonly Variant[], made: Variant, place: number, count: number): readonly Variant[] {
   return variants
-    .filter((variant) => !dependsOnSame(variant, made))
+    .filter((variant) => variant.reads !== made.reads || !dependsOnSame(variant, made))
     .toSpliced(place, 0, made)
     .slice(0, count)
 }
@@ -47,8 +50,8 @@ export function resultKey(key: string, result: string): string {
   return `${key}\0${result}`
 }
 
-/** Whether both are about the same state of the world; the stamps of files are no part of it. */
-function dependsOnSame(one: Variant, other: Variant): boolean {
+/** Whether both are about the same state of the world, besides what else was read; the stamps of files are no part of it. */
+export function dependsOnSame(one: Omit<Variant, 'result'>, other: Omit<Variant, 'result'>): boolean {
   if (one.files.length !== other.files.length) return false
   const isSameFile = ([path, digest]: RecordedFile, index: number): boolean =>
     other.files[index]?.[0] === path && other.files[index]?.[1] === digest
@@ -57,8 +60,10 @@ function dependsOnSame(one: Variant, other: Variant): boolean {
 
 function isVariant(value: unknown): value is Variant {
   if (typeof value !== 'object' || value === null) return false
-  const { inputs, added, env, files, result } = value as Partial<Record<keyof Variant, unknown>>
-  return isDigests(inputs) && isDigests(added) && isDigests(env) && Array.isArray(files) && files.every(isFile) && typeof result === 'string'
+  const { inputs, added, env, files, reads, result } = value as Partial<Record<keyof Variant, unknown>>
+  if (!isDigests(inputs) || !isDigests(added) || !isDigests(env)) return false
+  const isTracked = reads === undefined || typeof reads === 'string'
+  return isTracked && Array.isArray(files) && files.every(isFile) && typeof result === 'string'
 }
 
 function isFile(value: unknown): value is RecordedFile {

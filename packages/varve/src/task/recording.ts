@@ -79,6 +79,11 @@ export class Recording implements TaskContext {
     this.#isSkipped = true
   }
 
+  /** The files declared so far, relative to the root. */
+  get declared(): readonly string[] {
+    return [...this.#files.keys()]
+  }
+
   /** To be called once the work is done. */
   finish(): Outcome {
     this.#isOver = true

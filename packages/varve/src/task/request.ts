@@ -1,6 +1,6 @@
 /** Checks what a run asks for and hashes it. Hot: a hit pays for it. */
 import { VarveError } from '../errors.ts'
-import { checkOptions, type Fields, FUNCTION, wrongValue } from '../validate.ts'
+import { checkOptions, type Fields, FUNCTION, STRING, wrongValue } from '../validate.ts'
 import { digestOfText } from './digest.ts'
 import type { Asked } from './lookup.ts'
 import { type Digests, digestsOf } from './named.ts'
@@ -20,6 +20,7 @@ const REQUEST_FIELDS: Fields<TaskRequest> = {
   id: { expected: 'a string that is not empty', accepts: (value) => typeof value === 'string' && value !== '' },
   ...DEPENDENCY_FIELDS,
   accept: FUNCTION,
+  about: STRING,
 }
 
 /** Longer ids are stored as their beginning and a digest: a key has room for 65,535 bytes, of three a letter at most. */
@@ -32,12 +33,13 @@ const NONE: readonly string[] = []
 export function askedOf(call: string, request: TaskRequest, shared: Digests, root: Root): Asked {
   checkOptions(call, request, REQUEST_FIELDS)
   if (request.id === undefined) throw wrongValue('id', undefined, 'what is worked on, such as the path of a module')
-  const { id, inputs, files = NONE, env = NONE } = request
+  const { id, inputs, files = NONE, env = NONE, about } = request
   return {
     key: keyOf(id, root),
     inputs: inputs === undefined ? shared : merged(inputs, shared),
     env,
     files: files.length === 0 ? files : files.map((path) => root.relative(path)),
+    about,
   }
 }
 

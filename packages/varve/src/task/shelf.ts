@@ -5,10 +5,11 @@
 import type { Codec } from '../codec.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import type { Namespace } from '../namespace.ts'
+import type { ReadScope } from '../reads/scope.ts'
 import type { Session } from '../session.ts'
 import { digestOfBytes } from './digest.ts'
 import type { Files } from './files.ts'
-import { readVariants, resultKey, UNDEFINED_RESULT, type Variant, withVariant } from './record.ts'
+import { dependsOnSame, readVariants, resultKey, UNDEFINED_RESULT, type Variant, withVariant } from './record.ts'
 
 /** What a shelf is made of. */
 export interface ShelfParts<V> {
@@ -21,6 +22,8 @@ export interface ShelfParts<V> {
   /** Variants kept per id. */
   readonly variants: number
   readonly readOnly: boolean
+  /** What the work of this task reads, if that is tracked. */
+  readonly scope: ReadScope | undefined
 }
 
 /** The variants of one task. */
@@ -61,7 +64,7 @@ export class Shelf<V> {
     return this.#write(() => {
       const result = this.#putResult(key, value)
       const before = this.variants(key) // anew: other runs of this id may have put theirs meanwhile
-      const after = withVariant(before, { ...made, result }, 0, this.#parts.variants)
+      const after = withVariant(before.filter((variant) => !this.#isReplaced(variant, made)), { ...made, result }, 0, this.#parts.variants)
       this.#parts.records.put(key, after)
       for (const variant of before) {
         const isKept = variant.result === UNDEFINED_RESULT || after.some((kept) => kept.result === variant.result)
@@ -81,6 +84,13 @@ export class Shelf<V> {
     const renewed = moved === undefined ? variant : { ...variant, files: variant.files.map((file) => moved.record(file[0]) ?? file) }
     const place = isOld ? 0 : index
     this.#write(() => this.#parts.records.put(key, withVariant(this.variants(key), renewed, place, this.#parts.variants)))
+  }
+
+  /** Of two that differ only in the generation of their reads, the older one stays if it may hold again: on another branch. */
+  #isReplaced(variant: Variant, made: Omit<Variant, 'result'>): boolean {
+    const { scope } = this.#parts
+    if (scope === undefined || variant.reads === made.reads || !dependsOnSame(variant, made)) return false
+    return variant.reads === undefined || scope.verdict(variant.reads) !== 'changed'
   }
 
   #putResult(key: string, value: V): string {

@@ -10,7 +10,9 @@ import { toVarveError, VarveError } from '../errors.ts'
 import { describe } from '../validate.ts'
 import { Counters, type TaskStats } from './counters.ts'
 import type { Flights, Landing } from './flights.ts'
-import { type Asked, match } from './lookup.ts'
+import type { ReadScope } from '../reads/scope.ts'
+import { outerSink } from '../reads/sink.ts'
+import { type Asked, type Match, match } from './lookup.ts'
 import { type Digests, namesIn } from './named.ts'
 import type { TaskDependencies, TaskInputs, TaskRequest, TaskWork } from './options.ts'
 import { findAdded, Present } from './present.ts'
@@ -28,6 +30,8 @@ export interface TaskParts<V> {
   readonly flights: Flights
   readonly fs: typeof fs
   readonly root: Root
+  /** Records what the work reads, if that is tracked. */
+  readonly scope: ReadScope | undefined
   /** Inputs of all runs. */
   readonly inputs: Digests
   readonly findInput: ((name: string, id: string) => unknown) | undefined
@@ -75,11 +79,12 @@ export class Task<V> {
     const search = this.#search(asked)
     const { variants, present } = search instanceof Promise ? await search : search
     for (const [index, variant] of variants.entries()) {
-      const found = match(variant, asked, present)
+      const found = this.#match(variant, asked, present)
       const hit = found === 'changed' ? undefined : this.#parts.shelf.result(asked.key, variant)
       if (hit === undefined || !isAccepted(request.accept, hit.value)) continue
       this.#counters.hits++
       if (found === 'moved') this.#counters.healed++
+      this.#forward(variant)
       this.#parts.shelf.used(asked.key, variant, index, found === 'moved' ? present.files : undefined)
       return hit.value
     }
@@ -98,7 +103,7 @@ export class Task<V> {
   async why(id: string, inputs?: TaskInputs, others?: Omit<TaskDependencies, 'inputs'>): Promise<WhyReport> {
     const asked = askedOf('task.why()', { ...others, id, inputs }, this.#parts.inputs, this.#parts.root)
     const { variants, present } = await this.#search(asked)
-    const nearest = nearestOf(variants, asked, present)
+    const nearest = nearestOf(variants, asked, present, this.#parts.scope)
     const report = { task: this.name, id: asked.key, variants: variants.length, timeMs: nearest?.variant.timeMs }
     if (nearest === undefined) return { ...report, outcome: 'new', differences: [] }
     const { variant, differences } = nearest
@@ -121,6 +126,38 @@ export class Task<V> {
     return findAdded(names, asked.key, findInput).then((added) => ({ asked, variants, present: new Present(files, root, added) }))
   }
 
+  /** Work of another task that asked for this result depends on what it depends on. */
+  #forward({ files, env, reads }: Variant): void {
+    const outer = outerSink()
+    if (outer === undefined) return
+    for (const [path] of files) outer.read('content', this.#parts.root.absolute(path))
+    for (const name of namesIn(env)) outer.variable(name, false)
+    if (reads !== undefined) this.#parts.scope?.forward(reads, outer)
+  }
+
+  /** Whether a variant holds, what its work read included. */
+  #match(variant: Variant, asked: Asked, present: Present): Match {
+    const { scope } = this.#parts
+    const found = match(variant, asked, present)
+    if (found === 'changed' || scope === undefined) return found
+    return variant.reads !== undefined && scope.verdict(variant.reads) === 'same' ? found : 'changed'
+  }
+
+  /** Does the work; what it reads and does not declare counts for the scope. */
+  async #work(asked: Asked, recording: Recording, work: TaskWork<V>): Promise<V> {
+    const { root, scope } = this.#parts
+    if (scope === undefined) return work(recording)
+    const own = root.absolute(root.relative(asked.about ?? asked.key))
+    const call = scope.call(own)
+    let isOwnRead = false
+    try {
+      return await call.run(() => work(recording))
+    } finally {
+      isOwnRead = call.finish(recording.declared.map((path) => root.absolute(path)))
+      if (isOwnRead) recording.addFile(own)
+    }
+  }
+
   /** Waits for who does this work already, or does it. */
   async #join(search: Search, work: TaskWork<V>): Promise<V> {
     const { asked, present } = search
@@ -140,12 +177,12 @@ export class Task<V> {
 
   /** Does the work and puts its result. Never rejects. */
   async #fly({ asked, variants, present }: Search, work: TaskWork<V>): Promise<Landing> {
-    const { root, shelf, findInput } = this.#parts
-    this.#counters.missed(reasonOf(nearestOf(variants, asked, present)))
+    const { root, shelf, scope, findInput } = this.#parts
+    this.#counters.missed(reasonOf(nearestOf(variants, asked, present, scope)))
     const recording = new Recording(asked, present, root, findInput !== undefined)
     let value: V
     try {
-      value = await work(recording)
+      value = await this.#work(asked, recording, work)
     } catch (error) {
       recording.finish()
       this.#counters.notStored++
@@ -153,8 +190,9 @@ export class Task<V> {
     }
     const outcome = recording.finish()
     try {
-      const isStored =
-        outcome.kind === 'storable' && shelf.put(asked.key, { inputs: asked.inputs, ...outcome.recorded, timeMs: Date.now() }, value)
+      const isStorable = outcome.kind === 'storable' && scope?.reason === undefined
+      const reads = isStorable ? scope?.generation : undefined
+      const isStored = isStorable && shelf.put(asked.key, { inputs: asked.inputs, ...outcome.recorded, reads, timeMs: Date.now() }, value)
       if (!isStored) this.#counters.notStored++
     } catch (error) {
       this.#counters.notStored++

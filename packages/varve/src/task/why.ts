@@ -2,6 +2,7 @@
 import { type Difference, differencesNow } from './differences.ts'
 import type { Asked } from './lookup.ts'
 import type { Present } from './present.ts'
+import type { ReadScope } from '../reads/scope.ts'
 import type { Variant } from './record.ts'
 
 /** What `task.why` found. */
@@ -29,9 +30,18 @@ export interface Nearest {
 }
 
 /** The variant with the fewest differences, among these the one used last; undefined where there are no variants. */
-export function nearestOf(variants: readonly Variant[], asked: Asked, present: Present): Nearest | undefined {
-  const all = variants.map((variant) => ({ variant, differences: differencesNow(variant, asked, present) }))
+export function nearestOf(variants: readonly Variant[], asked: Asked, present: Present, scope?: ReadScope): Nearest | undefined {
+  const all = variants.map((variant) => ({ variant, differences: [...differencesNow(variant, asked, present), ...readDifferences(variant, scope)] }))
   return all.sort((a, b) => a.differences.length - b.differences.length)[0]
+}
+
+/** Why what the work read keeps a variant from being used. */
+export function readDifferences({ reads }: Variant, scope: ReadScope | undefined): readonly Difference[] {
+  if (scope === undefined) return []
+  const verdict = reads === undefined ? 'unknown' : scope.verdict(reads)
+  if (verdict === 'same') return []
+  const changes = reads === undefined ? [] : scope.changes(reads)
+  return changes.length > 0 ? changes : [{ kind: 'reads', name: 'not stored', before: undefined, after: undefined }]
 }
 
 /** Why a run missed, in a word or two. */
@@ -39,5 +49,7 @@ export function reasonOf(nearest: Nearest | undefined): string {
   if (nearest === undefined) return 'new'
   const [first] = nearest.differences
   if (first === undefined) return 'result'
-  return first.kind === 'file' ? 'file' : `${first.kind} ${first.name}`
+  // Files that a run declares differ from run to run; what a task reads is the same for all of them.
+  const isDeclared = first.before === undefined || nearest.variant.files.some(([path]) => path === first.name)
+  return first.kind === 'file' && isDeclared ? 'file' : `${first.kind} ${first.name}`
 }

@@ -1,0 +1,88 @@
+/**
+ * Which reads count. Left out is what decides nothing or changes in every run:
+ *
+ *   paths      kernel files (`/proc`, `/sys`, `/dev`), the system's folder for temporary files unless the project is in it,
+ *              hidden folders of `node_modules`, where tools keep caches, and the folder of the cache itself
+ *   packages   a file of an installed package counts as the package.json of that package. A package that is a link into the
+ *              project counts file by file
+ *   variables  those that describe the terminal and the package manager that started the process; and, while all variables
+ *              are gone through, those that a CI service sets anew for each run
+ */
+import type * as nodePath from 'node:path'
+import { builtin } from '../builtin.ts'
+import type { Disk, ReadKind } from './kinds.ts'
+
+/** Variables of terminals, shells and package managers. */
+const IGNORED_VARIABLES: readonly RegExp[] = [
+  /^(?:npm_.*|NODE|INIT_CWD|PWD|OLDPWD|SHLVL|SHELL|_)$/,
+  /^(?:TERM|TERM_.*|COLORTERM|COLUMNS|LINES|FORCE_COLOR|NO_COLOR|CLICOLOR.*|DISPLAY|WINDOWID|SSH_.*|XDG_SESSION.*)$/,
+  /^(?:DEBUG|NODE_DEBUG|NODE_V8_COVERAGE|VARVE_.*)$/,
+]
+
+/** Variables that CI services set for each run. */
+const VARIABLES_PER_RUN = /^(?:GITHUB_|RUNNER_|ACTIONS_|CI_|BUILD_|BUILDKITE_|CIRCLE_|TRAVIS_|SYSTEM_|AGENT_|VERCEL_|NETLIFY_|CF_PAGES_|HOSTNAME$)/
+
+const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
+
+/** Whether a variable counts. */
+export function isCountedVariable(name: string, isListed: boolean): boolean {
+  return !IGNORED_VARIABLES.some((ignored) => ignored.test(name)) && !(isListed && VARIABLES_PER_RUN.test(name))
+}
+
+/** The names of all variables that count while they are gone through. */
+export function countedVariables(): string[] {
+  return Object.keys(globalThis.process.env).filter((name) => isCountedVariable(name, true))
+}
+
+/** Decides about paths for one project. */
+export class CountedPaths {
+  readonly #disk: Disk
+  readonly #ignored: readonly string[]
+  /** The real folder of each package that is a link into the project; undefined for installed ones. */
+  readonly #links: Map<string, string | undefined> = new Map()
+
+  /** `root`: the project's folder; `ignored`: folders that do not count. */
+  constructor(disk: Disk, root: string, ignored: readonly string[]) {
+    this.#disk = disk
+    const { paths } = disk
+    const temporary = builtin('node:os')?.tmpdir()
+    const others = temporary === undefined || isBelow(paths, root, temporary) ? [] : [temporary]
+    this.#ignored = [...others, ...ignored].map((folder) => paths.resolve(folder))
+  }
+
+  /** What to record of a read; undefined if it does not count. */
+  decide(kind: ReadKind, path: string): readonly [kind: ReadKind, path: string] | undefined {
+    const { paths } = this.#disk
+    if (KERNEL.test(path) || this.#ignored.some((folder) => isBelow(paths, path, folder))) return undefined
+    const folder = `${paths.sep}node_modules${paths.sep}`
+    const at = path.lastIndexOf(folder)
+    if (at === -1) return [kind, path]
+    const [first = '', second = '', ...rest] = path.slice(at + folder.length).split(paths.sep)
+    if (first.startsWith('.') || first === '') return undefined
+    const isScoped = first.startsWith('@')
+    if (isScoped && second === '') return [kind, path]
+    const own = path.slice(0, at + folder.length) + (isScoped ? paths.join(first, second) : first)
+    const real = this.#linkOf(own)
+    if (real === undefined) return ['content', paths.join(own, 'package.json')]
+    return this.decide(kind, paths.join(real, ...(isScoped ? rest : [second, ...rest])))
+  }
+
+  #linkOf(folder: string): string | undefined {
+    if (this.#links.has(folder)) return this.#links.get(folder)
+    let real: string | undefined
+    try {
+      real = this.#disk.fs.realpathSync(folder)
+    } catch {
+      real = undefined
+    }
+    const isInstalled = real === undefined || real.includes(`${this.#disk.paths.sep}node_modules${this.#disk.paths.sep}`)
+    const link = isInstalled ? undefined : real
+    this.#links.set(folder, link)
+    return link
+  }
+}
+
+/** Whether `path` is `folder` or below it. */
+export function isBelow(paths: typeof nodePath, path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(paths.sep) ? folder : `${folder}${paths.sep}`)
+}

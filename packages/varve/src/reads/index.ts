@@ -1,0 +1,9 @@
+/**
+ * The recorder, for authors of plugins: what code reads while it runs becomes inputs of its results. Load it before the
+ * libraries that are to be recorded.
+ */
+export { installReads, uninstallReads } from './install.ts'
+export { ReadCall } from './call.ts'
+export { ReadScope, type ReadScopeOptions } from './scope.ts'
+export type { Verdict } from './generations.ts'
+export type { ChangedRead } from './set.ts'

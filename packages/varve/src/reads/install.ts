@@ -1,0 +1,37 @@
+/** Installs the recorder, once per process: dormant wrappers that call the original unless code is recorded. */
+import { installEnv, syncNamedImports } from './env.ts'
+import { installFs } from './fs.ts'
+import { installModules, loadedModules } from './modules.ts'
+import { installOpaque } from './opaque.ts'
+import { type Installation, installation, makeInstallation, removeInstallation } from './sink.ts'
+import { StartUp } from './start-up.ts'
+
+/**
+ * Installs the recorder if there is none yet. From now on, reads count that are made before the first recorded work begins:
+ * what a program reads while it starts decides what it does. Of what was loaded before, local CommonJS modules count.
+ */
+export function installReads(): Installation | undefined {
+  const found = installation()
+  if (found !== undefined) return found
+  const made = makeInstallation()
+  if (made === undefined) return undefined
+  try {
+    installFs(made)
+    installEnv(made)
+    installOpaque(made)
+    installModules(made)
+    syncNamedImports()
+    made.ambient = new StartUp(loadedModules())
+    return made
+  } catch {
+    // A host that forbids one of these: no results are stored, and everything works as before.
+    uninstallReads()
+    return undefined
+  }
+}
+
+/** Takes everything back: `node:fs`, `process.env` and the rest are what they were. */
+export function uninstallReads(): void {
+  removeInstallation()
+  syncNamedImports()
+}

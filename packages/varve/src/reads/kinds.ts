@@ -1,0 +1,80 @@
+/**
+ * What code can learn from a file system, and one digest for each: what the recorder stores and what is compared later.
+ *
+ *   content  what is in a file                      digest of the bytes
+ *   list     the names in a folder, with types      digest of the names
+ *   tree     the same of all folders below          digest of the paths, without `node_modules` and `.git`
+ *   type     whether a path exists, and as what     'file', 'folder', 'other' or 'missing'
+ *   link     what a path resolves to                the path, relative to the root
+ *
+ * Of a path that is no file (content) or no folder (list, tree), the digest is its type. Times and sizes of files are no
+ * inputs: a checkout changes them and means nothing by it.
+ */
+import type * as fs from 'node:fs'
+import type * as nodePath from 'node:path'
+import { builtin } from '../builtin.ts'
+import { digestOfBytes, digestOfNames, digestOfPieces } from '../task/digest.ts'
+import { lookAt, PIECE_BYTES, pieces } from '../task/files.ts'
+
+/** The kinds of reads. */
+export const READ_KINDS = ['content', 'list', 'tree', 'type', 'link'] as const
+export type ReadKind = (typeof READ_KINDS)[number]
+
+/** Folders that a tree leaves out: large, and covered by other inputs. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['node_modules', '.git'])
+
+/** A file system and its paths, as the host has them at this moment. */
+export interface Disk {
+  readonly fs: typeof fs
+  readonly paths: typeof nodePath
+}
+
+/** The file system of the host, undefined where there is none. */
+export function hostDisk(): Disk | undefined {
+  const [files, paths] = [builtin('node:fs'), builtin('node:path')]
+  return files === undefined || paths === undefined ? undefined : { fs: files, paths }
+}
+
+/** What a path is, in a word. */
+export function typeOf(look: fs.Stats | 'missing' | 'unreadable'): string {
+  if (look === 'missing') return 'missing'
+  if (look === 'unreadable') return 'other'
+  return look.isDirectory() ? 'folder' : 'file'
+}
+
+/** The digest of one read as it would be made now. Throws for a file that cannot be read. */
+export function digestNow({ fs: files, paths }: Disk, kind: ReadKind, path: string): string {
+  if (kind === 'link') return linkOf(files, path)
+  const look = lookAt(files, path)
+  if (typeof look === 'string' || kind === 'type') return typeOf(look)
+  if (look.isDirectory()) {
+    if (kind === 'list') return digestOfNames(namesIn(files, paths, path))
+    return kind === 'tree' ? digestOfNames([...namesBelow(files, paths, path, '')]) : 'folder'
+  }
+  if (kind !== 'content') return 'file'
+  return look.size > PIECE_BYTES ? digestOfPieces(pieces(files, path)) : digestOfBytes(files.readFileSync(path))
+}
+
+function linkOf(files: typeof fs, path: string): string {
+  try {
+    return files.realpathSync(path)
+  } catch {
+    return 'missing'
+  }
+}
+
+/** Names with a letter for the type. Tools keep what is theirs in hidden folders of `node_modules`. */
+function namesIn(files: typeof fs, paths: typeof nodePath, folder: string): string[] {
+  const entries = files.readdirSync(folder, { withFileTypes: true })
+  const counted = paths.basename(folder) === 'node_modules' ? entries.filter(({ name }) => !name.startsWith('.')) : entries
+  return counted.map((entry) => `${entry.isDirectory() ? 'd' : entry.isFile() ? 'f' : 'o'}${entry.name}`)
+}
+
+function* namesBelow(files: typeof fs, paths: typeof nodePath, folder: string, prefix: string): Generator<string> {
+  for (const name of namesIn(files, paths, folder)) {
+    const bare = name.slice(1)
+    if (LEFT_OUT.has(bare)) continue
+    yield `${name[0]}${prefix}${bare}`
+    if (name.startsWith('d')) yield* namesBelow(files, paths, paths.join(folder, bare), `${prefix}${bare}/`)
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Modules that code loads while it is recorded. CommonJS: every `require`, also of a module that is loaded already. ES modules:
+ * `module.registerHooks` where Node.js has it (22.15, 23.5); older versions load them unseen, and the callers of the recorder
+ * follow imports by themselves.
+ */
+import type * as nodeModule from 'node:module'
+import { builtin } from '../builtin.ts'
+import { installClone } from './fs.ts'
+import type { Installation } from './sink.ts'
+import { isCallable, originalOf, replace } from './wrapper.ts'
+
+/** Parts of `node:module` that are public in fact and missing in its types. */
+interface Loader {
+  readonly _resolveFilename: (request: string, parent: unknown) => string
+  readonly _cache: Readonly<Record<string, { readonly exports: unknown } | undefined>>
+}
+
+type Load = { readonly url: string }
+type RegisterHooks = (hooks: { load: (url: string, context: object, next: (url: string, context: object) => Load) => Load }) => { deregister(): void }
+
+/** Wraps the loader, and what modules that were loaded before took out of `node:fs`. */
+export function installModules(installation: Installation): void {
+  const modules = builtin('node:module')
+  if (modules === undefined) return
+  const Module: unknown = modules.Module
+  if (isLoader(Module)) {
+    replace(installation, Module, '_load', (sink, [request, parent]) => {
+      try {
+        const { _resolveFilename: resolve } = Module
+        const path = Reflect.apply(resolve, Module, [String(request), parent])
+        if (isAbsolute(path)) sink.read('content', path)
+      } catch {
+        // What is not found: the loader looks for it with functions of its own, and reports it.
+      }
+    })
+    const { _cache: loaded } = Module
+    for (const module of Object.values(loaded)) rewrap(installation, module?.exports)
+  }
+  hookImports(installation, modules)
+}
+
+/** Paths of the CommonJS modules that are loaded now. */
+export function loadedModules(): string[] {
+  const Module: unknown = builtin('node:module')?.Module
+  if (!isLoader(Module)) return []
+  const { _cache: loaded } = Module
+  return Object.keys(loaded)
+}
+
+function isAbsolute(path: string): boolean {
+  return builtin('node:path')?.isAbsolute(path) === true
+}
+
+function isLoader(value: unknown): value is Loader {
+  return isCallable(value) && '_resolveFilename' in value && '_cache' in value
+}
+
+/**
+ * Libraries keep functions of `node:fs` in objects that they export (fast-glob), or export a changed copy of the module
+ * (graceful-fs). What a module keeps for itself is out of reach.
+ */
+function rewrap(installation: Installation, exported: unknown): void {
+  if (!isObject(exported)) return
+  if (isObject(Reflect.get(exported, 'gracefulify'))) return installClone(installation, exported)
+  for (const part of [exported, ...plainValues(exported).filter(isObject)]) {
+    for (const name of Object.keys(part)) {
+      const property = Object.getOwnPropertyDescriptor(part, name)
+      const wrapper = property?.writable === true ? wrappers(installation).get(property.value) : undefined
+      if (wrapper === undefined) continue
+      const original: unknown = property?.value
+      Reflect.set(part, name, wrapper)
+      installation.undo.push(() => void Reflect.set(part, name, original))
+    }
+  }
+}
+
+const known: WeakMap<Installation, Map<unknown, unknown>> = new WeakMap()
+
+/** The wrappers of `node:fs` by the functions that they stand for. */
+function wrappers(installation: Installation): Map<unknown, unknown> {
+  const found = known.get(installation)
+  if (found !== undefined) return found
+  const files = builtin('node:fs')
+  const values = files === undefined ? [] : [...Object.values(files), ...Object.values(files.promises)]
+  const made = new Map<unknown, unknown>(values.filter((value) => originalOf(value) !== undefined).map((value) => [originalOf(value), value]))
+  known.set(installation, made)
+  return made
+}
+
+/** Values of properties that can be read without running code. */
+function plainValues(target: object): unknown[] {
+  return Object.values(Object.getOwnPropertyDescriptors(target)).map(({ value }) => value)
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
+}
+
+function hookImports(installation: Installation, modules: typeof nodeModule): void {
+  const register: unknown = Reflect.get(modules, 'registerHooks')
+  const urls = builtin('node:url')
+  if (!isRegister(register) || urls === undefined) return
+  const hooks = register({
+    load(url, context, next) {
+      const store = installation.storage.getStore()
+      const sink = store === undefined ? installation.ambient : store
+      if (url.startsWith('file:')) sink?.read('content', urls.fileURLToPath(url))
+      return next(url, context)
+    },
+  })
+  installation.undo.push(() => hooks.deregister())
+}
+
+function isRegister(value: unknown): value is RegisterHooks {
+  return typeof value === 'function'
+}

@@ -1,0 +1,114 @@
+/**
+ * One read of a file or folder, as it was when it was made. What costs little is digested at once. A content or a list is only
+ * looked at, and digested when the set is sealed: it is what was read if size, times and inode are the same then.
+ */
+import type * as fs from 'node:fs'
+import { COARSE_TICK_MS, lookAt, type Look, TICK_MS } from '../task/files.ts'
+import { type Disk, digestNow, type ReadKind } from './kinds.ts'
+
+/** Size, times and inode; zeros if the time is too young to be sure that the next write changes it. */
+export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, ino: number]
+
+const NO_STAMP: Stamp = [0, 0, 0, 0]
+
+/** A read and what it found. */
+export interface Sealed {
+  readonly kind: ReadKind
+  /** Absolute. */
+  readonly path: string
+  readonly digest: string
+  readonly stamp: Stamp
+}
+
+/** One read. */
+export class Observed {
+  readonly kind: ReadKind
+  /** Absolute. */
+  readonly path: string
+  readonly #look: Look | undefined
+  readonly #isYoung: boolean
+  #digest: string | undefined
+  #isFrozen = false
+
+  constructor(disk: Disk, kind: ReadKind, path: string) {
+    this.kind = kind
+    this.path = path
+    this.#look = hasStamp(kind) ? lookAt(disk.fs, path) : undefined
+    this.#isYoung = isYoung(this.#look, Date.now())
+    if (this.#look === undefined || this.#isYoung) this.#digest = digestOrOther(disk, kind, path)
+  }
+
+  /** To be called before this process changes the path itself: what was read is what is there until now. */
+  freeze(disk: Disk): void {
+    if (this.#isFrozen) return
+    const sealed = this.seal(disk)
+    if (sealed === undefined) return
+    this.#digest = sealed.digest
+    this.#isFrozen = true
+  }
+
+  /** What the read found; undefined if the path changed since, so that it cannot be told. */
+  seal(disk: Disk): Sealed | undefined {
+    const { kind, path } = this
+    if (this.#look === undefined || this.#isFrozen) return { kind, path, digest: this.#digest ?? '', stamp: NO_STAMP }
+    const digest = this.#isYoung || this.#digest === undefined ? digestOrOther(disk, kind, path) : this.#digest
+    if (this.#digest !== undefined && digest !== this.#digest) return undefined
+    const isSame = isSameLook(this.#look, lookAt(disk.fs, path))
+    if (!isSame && !this.#isYoung) return undefined
+    this.#digest = digest
+    return { kind, path, digest, stamp: isSame && !this.#isYoung ? stampOf(this.#look) : NO_STAMP }
+  }
+}
+
+/** Freezes what was read of a path that is about to be written, and of the folder that it is in. */
+export function freezeAround(reads: ReadonlyMap<string, Observed>, disk: Disk, path: string): void {
+  for (const key of [`content ${path}`, `list ${path}`, `list ${disk.paths.dirname(path)}`]) reads.get(key)?.freeze(disk)
+}
+
+/** How a stored read compares with the present: not at all different, only in its stamp, or another content. */
+export function compareNow(disk: Disk, { kind, path, digest, stamp }: Sealed): 'same' | 'moved' | 'changed' {
+  if (!hasStamp(kind)) return digestOrOther(disk, kind, path) === digest ? 'same' : 'changed'
+  const look = lookAt(disk.fs, path)
+  const isKnown = stamp[1] !== 0 && stampOf(look).every((part, index) => part === stamp[index])
+  if (isKnown) return 'same'
+  if (digestOrOther(disk, kind, path) !== digest) return 'changed'
+  return typeof look === 'object' && !isYoung(look, Date.now()) ? 'moved' : 'same'
+}
+
+/** The digest of a read now; that of something unreadable is 'other'. */
+export function digestOrOther(disk: Disk, kind: ReadKind, path: string): string {
+  try {
+    return digestNow(disk, kind, path)
+  } catch {
+    return 'other'
+  }
+}
+
+/** The stamp of what is there now; zeros for what has none, or is young. */
+export function stampNow(disk: Disk, { kind, path }: Sealed): Stamp {
+  const look = hasStamp(kind) ? lookAt(disk.fs, path) : undefined
+  return look === undefined || isYoung(look, Date.now()) ? NO_STAMP : stampOf(look)
+}
+
+function hasStamp(kind: ReadKind): boolean {
+  return kind === 'content' || kind === 'list'
+}
+
+function stampOf(look: Look): Stamp {
+  return typeof look === 'object' ? [look.size, look.mtimeMs, look.ctimeMs, look.ino] : NO_STAMP
+}
+
+function isSameLook(before: Look, after: Look): boolean {
+  if (typeof before === 'string' || typeof after === 'string') return before === after
+  return sameNumbers(stampOf(before), stampOf(after))
+}
+
+function sameNumbers(one: Stamp, other: Stamp): boolean {
+  return one.every((part, index) => part === other[index])
+}
+
+function isYoung(look: fs.Stats | string | undefined, nowMs: number): boolean {
+  if (typeof look !== 'object') return false
+  const tickMs = look.ctimeMs % 1000 === 0 ? COARSE_TICK_MS : TICK_MS
+  return Math.max(look.mtimeMs, look.ctimeMs) > nowMs - tickMs
+}

@@ -1,0 +1,231 @@
+/**
+ * A scope: work whose reads count together, such as all hooks of one plugin. What any of it read is an input of all its
+ * results, because a configuration is read once and then held in memory. The exceptions are the file that a call is about
+ * and those that it declares itself: inputs of that call's result only.
+ *
+ *   1. A call runs: what it reads is noted, with a look at each file before the plugin reads it.
+ *   2. It ends: its own and its declared files are taken out, the rest goes to the scope.
+ *   3. Its result is put with the id of the scope's generation.
+ *   4. Before the cache commits, the scope is sealed: each file is digested if it is still what was looked at, and the set is
+ *      put under the generation, in the same commit. If a file changed meanwhile, or something opaque ran, it is not, and all
+ *      results of the generation are misses. The next generation begins with what is known.
+ *   5. A result is used if its generation is stored and each read of its set finds what it found.
+ */
+import type { Root } from '../task/root.ts'
+import { ReadCall } from './call.ts'
+import { CountedPaths, isCountedVariable } from './counted.ts'
+import { Generations, type ReadStore, type Verdict } from './generations.ts'
+import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
+import { isKnown } from './known.ts'
+import { freezeAround, Observed } from './observed.ts'
+import { type ChangedRead, storedNames, type StoredRead, storedRead, storedVariable } from './set.ts'
+import { type Installation, installation, type Opaque, type Sink, unrecorded } from './sink.ts'
+import { StartUp } from './start-up.ts'
+
+/** What a scope is made with. */
+export interface ReadScopeOptions {
+  /** Name for messages: of the plugin or the task. */
+  readonly name: string
+  readonly root: Root
+  /** Folders whose files do not count, such as that of the cache. */
+  readonly ignored?: readonly string[] | undefined
+  /** The caller declared the inputs of what cannot be seen: results are stored all the same. */
+  readonly isDeclared?: boolean | undefined
+  /** Called once, with a sentence, when results are not stored from now on. */
+  readonly onOpaque?: ((message: string) => void) | undefined
+}
+
+/** Work whose reads count together. */
+export class ReadScope implements Sink {
+  readonly name: string
+  readonly #options: ReadScopeOptions
+  readonly #installation: Installation | undefined = installation()
+  readonly #disk: Disk | undefined = hostDisk()
+  readonly #counted: CountedPaths | undefined
+  readonly #generations: Generations
+  /** Everything looked at in this generation, and what of it counts. */
+  #reads: Map<string, Observed> = new Map()
+  #inputs: Set<string> = new Set()
+  /** What earlier generations read, by the same keys. */
+  #earlier: Map<string, StoredRead> = new Map()
+  readonly #variables: Map<string, StoredRead> = new Map()
+  readonly #written: Set<string> = new Set()
+  #opaque: string | undefined
+  /** Took over what the program read before. */
+  #begun = false
+  /** Its builds are reported by `begin`. */
+  #isBuilding = false
+
+  constructor(options: ReadScopeOptions) {
+    this.name = options.name
+    this.#options = options
+    this.#counted = this.#disk === undefined ? undefined : new CountedPaths(this.#disk, options.root.folder, options.ignored ?? [])
+    this.#generations = new Generations(options.root, this.#disk)
+    if (this.#installation === undefined) this.#refuse('runs in a host in which reads cannot be recorded')
+  }
+
+  /** Where sets are kept from now on. */
+  attach(store: ReadStore): void {
+    this.#generations.attach(store)
+  }
+
+  /** The id to put with a result. */
+  get generation(): string {
+    return this.#generations.use()
+  }
+
+  /** Why results are not stored; undefined if they are. */
+  get reason(): string | undefined {
+    return this.#opaque
+  }
+
+  /** A build begins: what was compared before is compared again. Until the next build each set is compared once. */
+  begin(): void {
+    this.#isBuilding = true
+    this.#start()
+    this.#generations.begin()
+  }
+
+  /** A build is over. What the program reads from now on is its start-up again, for the next build. */
+  end(): void {
+    this.#begun = false
+    const ambient = this.#installation?.ambient
+    if (ambient instanceof StartUp) ambient.isOver = false
+  }
+
+  /** Runs work of the scope that has no result of its own. */
+  run<T>(work: () => T): T {
+    this.#start()
+    return this.#installation === undefined ? work() : this.#installation.storage.run(this, work)
+  }
+
+  /** A call that has a result; `own`: the file that it is about, absolute. */
+  call(own?: string): ReadCall {
+    this.#start()
+    return new ReadCall(this, this.#installation, own)
+  }
+
+  read(kind: ReadKind, path: string): void {
+    const key = this.look(kind, path)
+    if (key !== undefined) this.#inputs.add(key)
+  }
+
+  wrote(path: string): void {
+    const disk = this.#disk
+    if (disk === undefined) return
+    unrecorded(() => freezeAround(this.#reads, disk, path))
+    this.#written.add(path)
+  }
+
+  variable(name: string, isListed: boolean): void {
+    if (isCountedVariable(name, isListed) && !this.#variables.has(name)) this.#variables.set(name, unrecorded(() => storedVariable(name)))
+  }
+
+  variables(): void {
+    if (!this.#variables.has('')) this.#variables.set('', unrecorded(storedNames))
+  }
+
+  opaque(event: Opaque): void {
+    if (this.#opaque !== undefined || this.#options.isDeclared === true || isKnown(event)) return
+    const did = { process: 'started the process', worker: 'started the worker thread', addon: 'loaded the native addon' }[event.kind]
+    this.#refuse(`${did} '${event.what}', whose reads cannot be seen`)
+  }
+
+  /** Looks at a path before it is read. The key of the read, undefined if it does not count. @internal */
+  look(kind: ReadKind, path: string): string | undefined {
+    const disk = this.#disk
+    if (disk === undefined || this.#counted === undefined || this.#written.has(path)) return undefined
+    const counted = this.#counted
+    return unrecorded(() => {
+      const decided = counted.decide(kind, path)
+      if (decided === undefined) return undefined
+      const key = `${decided[0]} ${decided[1]}`
+      if (!this.#reads.has(key)) this.#reads.set(key, new Observed(disk, decided[0], decided[1]))
+      return key
+    })
+  }
+
+  /** What a call read counts. @internal */
+  count(keys: Iterable<string>): void {
+    for (const key of keys) this.#inputs.add(key)
+  }
+
+  /** Whether results of that generation may be used. */
+  verdict(generation: string): Verdict {
+    if (generation !== this.#generations.current) return unrecorded(() => this.#generations.verdict(generation, this.#isBuilding))
+    return this.#opaque === undefined && unrecorded(() => this.#set()) !== undefined ? 'same' : 'changed'
+  }
+
+  /** A result of that generation was used: what it depends on, the work around depends on. */
+  forward(generation: string, outer: Sink): void {
+    unrecorded(() => this.#generations.forward(generation, outer))
+  }
+
+  /** What differs for results of that generation. */
+  changes(generation: string): readonly ChangedRead[] {
+    return unrecorded(() => this.#generations.changes(generation))
+  }
+
+  /** What counts so far: names of files and variables, as `why` names them. */
+  recorded(): { readonly files: readonly string[]; readonly variables: readonly string[] } {
+    const { root } = this.#options
+    const paths = [...this.#inputs].map((key) => root.relative(this.#reads.get(key)?.path ?? ''))
+    const earlier = [...this.#earlier.values()].map(([, name]) => name)
+    const variables = [...this.#variables.keys()].map((name) => (name === '' ? '*' : name))
+    return { files: [...new Set([...earlier, ...paths])].sort(), variables: variables.sort() }
+  }
+
+  /** Puts what was read, if results were put with it. To be called before a commit. */
+  seal(): void {
+    if (!this.#generations.isUsed) return
+    unrecorded(() => {
+      const set = this.#opaque === undefined ? this.#set() : undefined
+      if (set !== undefined) this.#generations.put([...set.values(), ...this.#variables.values()])
+      if (set !== undefined) this.#earlier = set
+      this.#generations.next()
+      if (set === undefined) return
+      const pending = [...this.#reads].filter(([key]) => !this.#inputs.has(key))
+      this.#reads = new Map(pending)
+      this.#inputs = new Set()
+    })
+  }
+
+  /** All reads of the disk; undefined if one of them changed since it was made. */
+  #set(): Map<string, StoredRead> | undefined {
+    const disk = this.#disk
+    if (disk === undefined) return undefined
+    const set = new Map(this.#earlier)
+    for (const key of this.#inputs) {
+      const sealed = this.#reads.get(key)?.seal(disk)
+      if (sealed === undefined) return undefined
+      set.set(key, storedRead(sealed, this.#options.root))
+    }
+    return set
+  }
+
+  /** Takes over what the program read before. */
+  #start(): void {
+    if (this.#begun) return
+    this.#begun = true
+    const ambient = this.#installation?.ambient
+    if (!(ambient instanceof StartUp)) return
+    ambient.isOver = true
+    for (const [, read] of ambient.reads) this.#adopt(read)
+    for (const addon of ambient.addons) this.opaque({ kind: 'addon', what: addon })
+    if (ambient.isTooLong) this.#refuse('began after the program had read more files than are noted')
+  }
+
+  #adopt(read: Observed): void {
+    const decided = unrecorded(() => this.#counted?.decide(read.kind, read.path))
+    if (decided?.[1] !== read.path) return
+    const key = `${read.kind} ${read.path}`
+    this.#reads.set(key, read)
+    this.#inputs.add(key)
+  }
+
+  #refuse(did: string): void {
+    if (this.#options.isDeclared === true) return
+    this.#opaque = did
+    this.#options.onOpaque?.(`results of '${this.name}' are not stored: it ${did}. Declare the files that decide its results as option 'files'`)
+  }
+}

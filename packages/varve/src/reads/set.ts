@@ -1,0 +1,146 @@
+/**
+ * A set of reads as it is stored: JSON, in the namespace `reads:<name>` of a cache, twice removed from the results.
+ *
+ *   generation <id>   the digest of a set               what one process had read when it committed
+ *   set <digest>      [['content', '.browserslistrc', 'b9Tw..', 120, 1795257074727.025, 1795257074727.025, 91],
+ *                                                       kind, path relative to the root, digest, bytes, mtime, ctime, inode;
+ *                                                       zeros: only the digest counts
+ *                      ['env', 'BROWSERSLIST', 'undefined', 0, 0, 0, 0],
+ *                      ['names', '', 'd5aX..', 0, 0, 0, 0]]   the names of all variables that count
+ *
+ * Many generations share a set. Its digest leaves out the stamps, so that it can be healed in place.
+ */
+import { variable } from '../permission.ts'
+import { digestOfNames, digestOfText, UNDEFINED_DIGEST } from '../task/digest.ts'
+import type { Root } from '../task/root.ts'
+import { countedVariables } from './counted.ts'
+import { type Disk, READ_KINDS, type ReadKind } from './kinds.ts'
+import { compareNow, digestOrOther, type Sealed, type Stamp, stampNow } from './observed.ts'
+
+/** One read as it is stored. */
+export type StoredRead = readonly [kind: ReadKind | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]
+
+/** A read that no longer finds what it found. */
+export interface ChangedRead {
+  readonly kind: 'file' | 'list' | 'env'
+  /** Path relative to the root, or name of the variable; '*' for the names of all variables. */
+  readonly name: string
+  readonly before: string
+  readonly after: string
+}
+
+const NO_STAMP: Stamp = [0, 0, 0, 0]
+const KINDS: ReadonlySet<unknown> = new Set([...READ_KINDS, 'env', 'names'])
+
+/** The stored form of a read of the disk. A link is stored as where it leads, relative to the root. */
+export function storedRead({ kind, path, digest, stamp }: Sealed, root: Root): StoredRead {
+  return [kind, root.relative(path), kind === 'link' && digest !== 'missing' ? root.relative(digest) : digest, ...stamp]
+}
+
+/** The stored form of a variable as it is now. */
+export function storedVariable(name: string): StoredRead {
+  return ['env', name, variableDigest(name), ...NO_STAMP]
+}
+
+/** The stored form of the names of all variables. */
+export function storedNames(): StoredRead {
+  return ['names', '', digestOfNames(countedVariables()), ...NO_STAMP]
+}
+
+/** The digest of a set, without stamps, and the set in the order that it is stored in. */
+export function sealSet(reads: readonly StoredRead[]): { readonly digest: string; readonly set: readonly StoredRead[] } {
+  const set = reads.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
+  return { digest: digestOfText(JSON.stringify(set.map(([kind, name, digest]) => [kind, name, digest]))), set }
+}
+
+/** Compares reads with the present, each at most once. */
+export class Comparison {
+  readonly #disk: Disk
+  readonly #root: Root
+  readonly #found: Map<string, 'same' | 'moved' | 'changed'> = new Map()
+
+  constructor(disk: Disk, root: Root) {
+    this.#disk = disk
+    this.#root = root
+  }
+
+  /** How a set stands; stops at the first read that changed. */
+  compare(set: readonly StoredRead[]): 'same' | 'moved' | 'changed' {
+    let all: 'same' | 'moved' = 'same'
+    for (const read of set) {
+      const found = this.#compareOne(read)
+      if (found === 'changed') return 'changed'
+      if (found === 'moved') all = 'moved'
+    }
+    return all
+  }
+
+  /** Everything of a set that changed. */
+  changes(set: readonly StoredRead[]): ChangedRead[] {
+    return set.flatMap((read) => (this.#compareOne(read) === 'changed' ? [this.#change(read)] : []))
+  }
+
+  /** The set with the stamps of now. */
+  healed(set: readonly StoredRead[]): readonly StoredRead[] {
+    return set.map((read): StoredRead => {
+      const [kind, name, digest] = read
+      return this.#found.get(keyOf(read)) === 'moved' && kind !== 'env' && kind !== 'names'
+        ? [kind, name, digest, ...stampNow(this.#disk, this.#sealed(kind, read))]
+        : read
+    })
+  }
+
+  #compareOne(read: StoredRead): 'same' | 'moved' | 'changed' {
+    const key = keyOf(read)
+    const known = this.#found.get(key)
+    if (known !== undefined) return known
+    const [kind, , digest] = read
+    const isOfDisk = kind !== 'env' && kind !== 'names'
+    const found = isOfDisk ? compareNow(this.#disk, this.#sealed(kind, read)) : this.#now(read) === digest ? 'same' : 'changed'
+    this.#found.set(key, found)
+    return found
+  }
+
+  #change(read: StoredRead): ChangedRead {
+    const [kind, name, before] = read
+    const change = { before, after: this.#now(read) }
+    if (kind === 'env' || kind === 'names') return { kind: 'env', name: kind === 'env' ? name : '*', ...change }
+    return { kind: kind === 'list' || kind === 'tree' ? 'list' : 'file', name: name === '' ? '.' : name, ...change }
+  }
+
+  #now([kind, name]: StoredRead): string {
+    if (kind === 'env') return variableDigest(name)
+    if (kind === 'names') return digestOfNames(countedVariables())
+    const digest = digestOrOther(this.#disk, kind, this.#root.absolute(name))
+    return kind === 'link' && digest !== 'missing' ? this.#root.relative(digest) : digest
+  }
+
+  #sealed(kind: ReadKind, [, name, digest, ...stamp]: StoredRead): Sealed {
+    const isLink = kind === 'link' && digest !== 'missing'
+    return { kind, path: this.#root.absolute(name), digest: isLink ? this.#root.absolute(digest) : digest, stamp }
+  }
+}
+
+/** A set as read from a cache; undefined if it is none. */
+export function readSet(value: unknown): readonly StoredRead[] | undefined {
+  return Array.isArray(value) && value.every(isStoredRead) ? value : undefined
+}
+
+function isStoredRead(value: unknown): value is StoredRead {
+  if (!Array.isArray(value) || value.length !== 7) return false
+  const [kind, name, digest, ...stamp]: unknown[] = value
+  return KINDS.has(kind) && typeof name === 'string' && !name.includes('\0') && typeof digest === 'string' && stamp.every(Number.isFinite)
+}
+
+function variableDigest(name: string): string {
+  const value = variable(name)
+  return value === undefined ? UNDEFINED_DIGEST : digestOfText(value)
+}
+
+function nameOf([kind, name]: StoredRead): string {
+  return `${name}\0${kind}`
+}
+
+function keyOf([kind, name, digest]: StoredRead): string {
+  return `${kind}\0${name}\0${digest}`
+}

@@ -1,0 +1,51 @@
+/**
+ * What a program reads outside of recorded work: its configuration, mostly. It counts for all recorded work that begins
+ * later. Files of installed packages are left out here, and so are variables, processes and workers: what the program
+ * makes of those is seen only if it does so inside of recorded work.
+ */
+import { hostDisk, type ReadKind } from './kinds.ts'
+import { freezeAround, Observed } from './observed.ts'
+import { type Opaque, type Sink, unrecorded } from './sink.ts'
+
+/** More paths than any configuration reads; later ones are not noted, and recorded work is not stored. */
+const PATHS_MAX = 20_000
+
+/** The reads of a program outside of recorded work. */
+export class StartUp implements Sink {
+  readonly reads: Map<string, Observed> = new Map()
+  readonly addons: Set<string> = new Set()
+  isOver = false
+  isTooLong = false
+
+  /** `loaded`: paths of modules that were loaded before the recorder was installed. */
+  constructor(loaded: readonly string[]) {
+    for (const path of loaded) {
+      if (path.endsWith('.node')) this.addons.add(path)
+      else this.read('content', path)
+    }
+  }
+
+  read(kind: ReadKind, path: string): void {
+    const key = `${kind} ${path}`
+    if (this.isOver || this.reads.has(key) || /[\\/]node_modules[\\/]/.test(path)) return
+    if (this.reads.size >= PATHS_MAX) {
+      this.isTooLong = true
+      return
+    }
+    const disk = hostDisk()
+    if (disk !== undefined) this.reads.set(key, unrecorded(() => new Observed(disk, kind, path)))
+  }
+
+  wrote(path: string): void {
+    const disk = hostDisk()
+    if (disk !== undefined) unrecorded(() => freezeAround(this.reads, disk, path))
+  }
+
+  variable(): void {}
+
+  variables(): void {}
+
+  opaque({ kind, what }: Opaque): void {
+    if (kind === 'addon') this.addons.add(what)
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Functions in the place of others: same name, length and own properties, the same results and errors. Errors that are
+ * thrown keep their stack, without the line of this file.
+ */
+import type { Installation, Sink } from './sink.ts'
+
+type Callable = (...args: unknown[]) => unknown
+
+/** Is told of a call before it is made. */
+export type Note = (sink: Sink, args: readonly unknown[]) => void
+
+/** Marks wrappers, whichever copy of Varve made them. */
+const WRAPPED: unique symbol = Symbol.for('varve.reads.wrapped')
+
+/** How a line of a stack trace that belongs here ends. */
+const HERE = new URL(import.meta.url).pathname
+
+/** A wrapper of `original`: `note` is told of calls by code that is recorded. */
+export function wrap(installation: Installation, original: Callable, note: Note): Callable {
+  return wrapWith(installation, original, note, (variant) => wrapWith(installation, variant, note, (same) => same))
+}
+
+function wrapWith(installation: Installation, original: Callable, note: Note, wrapVariant: (variant: Callable) => Callable): Callable {
+  const wrapper = function (this: unknown, ...args: unknown[]): unknown {
+    const store = installation.storage.getStore()
+    const sink = store === undefined ? installation.ambient : store
+    if (sink !== undefined && sink !== null) note(sink, args)
+    try {
+      return new.target === undefined ? Reflect.apply(original, this, args) : Reflect.construct(original, args, new.target)
+    } catch (error) {
+      throw withoutHere(error)
+    }
+  }
+  for (const key of Reflect.ownKeys(original)) copyProperty(original, wrapper, key, wrapVariant)
+  Object.defineProperty(wrapper, WRAPPED, { value: original })
+  return wrapper
+}
+
+/** The function that a wrapper stands for, undefined if it is none. */
+export function originalOf(value: unknown): unknown {
+  return typeof value === 'function' ? Reflect.get(value, WRAPPED) : undefined
+}
+
+/**
+ * Puts a wrapper in the place of a method. Does nothing if there is none, or one of ours. To undo it changes nothing if another
+ * library wrapped the method since.
+ */
+export function replace(installation: Installation, target: object, name: string, note: Note): void {
+  const original: unknown = Reflect.get(target, name)
+  if (!isCallable(original) || originalOf(original) !== undefined) return
+  const wrapper = wrap(installation, original, note)
+  if (!Reflect.set(target, name, wrapper)) return
+  installation.undo.push(() => {
+    if (Reflect.get(target, name) === wrapper) Reflect.set(target, name, original)
+  })
+}
+
+/** Whether this can be called. */
+export function isCallable(value: unknown): value is Callable {
+  return typeof value === 'function'
+}
+
+/** `native` of `realpath` and what `util.promisify` takes read files, too. */
+function copyProperty(original: Callable, wrapper: Callable, key: string | symbol, wrapVariant: (variant: Callable) => Callable): void {
+  const property = Object.getOwnPropertyDescriptor(original, key)
+  const existing = Object.getOwnPropertyDescriptor(wrapper, key)
+  if (property === undefined || existing?.configurable === false) {
+    if (key === 'prototype') Reflect.set(wrapper, key, original.prototype)
+    return
+  }
+  const isVariant = key === 'native' || key === Symbol.for('nodejs.util.promisify.custom')
+  if (isVariant && isCallable(property.value)) property.value = property.value === original ? wrapper : wrapVariant(property.value)
+  Object.defineProperty(wrapper, key, property)
+}
+
+function withoutHere(error: unknown): unknown {
+  if (!(error instanceof Error) || typeof error.stack !== 'string' || !error.stack.includes(HERE)) return error
+  const lines = error.stack.split('\n')
+  Reflect.set(error, 'stack', lines.filter((line) => !line.includes(HERE)).join('\n'))
+  return error
+}

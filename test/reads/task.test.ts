@@ -1,0 +1,181 @@
+/** Tasks that track reads: a result is used again only if everything that its work read is as it was. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { readFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { expect, it } from 'vitest'
+import type { VarveError } from 'varve'
+import { Counted, onEngine, type Project, type Subject, withCache } from '../task/subject.ts'
+
+function textOrNothing(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** Does `work` in a cache of its own, as a process of its own would. Returns how often it was done: 0 or 1. */
+async function once(subject: Subject, project: Project, work: () => unknown, id = 'id'): Promise<number> {
+  return withCache(subject, project, async (cache) => {
+    const counted = new Counted(cache, project.root, { trackReads: true })
+    await counted.run({ id }, work)
+    return counted.count
+  })
+}
+
+onEngine('native', (subject) => {
+  const rows: readonly [name: string, work: (project: Project) => unknown, change: (project: Project) => unknown][] = [
+    ['the content of a file', ({ path }) => readFileSync(path('a.txt')), ({ write }) => write('a.txt', 'two')],
+    ['the content of a file, by a promise', ({ path }) => readFile(path('a.txt')), ({ write }) => write('a.txt', 'two')],
+    ['a file that is missing and appears', ({ path }) => existsSync(path('b.txt')), ({ write }) => write('b.txt', '')],
+    ['a file that is there and goes', ({ path }) => existsSync(path('a.txt')), ({ path }) => rmSync(path('a.txt'))],
+    ['a file whose reading failed', ({ path }) => textOrNothing(path('b.txt')), ({ write }) => write('b.txt', '')],
+    ['the list of a folder', ({ path }) => readdirSync(path('list')), ({ write }) => write('list/b', '')],
+    ['a folder in place of a file', ({ path }) => readdirSync(path('list')), ({ path }) => (rmSync(path('list/a')), mkdirSync(path('list/a')))],
+    ['the list of a folder and all below', ({ path }) => readdirSync(path('list'), { recursive: true }), ({ write }) => write('list/x/y', '')],
+    ['a variable', () => process.env['VARVETEST_READ'], () => (process.env['VARVETEST_READ'] = 'two')],
+    ['whether a variable is set', () => 'VARVETEST_READ' in process.env, () => (process.env['VARVETEST_READ'] = 'two')],
+    ['all variables', () => ({ ...process.env }), () => (process.env['VARVETEST_OTHER'] = 'two')],
+    ['a module that is required', ({ path }) => createRequire(import.meta.url)(path('a.cjs')), ({ write }) => write('a.cjs', 'module.exports = 2')],
+  ]
+
+  it.each(rows)('a result is made again when what its work read changed: %s', async (_, work, change) => {
+    const project = subject.project()
+    project.write('a.txt', 'one')
+    project.write('a.cjs', 'module.exports = 1')
+    await project.settle('list/a', '')
+    try {
+      expect(await once(subject, project, () => work(project))).toBe(1)
+      expect(await once(subject, project, () => work(project))).toBe(0)
+      await change(project)
+      expect(await once(subject, project, () => work(project))).toBe(1)
+      expect(await once(subject, project, () => work(project))).toBe(0)
+    } finally {
+      delete process.env['VARVETEST_READ']
+      delete process.env['VARVETEST_OTHER']
+    }
+  })
+
+  it('what one run read is an input of all results of the task, and why names it', async () => {
+    const project = subject.project()
+    await project.settle('config.json', '1')
+    let config: string | undefined
+    const work = (): void => void (config ??= readFileSync(project.path('config.json'), 'utf8'))
+    await withCache(subject, project, async (cache) => {
+      const counted = new Counted(cache, project.root, { trackReads: true })
+      await counted.run({ id: 'first' }, work)
+      await counted.run({ id: 'second' }, work)
+    })
+    expect(await once(subject, project, work, 'second')).toBe(0)
+    await project.settle('config.json', '2')
+    await withCache(subject, project, async (cache) => {
+      const counted = new Counted(cache, project.root, { trackReads: true })
+      const { outcome, differences } = await counted.task.why('second')
+      expect([outcome, differences]).toMatchObject(['changed', [{ kind: 'file', name: 'config.json' }]])
+      await counted.run({ id: 'second' }, work)
+      expect(counted.task.stats().reasons).toEqual({ 'file config.json': 1 })
+    })
+  })
+
+  it('a declared file, and the file that a run is about, are inputs of that result only', async () => {
+    const project = subject.project()
+    for (const name of ['one.js', 'two.js', 'one.css']) await project.settle(name, '1')
+    const build = async (): Promise<string[]> => {
+      const made: string[] = []
+      await withCache(subject, project, async (cache) => {
+        const task = cache.task('build', { root: project.root, codec: 'text', trackReads: true })
+        for (const id of ['one.js', 'two.js']) {
+          await task.run({ id }, (context) => {
+            made.push(id)
+            if (id === 'one.js') context.addFile(project.path('one.css'), readFileSync(project.path('one.css')))
+            return readFileSync(project.path(id), 'utf8')
+          })
+        }
+      })
+      return made
+    }
+    expect(await build()).toEqual(['one.js', 'two.js'])
+    expect(await build()).toEqual([])
+    project.write('one.css', '2')
+    expect(await build()).toEqual(['one.js'])
+    project.write('two.js', '2')
+    expect(await build()).toEqual(['two.js'])
+  })
+
+  it('a file that is only touched is a hit, and so is one that the work wrote itself before', async () => {
+    const project = subject.project()
+    await project.settle('a.txt', 'one')
+    const work = (): void => {
+      readFileSync(project.path('a.txt'))
+      writeFileSync(project.path('made.txt'), String(Math.random()))
+      readFileSync(project.path('made.txt'))
+    }
+    expect(await once(subject, project, work)).toBe(1)
+    await project.settle('a.txt', 'one')
+    expect(await once(subject, project, work)).toBe(0)
+  })
+
+  it('a file that changes while the build runs is not stored', async () => {
+    const project = subject.project()
+    await project.settle('a.txt', 'one')
+    await withCache(subject, project, async (cache) => {
+      const counted = new Counted(cache, project.root, { trackReads: true })
+      await counted.run({}, () => void readFileSync(project.path('a.txt')))
+      await project.settle('a.txt', 'two')
+    })
+    expect(await once(subject, project, () => undefined)).toBe(1)
+  })
+
+  it('work that starts a process is not stored, and a warning says why', async () => {
+    const project = subject.project()
+    const warnings: VarveError[] = []
+    const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
+    const counted = new Counted(cache, project.root, { trackReads: true })
+    await counted.run({}, () => void execFileSync(process.execPath, ['--version']))
+    await counted.run({}, () => void execFileSync(process.execPath, ['--version']))
+    expect(counted.count).toBe(2)
+    expect(warnings.map(({ code, message }) => [code, message])).toEqual([
+      ['UNTRACKED', expect.stringContaining(`results of 'counted' are not stored: it started the process '${process.execPath}'`)],
+    ])
+    await cache.close()
+  })
+
+  it('what a task reads inside of another is an input of both, also when the inner one is a hit', async () => {
+    const project = subject.project()
+    await project.settle('a.txt', 'one')
+    const build = (ids: readonly string[]): Promise<string[]> =>
+      withCache(subject, project, async (cache) => {
+        const made: string[] = []
+        const options = { root: project.root, codec: 'text', trackReads: true } as const
+        const [outer, inner] = [cache.task('outer', options), cache.task('inner', options)]
+        const innerWork = (): string => {
+          made.push('inner')
+          return readFileSync(project.path('a.txt'), 'utf8')
+        }
+        for (const id of ids) {
+          if (id === 'inner') await inner.run({ id: 'i' }, innerWork)
+          else await outer.run({ id: 'o' }, () => (made.push('outer'), inner.run({ id: 'i' }, innerWork)))
+        }
+        return made
+      })
+    expect(await build(['inner'])).toEqual(['inner'])
+    expect(await build(['outer'])).toEqual(['outer'])
+    expect(await build(['outer'])).toEqual([])
+    project.write('a.txt', 'two')
+    expect(await build(['outer'])).toEqual(['outer', 'inner'])
+  })
+
+  it('without trackReads nothing is recorded', async () => {
+    const project = subject.project()
+    await project.settle('a.txt', 'one')
+    for (const expected of [1, 0]) {
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root)
+        await counted.run({}, () => void readFileSync(project.path('a.txt')))
+        expect(counted.count).toBe(expected)
+      })
+      project.write('a.txt', 'two')
+    }
+  })
+})
