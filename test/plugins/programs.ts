@@ -9,11 +9,13 @@ export interface RunOptions {
   /** Arguments of Node, such as `--no-addons`. */
   readonly nodeArgs?: readonly string[]
   readonly cwd?: string
+  /** Variables besides those of this process. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Runs a program to its end. Rejects with what it complained about where it printed no answer. */
-export async function runProgram<Answer>(program: string, order: object, { nodeArgs = [], cwd }: RunOptions = {}): Promise<Answer> {
-  const child = spawn(process.execPath, [...nodeArgs, program, JSON.stringify(order)], { cwd })
+export async function runProgram<Answer>(program: string, order: object, { nodeArgs = [], cwd, env = {} }: RunOptions = {}): Promise<Answer> {
+  const child = spawn(process.execPath, [...nodeArgs, program, JSON.stringify(order)], { cwd, env: { ...process.env, ...env } })
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => void (err += chunk.toString()))

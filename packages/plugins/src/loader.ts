@@ -6,6 +6,8 @@
  * // webpack.config.js
  * export default { module: { rules: [{ test: /\.jsx?$/, use: ['@varve/plugins/loader', 'babel-loader'] }] } }
  */
+import { unrecorded } from 'varve/reads'
+import type { LoaderCache } from './loader/cache.ts'
 import type { LoaderContext, Result } from './loader/context.ts'
 import { attach, cacheOf, noteActivity } from './loader/shared.ts'
 
@@ -27,9 +29,10 @@ const keep = function (this: LoaderContext, content: Buffer, map: unknown, meta:
 
 async function answer(context: LoaderContext): Promise<void> {
   const callback = context.async()
+  let cache: LoaderCache
   let found: Result | undefined
   try {
-    const cache = await cacheOf(context)
+    cache = await cacheOf(context)
     if (!cache.isListening(context)) {
       attach(context, cache)
       cache.listen(context)
@@ -39,7 +42,7 @@ async function answer(context: LoaderContext): Promise<void> {
     callback(asError(error))
     return
   }
-  if (found === undefined) callback(null)
+  if (found === undefined) cache.runChain(context, () => callback(null))
   else callback(null, Buffer.from(found.content), found.map ?? undefined, found.meta ?? undefined)
 }
 
@@ -53,7 +56,8 @@ async function passOn(context: LoaderContext, content: Buffer, map: unknown, met
     callback(asError(error))
     return
   }
-  callback(null, content, map, meta)
+  // What the tool does next, such as watching files, is no work of these loaders.
+  unrecorded(() => callback(null, content, map, meta))
 }
 
 function asError(error: unknown): Error {

@@ -8,6 +8,7 @@ import { toVarveError } from './errors.ts'
 import { Keeping } from './keeping.ts'
 import type { CacheOptions, Durability } from './options.ts'
 import { Place } from './place.ts'
+import { unrecorded } from './reads/sink.ts'
 import { Session } from './session.ts'
 import { secretOf } from './secret.ts'
 import { byteSize } from './size.ts'
@@ -45,7 +46,11 @@ const MAX_BYTES_DEFAULT = 1024 ** 3
  * @example
  * await using cache = await openCache({ name: 'my-tool', version: '1.2.0', maxBytes: '500MB' })
  */
-export async function openCache(options: CacheOptions): Promise<Cache> {
+export function openCache(options: CacheOptions): Promise<Cache> {
+  return unrecorded(() => open(options))
+}
+
+async function open(options: CacheOptions): Promise<Cache> {
   checkOptions('openCache()', options, FIELDS)
   if (options.name === undefined) throw wrongValue('name', undefined, "the name of your tool, for example 'my-tool'")
   const durability: Durability = options.durability ?? 'relaxed'

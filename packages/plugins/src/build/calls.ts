@@ -4,10 +4,12 @@
  *
  *   begin -> run ... -> end -> begin -> ... -> close
  */
-import { type Task, type TaskContext, VarveError } from 'varve'
+import { type Task, type TaskContext, type TaskStats, VarveError } from 'varve'
+import { type ReadCall, unrecorded } from 'varve/reads'
 import { type Identity, identityOf } from './identity.ts'
 import type { CachedOptions, CachedStats } from './options.ts'
 import { pack, unpack } from './pack.ts'
+import { PluginReads } from './reads.ts'
 import { Root } from './root.ts'
 import { Session } from './session.ts'
 import type { Shape } from './shape.ts'
@@ -29,6 +31,8 @@ export interface Caller {
   keyOf(root: Root): string | undefined
   /** Named inputs of all calls, besides those that the options name. */
   readonly inputs: Identity
+  /** Local files whose code the plugin is made of, directly or through what they import. */
+  readonly modules: readonly string[]
 }
 
 /** One call; `E` is what is kept of it. */
@@ -40,6 +44,10 @@ export interface Call<R, E> {
   readonly inputs: Readonly<Record<string, unknown>>
   /** Files that the result depends on, known before. */
   readonly files: readonly string[]
+  /** The file that the call is about, absolute: reading it makes it an input of this call's result only. */
+  readonly about?: string | undefined
+  /** What the call read before `work`. */
+  readonly reads?: ReadCall | undefined
   /** Makes the call. */
   work(): Promise<R>
   /** What to keep of it; undefined for nothing. Throws Uncacheable where it cannot be told again. */
@@ -67,6 +75,7 @@ interface Open {
 /** The calls of one plugin. */
 export class Calls {
   readonly #options: CachedOptions
+  readonly #reads: PluginReads
   #open: Open | undefined
   #beginning: Promise<void> = Promise.resolve()
   #name = ''
@@ -74,9 +83,11 @@ export class Calls {
   #hits = 0
   #misses = 0
   readonly #uncacheable: Map<string, number> = new Map()
+  readonly #tasks: Map<Task<Uint8Array>, TaskStats> = new Map()
 
   constructor(options: CachedOptions) {
     this.#options = options
+    this.#reads = new PluginReads(options)
   }
 
   /** Whether calls are answered from a cache now. */
@@ -93,7 +104,7 @@ export class Calls {
   begin(caller: Caller | undefined, warn: Warn): Promise<void> {
     this.#builds += 1
     this.#name = caller?.name ?? this.#name
-    if (this.#builds === 1 && caller !== undefined) this.#beginning = this.#begin(caller, warn)
+    if (this.#builds === 1 && caller !== undefined) this.#beginning = unrecorded(() => this.#begin(caller, warn))
     return this.#beginning
   }
 
@@ -103,8 +114,14 @@ export class Calls {
     this.#builds -= 1
     if (this.#builds > 0) return
     this.#options.onStats?.(this.#takeStats())
-    if (isWatching) await this.commit()
-    else await this.close()
+    if (isWatching) return this.commit()
+    await this.close()
+    this.#reads.end()
+  }
+
+  /** What the plugin reads. */
+  get reads(): PluginReads {
+    return this.#reads
   }
 
   /** Writes what is new. */
@@ -135,13 +152,13 @@ export class Calls {
       live = { result }
       return this.#keep(call, result, open.root, context)
     }
-    const request = { id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files, accept }
+    const request = { id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files, accept, about: call.about }
     const bytes = await this.#ask(() => task.run(request, work))
     if (live !== undefined) return live.result
     // What another run made at the same time was not in the cache, and is asked for here.
     entry ??= bytes === undefined ? undefined : this.#read(call, open, bytes)
     const replayed = entry === undefined ? undefined : replay(call, entry, open)
-    if (replayed === undefined) return call.work()
+    if (replayed === undefined) return this.#reads.run(() => call.work())
     this.#hits += 1
     return replayed.result
   }
@@ -185,13 +202,30 @@ export class Calls {
     // Entries that name the root where it is no path are good for that root only.
     const findInput = (name: string): string | undefined => (name === 'root' ? root.folder : undefined)
     const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))
+    const scope = this.#reads.begin(caller, root.folder, warn)
     const tasks = new Map<string, Task<Uint8Array> | undefined>()
     const taskOf = (kind: string): Task<Uint8Array> | undefined => {
-      const options = { root: root.folder, findInput, inputs, variants: VARIANTS }
-      if (!tasks.has(kind)) tasks.set(kind, session.task(`${caller.name} ${kind}`, options))
-      return tasks.get(kind)
+      const options = { root: root.folder, findInput, inputs, variants: VARIANTS, trackReads: scope }
+      const task = tasks.get(kind) ?? session.task(`${caller.name} ${kind}`, options)
+      tasks.set(kind, task)
+      if (task !== undefined && !this.#tasks.has(task)) this.#tasks.set(task, task.stats())
+      return task
     }
     this.#open = { session, root, taskOf }
+  }
+
+  /** Why calls missed since the last time. */
+  #takeReasons(): Record<string, number> {
+    const reasons = new Map<string, number>()
+    for (const [task, before] of this.#tasks) {
+      const stats = task.stats()
+      this.#tasks.set(task, stats)
+      for (const [reason, count] of Object.entries(stats.reasons)) {
+        const news = count - (before.reasons[reason] ?? 0)
+        if (news > 0) reasons.set(reason, (reasons.get(reason) ?? 0) + news)
+      }
+    }
+    return Object.fromEntries(reasons)
   }
 
   /** The bytes to keep; none where the call is not kept. */
@@ -201,6 +235,7 @@ export class Calls {
       if (kept === undefined) return skip(context)
       if (!call.shape(kept.entry)) throw new Uncacheable('returns or tells something unknown')
       for (const path of kept.watched) context.addFile(path)
+      call.reads?.finish([...kept.watched, ...call.files])
       const [entry, isBound] = root.relativeEntry(kept.entry)
       if (isBound) context.addInput('root', root.folder)
       const bytes = pack(entry)
@@ -214,7 +249,14 @@ export class Calls {
   }
 
   #takeStats(): CachedStats {
-    const stats = { name: this.#name, hits: this.#hits, misses: this.#misses, uncacheable: Object.fromEntries(this.#uncacheable) }
+    const stats = {
+      name: this.#name,
+      hits: this.#hits,
+      misses: this.#misses,
+      uncacheable: Object.fromEntries(this.#uncacheable),
+      reasons: this.#takeReasons(),
+      reads: this.#reads.recorded(),
+    }
     this.#hits = this.#misses = 0
     this.#uncacheable.clear()
     return stats

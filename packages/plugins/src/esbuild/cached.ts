@@ -2,12 +2,14 @@
 import type { BuildOptions, OnEndResult, OnStartResult, Plugin, PluginBuild } from 'esbuild'
 import { type Caller, Calls } from '../build/calls.ts'
 import { lenientDigest } from '../build/digest.ts'
+import { callers } from '../build/modules.ts'
 import type { CachedOptions } from '../build/options.ts'
 import { Root } from '../build/root.ts'
 import { cachedLoad, refusals } from './load.ts'
 
 /** The plugin with a cache around it. */
 export function wrapPlugin(plugin: Plugin, options: CachedOptions): Plugin {
+  const modules = callers()
   return {
     ...plugin,
     setup(build) {
@@ -16,9 +18,10 @@ export function wrapPlugin(plugin: Plugin, options: CachedOptions): Plugin {
       const folder = options.root ?? initialOptions.absWorkingDir ?? process.cwd()
       // What the cache says becomes warnings of the build: esbuild takes them when it starts and when it ends.
       const warnings: { text: string }[] = []
-      const begin = calls.begin.bind(calls, callerOf(plugin, build, folder), (text) => void warnings.push({ text }))
+      const begin = calls.begin.bind(calls, { ...callerOf(plugin, build, folder), modules }, (text) => void warnings.push({ text }))
       build.onStart(() => telling(begin, warnings))
-      const done = plugin.setup(recordingBuild(build, calls))
+      const beside: Beside = (work) => calls.reads.runEarly(plugin.name, folder, work)
+      const done = beside(() => plugin.setup(recordingBuild(build, calls, beside)))
       // esbuild tells no plugin whether there will be another build: the cache is closed when it disposes of this one.
       build.onEnd(() => telling(() => calls.end(true), warnings))
       build.onDispose(() => void calls.close())
@@ -33,7 +36,7 @@ async function telling(work: () => Promise<void>, warnings: { text: string }[]):
   return { warnings: warnings.splice(0) }
 }
 
-function callerOf(plugin: Plugin, build: PluginBuild, folder: string): Caller {
+function callerOf(plugin: Plugin, build: PluginBuild, folder: string): Omit<Caller, 'modules'> {
   const root = new Root(folder)
   const inputs = {
     tool: build.esbuild.version,
@@ -52,11 +55,16 @@ function deciding(options: BuildOptions): unknown {
   return Object.fromEntries(Object.entries(options).filter(([name]) => !LEFT_OUT.includes(name)))
 }
 
+/** Runs work of the plugin whose result is not kept. */
+type Beside = <T>(work: () => T) => T
+
 /** The build as the plugin sees it: its callbacks are wrapped, and what cannot be replayed is found out. */
-function recordingBuild(build: PluginBuild, calls: Calls): PluginBuild {
+function recordingBuild(build: PluginBuild, calls: Calls, beside: Beside): PluginBuild {
   return {
     ...build,
-    onLoad: (filter, load) => build.onLoad(filter, cachedLoad(load, calls)),
+    onStart: (start) => build.onStart(() => beside(start)),
+    onResolve: (filter, resolve) => build.onResolve(filter, (args) => beside(() => resolve(args))),
+    onLoad: (filter, load) => build.onLoad(filter, cachedLoad(load, calls, beside)),
     resolve: (path, options) => {
       refusals.getStore()?.push('uses build.resolve')
       return build.resolve(path, options)

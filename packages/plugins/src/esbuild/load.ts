@@ -16,12 +16,12 @@ export type Load = (args: OnLoadArgs) => Loaded | Promise<Loaded>
 export const refusals: AsyncLocalStorage<string[]> = new AsyncLocalStorage()
 
 /** The callback, answered from the cache. */
-export function cachedLoad(load: Load, calls: Calls): Load {
+export function cachedLoad(load: Load, calls: Calls, beside: <T>(work: () => T) => T): Load {
   return (args) => {
     const reason = reasonOf(args)
     if (reason !== undefined) {
       calls.count(reason)
-      return load(args)
+      return beside(() => load(args))
     }
     const { path, namespace, suffix, with: attributes } = args
     const reasons: string[] = []
@@ -30,6 +30,7 @@ export function cachedLoad(load: Load, calls: Calls): Load {
       id: path,
       inputs: { call: digest({ namespace, suffix, with: attributes }, 'args') },
       files: [path],
+      about: path,
       work: async () => refusals.run(reasons, () => load(args)),
       keep: (loaded) => keep(loaded, reasons),
       shape: entryShape,

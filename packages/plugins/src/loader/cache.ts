@@ -6,9 +6,11 @@
  */
 import { statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
+import type { ReadCall } from 'varve/reads'
 import { type Call, Calls } from '../build/calls.ts'
 import { digest, lenientDigest } from '../build/digest.ts'
 import type { Identity } from '../build/identity.ts'
+import { callers } from '../build/modules.ts'
 import type { CachedOptions } from '../build/options.ts'
 import { Root } from '../build/root.ts'
 import type { Warn } from '../build/warnings.ts'
@@ -25,6 +27,10 @@ class Miss extends Error {}
 export class LoaderCache {
   readonly #options: CachedOptions
   readonly #calls: Calls
+  readonly #callers: readonly string[] = callers()
+  /** Loaders whose modules are noted. */
+  readonly #noted: Set<string> = new Set()
+  readonly #reads: WeakMap<Recording, ReadCall> = new WeakMap()
   /** Of modules under way, by their identifiers: a module may have several contexts, one after another. */
   readonly #recordings: Map<string, Recording> = new Map()
   readonly #recordingOf: WeakMap<ChainContext, Recording> = new WeakMap()
@@ -36,7 +42,7 @@ export class LoaderCache {
 
   begin(tool: string, root: string, inputs: Identity, warn: Warn): Promise<void> {
     // Nothing is hidden: the options of the loaders are part of each call.
-    return this.#calls.begin({ tool, name: 'loaders', root, keyOf: () => '', inputs }, warn)
+    return this.#calls.begin({ tool, name: 'loaders', root, keyOf: () => '', inputs, modules: this.#callers }, warn)
   }
 
   end(isWatching: boolean): Promise<void> {
@@ -92,6 +98,18 @@ export class LoaderCache {
     }
   }
 
+  /** Runs the chain behind the current loader: what its loaders read is recorded until `keep`. */
+  runChain(context: ChainContext, chain: () => void): void {
+    const recording = this.#recordingOf.get(context)
+    const local = this.#localLoaders(context).filter((path) => !this.#noted.has(path))
+    for (const path of local) this.#noted.add(path)
+    if (local.length > 0) this.#calls.reads.noteModules(local)
+    const reads = this.#calls.reads.call(context.resourcePath)
+    if (recording === undefined || reads === undefined) return chain()
+    this.#reads.set(recording, reads)
+    reads.run(chain)
+  }
+
   /** Keeps the result of the chain behind the current loader. */
   async keep(context: ChainContext, { content, map, meta }: Result): Promise<void> {
     const recording = this.#recordingOf.get(context)
@@ -100,6 +118,7 @@ export class LoaderCache {
     const result: Result = { content, map: plainMap(map), meta }
     await this.#calls.run<Result, Entry>({
       ...this.#callOf(context),
+      reads: this.#reads.get(recording),
       work: () => Promise.resolve(result),
       keep: () => {
         const dependencies = dependenciesOf(context)
@@ -128,11 +147,10 @@ export class LoaderCache {
     }
   }
 
-  #callOf(context: ChainContext): Pick<Call<Result, Entry>, 'kind' | 'id' | 'inputs' | 'files'> {
+  #callOf(context: ChainContext): Pick<Call<Result, Entry>, 'kind' | 'id' | 'inputs' | 'files' | 'about'> {
     const { resource, resourcePath, loaders, loaderIndex, mode, target, sourceMap, hot } = context
     const root = this.#calls.root ?? new Root(context.rootContext)
     const chain = loaders.map((loader, index) => [loader.path, index > loaderIndex ? optionsOf(loader) : ''])
-    const local = loaders.slice(loaderIndex + 1).filter(({ path }) => !/[\\/]node_modules[\\/]/.test(path))
     return {
       kind: 'chain',
       id: resource,
@@ -140,8 +158,14 @@ export class LoaderCache {
         loaders: lenientDigest([loaderIndex, chain], (text) => root.toRelative(text)),
         config: digest([mode, target, sourceMap, hot], 'config'),
       },
-      files: [resourcePath, ...local.map(({ path }) => path)],
+      files: [resourcePath, ...this.#localLoaders(context)],
+      about: resourcePath,
     }
+  }
+
+  /** Files of the loaders behind the current one that are of the project. */
+  #localLoaders({ loaders, loaderIndex }: ChainContext): string[] {
+    return loaders.slice(loaderIndex + 1).flatMap(({ path }) => (isAbsolute(path) && !/[\\/]node_modules[\\/]/.test(path) ? [path] : []))
   }
 }
 

@@ -1,6 +1,8 @@
 /** The calls of one plugin of Rollup's family: what its hooks are called with becomes an id, inputs and files. */
+import { isAbsolute } from 'node:path'
 import { Calls, type Caller } from '../build/calls.ts'
 import type { Identity } from '../build/identity.ts'
+import { callers } from '../build/modules.ts'
 import type { Root } from '../build/root.ts'
 import type { Warn } from '../build/warnings.ts'
 import { ENTRIES, type Entry } from './entry.ts'
@@ -18,6 +20,8 @@ export interface Tool {
   root(): string
   /** Stands for a plugin's options where the user gave none; undefined where nothing does. */
   key(root: Root): string | undefined
+  /** Local files that the plugins of this tool come from. */
+  modules(): readonly string[]
   /** Named inputs that the tool adds for a call with this context. */
   inputs(context: object, root: Root): Identity
 }
@@ -37,6 +41,7 @@ export class PluginCache {
   readonly #plugin: HookedPlugin
   readonly #tool: Tool
   readonly #calls: Calls
+  readonly #callers: readonly string[] = callers()
 
   constructor(plugin: HookedPlugin, options: CachedPluginOptions, tool: Tool) {
     this.#plugin = plugin
@@ -48,7 +53,8 @@ export class PluginCache {
     const tool = this.#tool
     const plugin = this.#plugin
     const inputs = { plugin: `${plugin.name} ${versionOf(plugin)}` }
-    const caller: Caller = { tool: tool.name, name: plugin.name, root: tool.root(), keyOf: (root) => tool.key(root), inputs }
+    const modules = [...this.#callers, ...tool.modules()]
+    const caller: Caller = { tool: tool.name, name: plugin.name, root: tool.root(), keyOf: (root) => tool.key(root), inputs, modules }
     return this.#calls.begin(tool.isOn() ? caller : undefined, warn)
   }
 
@@ -65,16 +71,22 @@ export class PluginCache {
     this.#calls.count(reason)
   }
 
+  /** Runs a hook whose results are not kept, or a call that cannot be kept. */
+  beside<T>(work: () => T): T {
+    return this.#tool.isOn() ? this.#calls.reads.runEarly(this.#plugin.name, this.#tool.root(), work) : work()
+  }
+
   /** Answers a call: from the cache, or by the plugin. */
   run(context: object, { hook, id, inputs, files, work }: HookCall): unknown {
     const { root } = this.#calls
-    if (root === undefined) return work(context)
+    if (root === undefined) return this.beside(() => work(context))
     const recording = new Recording(context)
     return this.#calls.run<unknown, Entry>({
       kind: hook,
       id,
       inputs: { ...this.#tool.inputs(context, root), ...inputs },
       files,
+      about: fileOf(id),
       work: async () => work(recording.context),
       keep: (returned) => {
         // A hook that leaves an id to others is cheaper to ask again.
@@ -86,6 +98,12 @@ export class PluginCache {
       replay: (entry) => replay(entry, context),
     })
   }
+}
+
+/** The path in an id. */
+function fileOf(id: string): string | undefined {
+  const [path = ''] = id.split('?', 1)
+  return isAbsolute(path) ? path : undefined
 }
 
 /** Plugins tell their version themselves, or in their `api`. */

@@ -11,10 +11,26 @@ export interface HookedPlugin {
   buildStart?: unknown
   buildEnd?: unknown
   closeWatcher?: unknown
+  config?: unknown
+  options?: unknown
+  outputOptions?: unknown
+  resolveDynamicImport?: unknown
+  shouldTransformCachedModule?: unknown
+  moduleParsed?: unknown
+  watchChange?: unknown
 }
 
 /** The hooks whose results are kept. */
 export type CachedHook = 'resolveId' | 'load' | 'transform'
+
+/** Hooks in which plugins may read what decides later ones. */
+export type OtherHook = 'config' | 'options' | 'resolveDynamicImport' | 'shouldTransformCachedModule' | 'moduleParsed' | 'watchChange'
+
+/** All hooks that run before the results of plugins are put together: what they read may decide those. */
+export const HOOKS: readonly (CachedHook | LifeHook | OtherHook)[] = [
+  'config', 'configResolved', 'options', 'buildStart', 'resolveId', 'resolveDynamicImport', 'load', 'shouldTransformCachedModule', 'transform',
+  'moduleParsed', 'buildEnd', 'watchChange',
+]
 
 /** The hooks that say when a build begins and ends. */
 export type LifeHook = 'configResolved' | 'buildStart' | 'buildEnd' | 'closeWatcher'
@@ -26,7 +42,7 @@ export type Handler = (this: object, ...args: unknown[]) => unknown
  * Puts `around(handler)` in the place of a hook's function, in the hook itself: plugins change their hooks' filters
  * later, and bundlers copy the plugin. Returns whether there is such a hook.
  */
-export function wrapHook(plugin: HookedPlugin, name: CachedHook | LifeHook, around: (handler: Handler) => Handler): boolean {
+export function wrapHook(plugin: HookedPlugin, name: CachedHook | LifeHook | OtherHook, around: (handler: Handler) => Handler): boolean {
   const hook = plugin[name]
   if (isHandler(hook)) plugin[name] = around(hook)
   else if (isHookObject(hook)) hook.handler = around(hook.handler)

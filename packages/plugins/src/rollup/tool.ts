@@ -4,7 +4,7 @@ import { PluginCache, type Tool } from './cached.ts'
 import type { HookedPlugin } from './hooks.ts'
 import { refusalOf } from './known.ts'
 import { type CachedPluginOptions, checkPluginOptions, HOOKS_DEFAULT } from './options.ts'
-import { wrapCalls, wrapLife } from './wrap.ts'
+import { wrapCalls, wrapLife, wrapOthers } from './wrap.ts'
 
 /** A tool whose config nobody sees: the version is in the context, the root is the working directory. */
 export function plainTool(name: string): Tool {
@@ -13,6 +13,7 @@ export function plainTool(name: string): Tool {
     isOn: () => true,
     root: () => process.cwd(),
     key: () => undefined,
+    modules: () => [],
     inputs: (context) => ({ tool: versionsOf(context) }),
   }
 }
@@ -39,5 +40,6 @@ export function makeCache(plugin: HookedPlugin, options: CachedPluginOptions, to
   if (refusal !== undefined) throw refuse(refusal)
   const cache = new PluginCache(plugin, options, tool)
   if (wrapCalls(plugin, options.hooks ?? HOOKS_DEFAULT, cache).length === 0) throw refuse('it has none of these hooks')
+  wrapOthers(plugin, options.hooks ?? HOOKS_DEFAULT, cache)
   return cache
 }

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { digest } from '../build/digest.ts'
 import type { HookCall, PluginCache } from './cached.ts'
-import { type CachedHook, type Handler, type HookedPlugin, runAfter, runBefore, wrapHook } from './hooks.ts'
+import { type CachedHook, type Handler, HOOKS, type HookedPlugin, runAfter, runBefore, wrapHook } from './hooks.ts'
 import { hasHiddenFiles } from './known.ts'
 
 /** The call as it is kept, or in words why it cannot be. */
@@ -35,6 +35,17 @@ export function wrapCalls(plugin: HookedPlugin, hooks: readonly CachedHook[], ca
   return hooks.filter((hook) => wrapHook(plugin, hook, (handler) => wrapHandler(plugin.name, hook, handler, cache)))
 }
 
+/** Has everything recorded that the plugin's other hooks read. */
+export function wrapOthers(plugin: HookedPlugin, hooks: readonly CachedHook[], cache: PluginCache): void {
+  const wrapped: readonly string[] = hooks
+  for (const name of HOOKS) {
+    if (wrapped.includes(name)) continue
+    wrapHook(plugin, name, (handler) => function (...args) {
+      return cache.beside(() => handler.apply(this, args))
+    })
+  }
+}
+
 /** Opens and closes `cache` with the builds of the plugin. */
 export function wrapLife(plugin: HookedPlugin, cache: PluginCache): void {
   runBefore(plugin, 'buildStart', function () {
@@ -57,7 +68,7 @@ function wrapHandler(plugin: string, hook: CachedHook, handler: Handler, cache: 
     const described = tryDescribe(hook, plugin, args)
     if (typeof described === 'string') {
       cache.count(described)
-      return handler.apply(this, args)
+      return cache.beside(() => handler.apply(this, args))
     }
     return cache.run(this, { ...described, hook, work: (context) => handler.apply(context, args) })
   }

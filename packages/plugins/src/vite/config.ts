@@ -32,6 +32,11 @@ export class ViteTool implements Tool {
     return configFile === undefined ? undefined : filesDigest([configFile, ...configFileDependencies], root)
   }
 
+  modules(): readonly string[] {
+    const { configFile, configFileDependencies = [] } = this.#config ?? {}
+    return configFile === undefined ? [] : [configFile, ...configFileDependencies]
+  }
+
   inputs(context: object, root: Root): Readonly<Record<string, string>> {
     const environment: unknown = Reflect.get(context, 'environment')
     const [name, config] = environmentOf(environment) ?? ['', this.#config]

@@ -5,8 +5,12 @@ import { parseJson } from '../json.ts'
 import type { NamespaceStats } from '../reports.ts'
 import type { Session } from '../session.ts'
 import { suggest } from '../suggest.ts'
-import { RECORDS_PREFIX, RESULTS_PREFIX } from '../task/make.ts'
+import { Generations } from '../reads/generations.ts'
+import type { Disk } from '../reads/kinds.ts'
+import type { ChangedRead } from '../reads/set.ts'
+import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from '../task/make.ts'
 import { readVariants, resultKey, UNDEFINED_RESULT, type Variant } from '../task/record.ts'
+import type { Root } from '../task/root.ts'
 import { entriesOf, namespacesOf, valueOf } from './entries.ts'
 
 /** The record of one id. */
@@ -53,6 +57,28 @@ export async function resultsOf(session: Session, task: string): Promise<(id: st
   return (id, { result }) => {
     if (result === UNDEFINED_RESULT) return true
     return results !== undefined && valueOf(session, results, resultKey(id, result)) !== undefined
+  }
+}
+
+/** What differs from the reads of a generation, whichever task it belongs to; undefined of a generation that is not stored. */
+export async function readChangesOf(session: Session, disk: Disk, root: Root): Promise<(generation: string) => readonly ChangedRead[] | undefined> {
+  const namespaces = (await namespacesOf(session, undefined)).filter(({ name }) => name.startsWith(READS_PREFIX))
+  const stores = namespaces.map((namespace) => {
+    const generations = new Generations(root, disk)
+    generations.attach({ get: (key) => jsonOf(valueOf(session, namespace, key)), put: () => undefined })
+    return generations
+  })
+  return (generation) => {
+    const store = stores.find((one) => one.verdict(generation, true) !== 'unknown')
+    return store?.changes(generation)
+  }
+}
+
+function jsonOf(value: Uint8Array | undefined): unknown {
+  try {
+    return value === undefined ? undefined : parseJson(readText(value, 0, value.length))
+  } catch {
+    return undefined
   }
 }
 

@@ -7,7 +7,7 @@ import * as fs from 'node:fs'
 import * as paths from 'node:path'
 import type { RecordJson, VariantJson } from '../cli-json.ts'
 import { projectDirectory } from '../directory.ts'
-import { type Difference, differencesAround, differencesBetween } from '../task/differences.ts'
+import { type Difference, differencesAround, differencesBetween, READS_NOT_STORED, sentenceOf } from '../task/differences.ts'
 import { Present } from '../task/present.ts'
 import type { Variant } from '../task/record.ts'
 import { keyOf } from '../task/request.ts'
@@ -19,7 +19,7 @@ import { NEGATIVE } from './exit.ts'
 import { findCache, inspect } from './folder.ts'
 import { parseKey } from './get.ts'
 import { age, counted, table, write, writeJson } from './output.ts'
-import { type IdRecord, recordOf, recordsOf, resultsOf, tasksOf } from './tasks.ts'
+import { type IdRecord, readChangesOf, recordOf, recordsOf, resultsOf, tasksOf } from './tasks.ts'
 
 interface WhyOptions extends CommonOptions {
   readonly task?: string
@@ -46,22 +46,37 @@ async function run(given: string, options: WhyOptions): Promise<void> {
       return
     }
     const told: RecordJson[] = []
-    for (const record of found) told.push(tell(record, root, await resultsOf(session, record.task)))
+    const readChanges = await readChangesOf(session, { fs, paths }, root)
+    for (const record of found) told.push(tell(record, root, { hasResult: await resultsOf(session, record.task), readChanges }))
     if (options.json === true) return writeJson('why', { records: told })
     for (const one of told) await write(textOf(one))
   })
 }
 
-function tell({ task, id, variants }: IdRecord, root: Root, hasResult: (id: string, variant: Variant) => boolean): RecordJson {
+/** What is known of variants besides their records. */
+interface Known {
+  readonly hasResult: (id: string, variant: Variant) => boolean
+  readonly readChanges: (generation: string) => readonly Difference[] | undefined
+}
+
+function tell({ task, id, variants }: IdRecord, root: Root, { hasResult, readChanges }: Known): RecordJson {
   const present = new Present(fs, root, new Map())
   const byTime = variants.toSorted((a, b) => b.timeMs - a.timeMs)
   const [last, previous] = byTime
   const between = last === undefined || previous === undefined ? [] : differencesBetween(previous, last)
-  return { task, id, variants: byTime.map((variant) => tellVariant(variant, present, !hasResult(id, variant))), between }
+  const differencesOf = (variant: Variant): readonly Difference[] => [
+    ...differencesAround(variant, present, { env: [], files: [] }),
+    ...readDifferences(variant, readChanges),
+  ]
+  return { task, id, variants: byTime.map((variant) => tellVariant(variant, differencesOf(variant), !hasResult(id, variant))), between }
 }
 
-function tellVariant(variant: Variant, present: Present, isLost: boolean): VariantJson {
-  const differences = differencesAround(variant, present, { env: [], files: [] })
+/** What the work of a variant read and finds no longer. */
+function readDifferences({ reads }: Variant, changes: Known['readChanges']): readonly Difference[] {
+  return reads === undefined ? [] : changes(reads) ?? [READS_NOT_STORED]
+}
+
+function tellVariant(variant: Variant, differences: readonly Difference[], isLost: boolean): VariantJson {
   const digests = [...variant.inputs, ...variant.added]
   const inputs = digests.flatMap((name, index) => (index % 2 === 0 ? [{ name, digest: digests[index + 1] ?? '' }] : []))
   return { timeMs: variant.timeMs, holds: differences.length === 0 && !isLost, isLost, differences, inputs }
@@ -74,10 +89,10 @@ function textOf({ task, id, variants, between }: RecordJson): string {
   return `${head}${lines.join('')}${pair}`
 }
 
-function verdictOf({ holds, isLost, inputs }: VariantJson): string {
+function verdictOf({ holds, isLost, inputs, differences }: VariantJson): string {
   const names = inputs.map(({ name }) => escapeText(name)).join(', ')
   if (holds) return `a hit, if its inputs are the same${names === '' ? '' : ` (${names})`}`
-  return isLost ? 'a miss: its result is gone' : 'a miss:'
+  return isLost ? 'a miss: its result is gone' : `a miss: ${escapeText(differences.map(sentenceOf).join(', '))}`
 }
 
 function tableOf(differences: readonly Difference[]): string {

@@ -46,7 +46,7 @@ export class ReadCall implements Sink {
   read(kind: ReadKind, path: string): void {
     this.#outer?.read(kind, path)
     if (path === this.#own) {
-      this.#hasReadOwn ||= kind === 'content'
+      this.#hasReadOwn ||= kind === 'content' || kind === 'module'
       return
     }
     const key = this.#scope.look(kind, path)

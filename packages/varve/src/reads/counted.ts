@@ -37,23 +37,27 @@ export function countedVariables(): string[] {
 /** Decides about paths for one project. */
 export class CountedPaths {
   readonly #disk: Disk
-  readonly #ignored: readonly string[]
+  readonly #ignored: Set<string>
   /** The real folder of each package that is a link into the project; undefined for installed ones. */
   readonly #links: Map<string, string | undefined> = new Map()
 
-  /** `root`: the project's folder; `ignored`: folders that do not count. */
-  constructor(disk: Disk, root: string, ignored: readonly string[]) {
+  /** `root`: the project's folder. */
+  constructor(disk: Disk, root: string) {
     this.#disk = disk
     const { paths } = disk
     const temporary = builtin('node:os')?.tmpdir()
-    const others = temporary === undefined || isBelow(paths, root, temporary) ? [] : [temporary]
-    this.#ignored = [...others, ...ignored].map((folder) => paths.resolve(folder))
+    this.#ignored = new Set(temporary === undefined || isBelow(paths, root, temporary) ? [] : [temporary])
+  }
+
+  /** Files in this folder, absolute, do not count. */
+  ignore(folder: string): void {
+    this.#ignored.add(folder)
   }
 
   /** What to record of a read; undefined if it does not count. */
   decide(kind: ReadKind, path: string): readonly [kind: ReadKind, path: string] | undefined {
     const { paths } = this.#disk
-    if (KERNEL.test(path) || this.#ignored.some((folder) => isBelow(paths, path, folder))) return undefined
+    if (KERNEL.test(path) || [...this.#ignored].some((folder) => isBelow(paths, path, folder))) return undefined
     const folder = `${paths.sep}node_modules${paths.sep}`
     const at = path.lastIndexOf(folder)
     if (at === -1) return [kind, path]

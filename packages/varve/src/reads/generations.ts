@@ -17,14 +17,14 @@ export type Verdict = 'same' | 'changed' | 'unknown'
 /** The generations of one scope. */
 export class Generations {
   readonly #root: Root
-  readonly #disk: Disk | undefined
+  readonly #disk: Disk
   #store: ReadStore | undefined
   #current: string = makeId()
   #isUsed = false
   #comparison: Comparison | undefined
   readonly #verdicts: Map<string, Verdict> = new Map()
 
-  constructor(root: Root, disk: Disk | undefined) {
+  constructor(root: Root, disk: Disk) {
     this.#root = root
     this.#disk = disk
   }
@@ -79,7 +79,7 @@ export class Generations {
   /** Everything that changed since; empty for an unknown generation. */
   changes(id: string): readonly ChangedRead[] {
     const set = this.#setOf(id)?.set
-    if (set === undefined || this.#disk === undefined) return []
+    if (set === undefined) return []
     return new Comparison(this.#disk, this.#root).changes(set)
   }
 
@@ -94,7 +94,7 @@ export class Generations {
 
   #compare(id: string): Verdict {
     const found = this.#setOf(id)
-    if (found === undefined || this.#disk === undefined) return 'unknown'
+    if (found === undefined) return 'unknown'
     const known = this.#verdicts.get(`set ${found.digest}`)
     if (known !== undefined) return known
     this.#comparison ??= new Comparison(this.#disk, this.#root)

@@ -2,6 +2,7 @@
  * What code can learn from a file system, and one digest for each: what the recorder stores and what is compared later.
  *
  *   content  what is in a file                      digest of the bytes
+ *   module   what is in a file that is loaded as code    the same; code stays in memory, so its first load in a process counts
  *   list     the names in a folder, with types      digest of the names
  *   tree     the same of all folders below          digest of the paths, without `node_modules` and `.git`
  *   type     whether a path exists, and as what     'file', 'folder', 'other' or 'missing'
@@ -17,7 +18,7 @@ import { digestOfBytes, digestOfNames, digestOfPieces } from '../task/digest.ts'
 import { lookAt, PIECE_BYTES, pieces } from '../task/files.ts'
 
 /** The kinds of reads. */
-export const READ_KINDS = ['content', 'list', 'tree', 'type', 'link'] as const
+export const READ_KINDS = ['content', 'module', 'list', 'tree', 'type', 'link'] as const
 export type ReadKind = (typeof READ_KINDS)[number]
 
 /** Folders that a tree leaves out: large, and covered by other inputs. */
@@ -51,7 +52,7 @@ export function digestNow({ fs: files, paths }: Disk, kind: ReadKind, path: stri
     if (kind === 'list') return digestOfNames(namesIn(files, paths, path))
     return kind === 'tree' ? digestOfNames([...namesBelow(files, paths, path, '')]) : 'folder'
   }
-  if (kind !== 'content') return 'file'
+  if (kind !== 'content' && kind !== 'module') return 'file'
   return look.size > PIECE_BYTES ? digestOfPieces(pieces(files, path)) : digestOfBytes(files.readFileSync(path))
 }
 

@@ -28,7 +28,7 @@ export function installModules(installation: Installation): void {
       try {
         const { _resolveFilename: resolve } = Module
         const path = Reflect.apply(resolve, Module, [String(request), parent])
-        if (isAbsolute(path)) sink.read('content', path)
+        if (isAbsolute(path)) sink.read('module', path)
       } catch {
         // What is not found: the loader looks for it with functions of its own, and reports it.
       }
@@ -104,7 +104,7 @@ function hookImports(installation: Installation, modules: typeof nodeModule): vo
     load(url, context, next) {
       const store = installation.storage.getStore()
       const sink = store === undefined ? installation.ambient : store
-      if (url.startsWith('file:')) sink?.read('content', urls.fileURLToPath(url))
+      if (url.startsWith('file:')) sink?.read('module', urls.fileURLToPath(url))
       return next(url, context)
     },
   })

@@ -5,6 +5,7 @@
 import type * as fs from 'node:fs'
 import { COARSE_TICK_MS, lookAt, type Look, TICK_MS } from '../task/files.ts'
 import { type Disk, digestNow, type ReadKind } from './kinds.ts'
+import type { Noted } from './sink.ts'
 
 /** Size, times and inode; zeros if the time is too young to be sure that the next write changes it. */
 export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, ino: number]
@@ -21,7 +22,7 @@ export interface Sealed {
 }
 
 /** One read. */
-export class Observed {
+export class Observed implements Noted {
   readonly kind: ReadKind
   /** Absolute. */
   readonly path: string
@@ -61,8 +62,8 @@ export class Observed {
 }
 
 /** Freezes what was read of a path that is about to be written, and of the folder that it is in. */
-export function freezeAround(reads: ReadonlyMap<string, Observed>, disk: Disk, path: string): void {
-  for (const key of [`content ${path}`, `list ${path}`, `list ${disk.paths.dirname(path)}`]) reads.get(key)?.freeze(disk)
+export function freezeAround(reads: ReadonlyMap<string, Noted>, disk: Disk, path: string): void {
+  for (const key of [`content ${path}`, `module ${path}`, `list ${path}`, `list ${disk.paths.dirname(path)}`]) reads.get(key)?.freeze(disk)
 }
 
 /** How a stored read compares with the present: not at all different, only in its stamp, or another content. */
@@ -91,7 +92,7 @@ export function stampNow(disk: Disk, { kind, path }: Sealed): Stamp {
 }
 
 function hasStamp(kind: ReadKind): boolean {
-  return kind === 'content' || kind === 'list'
+  return kind === 'content' || kind === 'module' || kind === 'list'
 }
 
 function stampOf(look: Look): Stamp {

@@ -11,7 +11,8 @@
  *      results of the generation are misses. The next generation begins with what is known.
  *   5. A result is used if its generation is stored and each read of its set finds what it found.
  */
-import type { Root } from '../task/root.ts'
+import { Root } from '../task/root.ts'
+import { VarveError } from '../errors.ts'
 import { ReadCall } from './call.ts'
 import { CountedPaths, isCountedVariable } from './counted.ts'
 import { Generations, type ReadStore, type Verdict } from './generations.ts'
@@ -19,16 +20,14 @@ import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
 import { isKnown } from './known.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { type ChangedRead, storedNames, type StoredRead, storedRead, storedVariable } from './set.ts'
-import { type Installation, installation, type Opaque, type Sink, unrecorded } from './sink.ts'
-import { StartUp } from './start-up.ts'
+import { type Installation, installation, type Noted, type Opaque, type Sink, unrecorded } from './sink.ts'
 
 /** What a scope is made with. */
 export interface ReadScopeOptions {
   /** Name for messages: of the plugin or the task. */
   readonly name: string
-  readonly root: Root
-  /** Folders whose files do not count, such as that of the cache. */
-  readonly ignored?: readonly string[] | undefined
+  /** The folder that stored paths are relative to. */
+  readonly root: string
   /** The caller declared the inputs of what cannot be seen: results are stored all the same. */
   readonly isDeclared?: boolean | undefined
   /** Called once, with a sentence, when results are not stored from now on. */
@@ -39,13 +38,16 @@ export interface ReadScopeOptions {
 export class ReadScope implements Sink {
   readonly name: string
   readonly #options: ReadScopeOptions
+  readonly #root: Root
   readonly #installation: Installation | undefined = installation()
-  readonly #disk: Disk | undefined = hostDisk()
-  readonly #counted: CountedPaths | undefined
+  readonly #disk: Disk
+  readonly #counted: CountedPaths
   readonly #generations: Generations
   /** Everything looked at in this generation, and what of it counts. */
-  #reads: Map<string, Observed> = new Map()
+  #reads: Map<string, Noted> = new Map()
   #inputs: Set<string> = new Set()
+  /** Reads of earlier generations that changed meanwhile: nothing is stored until they are made again. */
+  readonly #lost: Set<string> = new Set()
   /** What earlier generations read, by the same keys. */
   #earlier: Map<string, StoredRead> = new Map()
   readonly #variables: Map<string, StoredRead> = new Map()
@@ -59,14 +61,19 @@ export class ReadScope implements Sink {
   constructor(options: ReadScopeOptions) {
     this.name = options.name
     this.#options = options
-    this.#counted = this.#disk === undefined ? undefined : new CountedPaths(this.#disk, options.root.folder, options.ignored ?? [])
-    this.#generations = new Generations(options.root, this.#disk)
+    const disk = hostDisk()
+    if (disk === undefined) throw new VarveError('ENGINE_UNAVAILABLE', 'the recorder needs the files of Node.js, which is not here')
+    this.#disk = disk
+    this.#root = new Root(options.root, disk.paths)
+    this.#counted = new CountedPaths(disk, options.root)
+    this.#generations = new Generations(this.#root, this.#disk)
     if (this.#installation === undefined) this.#refuse('runs in a host in which reads cannot be recorded')
   }
 
-  /** Where sets are kept from now on. */
-  attach(store: ReadStore): void {
+  /** Where sets are kept from now on; what is in `folder` does not count. */
+  attach(store: ReadStore, folder: string): void {
     this.#generations.attach(store)
+    this.#counted.ignore(folder)
   }
 
   /** The id to put with a result. */
@@ -88,9 +95,10 @@ export class ReadScope implements Sink {
 
   /** A build is over. What the program reads from now on is its start-up again, for the next build. */
   end(): void {
-    this.#begun = false
     const ambient = this.#installation?.ambient
-    if (ambient instanceof StartUp) ambient.isOver = false
+    if (this.#begun && ambient !== undefined) ambient.scopes -= 1
+    this.#begun = false
+    this.#isBuilding = false
   }
 
   /** Runs work of the scope that has no result of its own. */
@@ -111,9 +119,7 @@ export class ReadScope implements Sink {
   }
 
   wrote(path: string): void {
-    const disk = this.#disk
-    if (disk === undefined) return
-    unrecorded(() => freezeAround(this.#reads, disk, path))
+    unrecorded(() => freezeAround(this.#reads, this.#disk, path))
     this.#written.add(path)
   }
 
@@ -133,14 +139,13 @@ export class ReadScope implements Sink {
 
   /** Looks at a path before it is read. The key of the read, undefined if it does not count. @internal */
   look(kind: ReadKind, path: string): string | undefined {
-    const disk = this.#disk
-    if (disk === undefined || this.#counted === undefined || this.#written.has(path)) return undefined
-    const counted = this.#counted
+    if (this.#written.has(path)) return undefined
     return unrecorded(() => {
-      const decided = counted.decide(kind, path)
+      const decided = this.#counted.decide(kind, path)
       if (decided === undefined) return undefined
       const key = `${decided[0]} ${decided[1]}`
-      if (!this.#reads.has(key)) this.#reads.set(key, new Observed(disk, decided[0], decided[1]))
+      if (decided[0] === 'module' && this.#earlier.has(key)) return undefined
+      if (this.#lost.delete(key) || !this.#reads.has(key)) this.#reads.set(key, new Observed(this.#disk, decided[0], decided[1]))
       return key
     })
   }
@@ -168,7 +173,7 @@ export class ReadScope implements Sink {
 
   /** What counts so far: names of files and variables, as `why` names them. */
   recorded(): { readonly files: readonly string[]; readonly variables: readonly string[] } {
-    const { root } = this.#options
+    const root = this.#root
     const paths = [...this.#inputs].map((key) => root.relative(this.#reads.get(key)?.path ?? ''))
     const earlier = [...this.#earlier.values()].map(([, name]) => name)
     const variables = [...this.#variables.keys()].map((name) => (name === '' ? '*' : name))
@@ -180,6 +185,7 @@ export class ReadScope implements Sink {
     if (!this.#generations.isUsed) return
     unrecorded(() => {
       const set = this.#opaque === undefined ? this.#set() : undefined
+      if (set === undefined) this.#noteLost()
       if (set !== undefined) this.#generations.put([...set.values(), ...this.#variables.values()])
       if (set !== undefined) this.#earlier = set
       this.#generations.next()
@@ -192,15 +198,18 @@ export class ReadScope implements Sink {
 
   /** All reads of the disk; undefined if one of them changed since it was made. */
   #set(): Map<string, StoredRead> | undefined {
-    const disk = this.#disk
-    if (disk === undefined) return undefined
+    if (this.#lost.size > 0) return undefined
     const set = new Map(this.#earlier)
     for (const key of this.#inputs) {
-      const sealed = this.#reads.get(key)?.seal(disk)
+      const sealed = this.#reads.get(key)?.seal(this.#disk)
       if (sealed === undefined) return undefined
-      set.set(key, storedRead(sealed, this.#options.root))
+      set.set(key, storedRead(sealed, this.#root))
     }
     return set
+  }
+
+  #noteLost(): void {
+    for (const key of this.#inputs) if (this.#reads.get(key)?.seal(this.#disk) === undefined) this.#lost.add(key)
   }
 
   /** Takes over what the program read before. */
@@ -208,15 +217,15 @@ export class ReadScope implements Sink {
     if (this.#begun) return
     this.#begun = true
     const ambient = this.#installation?.ambient
-    if (!(ambient instanceof StartUp)) return
-    ambient.isOver = true
+    if (ambient === undefined) return
+    ambient.scopes += 1
     for (const [, read] of ambient.reads) this.#adopt(read)
     for (const addon of ambient.addons) this.opaque({ kind: 'addon', what: addon })
     if (ambient.isTooLong) this.#refuse('began after the program had read more files than are noted')
   }
 
-  #adopt(read: Observed): void {
-    const decided = unrecorded(() => this.#counted?.decide(read.kind, read.path))
+  #adopt(read: Noted): void {
+    const decided = unrecorded(() => this.#counted.decide(read.kind, read.path))
     if (decided?.[1] !== read.path) return
     const key = `${read.kind} ${read.path}`
     this.#reads.set(key, read)

@@ -95,8 +95,8 @@ export class Comparison {
     const known = this.#found.get(key)
     if (known !== undefined) return known
     const [kind, , digest] = read
-    const isOfDisk = kind !== 'env' && kind !== 'names'
-    const found = isOfDisk ? compareNow(this.#disk, this.#sealed(kind, read)) : this.#now(read) === digest ? 'same' : 'changed'
+    const hasStamp = kind !== 'env' && kind !== 'names' && kind !== 'link'
+    const found = hasStamp ? compareNow(this.#disk, this.#sealed(kind, read)) : this.#now(read) === digest ? 'same' : 'changed'
     this.#found.set(key, found)
     return found
   }
@@ -116,8 +116,7 @@ export class Comparison {
   }
 
   #sealed(kind: ReadKind, [, name, digest, ...stamp]: StoredRead): Sealed {
-    const isLink = kind === 'link' && digest !== 'missing'
-    return { kind, path: this.#root.absolute(name), digest: isLink ? this.#root.absolute(digest) : digest, stamp }
+    return { kind, path: this.#root.absolute(name), digest, stamp }
   }
 }
 

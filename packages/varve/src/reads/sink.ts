@@ -4,7 +4,8 @@
  */
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import { builtin } from '../builtin.ts'
-import type { ReadKind } from './kinds.ts'
+import type { Disk, ReadKind } from './kinds.ts'
+import type { Sealed } from './observed.ts'
 
 /** Who is told what the code that runs now reads. No method throws. */
 export interface Sink {
@@ -27,12 +28,30 @@ export interface Opaque {
   readonly what: string
 }
 
+/** A read that was noted, of whichever copy. */
+export interface Noted {
+  readonly kind: ReadKind
+  readonly path: string
+  freeze(disk: Disk): void
+  seal(disk: Disk): Sealed | undefined
+}
+
+/** Notes what a program reads outside of scopes, until the first of them begins. */
+export interface Ambient extends Sink {
+  readonly reads: ReadonlyMap<string, Noted>
+  /** Paths of addons that were loaded. */
+  readonly addons: ReadonlySet<string>
+  /** Scopes under way: nothing is noted while there are any. */
+  scopes: number
+  readonly isTooLong: boolean
+}
+
 /** What all copies share. */
 export interface Installation {
   /** The sink of the code that runs now; null: nothing is recorded, undefined: whatever is recorded outside of scopes. */
   readonly storage: AsyncLocalStorage<Sink | null>
   /** Is told what is read outside of every scope, while that counts. */
-  ambient: Sink | undefined
+  ambient: Ambient | undefined
   /** Undoes each change, the last one first. */
   readonly undo: (() => void)[]
 }

@@ -5,29 +5,29 @@
  */
 import { hostDisk, type ReadKind } from './kinds.ts'
 import { freezeAround, Observed } from './observed.ts'
-import { type Opaque, type Sink, unrecorded } from './sink.ts'
+import { type Ambient, type Opaque, unrecorded } from './sink.ts'
 
 /** More paths than any configuration reads; later ones are not noted, and recorded work is not stored. */
 const PATHS_MAX = 20_000
 
 /** The reads of a program outside of recorded work. */
-export class StartUp implements Sink {
+export class StartUp implements Ambient {
   readonly reads: Map<string, Observed> = new Map()
   readonly addons: Set<string> = new Set()
-  isOver = false
+  scopes = 0
   isTooLong = false
 
   /** `loaded`: paths of modules that were loaded before the recorder was installed. */
   constructor(loaded: readonly string[]) {
     for (const path of loaded) {
       if (path.endsWith('.node')) this.addons.add(path)
-      else this.read('content', path)
+      else this.read('module', path)
     }
   }
 
   read(kind: ReadKind, path: string): void {
     const key = `${kind} ${path}`
-    if (this.isOver || this.reads.has(key) || /[\\/]node_modules[\\/]/.test(path)) return
+    if (this.scopes > 0 || this.reads.has(key) || /[\\/]node_modules[\\/]/.test(path)) return
     if (this.reads.size >= PATHS_MAX) {
       this.isTooLong = true
       return

@@ -21,6 +21,20 @@ export interface Difference {
   readonly after: string | undefined
 }
 
+/** The reads of the process that made a result are not stored: they changed while it ran, or could not be seen. */
+export const READS_NOT_STORED: Difference = { kind: 'reads', name: 'not stored', before: undefined, after: undefined }
+
+/** A difference in words. */
+export function sentenceOf({ kind, name, before, after }: Difference): string {
+  if (kind === 'reads') return 'what its work read is not stored'
+  if (kind === 'input') return `input ${name} changed`
+  if (kind === 'list') return `${name}/ has another list of files`
+  if (kind === 'env' && name === '*') return 'other variables are set'
+  if (before === 'missing' || before === 'undefined') return kind === 'env' ? `${name} was set` : `${name} appeared`
+  if (after === 'missing' || after === 'undefined') return kind === 'env' ? `${name} is no longer set` : `${name} is gone`
+  return `${name} changed`
+}
+
 /** Everything in which `variant` differs from what is asked and from the present. */
 export function differencesNow(variant: Variant, asked: Asked, present: Present): Difference[] {
   return [

@@ -96,13 +96,11 @@ function scopeOf({ session, open, dir }: TaskHost, name: string, given: TaskOpti
   if (given === undefined || given === false) return undefined
   installReads()
   const onOpaque = (message: string): void => session.warn(new VarveError('UNTRACKED', message), `reads ${name}`)
-  const scope = given === true ? new ReadScope({ name, root, ignored: [dir], onOpaque }) : given
+  const scope = given === true ? new ReadScope({ name, root: root.folder, onOpaque }) : given
   const asked = { what: `the reads of '${scope.name}'`, version: READS_LAYOUT, codec: 'json' } as const
   const sets = open(`${READS_PREFIX}${scope.name}`, READS_LAYOUT, 'json', asked)
-  scope.attach({
-    get: (key) => sets.get(key),
-    put: (key, value) => attempt(() => sets.put(key, value)),
-  })
+  const store = { get: (key: string) => sets.get(key), put: (key: string, value: unknown) => attempt(() => sets.put(key, value)) }
+  scope.attach(store, dir)
   session.sealed.add(scope)
   return scope
 }

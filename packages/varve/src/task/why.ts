@@ -1,5 +1,5 @@
 /** Why a run would hit or miss: the nearest variant, and what differs from it. */
-import { type Difference, differencesNow } from './differences.ts'
+import { type Difference, differencesNow, READS_NOT_STORED } from './differences.ts'
 import type { Asked } from './lookup.ts'
 import type { Present } from './present.ts'
 import type { ReadScope } from '../reads/scope.ts'
@@ -41,7 +41,7 @@ export function readDifferences({ reads }: Variant, scope: ReadScope | undefined
   const verdict = reads === undefined ? 'unknown' : scope.verdict(reads)
   if (verdict === 'same') return []
   const changes = reads === undefined ? [] : scope.changes(reads)
-  return changes.length > 0 ? changes : [{ kind: 'reads', name: 'not stored', before: undefined, after: undefined }]
+  return changes.length > 0 ? changes : [READS_NOT_STORED]
 }
 
 /** Why a run missed, in a word or two. */

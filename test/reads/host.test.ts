@@ -1,0 +1,121 @@
+/** The recorder leaves its host as it is: results, errors, stack traces, names and other libraries that change `node:fs`. */
+import fs, { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { installReads, ReadScope, uninstallReads } from 'varve/reads'
+import { makeFolder } from '../folders.ts'
+
+const require = createRequire(import.meta.url)
+const original = { ...fs }
+
+/** The files that `work` reads, relative to a folder that has `a.txt`. */
+function filesOf(work: (path: string) => unknown): readonly string[] {
+  const folder = makeFolder()
+  fs.writeFileSync(join(folder, 'a.txt'), 'text')
+  const scope = new ReadScope({ name: 'test', root: folder })
+  scope.run(() => work(join(folder, 'a.txt')))
+  scope.end()
+  return scope.recorded().files.filter((file) => file === 'a.txt')
+}
+
+describe('the recorder', () => {
+  beforeEach(() => uninstallReads())
+  afterEach(() => uninstallReads())
+
+  it('is installed once, and uninstalling gives every function back', () => {
+    const env = process.env
+    expect(installReads()).toBe(installReads())
+    expect(fs.readFileSync).not.toBe(original.readFileSync)
+    uninstallReads()
+    for (const [name, value] of Object.entries(original)) expect(Reflect.get(fs, name), name).toBe(value)
+    expect(Object.getOwnPropertyDescriptor(process, 'env')).toMatchObject({ value: env, writable: true })
+  })
+
+  it('keeps the name, the length and the own properties of each function', () => {
+    installReads()
+    for (const [name, value] of Object.entries(original)) {
+      const wrapped: unknown = Reflect.get(fs, name)
+      if (typeof value !== 'function' || typeof wrapped !== 'function') continue
+      expect([wrapped.name, wrapped.length]).toEqual([value.name, value.length])
+      expect(Reflect.ownKeys(wrapped)).toEqual(expect.arrayContaining(Reflect.ownKeys(value)))
+    }
+    expect(typeof fs.realpathSync.native).toBe('function')
+  })
+
+  it('leaves no line of its own in the stack of an error, and throws the same error', () => {
+    installReads()
+    let error: unknown
+    try {
+      fs.readFileSync(join(makeFolder(), 'missing'))
+    } catch (caught) {
+      error = caught
+    }
+    expect(error).toMatchObject({ code: 'ENOENT', syscall: 'open' })
+    expect(String(Reflect.get(Object(error), 'stack'))).not.toContain('reads/wrapper')
+    expect(String(Reflect.get(Object(error), 'stack'))).toContain('host.test.ts')
+  })
+
+  it('records default, named and promise functions, promisify and native variants', async () => {
+    installReads()
+    expect(filesOf((path) => fs.readFileSync(path))).toEqual(['a.txt'])
+    expect(filesOf((path) => readFileSync(path))).toEqual(['a.txt'])
+    expect(filesOf((path) => existsSync(path))).toEqual(['a.txt'])
+    expect(filesOf((path) => promisify(fs.exists)(path))).toEqual(['a.txt'])
+    expect(filesOf((path) => fs.promises.readFile(path))).toEqual(['a.txt'])
+    expect(filesOf((path) => fs.realpathSync.native(path))).toEqual(['a.txt'])
+    expect(filesOf((path) => fs.createReadStream(path).on('error', () => undefined).destroy())).toEqual(['a.txt'])
+    expect(filesOf(() => undefined)).toEqual([])
+    await Promise.resolve()
+  })
+
+  it('outside of scopes the environment can be cloned, and inside it is the same', () => {
+    installReads()
+    expect(structuredClone(process.env)['PATH']).toBe(process.env['PATH'])
+    const scope = new ReadScope({ name: 'test', root: makeFolder() })
+    scope.run(() => {
+      process.env['RECORDER_TEST'] = 'set'
+      expect(Object.keys(process.env)).toContain('RECORDER_TEST')
+      delete process.env['RECORDER_TEST']
+    })
+    scope.end()
+    expect('RECORDER_TEST' in process.env).toBe(false)
+    expect(scope.recorded().variables).toContain('*')
+  })
+
+  it.each(['before', 'after'])('graceful-fs loaded %s it works, and is recorded', (when) => {
+    const load = (): typeof fs => {
+      delete require.cache[require.resolve('graceful-fs')]
+      return require('graceful-fs')
+    }
+    const early = when === 'before' ? load() : undefined
+    installReads()
+    const graceful = early ?? load()
+    expect(filesOf((path) => expect(graceful.readFileSync(path, 'utf8')).toBe('text'))).toEqual(['a.txt'])
+    expect(filesOf((path) => graceful.readFile(path, () => undefined))).toEqual(['a.txt'])
+  })
+
+  it('functions that a library exports in an object are recorded though it took them before', () => {
+    const folder = makeFolder()
+    fs.writeFileSync(join(folder, 'adapter.cjs'), `const fs = require('fs'); exports.adapter = { readFileSync: fs.readFileSync }`)
+    const { adapter }: { adapter: Pick<typeof fs, 'readFileSync'> } = require(join(folder, 'adapter.cjs'))
+    installReads()
+    expect(filesOf((path) => adapter.readFileSync(path))).toEqual(['a.txt'])
+    uninstallReads()
+    expect(adapter.readFileSync).toBe(original.readFileSync)
+  })
+
+  it('a function that a local module keeps for itself escapes, and the module is an input', () => {
+    const folder = makeFolder()
+    fs.writeFileSync(join(folder, 'captured.cjs'), `const { readdirSync } = require('fs'); exports.read = (path) => readdirSync(path)`)
+    const { read }: { read(path: string): unknown } = require(join(folder, 'captured.cjs'))
+    installReads()
+    const scope = new ReadScope({ name: 'test', root: folder })
+    fs.mkdirSync(join(folder, 'list'))
+    scope.run(() => read(join(folder, 'list')))
+    scope.end()
+    expect(scope.recorded().files).toContain('captured.cjs')
+    expect(scope.recorded().files).not.toContain('list')
+  })
+})

@@ -1,0 +1,80 @@
+/**
+ * Random plugins that read random files, lists and variables, and random changes between runs: a task that tracks reads always
+ * returns what its work would. Prints its seed; VARVE_SEED repeats it.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openCache } from 'varve'
+import { makeFolder } from '../folders.ts'
+import { type Random, randomOf, runSeed } from '../random.ts'
+
+const HISTORIES = 12
+const STEPS = 12
+const NAMES = ['a', 'b', 'c', 'd/e', 'd/f']
+const VARIABLES = ['RANDOM_READ_A', 'RANDOM_READ_B']
+
+type Read = (root: string) => unknown
+
+const KINDS: readonly ((name: string, variable: string) => Read)[] = [
+  (name) => (root) => attempt(() => readFileSync(join(root, name), 'utf8')),
+  (name) => (root) => existsSync(join(root, name)),
+  (name) => (root) => attempt(() => statSync(join(root, name)).isDirectory()),
+  () => (root) => attempt(() => readdirSync(join(root, 'd')).sort()),
+  () => (root) => attempt(() => readdirSync(join(root, 'd'), { recursive: true, encoding: 'utf8' }).sort()),
+  (_, variable) => () => process.env[variable],
+  (_, variable) => () => variable in process.env,
+]
+
+function attempt(work: () => unknown): unknown {
+  try {
+    return work()
+  } catch {
+    return 'failed'
+  }
+}
+
+function pick<T>(random: Random, list: readonly T[]): T {
+  const found = list[random(list.length)]
+  if (found === undefined) throw new Error('the list is empty')
+  return found
+}
+
+function change(random: Random, root: string): void {
+  const path = join(root, pick(random, NAMES))
+  const variable = pick(random, VARIABLES)
+  const changes = [
+    () => attempt(() => writeFileSync(path, String(random(3)))),
+    () => rmSync(path, { force: true, recursive: true }),
+    () => (process.env[variable] = String(random(2))),
+    () => delete process.env[variable],
+    () => mkdirSync(join(root, 'd'), { recursive: true }),
+    () => undefined,
+  ]
+  pick(random, changes)()
+}
+
+it('what a cached task returns is what its work would return, whatever it reads and whatever changes', async () => {
+  const random = randomOf(runSeed('reads'))
+  let hits = 0
+  for (let history = 0; history < HISTORIES; history++) {
+    const root = makeFolder()
+    mkdirSync(join(root, 'd'))
+    const works = Array.from({ length: 3 }, () => {
+      const reads = Array.from({ length: 1 + random(4) }, () => pick(random, KINDS)(pick(random, NAMES), pick(random, VARIABLES)))
+      return (): string => JSON.stringify(reads.map((read) => read(root)))
+    })
+    for (let step = 0; step < STEPS; step++) {
+      change(random, root)
+      const cache = await openCache({ name: 'random', dir: join(root, 'cache') })
+      const task = cache.task('work', { root, codec: 'text', trackReads: true })
+      for (const [index, work] of works.entries()) {
+        if (random(3) > 0) expect(await task.run({ id: `id-${index}` }, work)).toBe(work())
+      }
+      hits += task.stats().hits
+      await cache.close()
+    }
+  }
+  for (const name of VARIABLES) delete process.env[name]
+  expect(hits).toBeGreaterThan(0)
+})
