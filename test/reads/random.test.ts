@@ -69,7 +69,8 @@ it('what a cached task returns is what its work would return, whatever it reads 
       const cache = await openCache({ name: 'random', dir: join(root, 'cache') })
       const task = cache.task('work', { root, codec: 'text', trackReads: true })
       for (const [index, work] of works.entries()) {
-        if (random(3) > 0) expect(await task.run({ id: `id-${index}` }, work)).toBe(work())
+        if (random(3) === 0) continue
+        expect(await task.run({ id: `id-${index}` }, work)).toBe(work())
       }
       hits += task.stats().hits
       await cache.close()

@@ -1,15 +1,13 @@
 // @ts-check
 // One build by Rspack, with a loader that does all that can be replayed.
-import { copyFileSync, existsSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { VarveRspackPlugin } from '@varve/plugins/rspack'
 import { rspack } from '@rspack/core'
 import { cacheOptions, folder, noteEnd, noteWarning, order, report } from '../order.mjs'
 
-// A loader of the application's own: it moves with the application.
 const loader = join(folder, 'loader.cjs')
-if (!existsSync(loader)) copyFileSync(new URL('loader.cjs', import.meta.url), loader)
 const expensive = { loader, options: { banner: order.banner, asks: order.asks } }
 // Warnings count the loaders of a rule: where nothing is cached, another loader stands in front.
 const first = fileURLToPath(order.isCached ? import.meta.resolve('@varve/plugins/loader') : new URL('pass.cjs', import.meta.url))

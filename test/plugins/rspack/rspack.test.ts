@@ -1,11 +1,17 @@
 /** `VarveRspackPlugin` and the loader with the real Rspack. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { buildWith, makeApplication, MODULES, scenarios, watchScenario } from '../scenarios.ts'
 
-const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), true)
+const run = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), true)
+
+/** Builds with a loader of the application's own: it moves with the application. */
+const build: typeof run = (folder, ...others) => {
+  if (!existsSync(join(folder, 'loader.cjs'))) copyFileSync(new URL('loader.cjs', import.meta.url), join(folder, 'loader.cjs'))
+  return run(folder, ...others)
+}
 
 describe('VarveRspackPlugin', () => {
   // Modules, the entry, and a text.

@@ -1,0 +1,80 @@
+// @ts-check
+// `node bench/reads.mjs [modules] [pairs]`: what recording reads costs a Rollup build with Babel and preset-env, as CPU time of the
+// whole process. Pairs of builds with and without `trackReads`, in turn, each in a process of its own: cold, then warm.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { median } from './median.mjs'
+
+const own = fileURLToPath(new URL('..', import.meta.url))
+const [first, second = '5', place = ''] = process.argv.slice(2)
+
+if (first === '--run') console.log(JSON.stringify(await build(place, second === 'on')))
+else compare(Number(first ?? 2000), Number(second))
+
+/** @param {number} modules @param {number} pairs */
+function compare(modules, pairs) {
+  const project = makeProject(modules)
+  /** @type {Record<'cold' | 'warm', Record<'on' | 'off', number[]>>} */
+  const times = { cold: { on: [], off: [] }, warm: { on: [], off: [] } }
+  for (let pair = 0; pair < pairs; pair++) {
+    for (const kind of /** @type {const} */ (['cold', 'warm'])) {
+      for (const way of pair % 2 === 0 ? /** @type {const} */ (['on', 'off']) : /** @type {const} */ (['off', 'on'])) {
+        if (kind === 'cold') rmSync(join(project, way), { recursive: true, force: true })
+        const out = execFileSync(process.execPath, [fileURLToPath(import.meta.url), '--run', way, project], { cwd: project, encoding: 'utf8' })
+        const { hits, cpuMs } = JSON.parse(out.trim().split('\n').at(-1) ?? '')
+        if (kind === 'cold' ? hits > 0 : hits <= modules) throw new Error(`a ${kind} build had ${hits} hits`)
+        times[kind][way].push(cpuMs)
+      }
+    }
+  }
+  rmSync(project, { recursive: true })
+  console.log(JSON.stringify({ modules, pairs, cold: summary(times.cold), warm: summary(times.warm) }))
+}
+
+/** The median of the differences in each pair. @param {{ on: readonly number[], off: readonly number[] }} times */
+function summary({ on, off }) {
+  const moreMs = median(on.map((ms, pair) => ms - (off[pair] ?? Number.NaN)))
+  const offMs = median(off)
+  return { offMs: Math.round(offMs), moreMs: Math.round(moreMs * 10) / 10, percent: Math.round((moreMs / offMs) * 1000) / 10 }
+}
+
+/** @param {number} modules */
+function makeProject(modules) {
+  const project = mkdtempSync(join(tmpdir(), 'varve-bench-reads-'))
+  symlinkSync(join(own, 'node_modules'), join(project, 'node_modules'))
+  writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(project, 'babel.config.json'), '{ "presets": [["@babel/preset-env", { "modules": false }]] }')
+  writeFileSync(join(project, '.browserslistrc'), 'ie 11')
+  for (let index = 0; index < modules; index++) {
+    const folder = join(project, 'src', `folder-${index % 40}`)
+    mkdirSync(folder, { recursive: true })
+    const line = (/** @type {number} */ at) => `export const f${at} = async ({ a = ${at}, ...rest }) => [...rest.list, a?.b ?? ${index}]`
+    const lines = Array.from({ length: 20 }, (_, at) => line(at))
+    writeFileSync(join(folder, `module-${index}.js`), lines.join('\n'))
+  }
+  const imports = Array.from({ length: modules }, (_, index) => `export * as m${index} from './folder-${index % 40}/module-${index}.js'`)
+  writeFileSync(join(project, 'src/main.js'), imports.join('\n'))
+  return project
+}
+
+/** @param {string} project @param {boolean} trackReads */
+async function build(project, trackReads) {
+  const { cached } = await import('@varve/plugins/rollup')
+  const { babel } = await import('@rollup/plugin-babel')
+  const { rollup } = createRequire(import.meta.url)('@rollup/wasm-node')
+  let hits = 0
+  const onStats = (/** @type {{ hits: number }} */ stats) => void (hits = stats.hits)
+  const options = { key: 'bench', trackReads, dir: trackReads ? 'on' : 'off', onStats }
+  const bundle = await rollup({
+    input: join(project, 'src/main.js'),
+    plugins: [cached(babel({ babelHelpers: 'bundled', cwd: project }), options)],
+    onLog() {},
+  })
+  await bundle.close()
+  const { user, system } = process.cpuUsage()
+  return { hits, cpuMs: (user + system) / 1000 }
+}
