@@ -211,4 +211,25 @@ describe('output is never stale', () => {
     expect(Object.keys(changed.reasons)).toContain(reason)
     expect((await project.build(env)).misses).toBe(0)
   })
+
+  it('after components appear, move and go, with a plugin that collects them when the config is resolved', async () => {
+    // The shape of unplugin-vue-components and unplugin-auto-import: a list is made first, and transforms import from it.
+    const plugin = `{ name: 'components', configResolved() { found = list('src/components') }, transform(code, id) {
+      if (!/main\\.js$/.test(id)) return null
+      const imports = Object.entries(found).map(([name, path]) => 'import ' + name + ' from ' + JSON.stringify('/' + path) + '; use(' + name + ')')
+      return { code: code + ';' + imports.join(';'), map: null }
+    } }`
+    const list = `import fs from 'node:fs'; let found = {}
+const list = (folder) => Object.fromEntries(fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() ? Object.entries(list(folder + '/' + entry.name)) : [[entry.name.replace('.js', ''), folder + '/' + entry.name]]))`
+    const project = new StaleProject('vite', { ...viteFiles(plugin, list, 'components'), 'src/components/Foo.js': 'export default "foo"' })
+    await project.warm()
+    project.write('src/components/Bar.js', 'export default "bar"')
+    expect((await project.build()).reasons).toMatchObject({ 'list src/components': expect.any(Number) })
+    project.remove('src/components/Foo.js')
+    project.write('src/components/other/Foo.js', 'export default "moved"')
+    expect((await project.build()).misses).toBeGreaterThan(0)
+    project.remove('src/components/Bar.js')
+    expect((await project.build()).misses).toBeGreaterThan(0)
+  })
 })
