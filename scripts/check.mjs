@@ -38,6 +38,7 @@ const STEPS = [
   ['tsc: packages', () => tsc(['--build'])],
   ['tsc: tests', () => tsc(['--project', 'test'])],
   ['tsc: safety', () => tsc(['--project', 'test/safety'])],
+  ['tsc: suites', () => tsc(['--project', 'test/suites'])],
   ['tsc: scripts', () => tsc(['--project', 'scripts'])],
   ['tsc: bench', () => tsc(['--project', 'bench'])],
   ...RIVALS.map((folder) => /** @type {const} */ (['tsc: rivals', () => tsc(['--project', folder])])),

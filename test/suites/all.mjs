@@ -1,0 +1,64 @@
+// @ts-check
+// `npm run test:suites`: the plugins against what others wrote, and against everything that may change in a project.
+//
+//   --only <webpack | staleness | poisoned>   one part; may be repeated
+//   --suite <file>     of webpack's suites, only this file of tests; may be repeated
+//   --filter <regex>   only scenarios, or tests of webpack, whose name matches
+import { parseArgs } from 'node:util'
+import { setup } from '../../scripts/setup.mjs'
+import { runMain, Skipped, step, StepFailed } from '../../scripts/steps.mjs'
+import { runPoisoned } from './poisoned.mjs'
+import { runStaleness } from './staleness/main.mjs'
+import { runWebpackSuites, SUITES } from './webpack/main.mjs'
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true, default: ['webpack', 'staleness', 'poisoned'] },
+    suite: { type: 'string', multiple: true, default: SUITES },
+    filter: { type: 'string' },
+  },
+})
+
+/** @param {string} line */
+const print = (line) => void process.stdout.write(`${line}\n`)
+
+/** @type {Readonly<Record<string, () => Promise<void>>>} */
+const PARTS = {
+  async webpack() {
+    /** @type {string[]} */
+    const bad = []
+    await runWebpackSuites(options.suite, options.filter, ({ suite, hits, misses, passed, lost, failedBefore }) => {
+      for (const name of lost) print(`  lost: ${name}`)
+      print(`${suite}: ${passed} passed, ${lost.length} lost, ${failedBefore.length} fail without Varve too`)
+      print(`  Varve answered ${hits} of ${hits + misses} lookups`)
+      if (lost.length > 0 || hits + misses === 0) bad.push(suite)
+    })
+    if (bad.length > 0) throw new Error(`tests were lost, or Varve was not used: ${bad.join(', ')}`)
+  },
+  async staleness() {
+    const { right, wrong, limits, ownWrong } = await runStaleness(options.filter ?? '', print)
+    print(`staleness: ${right} steps right, ${limits} limits, ${wrong} wrong; webpack's own cache is wrong after ${ownWrong}`)
+    if (wrong > 0 || right === 0) throw new Error('a cache gave another result than a build without it')
+  },
+  async poisoned() {
+    if (!(await runPoisoned())) throw new Error('a cached value changed or broke a build')
+  },
+}
+
+await runMain(async () => {
+  const unknown = options.only.find((name) => PARTS[name] === undefined)
+  if (unknown !== undefined) throw new Error(`unknown part '${unknown}': expected ${Object.keys(PARTS).join(', ')}`)
+  await setup()
+  /** @type {string[]} */
+  const skipped = []
+  let failed = 0
+  for (const name of options.only) {
+    await step(name, () => PARTS[name]?.()).catch((error) => {
+      if (error instanceof Skipped) return void skipped.push(`${name}: ${error.message}`)
+      if (!(error instanceof StepFailed)) throw error
+      failed++
+    })
+  }
+  for (const line of skipped) process.stderr.write(`\n  SKIPPED ${line}\n`)
+  if (failed > 0) throw new StepFailed('suites')
+})

@@ -1,0 +1,14 @@
+// @ts-check
+// The poisoned-value suite of all plugins, which `npm test` runs as well: here beside the other suites of plugins.
+import { spawn } from 'node:child_process'
+import { root } from '../../scripts/root.mjs'
+import { toolPath } from '../../scripts/tools.mjs'
+
+/** @returns {Promise<boolean>} whether all tests passed */
+export function runPoisoned() {
+  return new Promise((resolve, reject) => {
+    const args = [toolPath('vitest'), 'run', 'test/plugins/poisoned']
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+    child.on('error', reject).on('close', (code) => resolve(code === 0))
+  })
+}

@@ -1,0 +1,32 @@
+// @ts-check
+// What a build came to, as these programs print it for the runner.
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, sep } from 'node:path'
+
+/**
+ * @typedef {object} Outcome
+ * @property {Readonly<Record<string, string>>} files digests of what was emitted
+ * @property {readonly string[]} errors
+ * @property {readonly string[]} warnings
+ * @property {number} hits what a cache answered
+ */
+
+/** The line of stdout that has the outcome begins so: plugins print as well. */
+export const MARK = '@@outcome '
+
+/** @param {Outcome} outcome */
+export const print = (outcome) => void process.stdout.write(`\n${MARK}${JSON.stringify(outcome)}\n`)
+
+/**
+ * @param {string} folder
+ * @returns {Record<string, string>}
+ */
+export function digestsOf(folder) {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => statSync(join(folder, name)).isFile())
+  const digest = (/** @type {string} */ name) => createHash('sha256').update(readFileSync(join(folder, name))).digest('hex').slice(0, 16)
+  return Object.fromEntries(names.sort().map((name) => [name.split(sep).join('/'), digest(name)]))
+}
+
+/** @param {unknown} error */
+export const messageOf = (error) => String(error instanceof Error ? error.message : error).split('\n', 1)[0] ?? ''

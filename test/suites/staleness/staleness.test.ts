@@ -1,0 +1,45 @@
+/** The staleness suite in its short form: scenarios that need no other packages than the repository itself. */
+import { describe, expect, it } from 'vitest'
+import { differenceOf, runScenario } from './run.mjs'
+import { SCENARIOS } from './scenarios.mjs'
+
+/** One scenario for each bundler, and for each way in which a loader comes to its inputs. */
+const SHORT = [
+  'a config and a loader that require modules of the project',
+  'Rollup: options, the plugin file and the source',
+  'Rolldown: options, the plugin file and the source',
+  'esbuild: watched files and build options',
+  'Rspack: a loader, its options and what it requires',
+  'Vite: options, functions and imports of the config',
+]
+
+/** A scenario builds some ten times, each in a process of its own. */
+const SCENARIO_MS = 240_000
+
+describe('after every change a build from the cache is what a build without a cache is', () => {
+  it.each(SHORT)('%s', { timeout: SCENARIO_MS }, async (name) => {
+    const scenario = SCENARIOS.find((one) => one.name === name)
+    if (scenario === undefined) throw new Error(`there is no scenario '${name}'`)
+    const results = await runScenario(scenario, { isOwnIncluded: false })
+    expect(results.length).toBe(Object.keys(scenario.steps).length + 2)
+    for (const { step, difference, limit } of results) expect([step, difference === undefined]).toEqual([step, limit === undefined])
+  })
+})
+
+describe('the comparison of two builds', () => {
+  const built = { files: { 'a.js': '1', 'b.js': '2' }, errors: [], warnings: ['one'], hits: 0 }
+
+  it('finds nothing where files, errors and warnings are the same', () => {
+    expect(differenceOf(built, { ...built, hits: 7 })).toBe(undefined)
+  })
+
+  it.each([
+    ['a file that differs', { ...built, files: { 'a.js': '1', 'b.js': '3' } }, 'b.js'],
+    ['a file that is missing', { ...built, files: { 'a.js': '1' } }, 'b.js'],
+    ['a file too many', { ...built, files: { ...built.files, 'c.js': '3' } }, 'c.js'],
+    ['an error', { ...built, errors: ['bad'] }, 'errors: bad instead of '],
+    ['a warning that is gone', { ...built, warnings: [] }, 'warnings:  instead of one'],
+  ])('finds %s', (_, other, difference) => {
+    expect(differenceOf(built, other)).toBe(difference)
+  })
+})

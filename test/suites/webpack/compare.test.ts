@@ -1,0 +1,14 @@
+/** What the suites of webpack report: which tests are lost with Varve. */
+import { expect, it } from 'vitest'
+import { compare, readReport } from './compare.mjs'
+
+it('a test that passes without Varve and fails or is missing with it is lost', () => {
+  const before = { same: 'passed', fails: 'passed', gone: 'passed', bad: 'failed', left: 'skipped' } as const
+  const after = { same: 'passed', fails: 'failed', bad: 'failed', left: 'skipped' } as const
+  expect(compare(before, after)).toEqual({ passed: 1, lost: ['fails', 'gone'], failedBefore: ['bad'] })
+})
+
+it('tests of one name are told apart in a report of jest', () => {
+  const assertionResults = ['passed', 'failed', 'pending'].map((status) => ({ fullName: 'case', status }))
+  expect(readReport({ testResults: [{ assertionResults }] })).toEqual({ case: 'passed', 'case #2': 'failed', 'case #3': 'skipped' })
+})
