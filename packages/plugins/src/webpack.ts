@@ -11,6 +11,7 @@ import type { Compiler } from 'webpack'
 import { callersOf, makersOf } from './webpack/inputs.ts'
 import { DiskLayer } from './webpack/layer.ts'
 import { checkOptions, type VarveWebpackOptions } from './webpack/options.ts'
+import { BuildReads } from './webpack/reads.ts'
 import type { VarveWebpackStats } from './webpack/stats.ts'
 
 export type { VarveWebpackOptions } from './webpack/options.ts'
@@ -21,7 +22,7 @@ const NAME = 'VarveWebpackPlugin'
 /** Persists webpack's cache in Varve. Set `cache: { type: 'memory' }` beside it. */
 export class VarveWebpackPlugin {
   /** Counts since the plugin was made, over all its compilers. */
-  readonly stats: VarveWebpackStats = { hits: 0, misses: 0, stored: 0, skipped: 0, bytesWritten: 0 }
+  readonly stats: VarveWebpackStats = { hits: 0, misses: 0, stored: 0, skipped: 0, bytesWritten: 0, changed: [] }
   readonly #options: VarveWebpackOptions
   readonly #makers: readonly string[] = makersOf(VarveWebpackPlugin)
 
@@ -34,13 +35,20 @@ export class VarveWebpackPlugin {
   /** Called by webpack. */
   apply(compiler: Compiler): void {
     const makers = [...this.#makers, ...callersOf(this.apply)]
-    const layer = new DiskLayer(compiler, this.#options, this.stats, makers)
+    const reads = this.#options.trackReads === false ? undefined : new BuildReads(compiler)
+    const layer = new DiskLayer(compiler, this.#options, this.stats, makers, reads)
     compiler.hooks.initialize.tap(NAME, () => {
       warnOfOtherCaches(compiler)
       layer.made()
     })
-    compiler.hooks.beforeRun.tap(NAME, () => layer.open())
-    compiler.hooks.watchRun.tap(NAME, () => layer.open())
+    const start = (_: unknown, build: () => void): void => {
+      layer.open()
+      if (reads === undefined) build()
+      else reads.run(build)
+    }
+    compiler.hooks.beforeRun.tapAsync(NAME, start)
+    compiler.hooks.watchRun.tapAsync(NAME, start)
+    compiler.hooks.compilation.tap(NAME, (compilation) => reads?.begin(compilation))
     // Not passed on to child compilers, which use this compiler's cache.
     compiler.hooks.thisCompilation.tap(NAME, (compilation) => layer.begin(compilation))
     const tap = { name: NAME, stage: compiler.webpack.Cache.STAGE_DISK }

@@ -6,6 +6,7 @@ import { contentLengths, decodePack, encodePack } from '../../../packages/plugin
 import { ValueCodec } from '../../../packages/plugins/dist/webpack/value.js'
 import { VALUE_BYTES_MAX, weightOf } from '../../../packages/plugins/dist/webpack/weight.js'
 import { type Target, Writing } from '../../../packages/plugins/dist/webpack/writing.js'
+import type { VarveWebpackStats } from '../../../packages/plugins/src/webpack/stats.ts'
 
 const MIB = 1 << 20
 const codec = new ValueCodec(webpack)
@@ -22,8 +23,8 @@ function target(asked: string[][], refuse: (identifiers: string[]) => boolean): 
   return { packs, commit: async () => ({ entries: 1, bytes: 1, maintenanceDue: false }) }
 }
 
-function stats(): { hits: number; misses: number; stored: number; skipped: number; bytesWritten: number } {
-  return { hits: 0, misses: 0, stored: 0, skipped: 0, bytesWritten: 0 }
+function stats(): VarveWebpackStats {
+  return { hits: 0, misses: 0, stored: 0, skipped: 0, bytesWritten: 0, changed: [] }
 }
 
 it('a value that is too large is not serialised', async () => {

@@ -13,6 +13,7 @@ import type { Namespace } from 'varve'
 import type { Compilation, Compiler } from 'webpack'
 import type { Identity } from './identity.ts'
 import { idOf } from './pointer.ts'
+import { changedInputs, type Digests, digestsOf, isUnchanged, pathsOf } from './recorded.ts'
 import { asBuffer, type Part, type Serializer } from './value.ts'
 
 /** webpack's view of the file system, with what this build has read already. */
@@ -30,14 +31,26 @@ interface EnvironmentRecord {
   readonly resolveResults: Resolution['resolveResults']
   /** Of what was read to resolve the dependencies. */
   readonly resolving: Snapshot
-  /** Of the dependencies themselves. */
+  /** Of the dependencies themselves, and of the inputs that are paths. */
   readonly contents: Snapshot
+  /** What loaders and plugins read without reporting it. */
+  readonly inputs: Digests
+}
+
+/** What a build depends on besides its modules. */
+export interface Dependencies {
+  /** Build dependencies, which are followed through their imports. */
+  readonly all: ReadonlySet<string>
+  readonly optional: ReadonlySet<string>
+  /** Recorded inputs; see `recorded.ts`. */
+  readonly inputs: ReadonlySet<string>
 }
 
 /** The environment that new entries are made in. */
 interface CurrentEnvironment {
   readonly id: string
   readonly dependencies: ReadonlySet<string>
+  readonly inputs: Digests
   /** False where files moved that decide how dependencies resolve, though they resolve as before. */
   readonly isFresh: boolean
 }
@@ -50,6 +63,8 @@ export class Environments {
   readonly #records: Namespace<Uint8Array>
   readonly #identity: Identity
   readonly #verdicts: Map<string, boolean | Promise<boolean>> = new Map()
+  /** Recorded inputs that differ from those of the newest environment. */
+  #changed: readonly string[] = []
   #generation = 0
   #current: CurrentEnvironment | undefined
   #capturing: Promise<unknown> = Promise.resolve()
@@ -64,6 +79,11 @@ export class Environments {
     this.#records = records
     this.#identity = identity
     this.fileSystemInfo = fileSystemInfo
+  }
+
+  /** Names of the recorded inputs that made the newest environment invalid, paths relative to the compiler's context. */
+  get changed(): readonly string[] {
+    return this.#changed
   }
 
   /** Checks the newest environment. Returns the version of the namespace to use from here on. */
@@ -88,21 +108,24 @@ export class Environments {
   }
 
   /** The id of an environment that is known to cover these dependencies. */
-  covering(dependencies: ReadonlySet<string>): string | undefined {
+  covering({ all, inputs }: Dependencies): string | undefined {
     const known = this.#current
-    return known?.isFresh === true && isSubset(dependencies, known.dependencies) ? known.id : undefined
+    return known?.isFresh === true && isSubset(all, known.dependencies) && isSubset(inputs, known.inputs) ? known.id : undefined
   }
 
   /** The id of an environment that covers these dependencies; records a new one if none does. One call follows another. */
-  capture(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<string> {
-    const capture = (): string | Promise<string> => this.covering(dependencies) ?? this.#capture(dependencies, optional)
+  capture(dependencies: Dependencies): Promise<string> {
+    const capture = (): string | Promise<string> => this.covering(dependencies) ?? this.#capture(dependencies)
     const captured = this.#capturing.then(capture)
     this.#capturing = captured.catch(() => undefined)
     return captured
   }
 
-  async #capture(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<string> {
-    const all = new Set([...(this.#current?.dependencies ?? []), ...dependencies])
+  async #capture(dependencies: Dependencies): Promise<string> {
+    const { optional } = dependencies
+    const all = new Set([...(this.#current?.dependencies ?? []), ...dependencies.all])
+    const inputs = digestsOf(new Set([...(this.#current?.inputs.keys() ?? []), ...dependencies.inputs]))
+    const paths = pathsOf(inputs.keys())
     // The absence of a file that is gone by now is part of the environment.
     const mayBeMissing = new Set([...optional, ...[...all].filter((dependency) => isAbsolute(dependency))])
     const resolution = await this.#resolve(all, mayBeMissing).catch(() => this.#resolveNames(all, mayBeMissing))
@@ -110,9 +133,9 @@ export class Environments {
     const how = this.#compiler.options.snapshot
     const [resolving, contents] = await Promise.all([
       this.#snapshot(steps.files, steps.directories, steps.missing, how.resolveBuildDependencies),
-      this.#snapshot(files, directories, missing, how.buildDependencies),
+      this.#snapshot([...files, ...paths.files], directories, [...missing, ...paths.missing], how.buildDependencies),
     ])
-    return this.#put({ dependencies: all, resolveResults: resolution.resolveResults, resolving, contents })
+    return this.#put({ dependencies: all, resolveResults: resolution.resolveResults, resolving, contents, inputs })
   }
 
   async #put(record: EnvironmentRecord): Promise<string> {
@@ -123,7 +146,7 @@ export class Environments {
     const noted = `${this.#identity.digest} ${this.#generation} ${Buffer.from(id, 'latin1').toString('hex')}`
     this.#records.put(this.#identity.name, Buffer.from(noted))
     this.#verdicts.set(id, true)
-    this.#current = { id, dependencies: record.dependencies, isFresh: true }
+    this.#current = { id, dependencies: record.dependencies, inputs: record.inputs, isFresh: true }
     return id
   }
 
@@ -133,9 +156,12 @@ export class Environments {
     const record: unknown = await this.#serializer.deserialize([asBuffer(bytes)], {})
     if (!isRecord(record)) return false
     const [isFresh, isSame] = await Promise.all([this.#isUnchanged(record.resolving), this.#isUnchanged(record.contents)])
-    const isValid = isSame && (isFresh || (await this.#resolvesAsBefore(record)))
-    if (isValid) this.#current ??= { id, dependencies: record.dependencies, isFresh }
-    else this.#records.delete(this.#recordKey(id))
+    const isValid = isSame && isUnchanged(record.inputs) && (isFresh || (await this.#resolvesAsBefore(record)))
+    if (isValid) this.#current ??= { id, dependencies: record.dependencies, inputs: record.inputs, isFresh }
+    else {
+      this.#changed = changedInputs(record.inputs, this.#compiler.context)
+      this.#records.delete(this.#recordKey(id))
+    }
     return isValid
   }
 
@@ -222,12 +248,13 @@ function withoutGone(info: FileSystemInfo, gone: Set<string>): FileSystemInfo {
   return Object.create(info, { fs: { value: tolerant } })
 }
 
-function isSubset(part: ReadonlySet<string>, whole: ReadonlySet<string>): boolean {
+function isSubset(part: ReadonlySet<string>, whole: { has(item: string): boolean }): boolean {
   for (const item of part) if (!whole.has(item)) return false
   return true
 }
 
 function isRecord(value: unknown): value is EnvironmentRecord {
   if (typeof value !== 'object' || value === null) return false
-  return 'dependencies' in value && 'resolveResults' in value && 'resolving' in value && 'contents' in value
+  const { inputs } = value as { readonly inputs?: unknown }
+  return 'dependencies' in value && 'resolveResults' in value && 'resolving' in value && 'contents' in value && inputs instanceof Map
 }

@@ -11,7 +11,7 @@ import { cliConfigs } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
 
 /** Part of each digest: changes with the layout of values and records. */
-export const LAYOUT = 4
+export const LAYOUT = 5
 
 /** Name and digest of one compiler. */
 export interface Identity {

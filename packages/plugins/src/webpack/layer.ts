@@ -12,12 +12,13 @@ import { type Cache, type CommitReport, type Namespace, openCache } from 'varve'
 import type { Compilation, Compiler } from 'webpack'
 import { Warnings } from '../build/warnings.ts'
 import { isWritten, writeBeforeExit } from './before-exit.ts'
-import { Environments, type FileSystemInfo } from './environment.ts'
+import { type Dependencies, Environments, type FileSystemInfo } from './environment.ts'
 import { identityOf, LAYOUT, ordinalOf } from './identity.ts'
 import { loadedFiles } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
 import { Packs } from './packs.ts'
 import { decodePointer, type Etag, textOf } from './pointer.ts'
+import type { BuildReads } from './reads.ts'
 import { checkRequests } from './requests.ts'
 import type { VarveWebpackStats } from './stats.ts'
 import { asBuffer, ValueCodec } from './value.ts'
@@ -48,7 +49,12 @@ export class DiskLayer {
   /** Build dependencies: named by the user, reported by webpack, or recorded as what this process loaded. */
   readonly #dependencies: Set<string>
   readonly #optionalDependencies: Set<string> = new Set()
+  /** What loaders and plugins read; undefined if reads are not tracked. */
+  readonly #reads: BuildReads | undefined
+  #inputs: ReadonlySet<string> = new Set()
   readonly #warnings: Warnings
+  /** Of the cache, once it is open. */
+  #folder = ''
   #opening: Promise<Cache | undefined> | undefined
   #beginning: Promise<void> | undefined
   #open: Open | undefined
@@ -59,15 +65,22 @@ export class DiskLayer {
   /** The newest compilation, until it is known what it depends on: without that, an entry could outlive its loader. */
   #compilation: Compilation | undefined
 
-  /** `makers` are the files that made the compiler. */
-  constructor(compiler: Compiler, options: VarveWebpackOptions, stats: VarveWebpackStats, makers: readonly string[]) {
+  /** `makers` are the files that made the compiler, `reads` what its loaders and plugins read, if that is tracked. */
+  constructor(
+    compiler: Compiler,
+    options: VarveWebpackOptions,
+    stats: VarveWebpackStats,
+    makers: readonly string[],
+    reads: BuildReads | undefined,
+  ) {
     this.#compiler = compiler
+    this.#reads = reads
     this.#options = options
     this.#stats = stats
     this.#logger = compiler.getInfrastructureLogger('VarveWebpackPlugin')
     this.#warnings = new Warnings((text) => this.#logger.warn(text))
     this.#writing = new Writing(stats, (text) => this.#logger.debug(text))
-    this.#dependencies = new Set(options.trackReads === false ? [] : makers)
+    this.#dependencies = new Set(reads === undefined ? [] : makers)
   }
 
   /** The compiler and its options are complete. */
@@ -115,9 +128,18 @@ export class DiskLayer {
 
   /** What the build depended on besides its modules: loaders, plugins, whatever they named. */
   addBuildDependencies(dependencies: Iterable<string>, optional: Iterable<string> | undefined): void {
+    const compilation = this.#compilation
     this.#compilation = undefined
     for (const dependency of dependencies) this.#dependencies.add(dependency)
     for (const dependency of optional ?? []) this.#optionalDependencies.add(dependency)
+    if (this.#reads === undefined || compilation === undefined) return
+    // What loaders loaded while they ran, such as the plugins that a config names.
+    for (const file of loadedFiles()) this.#dependencies.add(file)
+    this.#inputs = this.#reads.end(compilation, this.#folder)
+  }
+
+  get #wanted(): Dependencies {
+    return { all: this.#dependencies, optional: this.#optionalDependencies, inputs: this.#inputs }
   }
 
   beginIdle(): void {
@@ -126,7 +148,7 @@ export class DiskLayer {
     if (this.#writing.isDone) return
     writeBeforeExit(this)
     // Known sooner than it is needed: a process that ends without closing has no time to find out.
-    this.#open?.environments.capture(this.#dependencies, this.#optionalDependencies).catch(() => undefined)
+    this.#open?.environments.capture(this.#wanted).catch(() => undefined)
     const { idleTimeout = IDLE_TIMEOUT_MS, idleTimeoutForInitialStore = IDLE_TIMEOUT_FOR_INITIAL_STORE_MS } = this.#options
     const delay = this.#isInitialStore ? Math.min(idleTimeout, idleTimeoutForInitialStore) : idleTimeout
     this.#idleTimer = setTimeout(() => {
@@ -159,7 +181,7 @@ export class DiskLayer {
 
   /** The process ends: writes what is pending as far as that is possible without waiting. */
   writeNow(): void {
-    const environment = this.#open?.environments.covering(this.#dependencies)
+    const environment = this.#open?.environments.covering(this.#wanted)
     if (this.#open === undefined || environment === undefined || this.#compilation !== undefined) return
     try {
       this.#writing.writeNow(this.#open, environment)
@@ -174,6 +196,7 @@ export class DiskLayer {
     this.#report()
     await this.write()
     isWritten(this)
+    this.#reads?.close()
     const opening = this.#opening
     this.#opening = this.#beginning = this.#open = undefined
     try {
@@ -216,11 +239,15 @@ export class DiskLayer {
     if (cache === undefined) return
     checkRequests(this.#compiler, cache.status().dir)
     const identity = identityOf(this.#compiler, this.#options, cache.status().dir, this.#ordinal ?? 1)
-    const recorded = this.#options.trackReads === false ? [] : loadedFiles()
+    const recorded = this.#reads === undefined ? [] : loadedFiles()
+    this.#folder = cache.status().dir
     for (const dependency of [...identity.buildDependencies, ...recorded]) this.#dependencies.add(dependency)
     const records = cache.namespace('webpack environments', { version: String(LAYOUT) })
     const environments = new Environments(this.#compiler, records, identity, fileSystemInfo)
     const version = await environments.begin()
+    const { changed } = environments
+    this.#stats.changed = changed
+    if (changed.length > 0) this.#logger.log(`everything is built again, because these changed: ${changed.join(', ')}`)
     const pointers = cache.namespace(`webpack ${identity.name}`, { version })
     const values = cache.namespace(`webpack packs ${identity.name}`, { version })
     const commit = (): Promise<CommitReport> => cache.commit()
@@ -254,7 +281,7 @@ export class DiskLayer {
     if (open === undefined) this.#writing.pending.clear()
     if (open === undefined || this.#writing.isDone || this.#compilation !== undefined) return
     if (this.#writing.pending.size > 0) {
-      const environment = await open.environments.capture(this.#dependencies, this.#optionalDependencies)
+      const environment = await open.environments.capture(this.#wanted)
       // If the next build has begun, the next commit has what is put already.
       if (!(await this.#writing.putAll(open, environment, isSliced ? () => this.#isIdle : undefined))) return
     }

@@ -12,4 +12,10 @@ export interface VarveWebpackStats {
   skipped: number
   /** Bytes of values written, as webpack serialised them. */
   bytesWritten: number
+  /**
+   * Files, relative to the compiler's context, folders and variables that loaders or plugins read in an earlier build and
+   * that have changed since, so that everything is built again. Empty if nothing changed, and for what webpack follows by
+   * itself: configs, loaders and packages.
+   */
+  changed: readonly string[]
 }

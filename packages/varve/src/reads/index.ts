@@ -3,8 +3,10 @@
  * libraries that are to be recorded.
  */
 export { installReads, uninstallReads } from './install.ts'
+export { isCountedVariable } from './counted.ts'
 export { ReadCall } from './call.ts'
 export { ReadScope, type ReadScopeOptions } from './scope.ts'
 export type { Verdict } from './generations.ts'
 export type { ChangedRead } from './set.ts'
 export { unrecorded } from './sink.ts'
+export { StartUp } from './start-up.ts'

@@ -1,0 +1,129 @@
+/** What loaders read without reporting it to webpack. Each build runs in a process of its own. */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it } from 'vitest'
+import { makeFolder } from '../../folders.ts'
+import { runProgram } from '../programs.ts'
+
+const BUILD = fileURLToPath(new URL('build.mjs', import.meta.url))
+
+/** A loader that notes the modules it builds; `body` makes `word`, which it puts into each. */
+const loaderOf = (body: string): string => `const fs = require('node:fs')
+const { basename, join } = require('node:path')
+let held
+module.exports = function (source) {
+  fs.appendFileSync(join(__dirname, 'dist-log.txt'), basename(this.resourcePath) + '\\n')
+  let word = ''
+  ${body}
+  return source + '\\nconsole.log(' + JSON.stringify(word) + ')'
+}
+`
+
+interface Project {
+  readonly folder: string
+  /** Builds, and returns the modules that were built, sorted, and the inputs that had changed. */
+  build(options?: object): Promise<{ readonly built: string[]; readonly changed: readonly string[] }>
+  write(file: string, text: string): void
+}
+
+function makeProject(loader: string, files: Readonly<Record<string, string>> = {}): Project {
+  const folder = makeFolder()
+  const write = (file: string, text: string): void => {
+    mkdirSync(join(folder, file, '..'), { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
+  const common = { 'package.json': '{}', 'main.js': "import './a.js'\nimport './b.js'\n", 'a.js': 'console.log(1)\n', 'b.js': 'console.log(2)\n' }
+  for (const [file, text] of Object.entries({ ...common, 'loader.cjs': loaderOf(loader), ...files })) write(file, text)
+  const log = join(folder, 'dist-log.txt')
+  return {
+    folder,
+    write,
+    async build(options = {}) {
+      rmSync(log, { force: true })
+      const order = { folder, cache: 'varve', options }
+      const { failure, changed } = await runProgram<{ failure: string | null; changed: string[] }>(BUILD, order, { cwd: folder })
+      expect(failure).toBe(null)
+      return { built: existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').sort() : [], changed }
+    },
+  }
+}
+
+const ALL = ['a.js', 'b.js', 'main.js']
+const NOTHING = { built: [], changed: [] }
+
+afterEach(() => {
+  delete process.env['WORD']
+})
+
+describe('after a change everything is built again, and the reason is named:', () => {
+  it('a file that a loader reads once and then holds in memory', async () => {
+    const project = makeProject("word = held ??= fs.readFileSync(join(__dirname, '.wordrc'), 'utf8')", { '.wordrc': 'one' })
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+    expect(await project.build()).toEqual(NOTHING)
+    project.write('.wordrc', 'two')
+    expect(await project.build()).toEqual({ built: ALL, changed: ['.wordrc'] })
+    expect(await project.build()).toEqual(NOTHING)
+  })
+
+  it('a file that a loader looks for and does not find', async () => {
+    const project = makeProject("word = held ??= String(fs.existsSync(join(__dirname, '.wordrc')))")
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+    expect(await project.build()).toEqual(NOTHING)
+    project.write('.wordrc', '')
+    expect(await project.build()).toEqual({ built: ALL, changed: ['.wordrc'] })
+  })
+
+  it('a file in a folder that a loader lists', async () => {
+    const project = makeProject("word = held ??= fs.readdirSync(join(__dirname, 'words')).join()", { 'words/one': '' })
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+    project.write('words/one', 'another content')
+    expect(await project.build()).toEqual(NOTHING)
+    project.write('words/two', '')
+    expect(await project.build()).toEqual({ built: ALL, changed: ['words'] })
+  })
+
+  it('a variable of the environment that a loader reads', async () => {
+    const project = makeProject("word = process.env.WORD ?? 'none'")
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+    expect(await project.build()).toEqual(NOTHING)
+    process.env['WORD'] = 'one'
+    expect(await project.build()).toEqual({ built: ALL, changed: ['WORD'] })
+    expect(await project.build()).toEqual(NOTHING)
+  })
+
+  it('a module that a loader requires while it runs', async () => {
+    const project = makeProject("word = require('./words/' + 'one.cjs')", { 'words/one.cjs': "module.exports = 'one'\n" })
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+    expect(await project.build()).toEqual(NOTHING)
+    project.write('words/one.cjs', "module.exports = 'two'\n")
+    expect((await project.build()).built).toEqual(ALL)
+  })
+})
+
+it('a source that a loader reads for another module is a dependency of that module only', async () => {
+  const project = makeProject("if (/a\\.js$/.test(this.resourcePath)) word = fs.readFileSync(join(__dirname, 'b.js'), 'utf8')")
+  expect(await project.build()).toEqual({ built: ALL, changed: [] })
+  expect(await project.build()).toEqual(NOTHING)
+  project.write('b.js', 'console.log(3)\n')
+  expect(await project.build()).toEqual({ built: ['a.js', 'b.js'], changed: [] })
+})
+
+it('a file that a loader reports is a dependency of its module only', async () => {
+  const body = `if (!/a\\.js$/.test(this.resourcePath)) return source
+  const path = join(__dirname, 'a.txt')
+  this.addDependency(path)
+  word = fs.readFileSync(path, 'utf8')`
+  const project = makeProject(body, { 'a.txt': 'one' })
+  expect(await project.build()).toEqual({ built: ALL, changed: [] })
+  project.write('a.txt', 'two')
+  expect(await project.build()).toEqual({ built: ['a.js'], changed: [] })
+})
+
+it('with trackReads: false what a loader reads without reporting it is no input', async () => {
+  const project = makeProject("word = fs.readFileSync(join(__dirname, '.wordrc'), 'utf8') + process.env.WORD", { '.wordrc': 'one' })
+  expect(await project.build({ trackReads: false })).toEqual({ built: ALL, changed: [] })
+  project.write('.wordrc', 'two')
+  process.env['WORD'] = 'one'
+  expect(await project.build({ trackReads: false })).toEqual(NOTHING)
+})
