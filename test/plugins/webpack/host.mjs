@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { VarveWebpackPlugin } from '@varve/plugins/webpack'
-import webpack from 'webpack'
+import { makeCompiler } from './compiler.mjs'
 
 const { folder, exitMs, load, remove } = JSON.parse(process.argv[2] ?? '')
 if (load !== undefined) createRequire(join(folder, 'host.cjs'))(join(folder, load))
@@ -12,19 +12,11 @@ if (remove !== undefined) rmSync(join(folder, remove), { force: true })
 /** @type {string[]} */
 const complaints = []
 const log = { warn: (/** @type {unknown} */ text) => complaints.push(String(text)) }
-const compiler = webpack({
-  mode: 'production',
-  context: folder,
-  entry: './main.js',
-  output: { path: join(folder, 'dist') },
-  cache: { type: 'memory' },
+const { compiler, counts } = makeCompiler(folder, {
   infrastructureLogging: { level: 'warn', console: Object.assign(Object.create(console), log) },
   plugins: [new VarveWebpackPlugin({ dir: join(folder, 'cache'), idleTimeout: 60_000, idleTimeoutForInitialStore: 60_000 })],
 })
-if (compiler === null) throw new Error('webpack made no compiler')
-let built = 0
-compiler.hooks.compilation.tap('count', (compilation) => compilation.hooks.buildModule.tap('count', () => void built++))
-process.on('exit', () => console.log(JSON.stringify({ built, complaints })))
+process.on('exit', () => console.log(JSON.stringify({ ...counts, complaints })))
 compiler.run((error) => {
   if (error) throw error
   if (exitMs === 0) process.exit()

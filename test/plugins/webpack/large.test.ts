@@ -1,12 +1,12 @@
 /** Large values: decided before they are serialised, never joined, and never trusted when they are read. */
 import { randomBytes } from 'node:crypto'
+import type { VarveWebpackStats } from '@varve/plugins/webpack'
 import { describe, expect, it } from 'vitest'
 import webpack from 'webpack'
 import { contentLengths, decodePack, encodePack } from '../../../packages/plugins/dist/webpack/contents.js'
 import { ValueCodec } from '../../../packages/plugins/dist/webpack/value.js'
 import { VALUE_BYTES_MAX, weightOf } from '../../../packages/plugins/dist/webpack/weight.js'
 import { type Target, Writing } from '../../../packages/plugins/dist/webpack/writing.js'
-import type { VarveWebpackStats } from '../../../packages/plugins/src/webpack/stats.ts'
 
 const MIB = 1 << 20
 const codec = new ValueCodec(webpack)

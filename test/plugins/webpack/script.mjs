@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 import webpack from 'webpack'
+import { makeCompiler } from './compiler.mjs'
 
 class CLIPlugin {
   /** @param {object} options what webpack-cli gives to its own plugin */
@@ -21,17 +22,9 @@ for (const name of requires) word += require(join(folder, name)).word ?? ''
 for (const name of imports) word += (await import(pathToFileURL(join(folder, name)).href)).default({ VarveWebpackPlugin, webpack }) ?? ''
 const change = (/** @type {string} */ text) => text.replace('WORD', word)
 const plugin = globalThis.made ?? new VarveWebpackPlugin({ dir: join(folder, 'cache'), ...options })
-const compiler = webpack({
-  mode: 'production',
-  context: folder,
-  entry: './main.js',
-  output: { path: join(folder, 'dist') },
-  cache: { type: 'memory' },
+const { compiler, counts } = makeCompiler(folder, {
   plugins: [...(cli === undefined ? [] : [new CLIPlugin({ configPath: cli })]), plugin],
   // A function, which is no part of what webpack identifies a module by.
   module: { rules: [{ test: /main\.js$/, use: [{ loader: join(folder, 'loader.cjs'), options: { change } }] }] },
 })
-if (compiler === null) throw new Error('webpack made no compiler')
-let built = 0
-compiler.hooks.compilation.tap('count', (compilation) => compilation.hooks.buildModule.tap('count', () => void built++))
-compiler.run((error) => compiler.close(() => console.log(JSON.stringify({ built, error: error?.message ?? null }))))
+compiler.run((error) => compiler.close(() => console.log(JSON.stringify({ ...counts, error: error?.message ?? null }))))

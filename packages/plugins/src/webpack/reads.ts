@@ -112,7 +112,8 @@ export class BuildReads {
     const { buildInfo } = module
     if (own === undefined || buildInfo === undefined || buildInfo === null) return
     own.isOver = true
-    for (const path of pathsIn(buildInfo, 'fileDependencies')) this.#reported.add(path)
+    // Loaders that run a child compiler report what its modules depend on, what was added here included.
+    for (const path of pathsIn(buildInfo, 'fileDependencies')) if (!this.#added.has(path)) this.#reported.add(path)
     for (const path of pathsIn(buildInfo, 'missingDependencies')) this.#reported.add(path)
     const isIgnored = ignoredBelow(this.#compiler, [this.#compiler.outputPath])
     for (const path of own.contents) {

@@ -84,6 +84,7 @@ export const PACKAGES = [
     steps: {
       'content of immutable (unsupported by webpack)': [['write', 'im/a.js', 'export const a = 2']],
     },
+    limits: { 'content of immutable (unsupported by webpack)': 'snapshot.immutablePaths says that it never changes' },
   },
   {
     name: 'packages behind links, as pnpm installs them',
