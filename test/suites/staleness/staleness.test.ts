@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { differenceOf, runScenario } from './run.mjs'
 import { SCENARIOS } from './scenarios.mjs'
 
-/** One scenario for each bundler, and for each way in which a loader comes to its inputs. */
+/** For webpack what a loader reads by itself, and one scenario for each other bundler. */
 const SHORT = [
-  'a config and a loader that require modules of the project',
-  'Rollup: options, the plugin file and the source',
-  'Rolldown: options, the plugin file and the source',
+  'a loader that reads files and the environment',
+  'Rollup: options and the source',
+  'Rolldown: options and the source',
   'esbuild: watched files and build options',
-  'Rspack: a loader, its options and what it requires',
+  'Rspack: a loader and its options',
   'Vite: options, functions and imports of the config',
 ]
 

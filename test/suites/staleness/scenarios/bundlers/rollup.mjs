@@ -5,7 +5,7 @@ import { PLUGIN, WORDS } from '../parts.mjs'
 /** @type {readonly import('../../scenario.mjs').Scenario[]} */
 export const ROLLUP = [
   {
-    name: 'Rollup: options, the plugin file and the source',
+    name: 'Rollup: options and the source',
     tool: 'rollup',
     files: {
       ...WORDS,
@@ -25,8 +25,30 @@ export const ROLLUP = [
     },
     steps: {
       'option and key': [['replace', 'build.config.mjs', "'one'", "'two'"]],
-      'local plugin file edited (key the same)': [['replace', 'plug.mjs', "v || 'none'", "'EDITED'"]],
       'source same size and time': [['age', 'src/a.js'], ['replaceKeepingTime', 'src/a.js', "'a WORD'", "'b WORD'"]],
+    },
+  },
+  {
+    name: 'Rollup: a plugin in a file of the project',
+    tool: 'rollup',
+    files: {
+      ...WORDS,
+      'build.config.mjs': `import fs from 'node:fs'
+        import { cached } from '@varve/plugins/rollup'
+        import { plug } from './plug.mjs'
+        export default (on) => {
+          const plugin = plug({ word: 'one' })
+          return {
+            input: 'src/main.js',
+            plugins: [
+              on ? cached(plugin, { key: { word: 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
+            ]
+          }
+        }`,
+      'plug.mjs': PLUGIN,
+    },
+    steps: {
+      'the file changes, the key does not': [['replace', 'plug.mjs', "v || 'none'", "'EDITED'"]],
     },
   },
   {
@@ -107,7 +129,7 @@ export const ROLLUP = [
     },
   },
   {
-    name: 'Rolldown: options, the plugin file and the source',
+    name: 'Rolldown: options and the source',
     tool: 'rolldown',
     files: {
       ...WORDS,
@@ -128,7 +150,29 @@ export const ROLLUP = [
     steps: {
       'option and key': [['replace', 'build.config.mjs', "'one'", "'two'"]],
       source: [['replace', 'src/a.js', 'a WORD', 'b WORD']],
-      'local plugin file edited (key the same)': [['replace', 'plug.mjs', "v || 'none'", "'EDITED'"]],
+    },
+  },
+  {
+    name: 'Rolldown: a plugin in a file of the project',
+    tool: 'rolldown',
+    files: {
+      ...WORDS,
+      'build.config.mjs': `import fs from 'node:fs'
+        import { cached } from '@varve/plugins/rolldown'
+        import { plug } from './plug.mjs'
+        export default (on) => {
+          const plugin = plug({ word: 'one' })
+          return {
+            input: 'src/main.js',
+            plugins: [
+              on ? cached(plugin, { key: { word: 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
+            ]
+          }
+        }`,
+      'plug.mjs': PLUGIN,
+    },
+    steps: {
+      'the file changes, the key does not': [['replace', 'plug.mjs', "v || 'none'", "'EDITED'"]],
     },
   },
   {
