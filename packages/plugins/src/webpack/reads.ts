@@ -9,7 +9,7 @@
  *      once, for the first module, and then held in memory.
  */
 import { tmpdir } from 'node:os'
-import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { join, sep } from 'node:path'
 import { installReads, isCountedVariable, StartUp } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
 import { type InputKind, inputOf } from './recorded.ts'
@@ -22,8 +22,13 @@ type BuildInfo = NonNullable<NormalModule['buildInfo']>
 const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
 const PACKAGES = `${sep}node_modules${sep}`
 
-/** What each kind of read makes an input. */
-const INPUT_KINDS: Readonly<Record<ReadKind, InputKind>> = { content: 'content', list: 'list', tree: 'tree', type: 'existence', link: 'existence' }
+/** What a kind of read makes an input; any other makes the content one. */
+const INPUT_KINDS: ReadonlyMap<string, InputKind> = new Map([
+  ['list', 'list'],
+  ['tree', 'tree'],
+  ['type', 'existence'],
+  ['link', 'existence'],
+])
 
 /** Calls of webpack's input file system that are under way on this stack: reads that webpack compares by itself. */
 let webpackReads = 0
@@ -34,6 +39,8 @@ export class BuildReads {
   readonly #compiler: Compiler
   readonly #installed: Installation | undefined
   #sink: BuildSink | undefined
+  /** Whether a path is none of the project's inputs. */
+  #isIgnored: (path: string) => boolean = () => false
   /** Everything that counts, over all builds. */
   readonly #inputs: Set<string> = new Set()
   /** What modules reported by themselves, and what was added to them here. */
@@ -51,6 +58,7 @@ export class BuildReads {
     const installed = this.#installed
     if (installed === undefined) return build()
     this.#sink = new BuildSink()
+    this.#isIgnored = ignoredBelow(this.#compiler)
     beQuiet(this.#compiler.inputFileSystem)
     this.#takeStartUp(installed)
     installed.storage.run(this.#sink, build)
@@ -79,11 +87,10 @@ export class BuildReads {
       if (typeof resource === 'string') this.#reported.add(resource.replace(/[?#].*$/, ''))
     }
     const isReported = this.#reportedBy(compilation)
-    const isIgnored = ignoredBelow(this.#compiler, [compilation.outputOptions.path ?? '', folder])
     for (const [kind, paths] of sink.reads) {
       for (const path of paths) {
-        if (sink.written.has(path) || isIgnored(path) || isReported(path)) continue
-        this.#count(INPUT_KINDS[kind], path)
+        if (sink.written.has(path) || this.#isIgnored(path) || isBelow(path, folder) || isReported(path)) continue
+        this.#count(INPUT_KINDS.get(kind) ?? 'content', path)
       }
     }
     for (const name of sink.names) this.#inputs.add(inputOf('variable', name))
@@ -115,9 +122,8 @@ export class BuildReads {
     // Loaders that run a child compiler report what its modules depend on, what was added here included.
     for (const path of pathsIn(buildInfo, 'fileDependencies')) if (!this.#added.has(path)) this.#reported.add(path)
     for (const path of pathsIn(buildInfo, 'missingDependencies')) this.#reported.add(path)
-    const isIgnored = ignoredBelow(this.#compiler, [this.#compiler.outputPath])
     for (const path of own.contents) {
-      if (this.#reported.has(path) || path.includes(PACKAGES) || isIgnored(path) || this.#sink?.written.has(path) === true) continue
+      if (this.#reported.has(path) || path.includes(PACKAGES) || this.#isIgnored(path) || this.#sink?.written.has(path) === true) continue
       addTo(buildInfo, 'fileDependencies', path)
       this.#added.add(path)
     }
@@ -160,7 +166,7 @@ class BuildSink implements Sink {
 
   /** Going through all variables, as starting a process does, says of none that it matters. */
   variable(name: string, isListed: boolean): void {
-    if (!this.isOver && !isListed && isCountedVariable(name, false)) this.names.add(name)
+    if (!this.isOver && !isListed && !this.names.has(name) && isCountedVariable(name, false)) this.names.add(name)
   }
 
   variables(): void {}
@@ -216,16 +222,16 @@ function beQuiet(fileSystem: Compiler['inputFileSystem']): void {
   }
 }
 
-/** Kernel files, temporary ones unless the project is among them, and what a build writes. */
-function ignoredBelow({ context }: Compiler, folders: readonly string[]): (path: string) => boolean {
+/** Kernel files, temporary ones unless the project is among them, and what the compiler emits. */
+function ignoredBelow({ context, outputPath }: Compiler): (path: string) => boolean {
   const temporary = tmpdir()
-  const ignored = [...(isBelow(context, temporary) ? [] : [temporary]), ...folders.filter((folder) => folder !== '').map((folder) => resolve(folder))]
+  const ignored = [temporary, outputPath].filter((folder) => folder !== '' && !isBelow(context, folder))
   return (path) => KERNEL.test(path) || ignored.some((folder) => isBelow(path, folder))
 }
 
+/** Both are absolute and normal. */
 function isBelow(path: string, folder: string): boolean {
-  const way = relative(folder, path)
-  return way === '' || (!way.startsWith('..') && !isAbsolute(way))
+  return path === folder || (folder !== '' && path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`))
 }
 
 function pathsIn(info: BuildInfo, name: 'fileDependencies' | 'missingDependencies'): Iterable<string> {

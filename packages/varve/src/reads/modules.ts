@@ -25,6 +25,8 @@ export function installModules(installation: Installation): void {
   const Module: unknown = modules.Module
   if (isLoader(Module)) {
     replace(installation, Module, '_load', (sink, [request, parent]) => {
+      const inPackage = String(request).startsWith('.') ? packageFile(parent) : undefined
+      if (inPackage !== undefined) return sink.read('content', inPackage)
       try {
         const { _resolveFilename: resolve } = Module
         const path = Reflect.apply(resolve, Module, [String(request), parent])
@@ -37,6 +39,15 @@ export function installModules(installation: Installation): void {
     for (const module of Object.values(loaded)) rewrap(installation, module?.exports)
   }
   hookImports(installation, modules)
+}
+
+/**
+ * The file of a module in an installed package. Such a package counts as a whole, so which of its files it requires is not looked
+ * for: that costs as much again as loading them.
+ */
+function packageFile(parent: unknown): string | undefined {
+  const file: unknown = typeof parent === 'object' && parent !== null ? Reflect.get(parent, 'filename') : undefined
+  return typeof file === 'string' && /[\\/]node_modules[\\/]/.test(file) ? file : undefined
 }
 
 /** Paths of the CommonJS modules that are loaded now. */
