@@ -10,12 +10,12 @@
  */
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
-import { installReads, isCountedVariable, StartUp } from 'varve/reads'
+import { installReads, isCountedVariable } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
 import { type InputKind, inputOf } from './recorded.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
-type Sink = NonNullable<Installation['ambient']>
+type Sink = NonNullable<ReturnType<Installation['storage']['getStore']>>
 type ReadKind = Parameters<Sink['read']>[0]
 type BuildInfo = NonNullable<NormalModule['buildInfo']>
 
@@ -39,6 +39,8 @@ export class BuildReads {
   readonly #compiler: Compiler
   readonly #installed: Installation | undefined
   #sink: BuildSink | undefined
+  /** Between the first build and the end of the compiler. */
+  #isOpen = false
   /** Whether a path is none of the project's inputs. */
   #isIgnored: (path: string) => boolean = () => false
   /** Everything that counts, over all builds. */
@@ -99,8 +101,8 @@ export class BuildReads {
 
   /** The compiler was closed: what the program reads now is for the next one. */
   close(): void {
-    const ambient = this.#installed?.ambient
-    if (ambient instanceof StartUp) ambient.isOver = false
+    if (this.#isOpen && this.#installed?.ambient !== undefined) this.#installed.ambient.scopes -= 1
+    this.#isOpen = false
   }
 
   /** A file of a package counts as the package; hidden folders beside packages belong to tools. */
@@ -140,8 +142,9 @@ export class BuildReads {
 
   /** What the program read before the build: its configuration. */
   #takeStartUp({ ambient }: Installation): void {
-    if (!(ambient instanceof StartUp) || ambient.isOver) return
-    ambient.isOver = true
+    if (this.#isOpen || ambient === undefined) return
+    this.#isOpen = true
+    ambient.scopes += 1
     for (const { kind, path } of ambient.reads.values()) this.#sink?.read(kind, path)
   }
 }

@@ -26,7 +26,7 @@ export function installModules(installation: Installation): void {
   if (isLoader(Module)) {
     replace(installation, Module, '_load', (sink, [request, parent]) => {
       const inPackage = String(request).startsWith('.') ? packageFile(parent) : undefined
-      if (inPackage !== undefined) return sink.read('content', inPackage)
+      if (inPackage !== undefined) return sink.read('module', inPackage)
       try {
         const { _resolveFilename: resolve } = Module
         const path = Reflect.apply(resolve, Module, [String(request), parent])
