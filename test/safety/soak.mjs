@@ -6,14 +6,15 @@ import { clock } from './soak/clock.mjs'
 import { compactors } from './soak/compactors.mjs'
 import { kills } from './soak/kills.mjs'
 import { loops } from './soak/loops.mjs'
+import { merged } from './soak/merged.mjs'
 import { reopen } from './soak/reopen.mjs'
 import { snapshots } from './soak/snapshots.mjs'
 import { stopped } from './soak/stopped.mjs'
 import { storms } from './soak/storms.mjs'
-import { writers } from './soak/writers.mjs'
+import { locks, writers } from './soak/writers.mjs'
 import { onlyNamed, runSuite, rustPart } from './suite.mjs'
 
 /** Built apart: there a scheduler stands in for the system's locks. */
 const threads = rustPart('threads', ['--manifest-path=test/safety/threads/Cargo.toml', '--target-dir=target/threads'])
 
-await runSuite('soak', [kills, writers, snapshots, compactors, loops, stopped, storms, clock, rustPart('interleavings'), threads, onlyNamed(reopen)])
+await runSuite('soak', [kills, writers, locks, merged, snapshots, compactors, loops, stopped, storms, clock, rustPart('interleavings'), threads, onlyNamed(reopen)])

@@ -31,7 +31,11 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
             return make_durable(context, newest.number);
         }
         let (base, number) = (newest.number, highest(&names) + 1);
-        let first = || Manifest { cache_id: context.new_id(), id: context.new_id(), ..Manifest::default() };
+        // A log that is there was begun on a manifest that has gone. Its writer may not have noticed yet.
+        let logs = names.iter().filter(|name| name.log_writer().is_some());
+        let next_writer = logs.filter_map(|log| log.writer_max()).max().map_or(0, |writer| writer + 1);
+        let first =
+            || Manifest { cache_id: context.new_id(), id: context.new_id(), next_writer, ..Manifest::default() };
         let manifest = Manifest { number, ..if base > 0 { newest } else { first() } };
         if matches!(publish_unnumbered(context, base, manifest)?, Published::Won(_)) {
             return Ok(());

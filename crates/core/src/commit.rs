@@ -175,7 +175,11 @@ impl Committer {
         }
         let (number, stat) = self.base;
         let manifest = FileName::Manifest(number).to_string();
-        if context.vfs.stat(&manifest).map_err(|source| Error::io("look for", &manifest, source))? == Some(stat) {
+        // A newer one that this process has read, beside the one that is still there: another copy was put over this one.
+        let is_newest = state.read()?.manifest.number <= number;
+        if is_newest
+            && context.vfs.stat(&manifest).map_err(|source| Error::io("look for", &manifest, source))? == Some(stat)
+        {
             return Ok(true);
         }
         // A compaction has published a newer one, most likely.

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::format::names::FileName;
 use crate::log::Stop;
 use crate::manifest::{Manifest, Published};
+use crate::planted;
 use crate::state::{State, list, load};
 use crate::sync::RwLock;
 use std::io;
@@ -29,13 +30,16 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
             *state.write()? = found;
             return Ok(());
         }
-        let by = take_all(context, found.next_writer_seen)?;
+        let by = match planted::bug("reset-leaves-logs") {
+            true => found.next_writer_seen,
+            false => take_all(context, found.next_writer_seen)?,
+        };
         let manifest = Manifest {
             number: found.manifest_seen + 1,
             cache_id: context.new_id(),
             id: context.new_id(),
             last_order: found.last_order,
-            next_writer: by + 1,
+            next_writer: if planted::bug("reset-counts-old-logs") { 0 } else { by + 1 },
             ..Manifest::default()
         };
         if matches!(publish_unnumbered(context, found.manifest_seen, manifest)?, Published::Won(_)) {

@@ -47,7 +47,7 @@ impl Seat {
         for _attempt in 0..2 {
             let (store, place) = found(folder, options)?;
             let _door = locked(&place.door);
-            if place.is_taken() {
+            if place.is_taken() && !planted::bug("stale-second-open") {
                 // `Seat::sit` makes it visible, on the thread of the session.
                 store.look_ahead()?;
             }

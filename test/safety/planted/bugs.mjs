@@ -41,6 +41,14 @@ const DEFECTS = /** @type {const} */ ({
   'take-any-log': 'core',
   'unlisted-logs': 'core',
   'forget-syncs': 'core',
+  'no-cap': 'simulated interleavings',
+  'damaged-as-torn': 'simulated interleavings',
+  'reset-counts-old-logs': 'simulated interleavings',
+  'reset-leaves-logs': 'core',
+  'repair-without-merge': 'simulated interleavings',
+  'attached-may-vanish': 'core',
+  'one-key-for-all-files': 'core',
+  'stale-second-open': 'API contract',
 })
 
 /** @param {Order} order @returns {Promise<Outcome>} */

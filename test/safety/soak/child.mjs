@@ -23,10 +23,14 @@ export class Child {
   /** @type {Set<() => void>} */
   #waiting = new Set()
 
-  /** @param {string} script beside this file @param {unknown} order */
-  constructor(script, order) {
+  /**
+   * @param {string} script beside this file @param {unknown} order
+   * @param {readonly string[]} [tracer] a command that runs the process and leaves it its number
+   */
+  constructor(script, order, tracer = []) {
     const path = fileURLToPath(new URL(script, import.meta.url))
-    const child = spawn(process.execPath, [path, JSON.stringify(order)])
+    const [command = process.execPath, ...args] = [...tracer, process.execPath, path, JSON.stringify(order)]
+    const child = spawn(command, args)
     this.#process = child
     child.stdin.on('error', () => undefined) // it may be killed while it is told something
     child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => void (this.errors += text))

@@ -19,18 +19,23 @@ export class Crowd {
   #slots
   #case
   #seed
+  #tracer
 
-  /** @param {number} slots writers @param {number} seed @param {string} replay what a violation names */
-  constructor(slots, seed, replay) {
+  /**
+   * @param {number} slots writers @param {number} seed @param {string} replay what a violation names
+   * @param {readonly string[]} [tracer] a command that runs the processes
+   */
+  constructor(slots, seed, replay, tracer) {
     this.#slots = slots
     this.#seed = seed
     this.#case = replay
+    this.#tracer = tracer
   }
 
   /** @param {string} role @param {import('./group.mjs').Engine} engine @param {number} slot @param {object} [more] */
   start(role, engine, slot = 0, more = {}) {
     const order = { dir: this.dir, engine, role, slot, slots: this.#slots, seed: this.#seed++, ...more }
-    const child = new Child('participant.mjs', order)
+    const child = new Child('participant.mjs', order, this.#tracer)
     this.children.push(child)
     return child
   }

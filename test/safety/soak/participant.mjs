@@ -24,6 +24,7 @@ import { putGroup, Watcher } from './group.mjs'
  * @property {number} [threads] how many read
  * @property {'durable' | 'relaxed'} [durability] of every commit; undefined: now this, now that
  * @property {boolean} [isQuiet] commit small only, and neither compact nor close
+ * @property {boolean} [refreshes] refresh before each commit
  * @property {number} [pauseMs] between two steps, so that others have the processor; undefined: none
  */
 
@@ -87,6 +88,7 @@ async function write() {
       cache = await open()
       space = cache.namespace('n', { codec: 'text' })
     } else {
+      if (order.refreshes === true) cache.refresh()
       await commit(number, acknowledged)
       acknowledged = number++
     }

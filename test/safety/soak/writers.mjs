@@ -2,6 +2,7 @@
 // 8 processes that commit 50 times each, durably, native and WebAssembly mixed, and are killed on the way again and
 // again, also while they begin; who was killed is started anew until its 50 are acknowledged. Compactors run beside
 // and are killed, too. In the end every acknowledged commit is there.
+import { missingStrace } from '../strace.mjs'
 import { sleep } from './child.mjs'
 import { Crowd } from './crowd.mjs'
 import { engineOf } from './group.mjs'
@@ -18,38 +19,73 @@ const ACKNOWLEDGED_MAX = 9
 /** How often a replay repeats its case. */
 const REPLAYS = 3
 
+/** @typedef {import('./group.mjs').Engine} Engine */
+
+/**
+ * How a part is run.
+ * @typedef {object} Setting
+ * @property {readonly ((slot: number) => Engine)[]} engines of the writers, by round
+ * @property {number} rounds of the short form
+ * @property {readonly string[]} [tracer] a command that runs the processes
+ */
+
 /** @type {import('../suite.mjs').Part} */
-export const writers = {
-  name: 'writers',
-  async run(order) {
-    /** @type {Record<string, number>} */
-    const figures = { rounds: 0, acknowledged: 0, kills: 0 }
-    /** @type {import('../suite.mjs').Violation[]} */
-    const violations = []
-    const rounds = order.isLong ? ROUNDS_LONG : ROUNDS_SHORT
-    const seeds = order.replay === undefined
-      ? Array.from({ length: rounds }, (_, index) => order.seed + index)
-      : Array.from({ length: REPLAYS }, () => Number(order.replay))
-    for (const seed of seeds) {
-      const crowd = await round(seed)
-      for (const [name, count] of Object.entries(crowd.figures)) figures[name] = (figures[name] ?? 0) + count
-      violations.push(...crowd.violations)
-      figures['rounds'] = (figures['rounds'] ?? 0) + 1
-      order.say(`${figures['rounds']} rounds`)
-    }
-    const all = seeds.length * WRITERS
-    const exactly = { min: all * COMMITS, max: all * COMMITS }
-    const goals = { acknowledged: exactly, kills: { min: all * KILLS_MIN }, compactions: { min: seeds.length } }
-    return { figures, goals, violations }
+export const writers = { name: 'writers', run: (order) => run(order, { engines: [engineOf], rounds: ROUNDS_SHORT }) }
+
+/** Locks local to each machine: strace answers `flock` with success, and the system is not asked. */
+const LOCAL_LOCKS = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', '-e', 'trace=flock', '-e', 'inject=flock:retval=0', '-o', '/dev/null']
+
+/**
+ * The same with locks that lie, as on a network file system mounted with `nolock`: every process gets every lock, so logs
+ * of writers that live are taken. Native writers, then native ones beside WebAssembly, which has no locks.
+ * @type {import('../suite.mjs').Part}
+ */
+export const locks = {
+  name: 'locks',
+  run: async (order) => {
+    const skipped = missingStrace(order.say)
+    if (skipped !== undefined) return { figures: {}, violations: [], skipped }
+    return run(order, { engines: [() => 'native', engineOf], rounds: 2, tracer: LOCAL_LOCKS })
   },
 }
 
-/** One folder. @param {number} seed */
-async function round(seed) {
-  const crowd = new Crowd(WRITERS, seed, String(seed))
+/** @param {import('../suite.mjs').Order} order @param {Setting} setting @returns {Promise<import('../suite.mjs').Outcome>} */
+async function run(order, setting) {
+  /** @type {Record<string, number>} */
+  const figures = { rounds: 0, acknowledged: 0, kills: 0 }
+  /** @type {import('../suite.mjs').Violation[]} */
+  const violations = []
+  const rounds = order.isLong ? ROUNDS_LONG : setting.rounds
+  const cases = order.replay === undefined
+    ? Array.from({ length: rounds }, (_, index) => ({ seed: order.seed + index, index }))
+    : Array.from({ length: REPLAYS }, () => caseOf(order.replay ?? ''))
+  for (const { seed, index } of cases) {
+    const crowd = await round(seed, index, setting)
+    for (const [name, count] of Object.entries(crowd.figures)) figures[name] = (figures[name] ?? 0) + count
+    violations.push(...crowd.violations)
+    figures['rounds'] = (figures['rounds'] ?? 0) + 1
+    order.say(`${figures['rounds']} rounds`)
+  }
+  const all = cases.length * WRITERS
+  const exactly = { min: all * COMMITS, max: all * COMMITS }
+  const goals = { acknowledged: exactly, kills: { min: all * KILLS_MIN }, compactions: { min: cases.length } }
+  return { figures, goals, violations }
+}
+
+/** @param {string} replay `<seed> <index of the round>` */
+function caseOf(replay) {
+  const [seed = 0, index = 0] = replay.split(' ').map(Number)
+  return { seed, index }
+}
+
+/** One folder. @param {number} seed @param {number} index @param {Setting} setting */
+async function round(seed, index, { engines, tracer }) {
+  const crowd = new Crowd(WRITERS, seed, `${seed} ${index}`, tracer)
+  const engine = engines[index % engines.length] ?? engineOf
   const state = { isEnding: false }
-  const compacting = compactors(crowd, randomOf(~seed), state)
-  await Promise.all(Array.from({ length: WRITERS }, (_, slot) => writer(crowd, slot, randomOf(seed * WRITERS + slot))))
+  const compacting = compactors(crowd, engine, randomOf(~seed), state)
+  const random = (/** @type {number} */ slot) => randomOf(seed * WRITERS + slot)
+  await Promise.all(Array.from({ length: WRITERS }, (_, slot) => writer(crowd, slot, engine(slot), random(slot))))
   state.isEnding = true
   await compacting
   await crowd.end()
@@ -60,13 +96,13 @@ async function round(seed) {
   return crowd
 }
 
-/** One writer, life after life. @param {Crowd} crowd @param {number} slot @param {(below: number) => number} random */
-async function writer(crowd, slot, random) {
+/** One writer, life after life. @param {Crowd} crowd @param {number} slot @param {Engine} engine @param {(below: number) => number} random */
+async function writer(crowd, slot, engine, random) {
   let [first, acknowledged, done] = [1, 0, 0]
   let kills = KILLS_MIN + random(KILLS_MAX - KILLS_MIN + 1)
   while (done < COMMITS && crowd.violations.length === 0) {
     const more = { first, acknowledged, commits: COMMITS - done, durability: 'durable', pauseMs: 1 }
-    const child = crowd.start('write', engineOf(slot), slot, more)
+    const child = crowd.start('write', engine, slot, more)
     if (kills > 0) {
       await met(child, random)
       await child.kill()
@@ -104,10 +140,13 @@ async function met(child, random) {
   await sleep(random(4))
 }
 
-/** Compactors, one after the other. @param {Crowd} crowd @param {(below: number) => number} random @param {{ isEnding: boolean }} state */
-async function compactors(crowd, random, state) {
+/**
+ * Compactors, one after the other.
+ * @param {Crowd} crowd @param {Setting['engines'][number]} engine @param {(below: number) => number} random @param {{ isEnding: boolean }} state
+ */
+async function compactors(crowd, engine, random, state) {
   for (let index = 0; !state.isEnding; index++) {
-    const child = crowd.start('compact', engineOf(index), 0, { pauseMs: 5 })
+    const child = crowd.start('compact', engine(index), 0, { pauseMs: 5 })
     const end = Date.now() + 300 + random(700)
     while (Date.now() < end && !state.isEnding && child.end === undefined) await sleep(20)
     if (child.end !== undefined) return crowd.violation(`a compactor ${child.ending}`)

@@ -24,8 +24,8 @@ const ENTRY_BYTES: u64 = 16;
 pub(crate) struct Evictions {
     cut: Option<Cut>,
     today: Day,
-    /// By number of the namespace.
-    spaces: HashMap<u32, Known>,
+    /// By number of the namespace; in this order their tables are read.
+    spaces: BTreeMap<u32, Known>,
     /// Namespaces of which something leaves.
     pub(crate) leaving: BTreeSet<u32>,
 }
@@ -73,7 +73,7 @@ impl Evictions {
     pub(crate) fn find(context: &Context, shared: &RwLock<State>, taken: &Taken, bytes_max: u64) -> Result<Self> {
         let mut used = context.used.read_all(taken.state.manifest.cache_id);
         let today = context.noted.today().unwrap_or(Day::MAX);
-        let mut found = Self { cut: None, today, spaces: HashMap::new(), leaving: BTreeSet::new() };
+        let mut found = Self { cut: None, today, spaces: BTreeMap::new(), leaving: BTreeSet::new() };
         for Current { id, .. } in taken.state.current.values() {
             let (own, marks) = (own_hashes(context, &*shared.read()?, id), used.take(&id.space()));
             found.spaces.insert(id.number, Known { marks, own });

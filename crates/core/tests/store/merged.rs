@@ -85,3 +85,28 @@ fn a_merged_directory_is_the_newest_state_of_one_copy_or_a_miss() {
     }
     assert!(found_one > ROUNDS / 4 && missed > 0, "seed {seed}: {found_one} found, {missed} missed");
 }
+
+/// The manifest that its log was begun on was still there, and a newer one of the other copy beside it: whatever it
+/// committed was acknowledged and counted for nothing.
+#[test]
+fn a_cache_that_was_open_while_its_directory_was_merged_commits_to_it_once_it_has_refreshed() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let one = SimVfs::new();
+    go_on(&one, "start", &mut random);
+    let two = one.fork();
+    for _ in 0..3 {
+        go_on(&two, "two", &mut random);
+        compact(&open(&two, &mut random), true).expect("compact");
+    }
+    let mut writer = open(&one, &mut random);
+    let id = writer.namespace("n", "1").expect("namespace");
+    writer.put(id, b"before", b"").expect("put");
+    commit(&mut writer, Durability::Relaxed).expect("commit");
+    merge(&one, &two, 1.0, &mut random);
+    writer.store().refresh().expect("refresh");
+    writer.put(id, b"after", b"").expect("put");
+    commit(&mut writer, Durability::Relaxed).expect("commit");
+    let mut reader = open(&one, &mut random);
+    let id = reader.namespace("n", "1").expect("namespace");
+    assert!(reader.has(id, b"after").expect("has"), "{:?}", one.names());
+}

@@ -462,3 +462,41 @@ fn lookups_and_commits_go_on_while_a_flush_waits_for_the_disk() {
     let found = told.try_recv().expect("the flush synced the folder");
     assert_eq!(found.expect("the other thread did not wait for the disk"), Some(b"value".to_vec()));
 }
+
+/// A writer had claimed its log when the manifest was lost, and another process was about to begin the cache: it did so
+/// without regard to that log. What the log's writer appended next made all of the new cache a miss.
+#[test]
+fn commits_to_a_cache_that_was_begun_again_stay_although_an_older_log_is_appended_to() {
+    let mut begun = 0;
+    // The last of these is made by the process that begins the cache; later ones find its manifest.
+    for list in 1..=3 {
+        let vfs = SimVfs::new();
+        let (other, mut lists, whole) = (vfs.clone(), 0, Arc::new(Mutex::new(Vec::new())));
+        let log = Arc::clone(&whole);
+        let meddler: Meddler = Box::new(move |call, _| {
+            lists += usize::from(call == "list");
+            if lists != list || call != "list" {
+                return;
+            }
+            let late = meddled_with(&other, Box::new(|_, _| ()), 2);
+            let _hold = Intake::new(late.store()).expect("hold");
+            let bytes = other.contents("0.log");
+            // Before its last frame, which says that files are held.
+            other.truncate("0.log", bytes.len() as u64 - 32);
+            other.erase("manifest-1");
+            *log.lock().expect("log") = bytes;
+        });
+        let mut early = meddled(&vfs, meddler);
+        put(&mut early, b"key");
+        let log = std::mem::take(&mut *whole.lock().expect("log"));
+        if log.is_empty() || !vfs.names().iter().any(|name| name == "0.log") {
+            continue; // the cache was not begun in between, or started afresh
+        }
+        vfs.set_contents("0.log", log);
+        let mut reader = meddled_with(&vfs, Box::new(|_, _| ()), 3);
+        let id = reader.namespace("n", "1").expect("namespace");
+        assert!(reader.has(id, b"key").expect("has"), "at list {list}: {:?}", reader.store().status().damage);
+        begun += 1;
+    }
+    assert!(begun > 0);
+}

@@ -3,8 +3,9 @@
 //! whose content others store, too, `p d` only where n is no multiple of 3, and `p #n` of its own. All participants
 //! write the key `shared`, and change the version of the namespace `versions` there and back.
 
+use super::newcomer;
 use super::turn::TurnVfs;
-use super::world::{SharedCommit, World};
+use super::world::World;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use varve_core::{Clock, Durability, Error, FileRef, Handle, Hold, Intake, Options, Result, SerialPool, Store};
@@ -15,42 +16,51 @@ const STEPS_MAX: u64 = 6;
 /// Versions of the namespace that changes.
 const VERSIONS: [&str; 2] = ["1", "2"];
 
-/// How often a file that is missing is looked for in a newer state, as the API does for large values.
-const READS: u32 = 8;
+/// One commit in so many is looked for by a new process; after damage, every one.
+const COMMITS_PER_LOOK: u64 = 8;
+
+/// The value that makes a commit attach a table: longer than the least of such a commit.
+const LARGE_BYTES: usize = 1 << 20;
+
+/// Of the commits of a schedule that attaches tables, one in so many does.
+const COMMITS_PER_LARGE: u64 = 4;
 
 /// One life of a participant, from open to close.
 pub(super) fn live(world: &Arc<World>, me: usize, has_locks: bool) {
     if let Err(error) = Participant::open(world, me, has_locks).and_then(|mut participant| participant.live()) {
         match error {
             // It lost every race: an answer, too.
-            Error::Busy { .. } => world.count_busy(),
+            Error::Busy { .. } => world.count("busy"),
             error => world.violation(format!("participant {me}: {error}")),
         }
     }
 }
 
 pub(super) struct Participant {
-    world: Arc<World>,
+    pub(super) world: Arc<World>,
     me: usize,
-    handle: Handle,
-    id: u32,
+    pub(super) handle: Handle,
+    pub(super) id: u32,
     /// Of each version of the namespace that changes.
-    versions: Vec<u32>,
-    /// When what it sees was read, in calls.
-    read_at: u64,
-    /// The highest number seen of each participant.
-    seen: Vec<u64>,
+    pub(super) versions: Vec<u32>,
+    /// When what it sees was read: in calls, and how often a file had been damaged.
+    pub(super) read_at: u64,
+    pub(super) damages: u64,
+    /// Of each participant, the highest number seen, and what a new process had found since the last damage.
+    pub(super) seen: Vec<u64>,
+    pub(super) established: Vec<Vec<u64>>,
     /// Content stored for a commit to come.
     stored: Option<(Vec<u8>, FileRef, Hold)>,
 }
 
 impl Participant {
     pub(super) fn open(world: &Arc<World>, me: usize, has_locks: bool) -> Result<Self> {
-        let (acknowledged, read_at, clocks) = (world.groups(), world.now(), Arc::clone(world));
+        let (groups, read_at, damages, clocks) = (world.groups(), world.now(), world.damages(), Arc::clone(world));
         let options = Options {
             clock: Clock::new(move || clocks.clock_us(me)),
             block_cache_bytes: 1 << 16,
-            file_bytes_min: world.file_bytes_min,
+            bytes_max: world.terms.bytes_max,
+            file_bytes_min: world.terms.file_bytes_min(),
             random: world.random(u64::MAX),
             ..Options::default()
         };
@@ -58,19 +68,22 @@ impl Participant {
         let mut handle = store.handle();
         let id = handle.namespace("n", "1")?;
         let versions = VERSIONS.iter().map(|version| handle.namespace("versions", version)).collect::<Result<_>>()?;
-        let seen = acknowledged.iter().map(|group| group.acknowledged).collect();
-        Ok(Self { world: Arc::clone(world), me, handle, id, versions, read_at, seen, stored: None })
+        let seen = groups.iter().map(|group| group.acknowledged).collect();
+        let established = groups.into_iter().map(|group| group.established).collect();
+        let world = Arc::clone(world);
+        Ok(Self { world, me, handle, id, versions, read_at, damages, seen, established, stored: None })
     }
 
     fn live(&mut self) -> Result<()> {
         self.check()?;
         for _ in 0..=self.world.random(STEPS_MAX) {
-            match self.world.random(16) {
-                0..7 => self.commit()?,
-                7..9 => self.store_file()?,
-                9..11 => self.compact(false)?,
-                11..13 => self.compact(true)?,
-                13 => self.handle.store().flush()?,
+            match self.world.random(33) {
+                0..14 => self.commit()?,
+                14..18 => self.store_file()?,
+                18..22 => self.compact(false)?,
+                22..26 => self.compact(true)?,
+                26..28 => self.handle.store().flush()?,
+                28 => self.repair()?,
                 _ => self.refresh()?,
             }
             if self.world.has_failed() {
@@ -88,6 +101,9 @@ impl Participant {
         let (world, me, id) = (Arc::clone(&self.world), self.me, self.id);
         let number = world.begin(me);
         world.note(|| format!("commit {number}"));
+        let damages = world.damages();
+        let is_looked_for = !world.terms.is_capped() && (damages > 0 || number.is_multiple_of(COMMITS_PER_LOOK));
+        let was_sound = damages == 0 || newcomer::opens_sound(&world);
         let text = number.to_string();
         self.handle.put(id, format!("{me} a").as_bytes(), text.as_bytes())?;
         let large = if number % 4 == 2 { format!("{text} {}", "x".repeat(100)) } else { text.clone() };
@@ -107,6 +123,10 @@ impl Participant {
             self.handle.put(id, format!("{me} d").as_bytes(), text.as_bytes())?;
         }
         self.handle.put(id, format!("{me} #{number}").as_bytes(), text.as_bytes())?;
+        if world.terms.has_large && number.is_multiple_of(COMMITS_PER_LARGE) {
+            self.handle.put(id, format!("{me} large").as_bytes(), &vec![b'x'; LARGE_BYTES])?;
+            world.count("attached");
+        }
         let shared = world.begin_shared();
         self.handle.put(id, b"shared", shared.to_string().as_bytes())?;
         let version = self.versions[world.random(VERSIONS.len() as u64) as usize];
@@ -119,7 +139,10 @@ impl Participant {
         world.acknowledge(me, number);
         world.acknowledge_shared(shared);
         self.seen[me] = number;
-        self.check_group(me, number)
+        if is_looked_for {
+            newcomer::look_for(&world, me, number, was_sound && world.damages() == damages);
+        }
+        self.check_group(me)
     }
 
     /// Stores content that others store as well, for the next commit to name.
@@ -136,150 +159,73 @@ impl Participant {
         self.world.note(|| format!("compact, full: {full}"));
         match self.handle.store().compact(full, &|_, _| ControlFlow::Continue(())) {
             Err(Error::Busy { .. }) => {
-                self.world.count_busy();
+                self.world.count("busy");
                 Ok(())
             }
             outcome => outcome.map(|_| ()),
         }
     }
 
+    /// While nothing was damaged there is nothing to repair, whatever the others do.
+    fn repair(&mut self) -> Result<()> {
+        self.world.note(|| "repair".to_owned());
+        self.world.count("repairs");
+        match self.handle.store().repair(false, &|_, _| ControlFlow::Continue(())) {
+            Err(Error::Busy { .. }) => self.world.count("busy"),
+            outcome => {
+                let damage = outcome?.damage;
+                if self.world.damages() == 0 && !damage.is_empty() {
+                    self.world.violation(format!("a repair finds damage where nothing was damaged: {damage:?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// After it, what others had acknowledged before must be there.
     fn refresh(&mut self) -> Result<()> {
-        for (seen, group) in self.seen.iter_mut().zip(self.world.groups()) {
-            *seen = group.acknowledged.max(*seen);
+        for (index, group) in self.world.groups().into_iter().enumerate() {
+            self.seen[index] = group.acknowledged.max(self.seen[index]);
+            self.established[index] = group.established;
         }
-        self.read_at = self.world.now();
+        (self.read_at, self.damages) = (self.world.now(), self.world.damages());
         self.world.note(|| "refresh".to_owned());
         self.handle.store().refresh()?;
         self.check()
     }
 
-    /// Every group whole, none older than what was seen or acknowledged before this state was read.
-    pub(super) fn check(&mut self) -> Result<()> {
-        for (index, group) in self.world.groups().into_iter().enumerate() {
-            let floor = self.seen[index];
-            self.check_group(index, floor)?;
-            for number in group.history.iter().filter(|number| **number <= floor) {
-                if self.number(&format!("{index} #{number}"))?.is_none() {
-                    self.world.violation(format!("commit {number} of {index} is lost"));
-                }
-            }
-        }
-        self.check_shared()?;
-        let damage = self.handle.store().status().damage;
-        if !damage.is_empty() {
-            self.world.violation(format!("damage where nothing was damaged: {damage:?}"));
-        }
-        self.world.count_read();
-        Ok(())
-    }
-
-    /// Of commits to one key the last one is found, unless others went on beside it: then one of those.
-    fn check_shared(&mut self) -> Result<()> {
-        if !self.world.is_in_step() {
-            return Ok(());
-        }
-        let commits = self.world.shared();
-        let own = self.number_in(self.id, "shared")?;
-        let mut of_versions = Vec::new();
-        for version in self.versions.clone() {
-            of_versions.extend(self.number_in(version, "shared")?);
-        }
-        if of_versions.len() > 1 {
-            self.world.violation(format!("several versions at once: {of_versions:?}"));
-        }
-        for (what, found) in [("key", own), ("version", of_versions.first().copied())] {
-            // When the commit that was found was over; before everything if none was.
-            let over =
-                found.map_or(Some(0), |number| commits.get(number as usize).and_then(|commit| commit.acknowledged));
-            let is_newer = |commit: &&SharedCommit| {
-                commit.acknowledged.is_some_and(|at| at <= self.read_at) && over.is_some_and(|over| over < commit.begun)
-            };
-            if let Some(newer) = commits.iter().find(is_newer) {
-                self.world.violation(format!("the {what} of all has {found:?}, and {newer:?} came after it"));
-            }
-        }
-        Ok(())
-    }
-
-    fn check_group(&mut self, index: usize, floor: u64) -> Result<()> {
-        let number = self.number(&format!("{index} a"))?.unwrap_or(0);
-        let ceiling = self.world.groups()[index].begun;
-        if number < floor || number > ceiling {
-            self.world.violation(format!("{index} has {number}, not from {floor} to {ceiling}"));
-        }
-        let here = Some(number).filter(|number| *number > 0);
-        for (key, expected) in [("f", here), ("o", here), ("d", here.filter(|number| number % 3 != 0))] {
-            let found = self.number(&format!("{index} {key}"))?;
-            // A writer may lose its hold with its log, to a process that cannot test locks if it has one; then the
-            // entry of the files is a miss.
-            let may_miss = key == "o" && self.world.groups().iter().any(|group| !group.has_lock);
-            if found != expected && !(may_miss && found.is_none()) {
-                // A file may be collected because its entry was overwritten since: a miss, in an older state only.
-                if found.is_none() && self.handle.store().refresh()? {
-                    return self.check_group(index, floor);
-                }
-                self.world.violation(format!("a mixture: {index} a has {number}, {index} {key} {found:?}"));
-            }
-        }
-        // What a writer without a lock has not acknowledged may have been appended to a log that was taken: it is
-        // seen, goes, and comes again.
-        let group = &self.world.groups()[index];
-        if group.has_lock || number <= group.acknowledged {
-            self.seen[index] = self.seen[index].max(number);
-        }
-        self.check_output(index, number)
-    }
-
-    /// The file that `o` needs must be there as long as `o` is.
-    fn check_output(&mut self, index: usize, number: u64) -> Result<()> {
-        let key = format!("{index} o");
-        for attempt in 0..READS {
-            let Some(value) = self.handle.get(self.id, key.as_bytes(), <[u8]>::to_vec)? else { return Ok(()) };
-            let mut parts = value.splitn(2, |byte| *byte == b' ');
-            let (Some(now), Some(content)) = (parts.next(), parts.next()) else { return Ok(()) };
-            if self.handle.store().read_file(&FileRef::of(content))?.is_some_and(|read| read == content) {
-                return Ok(());
-            }
-            if attempt + 1 < READS && self.handle.store().refresh()? {
-                continue;
-            }
-            let now = String::from_utf8_lossy(now).into_owned();
-            self.world.violation(format!("the file of {index} o, commit {now} (first {number}), is missing"));
-            break;
-        }
-        Ok(())
-    }
-
-    fn number(&mut self, key: &str) -> Result<Option<u64>> {
-        self.number_in(self.id, key)
-    }
-
-    fn number_in(&mut self, id: u32, key: &str) -> Result<Option<u64>> {
-        let parse = |value: &[u8]| String::from_utf8_lossy(value).split(' ').next().unwrap_or_default().parse().ok();
-        let found = self.handle.get(id, key.as_bytes(), parse)?;
-        if found == Some(None) {
-            self.world.violation(format!("the value of {key} is not what anybody wrote"));
-        }
-        Ok(found.flatten())
-    }
-
-    /// At the end, alone: everything is folded, nothing is lost, nothing needless stays.
+    /// At the end, alone: what is damaged is repaired, everything is folded, nothing is lost, nothing needless stays.
     pub(super) fn tidy_up(&mut self, files_max: usize) -> Result<()> {
         self.check()?;
+        let watch = &|_, _| ControlFlow::Continue(());
+        if self.world.damages() > 0 {
+            let remaining = self.handle.store().repair(false, watch)?.remaining;
+            if !remaining.is_empty() {
+                self.world.violation(format!("a repair leaves {remaining:?}"));
+            }
+            // As one whose last life is over.
+            self.me = 0;
+            self.commit()?;
+        }
         self.compact(true)?;
         self.compact(true)?;
         self.check()?;
-        let report = self.handle.store().verify(&|_, _| ControlFlow::Continue(()))?;
+        let report = self.handle.store().verify(watch)?;
         if !report.damage.is_empty() {
             self.world.violation(format!("verify found {:?}", report.damage));
         }
         let stored = self.handle.store().list_files()?.len() as u64;
-        let named = self.handle.store().stats()?.content_files;
+        let stats = self.handle.store().stats()?;
+        let named = stats.content_files;
         if stored != named {
             self.world.violation(format!("{stored} files of content are stored, entries name {named}"));
         }
-        let names = varve_core::vfs::Vfs::list(&self.world.vfs).unwrap_or_default();
+        let bytes = stats.table_bytes + stats.content_bytes;
+        if bytes > self.world.terms.bytes_max {
+            self.world.violation(format!("{bytes} bytes are left of a cap of {}", self.world.terms.bytes_max));
+        }
+        let mut names = varve_core::vfs::Vfs::list(&self.world.vfs).unwrap_or_default();
+        names.retain(|name| !name.ends_with(".bad"));
         if names.len() > files_max {
             self.world.violation(format!("files stay behind: {names:?}"));
         }

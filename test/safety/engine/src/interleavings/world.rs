@@ -1,5 +1,7 @@
 //! One schedule: the folder, whose turn it is, and what the participants have promised each other so far.
 
+use super::terms::Terms;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_core::vfs::sim::SimVfs;
 
@@ -12,8 +14,7 @@ const TRACE_MAX: usize = 10_000;
 /// What participants share beside the folder.
 pub(super) struct World {
     pub(super) vfs: SimVfs,
-    /// Values from this length on are files.
-    pub(super) file_bytes_min: usize,
+    pub(super) terms: Terms,
     inner: Mutex<Inner>,
 }
 
@@ -35,10 +36,14 @@ struct Inner {
     shared: Vec<SharedCommit>,
     /// Microseconds by which the clock of each participant is off.
     skews: Vec<u64>,
+    /// How often a file was damaged.
+    damages: u64,
     violations: Vec<String>,
-    pub(super) reads: u64,
-    pub(super) busy: u64,
+    counts: Counts,
 }
+
+/// How often something happened.
+pub(super) type Counts = BTreeMap<&'static str, u64>;
 
 /// What is known of one participant's own keys.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +54,8 @@ pub(super) struct Group {
     pub(super) has_lock: bool,
     /// All that were acknowledged.
     pub(super) history: Vec<u64>,
+    /// Those that a new process has found since a file was last damaged.
+    pub(super) established: Vec<u64>,
 }
 
 /// A commit to the keys that all participants write; its number is its place in the list.
@@ -76,6 +83,7 @@ impl World {
         let tears = [0, 2, 8][random.usize(..3)];
         let is_skewed = random.u8(..4) == 0;
         let skews = locks.iter().map(|_| if is_skewed { random.u64(..1_000_000) } else { 0 }).collect();
+        let terms = Terms::new(&mut random);
         let inner = Inner {
             random,
             calls_per_turn,
@@ -90,11 +98,11 @@ impl World {
             groups: locks.iter().map(|has_lock| Group { has_lock: *has_lock, ..Group::default() }).collect(),
             shared: Vec::new(),
             skews,
+            damages: 0,
             violations: Vec::new(),
-            reads: 0,
-            busy: 0,
+            counts: Counts::new(),
         };
-        Arc::new(Self { vfs, file_bytes_min: 64, inner: Mutex::new(inner) })
+        Arc::new(Self { vfs, terms, inner: Mutex::new(inner) })
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -184,6 +192,7 @@ impl World {
         let group = &mut inner.groups[participant];
         group.acknowledged = number;
         group.history.push(number);
+        *inner.counts.entry("commits").or_default() += 1;
     }
 
     /// The time, in calls.
@@ -219,12 +228,29 @@ impl World {
         self.inner().shared.clone()
     }
 
-    pub(super) fn count_read(&self) {
-        self.inner().reads += 1;
+    /// A file was damaged: only what a new process finds from now on has to stay.
+    pub(super) fn damaged(&self) {
+        let mut inner = self.inner();
+        inner.damages += 1;
+        inner.groups.iter_mut().for_each(|group| group.established.clear());
     }
 
-    pub(super) fn count_busy(&self) {
-        self.inner().busy += 1;
+    pub(super) fn damages(&self) -> u64 {
+        self.inner().damages
+    }
+
+    /// A new process has found this commit.
+    pub(super) fn establish(&self, participant: usize, number: u64) {
+        self.inner().groups[participant].established.push(number);
+    }
+
+    /// Whether acknowledged commits may be misses.
+    pub(super) fn may_miss(&self) -> bool {
+        self.terms.is_capped() || self.damages() > 0
+    }
+
+    pub(super) fn count(&self, what: &'static str) {
+        *self.inner().counts.entry(what).or_default() += 1;
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -239,10 +265,7 @@ impl World {
             trace: trace[trace.len().saturating_sub(TRACE_MAX)..].to_vec(),
             trace_hash: inner.trace_hash,
             calls: inner.calls,
-            commits: inner.groups.iter().map(|group| group.history.len() as u64).sum(),
-            reads: inner.reads,
-            busy: inner.busy,
-            kills: 0,
+            counts: inner.counts.clone(),
         }
     }
 }
@@ -258,8 +281,5 @@ pub(super) struct Summary {
     pub(super) trace: Vec<String>,
     pub(super) trace_hash: u64,
     pub(super) calls: u64,
-    pub(super) commits: u64,
-    pub(super) reads: u64,
-    pub(super) busy: u64,
-    pub(super) kills: u64,
+    pub(super) counts: Counts,
 }

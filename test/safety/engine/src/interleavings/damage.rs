@@ -1,0 +1,63 @@
+//! Damage to the folder of a schedule, between two turns: a bit flips, a file is cut or removed. Only damage that a new
+//! process reports at once is done. Other damage shows later or never: to a file that is being written, it shows once
+//! that counts; to one that is not needed any more, or to the end of a log that was not synced, never. A bit that flips
+//! and is not reported may not change what a new process reads.
+
+use super::newcomer::{answers, reports_damage};
+use super::world::World;
+use fastrand::Rng;
+use varve_core::vfs::sim::SimVfs;
+
+/// Files that are tried until one shows damage.
+const TRIES: u32 = 4;
+
+#[derive(Clone, Copy, Debug)]
+enum Damage {
+    Flip { byte: u64, bit: u32 },
+    Cut { length: u64 },
+    Remove,
+}
+
+impl Damage {
+    fn new(length: u64, random: &mut Rng) -> Self {
+        match random.u8(..4) {
+            _ if length == 0 => Self::Remove,
+            0 => Self::Cut { length: random.u64(..length) },
+            1 => Self::Remove,
+            _ => Self::Flip { byte: random.u64(..length), bit: random.u32(..8) },
+        }
+    }
+
+    fn strike(self, vfs: &SimVfs, name: &str) {
+        match self {
+            Self::Flip { byte, bit } => vfs.flip(name, byte, bit),
+            Self::Cut { length } => vfs.truncate(name, length),
+            Self::Remove => vfs.erase(name),
+        }
+    }
+}
+
+/// Damages a file of a sound folder, if one is found where it shows.
+pub(super) fn strike(world: &World, random: &mut Rng) {
+    if reports_damage(&world.vfs.fork(), world) {
+        return;
+    }
+    let names = world.vfs.names();
+    let before = answers(&world.vfs.fork(), world);
+    for _ in 0..TRIES.min(names.len() as u32) {
+        let name = &names[random.usize(..names.len())];
+        let damage = Damage::new(world.vfs.length(name), random);
+        let trial = world.vfs.fork();
+        damage.strike(&trial, name);
+        if reports_damage(&trial, world) {
+            world.note(|| format!("DAMAGE {name}: {damage:?}"));
+            damage.strike(&world.vfs, name);
+            world.damaged();
+            world.count("damages");
+            return;
+        }
+        if matches!(damage, Damage::Flip { .. }) && answers(&trial, world) != before {
+            world.violation(format!("{damage:?} in {name} is not reported and changes what a new process reads"));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What a schedule has beside commits, compactions and kills, and what must hold then.
+//!
+//! - **Cap**: a compaction evicts entries. An entry is the newest of its key or a miss, never an older one; alone, a full
+//!   compaction leaves no more bytes than the cap.
+//! - **Attached tables**: large commits write tables first. A commit is seen whole or not at all, also while another
+//!   participant merges its tables.
+//! - **Damage** (`damage.rs`): an entry is the newest of its key or a miss, never an older one, and no commit is seen in
+//!   part but for misses. A commit that a new process has found since the damage stays (`newcomer.rs`).
+//! - **Reset**: the first commit after damage that leaves nothing to be trusted starts the cache afresh, beside others
+//!   that do the same or still commit to the old one. A commit that begins after it is found by a new process once it is
+//!   acknowledged.
+//! - **Repair**: any participant may repair at any time. Without damage it finds nothing to repair; alone, it leaves
+//!   nothing damaged.
+
+use fastrand::Rng;
+
+/// Bytes of a cache with a cap, below.
+const CAP_BYTES: std::ops::Range<u64> = 500..4000;
+
+/// Values from this length on are files; not those of commits that attach tables.
+const FILE_BYTES_MIN: usize = 64;
+const FILE_BYTES_MIN_LARGE: usize = 2 << 20;
+
+/// One turn in so many damages a file.
+const TURNS_PER_DAMAGE: u64 = 64;
+
+/// What one schedule has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    pub(super) bytes_max: u64,
+    pub(super) has_large: bool,
+    pub(super) is_damaged: bool,
+}
+
+impl Terms {
+    pub(super) fn new(random: &mut Rng) -> Self {
+        let kind = random.u8(..32);
+        Self {
+            bytes_max: if (0..6).contains(&kind) { random.u64(CAP_BYTES) } else { u64::MAX },
+            has_large: (6..8).contains(&kind),
+            is_damaged: (7..14).contains(&kind),
+        }
+    }
+
+    pub(super) fn is_capped(&self) -> bool {
+        self.bytes_max < u64::MAX
+    }
+
+    pub(super) fn file_bytes_min(&self) -> usize {
+        if self.has_large { FILE_BYTES_MIN_LARGE } else { FILE_BYTES_MIN }
+    }
+
+    pub(super) fn damages_now(&self, random: &mut Rng) -> bool {
+        self.is_damaged && random.u64(..TURNS_PER_DAMAGE) == 0
+    }
+}
