@@ -47,10 +47,15 @@ export class Watcher {
   #floors
   /** @type {string[]} */
   #keys = []
+  #isStrict
   #last = ''
 
-  /** @param {number} slots @param {number} [repeats] how often one `getMany` asks for each key */
-  constructor(slots, repeats = 1) {
+  /**
+   * @param {number} slots @param {number} [repeats] how often one `getMany` asks for each key
+   * @param {boolean} [isStrict] what was seen stays, acknowledged or not: if every writer and compactor can test locks
+   */
+  constructor(slots, repeats = 1, isStrict = false) {
+    this.#isStrict = isStrict
     this.#floors = Array.from({ length: slots }, () => 0)
     for (let slot = 0; slot < slots * repeats; slot++) {
       for (let key = 0; key < KEYS; key++) this.#keys.push(`${slot % slots} ${key}`)
@@ -84,8 +89,9 @@ export class Watcher {
     const floor = this.#floors[slot] ?? 0
     if (number < floor) this.violations.push(`slot ${slot} went back from ${floor} to ${number}`)
     if (number > floor) this.news++
-    // A commit that is not acknowledged may be seen in a log that was taken, go with it, and come again.
-    this.#floors[slot] = Math.max(floor, acknowledged)
+    // A process without locks takes logs of writers that live: what was appended to one and not acknowledged may be seen, go
+    // with the log, and come again.
+    this.#floors[slot] = Math.max(floor, this.#isStrict ? number : acknowledged)
   }
 }
 

@@ -25,6 +25,7 @@ import { putGroup, Watcher } from './group.mjs'
  * @property {'durable' | 'relaxed'} [durability] of every commit; undefined: now this, now that
  * @property {boolean} [isQuiet] commit small only, and neither compact nor close
  * @property {boolean} [refreshes] refresh before each commit
+ * @property {boolean} [isStrict] nothing that a reader saw goes back
  * @property {number} [pauseMs] between two steps, so that others have the processor; undefined: none
  */
 
@@ -97,7 +98,7 @@ async function write() {
 }
 
 async function read() {
-  const watcher = new Watcher(order.slots, REPEATS)
+  const watcher = new Watcher(order.slots, REPEATS, order.isStrict)
   let refreshes = 0
   /** @type {Promise<void> | undefined} */
   let compacting
