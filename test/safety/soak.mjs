@@ -17,4 +17,6 @@ import { onlyNamed, runSuite, rustPart } from './suite.mjs'
 /** Built apart: there a scheduler stands in for the system's locks. */
 const threads = rustPart('threads', ['--manifest-path=test/safety/threads/Cargo.toml', '--target-dir=target/threads'])
 
-await runSuite('soak', [kills, writers, locks, merged, snapshots, compactors, loops, stopped, storms, clock, rustPart('interleavings'), threads, onlyNamed(reopen)])
+const inRust = [rustPart('interleavings'), threads]
+
+await runSuite('soak', [kills, writers, locks, merged, snapshots, compactors, loops, stopped, storms, clock, ...inRust, onlyNamed(reopen)])

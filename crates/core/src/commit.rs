@@ -175,7 +175,7 @@ impl Committer {
         }
         let (number, stat) = self.base;
         let manifest = FileName::Manifest(number).to_string();
-        // A newer one that this process has read, beside the one that is still there: another copy was put over this one.
+        // This process may have read a newer one while this one is still there: another copy was put over the cache.
         let is_newest = state.read()?.manifest.number <= number;
         if is_newest
             && context.vfs.stat(&manifest).map_err(|source| Error::io("look for", &manifest, source))? == Some(stat)

@@ -95,9 +95,9 @@ class Round {
       const more = { dir, first: state.next, acknowledged: state.acknowledged, commits: isKilled ? undefined : commits }
       const child = this.crowd.start('write', this.#engine(life), 0, more)
       if (isKilled) {
-        for (let done = 0, from = 0; done < commits && child.end === undefined; done++) {
-          await child.hear((message) => message['done'] !== undefined, from)
-          from = child.heard.length
+        for (let done = 0, heard = 0; done < commits && child.end === undefined; done++) {
+          await child.hear((message) => message['done'] !== undefined, heard)
+          heard = child.heard.length
         }
         await child.kill()
         this.crowd.count('kills')

@@ -39,7 +39,7 @@ impl Participant {
         history.into_iter().filter(|number| *number <= self.seen[index]).collect()
     }
 
-    /// The keys of one participant's newest commit. Where entries may be misses, those that are found are of one commit.
+    /// The keys of one participant's newest commit. If entries may be misses, those that are found are of one commit.
     pub(super) fn check_group(&mut self, index: usize) -> Result<()> {
         let may_miss = self.world.may_miss();
         let mut number = self.number(&format!("{index} a"))?;

@@ -1,5 +1,5 @@
-//! A process that opens the cache as it is at this moment and only reads: it sees a copy of the folder, so nothing of the
-//! schedule changes. Whatever an open handle has acknowledged, this process has to find.
+//! A process that opens the cache as it is at this moment and only reads: it sees a copy of the folder, so nothing of
+//! the schedule changes. Whatever an open handle has acknowledged, this process has to find.
 
 use super::world::World;
 use std::ops::ControlFlow;
@@ -25,8 +25,8 @@ pub(super) fn opens_sound(world: &World) -> bool {
     open(&world.vfs.fork(), world).is_ok_and(|store| store.status().damage.is_empty())
 }
 
-/// Looks for a commit that was acknowledged just now. `is_due`: the folder was sound when it began and no file was damaged
-/// since; otherwise a reset may have come between the append and now.
+/// Looks for a commit that was acknowledged just now. `is_due`: the folder was sound when it began and no file was
+/// damaged since; otherwise a reset may have come between the append and now.
 pub(super) fn look_for(world: &World, participant: usize, number: u64, is_due: bool) {
     match found(&world.vfs.fork(), world, participant) {
         Ok(Some(found)) if found == number => {

@@ -1,16 +1,16 @@
 //! What a schedule has beside commits, compactions and kills, and what must hold then.
 //!
-//! - **Cap**: a compaction evicts entries. An entry is the newest of its key or a miss, never an older one; alone, a full
-//!   compaction leaves no more bytes than the cap.
+//! - **Cap**: a compaction evicts entries. An entry is the newest of its key or a miss, never an older one; alone, a
+//!   full compaction leaves no more bytes than the cap. Without the cap (planted `no-cap`) it leaves more.
 //! - **Attached tables**: large commits write tables first. A commit is seen whole or not at all, also while another
-//!   participant merges its tables.
-//! - **Damage** (`damage.rs`): an entry is the newest of its key or a miss, never an older one, and no commit is seen in
-//!   part but for misses. A commit that a new process has found since the damage stays (`newcomer.rs`).
+//!   participant merges its tables (planted: `attached-may-vanish`).
+//! - **Damage** (`damage.rs`): an entry is the newest of its key or a miss, never an older one, and no commit is seen
+//!   in part but for misses. A commit that a new process has found since the damage stays (planted: `damaged-as-torn`).
 //! - **Reset**: the first commit after damage that leaves nothing to be trusted starts the cache afresh, beside others
-//!   that do the same or still commit to the old one. A commit that begins after it is found by a new process once it is
-//!   acknowledged.
+//!   that do the same or still commit to the old one. A commit that begins after it is found by a new process once it
+//!   is acknowledged (planted: `reset-leaves-logs`, `reset-counts-old-logs`).
 //! - **Repair**: any participant may repair at any time. Without damage it finds nothing to repair; alone, it leaves
-//!   nothing damaged.
+//!   nothing damaged (planted: `repair-without-merge`).
 
 use fastrand::Rng;
 
