@@ -33,7 +33,7 @@ export interface VarveWebpackOptions {
    * Record the config, what it imports or extends, the script that calls webpack and modules of the project that `require`
    * loaded as build dependencies, and what loaders and plugins read through `node:fs`, `require` and `process.env` while they
    * run. With `false` only `buildDependencies`, loaders and the dependencies that loaders report count: for a config that
-   * changes in every build, at the price of naming what matters. Costs about 1 us for each read.
+   * changes in every build, at the price of naming what matters. Costs some percent of the CPU of a cold build.
    * @defaultValue `true`
    */
   readonly trackReads?: boolean | undefined
