@@ -33,7 +33,7 @@ export interface VarveWebpackOptions {
    * Record the config, what it imports or extends, the script that calls webpack and modules of the project that `require`
    * loaded as build dependencies, and what loaders and plugins read through `node:fs`, `require` and `process.env` while they
    * run. With `false` only `buildDependencies`, loaders and the dependencies that loaders report count: for a config that
-   * changes in every build, at the price of naming what matters. Costs some percent of the CPU of a cold build.
+   * changes in every build, at the price of naming what matters. Costs up to a tenth of the CPU of a small cold build.
    * @defaultValue `true`
    */
   readonly trackReads?: boolean | undefined
