@@ -89,9 +89,13 @@ impl fmt::Debug for Meddled {
 }
 
 fn put(handle: &mut Handle, key: &[u8]) -> u32 {
+    put_with(handle, key, Durability::Durable)
+}
+
+fn put_with(handle: &mut Handle, key: &[u8], durability: Durability) -> u32 {
     let id = handle.namespace("n", "1").expect("namespace");
     handle.put(id, key, b"value").expect("put");
-    commit(handle, Durability::Durable).expect("commit");
+    commit(handle, durability).expect("commit");
     id
 }
 
@@ -424,8 +428,7 @@ fn a_commit_that_waits_while_the_store_is_closed_is_refused() {
     assert_eq!(last.get(id, b"key", <[u8]>::to_vec).expect("get"), Some(b"first".to_vec()));
 }
 
-/// The state was locked while a flush synced the logs of other processes: every lookup, on JavaScript's thread, waited
-/// for the disk, and so did every commit.
+/// The state was locked while a flush synced the logs of other processes: every lookup and commit waited for the disk.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "another thread of the host, beside one that waits for the disk")]
 fn lookups_and_commits_go_on_while_a_flush_waits_for_the_disk() {
@@ -443,19 +446,14 @@ fn lookups_and_commits_go_on_while_a_flush_waits_for_the_disk() {
             let Some(mut beside) = waiting.lock().expect("beside").take() else { return };
             let (found, finds) = mpsc::channel();
             thread::spawn(move || {
-                let id = beside.namespace("n", "1").expect("namespace");
-                let value = beside.get(id, b"theirs", <[u8]>::to_vec).expect("get");
-                beside.put(id, b"meanwhile", b"value").expect("put");
-                commit(&mut beside, Durability::Relaxed).expect("commit");
-                found.send(value).expect("tell");
+                let id = put_with(&mut beside, b"meanwhile", Durability::Relaxed);
+                found.send(beside.get(id, b"theirs", <[u8]>::to_vec).expect("get")).expect("tell");
             });
             tell.send(finds.recv_timeout(Duration::from_secs(20))).expect("tell");
         }),
     );
     put(&mut handle, b"own");
-    let id = other.namespace("n", "1").expect("namespace");
-    other.put(id, b"theirs", b"value").expect("put");
-    commit(&mut other, Durability::Relaxed).expect("commit");
+    put_with(&mut other, b"theirs", Durability::Relaxed);
     assert!(handle.store().refresh().expect("refresh"));
     *beside.lock().expect("beside") = Some(handle.store().handle());
     handle.store().flush().expect("flush");
