@@ -20,6 +20,7 @@ export class Child {
   heard = []
   #process
   #closed
+  #isTraced
   /** @type {Set<() => void>} */
   #waiting = new Set()
 
@@ -32,6 +33,7 @@ export class Child {
     const [command = process.execPath, ...args] = [...tracer, process.execPath, path, JSON.stringify(order)]
     const child = spawn(command, args)
     this.#process = child
+    this.#isTraced = tracer.length > 0
     child.stdin.on('error', () => undefined) // it may be killed while it is told something
     child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => void (this.errors += text))
     createInterface({ input: child.stdout }).on('line', (line) => this.#hear(line))
@@ -84,6 +86,8 @@ export class Child {
 
   /** kill -9; resolves when it is gone and everything it said was heard. */
   async kill() {
+    // Before the process runs, a tracer that waits for it would stay, and its end of the pipes with it.
+    if (this.#isTraced) await this.hear(({ ready }) => ready)
     this.signal('SIGKILL')
     await this.#closed
   }

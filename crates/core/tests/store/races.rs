@@ -465,8 +465,7 @@ fn lookups_and_commits_go_on_while_a_flush_waits_for_the_disk() {
 /// without regard to that log. What the log's writer appended next made all of the new cache a miss.
 #[test]
 fn commits_to_a_cache_that_was_begun_again_stay_although_an_older_log_is_appended_to() {
-    let mut begun = 0;
-    // The last of these is made by the process that begins the cache; later ones find its manifest.
+    let mut begun = 0; // at the last list, which the process makes that begins the cache
     for list in 1..=3 {
         let vfs = SimVfs::new();
         let (other, mut lists, whole) = (vfs.clone(), 0, Arc::new(Mutex::new(Vec::new())));
@@ -484,8 +483,7 @@ fn commits_to_a_cache_that_was_begun_again_stay_although_an_older_log_is_appende
             other.erase("manifest-1");
             *log.lock().expect("log") = bytes;
         });
-        let mut early = meddled(&vfs, meddler);
-        put(&mut early, b"key");
+        put(&mut meddled(&vfs, meddler), b"key");
         let log = std::mem::take(&mut *whole.lock().expect("log"));
         if log.is_empty() || !vfs.names().iter().any(|name| name == "0.log") {
             continue; // the cache was not begun in between, or started afresh
