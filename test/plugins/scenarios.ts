@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { makeFolder, snapshot } from '../folders.ts'
 
 /** What a test asks of a build; `order.mjs` has the defaults. */
@@ -185,7 +185,9 @@ function placesAndProcesses(build: Build, calls: number): void {
   it('hits in a moved folder, with what a build there makes', async () => {
     const folder = makeApplication()
     await build(folder)
-    const moved = join(makeFolder(), 'some$$where') // no text to replace with: '$$' is '$' there
+    // No text to replace with: '$$' is '$' there. The plugin's files are outside, and stay as far away.
+    const moved = `${makeFolder()}some$$where`
+    onTestFinished(() => rmSync(moved, { recursive: true }))
     cpSync(folder, moved, { recursive: true })
     const warm = await build(moved)
     expect(warm.ran).toEqual([])

@@ -20,6 +20,11 @@ export class PluginReads {
     this.#options = options
   }
 
+  /** Whether reads are recorded. */
+  get isOn(): boolean {
+    return this.#options.trackReads !== false
+  }
+
   /** A build begins, of a plugin that is made of these local modules. Undefined if nothing is recorded. */
   begin({ name, modules }: { readonly name: string; readonly modules: readonly string[] }, root: string, warn: Warn): ReadScope | undefined {
     const scope = this.#open(name, root)

@@ -8,7 +8,7 @@ import type { Warn } from '../build/warnings.ts'
 import { ENTRIES, type Entry } from './entry.ts'
 import type { CachedHook, HookedPlugin } from './hooks.ts'
 import type { CachedPluginOptions } from './options.ts'
-import { Recording } from './record.ts'
+import { besideContext, Recording } from './record.ts'
 import { replay } from './replay.ts'
 
 /** What differs between the tools that take Rollup's plugins. */
@@ -72,14 +72,15 @@ export class PluginCache {
   }
 
   /** Runs a hook whose results are not kept, or a call that cannot be kept. */
-  beside<T>(work: () => T): T {
-    return this.#tool.isOn() ? this.#calls.reads.runEarly(this.#plugin.name, this.#tool.root(), work) : work()
+  beside<T>(context: object, work: (context: object) => T): T {
+    if (!this.#tool.isOn() || !this.#calls.reads.isOn) return work(context)
+    return this.#calls.reads.runEarly(this.#plugin.name, this.#tool.root(), () => work(besideContext(context)))
   }
 
   /** Answers a call: from the cache, or by the plugin. */
   run(context: object, { hook, id, inputs, files, work }: HookCall): unknown {
     const { root } = this.#calls
-    if (root === undefined) return this.beside(() => work(context))
+    if (root === undefined) return this.beside(context, work)
     const recording = new Recording(context)
     return this.#calls.run<unknown, Entry>({
       kind: hook,

@@ -3,6 +3,7 @@
  * only reads what the key already covers is passed on; anything else, also what tools will have one day, makes the call
  * uncacheable and is passed on.
  */
+import { unrecorded } from 'varve/reads'
 import { Uncacheable } from '../build/uncacheable.ts'
 import { type LogMethod, plainLog, plainMap, plainReturned, type Entry, type Told } from './entry.ts'
 
@@ -25,7 +26,7 @@ export class Recording {
         if (method !== undefined && Reflect.has(original, name)) return method
         const value: unknown = Reflect.get(original, name)
         if (!COVERED.has(name) && typeof name === 'string' && value !== undefined) this.#refuse(`uses this.${name}`)
-        return typeof value === 'function' ? value.bind(original) : value
+        return typeof value === 'function' ? unrecordedMethod(value, original) : value
       },
       set: (_, name, value) => {
         this.#refuse(`sets this.${String(name)}`)
@@ -57,7 +58,8 @@ export class Recording {
   }
 
   #methods(original: object): Record<Told['method'], (...args: never[]) => unknown> {
-    const pass = (name: string, args: readonly unknown[]): unknown => Reflect.apply(Reflect.get(original, name), original, args)
+    const pass = (name: string, args: readonly unknown[]): unknown =>
+      unrecorded(() => Reflect.apply(Reflect.get(original, name), original, args))
     const log = (method: LogMethod) => (given: unknown, position?: unknown): unknown => {
       const note = (plain: unknown): void => this.#note({ method, log: plain, position })
       if (typeof given !== 'function') {
@@ -87,6 +89,22 @@ export class Recording {
       debug: log('debug'),
     }
   }
+}
+
+/** The context of a hook whose call is not kept: what the tool does when the hook asks it is no read of the plugin. */
+export function besideContext(original: object): object {
+  return new Proxy(Object.create(null), {
+    get(_, name) {
+      const value: unknown = Reflect.get(original, name)
+      return typeof value === 'function' ? unrecordedMethod(value, original) : value
+    },
+    set: (_, name, value) => Reflect.set(original, name, value),
+    has: (_, name) => Reflect.has(original, name),
+  })
+}
+
+function unrecordedMethod(method: Function, original: object): (...args: unknown[]) => unknown {
+  return (...args) => unrecorded((): unknown => Reflect.apply(method, original, args))
 }
 
 function isWithoutSource(file: object): boolean {

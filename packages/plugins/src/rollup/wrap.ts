@@ -41,7 +41,7 @@ export function wrapOthers(plugin: HookedPlugin, hooks: readonly CachedHook[], c
   for (const name of HOOKS) {
     if (wrapped.includes(name)) continue
     wrapHook(plugin, name, (handler) => function (...args) {
-      return cache.beside(() => handler.apply(this, args))
+      return cache.beside(this, (context) => handler.apply(context, args))
     })
   }
 }
@@ -68,7 +68,7 @@ function wrapHandler(plugin: string, hook: CachedHook, handler: Handler, cache: 
     const described = tryDescribe(hook, plugin, args)
     if (typeof described === 'string') {
       cache.count(described)
-      return cache.beside(() => handler.apply(this, args))
+      return cache.beside(this, (context) => handler.apply(context, args))
     }
     return cache.run(this, { ...described, hook, work: (context) => handler.apply(context, args) })
   }
