@@ -1,10 +1,10 @@
 // @ts-check
 // The house rules that a script can see (tidy/rules.mjs): sizes, headers, forbidden words and syntax, and the arrows
-// between crates, layers and packages. Prints one line per finding; no dependency, no parser.
+// between crates, rooms and packages. Prints one line per finding; no dependency, no parser.
 import { checkCrate } from './tidy/crates.mjs'
 import { checkImports } from './tidy/imports.mjs'
 import { checkLanguage } from './tidy/language.mjs'
-import { checkLayers } from './tidy/layers.mjs'
+import { checkFloors } from './tidy/floors.mjs'
 import { isMain, root } from './root.mjs'
 import { checkSize } from './tidy/size.mjs'
 import { readSources } from './tidy/source.mjs'
@@ -20,7 +20,7 @@ export function findUntidy(folder) {
     ...checkCrate(source),
     ...checkImports(source, folder),
   ])
-  return [...findings, ...checkLayers(sources)].toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)
+  return [...findings, ...checkFloors(sources)].toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)
 }
 
 if (isMain(import.meta)) {

@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { at } from './root.mjs'
 
-/** The variable that names a fault, and what its panic says; crates/core/src/planted/chosen.rs. */
+/** The variable that names a fault, and what its panic says; crates/core/src/platform/failpoints/chosen.rs. */
 const WORDS = ['VARVE_PLANTED', 'planted panic']
 
 /**
@@ -32,7 +32,7 @@ async function hasWords(file) {
 }
 
 export async function checkUnplanted() {
-  const source = await readFile(at('crates/core/src/planted/chosen.rs'), 'utf8')
+  const source = await readFile(at('crates/core/src/platform/failpoints/chosen.rs'), 'utf8')
   const missing = WORDS.filter((word) => !source.includes(word))
   if (missing.length > 0) throw new Error(`nothing would be found: chosen.rs no longer says ${missing.join(', ')}`)
   const found = await plantedFiles(at('packages/varve'))

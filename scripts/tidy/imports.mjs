@@ -3,7 +3,7 @@
 // `varve` and the types of their bundler, and one module chooses the engine.
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { ENGINE_FOLDER, ENGINE_LOADER, ENGINE_USERS, ENGINES } from './rules.mjs'
+import { ENGINE_FOLDER, ENGINE_INTERFACES, ENGINE_LOADER, ENGINE_USERS, ENGINES } from './rules.mjs'
 import { lineOf } from './source.mjs'
 
 /** @typedef {import('./source.mjs').Source} Source */
@@ -54,12 +54,15 @@ function checkEngine(path, imports) {
     .map(({ from, line }) => ({ path, line, message: `${from}: only ${ENGINE_LOADER} imports an engine` }))
 }
 
+/** Files of the engines' folder that anything may import. */
+const OPEN = new Set([ENGINE_LOADER, ...ENGINE_INTERFACES])
+
 /** @param {string} target */
 const isEngine = (target) => ENGINES.some((name) => target === `${ENGINE_FOLDER}${name}`)
 
 /** @param {string} target */
 const isBehindLoader = (target) =>
-  target.startsWith(GENERATED) || (target.startsWith(ENGINE_FOLDER) && target !== `${ENGINE_FOLDER}${ENGINE_LOADER}`)
+  target.startsWith(GENERATED) || (target.startsWith(ENGINE_FOLDER) && !OPEN.has(target.slice(ENGINE_FOLDER.length)))
 
 /** @param {string} path @param {string} from */
 const resolve = (path, from) => posix.join(posix.dirname(path), from)

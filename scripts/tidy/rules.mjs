@@ -30,32 +30,44 @@ export const FOREIGN_WORDS = [['', 'work', ''].join('/'), ['', 'farm', ''].join(
 /** Which crates a crate may use. */
 export const CRATE_ARROWS = new Map([
   ['varve-core', []],
-  ['varve-disk', ['varve-core']],
-  ['varve-door', ['varve-core']],
-  ['varve-node', ['varve-core', 'varve-disk', 'varve-door']],
-  ['varve-wasm', ['varve-core', 'varve-door']],
+  ['varve-archive', ['varve-core']],
+  ['varve-disk', ['varve-core', 'varve-archive']],
+  ['varve-bindings', ['varve-core', 'varve-archive']],
+  ['varve-node', ['varve-core', 'varve-archive', 'varve-disk', 'varve-bindings']],
+  ['varve-wasm', ['varve-core', 'varve-archive', 'varve-bindings']],
   ['varve-bindgen', []],
-  ['varve-safety', ['varve-core']],
-  ['varve-bench', ['varve-core', 'varve-disk', 'varve-door']],
+  ['varve-safety', ['varve-core', 'varve-archive']],
+  ['varve-bench', ['varve-core', 'varve-archive', 'varve-disk', 'varve-bindings']],
   ['varve-bench-rivals', ['varve-bench']],
 ])
 
 /** Most dependencies of a crate. */
-export const DEPENDENCIES_MAX = new Map([['varve-core', 10]]) // one of them, the scheduler of a feature for tests, is never shipped
+export const DEPENDENCIES_MAX = new Map([['varve-core', 5]]) // one of them, the scheduler of a feature for tests, is never shipped
 
-/** Modules of core, from the top down: a module uses its own layer and those below. */
-export const CORE_LAYERS = [
-  ['forge', 'store', 'handle', 'intake', 'reader', 'reads'],
-  ['commit', 'compact', 'list_logs', 'record_uses', 'renew', 'repair', 'reset', 'stats', 'top', 'verify', 'walk'],
-  ['aside', 'batch', 'begin', 'claim', 'entries', 'lookup', 'missing'],
-  ['context', 'state'],
-  ['files', 'log', 'manifest', 'table', 'used'],
-  ['block_cache', 'damage', 'doubts', 'file_writer', 'format', 'key_map', 'names', 'radix'],
-  ['clock', 'error', 'key', 'options', 'planted', 'pool', 'report', 'sync', 'vfs'],
+/**
+ * Rooms of core by floor, from the top down: a room uses those on lower floors only, so no two use each other. At most
+ * 12 floors and 21 rooms.
+ */
+export const CORE_FLOORS = [
+  ['store'],
+  ['maintain'],
+  ['compact'],
+  ['commit'],
+  ['read', 'writer'],
+  ['state'],
+  ['log', 'testing'],
+  ['manifest'],
+  ['batch', 'table'],
+  ['blobs', 'options', 'usage'],
+  ['format'],
+  ['error', 'platform', 'report'],
 ]
+export const CORE_FLOORS_MAX = 12
+export const CORE_ROOMS_MAX = 21
 
-/** The engines: from outside this folder only the loader is imported; inside, only these files import an engine. */
+/** The engines: from outside this folder only the loader and the interfaces are imported; inside, only these files import an engine. */
 export const ENGINE_FOLDER = 'packages/varve/src/engine/'
 export const ENGINES = ['native.ts', 'wasm.ts']
 export const ENGINE_LOADER = 'load.ts'
+export const ENGINE_INTERFACES = ['engine.ts', 'files.ts'] // what an engine is; anything may import them
 export const ENGINE_USERS = [ENGINE_LOADER, 'compact-worker.ts'] // the worker is that engine's other thread

@@ -61,6 +61,7 @@ export default defineConfig({
       {
         text: 'Why to trust it',
         items: [
+          page('How it works', '/docs/architecture'),
           page('Guarantees', '/docs/guarantees'),
           page('Benchmarks', '/docs/benchmarks'),
           page('All workloads', '/bench/README'),

@@ -4,13 +4,13 @@ import * as fs from 'node:fs'
 import { chmodSync, chownSync, existsSync, lchownSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type * as trust from '../../packages/varve/src/trust.ts'
+import type * as trust from '../../packages/varve/src/health/trust.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 import { ATTACKER, BUILDER, build, cacheOf, folderOf, HAS_TWO_USERS, installIn, LateBuild, openGround, varveAs } from './users.ts'
 
 /** Not part of what the package exports, but of no effect that tests without root could see. */
-const { distrustDirectory }: typeof trust = await import(new URL('../../packages/varve/src/trust.ts', import.meta.url).href)
+const { distrustDirectory }: typeof trust = await import(new URL('../../packages/varve/src/health/trust.ts', import.meta.url).href)
 
 const UNUSED = { mode: 'memory', inMemory: true, values: [null, 'value'], warnings: ['PERMISSION'] }
 const unusedBecause = (why: string): object => ({ ...UNUSED, why: expect.stringContaining(why) })

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
-use varve_door::{ExportOptions, ExportProgress};
+use varve_bindings::{ExportOptions, ExportProgress};
 
 /// How the bytes reach the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ struct OpenExport {
 }
 
 impl OpenExport {
-    fn begin(&self) -> varve_door::Export {
+    fn begin(&self) -> varve_bindings::Export {
         let options = ExportOptions {
             namespace: None,
             list: true,
@@ -74,7 +74,7 @@ impl OpenExport {
             text_tag: TEXT_TAG.to_owned(),
             json_tag: "json".to_owned(),
         };
-        varve_door::Export::new(self.store.store(), options).expect("begins")
+        varve_bindings::Export::new(self.store.store(), options).expect("begins")
     }
 
     fn buffered(&self, target: &mut dyn Write) {

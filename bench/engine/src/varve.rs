@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::{JoinHandle, spawn};
 use std::time::{SystemTime, UNIX_EPOCH};
 use twox_hash::XxHash3_64;
-use varve_core::files::tar::{ImportOptions, import};
+use varve_archive::tar::{ImportOptions, import};
 use varve_core::{Durability, Handle, Intake, Options, Store};
 use varve_disk::{DiskPool, DiskVfs};
 

@@ -1,16 +1,17 @@
 //! Entries on their way to a commit: their bytes exactly as a log holds them, and of each the hash and the place, which
 //! is all that sorting moves. Looking a key up before it is committed is rare, so the index for it grows only then.
 
+use crate::blobs::Hold;
 use crate::error::{Error, Result};
-use crate::files::Hold;
+use crate::format::blob_refs::{Filed, Form};
 use crate::format::bytes::Reader;
 use crate::format::entry::{Entry, Kind, NAMESPACES_MAX};
-use crate::format::filed::{Filed, Form};
 use crate::format::hash::{key_hash, upper};
-use crate::key_map::KeyMap;
-use crate::names::NamespaceId;
-use crate::radix::{self, Item, hash_of, item, same_hash};
-use crate::sync::Mutex;
+use crate::format::hash_index::KeyMap;
+use crate::format::hash_sort;
+use crate::format::hash_sort::{Item, hash_of, item, same_hash};
+use crate::format::namespace_ids::NamespaceId;
+use crate::platform::sync::Mutex;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -152,7 +153,7 @@ impl Batch {
         mut each: impl FnMut(u32, u32) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let mut places = self.places(number).map(|(_, places)| places.to_vec()).unwrap_or_default();
-        radix::sort(&mut places, &mut Vec::new());
+        hash_sort::sort(&mut places, &mut Vec::new());
         let (mut at, mut touched) = (0, 0);
         for same in places.chunk_by(same_hash) {
             if at >= touched {

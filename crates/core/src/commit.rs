@@ -13,28 +13,29 @@
 //! 7. The entries become visible in this process; it reads the directory again if others have folded them already.
 //!
 //! An error leaves the log behind under its name and the entries with the caller; the next commit begins a new log. A
-//! log whose sync failed is folded first (`doubts.rs`).
+//! log whose sync failed is folded first (`failed_syncs.rs`).
 
+pub(crate) mod reload;
 mod values;
 
 use crate::batch::Batch;
-use crate::claim::claim_log;
-use crate::context::Context;
+use crate::commit::reload::renew;
 use crate::error::{Error, Result};
 use crate::format::entry::Kind;
-use crate::format::names::{FileName, TableName};
-use crate::format::order::next_order;
+use crate::format::file_names::{FileName, TableName};
+use crate::format::namespace_ids::NamespaceId;
+use crate::format::sequence::next_order;
 use crate::log::{LogCommit, LogWriter, prelude};
-use crate::names::NamespaceId;
 use crate::options::Durability;
-use crate::planted;
-use crate::renew::renew;
+use crate::platform::failpoints;
+use crate::platform::sync::RwLock;
+use crate::platform::vfs::Stat;
 use crate::report::CommitReport;
-use crate::reset::reset;
+use crate::state::context::Context;
 use crate::state::{State, outline};
-use crate::sync::RwLock;
 use crate::table::{TableMeta, TableWriter, ValueBytes};
-use crate::vfs::Stat;
+use crate::writer::claim::claim_log;
+use crate::writer::reset::reset;
 use std::sync::Arc;
 
 /// Commits from this size on write tables.
@@ -165,7 +166,7 @@ impl Committer {
     /// Whether the log is in place and counts: what was appended to it so far will be read.
     fn is_counted(&mut self, context: &Context, state: &RwLock<State>) -> Result<bool> {
         let Some(log) = &self.log else { return Ok(false) };
-        if planted::bug("blind-append") {
+        if failpoints::bug("blind-append") {
             return Ok(true);
         }
         let start = log.start;
@@ -237,7 +238,7 @@ impl Committer {
             context.doubts.add(log.writer);
         }
         bytes += appended.map_err(|source| Error::io("append to", &name, source))?;
-        planted::panics("commit-appended");
+        failpoints::panics("commit-appended");
         if !self.is_counted(context, shared)? {
             return Ok(None);
         }
@@ -249,7 +250,7 @@ impl Committer {
         let commit = LogCommit { order, time_ms: now_ms, namespaces: names, entries: &entries, count };
         let mut state = shared.write()?;
         state.apply_own(context, log, &commit)?;
-        planted::panics("commit-applied");
+        failpoints::panics("commit-applied");
         if state.has_vanished() {
             // Without a lock our log may be folded by now, and the tables of this commit with it.
             drop(state);
@@ -264,7 +265,7 @@ impl Committer {
     /// Makes every commit of this process so far survive the loss of power, but for those in a log whose sync failed
     /// before. A log whose sync fails is not used again.
     pub(crate) fn flush(&mut self, context: &Context) -> Result<()> {
-        planted::panics("flush");
+        failpoints::panics("flush");
         let outcome = self.log.as_mut().map_or(Ok(()), |log| sync_log(context, log));
         if outcome.is_err() {
             self.log = None;
@@ -327,7 +328,7 @@ fn write_tables(
         let file = context.vfs.create_new(&name.to_string()).map_err(wrap)?;
         let checksum = context.checksum.of_file(cache_id, FileName::Table(name));
         let mut table = TableWriter::new(name, file, checksum);
-        planted::panics("write-table");
+        failpoints::panics("write-table");
         batch
             .sorted(id.number, |hash, entry| match entry.kind {
                 Kind::PutFiled => table.add_filed(hash, entry.key, 0, entry.value),

@@ -9,41 +9,43 @@
 //! While nobody else writes (`alone`), a full merge forgets the order of commits and deleted entries: the same entries
 //! give the same bytes.
 
-mod collect;
-mod cut;
+mod collect_blobs;
 mod evict;
+mod eviction_cut;
+pub(crate) mod list_logs;
 mod merge;
+mod obsolete_files;
 mod pick;
-mod sweep;
-mod take;
-mod tidy;
+mod prune_usage;
+mod take_logs;
 
-use crate::claim::claim_number;
 use crate::commit::Committer;
-use crate::context::Context;
-use crate::entries::{Ranges, Source, garbage};
+use crate::commit::reload::reload;
+use crate::compact::obsolete_files::{needless, remove_all};
 use crate::error::{Error, Result};
-use crate::format::names::{FileName, TableName};
+use crate::format::file_names::{FileName, TableName};
+use crate::format::namespace_ids::NamespaceId;
 use crate::log::LogWriter;
 use crate::manifest::{KnownLog, Manifest, ManifestNamespace, Published, publish};
-use crate::names::NamespaceId;
 use crate::options::Watch;
-use crate::planted;
-use crate::renew::reload;
+use crate::platform::failpoints;
+use crate::platform::sync::{Mutex, RwLock};
+use crate::read::entries::{Ranges, Source, garbage};
 use crate::report::CompactReport;
-use crate::reset::reset;
+use crate::state::context::Context;
 use crate::state::{Current, LiveTable, LogView, Namespace, OpenTables, State, list};
-use crate::sync::{Mutex, RwLock};
 use crate::table::TableMeta;
-use crate::used::Marks;
-use collect::collect;
+use crate::usage::Marks;
+use crate::writer::claim::claim_number;
+use crate::writer::reset::reset;
+use collect_blobs::collect;
 use evict::Evictions;
 use merge::{Merge, Progress, merge};
+pub(crate) use obsolete_files::sweep_manifests;
 use pick::{Candidate, pick};
+use prune_usage::tidy_uses;
 use std::sync::Arc;
-pub(crate) use sweep::sweep_manifests;
-use take::{Taken, survey, take};
-use tidy::tidy_uses;
+use take_logs::{Taken, survey, take};
 
 const ATTEMPTS: u32 = 16;
 
@@ -76,7 +78,7 @@ pub(crate) fn compact(
         let is_settled = surveyed.state.is_sure() && surveyed.folded.is_empty();
         if is_settled && !is_over && plan(context, &surveyed, &Goal::full(full)).is_empty() {
             let number = surveyed.state.manifest.number;
-            sweep::remove_all(context, Some(number), &sweep::needless(names, &surveyed.state, number))?;
+            remove_all(context, Some(number), &needless(names, &surveyed.state, number))?;
             context.used.remove_damaged(surveyed.state.manifest.cache_id);
             let files_removed = collect_files(context, &surveyed.state.tables(), full)?;
             return Ok(CompactReport { files_removed, ..CompactReport::default() });
@@ -109,10 +111,10 @@ pub(crate) fn compact(
                 let merged = Some((&taken.state, manifest)).filter(|_| !evicted);
                 reload(context, state, committer, merged)?;
                 let newest = state.read()?.newest().snapshot();
-                let (needless, open) = (sweep::needless(names, &newest, manifest), newest.tables());
+                let (unneeded, open) = (needless(names, &newest, manifest), newest.tables());
                 let theirs = Some(newest.manifest.number).filter(|number| *number != manifest);
                 tidy_uses(context, &newest, marks, full || goal.is_evicting());
-                sweep::remove_all(context, theirs, &needless)?;
+                remove_all(context, theirs, &unneeded)?;
                 report.files_removed = collect_files(context, &open, full)?;
                 return Ok(report);
             }
@@ -290,7 +292,7 @@ fn fold(
     let (written, marks) = match write_tables(context, taken, plans, goal, &mut name, &mut progress, &mut report) {
         Ok(written) => written,
         Err(error) => {
-            sweep::discard_tables(context, writer)?;
+            obsolete_files::discard_tables(context, writer)?;
             return Err(error);
         }
     };
@@ -298,10 +300,10 @@ fn fold(
     taken.state.sync_others(context, Some(writer))?;
     let mut manifest = next_manifest(context, taken, plans, &written, writer);
     if manifest.total_bytes() > context.options.bytes_max && !goal.is_last {
-        sweep::discard_tables(context, writer)?;
+        obsolete_files::discard_tables(context, writer)?;
         return Ok(Folded::Over);
     }
-    let evicted = sweep::evict(&mut manifest, context.options.bytes_max);
+    let evicted = obsolete_files::evict(&mut manifest, context.options.bytes_max);
     if evicted > 0 {
         context.files.set_collect_due(true);
     }
@@ -333,7 +335,7 @@ fn write_tables(
     for plan in plans {
         let settle = plan.whole && taken.alone;
         let evictions = goal.evictions.as_ref();
-        let drop_deletes = settle || planted::bug("missing-tombstone");
+        let drop_deletes = settle || failpoints::bug("missing-tombstone");
         let merge_plan = Merge { number: plan.id.number, tables: &plan.merge, settle, drop_deletes, evictions };
         let merged = merge(context, taken, &merge_plan, name, progress)?;
         report.tables_merged += plan.merge.len() as u64;

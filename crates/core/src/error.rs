@@ -6,7 +6,7 @@ mod shown;
 
 pub use archive::ArchiveProblem;
 pub use path::PathProblem;
-pub(crate) use shown::Shown;
+pub use shown::Shown;
 use std::fmt;
 use std::io;
 use std::sync::PoisonError;

@@ -1,17 +1,21 @@
 //! The bytes on disk, from the smallest part up. Little-endian on every machine; every length is checked before it is
 //! used; every byte is covered by a checksum. `FORMAT.md` shows each layout with an example.
 
+pub(crate) mod blob_refs;
 pub(crate) mod bytes;
 pub(crate) mod checksum;
 pub(crate) mod digest;
 pub(crate) mod entry;
-pub(crate) mod filed;
+pub(crate) mod file_names;
 pub(crate) mod frame;
 pub(crate) mod hash;
+pub(crate) mod hash_index;
+pub(crate) mod hash_sort;
 pub(crate) mod lz4;
-pub(crate) mod names;
-pub(crate) mod order;
+pub(crate) mod mac_key;
+pub(crate) mod namespace_ids;
 pub(crate) mod search;
+pub(crate) mod sequence;
 
 /// Format of the files of this version, also in the folder's name (`v1`).
 pub(crate) const FORMAT: u32 = 1;

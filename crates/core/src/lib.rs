@@ -1,71 +1,62 @@
 //! The engine of Varve: a persistent task cache that many processes, native and WebAssembly, write at the same time
 //! without waiting for each other. `FORMAT.md` beside this crate gives the bytes of every file.
+//!
+//! # A tour
+//!
+//! - `store`: one open cache, shared by all threads of a process. A thread has a [`Handle`], which buffers what is put.
+//! - `commit`: what is buffered becomes one record of this process's log, then visible in the memtable.
+//! - `read`: a key is looked up in the memtable, then in the tables from the newest to the oldest.
+//! - `compact`: logs and tables are merged into new tables; a new manifest names them; what it does not name is
+//!   removed.
+//! - `maintain`: verifying every byte, and repairing.
+//! - `writer`: how a process gets a log of its own: claim a number, create the cache, reset it if it cannot be trusted.
+//! - `state`: one state of the cache as this process sees it: memtable, tables, logs of other writers.
+//! - `manifest`, `log`, `table`, `blobs`, `usage`: the five kinds of files.
+//! - `format`: bytes that several of them share: frames, checksums, digests, names of files, sequence numbers.
+//! - `platform`: what core needs of the machine: files ([`vfs`]), threads ([`Pool`]), the clock. Core knows nothing
+//!   else of it.
+//! - `testing`: a simulated file system that crashes on request, and the contract that every file system passes.
+//!
+//! Rooms further up use those further down, never the other way round (`scripts/tidy/rules.mjs`). Bytes from disk are
+//! untrusted everywhere: a length is bounded before it is used, and damage is a miss and a report, never a panic.
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod aside;
 mod batch;
-mod begin;
-mod block_cache;
-mod claim;
-mod clock;
+pub mod blobs;
 mod commit;
 mod compact;
-mod context;
-mod damage;
-mod doubts;
-mod entries;
 mod error;
-mod file_writer;
-pub mod files;
-#[cfg(any(test, feature = "sim"))]
-pub mod forge;
 mod format;
-mod handle;
-mod intake;
-mod key;
-mod key_map;
-mod list_logs;
 mod log;
-mod lookup;
+mod maintain;
 mod manifest;
-mod missing;
-mod names;
 mod options;
-pub mod planted;
-mod pool;
-mod radix;
-mod reader;
-mod reads;
-mod record_uses;
-mod renew;
-mod repair;
+pub mod platform;
+mod read;
 mod report;
-mod reset;
 mod state;
-mod stats;
 mod store;
-mod sync;
 mod table;
-mod top;
-mod used;
-mod verify;
-pub mod vfs;
-mod walk;
+#[cfg(any(test, feature = "sim"))]
+pub mod testing;
+mod usage;
+mod writer;
 
-pub use clock::Clock;
-pub use error::{ArchiveProblem, Error, PathProblem, Result};
-pub use files::Hold;
+pub use blobs::Hold;
+pub use error::{ArchiveProblem, Error, PathProblem, Result, Shown};
 pub use format::digest::{Digest, FileRef};
+pub use format::mac_key::{Key, SECRET_BYTES_MIN, folder_of};
 pub use format::{KEY_BYTES_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX};
-pub use handle::{Handle, PendingCommit};
-pub use intake::Intake;
-pub use key::{Key, SECRET_BYTES_MIN, folder_of};
 pub use options::{Durability, Options, Watch};
-pub use pool::{Pool, SerialPool};
-pub use reads::PendingReads;
+pub use platform::clock::Clock;
+pub use platform::pool::{Pool, SerialPool};
+pub use platform::{failpoints, vfs};
+pub use read::walk::{Walk, WalkEntry, WalkNamespace};
 pub use report::{
     CommitReport, CompactReport, Damage, DamagedKeys, NamespaceStats, RepairReport, Stats, Status, TopEntry, TopOrder,
     VerifyReport,
 };
 pub use store::Store;
-pub use walk::{Walk, WalkEntry, WalkNamespace};
+pub use store::blob_writer::Intake;
+pub use store::handle::{Handle, PendingCommit};
+pub use store::pending_reads::PendingReads;

@@ -1,5 +1,5 @@
 //! The log of one writer: a start frame, then one frame for each commit, at last a seal. While its writer stores files
-//! (`files.rs`) the log says so.
+//! (`blobs.rs`) the log says so.
 //!
 //! ```text
 //! start body:  "LOCK" = the writer holds the file's lock while it lives, "NAME" = it has none;

@@ -1,7 +1,7 @@
 //! What callers choose: how safe a commit is, how a store is opened, who watches a long call.
 
-use crate::clock::Clock;
-use crate::key::Key;
+use crate::format::mac_key::Key;
+use crate::platform::clock::Clock;
 use std::ops::ControlFlow;
 
 /// What an acknowledged commit survives.

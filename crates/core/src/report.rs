@@ -1,5 +1,7 @@
 //! What the store tells about itself. Plain numbers; the doors turn them into JSON.
 
+pub(crate) mod damage_list;
+
 use serde::{Deserialize, Serialize};
 
 /// The outcome of one commit.

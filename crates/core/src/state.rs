@@ -1,41 +1,44 @@
 //! What one process knows of the folder: the manifest, its tables, and the entries of all logs that are not folded yet.
 //! Loading reads, it never writes.
 
-mod index;
+pub(crate) mod context;
+mod current_manifest;
+pub(crate) mod failed_syncs;
 mod lineage;
 mod load;
 mod log_view;
-mod memory;
+mod memtable;
 mod namespace;
-mod newest;
-mod used;
-mod which;
+mod namespace_tables;
+pub(crate) mod record_usage;
+mod table_index;
+mod usage;
 
-pub(crate) use index::TableIndex;
+pub(crate) use current_manifest::{Newest, newest_manifest};
 pub(crate) use load::{catch_up, highest, is_behind, list, load, outline};
 pub(crate) use log_view::LogView;
-pub(crate) use memory::{MemoryEntry, Place, Segments};
+pub(crate) use memtable::{MemoryEntry, Place, Segments};
 pub(crate) use namespace::{Current, Namespace};
-pub(crate) use newest::{Newest, newest_manifest};
+pub(crate) use table_index::TableIndex;
 
-use crate::block_cache::BlockCache;
-use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::format::blob_refs::Filed;
 use crate::format::bytes::Reader;
 use crate::format::checksum::Checksum;
 use crate::format::digest::FileRef;
 use crate::format::entry::{Entry, Kind};
-use crate::format::filed::Filed;
-use crate::format::names::FileName;
+use crate::format::file_names::FileName;
+use crate::format::namespace_ids::NamespaceId;
 use crate::log::{LogCommit, LogHead, LogWriter, Stop};
 use crate::manifest::{KnownLog, Manifest};
-use crate::names::NamespaceId;
-use crate::planted;
+use crate::platform::failpoints;
+use crate::platform::vfs::{Access, Stat};
+use crate::state::context::Context;
+use crate::table::block_cache::BlockCache;
 use crate::table::{Directory, Table, TableMeta};
-use crate::vfs::{Access, Stat};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-use used::CommitTimes;
+use usage::CommitTimes;
 
 /// An index over tables takes no more than this part of the memory for blocks, beside it.
 const INDEX_SHARE: usize = 4;
@@ -70,7 +73,7 @@ pub(crate) struct State {
     arrived: Vec<Arrived>,
     /// A table that a log attaches is not there; perhaps it was folded meanwhile.
     vanished: bool,
-    /// A newer state that has commits of other processes, until a handle asks for them (`renew.rs`).
+    /// A newer state that has commits of other processes, until a handle asks for them (`reload.rs`).
     pub(crate) aside: Option<Box<State>>,
 }
 
@@ -229,7 +232,7 @@ impl State {
             let mut added = Vec::new();
             for Arrived { meta, attached_by, .. } in same.iter().filter(|one| known.insert(one.meta)) {
                 let file = context.vfs.open(&meta.name.to_string(), Access::Random).ok();
-                self.vanished |= file.is_none() && !planted::bug("attached-may-vanish");
+                self.vanished |= file.is_none() && !failpoints::bug("attached-may-vanish");
                 if ends_at_missing && self.vanished {
                     return;
                 }

@@ -3,34 +3,39 @@
 //! Lookups share `state`; a commit changes it for a moment at its end. `committer` admits one commit at a time,
 //! `maintenance` one compaction. They are taken in the order maintenance, committer, state.
 
+pub(crate) mod blob_writer;
+pub(crate) mod handle;
+pub(crate) mod multi_get;
+pub(crate) mod pending_reads;
+
 use crate::batch::Batch;
+use crate::blobs::{Content, Hold};
 use crate::commit::Committer;
+use crate::commit::reload::{Replaced, advance, look_ahead, renew, replace};
 use crate::compact::compact;
-use crate::context::Context;
-use crate::entries::{Entries, Ranges, Source};
+use crate::compact::list_logs::list_logs;
 use crate::error::{Error, Result};
-use crate::files::{Content, Hold};
 use crate::format::digest::FileRef;
-use crate::handle::Handle;
-use crate::list_logs::list_logs;
-use crate::lookup::lookup;
-use crate::missing;
+use crate::maintain::repair::repair;
+use crate::maintain::verify::verify;
 use crate::options::{Durability, Options, Watch};
-use crate::planted;
-use crate::pool::Pool;
-use crate::reader::Reader;
-use crate::record_uses::{is_due, record_uses};
-use crate::renew::{Replaced, advance, look_ahead, renew, replace};
-use crate::repair::repair;
+use crate::platform::failpoints;
+use crate::platform::pool::Pool;
+use crate::platform::sync::atomic::{AtomicBool, Ordering};
+use crate::platform::sync::{Doubtful, Mutex, MutexGuard, RwLock, RwLockReadGuard};
+use crate::platform::vfs::Vfs;
+use crate::read::entries::{Entries, Ranges, Source};
+use crate::read::lookup::lookup;
+use crate::read::missing_blob;
+use crate::read::stats::{sources_of, stats};
+use crate::read::top::top;
+use crate::read::walk::Walk;
 use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, TopEntry, TopOrder, VerifyReport};
+use crate::state::context::Context;
+use crate::state::record_usage::{is_due, record_uses};
 use crate::state::{LogView, Namespace, State, TableIndex, catch_up, load, sync_logs};
-use crate::stats::{sources_of, stats};
-use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Doubtful, Mutex, MutexGuard, RwLock, RwLockReadGuard};
-use crate::top::top;
-use crate::verify::verify;
-use crate::vfs::Vfs;
-use crate::walk::Walk;
+use crate::store::handle::Handle;
+use crate::store::multi_get::Reader;
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError};
 
@@ -184,7 +189,7 @@ impl Store {
         let context = self.open_context()?;
         let names =
             |newest: &State| lookup(newest, id, hash, key).is_some_and(|hit| hit.is_filed && hit.bytes() == filed);
-        Ok(match missing::look(context, || Ok(self.state()?.tables()), names, || context.files.value(filed))? {
+        Ok(match missing_blob::look(context, || Ok(self.state()?.tables()), names, || context.files.value(filed))? {
             Some(Content::Whole(value)) => Some(value),
             Some(Content::Missing) => {
                 context.files.note_missing(filed);
@@ -222,7 +227,7 @@ impl Store {
     pub fn read_file(&self, file: &FileRef) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
         let names = |newest: &State| !newest.lost && newest.named_files().contains(file);
-        Ok(match missing::look(context, || Ok(self.state()?.tables()), names, || context.files.read(file))? {
+        Ok(match missing_blob::look(context, || Ok(self.state()?.tables()), names, || context.files.read(file))? {
             Some(Content::Whole(content)) => Some(content),
             Some(Content::Missing) => {
                 context.files.note(file, "missing file");
@@ -255,7 +260,7 @@ impl Store {
     ) -> Result<Option<u64>> {
         let (context, state) = (&self.context, self.state()?);
         let (mut sources, hidden_below) = sources_of(&state, id);
-        planted::panics("scan");
+        failpoints::panics("scan");
         sources.extend(newer);
         let from = u32::try_from(cursor).unwrap_or(u32::MAX);
         let mut entries = Entries::new(hidden_below);
@@ -308,7 +313,7 @@ impl Store {
     /// Takes up what other processes committed. `true` where something changed.
     pub fn refresh(&self) -> Result<bool> {
         let context = self.open_context()?;
-        if planted::bug("stale-after-refresh") {
+        if failpoints::bug("stale-after-refresh") {
             return Ok(false);
         }
         let _no_commit = self.committer()?;
@@ -455,7 +460,7 @@ impl Store {
 
     /// Leaves the folder tidy if this process has written to it.
     fn settle(&self) -> Result<()> {
-        planted::panics("settle");
+        failpoints::panics("settle");
         if self.is_broken() {
             return Err(Error::Broken);
         }

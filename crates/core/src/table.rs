@@ -10,6 +10,7 @@
 //! - The **footer** has the checksum of the directory and one of itself, which the manifest repeats: a tree of
 //!   checksums, so that a block, however good in itself, is refused in any other place.
 
+pub(crate) mod block_cache;
 mod directory;
 mod key_block;
 mod reader;
@@ -26,7 +27,7 @@ pub(crate) use scan::{Hole, TableScan};
 pub(crate) use writer::{TableWriter, ValueBytes};
 
 use crate::format::bytes::Reader;
-use crate::format::names::TableName;
+use crate::format::file_names::TableName;
 
 /// What the manifest, or the commit that attaches it, says of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, IoSlice, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use varve_core::planted;
+use varve_core::failpoints;
 use varve_core::vfs::File;
 
 /// Parts in one system call: the limit (`IOV_MAX`) of Linux, macOS and the BSDs.
@@ -52,7 +52,7 @@ impl File for DiskFile {
     }
 
     fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>> {
-        planted::panics("disk-read");
+        failpoints::panics("disk-read");
         let end = offset.checked_add(length as u64).ok_or(ErrorKind::UnexpectedEof)?;
         if end > self.len()? {
             return Err(ErrorKind::UnexpectedEof.into());
@@ -65,7 +65,7 @@ impl File for DiskFile {
     }
 
     fn append(&self, parts: &[&[u8]]) -> io::Result<()> {
-        planted::panics("disk-append");
+        failpoints::panics("disk-append");
         if self.path.is_none() {
             return Err(ErrorKind::PermissionDenied.into());
         }
@@ -104,7 +104,7 @@ impl File for DiskFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        planted::panics("disk-sync");
+        failpoints::panics("disk-sync");
         platform::sync_data(&self.file)
     }
 
@@ -120,7 +120,7 @@ impl File for DiskFile {
 
 impl Drop for DiskFile {
     fn drop(&mut self) {
-        planted::panics("disk-close");
+        failpoints::panics("disk-close");
         if let Direct::Open(direct) = &mut *self.direct() {
             // Zeros that stay are read as the end.
             let _ = direct.leave(&self.file);

@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
-use varve_core::planted;
+use varve_core::failpoints;
 use varve_core::vfs::File;
 
 /// A mapped file. It needs no handle on the file, so a cache of many tables does not run out of them.
@@ -41,7 +41,7 @@ impl File for MappedFile {
     }
 
     fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>> {
-        planted::panics("disk-map");
+        failpoints::panics("disk-map");
         let start = usize::try_from(offset).ok();
         let range = start.and_then(|start| Some(start..start.checked_add(length)?));
         let window = range.and_then(|range| self.bytes.get(range));

@@ -9,7 +9,7 @@ use std::num::NonZero;
 use std::sync::OnceLock;
 use std::thread;
 use varve_core::Pool;
-use varve_core::planted;
+use varve_core::failpoints;
 
 /// More threads than this do not make a disk faster.
 const THREADS_MAX: usize = 8;
@@ -57,7 +57,7 @@ impl Pool for DiskPool {
         match pool {
             Some(pool) => pool.install(|| {
                 (0..count).into_par_iter().with_max_len(1).for_each(|part| {
-                    planted::panics("pool-part");
+                    failpoints::panics("pool-part");
                     job(part);
                 });
             }),

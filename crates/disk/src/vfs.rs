@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use varve_core::planted;
+use varve_core::failpoints;
 use varve_core::vfs::{Access, File, Stat, Vfs};
 
 /// How many folders above ours get their entries synced the first time: the cache's own and the one it lies in.
@@ -114,7 +114,7 @@ impl DiskVfs {
 
 impl Vfs for DiskVfs {
     fn list(&self) -> io::Result<Vec<String>> {
-        planted::panics("disk-list");
+        failpoints::panics("disk-list");
         self.names_of(fs::FileType::is_file)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::raw::{Answer, Arguments, Call};
-use varve_door::{Result, answer, durability_of};
+use varve_bindings::{Result, answer, durability_of};
 
 pub(crate) struct Namespace;
 pub(crate) struct Scan;

@@ -7,8 +7,8 @@ use crate::raw::Scratch;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
+use varve_bindings::{Failure, Result, Session};
 use varve_core::{Error, Hold, Store};
-use varve_door::{Failure, Result, Session};
 
 /// The failure that ended a session. Shared with its tasks on other threads.
 pub(crate) type Broken = Arc<OnceLock<Failure>>;

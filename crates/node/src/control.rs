@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use varve_door::{Failure, Result};
+use varve_bindings::{Failure, Result};
 
 /// What the JavaScript thread and the task share.
 #[derive(Debug, Default)]

@@ -1,5 +1,5 @@
-//! Trees of files and archives, in and out. Requests and answers are JSON (`varve_door`); the work is done on a thread
-//! of libuv's pool and on the engine's own.
+//! Trees of files and archives, in and out. Requests and answers are JSON (`varve_bindings`); the work is done on a
+//! thread of libuv's pool and on the engine's own.
 
 use crate::context::Context;
 use crate::raw::{Answer, Arguments, Call, Functions};
@@ -11,13 +11,13 @@ use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
-use varve_core::files::tar::FileRecord;
-use varve_core::{Digest, Error, Hold, Intake, Store, Watch};
-use varve_disk::{Known, Mode, Outcome, Placed, Restore, remove_tree, store_tree};
-use varve_door::{
+use varve_archive::tar::FileRecord;
+use varve_bindings::{
     ArchiveRequest, Failure, FileItem, Restored, Result, StoredItem, answer, commit_alone, export_archive,
     import_archive, records_of, request, stored_files, verify_files,
 };
+use varve_core::{Digest, Error, Hold, Intake, Store, Watch};
+use varve_disk::{Known, Mode, Outcome, Placed, Restore, remove_tree, store_tree};
 
 /// Adds the functions of this file to a session.
 pub(crate) fn add(functions: Functions) -> Result<Functions> {

@@ -7,7 +7,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook};
 use std::sync::Once;
-use varve_door::{Failure, Result};
+use varve_bindings::{Failure, Result};
 
 static HOOK: Once = Once::new();
 

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::raw::{Answer, Arguments, Call};
-use varve_door::Result;
+use varve_bindings::Result;
 
 pub(crate) struct Get;
 pub(crate) struct Take;

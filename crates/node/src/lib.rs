@@ -1,4 +1,4 @@
-//! The Node-API addon: the engine of Varve on an operating system, behind `packages/varve/src/engine.ts`.
+//! The Node-API addon: the engine of Varve on an operating system, behind `packages/varve/src/engine/engine.ts`.
 //!
 //! - `raw.rs`: hand-written callbacks for every synchronous call, 20-30 ns each; the only unsafe code.
 //! - `hot.rs`: what they do for single entries, `cold.rs`: for everything else that is done when the call returns.

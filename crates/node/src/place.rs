@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-use varve_core::planted;
+use varve_bindings::Result;
+use varve_core::failpoints;
 use varve_core::{Damage, Error, Options, Store, folder_of};
-use varve_door::Result;
 
 /// Places by the address of their store. One whose store is gone without a `close` counts no session, so it is as good
 /// as new for a store that comes to lie at the same address.
@@ -47,7 +47,7 @@ impl Seat {
         for _attempt in 0..2 {
             let (store, place) = found(folder, options)?;
             let _door = locked(&place.door);
-            if place.is_taken() && !planted::bug("stale-second-open") {
+            if place.is_taken() && !failpoints::bug("stale-second-open") {
                 // `Seat::sit` makes it visible, on the thread of the session.
                 store.look_ahead()?;
             }
@@ -99,7 +99,7 @@ impl Seat {
     /// Leaves the store: closes it if this was the last session, else makes what was committed survive power loss.
     /// Returns all damage that was met, on the way as well.
     pub(crate) fn leave(self) -> Result<Vec<Damage>> {
-        planted::panics("leave");
+        failpoints::panics("leave");
         let _door = locked(&self.place.door);
         if self.place.sessions.load(Ordering::Relaxed) > 1 {
             self.store.flush()?;
@@ -112,7 +112,7 @@ impl Seat {
 
     /// Leaves at once, if this was the last session and nothing is to be written; else gives the seat back.
     pub(crate) fn leave_now(self) -> std::result::Result<Result<Vec<Damage>>, Self> {
-        planted::panics("leave-now");
+        failpoints::panics("leave-now");
         let place = Arc::clone(&self.place);
         let Ok(_door) = place.door.try_lock() else { return Err(self) };
         if self.place.sessions.load(Ordering::Relaxed) > 1 || !self.store.is_unwritten() {
@@ -131,7 +131,7 @@ fn found(folder: &Path, options: &Options) -> Result<(Arc<Store>, Arc<Place>)> {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        planted::panics("seat-drop");
+        failpoints::panics("seat-drop");
         self.place.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -20,8 +20,8 @@ use std::ffi::{CString, c_void};
 use std::ptr;
 use std::rc::Rc;
 use std::slice;
-use varve_core::planted;
-use varve_door::{Failure, Result};
+use varve_bindings::{Failure, Result};
+use varve_core::failpoints;
 
 const ARGUMENTS_MAX: usize = 3;
 const SCRATCH_BYTES: usize = 128 << 10;
@@ -49,7 +49,7 @@ pub(crate) enum Answer {
 
 impl Answer {
     fn into_raw(self, env: sys::napi_env) -> Result<sys::napi_value> {
-        planted::panics("answer");
+        failpoints::panics("answer");
         let mut value = ptr::null_mut();
         // SAFETY: `env` is the environment of the running callback, `value` a place for one handle; the text outlives
         // the call that copies it.
@@ -285,7 +285,7 @@ unsafe extern "C" fn enter<C: Call>(env: sys::napi_env, info: sys::napi_callback
     let context = unsafe { &*data.cast::<Context>() };
     let arguments = Arguments { env, values };
     let run = || {
-        planted::panics("callback");
+        failpoints::panics("callback");
         C::run(context, &arguments)?.into_raw(env)
     };
     match context.run(run) {
@@ -304,7 +304,7 @@ unsafe extern "C" fn release(_env: sys::napi_env, data: *mut c_void, _hint: *mut
     let context = unsafe { Rc::from_raw(data.cast::<Context>()) };
     // Nobody is left to hear of a panic; the process must live.
     let _ = guarded(|| {
-        planted::panics("finalizer");
+        failpoints::panics("finalizer");
         drop(context);
         Ok(())
     });

@@ -15,9 +15,9 @@ use napi::{Env, Task};
 use napi_derive::napi;
 use std::path::PathBuf;
 use std::sync::Arc;
-use varve_core::planted;
+use varve_bindings::{Failure, Result, answer, durability_of, top};
+use varve_core::failpoints;
 use varve_core::{Key, Options, folder_of};
-use varve_door::{Failure, Result, answer, durability_of, top};
 
 /// Opens the store in `folder`. The promise gives the functions of a session, or JSON with the failure.
 #[napi(catch_unwind)]
@@ -28,7 +28,7 @@ pub(crate) fn open_store(
     bytes_max: f64,
     secret: Option<Uint8Array>,
 ) -> AsyncTask<Open> {
-    planted::panics("open-store");
+    failpoints::panics("open-store");
     let (bytes_max, key) = (bytes_max as u64, key_of(secret));
     AsyncTask::new(Open { folder: folder.into(), durability, read_only, bytes_max, key })
 }
@@ -47,8 +47,8 @@ pub(crate) fn open_small(
     let (bytes_max, key) = (bytes_max as u64, key_of(secret));
     let open = Open { folder: folder.into(), durability, read_only, bytes_max, key };
     guarded(|| {
-        planted::arm();
-        planted::panics("open-small");
+        failpoints::arm();
+        failpoints::panics("open-small");
         let seat = Seat::open_small(&open.folder, &open.options()?)?;
         seat.map(|seat| session(env, seat)).transpose()
     })
@@ -91,15 +91,15 @@ impl Task for Open {
 
     fn compute(&mut self) -> napi::Result<Self::Output> {
         Ok(guarded(|| {
-            planted::arm();
-            planted::panics("open-task");
+            failpoints::arm();
+            failpoints::panics("open-task");
             Seat::open(&self.folder, &self.options()?)
         }))
     }
 
     fn resolve(&mut self, env: Env, seat: Self::Output) -> napi::Result<Made> {
         let made = guarded(|| {
-            planted::panics("open-resolve");
+            failpoints::panics("open-resolve");
             session(&env, seat?)
         });
         Ok(made.map_or_else(|failure| Made::Text(answer::<()>(Err(failure))), Made::Object))
@@ -166,7 +166,7 @@ impl Task for Work {
         let failed = |failure| Reply::Text(answer::<()>(Err(failure)));
         let Some(job) = self.job.take() else { return Ok(failed(Failure::internal("a task ran twice"))) };
         let run = || {
-            planted::panics("task");
+            failpoints::panics("task");
             job()
         };
         Ok(watched(&self.broken, run).unwrap_or_else(failed))

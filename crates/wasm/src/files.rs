@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use varve_core::Clock;
+use varve_core::failpoints;
 use varve_core::vfs::{Access, File, Stat, Vfs};
-use varve_core::{Clock, planted};
 use wasm_bindgen::JsValue;
 
 /// Parts of one append are joined up to this: one call of the host then makes one write.
@@ -142,7 +143,7 @@ impl File for HostFile {
 
 impl HostFile {
     fn append_one(&self, bytes: &[u8]) -> io::Result<()> {
-        planted::panics("host-append");
+        failpoints::panics("host-append");
         self.host.call(|host| host.append(self.number, bytes)).map(drop)
     }
 }

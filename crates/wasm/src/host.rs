@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
-use varve_core::planted;
+use varve_core::failpoints;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -107,7 +107,7 @@ impl HostNumber {
 
     /// Calls a function of the host.
     pub(crate) fn call(&self, function: impl FnOnce(&Host) -> f64) -> io::Result<u64> {
-        planted::panics("host-call");
+        failpoints::panics("host-call");
         result_of(function(&*self.host()?))
     }
 

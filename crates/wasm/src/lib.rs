@@ -1,7 +1,8 @@
 //! The WebAssembly module: the engine of Varve over files that JavaScript provides.
 //!
 //! - `host.rs`: the functions a host provides, `files.rs`: core's `Vfs` over them. A host file is a number.
-//! - `store.rs`: what JavaScript calls; the same session as in the addon (`varve-door`), on a scratch buffer in here.
+//! - `store.rs`: what JavaScript calls; the same session as in the addon (`varve-bindings`), on a scratch buffer in
+//!   here.
 //! - `trees.rs`: files of tasks and archives, in and out; their bytes come through `stream.rs`.
 //! - `watch.rs`: progress and cancelling of a long call.
 //! - `trap.rs`: a panic ends the instance; its text reaches JavaScript first, and a fresh instance can follow.

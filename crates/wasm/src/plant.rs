@@ -1,6 +1,6 @@
 //! Plants what the environment of the host names: a module has none of its own. Only with the feature `planted`.
 
-use varve_core::planted;
+use varve_core::failpoints;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -16,5 +16,5 @@ extern "C" {
 
 /// Asks anew: the host may begin to plant while it runs.
 pub(crate) fn arm() {
-    planted::choose(&ENVIRONMENT.with(Environment::planted).unwrap_or_default());
+    failpoints::choose(&ENVIRONMENT.with(Environment::planted).unwrap_or_default());
 }

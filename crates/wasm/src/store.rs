@@ -1,13 +1,13 @@
 //! What JavaScript calls. Hot calls answer with a number and throw nothing: [`FAILED`] means that `failure()` has the
-//! reason. Rare calls answer with JSON (`varve_door::answer`). Any exception is a trap.
+//! reason. Rare calls answer with JSON (`varve_bindings::answer`). Any exception is a trap.
 
 use crate::files::HostFolder;
 use crate::host::Host;
 use crate::watch::{Watcher, watched};
 use std::collections::HashMap;
 use std::sync::Arc;
+use varve_bindings::{Failure, Result, Session, answer, durability_of, top};
 use varve_core::{CommitReport, Intake, Key, Options, PendingCommit, SerialPool, Store, folder_of};
-use varve_door::{Failure, Result, Session, answer, durability_of, top};
 use wasm_bindgen::prelude::*;
 
 const SCRATCH_BYTES: usize = 128 << 10;

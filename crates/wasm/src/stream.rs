@@ -4,7 +4,7 @@
 use crate::host::result_of;
 use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read};
-use varve_core::planted;
+use varve_core::failpoints;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -52,7 +52,7 @@ impl Running {
     }
 
     fn call(call: impl FnOnce(&ByteStream) -> f64) -> io::Result<u64> {
-        planted::panics("stream-call");
+        failpoints::panics("stream-call");
         RUNNING
             .with_borrow(|running| running.as_ref().map_or(Err(ErrorKind::BrokenPipe.into()), |s| result_of(call(s))))
     }

@@ -4,11 +4,11 @@ use crate::store::WasmStore;
 use crate::stream::{ByteStream, Running};
 use crate::watch::{Watcher, watched};
 use serde::Deserialize;
-use varve_core::{Digest, FileRef, Intake};
-use varve_door::{
+use varve_bindings::{
     ArchiveRequest, Failure, FileItem, Result, StoredItem, answer, commit_alone, export_archive, import_archive,
     records_of, request, stored_files, verify_files,
 };
+use varve_core::{Digest, FileRef, Intake};
 use wasm_bindgen::prelude::*;
 
 /// What goes into an archive.

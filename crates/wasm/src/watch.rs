@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use varve_core::Watch;
-use varve_core::planted;
+use varve_core::failpoints;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -33,7 +33,7 @@ thread_local! {
 pub(crate) fn watched<T>(watcher: Watcher, call: impl FnOnce(Watch<'_>) -> T) -> T {
     RUNNING.set(Some(watcher));
     let outcome = call(&|done, total| {
-        planted::panics("watch-call");
+        failpoints::panics("watch-call");
         let may_go_on = RUNNING
             .with_borrow(|running| running.as_ref().is_none_or(|watcher| watcher.report(done as f64, total as f64)));
         if may_go_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

@@ -1,7 +1,7 @@
 /** What `varve <command> --json` writes: one JSON value to standard output. Types for programs that read it. */
-import type { StoredContent } from './engine-files.ts'
+import type { StoredContent } from './engine/files.ts'
 import type { ErrorCode } from './errors.ts'
-import type { FileManifest } from './files/manifest.ts'
+import type { FileManifest } from './values/manifest.ts'
 import type { FilesReport, RestoreReport } from './files/options.ts'
 import type {
   CompactReport, ExportReport, ImportReport, NamespaceStats, RepairReport, Stats, TopItem, VerifyReport,

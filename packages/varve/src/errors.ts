@@ -3,7 +3,7 @@
  * field, the value and the way out. What the engine threw is kept as `cause`.
  */
 
-import { errorCode } from './permission.ts'
+import { errorCode } from './host/permission.ts'
 
 /** Why a call failed. Codes are stable: a new one may appear, an old one keeps its meaning. */
 export type ErrorCode =

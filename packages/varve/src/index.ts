@@ -1,11 +1,11 @@
 /** The public API of Varve. */
-export type { Cache, CacheStatus, Pending } from './cache.ts'
-export type { CodecName } from './codec.ts'
-export type { Degraded } from './degraded.ts'
+export type { Cache, CacheStatus, Pending } from './api/cache.ts'
+export type { CodecName } from './values/codec.ts'
+export type { Degraded } from './health/degraded.ts'
 export { type ErrorCode, TaskCycleError, type TaskStep, VarveError } from './errors.ts'
-export type { RestoreMode, StoredContent } from './engine-files.ts'
+export type { RestoreMode, StoredContent } from './engine/files.ts'
 export type { Files } from './files/files.ts'
-export type { FileEntry, FileItem, FileManifest, FolderItem, LinkItem } from './files/manifest.ts'
+export type { FileEntry, FileItem, FileManifest, FolderItem, LinkItem } from './values/manifest.ts'
 export type {
   ExportTarOptions,
   FilesReport,
@@ -16,9 +16,9 @@ export type {
   StoreOptions,
 } from './files/options.ts'
 export type { ByteSource, ByteTarget } from './files/spool.ts'
-export type { Key } from './key.ts'
-export type { Namespace } from './namespace.ts'
-export { openCache } from './open.ts'
+export type { Key } from './values/key.ts'
+export type { Namespace } from './session/namespace.ts'
+export { openCache } from './api/open.ts'
 export type {
   CacheOptions,
   CloseOptions,
@@ -50,4 +50,4 @@ export type { Difference } from './task/differences.ts'
 export type { TaskContext, TaskDependencies, TaskInputs, TaskOptions, TaskRequest, TaskWork } from './task/options.ts'
 export type { Task } from './task/task.ts'
 export type { WhyReport } from './task/why.ts'
-export type { ImportSource, NodeTarget, WebSource, WebTarget } from './transfer.ts'
+export type { ImportSource, NodeTarget, WebSource, WebTarget } from './json/transfer.ts'

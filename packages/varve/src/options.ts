@@ -1,7 +1,7 @@
 /** Options of a cache and its namespaces, with their defaults and what each costs. */
-import type { CodecName } from './codec.ts'
+import type { CodecName } from './values/codec.ts'
 import type { VarveError } from './errors.ts'
-import type { FileManifest } from './files/manifest.ts'
+import type { FileManifest } from './values/manifest.ts'
 import type { Damage } from './reports.ts'
 
 /** What an acknowledged commit survives; see `CacheOptions.durability`. */

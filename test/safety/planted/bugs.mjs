@@ -91,7 +91,7 @@ async function firstToNotice(name, suites, sound) {
 
 /** Names in the sources that nobody plants. */
 function unknownNames() {
-  const inFiles = /const DEFECTS[^=]*= \[([^\]]*)\]/.exec(readFileSync(at('crates/core/src/planted/vfs.rs'), 'utf8'))?.[1] ?? ''
+  const inFiles = /const DEFECTS[^=]*= \[([^\]]*)\]/.exec(readFileSync(at('crates/core/src/platform/failpoints/vfs.rs'), 'utf8'))?.[1] ?? ''
   const names = new Set([...plantedNames('bug'), ...[...inFiles.matchAll(/"([\w-]+)"/g)].map((match) => match[1] ?? '')])
   return [...names].filter((name) => !Object.hasOwn(DEFECTS, name))
 }

@@ -6,8 +6,8 @@ use super::{BLOCK_CACHE_BYTES, Trial, Unit};
 use crate::data::{SEED, random};
 use crate::measure::timed;
 use std::collections::HashMap;
+use varve_archive::tar::{Content, ExportOptions, FileRecord, export};
 use varve_core::Digest;
-use varve_core::files::tar::{Content, ExportOptions, FileRecord, export};
 
 /// Packages of npm have files of this length, about, and few long ones.
 const FILE_BYTES: [usize; 8] = [300, 700, 1_200, 2_000, 3_500, 6_000, 12_000, 40_000];

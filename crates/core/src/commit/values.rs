@@ -2,13 +2,13 @@
 //! names them, as its tables are: whatever survives a loss of power, no entry comes back without its value.
 
 use crate::batch::Batch;
-use crate::context::Context;
+use crate::blobs::each_in_parallel;
 use crate::error::Result;
-use crate::files::each_in_parallel;
+use crate::format::blob_refs::{Filed, Form};
 use crate::format::digest::FileRef;
 use crate::format::entry::{Entry, Kind};
-use crate::format::filed::{Filed, Form};
 use crate::format::lz4;
+use crate::state::context::Context;
 
 /// The batch with values from `bytes_min` on stored under temporary names of `writer`; entries name them.
 pub(super) fn file_values(context: &Context, writer: u32, batch: &Batch, bytes_min: usize) -> Result<Batch> {

@@ -1,17 +1,17 @@
 //! Finding what leaves a cache over its cap: every entry is looked at once, keys only, and its bytes are counted by
-//! rank; `cut.rs` says which ranks leave. The merge that follows leaves those out (`merge.rs`).
+//! rank; `eviction_cut.rs` says which ranks leave. The merge that follows leaves those out (`merge.rs`).
 
-use super::cut::{Cut, Rank, cut};
-use super::take::Taken;
-use crate::context::Context;
-use crate::entries::{Entries, Ranges, Source, Visit};
+use super::eviction_cut::{Cut, Rank, cut};
+use super::take_logs::Taken;
 use crate::error::Result;
+use crate::format::blob_refs::Filed;
 use crate::format::digest::Digest;
-use crate::format::filed::Filed;
-use crate::record_uses::own_hashes;
+use crate::platform::sync::RwLock;
+use crate::read::entries::{Entries, Ranges, Source, Visit};
+use crate::state::context::Context;
+use crate::state::record_usage::own_hashes;
 use crate::state::{Current, State};
-use crate::sync::RwLock;
-use crate::used::{Cursor, Day, Mark};
+use crate::usage::{Cursor, Day, Mark};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -6,19 +6,19 @@
 //! any more. A value that cannot be read becomes a delete, so that no older one takes its place.
 
 use super::evict::{Evictions, Ranks};
-use super::take::Taken;
-use crate::context::Context;
-use crate::entries::{Entries, Range, Ranges, Source, Visit};
+use super::take_logs::Taken;
 use crate::error::{Error, Result};
-use crate::file_writer::Outbox;
+use crate::format::blob_refs::Filed;
 use crate::format::digest::FileRef;
-use crate::format::filed::Filed;
-use crate::format::names::{FileName, TableName};
+use crate::format::file_names::{FileName, TableName};
 use crate::options::Watch;
-use crate::planted;
+use crate::platform::failpoints;
+use crate::platform::file_writer::Outbox;
+use crate::read::entries::{Entries, Range, Ranges, Source, Visit};
 use crate::state::State;
+use crate::state::context::Context;
 use crate::table::{TableMeta, TableWriter, ValueBytes};
-use crate::used::{Mark, day_of};
+use crate::usage::{Mark, day_of};
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::ControlFlow;
@@ -137,7 +137,7 @@ struct Merging<'a, 'p> {
 
 impl Merging<'_, '_> {
     fn write(&mut self, range: &Range<'_>) -> Result<()> {
-        planted::panics("merge");
+        failpoints::panics("merge");
         let Self { plan, progress, entries, output } = self;
         match entries.visit(range, |entry| output.take(plan, progress, entry)) {
             ControlFlow::Continue(()) => Ok(()),
@@ -181,7 +181,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn gather<'a>(ranges: &mut Ranges<'a>) -> Vec<Range<'a>> {
-    planted::panics("gather");
+    failpoints::panics("gather");
     let mut bytes = 0;
     let mut gathered = Vec::new();
     while bytes < AHEAD_BYTES
@@ -230,7 +230,7 @@ impl Output<'_> {
         if value.is_some() && known_day > day_of(self.times.oldest_ms) {
             self.merged.marks.push(Mark::new(hash, known_day, false));
         }
-        let is_dropped = shadowed > 0 && planted::bug("compaction-drops-newest");
+        let is_dropped = shadowed > 0 && failpoints::bug("compaction-drops-newest");
         let needless = is_hidden || (value.is_none() && plan.drop_deletes) || is_dropped;
         self.merged.dropped += u64::from(needless || is_leaving);
         let order = if plan.settle { 0 } else { order };

@@ -4,8 +4,8 @@
 //!   it. So each table left is more than three times as large as all smaller ones together, and their number grows with
 //!   the logarithm of the data. A table is a file and a probe for each lookup, however small; so none weighs less than
 //!   [`WEIGHT_MIN`].
-//! - While much is written at once, large tables cost more to copy than to ask (`state/index.rs`): they wait until
-//!   [`RUN`] of a size are together, so that each byte is copied once for every [`RUN`]-fold of the data.
+//! - While much is written at once, large tables cost more to copy than to ask (`state/table_index.rs`): they wait
+//!   until [`RUN`] of a size are together, so that each byte is copied once for every [`RUN`]-fold of the data.
 //! - Where a quarter of all bytes is overwritten or deleted, everything is merged: the garbage pays for the copying.
 
 const RATIO: u64 = 3;

@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 const CHARS_MAX: usize = 200;
 
 /// A name in quotes; what does not print is escaped, what is too long to read is cut.
-pub(crate) struct Shown<'a>(pub(crate) &'a str);
+pub struct Shown<'a>(pub &'a str);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

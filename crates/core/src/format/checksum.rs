@@ -14,10 +14,10 @@
 //! file. So a part of another file is refused, also one of another cache with the same secret. A manifest and a use
 //! record have the id in what their checksum covers.
 
+use super::file_names::FileName;
 use super::hash::mix;
-use super::names::FileName;
-use crate::key::Key;
-use crate::planted;
+use crate::format::mac_key::Key;
+use crate::platform::failpoints;
 use std::fmt;
 use std::hash::Hasher;
 use twox_hash::XxHash3_64;
@@ -61,7 +61,7 @@ impl Checksum {
     /// For the parts of one file of a cache: a log, under the name that it was created with, or a table.
     pub(crate) fn of_file(self, cache_id: u64, name: FileName) -> Self {
         match self {
-            Self::Keyed(_) if planted::bug("one-key-for-all-files") => self,
+            Self::Keyed(_) if failpoints::bug("one-key-for-all-files") => self,
             Self::Open => self,
             Self::Keyed(key) => {
                 let mut hasher = blake3::Hasher::new_keyed(&key);

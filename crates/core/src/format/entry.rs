@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Delete,
     /// The value describes a table whose entries belong to this commit.
     Attach,
-    /// The value names files: see `format/filed.rs`.
+    /// The value names files: see `format/blob_refs.rs`.
     PutFiled,
 }
 

@@ -19,7 +19,7 @@
 
 use super::bytes::Reader;
 use super::checksum::{Checksum, FramePlace};
-use crate::vfs::File;
+use crate::platform::vfs::File;
 use std::io;
 
 /// Bytes in front of the body; frames begin at multiples of it.
@@ -306,8 +306,8 @@ impl Head {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::Key;
-    use crate::vfs::{MemVfs, Vfs};
+    use crate::format::mac_key::Key;
+    use crate::platform::vfs::{MemVfs, Vfs};
 
     const PLACE: FramePlace = FramePlace { file_number: 3, offset: 0 };
 

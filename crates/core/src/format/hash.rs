@@ -1,6 +1,6 @@
 //! xxh3, 64 bits: the place of keys. What checksums are made of is in `checksum.rs`.
 
-use crate::planted;
+use crate::platform::failpoints;
 use twox_hash::XxHash3_64;
 
 /// Hash of a key.
@@ -18,7 +18,7 @@ pub(crate) fn upper(hash: u64) -> u32 {
 /// Spreads a place over all bits; 0 stays 0.
 #[inline]
 pub(crate) fn mix(place: u64) -> u64 {
-    if planted::bug("unsalted-checksum") {
+    if failpoints::bug("unsalted-checksum") {
         return 0;
     }
     let spread = (place ^ (place >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);

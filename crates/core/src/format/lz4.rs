@@ -1,6 +1,6 @@
 //! LZ4, block format, kept only where it pays.
 
-use crate::planted;
+use crate::platform::failpoints;
 
 /// Packed bytes are kept if they save at least one part in this many.
 const SAVES_PART: usize = 8;
@@ -20,7 +20,7 @@ pub(crate) fn pack<'s>(raw: &[u8], scratch: &'s mut Vec<u8>) -> Option<&'s [u8]>
 
 /// More bytes than these cannot have been packed into so many: nothing shrinks more than 255-fold.
 pub(crate) fn raw_bytes_max(packed_bytes: u64) -> u64 {
-    if planted::bug("uncapped-length") {
+    if failpoints::bug("uncapped-length") {
         return u64::MAX;
     }
     packed_bytes.saturating_mul(255).saturating_add(64)

@@ -8,8 +8,8 @@ use crate::format::checksum::Checksum;
 use crate::format::entry::{Entry, NAMESPACES_MAX};
 use crate::format::frame::{Found, FrameKind, FrameReader};
 use crate::manifest::KnownLog;
-use crate::planted;
-use crate::vfs::File;
+use crate::platform::failpoints;
+use crate::platform::vfs::File;
 
 /// How often damage is read again before it is believed: another process may be in the middle of its append.
 const DAMAGE_READS: u32 = 3;
@@ -103,7 +103,7 @@ pub(crate) fn scan(
                 true => "missing part of a log",
                 false => return Ok(state),
             },
-            Found::Damaged(_) if planted::bug("damaged-as-torn") => return Ok(state),
+            Found::Damaged(_) if failpoints::bug("damaged-as-torn") => return Ok(state),
             Found::Damaged(what) => what,
             Found::Frame { kind, tag, body, end } => match read_frame(&mut state, writer, (kind, tag, body), each)? {
                 Ok(()) if state.stop == Stop::Sealed => return Ok(state),
@@ -132,7 +132,7 @@ fn read_frame(
     let is_first = state.end == 0;
     match (kind, is_first) {
         (FrameKind::LogStart, true) => {
-            if tag != u64::from(FORMAT) && !planted::bug("tolerate-unknown-format") {
+            if tag != u64::from(FORMAT) && !failpoints::bug("tolerate-unknown-format") {
                 let (name, found) = (format!("{writer}.log"), tag as u32);
                 return Err(Error::NewerFormat { name, found, supported: FORMAT });
             }
@@ -146,7 +146,7 @@ fn read_frame(
         (FrameKind::Commit, false) => {
             let Some(commit) = parse_commit(tag, body) else { return Ok(Err("commit")) };
             each(commit);
-            planted::panics("read-log");
+            failpoints::panics("read-log");
             Ok(Ok(()))
         }
         (FrameKind::Hold, false) => {
@@ -192,7 +192,7 @@ fn parse_commit(order: u64, body: &[u8]) -> Option<LogCommit<'_>> {
 mod tests {
     use super::*;
     use crate::log::{LogWriter, prelude};
-    use crate::vfs::{Access, MemVfs, Vfs};
+    use crate::platform::vfs::{Access, MemVfs, Vfs};
     use std::borrow::Cow;
     use std::io;
     use std::sync::Arc;

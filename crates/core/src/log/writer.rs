@@ -4,11 +4,11 @@ use super::LogStart;
 use crate::format::FORMAT;
 use crate::format::bytes::put_text;
 use crate::format::checksum::{Checksum, FramePlace};
+use crate::format::file_names::FileName;
 use crate::format::frame::{FrameKind, Label, seal_parts};
-use crate::format::names::FileName;
 use crate::manifest::KnownLog;
-use crate::planted;
-use crate::vfs::{File, Stat, Vfs};
+use crate::platform::failpoints;
+use crate::platform::vfs::{File, Stat, Vfs};
 use std::io;
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ impl LogWriter {
         append: impl FnOnce(&dyn File, &[&[u8]]) -> io::Result<()>,
     ) -> io::Result<()> {
         let place = FramePlace { file_number: u64::from(self.writer), offset: self.end };
-        let label = Label { kind, tag, after_sync: !self.unsynced && !planted::bug("forget-syncs") };
+        let label = Label { kind, tag, after_sync: !self.unsynced && !failpoints::bug("forget-syncs") };
         let (head, padding) = seal_parts(&self.checksum, label, place, parts);
         let mut all: Vec<&[u8]> = Vec::with_capacity(parts.len() + 2);
         all.push(&head);

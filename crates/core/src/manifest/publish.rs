@@ -24,10 +24,10 @@ use super::Manifest;
 use crate::error::{Error, Result};
 use crate::format::FORMAT;
 use crate::format::checksum::{Checksum, FramePlace};
+use crate::format::file_names::FileName;
 use crate::format::frame::{Found, FrameKind, FrameReader, Label, seal_parts};
-use crate::format::names::FileName;
-use crate::planted;
-use crate::vfs::{Access, Vfs};
+use crate::platform::failpoints;
+use crate::platform::vfs::{Access, Vfs};
 use std::io;
 use std::ops::Range;
 
@@ -118,7 +118,7 @@ fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manife
     if newest_number(vfs)? >= manifest.number {
         return Ok(Placed::Taken);
     }
-    planted::panics("publish");
+    failpoints::panics("publish");
     let linked = match vfs.link(temporary, &target) {
         Err(error) if error.kind() == io::ErrorKind::Unsupported => match vfs.create_new(&target) {
             Ok(file) => {

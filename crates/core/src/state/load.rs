@@ -1,18 +1,18 @@
 //! Loading the newest committed state. The folder may change at any moment: a file that vanished between two steps
 //! means that another participant published a newer manifest, so the load starts again.
 
+use super::current_manifest::{Newest, newest_manifest};
 use super::lineage::foreign_logs;
-use super::newest::{Newest, newest_manifest};
 use super::{LiveTable, LogView, OpenTables, State};
-use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::format::names::FileName;
+use crate::format::file_names::FileName;
 use crate::log::{Stop, read_head, scan};
 use crate::manifest::Manifest;
-use crate::planted;
+use crate::platform::failpoints;
+use crate::platform::vfs::Access;
 use crate::report::Damage;
+use crate::state::context::Context;
 use crate::table::{Table, TableMeta};
-use crate::vfs::Access;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const GAP_ATTEMPTS: u32 = 4;
 
 /// The newest state; tables that are open already are taken over.
 pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
-    planted::panics("load");
+    failpoints::panics("load");
     let mut patience = Patience::default();
     for _ in 0..RACES {
         if let Some(state) = read_folder(context, State::default(), open, &mut patience)? {
@@ -282,7 +282,7 @@ fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result
     let foreign = known_manifest(state).map_or_else(Vec::new, |manifest| foreign_logs(manifest, &logs));
     let mut changed = false;
     for (at, log) in logs.iter_mut().enumerate() {
-        log.is_foreign = foreign.contains(&at) && !planted::bug("take-any-log");
+        log.is_foreign = foreign.contains(&at) && !failpoints::bug("take-any-log");
         if !log.is_foreign && log.stop != Stop::Sealed {
             let before = log.commits;
             read_on(context, state, log)?;
@@ -345,7 +345,7 @@ pub(crate) fn is_behind(context: &Context, state: &State) -> Result<bool> {
 
 /// Takes up what others appended since. `None` = there is a newer manifest or another set of logs: load anew.
 pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bool>> {
-    planted::panics("catch-up");
+    failpoints::panics("catch-up");
     let names = list(context)?;
     if !is_of(context, state, &names)? {
         return Ok(None);

@@ -1,10 +1,10 @@
 //! What one process knows of a log.
 
 use crate::error::{Error, Result};
-use crate::format::names::FileName;
+use crate::format::file_names::FileName;
 use crate::log::{LogHead, LogStart, Stop};
 use crate::manifest::KnownLog;
-use crate::vfs::File;
+use crate::platform::vfs::File;
 use std::io::ErrorKind;
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! Namespaces in a state: of each name the version that counts, its entries in logs and its tables.
 
-use super::memory::Memory;
-use super::which::Which;
+use super::memtable::Memory;
+use super::namespace_tables::Which;
 use super::{LiveTable, Place, State};
-use crate::context::Context;
 use crate::error::Result;
-use crate::names::NamespaceId;
+use crate::format::namespace_ids::NamespaceId;
+use crate::state::context::Context;
 use std::sync::Arc;
 
 /// From more tables at a time on they are sorted, instead of finding a place for one after the other.

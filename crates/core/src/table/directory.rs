@@ -15,13 +15,13 @@
 
 use crate::format::FORMAT;
 use crate::format::VALUE_BYTES_MAX;
+use crate::format::blob_refs::{FILE_REF_BYTES, read_file_refs};
 use crate::format::bytes::Reader;
 use crate::format::checksum::{Checksum, Kind};
 use crate::format::digest::FileRef;
-use crate::format::filed::{FILE_REF_BYTES, read_file_refs};
 use crate::format::lz4;
 use crate::format::search;
-use crate::planted;
+use crate::platform::failpoints;
 
 pub(crate) const FOOTER_BYTES: usize = 96;
 const HASH_BYTES: usize = 4;
@@ -135,7 +135,7 @@ impl Footer {
     }
 }
 
-/// Puts what `checksum_of` says of each block into the rows of a directory: see `forge.rs`.
+/// Puts what `checksum_of` says of each block into the rows of a directory: see `reseal.rs`.
 #[cfg(any(test, feature = "sim"))]
 pub(crate) fn reseal_rows(bytes: &mut [u8], footer: &Footer, checksum_of: impl Fn(u64, u32) -> Option<u64>) {
     let rows = bytes.get_mut(footer.key_blocks as usize * HASH_BYTES..).unwrap_or_default();
@@ -166,7 +166,7 @@ impl Directory {
     /// `bytes` are the directory as the footer describes it.
     pub(crate) fn new(bytes: Vec<u8>, footer: &Footer, checksum: &Checksum) -> Option<Self> {
         let checks = checksum.of_part(Kind::Directory, 0, &bytes) == footer.directory_checksum;
-        let is_sound = checks || planted::bug("no-directory-checksum");
+        let is_sound = checks || failpoints::bug("no-directory-checksum");
         if bytes.len() as u64 != footer.directory_bytes() || !is_sound {
             return None;
         }

@@ -13,8 +13,8 @@
 //! 2 `u32 value block | u32 offset | u32 bytes`; the highest bit of the block's number says that the value names files.
 
 use crate::format::bytes::{Reader, put_bytes, u32_at};
-use crate::format::order::ORDER_SHIFT;
 use crate::format::search;
+use crate::format::sequence::ORDER_SHIFT;
 use std::cmp::Ordering;
 
 const HEAD_BYTES: usize = 24;

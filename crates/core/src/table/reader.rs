@@ -4,16 +4,16 @@
 use super::TableMeta;
 use super::directory::{BlockRow, Directory, FOOTER_BYTES, Footer};
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlock, NAMES_FILES, Stored};
-use crate::block_cache::BlockCache;
-use crate::damage::DamageList;
 use crate::format::checksum::{Checksum, Kind};
 use crate::format::hash::upper;
 use crate::format::lz4;
 use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
-use crate::planted;
+use crate::platform::failpoints;
+use crate::platform::vfs::File;
+use crate::report::damage_list::DamageList;
 use crate::report::{Damage, DamagedKeys};
-use crate::used::{Day, UsedBits, day_of};
-use crate::vfs::File;
+use crate::table::block_cache::BlockCache;
+use crate::usage::{Day, UsedBits, day_of};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -381,7 +381,7 @@ impl Table {
     }
 
     fn load_directory(&self, file: &dyn File) -> io::Result<Option<Directory>> {
-        planted::panics("read-directory");
+        failpoints::panics("read-directory");
         let bytes = self.meta.bytes;
         if file.len()? != bytes || bytes < FOOTER_BYTES as u64 {
             return Ok(None);
@@ -408,7 +408,7 @@ impl Table {
 
     /// Reads, copies, verifies and unpacks a block, in this order.
     pub(super) fn try_block(&self, row: BlockRow) -> Option<Box<[u8]>> {
-        planted::panics("read-block");
+        failpoints::panics("read-block");
         if row.stored_bytes.max(row.raw_bytes) as usize > BLOCK_BYTES_MAX {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Reads a table from front to back, as compaction does: block after block, each handed out and not kept here.
 
 use super::reader::{Keys, Table};
-use crate::format::names::TableName;
+use crate::format::file_names::TableName;
 use std::sync::Arc;
 
 /// Entries of a range of hashes, the end excluded (`None` = to the last), that are lost with a damaged block.

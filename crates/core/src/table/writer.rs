@@ -4,13 +4,13 @@
 use super::TableMeta;
 use super::directory::{BlockRow, Footer};
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlockBuilder, NAMES_FILES, Stored};
-use crate::file_writer::{FileWriter, Outbox};
+use crate::format::blob_refs::{Filed, write_file_ref};
 use crate::format::checksum::{Checksum, Kind};
 use crate::format::digest::FileRef;
-use crate::format::filed::{Filed, write_file_ref};
+use crate::format::file_names::TableName;
 use crate::format::lz4;
-use crate::format::names::TableName;
-use crate::vfs::File;
+use crate::platform::file_writer::{FileWriter, Outbox};
+use crate::platform::vfs::File;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The same entries give the same bytes, and a build that changed nothing writes nothing.
 
 use crate::history::{commit, compact, open};
+use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::vfs::sim::SimVfs;
 use varve_core::{Durability, Handle};
 
 fn tables(vfs: &SimVfs) -> Vec<Vec<u8>> {

@@ -4,7 +4,7 @@
 use crate::history::{commit, compact, open_with};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 use varve_core::{Clock, Durability, Handle, Options};
 
 const YEAR_US: u64 = 365 * 24 * 60 * 60 * 1_000_000;

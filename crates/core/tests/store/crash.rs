@@ -2,8 +2,8 @@
 
 use crate::history::{Expected, commit, compact, dump, open, open_filing};
 use std::io::ErrorKind;
+use varve_core::testing::sim::{Call, Effect, Fault, LostPages, Model, SimVfs};
 use varve_core::vfs::Vfs;
-use varve_core::vfs::sim::{Call, Effect, Fault, LostPages, Model, SimVfs};
 use varve_core::{Durability, Handle};
 
 fn put(handle: &mut Handle, key: &[u8], value: &[u8], durability: Durability) {

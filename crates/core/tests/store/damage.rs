@@ -3,8 +3,8 @@
 
 use crate::history::{Expected, commit, compact, dump, open, open_filing, open_with};
 use std::io::ErrorKind;
+use varve_core::testing::sim::{Call, Effect, Fault, SimVfs};
 use varve_core::vfs::Vfs;
-use varve_core::vfs::sim::{Call, Effect, Fault, SimVfs};
 use varve_core::{Durability, Handle, Options};
 
 /// A small cache in which every key but one was written several times.

@@ -6,7 +6,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::{Access, File, Stat, Vfs};
 use varve_core::{Durability, FileRef, Handle, Hold, Intake, Options, SerialPool, Store};
 

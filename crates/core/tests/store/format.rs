@@ -3,9 +3,10 @@
 
 use crate::history::{commit, compact, open};
 use std::ops::ControlFlow;
+use varve_core::testing::reseal;
+use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::vfs::sim::SimVfs;
-use varve_core::{Durability, Error, Handle, forge};
+use varve_core::{Durability, Error, Handle};
 
 fn put(handle: &mut Handle, value: &[u8]) {
     let id = handle.namespace("n", "1").expect("namespace");
@@ -22,7 +23,7 @@ fn a_log_or_manifest_of_a_newer_format_is_told_and_left_alone() {
         let mut bytes = vfs.contents(name);
         bytes[8] = 2;
         vfs.set_contents(name, bytes);
-        forge::reseal(&vfs);
+        reseal::reseal(&vfs);
         let before: Vec<_> = vfs.names().into_iter().map(|name| vfs.contents(&name)).collect();
         match open(&vfs).map(drop) {
             Err(Error::NewerFormat { found: 2, supported: 1, name: told }) => assert_eq!(told, name),
@@ -66,7 +67,7 @@ fn a_block_whose_forged_place_is_beyond_every_file_is_damage() {
         let row = bytes.len() - FOOTER_BYTES - ROW_BYTES;
         bytes[row + 8..row + 16].copy_from_slice(&place.to_le_bytes());
         vfs.set_contents(&table, bytes);
-        forge::reseal(&vfs);
+        reseal::reseal(&vfs);
         let mut handle = open(&vfs).expect("open");
         let report = handle.store().verify(&|_, _| ControlFlow::Continue(())).expect("verify");
         assert!(report.damage.iter().any(|damage| damage.file == table), "{place}: {report:?}");

@@ -5,9 +5,10 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use varve_core::testing::reseal;
+use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::vfs::sim::SimVfs;
-use varve_core::{Key, Options, SerialPool, Store, forge};
+use varve_core::{Key, Options, SerialPool, Store};
 
 const KEYS: usize = 40;
 const FORGED_MIN: usize = 1_000;
@@ -101,7 +102,7 @@ fn forgeries(mine: &SimVfs, key: &Key) -> Vec<(String, SimVfs)> {
             for (number, changed) in words.chain(flips).enumerate() {
                 let whole = mine.fork();
                 whole.set_contents(&name, changed);
-                forge::reseal_with(&whole, other.as_ref());
+                reseal::reseal_with(&whole, other.as_ref());
                 let single = mine.fork();
                 single.set_contents(&name, whole.contents(&name));
                 all.push((format!("change {number} of {name}, all resealed {how}"), whole));
@@ -158,7 +159,7 @@ fn without_a_key_a_forged_folder_is_believed() {
         let vfs = mine.fork();
         let Some(changed) = poisoned(&mine.contents(&name), 0) else { continue };
         vfs.set_contents(&name, changed);
-        forge::reseal(&vfs);
+        reseal::reseal(&vfs);
         believed += accepted(&vfs, None, "good");
     }
     assert!(believed > 0);

@@ -8,6 +8,7 @@ mod files;
 mod format;
 mod history;
 mod keyed;
+mod meddled;
 mod merged;
 mod model;
 mod namespaces;

@@ -3,7 +3,7 @@
 
 use crate::history::{commit, compact, open_with};
 use std::collections::BTreeSet;
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, Options};
 
 const ROUNDS: u64 = 400;

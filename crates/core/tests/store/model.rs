@@ -1,7 +1,7 @@
 //! Model: random operations against a map, with reopen, refresh, folding and compaction in between.
 
 use crate::history::{Expected, commit, compact, dump, open, random_key, random_value};
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle};
 
 const HISTORIES: u64 = 10_000;
@@ -115,7 +115,7 @@ fn a_new_version_of_a_namespace_drops_its_entries_and_no_others() {
 
 #[test]
 fn a_commit_that_fails_stays_readable_and_goes_with_the_next_one() {
-    use varve_core::vfs::sim::{Call, Effect, Fault};
+    use varve_core::testing::sim::{Call, Effect, Fault};
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");
     let [id, _] = name_both(&mut handle);

@@ -2,8 +2,8 @@
 
 use crate::history::{commit, compact, open};
 use std::sync::Arc;
+use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::MemVfs;
-use varve_core::vfs::sim::SimVfs;
 use varve_core::{Durability, Error, Handle, Options, SerialPool, Store};
 
 /// More than the namespaces of one commit.

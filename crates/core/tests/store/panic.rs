@@ -5,7 +5,7 @@ use crate::model::same_content;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, Options, Pool, Result, Store};
 
 /// Panics once it is told to.

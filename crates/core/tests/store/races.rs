@@ -2,131 +2,17 @@
 //! call: just before the file system is asked for it.
 
 use crate::history::{commit, compact, open};
-use std::fmt;
-use std::io;
+use crate::meddled::{Meddler, meddled, meddled_with, opened_with, put, put_with, with_a_commit, with_a_commit_in};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
-use varve_core::vfs::sim::SimVfs;
-use varve_core::vfs::{Access, File, Stat, Vfs};
-use varve_core::{Durability, FileRef, Handle, Intake, Options, SerialPool, Store, forge};
+use varve_core::testing::reseal;
+use varve_core::testing::sim::SimVfs;
+use varve_core::vfs::Vfs;
+use varve_core::{Durability, FileRef, Handle, Intake};
 
 /// Another thread is at its lock by then; where it is not, a test proves less and is not wrong.
 const WAIT: Duration = Duration::from_millis(50);
-
-/// Hears of a call and the name of a file.
-type Meddler = Box<dyn FnMut(&str, &str) + Send>;
-
-/// A folder in which `meddler` acts whenever names are about to be listed, or one to be opened, linked, renamed or
-/// removed.
-struct Meddled {
-    vfs: Arc<dyn Vfs>,
-    meddler: Arc<Mutex<Meddler>>,
-}
-
-impl Meddled {
-    fn new(vfs: &SimVfs, meddler: Meddler) -> Arc<Self> {
-        Arc::new(Self { vfs: Arc::new(vfs.clone()), meddler: Arc::new(Mutex::new(meddler)) })
-    }
-
-    fn meddle(&self, call: &str, name: &str) {
-        self.meddler.lock().expect("meddler")(call, name);
-    }
-}
-
-impl Vfs for Meddled {
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.meddle("list", "");
-        self.vfs.list()
-    }
-
-    fn folders(&self) -> io::Result<Vec<String>> {
-        self.vfs.folders()
-    }
-
-    fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
-        self.meddle("open", name);
-        self.vfs.open(name, access)
-    }
-
-    fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
-        self.vfs.create_new(name)
-    }
-
-    fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
-        self.vfs.stat(name)
-    }
-
-    fn link(&self, source: &str, target: &str) -> io::Result<()> {
-        self.meddle("link", target);
-        self.vfs.link(source, target)
-    }
-
-    fn rename(&self, source: &str, target: &str) -> io::Result<()> {
-        self.meddle("rename", source);
-        self.vfs.rename(source, target)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.meddle("remove", name);
-        self.vfs.remove(name)
-    }
-
-    fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
-        Ok(Arc::new(Self { vfs: self.vfs.folder(name)?, meddler: Arc::clone(&self.meddler) }))
-    }
-
-    fn sync_folder(&self) -> io::Result<()> {
-        self.meddle("sync_folder", "");
-        self.vfs.sync_folder()
-    }
-}
-
-impl fmt::Debug for Meddled {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.vfs.fmt(out)
-    }
-}
-
-fn put(handle: &mut Handle, key: &[u8]) -> u32 {
-    put_with(handle, key, Durability::Durable)
-}
-
-fn put_with(handle: &mut Handle, key: &[u8], durability: Durability) -> u32 {
-    let id = handle.namespace("n", "1").expect("namespace");
-    handle.put(id, key, b"value").expect("put");
-    commit(handle, durability).expect("commit");
-    id
-}
-
-/// A folder with one commit, whose writer lives.
-fn with_a_commit() -> (SimVfs, Handle, u32) {
-    with_a_commit_in(SimVfs::new())
-}
-
-fn with_a_commit_in(vfs: SimVfs) -> (SimVfs, Handle, u32) {
-    let mut handle = open(&vfs).expect("open");
-    let id = put(&mut handle, b"key");
-    (vfs, handle, id)
-}
-
-/// Opens the folder as a new participant, beside whom `meddler` acts.
-fn meddled(vfs: &SimVfs, meddler: Meddler) -> Handle {
-    meddled_with(vfs, meddler, 1)
-}
-
-/// The same, of those with names of their own.
-fn meddled_with(vfs: &SimVfs, meddler: Meddler, random: u64) -> Handle {
-    let options = Options { random, ..Options::default() };
-    Store::open(Meddled::new(vfs, meddler), Arc::new(SerialPool), options).expect("open").handle()
-}
-
-/// What somebody finds who opens the folder while `meddler` acts, and the damage that is told.
-fn opened_with(vfs: &SimVfs, meddler: Meddler) -> (Option<Vec<u8>>, usize) {
-    let mut handle = meddled(vfs, meddler);
-    let id = handle.namespace("n", "1").expect("namespace");
-    (handle.get(id, b"key", <[u8]>::to_vec).expect("get"), handle.store().status().damage.len())
-}
 
 /// The log was listed, then taken, and its number created once more by somebody who had seen the folder when it was
 /// empty. He would see that the number is used and go; whoever opened the cache at that moment missed the commits.
@@ -284,7 +170,7 @@ fn a_log_that_was_taken_is_not_replaced_by_one_created_under_its_number() {
         if call == "link" && name == "manifest-2" && !std::mem::replace(&mut is_done, true) {
             let first = other.contents("manifest-1");
             let body_bytes = u32::from_le_bytes(*first[4..].first_chunk().expect("a length")) as usize;
-            other.set_contents("manifest-2", forge::manifest(2, 1, &first[32..32 + body_bytes]));
+            other.set_contents("manifest-2", reseal::manifest(2, 1, &first[32..32 + body_bytes]));
             other.set_contents("0.log", other.contents("0-1.taken")[..START_BYTES].to_vec());
         }
     });

@@ -2,7 +2,7 @@
 
 use crate::history::{Expected, commit, compact, dump, open, open_filing};
 use std::ops::ControlFlow;
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, RepairReport};
 
 fn repair(handle: &Handle, dry_run: bool) -> RepairReport {

@@ -3,7 +3,7 @@
 
 use crate::history::{commit, compact, open_with};
 use std::collections::BTreeMap;
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, Options};
 
 const WRITERS: usize = 3;

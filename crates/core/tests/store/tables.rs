@@ -2,8 +2,8 @@
 
 use crate::history::{commit, compact, dump, open_with};
 use std::collections::HashMap;
+use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::vfs::sim::SimVfs;
 use varve_core::{Durability, Handle, Options};
 
 const KEYS: u32 = 30_000;

@@ -2,8 +2,8 @@
 //! restore, locks that are local to each machine. The next commit of every writer that lives is found by a new process.
 
 use crate::history::{commit, compact, open_with};
+use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::vfs::sim::SimVfs;
 use varve_core::{Durability, Handle, Options};
 
 /// What happens to the directory; with an older copy of the log.

@@ -3,7 +3,7 @@
 
 use crate::history::{compact, dump, open_with};
 use std::ops::ControlFlow;
-use varve_core::vfs::sim::{Model, SimVfs};
+use varve_core::testing::sim::{Model, SimVfs};
 use varve_core::{Handle, Options, TopOrder};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -117,7 +117,7 @@ fn who_may_not_write_and_who_does_not_know_the_time_records_nothing() {
 
 #[test]
 fn a_record_that_cannot_be_written_fails_nothing() {
-    use varve_core::vfs::sim::{Call, Effect, Fault};
+    use varve_core::testing::sim::{Call, Effect, Fault};
     for call in [Call::CreateNew, Call::Append] {
         let vfs = SimVfs::new();
         write_on(&vfs, TODAY, 0..10, u64::MAX);

@@ -5,7 +5,7 @@ use crate::history::{Expected, commit, compact, open, random_key, random_value};
 use crate::model::same_content;
 use crate::tables::key_of_one_hash;
 use std::ops::ControlFlow;
-use varve_core::vfs::sim::{Call, SimVfs};
+use varve_core::testing::sim::{Call, SimVfs};
 use varve_core::{Durability, Handle, Walk};
 
 const NAMES: [(&str, &str); 3] = [("b", "1"), ("a", ""), ("c", "2 text")];

@@ -3,8 +3,8 @@
 
 use crate::history::{Expected, commit, compact, dump, open, random_value};
 use crate::model::same_content;
+use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::vfs::sim::SimVfs;
 use varve_core::{Durability, Handle};
 
 /// Files that a folder may hold when everybody has closed.

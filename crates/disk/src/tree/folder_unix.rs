@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use varve_core::planted;
+use varve_core::failpoints;
 
 const OPEN: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
@@ -21,7 +21,7 @@ impl Folder {
 
     /// `NotADirectory` for a link and for everything else that is no folder.
     pub(super) fn open(&self, name: &str) -> io::Result<Self> {
-        let follow = if planted::bug("follow-symlink") { OFlags::empty() } else { OFlags::NOFOLLOW };
+        let follow = if failpoints::bug("follow-symlink") { OFlags::empty() } else { OFlags::NOFOLLOW };
         match fs::openat(&self.0, name, OPEN | follow, Mode::empty()) {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::MLINK) => Err(ErrorKind::NotADirectory.into()),
             folder => Ok(Self(folder?)),
@@ -130,7 +130,7 @@ fn stat_of(stat: &fs::Stat) -> Stat {
         executable: stat.st_mode & 0o111 != 0,
         plain: stat.st_mode & 0o7000 == 0,
         modified_ns: (stat.st_mtime as i64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_mtime_nsec as i64),
-        changed_ns: if planted::bug("trust-modification-time") {
+        changed_ns: if failpoints::bug("trust-modification-time") {
             0
         } else {
             (stat.st_ctime as i64).wrapping_mul(1_000_000_000).wrapping_add(stat.st_ctime_nsec as i64)

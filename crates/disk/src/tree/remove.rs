@@ -5,7 +5,7 @@ use super::walker::{Walker, failed};
 use super::{Kind, parallel::in_runs};
 use std::io::ErrorKind;
 use std::path::Path;
-use varve_core::files::path::check;
+use varve_archive::path::check;
 use varve_core::{Error, Result, SerialPool, Watch};
 
 /// Removes what is at `paths` below `root`: files, links (not what they lead to), empty folders. Paths are in the order

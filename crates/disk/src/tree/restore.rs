@@ -13,8 +13,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Seek, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use varve_core::files::tar::{Content, FileRecord};
-use varve_core::planted;
+use varve_archive::tar::{Content, FileRecord};
+use varve_core::failpoints;
 use varve_core::{Digest, Error, FileRef, Result, Store, Watch};
 
 /// A file that changed less than this before it was known may change again without a new time.
@@ -105,7 +105,7 @@ impl Restore<'_> {
     }
 
     fn place(&self, walker: &mut Walker<'_>, record: &FileRecord, clones: &AtomicBool) -> Result<Placed> {
-        planted::panics("restore-tree");
+        failpoints::panics("restore-tree");
         let path = record.path.as_str();
         let (folder, name) = walker.go(path)?;
         let wrap = |error| failed(path, name, error);

@@ -6,7 +6,7 @@ use super::read_all;
 use super::walker::{Walker, failed};
 use std::io::ErrorKind;
 use std::path::Path;
-use varve_core::files::path::{PathProblem, check};
+use varve_archive::path::{PathProblem, check};
 use varve_core::{Error, FileRef, Intake, Pool, Result, Watch};
 
 /// What a file was when it was stored.

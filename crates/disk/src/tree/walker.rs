@@ -2,7 +2,7 @@
 
 use super::folder::Folder;
 use std::io::{self, ErrorKind};
-use varve_core::files::path::PathProblem;
+use varve_archive::path::PathProblem;
 use varve_core::{Error, Result};
 
 /// One thread's place in a tree.

@@ -7,7 +7,7 @@ mod shared;
 mod truncated;
 
 use std::sync::Arc;
-use varve_core::vfs::contract::contract;
+use varve_core::testing::contract::contract;
 use varve_disk::DiskVfs;
 
 #[test]

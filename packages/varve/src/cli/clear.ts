@@ -1,6 +1,6 @@
 /** `varve clear`: removes every entry of a namespace, as one commit. */
 import type { Command } from 'commander'
-import { writeKey } from '../key.ts'
+import { writeKey } from '../values/key.ts'
 import { command, type CommonOptions } from './command.ts'
 import { entriesOf, namespacesOf } from './entries.ts'
 import { escapeText } from './escape.ts'

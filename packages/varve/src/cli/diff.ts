@@ -2,14 +2,14 @@
 import type { Command } from 'commander'
 import type { ChangeJson as Change, ComparedJson } from '../cli-json.ts'
 import type { NamespaceStats } from '../reports.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
 import { command, type CommonOptions } from './command.ts'
 import { entriesOf, keyJson, namespacesOf, pathOf, valueOf, wholeNumber } from './entries.ts'
 import { escapeKey, escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { findCache, inspect } from './folder.ts'
 import { table, write, writeJson } from './output.ts'
-import type { Key } from '../key.ts'
+import type { Key } from '../values/key.ts'
 
 interface DiffOptions extends CommonOptions {
   readonly limit: number

@@ -1,8 +1,8 @@
 /** Walking through the raw entries of a cache: keys and values as bytes, whatever codec wrote them. */
 import { InvalidArgumentError } from 'commander'
-import { type Key, readKey, writeKey } from '../key.ts'
+import { type Key, readKey, writeKey } from '../values/key.ts'
 import type { NamespaceStats } from '../reports.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
 import { VarveError } from '../errors.ts'
 
 const PAGE_BYTES = 1 << 20

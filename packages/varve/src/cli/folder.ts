@@ -1,12 +1,12 @@
 /** Which folder a command means, and opening it. Commands that look write nothing. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { cachesDirectory } from '../directory.ts'
+import { cachesDirectory } from '../health/directory.ts'
 import { loadEngine } from '../engine/load.ts'
 import { toVarveError, VarveError } from '../errors.ts'
-import { Place } from '../place.ts'
-import { secretOf } from '../secret.ts'
-import { Session } from '../session.ts'
+import { Place } from '../health/place.ts'
+import { secretOf } from '../health/secret.ts'
+import { Session } from '../session/session.ts'
 import { escapeText } from './escape.ts'
 
 /** Folder of the format this version reads, below the cache's folder; with a key there is more to its name. */

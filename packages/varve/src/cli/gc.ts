@@ -1,7 +1,7 @@
 /** `varve gc`: frees what is not needed any more: folds and merges what is due, and keeps a cap where one is given. */
 import { type Command, InvalidArgumentError } from 'commander'
 import type { EachReports } from '../cli-json.ts'
-import { byteSize } from '../size.ts'
+import { byteSize } from '../checks/size.ts'
 import { command, type CommonOptions } from './command.ts'
 import { reportEach } from './each.ts'
 import { change } from './folder.ts'

@@ -1,10 +1,10 @@
 /** `varve import`: takes back what `varve export` wrote. */
 import type { Command } from 'commander'
 import { createReadStream, statSync } from 'node:fs'
-import { importJson } from '../import-json.ts'
-import type { CommitReport } from '../engine.ts'
+import { importJson } from '../json/import.ts'
+import type { CommitReport } from '../engine/engine.ts'
 import { VarveError } from '../errors.ts'
-import type { ImportSource } from '../transfer.ts'
+import type { ImportSource } from '../json/transfer.ts'
 import { command, type CommonOptions } from './command.ts'
 import { escapeText } from './escape.ts'
 import { change, findCache, folderOf } from './folder.ts'

@@ -1,16 +1,16 @@
 /** The tasks of a cache as they lie on disk: a namespace of records each, with one record per id. */
-import { readText } from '../bytes.ts'
+import { readText } from '../values/bytes.ts'
 import { VarveError } from '../errors.ts'
-import { parseJson } from '../json.ts'
+import { parseJson } from '../values/json.ts'
 import type { NamespaceStats } from '../reports.ts'
-import type { Session } from '../session.ts'
-import { suggest } from '../suggest.ts'
+import type { Session } from '../session/session.ts'
+import { suggest } from '../checks/suggest.ts'
 import { Generations } from '../reads/generations.ts'
 import type { Disk } from '../reads/kinds.ts'
 import type { ChangedRead } from '../reads/set.ts'
 import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from '../task/make.ts'
 import { readVariants, resultKey, UNDEFINED_RESULT, type Variant } from '../task/record.ts'
-import type { Root } from '../task/root.ts'
+import type { Root } from '../inputs/root.ts'
 import { entriesOf, namespacesOf, valueOf } from './entries.ts'
 
 /** The record of one id. */

@@ -1,8 +1,8 @@
 /** `varve top`: the entries of a cache that are largest, that were not used for longest, or never. */
 import { type Command, InvalidArgumentError } from 'commander'
 import type { TopJson } from '../cli-json.ts'
-import type { EngineTop } from '../engine.ts'
-import { type Key, readKey } from '../key.ts'
+import type { EngineTop } from '../engine/engine.ts'
+import { type Key, readKey } from '../values/key.ts'
 import type { NamespaceStats, TopItem } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
 import { keyJson, namespacesOf, wholeNumber } from './entries.ts'

@@ -3,7 +3,7 @@
  * this package names it as a dependency of exactly its own version: any other package of a name that happens to be found in
  * a `node_modules` on the way up could run its code here.
  */
-import { builtin } from '../builtin.ts'
+import { builtin } from '../host/builtin.ts'
 import { libcName } from './libc.ts'
 
 /** As much of a package.json as is looked at. */

@@ -1,5 +1,5 @@
 /** Answers of both engines that are JSON: `{"ok": <report>}`, or `{"code", "message"}` where the call failed. */
-import type { EngineChunk, EngineError } from '../engine.ts'
+import type { EngineChunk, EngineError } from './engine.ts'
 
 /** An error of an engine. */
 export class EngineFailure extends Error implements EngineError {

@@ -3,8 +3,8 @@
  * participant of the folder: it takes the logs that are done, and whoever wrote them begins new ones.
  */
 import type * as workers from 'node:worker_threads'
-import { builtin } from '../builtin.ts'
-import type { CompactReport, Damage, EngineControl, EngineOptions } from '../engine.ts'
+import { builtin } from '../host/builtin.ts'
+import type { CompactReport, Damage, EngineControl, EngineOptions } from './engine.ts'
 import { EngineFailure } from './answer.ts'
 import { folderBytes } from './host-node.ts'
 

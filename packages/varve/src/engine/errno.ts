@@ -1,5 +1,5 @@
 /** Errors of `node:fs` as numbers in Linux numbering, as `crates/wasm/src/host.rs` reads them. */
-import { errorCode } from '../permission.ts'
+import { errorCode } from '../host/permission.ts'
 
 const ERRNO: Readonly<Record<string, number>> = {
   EPERM: 1, ENOENT: 2, EINTR: 4, EIO: 5, EAGAIN: 11, EACCES: 13, EBUSY: 16, EEXIST: 17, EXDEV: 18, ENOTDIR: 20, EISDIR: 21,

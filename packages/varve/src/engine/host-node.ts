@@ -5,7 +5,7 @@
 import type * as fs from 'node:fs'
 import type { Host } from '../../generated/varve_wasm.js'
 import { nowUs } from './clock.ts'
-import { isSyncRefused } from '../permission.ts'
+import { isSyncRefused } from '../host/permission.ts'
 import { errnoOf, FORBIDDEN, INVALID, NO_FOLDER, NOT_FOUND, READ_ONLY, REFUSED, UNSUPPORTED } from './errno.ts'
 
 /** What `link` says where the file system has no hard links. */

@@ -2,7 +2,7 @@
  * Which C library this process runs with, on Linux. Its own program file names the loader of that library near its
  * start; asking `process.report`, the usual way, costs 4 ms, which is more than opening a cache.
  */
-import { builtin } from '../builtin.ts'
+import { builtin } from '../host/builtin.ts'
 
 const HEAD_BYTES = 4096
 

@@ -3,10 +3,10 @@
  * native engine where its addon loads and WebAssembly elsewhere, and says why.
  */
 import type * as fs from 'node:fs'
-import { builtin } from '../builtin.ts'
-import type { Engine } from '../engine.ts'
+import { builtin } from '../host/builtin.ts'
+import type { Engine } from './engine.ts'
 import { VarveError } from '../errors.ts'
-import { refusal, variable } from '../permission.ts'
+import { refusal, variable } from '../host/permission.ts'
 
 /** What the caller wants. */
 export interface EngineRequest {

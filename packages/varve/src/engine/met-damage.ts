@@ -2,7 +2,7 @@
  * Damage that a store met on this thread, and that its compactions met on others: one list to which places are only
  * added, each once, so that whoever has read it knows by its length what is new.
  */
-import type { Damage } from '../engine.ts'
+import type { Damage } from './engine.ts'
 
 export class MetDamage {
   /** How many places other threads have met first. */

@@ -1,9 +1,9 @@
 /** Files of the native engine: `crates/node/src/files.rs`, requests and answers as JSON. */
 import type {
   AloneEntry, ArchiveRequest, EngineFiles, ImportAnswer, RestoreAnswer, RestoreRequest, StoredContent, StoredFile,
-} from '../engine-files.ts'
-import type { EngineControl } from '../engine.ts'
-import type { FileEntry } from '../files/manifest.ts'
+} from './files.ts'
+import type { EngineControl } from './engine.ts'
+import type { FileEntry } from '../values/manifest.ts'
 import { reportOf } from './answer.ts'
 
 /** The functions of a session that are about files. */

@@ -5,7 +5,7 @@
 import type {
   CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EnginePage, EngineStatus,
   EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
-} from '../engine.ts'
+} from './engine.ts'
 import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import { NativeFiles, type NativeFilesSession } from './native-files.ts'

@@ -1,5 +1,5 @@
 /**
- * Takes apart what `crates/door/src/packed.rs` packs; numbers are little-endian.
+ * Takes apart what `crates/bindings/src/packed.rs` packs; numbers are little-endian.
  *
  * ```text
  * values: length: i32 * count | values                -1 = miss
@@ -7,7 +7,7 @@
  *         | key end: u32 * count | value end: u32 * count | keys | values
  * ```
  */
-import type { EnginePage, EngineValues } from '../engine.ts'
+import type { EnginePage, EngineValues } from './engine.ts'
 
 const PAGE_HEAD_BYTES = 24
 

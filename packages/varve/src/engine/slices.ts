@@ -1,5 +1,5 @@
 /** Long work on the thread of JavaScript, in slices: between two of them others have their turn. */
-import type { EngineControl } from '../engine.ts'
+import type { EngineControl } from './engine.ts'
 import { EngineFailure } from './answer.ts'
 
 /** Work before others have their turn. */

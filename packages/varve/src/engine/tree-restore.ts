@@ -3,8 +3,8 @@
  * known of it or by its digest; everything else is made under a temporary name, verified, and renamed into place.
  */
 import type * as fs from 'node:fs'
-import type { RestoreMode } from '../engine-files.ts'
-import { type FileEntry, type FileItem, isFile } from '../files/manifest.ts'
+import type { RestoreMode } from './files.ts'
+import { type FileEntry, type FileItem, isFile } from '../values/manifest.ts'
 import { EngineFailure } from './answer.ts'
 import { openAny, openStored } from './open-stored.ts'
 import { blockedOr, codeOf, fileFailure, type TreeFolder, type TreeWalker } from './tree-folder.ts'
@@ -12,7 +12,7 @@ import { blockedOr, codeOf, fileFailure, type TreeFolder, type TreeWalker } from
 /** Path, digest, executable, bytes, when its content and when anything of it changed (ns since 1970), its number in the file system. */
 export type RestoredFile = readonly [string, string, boolean, number, string, string, string]
 
-/** What is remembered of a restore; `crates/door/src/restored.rs`. */
+/** What is remembered of a restore; `crates/bindings/src/restored.rs`. */
 export interface Restored {
   readonly at: string
   readonly files: readonly RestoredFile[]

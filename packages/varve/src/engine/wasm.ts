@@ -6,7 +6,7 @@ import { folderName, type Host, WasmStore } from '../../generated/varve_wasm.js'
 import type {
   CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage, EngineStatus,
   EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
-} from '../engine.ts'
+} from './engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import type { Compacted } from './compact-elsewhere.ts'
 import { heldHost } from './held-host.ts'

@@ -1,7 +1,7 @@
 /** What a target has that a manifest does not. */
 import type * as fs from 'node:fs'
 import { VarveError } from '../errors.ts'
-import { type FileEntry, isFile } from './manifest.ts'
+import { type FileEntry, isFile } from '../values/manifest.ts'
 import { type Found, walk } from './walk.ts'
 
 /** Paths below `root` to be removed, in that order: what a folder holds before the folder. */

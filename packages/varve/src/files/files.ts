@@ -1,15 +1,15 @@
 /** `cache.files`: outputs of tasks, whole folders of them, stored by their content and restored. */
-import { builtin } from '../builtin.ts'
-import { isBytes } from '../bytes.ts'
-import type { EngineControl } from '../engine.ts'
-import type { RestoreMode, StoredContent } from '../engine-files.ts'
+import { builtin } from '../host/builtin.ts'
+import { isBytes } from '../values/bytes.ts'
+import type { EngineControl } from '../engine/engine.ts'
+import type { RestoreMode, StoredContent } from '../engine/files.ts'
 import { VarveError } from '../errors.ts'
 import type { WatchOptions } from '../options.ts'
-import type { Session } from '../session.ts'
-import { BOOLEAN, checkOptions, describe, type Field, type Fields, oneOf, STRING } from '../validate.ts'
-import { WATCH_FIELDS, watched } from '../watch.ts'
+import type { Session } from '../session/session.ts'
+import { BOOLEAN, checkOptions, describe, type Field, type Fields, oneOf, STRING } from '../checks/validate.ts'
+import { WATCH_FIELDS, watched } from '../session/watch.ts'
 import { findExtra } from './extra.ts'
-import { entriesOf, type FileManifest, isFile, manifestOf } from './manifest.ts'
+import { entriesOf, type FileManifest, isFile, manifestOf } from '../values/manifest.ts'
 import type {
   ExportTarOptions, FilesReport, ImportedTar, ImportTarOptions, RestoreOptions, RestoreReport, StoreOptions,
 } from './options.ts'

@@ -1,7 +1,7 @@
 /** What the calls of `cache.files` take and tell. Each option says its default and its price. */
-import type { RestoreMode } from '../engine-files.ts'
+import type { RestoreMode } from '../engine/files.ts'
 import type { WatchOptions } from '../options.ts'
-import type { FileManifest } from './manifest.ts'
+import type { FileManifest } from '../values/manifest.ts'
 
 /** Options of `files.store`. */
 export interface StoreOptions extends WatchOptions {

@@ -3,9 +3,9 @@
  * reading it: an entry by the path of the target, in a namespace of its own. What it holds is the engine's.
  */
 import { toVarveError } from '../errors.ts'
-import { readText } from '../bytes.ts'
-import { writeKey } from '../key.ts'
-import type { Session } from '../session.ts'
+import { readText } from '../values/bytes.ts'
+import { writeKey } from '../values/key.ts'
+import type { Session } from '../session/session.ts'
 
 const NAMESPACE = 'varve/restored'
 const VERSION = '1 text'

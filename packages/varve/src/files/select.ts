@@ -1,10 +1,10 @@
 /** From what the caller names to the entries of a manifest, their contents still unread. */
 import type * as fs from 'node:fs'
 import type * as paths from 'node:path'
-import { builtin } from '../builtin.ts'
+import { builtin } from '../host/builtin.ts'
 import { VarveError } from '../errors.ts'
-import { describe } from '../validate.ts'
-import { byPath, type FileEntry } from './manifest.ts'
+import { describe } from '../checks/validate.ts'
+import { byPath, type FileEntry } from '../values/manifest.ts'
 import { type Found, refused, walk } from './walk.ts'
 
 /** Stands for a digest until the content was read. */

@@ -4,7 +4,7 @@
  */
 import type * as fs from 'node:fs'
 import type { Writable } from 'node:stream'
-import { builtin } from '../builtin.ts'
+import { builtin } from '../host/builtin.ts'
 import { VarveError } from '../errors.ts'
 
 /** Bytes of an archive, from Node.js or the web. */

@@ -9,7 +9,7 @@
  *              are gone through, those that a CI service sets anew for each run
  */
 import type * as nodePath from 'node:path'
-import { builtin } from '../builtin.ts'
+import { builtin } from '../host/builtin.ts'
 import type { Disk, ReadKind } from './kinds.ts'
 
 /** Variables of terminals, shells and package managers. */

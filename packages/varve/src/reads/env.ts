@@ -3,7 +3,7 @@
  * environment itself, which can be cloned and compared. `import { env } from 'node:process'` gets the environment that
  * it has anyway: a binding of a module has one value for all code.
  */
-import { builtin } from '../builtin.ts'
+import { builtin } from '../host/builtin.ts'
 import type { Installation } from './sink.ts'
 
 /** Makes `process.env` an accessor. Does nothing where it is one already, or may not be changed. */

@@ -5,7 +5,7 @@
 import type * as fs from 'node:fs'
 import type * as nodePath from 'node:path'
 import type * as nodeUrl from 'node:url'
-import { builtin } from '../builtin.ts'
+import { builtin } from '../host/builtin.ts'
 import type { ReadKind } from './kinds.ts'
 import type { Installation, Sink } from './sink.ts'
 import { type Note, replace } from './wrapper.ts'

@@ -1,6 +1,6 @@
 /** The stored generations of a scope: written before a commit, compared with the present when results are looked up. */
-import { builtin } from '../builtin.ts'
-import type { Root } from '../task/root.ts'
+import { builtin } from '../host/builtin.ts'
+import type { Root } from '../inputs/root.ts'
 import type { Disk } from './kinds.ts'
 import type { Sink } from './sink.ts'
 import { type ChangedRead, Comparison, readSet, sealSet, type StoredRead } from './set.ts'

@@ -13,9 +13,9 @@
  */
 import type * as fs from 'node:fs'
 import type * as nodePath from 'node:path'
-import { builtin } from '../builtin.ts'
-import { digestOfBytes, digestOfNames, digestOfPieces } from '../task/digest.ts'
-import { lookAt, PIECE_BYTES, pieces } from '../task/files.ts'
+import { builtin } from '../host/builtin.ts'
+import { digestOfBytes, digestOfNames, digestOfPieces } from '../inputs/digest.ts'
+import { lookAt, PIECE_BYTES, pieces } from '../inputs/files.ts'
 
 /** The kinds of reads. */
 export const READ_KINDS = ['content', 'module', 'list', 'tree', 'type', 'link'] as const

@@ -4,7 +4,7 @@
  * follow imports by themselves.
  */
 import type * as nodeModule from 'node:module'
-import { builtin } from '../builtin.ts'
+import { builtin } from '../host/builtin.ts'
 import { installClone } from './fs.ts'
 import type { Installation } from './sink.ts'
 import { isCallable, originalOf, replace } from './wrapper.ts'

@@ -3,7 +3,7 @@
  * looked at, and digested when the set is sealed: it is what was read if size, times and inode are the same then.
  */
 import type * as fs from 'node:fs'
-import { COARSE_TICK_MS, lookAt, type Look, TICK_MS } from '../task/files.ts'
+import { COARSE_TICK_MS, lookAt, type Look, TICK_MS } from '../inputs/files.ts'
 import { type Disk, digestNow, type ReadKind } from './kinds.ts'
 import type { Noted } from './sink.ts'
 

@@ -1,6 +1,6 @@
 /** What code starts or loads whose reads cannot be seen: processes, worker threads and native addons. */
 import type * as childProcess from 'node:child_process'
-import { builtin } from '../builtin.ts'
+import { builtin } from '../host/builtin.ts'
 import type { Installation, Opaque } from './sink.ts'
 import { type Note, replace } from './wrapper.ts'
 

@@ -11,7 +11,7 @@
  *      results of the generation are misses. The next generation begins with what is known.
  *   5. A result is used if its generation is stored and each read of its set finds what it found.
  */
-import { Root } from '../task/root.ts'
+import { Root } from '../inputs/root.ts'
 import { VarveError } from '../errors.ts'
 import { ReadCall } from './call.ts'
 import { CountedPaths, isCountedVariable } from './counted.ts'

@@ -10,9 +10,9 @@
  *
  * Many generations share a set. Its digest leaves out the stamps, so that it can be healed in place.
  */
-import { variable } from '../permission.ts'
-import { digestOfNames, digestOfText, UNDEFINED_DIGEST } from '../task/digest.ts'
-import type { Root } from '../task/root.ts'
+import { variable } from '../host/permission.ts'
+import { digestOfNames, digestOfText, UNDEFINED_DIGEST } from '../inputs/digest.ts'
+import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
 import { type Disk, READ_KINDS, type ReadKind } from './kinds.ts'
 import { compareNow, digestOrOther, type Sealed, type Stamp, stampNow } from './observed.ts'

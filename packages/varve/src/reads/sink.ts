@@ -3,7 +3,7 @@
  * is fixed by its name: a copy with another shape has an installation of its own.
  */
 import type { AsyncLocalStorage } from 'node:async_hooks'
-import { builtin } from '../builtin.ts'
+import { builtin } from '../host/builtin.ts'
 import type { Disk, ReadKind } from './kinds.ts'
 import type { Sealed } from './observed.ts'
 

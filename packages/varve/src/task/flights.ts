@@ -1,6 +1,6 @@
 /** Work under way, so that nobody does the same at the same time: on this cache and thread, and on other threads. */
 import type { TaskStep } from '../errors.ts'
-import { digestOfText } from './digest.ts'
+import { digestOfText } from '../inputs/digest.ts'
 import { type Threads, threadsHere } from './threads.ts'
 import { during, waitFor, Work } from './waits.ts'
 

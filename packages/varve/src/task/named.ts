@@ -1,5 +1,5 @@
 /** Lists of named digests: names and digests in turn, sorted by name, which compare fast and are short as JSON. */
-import { digestOf } from './digest.ts'
+import { digestOf } from '../inputs/digest.ts'
 
 /** Names and digests in turn, sorted by name. */
 export type Digests = readonly string[]

@@ -1,5 +1,5 @@
 /** What callers say about tasks and their runs, with defaults and what each costs. */
-import type { CodecName } from '../codec.ts'
+import type { CodecName } from '../values/codec.ts'
 import type { ReadScope } from '../reads/scope.ts'
 
 /** Options of `cache.task`. */

@@ -1,9 +1,9 @@
 /** The present that variants are compared with, each thing looked at once per run. */
 import type * as fs from 'node:fs'
-import { variable } from '../permission.ts'
-import { digestOf, digestOfText, UNDEFINED_DIGEST } from './digest.ts'
-import { Files } from './files.ts'
-import type { Root } from './root.ts'
+import { variable } from '../host/permission.ts'
+import { digestOf, digestOfText, UNDEFINED_DIGEST } from '../inputs/digest.ts'
+import { Files } from '../inputs/files.ts'
+import type { Root } from '../inputs/root.ts'
 
 /** Files, environment and added inputs as they are during one run. */
 export class Present {

@@ -1,13 +1,13 @@
 /** The context of work under way: collects what it tells, and says afterwards what the result depends on. */
 import { VarveError } from '../errors.ts'
-import { variable } from '../permission.ts'
-import { digestOf, digestOfBytes } from './digest.ts'
+import { variable } from '../host/permission.ts'
+import { digestOf, digestOfBytes } from '../inputs/digest.ts'
 import type { Asked } from './lookup.ts'
 import { sorted } from './named.ts'
 import type { TaskContext } from './options.ts'
 import type { Present } from './present.ts'
 import type { RecordedFile, Variant } from './record.ts'
-import type { Root } from './root.ts'
+import type { Root } from '../inputs/root.ts'
 
 /** What is known once the work is done. */
 export type Outcome =

@@ -1,11 +1,11 @@
 /** Checks what a run asks for and hashes it. Hot: a hit pays for it. */
 import { VarveError } from '../errors.ts'
-import { checkOptions, type Fields, FUNCTION, STRING, wrongValue } from '../validate.ts'
-import { digestOfText } from './digest.ts'
+import { checkOptions, type Fields, FUNCTION, STRING, wrongValue } from '../checks/validate.ts'
+import { digestOfText } from '../inputs/digest.ts'
 import type { Asked } from './lookup.ts'
 import { type Digests, digestsOf } from './named.ts'
 import type { TaskDependencies, TaskInputs, TaskRequest } from './options.ts'
-import type { Root } from './root.ts'
+import type { Root } from '../inputs/root.ts'
 
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)

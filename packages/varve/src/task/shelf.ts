@@ -2,13 +2,13 @@
  * Where the variants of a task lie: records and results, in two namespaces. Reading never fails for what is on disk, and
  * writing never fails a build: what cannot be stored is a miss next time.
  */
-import type { Codec } from '../codec.ts'
+import type { Codec } from '../values/codec.ts'
 import { toVarveError, VarveError } from '../errors.ts'
-import type { Namespace } from '../namespace.ts'
+import type { Namespace } from '../session/namespace.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import type { Session } from '../session.ts'
-import { digestOfBytes } from './digest.ts'
-import type { Files } from './files.ts'
+import type { Session } from '../session/session.ts'
+import { digestOfBytes } from '../inputs/digest.ts'
+import type { Files } from '../inputs/files.ts'
 import { dependsOnSame, readVariants, resultKey, UNDEFINED_RESULT, type Variant, withVariant } from './record.ts'
 
 /** What a shelf is made of. */

@@ -7,7 +7,7 @@
  */
 import type * as fs from 'node:fs'
 import { toVarveError, VarveError } from '../errors.ts'
-import { describe } from '../validate.ts'
+import { describe } from '../checks/validate.ts'
 import { Counters, type TaskStats } from './counters.ts'
 import type { Flights, Landing } from './flights.ts'
 import type { ReadScope } from '../reads/scope.ts'
@@ -19,7 +19,7 @@ import { findAdded, Present } from './present.ts'
 import type { Variant } from './record.ts'
 import { Recording } from './recording.ts'
 import { askedOf } from './request.ts'
-import type { Root } from './root.ts'
+import type { Root } from '../inputs/root.ts'
 import type { Shelf } from './shelf.ts'
 import { nearestOf, reasonOf, type WhyReport } from './why.ts'
 

@@ -6,7 +6,7 @@
  * threads tell each other and settle on one within milliseconds, until when work may be done twice.
  */
 import type * as workers from 'node:worker_threads'
-import { builtin } from '../builtin.ts'
+import { builtin } from '../host/builtin.ts'
 import type { TaskStep } from '../errors.ts'
 import { Claims } from './claims.ts'
 

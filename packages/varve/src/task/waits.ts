@@ -10,7 +10,7 @@
  * A cycle that comes about later has a wait that began later, so nothing is looked at again without a new wait.
  */
 import type { AsyncLocalStorage } from 'node:async_hooks'
-import { builtin } from '../builtin.ts'
+import { builtin } from '../host/builtin.ts'
 import { TaskCycleError, type TaskStep } from '../errors.ts'
 import { type Probe, threadsHere } from './threads.ts'
 

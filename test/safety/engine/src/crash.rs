@@ -22,7 +22,7 @@ use phase::{PHASES_DUE, SHAPES_DUE};
 use record::record;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
-use varve_core::vfs::sim::{CrashStates, Model};
+use varve_core::testing::sim::{CrashStates, Model};
 
 pub(crate) use check::{Checker, read};
 pub(crate) use nested::nested;
@@ -127,7 +127,7 @@ fn model_of(number: u64) -> Option<Model> {
     Model::ALL.into_iter().chain([Model::Journaled]).nth(number as usize)
 }
 
-fn states_of(vfs: &varve_core::vfs::sim::SimVfs, model: Model, seed: u64) -> CrashStates {
+fn states_of(vfs: &varve_core::testing::sim::SimVfs, model: Model, seed: u64) -> CrashStates {
     vfs.crash_states(model, 0, seed, RANDOM_STATES)
 }
 

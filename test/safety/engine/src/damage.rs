@@ -15,7 +15,7 @@ use crate::tally::Tally;
 use crate::work::{caught, each};
 use shape::{SHAPES, Shape};
 use std::ops::ControlFlow;
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle};
 
 pub(crate) use pages::pages;

@@ -11,7 +11,7 @@ use crate::tally::Tally;
 use crate::work::{caught, each};
 use script::{Script, Strike};
 use std::io::ErrorKind;
-use varve_core::vfs::sim::{Call, Effect, Fault, LostPages};
+use varve_core::testing::sim::{Call, Effect, Fault, LostPages};
 
 /// Histories of the short form.
 const HISTORIES: u64 = 20;

@@ -9,8 +9,9 @@ use folders::{TABLE, edited, exercise, known_folders, with_files};
 pub use seeds::seeds;
 use std::io::Cursor;
 use std::ops::ControlFlow;
-use varve_core::files::tar::{ImportOptions, Links, import};
-use varve_core::{FileRef, SerialPool, forge};
+use varve_archive::tar::{ImportOptions, Links, import};
+use varve_core::testing::reseal;
+use varve_core::{FileRef, SerialPool};
 
 /// One thing to feed.
 pub type Target = fn(&[u8]);
@@ -25,8 +26,8 @@ pub fn manifest(bytes: &[u8]) {
     let name = vfs.names().into_iter().find(|name| name.starts_with("manifest-"));
     let number = name.as_deref().and_then(|name| name.strip_prefix("manifest-")?.parse().ok());
     if let (Some(name), Some(number)) = (name, number) {
-        vfs.set_contents(&name, forge::manifest(number, 1, bytes));
-        forge::reseal(&vfs);
+        vfs.set_contents(&name, reseal::manifest(number, 1, bytes));
+        reseal::reseal(&vfs);
         exercise(&vfs, true);
     }
 }
@@ -49,7 +50,7 @@ pub fn block(bytes: &[u8]) {
     let split = usize::from(u16::from_le_bytes([low, high])).min(blocks.len());
     let (keys, values) = blocks.split_at(split);
     let raw = (u32::from_le_bytes([k0, k1, k2, k3]), u32::from_le_bytes([v0, v1, v2, v3]));
-    table(&forge::table((keys, raw.0), (values, raw.1)));
+    table(&reseal::table((keys, raw.0), (values, raw.1)));
 }
 
 /// Bytes as an archive, plain or compressed.

@@ -11,7 +11,7 @@ const TASK = 'test/task/task.test.ts'
 export default [
   {
     name: 'close() loses what was put',
-    file: 'packages/varve/src/cache.ts',
+    file: 'packages/varve/src/api/cache.ts',
     find: 'options.commit !== false && !this.#isReadOnly',
     replace: 'options.commit === true',
     test: CONTRACT,
@@ -19,7 +19,7 @@ export default [
   },
   {
     name: 'close() fails, and keeps its files open, where the last commit fails',
-    file: 'packages/varve/src/session.ts',
+    file: 'packages/varve/src/session/session.ts',
     find: "      this.warn(toVarveError(error), 'close')",
     replace: '      throw toVarveError(error)',
     test: DEGRADE,
@@ -35,7 +35,7 @@ export default [
   },
   {
     name: 'JSON makes something else of a result',
-    file: 'packages/varve/src/codec.ts',
+    file: 'packages/varve/src/values/codec.ts',
     find: 'if (unlike === undefined) return attempt',
     replace: 'if (unlike !== null) return attempt',
     test: TASK,
@@ -51,7 +51,7 @@ export default [
   },
   {
     name: 'another codec of a namespace is not noticed',
-    file: 'packages/varve/src/cache.ts',
+    file: 'packages/varve/src/api/cache.ts',
     find: 'if (known.namespace.version === version) return known.namespace',
     replace: 'return known.namespace',
     test: CONTRACT,
@@ -59,7 +59,7 @@ export default [
   },
   {
     name: 'what the host does not let this process write is tried',
-    file: 'packages/varve/src/permission.ts',
+    file: 'packages/varve/src/host/permission.ts',
     find: "return state === 'granted' ?",
     replace: "return state !== 'denied' ?",
     test: PERMISSION,
@@ -67,7 +67,7 @@ export default [
   },
   {
     name: 'what Deno refuses is an error of another kind',
-    file: 'packages/varve/src/permission.ts',
+    file: 'packages/varve/src/host/permission.ts',
     find: "code === 'ERR_ACCESS_DENIED' || error.name === 'NotCapable'",
     replace: "code === 'ERR_ACCESS_DENIED'",
     test: PERMISSION,

@@ -13,7 +13,7 @@ export default [
   },
   {
     name: 'a required secret that is missing opens the cache without one',
-    file: 'packages/varve/src/secret.ts',
+    file: 'packages/varve/src/health/secret.ts',
     find: '  if (isRequired) {',
     replace: "  if (isRequired && found === '') {",
     test: 'test/keyed/missing.test.ts',
@@ -21,7 +21,7 @@ export default [
   },
   {
     name: 'an empty VARVE_KEY is not warned of',
-    file: 'packages/varve/src/secret.ts',
+    file: 'packages/varve/src/health/secret.ts',
     find: 'warning: named === undefined || isMeant ?',
     replace: 'warning: named === undefined || isMeant || !isRequired ?',
     test: 'test/keyed/missing.test.ts',
@@ -37,7 +37,7 @@ export default [
   },
   {
     name: 'a secret that can be guessed is accepted',
-    file: 'packages/varve/src/secret.ts',
+    file: 'packages/varve/src/health/secret.ts',
     find: 'const SECRET_BYTES_MIN = 32',
     replace: 'const SECRET_BYTES_MIN = 16',
     test: 'test/keyed/keyed.test.ts',

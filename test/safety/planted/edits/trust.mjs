@@ -5,7 +5,7 @@
 export default [
   {
     name: 'trust-writable-directory-on-the-way',
-    file: 'packages/varve/src/trust.ts',
+    file: 'packages/varve/src/health/trust.ts',
     find: 'if (isSticky && (!isOwn || isShared)) return undefined',
     replace: 'if (!isOwn || (isSticky && isShared)) return undefined',
     test: 'test/degrade/trust.test.ts',
@@ -13,7 +13,7 @@ export default [
   },
   {
     name: 'group-with-other-members',
-    file: 'packages/varve/src/trust.ts',
+    file: 'packages/varve/src/health/trust.ts',
     find: 'members.length > 0 && members.every((name) => name === own[0])',
     replace: "members.includes(own[0] ?? '')",
     test: 'test/degrade/trust.test.ts',
@@ -21,7 +21,7 @@ export default [
   },
   {
     name: 'directory-trusted-once',
-    file: 'packages/varve/src/place.ts',
+    file: 'packages/varve/src/health/place.ts',
     find: 'return this.#isTrusted ? undefined : this.degraded',
     replace: 'return undefined',
     test: 'test/degrade/degrade.test.ts',
@@ -37,7 +37,7 @@ export default [
   },
   {
     name: 'unbounded-json',
-    file: 'packages/varve/src/json.ts',
+    file: 'packages/varve/src/values/json.ts',
     find: 'if (text.length <= ELEMENTS_MAX) return false',
     replace: "if (text !== '') return false",
     test: 'test/hostile/values.test.ts',
@@ -45,7 +45,7 @@ export default [
   },
   {
     name: 'json-strings-count',
-    file: 'packages/varve/src/json.ts',
+    file: 'packages/varve/src/values/json.ts',
     find: 'if (unit === QUOTE) index = endOfString(text, index)',
     replace: 'if (unit === QUOTE) continue',
     test: 'test/hostile/values.test.ts',

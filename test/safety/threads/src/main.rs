@@ -32,7 +32,7 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, FailurePersistence, Runner, thread};
 use std::process::ExitCode;
 use std::sync::Arc;
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 use varve_core::{Error, Options, SerialPool, Store};
 use work::{Length, each_seed};
 

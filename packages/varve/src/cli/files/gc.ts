@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { FilesGcReport } from '../../cli-json.ts'
 import { Files } from '../../files/files.ts'
-import type { Session } from '../../session.ts'
+import type { Session } from '../../session/session.ts'
 import { command, type CommonOptions } from '../command.ts'
 import { reportEach } from '../each.ts'
 import { change, type OpenFolder } from '../folder.ts'

@@ -1,9 +1,9 @@
 /** Manifests among the raw entries of a cache. */
-import { codecOf } from '../../codec.ts'
-import { type FileManifest, isFile, isManifest } from '../../files/manifest.ts'
-import type { Key } from '../../key.ts'
+import { codecOf } from '../../values/codec.ts'
+import { type FileManifest, isFile, isManifest } from '../../values/manifest.ts'
+import type { Key } from '../../values/key.ts'
 import type { NamespaceStats } from '../../reports.ts'
-import type { Session } from '../../session.ts'
+import type { Session } from '../../session/session.ts'
 import { entriesOf } from '../entries.ts'
 import { counted } from '../output.ts'
 

@@ -1,6 +1,6 @@
 /** `varve files restore <key> <target>`: puts the files of a manifest into a folder. */
 import { type Command, Option } from 'commander'
-import type { RestoreMode } from '../../engine-files.ts'
+import type { RestoreMode } from '../../engine/files.ts'
 import { VarveError } from '../../errors.ts'
 import { Files } from '../../files/files.ts'
 import { command, type CommonOptions } from '../command.ts'

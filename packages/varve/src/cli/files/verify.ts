@@ -1,7 +1,7 @@
 /** `varve files verify`: reads every content that is stored, and tells what manifests lack. Modifies nothing. */
 import type { Command } from 'commander'
 import { Files } from '../../files/files.ts'
-import { type FileItem, isFile, manifestOf } from '../../files/manifest.ts'
+import { type FileItem, isFile, manifestOf } from '../../values/manifest.ts'
 import type { FilesReport } from '../../files/options.ts'
 import { command, type CommonOptions } from '../command.ts'
 import { reportEach } from '../each.ts'

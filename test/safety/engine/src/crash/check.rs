@@ -6,7 +6,7 @@ use crate::history::{Expected, KEYS, commit, compact, key, open};
 use crate::work::caught;
 use std::collections::HashMap;
 use std::ops::{ControlFlow, RangeInclusive};
-use varve_core::vfs::sim::{CrashState, SimVfs};
+use varve_core::testing::sim::{CrashState, SimVfs};
 use varve_core::{Durability, Handle};
 
 /// Looks at the states of one history. The same bytes may follow from several prefixes and are read only once, but what

@@ -10,7 +10,7 @@ use crate::tally::Tally;
 use crate::work::caught;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use varve_core::vfs::sim::{CrashState, Model, SimVfs};
+use varve_core::testing::sim::{CrashState, Model, SimVfs};
 
 const BATCH: u64 = 16;
 

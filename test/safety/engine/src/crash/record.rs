@@ -11,7 +11,7 @@ mod days;
 
 use super::recorded::{Changes, Commit, Recorded, apply};
 use crate::history::{Expected, commit_at, compact, dump, open_filing, open_with, random_key, random_value};
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, Options};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;

@@ -6,7 +6,7 @@ use crate::history::Expected;
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::RangeInclusive;
-use varve_core::vfs::sim::{Model, SimVfs};
+use varve_core::testing::sim::{Model, SimVfs};
 
 /// A history and what was committed when. The journal of `vfs` begins with the first step.
 pub(crate) struct Recorded {

@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::work::{caught, each};
 use varve_core::Durability;
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 
 /// Pairs of pages that are swapped or copied, of one shape and one size.
 const PAIRS_MAX: usize = 2_000;

@@ -2,7 +2,7 @@
 
 use crate::history::{Expected, commit, compact, open_with};
 use std::collections::BTreeSet;
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, Key, Options};
 
 /// How a cache came about.

@@ -3,7 +3,7 @@
 use crate::crash::{Checker, Commit, Recorded, read};
 use crate::history::{Expected, commit, compact, open_filing, random_key, random_value};
 use std::collections::BTreeSet;
-use varve_core::vfs::sim::{Call, Effect, Fault, Model, SimVfs};
+use varve_core::testing::sim::{Call, Effect, Fault, Model, SimVfs};
 use varve_core::{Durability, Handle, Result};
 
 /// Calls after which a history counts as running without end; whole ones make a tenth of it.

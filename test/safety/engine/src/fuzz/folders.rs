@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
-use varve_core::vfs::sim::SimVfs;
-use varve_core::{Durability, Handle, Options, SerialPool, Store, forge};
+use varve_core::testing::reseal;
+use varve_core::testing::sim::SimVfs;
+use varve_core::{Durability, Handle, Options, SerialPool, Store};
 
 /// The table of a cache that was compacted.
 pub(super) const TABLE: &str = "1-1.table";
@@ -72,7 +73,7 @@ pub(super) fn with_files(vfs: &SimVfs, files: &[(&str, &[u8])]) -> SimVfs {
     for (name, bytes) in files {
         vfs.set_contents(name, bytes.to_vec());
     }
-    forge::reseal(&vfs);
+    reseal::reseal(&vfs);
     vfs
 }
 
@@ -101,7 +102,7 @@ pub(super) fn edited(vfs: &SimVfs, mut edits: &[u8], is_sealed: bool) -> SimVfs 
         vfs.set_contents(name, bytes);
     }
     if is_sealed {
-        forge::reseal(&vfs);
+        reseal::reseal(&vfs);
     }
     vfs
 }

@@ -3,9 +3,9 @@
 use super::folders::known_folders;
 use std::fs;
 use std::path::Path;
+use varve_archive::tar::{Content, ExportOptions, FileRecord, export};
 use varve_core::FileRef;
-use varve_core::files::tar::{Content, ExportOptions, FileRecord, export};
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 
 /// Inputs of a target: sound ones, and those that were answered wrongly once (`found/<target>/<symptom>`).
 pub fn seeds(target: &str) -> Vec<Vec<u8>> {

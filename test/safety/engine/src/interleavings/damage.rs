@@ -6,7 +6,7 @@
 use super::newcomer::{answers, reports_damage};
 use super::world::World;
 use fastrand::Rng;
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 
 /// Files that are tried until one shows damage.
 const TRIES: u32 = 4;

@@ -4,7 +4,7 @@
 use super::world::World;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 use varve_core::{Options, Result, SerialPool, Store};
 
 /// Opens a copy of the folder.

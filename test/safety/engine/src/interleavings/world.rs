@@ -3,7 +3,7 @@
 use super::terms::Terms;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use varve_core::vfs::sim::SimVfs;
+use varve_core::testing::sim::SimVfs;
 
 /// Calls after which a schedule is stuck: hundreds of times what the longest one needs.
 const CALLS_MAX: u64 = 300_000;

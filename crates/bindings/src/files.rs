@@ -1,0 +1,198 @@
+//! Manifests of files on their way between JavaScript and the engine, and what is asked with them.
+//!
+//! ```text
+//! [{"path":"a.js","size":3,"digest":"<64 hex>","executable":true}, {"path":"b","link":"a.js"},
+//!  {"path":"c","folder":true}]
+//! ```
+
+use crate::failure::{Failure, Result};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use varve_archive::tar::{Content, ExportOptions, FileRecord, ImportOptions, Links, check_sorted, export, import};
+use varve_core::{Digest, Error, FileRef, Intake, Store, Watch};
+
+/// A file, link or empty folder of a manifest.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[expect(missing_docs, reason = "the names of the fields say it")]
+pub struct FileItem {
+    pub path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub executable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub folder: bool,
+}
+
+/// A content that is stored.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the names of the fields say it")]
+pub struct StoredItem {
+    pub digest: String,
+    pub size: u64,
+    pub executable: bool,
+}
+
+/// Whether a content is there and what it should be.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the names of the fields say it")]
+pub struct VerifiedItem {
+    pub digest: String,
+    pub sound: bool,
+}
+
+/// What an import of an archive takes; 0 = the default.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the names of the fields say it")]
+pub struct ArchiveRequest {
+    /// Links that stay inside are taken.
+    pub links: bool,
+    pub max_bytes: u64,
+    pub max_file_bytes: u64,
+    pub max_files: u64,
+    pub input_bytes: u64,
+}
+
+/// What was in an archive.
+#[derive(Debug, Serialize)]
+#[expect(missing_docs, reason = "the names of the fields say it")]
+pub struct ImportReport {
+    pub files: Vec<FileItem>,
+    pub warnings: Vec<String>,
+}
+
+/// A request that the TypeScript side wrote.
+pub fn request<T: DeserializeOwned>(json: &str) -> Result<T> {
+    serde_json::from_str(json).map_err(|error| Failure::argument(format!("a manifest or its request: {error}")))
+}
+
+impl FileItem {
+    fn into_record(self) -> Result<FileRecord> {
+        let Self { path, size, digest, executable, link, folder } = self;
+        let content = match (size, digest, link, folder) {
+            (Some(bytes), Some(hex), None, false) => {
+                let digest = Digest::parse(&hex).ok_or_else(|| wrong(&path, "'digest' is not 64 hex digits"))?;
+                Content::File { digest, bytes, executable }
+            }
+            (None, None, Some(target), false) => Content::Link { target },
+            (None, None, None, true) => Content::Folder,
+            _ => return Err(wrong(&path, "it needs 'size' and 'digest', or 'link', or 'folder': true")),
+        };
+        Ok(FileRecord { path, content })
+    }
+
+    fn of(record: FileRecord) -> Self {
+        let none = Self { path: record.path, size: None, digest: None, executable: false, link: None, folder: false };
+        match record.content {
+            Content::File { digest, bytes, executable } => {
+                Self { size: Some(bytes), digest: Some(digest.to_string()), executable, ..none }
+            }
+            Content::Link { target } => Self { link: Some(target), ..none },
+            Content::Folder => Self { folder: true, ..none },
+        }
+    }
+}
+
+fn wrong(path: &str, what: &str) -> Failure {
+    Failure::argument(format!("the manifest is wrong at '{}': {what}", path.escape_debug()))
+}
+
+/// The records of a manifest, checked by the rules of paths and in their order.
+pub fn records_of(items: Vec<FileItem>) -> Result<Vec<FileRecord>> {
+    let mut records = items.into_iter().map(FileItem::into_record).collect::<Result<Vec<_>>>()?;
+    records.sort_by(|a, b| a.path.cmp(&b.path));
+    check_sorted(records.iter())?;
+    Ok(records)
+}
+
+/// Reads an archive and stores its files.
+pub fn import_archive(
+    input: &mut (dyn Read + Send),
+    request: &ArchiveRequest,
+    store: &Store,
+    intake: &Intake,
+    watch: Watch<'_>,
+) -> Result<ImportReport> {
+    let default = ImportOptions::default();
+    let or = |given: u64, default: u64| if given == 0 { default } else { given };
+    let options = ImportOptions {
+        links: if request.links { Links::Inside } else { Links::Refuse },
+        bytes_max: or(request.max_bytes, default.bytes_max),
+        file_bytes_max: or(request.max_file_bytes, default.file_bytes_max),
+        files_max: or(request.max_files, default.files_max),
+        input_bytes: request.input_bytes,
+        ..default
+    };
+    let put = |content: &[u8]| intake.store(content).map(|file| file.digest);
+    let imported = import(input, &options, &**store.pool(), &put, watch)?;
+    let files = imported.records.into_iter().map(FileItem::of).collect();
+    Ok(ImportReport { files, warnings: imported.warnings.iter().map(ToString::to_string).collect() })
+}
+
+/// Writes an archive of these records. The watch counts files.
+pub fn export_archive(
+    records: &[FileRecord],
+    gzip: bool,
+    store: &Store,
+    write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    watch: Watch<'_>,
+) -> Result<()> {
+    let places: HashMap<Digest, (u64, &str)> = records.iter().filter_map(place).collect();
+    let done = AtomicU64::new(0);
+    let read = |digest: &Digest| {
+        let (bytes, path) = places.get(digest).copied().unwrap_or_default();
+        let done = done.fetch_add(1, Ordering::Relaxed);
+        if watch(done, records.len() as u64) == ControlFlow::Break(()) {
+            return Err(Error::Cancelled);
+        }
+        let content = store.read_file(&FileRef { digest: *digest, bytes })?;
+        content.ok_or_else(|| Error::FileLost { path: path.to_owned() })
+    };
+    let mut write = |bytes: &[u8]| write(bytes).map_err(|source| Error::io("write", "archive", source));
+    Ok(export(records, ExportOptions { gzip }, &read, &mut write)?)
+}
+
+fn place(record: &FileRecord) -> Option<(Digest, (u64, &str))> {
+    match &record.content {
+        Content::File { digest, bytes, .. } => Some((*digest, (*bytes, record.path.as_str()))),
+        Content::Folder | Content::Link { .. } => None,
+    }
+}
+
+/// Every content that is stored.
+pub fn stored_files(store: &Store) -> Result<Vec<StoredItem>> {
+    let files = store.list_files()?;
+    Ok(files.iter().map(|file| StoredItem::of(file, false)).collect())
+}
+
+impl StoredItem {
+    /// As JSON has it.
+    pub fn of(file: &FileRef, executable: bool) -> Self {
+        Self { digest: file.digest.to_string(), size: file.bytes, executable }
+    }
+}
+
+/// Reads contents and tells which are sound. The watch counts files.
+pub fn verify_files(items: &[FileItem], store: &Store, watch: Watch<'_>) -> Result<Vec<VerifiedItem>> {
+    let verify = |(index, item): (usize, &FileItem)| {
+        if watch(index as u64, items.len() as u64) == ControlFlow::Break(()) {
+            return Err(Error::Cancelled.into());
+        }
+        let FileItem { path, size: Some(bytes), digest: Some(hex), .. } = item else {
+            return Err(wrong(&item.path, "only files can be verified"));
+        };
+        let digest = Digest::parse(hex).ok_or_else(|| wrong(path, "'digest' is not 64 hex digits"))?;
+        let sound = store.read_file(&FileRef { digest, bytes: *bytes })?.is_some();
+        Ok(VerifiedItem { digest: hex.clone(), sound })
+    };
+    items.iter().enumerate().map(verify).collect()
+}

@@ -1,0 +1,189 @@
+//! Reading content. Everything is copied and its digest verified before anybody sees it.
+
+use super::Files;
+use super::shard::{Name, path_of};
+use crate::error::{Error, Result};
+use crate::format::blob_refs::{Filed, Form};
+use crate::format::digest::{Digest, FileRef};
+use crate::format::{VALUE_BYTES_MAX, lz4};
+use crate::platform::failpoints;
+use crate::platform::vfs::{Access, File, Vfs};
+use crate::report::Damage;
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, PoisonError};
+
+/// What there is of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Whole(Vec<u8>),
+    /// No file has this name and length, or none has them any more.
+    Missing,
+    /// It was there, was not what its name says, and has been set aside, unless it is too long to be judged.
+    Damaged,
+}
+
+/// How often a file is looked for under its name and then among those that are about to be collected: it may get its
+/// name back meanwhile, or be taken over by another collection.
+const LOOKS: u32 = 2;
+
+/// Most bytes that are read to tell a damaged file from a wrong length in a manifest. A hole may have any length.
+const JUDGED_BYTES_MAX: u64 = VALUE_BYTES_MAX as u64;
+
+impl Files {
+    /// The content of a file that some entry names.
+    pub(crate) fn read(&self, file: &FileRef) -> Result<Content> {
+        failpoints::panics("read-file");
+        let wrap = |source| Error::io("read", &path_of(Name::Content(file.digest), file.digest.shard()), source);
+        let Some(open) = self.open(&file.digest)? else { return Ok(Content::Missing) };
+        let Some(open) = open else { return self.damaged(file, "no regular file") };
+        let bytes = open.len().map_err(wrap)?;
+        if bytes != file.bytes {
+            return match is_sound(&*open, bytes, &file.digest).map_err(wrap)? {
+                Some(true) => Ok(Content::Missing),
+                Some(false) => self.damaged(file, "length of a file"),
+                None => {
+                    self.note(file, "length of a file");
+                    Ok(Content::Damaged)
+                }
+            };
+        }
+        let content = match open.read(0, bytes as usize) {
+            Ok(content) => content.into_owned(),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return self.damaged(file, "length of a file"),
+            Err(source) => return Err(wrap(source)),
+        };
+        if Digest::of(&content) == file.digest {
+            return Ok(Content::Whole(content));
+        }
+        self.damaged(file, "content of a file")
+    }
+
+    /// Whether the content is there, in full length. To be asked while it is held.
+    pub(crate) fn is_stored(&self, file: &FileRef) -> Result<bool> {
+        let wrap = |source| Error::io("look for", &path_of(Name::Content(file.digest), file.digest.shard()), source);
+        match self.shard(file.digest.shard())?.open(&Name::Content(file.digest).to_string(), Access::Stream) {
+            Ok(open) => Ok(open.len().map_err(wrap)? == file.bytes),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => Ok(false),
+            Err(source) => Err(wrap(source)),
+        }
+    }
+
+    /// The value that stands in place of which an entry has `filed`.
+    pub(crate) fn value(&self, filed: &[u8]) -> Result<Content> {
+        let Some(parsed) = Filed::parse(filed) else { return Ok(Content::Damaged) };
+        let content = match (parsed.form, parsed.files().next()) {
+            (Form::Beside(value), _) => return Ok(Content::Whole(value.to_vec())),
+            // No value is longer, so nobody wrote this one; to read so much could cost all memory there is.
+            (_, Some(file)) if file.bytes > VALUE_BYTES_MAX as u64 => self.damaged(&file, "length of a file")?,
+            (_, Some(file)) => self.read(&file)?,
+            (_, None) => return Ok(Content::Damaged),
+        };
+        Ok(match (parsed.form, content) {
+            (Form::Packed { raw_bytes }, Content::Whole(packed)) => {
+                lz4::unpack(&packed, raw_bytes as usize).map_or(Content::Damaged, Content::Whole)
+            }
+            (_, content) => content,
+        })
+    }
+
+    /// `None` = missing; `Some(None)` = something else has its name. A file that is about to be collected counts.
+    fn open(&self, digest: &Digest) -> Result<Option<Option<Arc<dyn File>>>> {
+        let shard = self.shard(digest.shard())?;
+        let content = Name::Content(*digest);
+        for _ in 0..LOOKS {
+            if let Some(found) = open_named(shard, content, digest)? {
+                return Ok(Some(found));
+            }
+            let folder = || format!("files/{:02x}", digest.shard());
+            let names = shard.list().map_err(|source| Error::io("list", &folder(), source))?;
+            let gone = names.iter().filter_map(|name| Name::parse(name));
+            for name in gone.filter(|name| matches!(name, Name::Gone { digest: gone, .. } if gone == digest)) {
+                if let Some(found) = open_named(shard, name, digest)? {
+                    return Ok(Some(found));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Every content that is there, in the order of digests.
+    pub(crate) fn list(&self) -> Result<Vec<FileRef>> {
+        let mut found = Vec::new();
+        for (index, name) in self.names()? {
+            let Name::Content(digest) = name else { continue };
+            match self.shard(index)?.open(&name.to_string(), Access::Stream).and_then(|file| file.len()) {
+                Ok(bytes) => found.push(FileRef { digest, bytes }),
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {}
+                Err(source) => return Err(Error::io("open", &path_of(name, index), source)),
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    fn damaged(&self, file: &FileRef, what: &str) -> Result<Content> {
+        self.note(file, what);
+        if self.may_write {
+            // Where it cannot be moved it stays a miss, and the next write says why.
+            let _ = self.set_aside(self.shard(file.digest.shard())?, &file.digest);
+        }
+        Ok(Content::Damaged)
+    }
+
+    /// Those of the files met as damaged or missing that are still not there: entries that name them have no value.
+    pub(crate) fn lost(&self) -> Result<BTreeSet<FileRef>> {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut still = BTreeSet::new();
+        for file in lost.iter() {
+            let wrap =
+                |source| Error::io("look for", &path_of(Name::Content(file.digest), file.digest.shard()), source);
+            let there = self.open(&file.digest)?.flatten();
+            let bytes = there.map(|open| open.len()).transpose().map_err(wrap)?;
+            if bytes != Some(file.bytes) {
+                still.insert(*file);
+            }
+        }
+        lost.clone_from(&still);
+        Ok(still)
+    }
+
+    /// Takes note that files which an entry names are not there.
+    pub(crate) fn note_missing(&self, filed: &[u8]) {
+        Filed::parse(filed).iter().flat_map(Filed::files).for_each(|file| self.note(&file, "missing file"));
+    }
+
+    /// Adds a file to the list of damage, once as long as it is not back.
+    pub(crate) fn note(&self, file: &FileRef, what: &str) {
+        let is_new = self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(*file);
+        if is_new {
+            self.damage.add(Damage::new(path_of(Name::Content(file.digest), file.digest.shard()), 0, what));
+        }
+    }
+}
+
+/// Whether a file of another length than was asked for is what its name says: then it stays, and who asked was wrong.
+/// `None` = it is too long to find out; what is written under this name next replaces it.
+fn is_sound(file: &dyn File, bytes: u64, digest: &Digest) -> io::Result<Option<bool>> {
+    if failpoints::bug("believe-manifest-size") {
+        return Ok(Some(false));
+    }
+    if bytes > JUDGED_BYTES_MAX {
+        return Ok(None);
+    }
+    match file.read(0, bytes as usize) {
+        Ok(content) => Ok(Some(Digest::of(&content) == *digest)),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(Some(false)),
+        Err(error) => Err(error),
+    }
+}
+
+/// `None` = missing; `Some(None)` = something that is no file.
+fn open_named(shard: &dyn Vfs, name: Name, digest: &Digest) -> Result<Option<Option<Arc<dyn File>>>> {
+    match shard.open(&name.to_string(), Access::Stream) {
+        Ok(file) => Ok(Some(Some(file))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(Some(None)),
+        Err(source) => Err(Error::io("open", &path_of(name, digest.shard()), source)),
+    }
+}

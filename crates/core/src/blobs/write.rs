@@ -1,0 +1,182 @@
+//! Writing content. The caller holds (`Committer::hold`), so nothing written here is collected before a commit names
+//! it.
+//!
+//! 1. Content that is there already, of the right length, is not written again.
+//! 2. A file of a temporary name is created, written and, where it must survive the loss of power, synced.
+//! 3. It is linked to its final name. That fails where somebody was first: then that one stays, and what was made
+//!    durable by others stays durable. Without hard links it is synced and renamed.
+//! 4. The temporary name is removed.
+//! 5. For durability the folders are synced.
+
+use super::Files;
+use super::shard::{Name, path_of};
+use crate::error::{Error, Result};
+use crate::format::digest::{Digest, FileRef};
+use crate::platform::failpoints;
+use crate::platform::pool::Pool;
+use crate::platform::sync::Mutex;
+use crate::platform::sync::atomic::Ordering;
+use crate::platform::vfs::{Access, File, Vfs};
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, PoisonError};
+
+/// How often content is begun anew whose temporary name was swept away.
+const ATTEMPTS: u32 = 16;
+
+impl Files {
+    /// Stores one content. `durable` syncs the file, not yet the folder.
+    pub(crate) fn put(&self, writer: u32, content: &[u8], durable: bool) -> Result<FileRef> {
+        failpoints::panics("store-file");
+        let file = FileRef::of(content);
+        let shard = self.shard(file.digest.shard())?;
+        let name = Name::Content(file.digest).to_string();
+        let wrap = |source| Error::io("write", &path_of(Name::Content(file.digest), file.digest.shard()), source);
+        for attempt in 1.. {
+            if self.is_there(shard, &name, &file, durable).map_err(wrap)? {
+                break;
+            }
+            let is_last = attempt == ATTEMPTS;
+            match self.write(shard, writer, &name, &file, content, durable) {
+                Ok(true) => break,
+                Ok(false) if is_last => return Err(Error::Busy { operation: "store a file", attempts: ATTEMPTS }),
+                Err(error) if is_last || error.kind() != ErrorKind::NotFound => return Err(wrap(error)),
+                // Without a lock our log may have been taken, and what we had begun to write with it.
+                Ok(false) | Err(_) => {}
+            }
+        }
+        if !durable {
+            self.unsynced().insert(file.digest);
+        }
+        Ok(file)
+    }
+
+    /// Whether the content is there in full length; what is there in another one is set aside.
+    fn is_there(&self, shard: &dyn Vfs, name: &str, file: &FileRef, durable: bool) -> io::Result<bool> {
+        match shard.open(name, Access::Stream) {
+            Ok(open) if open.len()? == file.bytes => {
+                if durable {
+                    open.sync()?;
+                }
+                Ok(true)
+            }
+            Ok(_) => self.set_aside(shard, &file.digest).map(|()| false),
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                self.set_aside(shard, &file.digest).map(|()| false)
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// `false` = somebody else's was there first and is not any more, or was not whole.
+    fn write(
+        &self,
+        shard: &dyn Vfs,
+        writer: u32,
+        name: &str,
+        file: &FileRef,
+        content: &[u8],
+        durable: bool,
+    ) -> io::Result<bool> {
+        let (temporary, open) = self.create_temporary(shard, writer)?;
+        let written = open.append(&[content]).and_then(|()| if durable { open.sync() } else { Ok(()) });
+        drop(open);
+        let placed = written.and_then(|()| place(shard, &temporary, name, durable));
+        match shard.remove(&temporary) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return placed.and(Err(error)),
+            _ => {}
+        }
+        // Of what was there first a loss of power may have left a part.
+        Ok(placed? == Placed::Ours || self.is_there(shard, name, file, durable)?)
+    }
+
+    fn create_temporary(&self, shard: &dyn Vfs, writer: u32) -> io::Result<(String, Arc<dyn File>)> {
+        loop {
+            let index = self.temporaries.fetch_add(1, Ordering::Relaxed);
+            let name = Name::Temporary { writer, index }.to_string();
+            match shard.create_new(&name) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                file => return Ok((name, file?)),
+            }
+        }
+    }
+
+    pub(super) fn set_aside(&self, shard: &dyn Vfs, digest: &Digest) -> io::Result<()> {
+        let bad = Name::Bad(*digest).to_string();
+        match shard.rename(&Name::Content(*digest).to_string(), &bad) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes all files that were stored here so far survive the loss of power.
+    pub(crate) fn sync(&self, pool: &dyn Pool) -> Result<()> {
+        let unsynced: Vec<Digest> = std::mem::take(&mut *self.unsynced()).into_iter().collect();
+        let synced = each_in_parallel(pool, &unsynced, |digest| self.sync_one(digest))
+            .and_then(|_| self.sync_folders(unsynced.iter().copied()));
+        if synced.is_err() {
+            self.unsynced().extend(unsynced);
+        }
+        synced
+    }
+
+    fn sync_one(&self, digest: &Digest) -> Result<()> {
+        let name = Name::Content(*digest);
+        match self.shard(digest.shard())?.open(&name.to_string(), Access::Stream).and_then(|file| file.sync()) {
+            // Collected since: nobody named it.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            outcome => outcome.map_err(|source| Error::io("sync", &path_of(name, digest.shard()), source)),
+        }
+    }
+
+    /// Makes the names of these files survive the loss of power.
+    pub(crate) fn sync_folders(&self, digests: impl Iterator<Item = Digest>) -> Result<()> {
+        let shards: BTreeSet<u8> = digests.map(|digest| digest.shard()).collect();
+        for shard in shards {
+            let synced = self.shard(shard)?.sync_folder();
+            synced.map_err(|source| Error::io("sync", &format!("files/{shard:02x}"), source))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whose file has the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Placed {
+    Ours,
+    Theirs,
+}
+
+/// Gives a written file its final name, unless it is taken.
+fn place(shard: &dyn Vfs, temporary: &str, name: &str, is_synced: bool) -> io::Result<Placed> {
+    match shard.link(temporary, name) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Placed::Theirs),
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            // A rename replaces what may be durable already, so this one must be, too.
+            if !is_synced {
+                shard.open(temporary, Access::Stream)?.sync()?;
+            }
+            shard.rename(temporary, name).map(|()| Placed::Ours)
+        }
+        outcome => outcome.map(|()| Placed::Ours),
+    }
+}
+
+/// Answers in order; the first error where there is one.
+pub(crate) fn each_in_parallel<T: Sync, R: Send>(
+    pool: &dyn Pool,
+    all: &[T],
+    job: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    if all.len() < 2 || pool.threads() < 2 {
+        return all.iter().map(job).collect();
+    }
+    let answers: Vec<Mutex<Option<Result<R>>>> = all.iter().map(|_| Mutex::new(None)).collect();
+    pool.run(all.len(), &|index| {
+        if let (Some(one), Some(answer)) = (all.get(index), answers.get(index)) {
+            *answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(job(one));
+        }
+    });
+    answers.into_iter().filter_map(|answer| answer.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}

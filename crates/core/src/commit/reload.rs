@@ -1,0 +1,120 @@
+//! Moving from one state of the folder to a newer one. What a process sees changes only where a handle asks for that:
+//!
+//! 1. `renew`, for a handle that refreshes or that finds the folder changed by its commit, reads the folder again and
+//!    makes that visible.
+//! 2. `reload`, after a compaction, makes the new state visible only if lookups find the same in it: then nothing but
+//!    files and memory changed. Else it lies aside, with own commits added, and the old one stays visible; its files
+//!    are open, so they can be read even where they have been removed.
+//! 3. `look_ahead`, for a handle that opens the cache, reads the folder again if something changed, likewise aside.
+//! 4. `advance` makes visible what lies aside: a handle begins a commit, refreshes or has opened the cache. That may be
+//!    on JavaScript's thread, so the old state is left for `Replaced::drop`: to unmap or close a large file that was
+//!    removed takes as long as to remove it.
+
+use crate::commit::Committer;
+use crate::error::Result;
+use crate::platform::failpoints;
+use crate::platform::sync::{Mutex, RwLock};
+use crate::state::context::Context;
+use crate::state::record_usage::keep_reads;
+use crate::state::{State, is_behind, load};
+use std::collections::HashSet;
+use std::sync::PoisonError;
+
+/// The last state that `advance` replaced.
+#[derive(Debug, Default)]
+pub(crate) struct Replaced {
+    last: Mutex<Option<Old>>,
+}
+
+/// A replaced state, and the names of the tables that the next one has as well.
+#[derive(Debug)]
+pub(crate) struct Old {
+    state: State,
+    kept: HashSet<String>,
+}
+
+/// Replaces the state by the newest one. The caller admits no commit of this process meanwhile.
+pub(crate) fn renew(context: &Context, state: &RwLock<State>) -> Result<()> {
+    let open = state.read()?.tables();
+    let fresh = load(context, &open)?;
+    let old = replace(&mut *state.write()?, fresh);
+    old.drop(context);
+    Ok(())
+}
+
+/// Takes up what a compaction has published; see `State::is_same_as`.
+pub(crate) fn reload(
+    context: &Context,
+    state: &RwLock<State>,
+    committer: &Mutex<Committer>,
+    merged: Option<(&State, u64)>,
+) -> Result<()> {
+    let _no_commit = committer.lock()?;
+    let open = state.read()?.tables();
+    let fresh = load(context, &open)?;
+    let is_same = fresh.is_same_as(&*state.read()?, merged) || failpoints::bug("compaction-takes-up-commits");
+    if !is_same {
+        return set_aside(state, fresh);
+    }
+    let old = replace(&mut *state.write()?, fresh);
+    old.drop(context);
+    Ok(())
+}
+
+/// Loads the newest state if this one is behind it, without making it visible.
+pub(crate) fn look_ahead(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<()> {
+    let _no_commit = committer.lock()?;
+    let open = {
+        let state = state.read()?;
+        if !is_behind(context, state.newest())? {
+            return Ok(());
+        }
+        state.tables()
+    };
+    set_aside(state, load(context, &open)?)
+}
+
+fn set_aside(state: &RwLock<State>, fresh: State) -> Result<()> {
+    let mut state = state.write()?;
+    // What this process commits from now on is newer than what it has read.
+    state.last_order = state.last_order.max(fresh.last_order);
+    let before = state.aside.replace(Box::new(fresh));
+    drop(state);
+    drop(before);
+    Ok(())
+}
+
+/// Makes the state visible that lies aside. `true` where there was one.
+pub(crate) fn advance(context: &Context, state: &RwLock<State>, replaced: &Replaced) -> Result<bool> {
+    if state.read()?.aside.is_none() {
+        return Ok(false);
+    }
+    let mut state = state.write()?;
+    let Some(fresh) = state.aside.take() else { return Ok(false) };
+    let old = replace(&mut state, *fresh);
+    drop(state);
+    let before = replaced.last.lock().unwrap_or_else(PoisonError::into_inner).replace(old);
+    before.into_iter().for_each(|old| old.drop(context));
+    Ok(true)
+}
+
+impl Replaced {
+    /// Drops it.
+    pub(crate) fn drop(&self, context: &Context) {
+        let old = self.last.lock().unwrap_or_else(PoisonError::into_inner).take();
+        old.into_iter().for_each(|old| old.drop(context));
+    }
+}
+
+impl Old {
+    /// What was read in it stays noted.
+    pub(crate) fn drop(self, context: &Context) {
+        keep_reads(context, &self.state, &self.kept);
+    }
+}
+
+/// Replaces the state. The answer is the old one.
+pub(crate) fn replace(state: &mut State, fresh: State) -> Old {
+    let kept = fresh.tables().iter().map(|table| table.meta.name.to_string()).collect();
+    Old { state: std::mem::replace(state, fresh), kept }
+}

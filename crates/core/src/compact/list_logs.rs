@@ -1,0 +1,46 @@
+//! At close: a manifest that lists the logs which are left, and how far they go. From then on a log that is missing,
+//! cut or in part zero is damage. Before that it looks like one that a power failure has shortened.
+//!
+//! Only what is durable is listed with its end: logs that are sealed. The tables stay as they are.
+
+use crate::compact::sweep_manifests;
+use crate::error::Result;
+use crate::log::Stop;
+use crate::manifest::{KnownLog, Manifest, Published};
+use crate::platform::failpoints;
+use crate::state::context::Context;
+use crate::state::{LogView, State, outline};
+use crate::writer::create::publish_unnumbered;
+
+/// Other processes that close, or compact, at the same time are faster that often before it is left to them.
+const ATTEMPTS: u32 = 4;
+
+/// Lists the logs, unless the newest manifest does.
+pub(crate) fn list_logs(context: &Context, known: &State) -> Result<()> {
+    for _ in 0..ATTEMPTS {
+        let found = outline(context, known)?;
+        let open_logs: Vec<KnownLog> = found.logs.iter().filter_map(|view| listed(&found, view)).collect();
+        if found.lost || open_logs == found.manifest.open_logs || failpoints::bug("unlisted-logs") {
+            return Ok(());
+        }
+        let manifest = Manifest {
+            number: found.manifest_seen + 1,
+            id: context.new_id(),
+            parent: found.manifest.id,
+            last_order: found.last_order,
+            open_logs,
+            folded_logs: Vec::new(),
+            ..found.manifest.clone()
+        };
+        if let Published::Won(number) = publish_unnumbered(context, found.manifest.number, manifest)? {
+            return sweep_manifests(context, number);
+        }
+    }
+    Ok(())
+}
+
+fn listed(found: &State, view: &LogView) -> Option<KnownLog> {
+    let before = found.manifest.open_logs.iter().find(|log| view.is(log)).map_or(0, |log| log.end);
+    let end = if view.stop == Stop::Sealed { view.end } else { before };
+    view.start().map(|start| KnownLog { writer: view.writer, id: start.id, end })
+}

@@ -1,0 +1,110 @@
+//! Removing what the newest manifest does not mention, and only what nobody can still need:
+//! What is damaged is not removed but set aside (`quarantine.rs`).
+//! - a log below `next writer` that the manifest does not list: it is folded;
+//! - a table that neither the manifest nor a commit mentions, once its writer's log is gone; never by age;
+//! - an older manifest, a temporary manifest of a writer whose log is gone.
+//!
+//! The folder is listed before the manifest is trusted: a log that is missing in the list was folded by a manifest that
+//! is at least as old as the one loaded afterwards. It has to be sure (`manifest/publish.rs`), and durable.
+
+use crate::error::{Error, Result};
+use crate::format::file_names::{FileName, TableName};
+use crate::manifest::Manifest;
+use crate::platform::failpoints;
+use crate::platform::vfs::is_gone_or_in_use;
+use crate::state::context::Context;
+use crate::state::{State, list};
+use crate::writer::create::make_durable;
+use crate::writer::quarantine::{set_aside, trim};
+use std::collections::HashSet;
+
+/// Which of `names` nobody needs any more; they were listed before `state` was read. `published` is the number of the
+/// manifest that the caller published or read.
+pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> Vec<FileName> {
+    let manifest = &state.manifest;
+    if state.lost || !state.is_sure() || manifest.number == 0 || manifest.number < published {
+        return Vec::new();
+    }
+    let writers: HashSet<u32> = names
+        .iter()
+        .filter(|name| matches!(name, FileName::Log(_) | FileName::Taken { .. }))
+        .filter_map(|name| name.writer())
+        .filter(|writer| manifest.is_open(*writer))
+        // One that was created while the folder was listed, before its table, may not be in the list.
+        .chain(state.logs.iter().map(|view| view.writer))
+        .collect();
+    let mentioned: HashSet<TableName> = state.live_tables().map(|live| live.table.meta.name).collect();
+    let is_needless = |name: &FileName| match *name {
+        FileName::Manifest(number) => number < manifest.number,
+        FileName::Log(writer) | FileName::Taken { writer, .. } => !manifest.is_open(writer),
+        FileName::Table(table) => !mentioned.contains(&table) && !writers.contains(&table.writer),
+        FileName::Temporary(writer) => !writers.contains(&writer),
+    };
+    names.into_iter().filter(is_needless).collect()
+}
+
+/// Removes files; those that are damaged are set aside. `theirs` is the number of the manifest that does not need them,
+/// where somebody else has published it.
+pub(crate) fn remove_all(context: &Context, theirs: Option<u64>, names: &[FileName]) -> Result<()> {
+    failpoints::panics("sweep");
+    if let Some(number) = theirs.filter(|_| !names.is_empty()) {
+        make_durable(context, number)?;
+    }
+    let mut is_any_aside = false;
+    for name in names {
+        let name = name.to_string();
+        // A system that minds open files keeps its name for now.
+        if context.damage.has(&name) {
+            is_any_aside |= set_aside(context, &name, None)?;
+        } else {
+            remove(context, &name)?;
+        }
+    }
+    if is_any_aside { trim(context) } else { Ok(()) }
+}
+
+/// Removes the manifests that one which was published replaces.
+pub(crate) fn sweep_manifests(context: &Context, published: u64) -> Result<()> {
+    for name in list(context)?.into_iter().filter(|name| name.manifest().is_some_and(|number| number < published)) {
+        remove(context, &name.to_string())?;
+    }
+    Ok(())
+}
+
+/// Removes what a compaction wrote and did not try to publish.
+pub(crate) fn discard_tables(context: &Context, writer: u32) -> Result<()> {
+    for name in list(context)? {
+        if matches!(name, FileName::Table(table) if table.writer == writer) {
+            remove(context, &name.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+fn remove(context: &Context, name: &str) -> Result<()> {
+    match context.vfs.remove(name) {
+        // Someone else swept it, or still has it open on a system that minds.
+        Err(error) if is_gone_or_in_use(&error) => Ok(()),
+        Err(source) => Err(Error::io("remove", name, source)),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Keeps the tables and the files they name under the cap: those written to longest ago go first. What an evicted table
+/// hid stays hidden. Returns how many entries went, those included that were overwritten.
+pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> u64 {
+    let entries = |manifest: &Manifest| manifest.tables().map(|table| table.entries).sum::<u64>();
+    let before = entries(manifest);
+    while manifest.total_bytes() > bytes_max {
+        let oldest = manifest.tables().min_by_key(|table| (table.newest_ms, table.order_max)).copied();
+        let Some(oldest) = oldest else { break };
+        for namespace in &mut manifest.namespaces {
+            if namespace.tables.iter().any(|table| table.name == oldest.name) {
+                namespace.hidden_below = namespace.hidden_below.max(oldest.order_max.saturating_add(1));
+                let hidden_below = namespace.hidden_below;
+                namespace.tables.retain(|table| table.order_max >= hidden_below);
+            }
+        }
+    }
+    before - entries(manifest)
+}

@@ -1,0 +1,32 @@
+//! Use records after a compaction: marks for entries that were merged with older ones are added, marks of what is gone
+//! are dropped.
+
+use crate::state::context::Context;
+use crate::state::{Current, State};
+use crate::usage::{Day, Marks, Space, day_of};
+use std::collections::HashMap;
+
+/// Marks of a namespace may be so many times as many as its entries before those of no entry are looked for.
+const MARKS_PER_ENTRY: u64 = 2;
+
+/// Adds `marks`; `thorough` = look for marks of no entry in any case.
+pub(crate) fn tidy_uses(context: &Context, state: &State, marks: Marks, thorough: bool) {
+    let today = context.noted.today().unwrap_or_else(|| newest_day(state));
+    let ids: HashMap<Space, u32> = state.current.values().map(|Current { id, .. }| (id.space(), id.number)).collect();
+    context.used.tidy(state.manifest.cache_id, marks, today, &mut |marks: &mut Marks| {
+        marks.retain(|space, _| ids.contains_key(space));
+        for (space, id) in &ids {
+            let count = marks.of(space).len() as u64;
+            if count > 0 && (thorough || count > state.entries_of(*id).saturating_mul(MARKS_PER_ENTRY)) {
+                let Some(hashes) = state.hashes_of(*id) else { continue };
+                let mut kept = marks.take(space);
+                kept.retain(|mark| hashes.binary_search(&mark.hash()).is_ok());
+                marks.add(space.clone(), kept);
+            }
+        }
+    });
+}
+
+fn newest_day(state: &State) -> Day {
+    day_of(state.namespaces().map(|namespace| namespace.newest_ms).max().unwrap_or(0))
+}

@@ -1,0 +1,168 @@
+//! Taking logs: which ones nobody will append to any more, and reading those to their end.
+
+use crate::commit::Committer;
+use crate::error::{Error, Result};
+use crate::format::digest::FileRef;
+use crate::format::file_names::FileName;
+use crate::log::Stop;
+use crate::platform::failpoints;
+use crate::platform::sync::{Mutex, RwLock};
+use crate::platform::vfs::is_gone_or_in_use;
+use crate::state::context::Context;
+use crate::state::{LogView, MemoryEntry, Namespace, State, catch_up, list, load};
+use crate::table::Table;
+use std::collections::BTreeSet;
+
+/// What a compaction works on: a state of its own, apart from the one that lookups use meanwhile.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) state: State,
+    /// Writers whose logs are taken and will be folded whole.
+    pub(crate) folded: BTreeSet<u32>,
+    /// No other log was there after the last one was taken: every commit that can still come is newer than these.
+    pub(crate) alone: bool,
+    /// Files that entries name and that are damaged or missing.
+    pub(crate) lost: BTreeSet<FileRef>,
+}
+
+/// A process without locks cannot find out which of the writers that hold one live. It leaves so many of their logs
+/// alone, the newest, and takes the others. A writer that lives notices that after its next append, and commits in a
+/// new log (`commit.rs`), so this costs it a few calls and never a commit.
+const UNTESTED_LOGS_LEFT: usize = 8;
+
+/// What there is to do: seals the log of this process and finds the logs that can be taken. Their locks stay with the
+/// answer. `claim` is the number under which the compaction itself writes. While it is `patient`, a log whose writer is
+/// about to begin it is left alone.
+pub(crate) fn survey(
+    context: &Context,
+    state: &RwLock<State>,
+    committer: &Mutex<Committer>,
+    claim: Option<u32>,
+    patient: bool,
+) -> Result<Taken> {
+    let state = sealed(context, state, committer)?;
+    let (mut folded, mut untested) = (BTreeSet::new(), Vec::new());
+    // Without a lock our own log looks as if anybody could take it; what it holds would go with it.
+    let holding = committer.lock()?.holding();
+    let is_ours = |writer| Some(writer) == claim || Some(writer) == holding;
+    for view in state.logs.iter().filter(|view| !is_ours(view.writer)) {
+        let is_taken = matches!(view.name, FileName::Taken { .. });
+        if is_taken || view.is_done()? || !patient && view.start().is_none() {
+            folded.insert(view.writer);
+        } else if !view.is_lock_testable() {
+            untested.push(view.writer);
+        }
+    }
+    untested.sort_unstable();
+    untested.truncate(untested.len().saturating_sub(UNTESTED_LOGS_LEFT));
+    folded.extend(untested);
+    Ok(Taken::new(state, folded, claim, context.files.lost()?))
+}
+
+/// The newest state, with the log of this process sealed: what is in memory already, where nothing but new commits
+/// came. What lookups see stays as it is.
+fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<State> {
+    let mut committer = committer.lock()?;
+    committer.seal(context, state)?;
+    let (mut newest, open) = {
+        let state = state.read()?;
+        (state.newest().snapshot(), state.tables())
+    };
+    if catch_up(context, &mut newest)?.is_some() && !newest.lost {
+        return Ok(newest);
+    }
+    drop(committer);
+    load(context, &open)
+}
+
+/// Takes what the survey found, by renaming. The new name has our number in it: the old name may belong to somebody
+/// else by now, who is trying out the number, and must not replace what was taken. What we have taken ourselves before
+/// it must not replace either.
+pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result<Taken> {
+    failpoints::panics("take");
+    let mut complete = true;
+    for view in surveyed.state.logs.iter_mut().filter(|view| surveyed.folded.contains(&view.writer)) {
+        if matches!(view.name, FileName::Log(_)) {
+            let (source, name) = (view.name.to_string(), FileName::Taken { writer: view.writer, by: claim });
+            let target = name.to_string();
+            if context.vfs.exists(&target).map_err(|error| Error::io("look for", &target, error))? {
+                complete = false;
+                continue;
+            }
+            match context.vfs.rename(&source, &target) {
+                Ok(()) => view.name = name,
+                // Somebody has it open on a system that minds: it stays where it is for now.
+                Err(error) if is_gone_or_in_use(&error) => complete = false,
+                Err(error) => return Err(Error::io("take", &source, error)),
+            }
+        }
+        complete &= view.stop == Stop::Sealed;
+    }
+    if complete && nothing_new(context, &surveyed.state, claim)? {
+        return Ok(Taken::new(surveyed.state, surveyed.folded, Some(claim), surveyed.lost));
+    }
+    // Whatever was appended before a log lost its name is found now.
+    let state = load(context, &surveyed.state.tables())?;
+    let taken = state.logs.iter().filter(|view| matches!(view.name, FileName::Taken { .. }));
+    let folded = taken.map(|view| view.writer).collect();
+    Ok(Taken::new(state, folded, Some(claim), surveyed.lost))
+}
+
+/// Whether the folder has the logs and the manifest that the survey found, and our own claim. Logs that were sealed
+/// then have nothing new, and what others append to theirs is newer than all of this and stays where it is.
+fn nothing_new(context: &Context, state: &State, claim: u32) -> Result<bool> {
+    Ok(list(context)?.into_iter().all(|name| match name {
+        FileName::Manifest(number) => number <= state.manifest.number,
+        name => name.log_writer().is_none_or(|writer| {
+            writer == claim || !state.manifest.is_open(writer) || state.logs.iter().any(|view| view.name == name)
+        }),
+    }))
+}
+
+impl Taken {
+    fn new(state: State, folded: BTreeSet<u32>, claim: Option<u32>, lost: BTreeSet<FileRef>) -> Self {
+        let alone = state.logs.iter().all(|view| folded.contains(&view.writer) || Some(view.writer) == claim);
+        Self { state, folded, alone, lost }
+    }
+
+    /// Whether there is a log below `claim` whose start has not arrived. The next manifest would be above its number,
+    /// and could not list it.
+    pub(crate) fn has_unbegun(&self, claim: u32) -> bool {
+        let is_unbegun = |view: &LogView| view.start().is_none() && matches!(view.name, FileName::Log(_));
+        self.state.logs.iter().any(|view| is_unbegun(view) && view.writer < claim)
+    }
+
+    /// Whether a table may be merged: the manifest names it, or the log that attached it is folded now.
+    pub(crate) fn is_folded(&self, attached_by: Option<u32>) -> bool {
+        attached_by.is_none_or(|writer| self.folded.contains(&writer))
+    }
+
+    /// Entries of one namespace in the logs that are folded now, as they came.
+    pub(crate) fn folded_entries<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+    ) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
+        self.state.memory_entries(namespace).filter(|(_, found)| self.folded.contains(&found.writer))
+    }
+
+    pub(crate) fn names_lost_files(&self, table: &Table) -> bool {
+        let names_lost = || table.directory().is_some_and(|all| all.files().any(|file| self.lost.contains(&file)));
+        !self.lost.is_empty() && table.meta.file_bytes > 0 && names_lost()
+    }
+
+    /// Bytes of all files that the next manifest will stand for.
+    pub(crate) fn bytes(&self) -> u64 {
+        let folded = self.state.live_tables().filter(|live| self.is_folded(live.attached_by));
+        folded.map(|live| live.table.meta.bytes).sum::<u64>() + self.log_bytes()
+    }
+
+    /// The same with the files that tables name.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        let folded = self.state.live_tables().filter(|live| self.is_folded(live.attached_by));
+        self.bytes().saturating_add(folded.map(|live| live.table.meta.file_bytes).sum())
+    }
+
+    pub(crate) fn log_bytes(&self) -> u64 {
+        self.state.logs.iter().filter(|view| self.folded.contains(&view.writer)).map(|view| view.end).sum()
+    }
+}

@@ -1,0 +1,151 @@
+//! Names of the files in the folder.
+//!
+//! ```text
+//! manifest-<n>            the newest one counts
+//! <writer>.log            log of one writer
+//! <writer>-<by>.taken     log that participant <by> has taken to fold the whole of it
+//! <writer>-<k>.table      table k of one writer
+//! <any>.<writer>.tmp      not yet published
+//! <any>.bad               damaged, set aside
+//! ```
+
+use super::sequence::WRITER_MAX;
+use std::fmt;
+
+/// Highest number of a manifest that is believed: many can follow it.
+const MANIFEST_MAX: u64 = u64::MAX >> 1;
+
+/// What a file is, by its name. Names that are not ours parse as `None` and are never touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum FileName {
+    Manifest(u64),
+    Log(u32),
+    Taken { writer: u32, by: u32 },
+    Table(TableName),
+    Temporary(u32),
+}
+
+/// Name of a table: the writer that wrote it and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct TableName {
+    pub(crate) writer: u32,
+    pub(crate) index: u32,
+}
+
+impl FileName {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        if let Some(number) = name.strip_prefix("manifest-")
+            && let Some(number) = number_of(number)
+        {
+            return (number <= MANIFEST_MAX).then_some(Self::Manifest(number));
+        }
+        let (stem, kind) = name.rsplit_once('.')?;
+        match kind {
+            "log" => writer_of(stem).map(Self::Log),
+            "taken" => {
+                let (writer, by) = stem.split_once('-')?;
+                Some(Self::Taken { writer: writer_of(writer)?, by: writer_of(by)? })
+            }
+            "table" => {
+                let (writer, index) = stem.split_once('-')?;
+                let (writer, index) = (writer_of(writer)?, number_of(index)?.try_into().ok()?);
+                Some(Self::Table(TableName { writer, index }))
+            }
+            "tmp" => writer_of(stem.rsplit_once('.')?.1).map(Self::Temporary),
+            _ => None,
+        }
+    }
+
+    /// Number of the manifest that this is.
+    pub(crate) fn manifest(self) -> Option<u64> {
+        if let Self::Manifest(number) = self { Some(number) } else { None }
+    }
+
+    /// Number of the writer whose log this is.
+    pub(crate) fn log_writer(self) -> Option<u32> {
+        match self {
+            Self::Log(writer) | Self::Taken { writer, .. } => Some(writer),
+            Self::Manifest(_) | Self::Table(_) | Self::Temporary(_) => None,
+        }
+    }
+
+    /// Highest number of a writer that the name tells of: whoever took a log has a number, too.
+    pub(crate) fn writer_max(self) -> Option<u32> {
+        match self {
+            Self::Taken { writer, by } => Some(writer.max(by)),
+            other => other.writer(),
+        }
+    }
+
+    /// Number of the writer that the file belongs to.
+    pub(crate) fn writer(self) -> Option<u32> {
+        match self {
+            Self::Manifest(_) => None,
+            Self::Log(writer) | Self::Taken { writer, .. } | Self::Temporary(writer) => Some(writer),
+            Self::Table(table) => Some(table.writer),
+        }
+    }
+}
+
+impl fmt::Display for FileName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Manifest(number) => write!(out, "manifest-{number}"),
+            Self::Log(writer) => write!(out, "{writer}.log"),
+            Self::Taken { writer, by } => write!(out, "{writer}-{by}.taken"),
+            Self::Table(table) => write!(out, "{table}"),
+            Self::Temporary(writer) => write!(out, "manifest.{writer}.tmp"),
+        }
+    }
+}
+
+impl fmt::Display for TableName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}-{}.table", self.writer, self.index)
+    }
+}
+
+/// Only the one way in which we write a number: no sign, no leading zero.
+pub(crate) fn number_of(text: &str) -> Option<u64> {
+    let canonical = text == "0" || (text.starts_with(|first: char| ('1'..='9').contains(&first)));
+    canonical.then(|| text.parse().ok())?
+}
+
+fn writer_of(text: &str) -> Option<u32> {
+    number_of(text)?.try_into().ok().filter(|writer| *writer <= WRITER_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_as_it_was_written_and_no_other_is_ours() {
+        let table = FileName::Table(TableName { writer: 3, index: 12 });
+        for name in [
+            FileName::Manifest(7),
+            FileName::Log(0),
+            FileName::Taken { writer: 5, by: 8 },
+            table,
+            FileName::Temporary(9),
+        ] {
+            assert_eq!(FileName::parse(&name.to_string()), Some(name));
+        }
+        for foreign in [
+            "manifest-",
+            "manifest-07",
+            "manifest-18446744073709551615",
+            "16777216.log",
+            "4294967295-1.table",
+            "manifest-+7",
+            "notes.txt",
+            "-1.log",
+            "1.2.log",
+            "x.bad",
+            ".tmp",
+            "1-.table",
+        ] {
+            assert_eq!(FileName::parse(foreign), None, "{foreign}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! A map whose keys live elsewhere: the caller reads the key of a slot. Key hashes are xxh3, so that their lower half
+//! is the place of a key as it is.
+//!
+//! Hashes are not secret: an attacker can choose keys that have one hash, or one place. The cost of a key has a bound
+//! nevertheless. A key has at most `PROBES_MAX` buckets, one after the other; if all of them are taken, the key goes to
+//! an ordered map.
+
+use crate::platform::failpoints;
+use std::collections::BTreeMap;
+
+/// The tag of a bucket that is free.
+const FREE: u8 = 0;
+
+/// Buckets that a key may be in. At most half of them are taken, so that of a million hashes that were not chosen a
+/// handful needs more.
+const PROBES_MAX: usize = 64;
+
+const BUCKETS_MIN: usize = 8;
+
+/// Slots by key.
+#[derive(Debug)]
+pub(crate) struct KeyMap<T> {
+    /// Of each bucket some bits of the hash. A miss reads nothing else, so they are apart. Their number is a power of
+    /// two.
+    tags: Vec<u8>,
+    /// Of each bucket the number of its slot.
+    numbers: Vec<u32>,
+    slots: Vec<Slot<T>>,
+    /// Numbers of the slots whose keys found all their buckets taken.
+    crowded: BTreeMap<Box<[u8]>, u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot<T> {
+    /// Lower half of the hash.
+    place: u32,
+    value: T,
+}
+
+impl<T> Default for KeyMap<T> {
+    fn default() -> Self {
+        Self { tags: Vec::new(), numbers: Vec::new(), slots: Vec::new(), crowded: BTreeMap::new() }
+    }
+}
+
+impl<T: Copy> KeyMap<T> {
+    /// The slot of `key`.
+    #[inline]
+    pub(crate) fn find<'k>(&self, hash: u64, key: &[u8], key_of: impl Fn(&T) -> Option<&'k [u8]>) -> Option<T> {
+        self.find_at(hash, key, key_of).map(|(_, value)| value)
+    }
+
+    /// The same with the number of the slot.
+    #[inline]
+    pub(crate) fn find_at<'k>(
+        &self,
+        hash: u64,
+        key: &[u8],
+        key_of: impl Fn(&T) -> Option<&'k [u8]>,
+    ) -> Option<(usize, T)> {
+        let (tag, place) = (tag_of(hash), hash as u32);
+        let mask = self.tags.len().wrapping_sub(1);
+        let mut at = place as usize & mask;
+        for _ in 0..probes_max(self.tags.len()) {
+            let other = *self.tags.get(at)?;
+            if other == FREE {
+                break;
+            }
+            if other == tag
+                && let Some(number) = self.numbers.get(at)
+                && let Some(slot) = self.slots.get(*number as usize)
+                && slot.place == place
+                && key_of(&slot.value) == Some(key)
+            {
+                return Some((*number as usize, slot.value));
+            }
+            at = (at + 1) & mask;
+        }
+        if self.crowded.is_empty() { None } else { self.find_crowded(key) }
+    }
+
+    #[cold]
+    fn find_crowded(&self, key: &[u8]) -> Option<(usize, T)> {
+        let slot = *self.crowded.get(key)? as usize;
+        Some((slot, self.get(slot)?))
+    }
+
+    /// How many slots there are.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The slot of that number.
+    pub(crate) fn get(&self, slot: usize) -> Option<T> {
+        self.slots.get(slot).map(|slot| slot.value)
+    }
+
+    /// The slot of `key` to change; a new one with `value` if there is none.
+    pub(crate) fn entry<'k>(
+        &mut self,
+        hash: u64,
+        key: &[u8],
+        key_of: impl Fn(&T) -> Option<&'k [u8]>,
+        value: T,
+    ) -> &mut T {
+        let slot = match self.find_at(hash, key, &key_of) {
+            Some((slot, _)) => slot,
+            None => self.add(hash, key, key_of, value),
+        };
+        match self.slots.get_mut(slot) {
+            Some(slot) => &mut slot.value,
+            None => unreachable!("the slot was found or added just now"),
+        }
+    }
+
+    fn add<'k>(&mut self, hash: u64, key: &[u8], key_of: impl Fn(&T) -> Option<&'k [u8]>, value: T) -> usize {
+        let number = self.slots.len();
+        if (number - self.crowded.len()) * 2 >= self.tags.len() {
+            self.grow(key_of);
+        }
+        let place = hash as u32;
+        self.slots.push(Slot { place, value });
+        self.settle(tag_of(hash), place, number as u32, || Some(key));
+        number
+    }
+
+    #[cold]
+    fn grow<'k>(&mut self, key_of: impl Fn(&T) -> Option<&'k [u8]>) {
+        let count = (self.tags.len() * 2).max(BUCKETS_MIN);
+        let tags = std::mem::replace(&mut self.tags, vec![FREE; count]);
+        let numbers = std::mem::replace(&mut self.numbers, vec![0; count]);
+        for (tag, number) in tags.into_iter().zip(numbers).filter(|(tag, _)| *tag != FREE) {
+            if let Some(Slot { place, value }) = self.slots.get(number as usize).copied() {
+                self.settle(tag, place, number, || key_of(&value));
+            }
+        }
+    }
+
+    /// Gives a slot a bucket.
+    fn settle<'k>(&mut self, tag: u8, place: u32, number: u32, key: impl FnOnce() -> Option<&'k [u8]>) {
+        let mask = self.tags.len().wrapping_sub(1);
+        let mut at = place as usize & mask;
+        for _ in 0..probes_max(self.tags.len()) {
+            if let (Some(free @ &mut FREE), Some(target)) = (self.tags.get_mut(at), self.numbers.get_mut(at)) {
+                (*free, *target) = (tag, number);
+                return;
+            }
+            at = (at + 1) & mask;
+        }
+        self.crowded.extend(key().map(|key| (key.into(), number)));
+    }
+}
+
+/// Bits of the hash that are no part of its place.
+#[inline]
+fn tag_of(hash: u64) -> u8 {
+    (hash >> 57) as u8 | 0x80
+}
+
+/// Buckets that a key may be in, of `count`.
+#[inline]
+fn probes_max(count: usize) -> usize {
+    if failpoints::bug("unbounded-probes") { count } else { PROBES_MAX }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::hash::key_hash;
+    use std::cell::Cell;
+
+    /// Adds keys, finds those and others; no call reads more keys than a key has buckets.
+    fn check(hash_of: impl Fn(u32) -> u64) -> KeyMap<u32> {
+        const COUNT: u32 = 10_000;
+        let keys: Vec<[u8; 4]> = (0..COUNT * 2).map(u32::to_le_bytes).collect();
+        let key_of = |number: &u32| keys.get(*number as usize).map(<[u8; 4]>::as_slice);
+        let find = |map: &KeyMap<u32>, number: u32| {
+            let read = Cell::new(0);
+            let counted = |other: &u32| {
+                read.set(read.get() + 1);
+                key_of(other)
+            };
+            let found = map.find(hash_of(number), &number.to_le_bytes(), counted);
+            assert!(read.get() <= PROBES_MAX, "{} keys read for key {number}", read.get());
+            found
+        };
+        let mut map = KeyMap::default();
+        for number in 0..COUNT {
+            let key = &keys[number as usize];
+            assert_eq!(find(&map, number), None, "{number} before it is added");
+            assert_eq!(*map.entry(hash_of(number), key, key_of, number), number);
+            assert_eq!(*map.entry(hash_of(number), key, key_of, u32::MAX), number, "it has a slot");
+        }
+        for number in 0..COUNT * 2 {
+            assert_eq!(find(&map, number), (number < COUNT).then_some(number));
+        }
+        assert_eq!(map.len(), COUNT as usize);
+        map
+    }
+
+    #[test]
+    fn every_key_has_its_slot_whatever_the_hashes() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let hashes: Vec<u64> = (0..20_000).map(|_| random.u64(..)).collect();
+        for mask in [u64::MAX, 0xFFFF, 0xFFFF_FFFF_0000_0000, 0xFFFF_0000, 3, 0] {
+            check(|number| hashes[number as usize] & mask);
+        }
+    }
+
+    #[test]
+    fn keys_of_one_hash_that_an_attacker_chose_do_not_make_lookups_slow() {
+        let chosen = check(|_| 7);
+        assert_eq!(chosen.crowded.len(), chosen.len() - PROBES_MAX, "one hash");
+        assert!(chosen.tags.len() <= 4 * PROBES_MAX, "{} buckets for {PROBES_MAX} keys", chosen.tags.len());
+        assert!(check(|number| u64::from(number) << 32).crowded.len() > 9_000, "one place");
+        let usual = check(|number| key_hash(&number.to_le_bytes()));
+        assert!(usual.crowded.is_empty(), "{} of 10,000 keys that were not chosen", usual.crowded.len());
+    }
+}

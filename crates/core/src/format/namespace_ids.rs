@@ -1,0 +1,114 @@
+//! Identities of namespaces: of each pair of name and version one, with a number by which a state finds it. An
+//! identity lives as long as a handle, a batch or a state refers to it; then its number is free for another one. So a
+//! process may use any number of versions one after the other, and a number never stands for two of them at once.
+
+use crate::error::{Error, Result};
+use crate::format::NAME_BYTES_MAX;
+use crate::platform::sync::Mutex;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, Weak};
+
+/// All identities that are in use in one store.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// By name and version.
+    ids: HashMap<String, HashMap<String, Weak<NamespaceId>>>,
+    /// Numbers below `numbers` that no identity has.
+    free: Vec<u32>,
+    numbers: u32,
+}
+
+/// Name and version of a namespace.
+pub(crate) struct NamespaceId {
+    pub(crate) number: u32,
+    pub(crate) name: String,
+    pub(crate) version: String,
+    known: Arc<Mutex<Known>>,
+}
+
+impl Names {
+    /// The identity of a name and a version.
+    pub(crate) fn id(&self, name: &str, version: &str) -> Result<Arc<NamespaceId>> {
+        for (field, text) in [("namespace", name), ("version", version)] {
+            if text.len() > NAME_BYTES_MAX {
+                return Err(Error::TooLong { field, bytes: text.len() as u64, bytes_max: NAME_BYTES_MAX as u64 });
+            }
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = known.ids.get(name).and_then(|versions| versions.get(version)).and_then(Weak::upgrade) {
+            return Ok(id);
+        }
+        let number = known.free.pop().unwrap_or_else(|| {
+            known.numbers += 1;
+            known.numbers - 1
+        });
+        let (name, version, shared) = (name.to_owned(), version.to_owned(), Arc::clone(&self.known));
+        let id = Arc::new(NamespaceId { number, name, version, known: shared });
+        known.ids.entry(id.name.clone()).or_default().insert(id.version.clone(), Arc::downgrade(&id));
+        Ok(id)
+    }
+
+    /// How many identities are in use, and how many numbers have ever been at the same time.
+    #[cfg(test)]
+    fn counts(&self) -> (usize, u32) {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        (known.ids.values().map(HashMap::len).sum(), known.numbers)
+    }
+}
+
+impl NamespaceId {
+    /// As use records name it.
+    pub(crate) fn space(&self) -> (String, String) {
+        (self.name.clone(), self.version.clone())
+    }
+}
+
+impl Drop for NamespaceId {
+    fn drop(&mut self) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(versions) = known.ids.get_mut(&self.name) {
+            // Another thread may have made a new identity of this pair since the last reference to this one went.
+            if versions.get(&self.version).is_some_and(|id| std::ptr::eq(id.as_ptr(), self)) {
+                versions.remove(&self.version);
+            }
+            if versions.is_empty() {
+                known.ids.remove(&self.name);
+            }
+        }
+        known.free.push(self.number);
+    }
+}
+
+impl fmt::Debug for NamespaceId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} '{}' '{}'", self.number, self.name, self.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_lives_as_long_as_it_is_referred_to_and_then_its_number_is_free() {
+        let names = Names::default();
+        let first = names.id("n", "1").unwrap();
+        let same = names.id("n", "1").unwrap();
+        let second = names.id("n", "2").unwrap();
+        assert!(Arc::ptr_eq(&first, &same));
+        assert_ne!(first.number, second.number);
+        drop(first);
+        assert_eq!(names.counts(), (2, 2), "it is in use");
+        drop(same);
+        assert_eq!(names.counts(), (1, 2));
+        let third = names.id("other", "1").unwrap();
+        assert_ne!(third.number, second.number);
+        assert_eq!(names.counts(), (2, 2), "the number of the first is used again");
+    }
+}

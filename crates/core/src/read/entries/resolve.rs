@@ -1,0 +1,251 @@
+//! Finding the newest entry of each key of a range.
+
+use super::gather::{BATCH_ORDER, Range, Row};
+use crate::format::hash_sort::{Item, hash_of, same_hash};
+use crate::table::{Hole, NAMES_FILES, ScanStored};
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+/// More entries of one hash than this are sorted where they are.
+const ROWS_MAX: usize = 1 << 12;
+
+/// Visits keys, range after range.
+#[derive(Debug)]
+pub(crate) struct Entries {
+    hidden_below: u64,
+    values: Values,
+}
+
+/// The newest entry of a key.
+#[derive(Debug)]
+pub(crate) struct Visit<'v> {
+    pub(crate) hash: u32,
+    pub(crate) key: &'v [u8],
+    pub(crate) order: u64,
+    /// Older entries of the same key.
+    pub(crate) shadowed: u64,
+    /// Whether nobody may see the entry: it is of another version, or a lost part of a table may have overwritten it.
+    pub(crate) is_hidden: bool,
+    row: Row<'v>,
+    values: &'v mut Values,
+}
+
+impl<'v> Visit<'v> {
+    /// The value; `None` = deleted, or lost.
+    #[inline]
+    pub(crate) fn value(self) -> Option<&'v [u8]> {
+        match self.row.stored {
+            ScanStored::Deleted => None,
+            ScanStored::Inline(bytes) | ScanStored::Filed(bytes) => Some(bytes),
+            ScanStored::Placed { block, offset, bytes } => {
+                self.values.read(&self.row, block & !NAMES_FILES, offset, bytes)
+            }
+        }
+    }
+
+    /// Whether the value names files.
+    #[inline]
+    pub(crate) fn is_filed(&self) -> bool {
+        match self.row.stored {
+            ScanStored::Placed { block, .. } => block & NAMES_FILES != 0,
+            ScanStored::Filed(_) => true,
+            ScanStored::Inline(_) | ScanStored::Deleted => false,
+        }
+    }
+
+    /// Bytes that the value takes where it is, without reading it; `None` = deleted.
+    pub(crate) fn stored_bytes(&self) -> Option<u64> {
+        let bytes = self.row.stored.bytes()? as u64;
+        let (ScanStored::Placed { block, .. }, Some((table, _))) = (self.row.stored, self.row.table) else {
+            return Some(bytes);
+        };
+        let block = table.directory().and_then(|all| all.value_row((block & !NAMES_FILES) as usize));
+        Some(block.map_or(bytes, |block| bytes * u64::from(block.stored_bytes) / u64::from(block.raw_bytes.max(1))))
+    }
+
+    /// The time of the oldest commit of the table it is in; `None` = it is in a log.
+    pub(crate) fn table_ms(&self) -> Option<u64> {
+        self.row.table.map(|(table, _)| table.meta.oldest_ms)
+    }
+
+    /// Length of the value, without reading it; `None` = deleted.
+    pub(crate) fn value_bytes(&self) -> Option<usize> {
+        self.row.stored.bytes()
+    }
+}
+
+impl Entries {
+    pub(crate) fn new(hidden_below: u64) -> Self {
+        Self { hidden_below: hidden_below.min(BATCH_ORDER), values: Values::default() }
+    }
+
+    /// Calls `each` for every key of a range.
+    pub(crate) fn visit<B>(
+        &mut self,
+        range: &Range<'_>,
+        mut each: impl FnMut(Visit<'_>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let mut rows = Vec::new();
+        for items in range.rest().chunk_by(same_hash) {
+            let hash = items.first().map_or(0, |item| hash_of(*item));
+            if let [one] = items {
+                if let Some(row) = range.row(*one) {
+                    self.step(range, hash, row, 0, &mut each)?;
+                }
+                continue;
+            }
+            if let Some(items) = range.many_by_key(hash, items) {
+                for items in items.chunk_by(|left, right| same_key_of(range, *left, *right)) {
+                    let (newest, older) = (items.first().and_then(|item| range.row(*item)), items.len() as u64 - 1);
+                    newest.map_or(ControlFlow::Continue(()), |row| self.step(range, hash, row, older, &mut each))?;
+                }
+                continue;
+            }
+            by_key(range, items, &mut rows);
+            for rows in rows.chunk_by(same_key) {
+                if let [newest, older @ ..] = rows {
+                    self.step(range, hash, *newest, older.len() as u64, &mut each)?;
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn step<'v, B>(
+        &'v mut self,
+        range: &'v Range<'_>,
+        hash: u32,
+        row: Row<'v>,
+        shadowed: u64,
+        each: &mut impl FnMut(Visit<'_>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let lost = |hole: &Hole| {
+            row.order <= hole.order_max
+                && hole.start <= hash
+                && hole.end.is_none_or(|end| hash < end)
+                && row.table.is_none_or(|(table, _)| table.meta.name != hole.table)
+        };
+        let is_hidden = row.order < self.hidden_below || range.holes.iter().any(lost);
+        let Row { key, order, .. } = row;
+        each(Visit { hash, key, order, shadowed, is_hidden, row, values: &mut self.values })
+    }
+}
+
+/// Of each source that is a table, by its number: bytes of keys and values in a range, and how many of them are of
+/// entries that newer ones overwrite, or that say that a key is deleted.
+pub(crate) fn garbage(range: &Range<'_>, sources: usize) -> Vec<(u64, u64)> {
+    let mut counts = vec![(0, 0); sources];
+    let mut count = |row: &Row<'_>, is_newest: bool| {
+        let Some((all, garbage)) = row.table.and_then(|(_, source)| counts.get_mut(source as usize)) else { return };
+        let value_bytes = row.stored.bytes();
+        let bytes = row.key.len() as u64 + value_bytes.unwrap_or(0) as u64;
+        *all += bytes;
+        *garbage += if is_newest && value_bytes.is_some() { 0 } else { bytes };
+    };
+    let mut rows = Vec::new();
+    for items in range.rest().chunk_by(same_hash) {
+        let hash = items.first().map_or(0, |item| hash_of(*item));
+        if let Some(items) = range.many_by_key(hash, items) {
+            let mut key = None;
+            for row in items.iter().filter_map(|item| range.row(*item)) {
+                count(&row, key.replace(row.key) != Some(row.key));
+            }
+            continue;
+        }
+        by_key(range, items, &mut rows);
+        for rows in rows.chunk_by(same_key) {
+            rows.iter().enumerate().for_each(|(age, row)| count(row, age == 0));
+        }
+    }
+    counts
+}
+
+/// Entries of one hash by key, of one key the newest first: of one commit that is the one that came last.
+fn by_key<'r>(range: &'r Range<'_>, items: &[Item], rows: &mut Vec<Row<'r>>) {
+    rows.clear();
+    rows.extend(items.iter().rev().filter_map(|item| range.row(*item)));
+    rows.sort_by(by_key_and_age);
+}
+
+impl Range<'_> {
+    /// The items that were not passed.
+    fn rest(&self) -> &[Item] {
+        self.items.get(self.passed..).unwrap_or_default()
+    }
+
+    /// The same as `by_key` where only a forger, or one key written again and again, makes them so many that rows of
+    /// all of them would take many times the bytes they came from; `None` = they are few.
+    fn many_by_key<'i>(&self, hash: u32, items: &'i [Item]) -> Option<Cow<'i, [Item]>> {
+        if self.by_key == Some(hash) {
+            return Some(items.into());
+        }
+        (items.len() > ROWS_MAX).then(|| self.sorted(items).into())
+    }
+
+    fn sorted(&self, items: &[Item]) -> Vec<Item> {
+        let mut sorted = Vec::with_capacity(items.len());
+        sorted.extend(items.iter().filter(|item| self.row(**item).is_some()));
+        // Of equal rows the item says which came last, so they need no second place while they are sorted.
+        sorted.sort_unstable_by(|left, right| match (self.row(*left), self.row(*right)) {
+            (Some(left_row), Some(right_row)) => by_key_and_age(&left_row, &right_row).then(right.cmp(left)),
+            _ => right.cmp(left),
+        });
+        sorted
+    }
+
+    /// Passes all entries up to a key of a hash. Of many entries of that hash the next visit begins behind it: they
+    /// are sorted once, however often a visit stops among them.
+    pub(crate) fn pass(&mut self, hash: u32, key: &[u8]) {
+        let start = self.passed + self.rest().partition_point(|item| hash_of(*item) < hash);
+        let length = self.items.get(start..).unwrap_or_default().partition_point(|item| hash_of(*item) == hash);
+        self.passed = start;
+        if self.by_key != Some(hash) {
+            let items = self.items.get(start..start + length).unwrap_or_default();
+            if items.len() <= ROWS_MAX {
+                return;
+            }
+            let sorted = self.sorted(items);
+            self.items.splice(start..start + length, sorted);
+            self.by_key = Some(hash);
+        }
+        let is_before = |item: &Item| hash_of(*item) == hash && self.row(*item).is_some_and(|row| row.key <= key);
+        self.passed += self.rest().partition_point(is_before);
+    }
+}
+
+fn by_key_and_age(left: &Row<'_>, right: &Row<'_>) -> Ordering {
+    left.key.cmp(right.key).then(right.order.cmp(&left.order))
+}
+
+fn same_key_of(range: &Range<'_>, left: Item, right: Item) -> bool {
+    range.row(left).zip(range.row(right)).is_some_and(|(left, right)| left.key == right.key)
+}
+
+fn same_key(left: &Row<'_>, right: &Row<'_>) -> bool {
+    left.key == right.key
+}
+
+/// The block of values that was read last, of each source: the next value of it is mostly in the same one.
+#[derive(Debug, Default)]
+struct Values {
+    last: Vec<Option<(u32, Box<[u8]>)>>,
+}
+
+impl Values {
+    fn read(&mut self, row: &Row<'_>, block: u32, offset: u32, bytes: u32) -> Option<&[u8]> {
+        let (table, source) = row.table?;
+        let source = source as usize;
+        if self.last.len() <= source {
+            self.last.resize_with(source + 1, || None);
+        }
+        let last = self.last.get_mut(source)?;
+        if last.as_ref().is_none_or(|(index, _)| *index != block) {
+            *last = table.read_values(block as usize).map(|bytes| (block, bytes));
+        }
+        let (_, all) = last.as_ref()?;
+        let start = offset as usize;
+        all.get(start..start.checked_add(bytes as usize)?)
+    }
+}

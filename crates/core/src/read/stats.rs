@@ -1,0 +1,138 @@
+//! Sizes and counts, exact: keys are merged, values are not read.
+
+use crate::error::{Error, Result};
+use crate::format::blob_refs::Filed;
+use crate::format::file_names::FileName;
+use crate::format::namespace_ids::NamespaceId;
+use crate::platform::failpoints;
+use crate::platform::vfs::Access;
+use crate::read::entries::{Entries, Ranges, Source};
+use crate::report::{NamespaceStats, Stats};
+use crate::state::context::Context;
+use crate::state::{Current, Namespace, State};
+use crate::usage::{Cursor, Mark, Marks, day_of, ms_of};
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// All sources of a namespace, and the order below which entries are hidden.
+pub(crate) fn sources_of(state: &State, id: u32) -> (Vec<Source<'_>>, u64) {
+    let Some(namespace) = state.namespace(id).filter(|_| !state.lost) else { return (Vec::new(), 0) };
+    let memory = Source::memory(&state.segments, state.memory_entries(namespace));
+    (with_tables(memory, namespace), namespace.hidden_below)
+}
+
+/// Entries of logs and the tables that have something to add.
+pub(crate) fn with_tables<'a>(memory: Source<'a>, namespace: &Namespace) -> Vec<Source<'a>> {
+    let visible = namespace.tables.iter().filter(|live| live.table.meta.order_max >= namespace.hidden_below);
+    let tables = visible.map(|live| Source::Table(Arc::clone(&live.table)));
+    std::iter::once(memory).chain(tables).collect()
+}
+
+pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
+    failpoints::panics("stats");
+    let mut stats = Stats { manifest: state.manifest.number, ..Stats::default() };
+    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
+    for name in &names {
+        let Some(kind) = FileName::parse(name) else { continue };
+        let bytes = match context.vfs.open(name, Access::Stream).and_then(|file| file.len()) {
+            Ok(bytes) => bytes,
+            // Swept since it was listed, or no file of ours after all.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => continue,
+            Err(source) => return Err(Error::io("open", name, source)),
+        };
+        stats.files += 1;
+        stats.bytes += bytes;
+        match kind {
+            FileName::Table(_) => {
+                stats.tables += 1;
+                stats.table_bytes += bytes;
+            }
+            FileName::Log(_) | FileName::Taken { .. } => {
+                stats.logs += 1;
+                stats.log_bytes += bytes;
+            }
+            FileName::Manifest(_) | FileName::Temporary(_) => {}
+        }
+    }
+    for file in state.named_files() {
+        stats.content_files += 1;
+        stats.content_bytes += file.bytes;
+    }
+    stats.files += stats.content_files;
+    stats.bytes += stats.content_bytes;
+    for (_, bytes) in context.used.list() {
+        stats.files += 1;
+        stats.bytes += bytes;
+    }
+    let used = context.used.read_all(state.manifest.cache_id);
+    for Current { id, .. } in state.current.values() {
+        stats.namespaces.extend(namespace_stats(state, id, &used));
+    }
+    stats.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    Ok(stats)
+}
+
+fn namespace_stats(state: &State, id: &NamespaceId, used: &Marks) -> Option<NamespaceStats> {
+    let namespace = state.namespace(id.number)?;
+    let mut stats = NamespaceStats {
+        name: id.name.clone(),
+        version: id.version.clone(),
+        tables: namespace.tables.len() as u64,
+        table_bytes: namespace.tables.iter().map(|live| live.table.meta.bytes).sum(),
+        oldest_ms: namespace.oldest_ms,
+        newest_ms: namespace.newest_ms,
+        ..NamespaceStats::default()
+    };
+    each_entry(state, id.number, used.of(&id.space()), &mut |entry| {
+        let key_bytes = entry.key.len() as u64;
+        stats.entries += 1;
+        stats.key_bytes += key_bytes;
+        stats.value_bytes += entry.value_bytes;
+        if entry.used_ms.is_none() {
+            stats.never_used_entries += 1;
+            stats.never_used_bytes += key_bytes + entry.value_bytes;
+        }
+    });
+    Some(stats)
+}
+
+/// An entry without its value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sized<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) value_bytes: u64,
+    /// About: what is known is a time that is not later, or a day.
+    pub(crate) written_ms: u64,
+    /// The day on which it was last read; `None` = on none after the one on which it was written.
+    pub(crate) used_ms: Option<u64>,
+}
+
+/// Calls `each` for every live entry of a namespace, of which `marks` are known.
+pub(crate) fn each_entry(state: &State, id: u32, marks: &[Mark], each: &mut dyn FnMut(Sized<'_>)) {
+    let (sources, hidden_below) = sources_of(state, id);
+    let mut entries = Entries::new(hidden_below);
+    let mut marks = Cursor::new(marks);
+    for range in Ranges::new(sources, 0) {
+        let _all = entries.visit::<()>(&range, |entry| {
+            if let Some(value_bytes) = entry.value_bytes().filter(|_| !entry.is_hidden) {
+                let known_ms = entry.table_ms().unwrap_or_else(|| state.time_of_commit(entry.order));
+                let (written_ms, used_ms) = times_of(known_ms, marks.find(entry.hash));
+                let key = entry.key;
+                let filed = if entry.is_filed() { entry.value().and_then(Filed::parse) } else { None };
+                let value_bytes = filed.map_or(value_bytes as u64, |filed| filed.value_bytes());
+                each(Sized { key, value_bytes, written_ms, used_ms });
+            }
+            ControlFlow::Continue(())
+        });
+    }
+}
+
+/// When an entry was written and last read, of which a table or log and perhaps a mark is known.
+fn times_of(known_ms: u64, mark: Option<Mark>) -> (u64, Option<u64>) {
+    match mark.filter(|mark| mark.day() >= day_of(known_ms)) {
+        Some(mark) if mark.is_read() => (known_ms, Some(ms_of(mark.day()))),
+        Some(mark) => (known_ms.max(ms_of(mark.day())), None),
+        None => (known_ms, None),
+    }
+}

@@ -1,0 +1,53 @@
+//! What every step needs: the doors and what is shared by all threads of a store.
+
+use crate::blobs::Files;
+use crate::format::checksum::Checksum;
+use crate::format::hash::mix;
+use crate::format::namespace_ids::Names;
+use crate::options::Options;
+use crate::platform::failpoints;
+use crate::platform::pool::Pool;
+use crate::platform::vfs::Vfs;
+use crate::report::damage_list::DamageList;
+use crate::state::failed_syncs::Doubts;
+use crate::table::block_cache::BlockCache;
+use crate::usage::{Noted, UsedFolder};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) vfs: Arc<dyn Vfs>,
+    pub(crate) pool: Arc<dyn Pool>,
+    pub(crate) options: Options,
+    pub(crate) checksum: Checksum,
+    pub(crate) names: Names,
+    pub(crate) damage: Arc<DamageList>,
+    pub(crate) doubts: Doubts,
+    pub(crate) blocks: Arc<BlockCache>,
+    pub(crate) files: Arc<Files>,
+    pub(crate) used: UsedFolder,
+    pub(crate) noted: Noted,
+    ids: AtomicU64,
+}
+
+impl Context {
+    pub(crate) fn new(vfs: Arc<dyn Vfs>, pool: Arc<dyn Pool>, options: Options) -> Self {
+        let vfs = failpoints::vfs(vfs);
+        let bytes_max = if failpoints::bug("no-cap") { u64::MAX } else { options.bytes_max };
+        let options = Options { bytes_max, ..options };
+        let blocks = Arc::new(BlockCache::new(options.block_cache_bytes));
+        let damage: Arc<DamageList> = Arc::default();
+        let files = Arc::new(Files::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only));
+        let checksum = Checksum::new(options.key.as_ref());
+        let (used, noted) = (UsedFolder::new(Arc::clone(&vfs), checksum), Noted::default());
+        let (names, doubts, ids) = (Names::default(), Doubts::default(), AtomicU64::new(0));
+        Self { vfs, pool, options, checksum, names, damage, doubts, blocks, files, used, noted, ids }
+    }
+
+    /// A number that no other log or manifest has, never 0: from the random number of this store.
+    pub(crate) fn new_id(&self) -> u64 {
+        let count = self.ids.fetch_add(1, Ordering::Relaxed);
+        mix(self.options.random.wrapping_add(count + 1)) | 1
+    }
+}

@@ -1,0 +1,53 @@
+//! Reading the newest manifest.
+
+use crate::error::{Error, Result};
+use crate::format::FORMAT;
+use crate::format::file_names::FileName;
+use crate::format::frame::{Found, FrameKind, FrameReader};
+use crate::manifest::Manifest;
+use crate::platform::failpoints;
+use crate::platform::vfs::{Access, Stat};
+use crate::state::context::Context;
+use std::io;
+
+/// What the newest manifest of a list of names is.
+pub(crate) enum Newest {
+    /// With its file as it was before it was read.
+    Found(Manifest, Stat),
+    /// None has arrived.
+    None,
+    /// One of them was removed meanwhile.
+    Vanished,
+    Damaged(u64),
+}
+
+/// The newest manifest that arrived whole. One that did not (only where there are no hard links) does not count.
+pub(crate) fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
+    failpoints::panics("read-manifest");
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.manifest()).collect();
+    numbers.sort_unstable_by(|left, right| right.cmp(left));
+    for number in numbers {
+        let name = FileName::Manifest(number).to_string();
+        let wrap = |source| Error::io("read", &name, source);
+        let Some(stat) = context.vfs.stat(&name).map_err(wrap)? else { return Ok(Newest::Vanished) };
+        let file = match context.vfs.open(&name, Access::Stream) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Newest::Vanished),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(Newest::Damaged(number)),
+            Err(source) => return Err(Error::io("open", &name, source)),
+        };
+        let mut frames = FrameReader::new(&*file, &context.checksum, number).map_err(wrap)?;
+        match frames.at(0).map_err(wrap)? {
+            Found::Frame { kind: FrameKind::Manifest, tag, body, .. } => {
+                if tag != u64::from(FORMAT) && !failpoints::bug("tolerate-unknown-format") {
+                    return Err(Error::NewerFormat { name, found: tag as u32, supported: FORMAT });
+                }
+                let manifest = Manifest::read(number, body);
+                return Ok(manifest.map_or(Newest::Damaged(number), |manifest| Newest::Found(manifest, stat)));
+            }
+            Found::End | Found::Torn => {}
+            Found::Frame { .. } | Found::Damaged(_) => return Ok(Newest::Damaged(number)),
+        }
+    }
+    Ok(Newest::None)
+}

@@ -1,0 +1,204 @@
+//! The entries of all logs that are not folded yet, as their bytes stand in the logs. A commit only adds to a list; the
+//! index by key grows when somebody looks a key up, so that a process that only writes never makes it.
+
+use crate::format::bytes::Reader;
+use crate::format::entry::Entry;
+use crate::format::hash::{key_hash, upper};
+use crate::format::hash_index::KeyMap;
+use crate::format::sequence::ORDER_SHIFT;
+use crate::platform::failpoints;
+use crate::platform::sync::RwLock;
+use crate::usage::UsedBits;
+use std::sync::{Arc, PoisonError};
+
+/// Entries of small commits are gathered in segments of this size.
+const SEGMENT_BYTES: usize = 1 << 20;
+
+/// Bytes of entries; segments are filled front to back. A snapshot shares them, and then the next entries begin a new
+/// one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Segments {
+    all: Vec<Arc<Vec<u8>>>,
+    commits: Vec<Commit>,
+}
+
+/// The entries of a commit lie in one segment.
+#[derive(Clone, Copy, Debug)]
+struct Commit {
+    order: u64,
+    segment: u32,
+    writer: u32,
+}
+
+/// An entry in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemoryEntry<'a> {
+    pub(crate) order: u64,
+    pub(crate) writer: u32,
+    pub(crate) place: Place,
+    /// Begin with the entry.
+    bytes: &'a [u8],
+}
+
+/// Where an entry of a log is in memory. Places are in the order in which their entries were learned. They are small,
+/// since a log may hold an entry for every eight of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// Number of its commit, and offset in the segment of that.
+    pub(crate) commit: u32,
+    pub(crate) offset: u32,
+}
+
+/// The entries of one namespace in the order in which they were learned.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    entries: Vec<(u32, Place)>,
+    index: RwLock<Index>,
+}
+
+/// The newest of each key among the first `covered` entries.
+#[derive(Debug, Default)]
+struct Index {
+    places: KeyMap<Place>,
+    covered: usize,
+    /// Which of them were read.
+    used: UsedBits,
+}
+
+impl Segments {
+    /// Copies entries; the answer is the place of the first one.
+    pub(super) fn add(&mut self, entries: &[u8], order: u64, writer: u32) -> Place {
+        let offset = self.copy(entries);
+        self.commits.push(Commit { order, segment: self.all.len() as u32 - 1, writer });
+        Place { commit: self.commits.len() as u32 - 1, offset }
+    }
+
+    /// Copies entries to the end of the last segment; the answer is their offset there.
+    fn copy(&mut self, entries: &[u8]) -> u32 {
+        if let Some(last) = self.all.last_mut().and_then(Arc::get_mut)
+            && last.len() + entries.len() <= last.capacity()
+        {
+            let offset = last.len() as u32;
+            last.extend_from_slice(entries);
+            return offset;
+        }
+        let mut segment = Vec::with_capacity(entries.len().max(SEGMENT_BYTES.min(entries.len() * 64)));
+        segment.extend_from_slice(entries);
+        self.all.push(Arc::new(segment));
+        0
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, place: Place) -> Option<MemoryEntry<'_>> {
+        let Commit { order, segment, writer } = *self.commits.get(place.commit as usize)?;
+        let bytes = self.all.get(segment as usize)?.get(place.offset as usize..)?;
+        Some(MemoryEntry { order, writer, place, bytes })
+    }
+
+    #[inline]
+    fn key(&self, place: Place) -> Option<&[u8]> {
+        self.at(place)?.entry().map(|entry| entry.key)
+    }
+
+    fn order(&self, place: Place) -> u64 {
+        self.commits.get(place.commit as usize).map_or(0, |commit| commit.order)
+    }
+}
+
+impl<'a> MemoryEntry<'a> {
+    /// `None` = it does not begin with an entry.
+    #[inline]
+    pub(crate) fn entry(&self) -> Option<Entry<'a>> {
+        Entry::read(&mut Reader::new(self.bytes))
+    }
+}
+
+impl Place {
+    /// The place of what follows an entry of so many bytes.
+    pub(super) fn after(self, bytes: usize) -> Self {
+        Self { offset: self.offset + bytes as u32, ..self }
+    }
+}
+
+impl Memory {
+    /// The same entries; the index grows anew when somebody asks.
+    pub(super) fn snapshot(&self) -> Self {
+        Self { entries: self.entries.clone(), index: RwLock::default() }
+    }
+
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.entries.reserve(count);
+    }
+
+    pub(super) fn add(&mut self, key: &[u8], place: Place) {
+        self.entries.push((upper(key_hash(key)), place));
+    }
+
+    /// The newest entry of a key.
+    #[inline]
+    pub(super) fn get<'a>(&self, segments: &'a Segments, hash: u64, key: &[u8]) -> Option<MemoryEntry<'a>> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        if index.covered == self.entries.len() {
+            return index.find(segments, hash, key);
+        }
+        drop(index);
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        index.cover(&self.entries, segments);
+        index.find(segments, hash, key)
+    }
+
+    /// Brings the entries into the order of their hashes; those of equal hash stay as they came.
+    pub(super) fn sort(&mut self) {
+        self.entries.sort_unstable();
+    }
+
+    /// Of sorted entries those of hashes from `from` to `end`, the end excluded.
+    pub(super) fn window(&self, from: u64, end: u64) -> &[(u32, Place)] {
+        let before = |hash: u64| self.entries.partition_point(|(other, _)| u64::from(*other) < hash);
+        self.entries.get(before(from)..before(end)).unwrap_or_default()
+    }
+
+    /// How many entries were read here.
+    pub(super) fn reads(&self) -> u64 {
+        self.index.read().unwrap_or_else(PoisonError::into_inner).used.count()
+    }
+
+    /// Calls `each` with hash and order of every entry that was read here.
+    pub(super) fn each_read(&self, segments: &Segments, mut each: impl FnMut(u32, u64)) {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        for place in index.used.iter().filter_map(|slot| index.places.get(slot)) {
+            if let Some(key) = segments.key(place) {
+                each(upper(key_hash(key)), segments.order(place));
+            }
+        }
+    }
+
+    /// All entries, older ones of the same key included.
+    pub(super) fn iter<'a>(&'a self, segments: &'a Segments) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
+        self.entries.iter().filter_map(|(hash, place)| Some((*hash, segments.at(*place)?)))
+    }
+}
+
+impl Index {
+    fn find<'a>(&self, segments: &'a Segments, hash: u64, key: &[u8]) -> Option<MemoryEntry<'a>> {
+        let (slot, place) = self.places.find_at(hash, key, |place| segments.key(*place))?;
+        self.used.set(slot);
+        segments.at(place)
+    }
+
+    fn cover(&mut self, entries: &[(u32, Place)], segments: &Segments) {
+        for (_, place) in entries.get(self.covered..).unwrap_or_default() {
+            let Some(key) = segments.key(*place) else { continue };
+            let kept = self.places.entry(key_hash(key), key, |other| segments.key(*other), *place);
+            let forgotten_bits = if failpoints::bug("equal-sequence") { ORDER_SHIFT } else { 0 };
+            if segments.order(*place) >> forgotten_bits >= segments.order(*kept) >> forgotten_bits {
+                *kept = *place;
+            }
+        }
+        self.covered = entries.len();
+        self.used.grow(self.places.len());
+    }
+}

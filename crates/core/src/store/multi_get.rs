@@ -1,0 +1,72 @@
+//! Many lookups in one state, whatever other threads commit meanwhile. Answers are told in the order of the questions.
+//! From the first value that is a file on they wait until all questions were asked: reading a file takes long, and
+//! nobody else's commit has to wait for it.
+
+use crate::error::Result;
+use crate::platform::sync::RwLockReadGuard;
+use crate::read::lookup::lookup;
+use crate::state::State;
+use crate::state::context::Context;
+use crate::store::Store;
+
+/// Lookups in one namespace of one state.
+pub(crate) struct Reader<'s, E> {
+    store: &'s Store,
+    context: &'s Context,
+    id: u32,
+    state: RwLockReadGuard<'s, State>,
+    each: E,
+    waiting: Vec<Waiting>,
+}
+
+/// An answer that waits for one before it.
+enum Waiting {
+    Known(Option<Vec<u8>>),
+    File { hash: u64, key: Vec<u8>, filed: Vec<u8> },
+}
+
+impl<'s, E: FnMut(Option<&[u8]>)> Reader<'s, E> {
+    pub(crate) fn new(
+        store: &'s Store,
+        context: &'s Context,
+        id: u32,
+        state: RwLockReadGuard<'s, State>,
+        each: E,
+    ) -> Self {
+        Self { store, context, id, state, each, waiting: Vec::new() }
+    }
+
+    /// The next answer is this one.
+    pub(crate) fn answer(&mut self, value: Option<&[u8]>) {
+        if self.waiting.is_empty() {
+            (self.each)(value);
+        } else {
+            self.waiting.push(Waiting::Known(value.map(<[u8]>::to_vec)));
+        }
+    }
+
+    /// The next answer is what the state has for this key.
+    pub(crate) fn ask(&mut self, hash: u64, key: &[u8]) {
+        let Self { state, id, each, waiting, .. } = self;
+        match lookup(state, *id, hash, key) {
+            Some(hit) if hit.is_filed => {
+                waiting.push(Waiting::File { hash, key: key.to_vec(), filed: hit.bytes().to_vec() });
+            }
+            hit if waiting.is_empty() => each(hit.as_ref().map(|hit| hit.bytes())),
+            hit => waiting.push(Waiting::Known(hit.map(|hit| hit.bytes().to_vec()))),
+        }
+    }
+
+    /// Tells the answers that wait.
+    pub(crate) fn end(self) -> Result<()> {
+        let Self { store, context, id, state, mut each, waiting } = self;
+        store.tidy_after_reads(context, id, state)?;
+        for answer in waiting {
+            match answer {
+                Waiting::Known(value) => each(value.as_deref()),
+                Waiting::File { hash, key, filed } => each(store.filed_value(id, hash, &key, &filed)?.as_deref()),
+            }
+        }
+        Ok(())
+    }
+}

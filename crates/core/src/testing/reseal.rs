@@ -1,0 +1,192 @@
+//! Forging: makes the checksums of a simulated folder right, whatever its bytes say. Damage stops at the first of them;
+//! what hides behind it (lengths, counts, offsets, orders) meets only an attacker, or a fuzzer that forges.
+//!
+//! 1. tables: every block that the directory names, the directory, the footer: a new root;
+//! 2. logs and manifests: the new roots go into the descriptions of the tables, then every frame is sealed again.
+//!
+//! What cannot be found any more because its place is destroyed stays as it is: that is damage, and refused.
+
+use crate::format::bytes::Reader;
+use crate::format::checksum::{Checksum, FramePlace, Kind as Of};
+use crate::format::entry::{Entry, Kind};
+use crate::format::file_names::{FileName, TableName};
+use crate::format::frame::{FrameKind, HEAD_BYTES, Label, seal_parts};
+use crate::format::mac_key::Key;
+use crate::manifest::Manifest;
+use crate::table::{FOOTER_BYTES, Footer, TableMeta, reseal_rows};
+use crate::testing::sim::SimVfs;
+use crate::usage::number_of_record;
+use std::collections::HashMap;
+
+/// New roots by the name of the table, and lengths.
+type Roots = HashMap<TableName, (u64, u64)>;
+
+/// Makes every checksum in the folder right for a cache without a key.
+pub fn reseal(vfs: &SimVfs) {
+    reseal_with(vfs, None);
+}
+
+/// Makes every checksum in the folder right for that key.
+pub fn reseal_with(vfs: &SimVfs, key: Option<&Key>) {
+    let main = Checksum::new(key);
+    let cache_id = newest_cache_id(vfs);
+    let parsed = || vfs.names().into_iter().filter_map(|name| Some((FileName::parse(&name)?, name)));
+    let mut roots = Roots::new();
+    for (parsed, name) in parsed() {
+        if let FileName::Table(table) = parsed {
+            let (mut bytes, checksum) = (vfs.contents(&name), main.of_file(cache_id, parsed));
+            if let Some(root) = reseal_table(&checksum, &mut bytes) {
+                roots.insert(table, (root, bytes.len() as u64));
+                vfs.set_contents(&name, bytes);
+            }
+        }
+    }
+    for (parsed, name) in parsed() {
+        let (number, checksum) = match parsed {
+            FileName::Manifest(number) => (number, main),
+            FileName::Log(writer) | FileName::Taken { writer, .. } => {
+                (u64::from(writer), main.of_file(cache_id, FileName::Log(writer)))
+            }
+            FileName::Table(_) | FileName::Temporary(_) => continue,
+        };
+        let sealed = reseal_frames(&checksum, &vfs.contents(&name), number, &roots);
+        vfs.set_contents(&name, sealed);
+    }
+    for name in vfs.names() {
+        if let Some(number) = name.strip_prefix("used/").and_then(number_of_record) {
+            let sealed = reseal_frames(&main, &vfs.contents(&name), number, &roots);
+            vfs.set_contents(&name, sealed);
+        }
+    }
+}
+
+/// The id of the cache, by its newest manifest.
+fn newest_cache_id(vfs: &SimVfs) -> u64 {
+    let names = vfs.names();
+    let newest = names.iter().filter_map(|name| FileName::parse(name)?.manifest()).max();
+    let bytes = newest.map(|number| vfs.contents(&FileName::Manifest(number).to_string())).unwrap_or_default();
+    let manifest = frame_at(&bytes, 0).and_then(|(_, body)| Manifest::read(0, body));
+    manifest.map_or(0, |manifest| manifest.cache_id)
+}
+
+/// A manifest, or a log of one frame, whose body is `body`.
+pub fn manifest(number: u64, format: u32, body: &[u8]) -> Vec<u8> {
+    let place = FramePlace { file_number: number, offset: 0 };
+    let (head, padding) =
+        seal_parts(&Checksum::Open, Label::new(FrameKind::Manifest, u64::from(format)), place, &[body]);
+    [&head, body, padding].concat()
+}
+
+/// A table of one block of keys and one of values, both as they stand in the file.
+pub fn table(keys: (&[u8], u32), values: (&[u8], u32)) -> Vec<u8> {
+    let mut bytes = [keys.0, values.0].concat();
+    let directory_offset = bytes.len() as u64;
+    // The hash of the first entry, so that a lookup finds the block.
+    let first_hash = keys.0.get(24..28).unwrap_or(&[0; 4]);
+    bytes.extend_from_slice(first_hash);
+    for (offset, (block, raw_bytes)) in [(0, keys), (keys.0.len() as u64, values)] {
+        bytes.extend_from_slice(&0u64.to_le_bytes());
+        bytes.extend_from_slice(&offset.to_le_bytes());
+        bytes.extend_from_slice(&(block.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&raw_bytes.to_le_bytes());
+    }
+    let footer = Footer {
+        key_blocks: 1,
+        value_blocks: 1,
+        files: 0,
+        entries: 1,
+        deletes: 0,
+        order_min: 0,
+        order_max: u64::from(u32::MAX),
+        directory_offset,
+        key_bytes: 1,
+        value_bytes: 1,
+        directory_checksum: 0,
+    };
+    bytes.extend_from_slice(&footer.write(&Checksum::Open).0);
+    bytes
+}
+
+/// The new root; `None` where even the places are gone.
+fn reseal_table(checksum: &Checksum, bytes: &mut [u8]) -> Option<u64> {
+    let footer_at = bytes.len().checked_sub(FOOTER_BYTES)?;
+    let footer = Footer::parse(bytes.get(footer_at..)?)?;
+    let start = usize::try_from(footer.directory_offset).ok().filter(|start| *start <= footer_at)?;
+    let (blocks, rest) = bytes.split_at_mut(start);
+    let (directory, tail) = rest.split_at_mut(footer_at - start);
+    reseal_rows(directory, &footer, |offset, stored_bytes| {
+        let end = offset.checked_add(u64::from(stored_bytes))?;
+        let block = blocks.get(usize::try_from(offset).ok()?..usize::try_from(end).ok()?)?;
+        Some(checksum.of_part(Of::Block, offset, block))
+    });
+    let directory_checksum = checksum.of_part(Of::Directory, 0, directory);
+    let (sealed, root) = Footer { directory_checksum, ..footer }.write(checksum);
+    tail.copy_from_slice(&sealed);
+    Some(root)
+}
+
+/// The same frames with other roots and right checksums; a length that leads out of the file ends it.
+fn reseal_frames(checksum: &Checksum, bytes: &[u8], file_number: u64, roots: &Roots) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    while let Some((label, body)) = frame_at(bytes, out.len()) {
+        let body = new_roots(label.kind, body, roots);
+        let place = FramePlace { file_number, offset: out.len() as u64 };
+        let (head, padding) = seal_parts(checksum, label, place, &[&body]);
+        out.extend_from_slice(&head);
+        out.extend_from_slice(&body);
+        out.extend_from_slice(padding);
+    }
+    out.extend_from_slice(bytes.get(out.len()..).unwrap_or_default());
+    out
+}
+
+fn frame_at(bytes: &[u8], offset: usize) -> Option<(Label, &[u8])> {
+    let rest = bytes.get(offset..)?;
+    let (label, body_bytes) = Label::read(rest)?;
+    let padded = body_bytes.checked_next_multiple_of(HEAD_BYTES)?;
+    let body = rest.get(HEAD_BYTES..)?.get(..padded)?.get(..body_bytes)?;
+    Some((label, body))
+}
+
+/// The body with the new roots in every description of a table, where it can be read.
+fn new_roots(kind: FrameKind, body: &[u8], roots: &Roots) -> Vec<u8> {
+    let set = |meta: &mut TableMeta| {
+        if let Some((root, bytes)) = roots.get(&meta.name) {
+            (meta.root, meta.bytes) = (*root, *bytes);
+        }
+    };
+    match kind {
+        FrameKind::Manifest => {
+            let Some(mut manifest) = Manifest::read(0, body) else { return body.to_vec() };
+            manifest.namespaces.iter_mut().flat_map(|namespace| &mut namespace.tables).for_each(set);
+            manifest.write()
+        }
+        FrameKind::Commit => attached(body, set).unwrap_or_else(|| body.to_vec()),
+        FrameKind::LogStart | FrameKind::Seen | FrameKind::Hold | FrameKind::Seal | FrameKind::Used => body.to_vec(),
+    }
+}
+
+/// A commit's body with what `set` does to the tables that it attaches.
+fn attached(body: &[u8], set: impl Fn(&mut TableMeta)) -> Option<Vec<u8>> {
+    let mut reader = Reader::new(body);
+    reader.u64()?;
+    for _ in 0..reader.u16()? {
+        reader.u16()?;
+        reader.text()?;
+        reader.text()?;
+    }
+    let mut out = body.get(..body.len() - reader.remaining())?.to_vec();
+    while !reader.is_empty() {
+        let entry = Entry::read(&mut reader)?;
+        let mut value = entry.value.to_vec();
+        if entry.kind == Kind::Attach
+            && let Some(mut meta) = TableMeta::read(&mut Reader::new(&value))
+        {
+            set(&mut meta);
+            value.clear();
+            meta.write(&mut value);
+        }
+        Entry { value: &value, ..entry }.write(&mut out);
+    }
+    Some(out)
+}

@@ -1,0 +1,283 @@
+//! The simulation itself: it passes the contract, and its crashes, faults and damage are the ones it promises.
+
+use super::*;
+use crate::testing::contract::contract;
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+
+fn create(vfs: &SimVfs, name: &str, bytes: &[u8]) -> Arc<dyn File> {
+    let file = vfs.create_new(name).unwrap();
+    file.append(&[bytes]).unwrap();
+    file
+}
+
+/// What every crash at the end of the history could leave of a file; `None` where it is missing.
+fn outcomes(vfs: &SimVfs, name: &str) -> BTreeSet<Option<Vec<u8>>> {
+    outcomes_of(vfs, Model::Posix, name)
+}
+
+fn outcomes_of(vfs: &SimVfs, model: Model, name: &str) -> BTreeSet<Option<Vec<u8>>> {
+    let states = vfs.crash_states(model, vfs.operation_count(), 7, 20);
+    states.map(|state| state.vfs.exists(name).unwrap().then(|| state.vfs.contents(name))).collect()
+}
+
+fn fault(call: Call, effect: Effect) -> Fault {
+    Fault { call: Some(call), after: 0, forever: false, effect }
+}
+
+#[test]
+fn keeps_the_contract() {
+    contract(&|| Arc::new(SimVfs::new()));
+    contract(&|| Arc::new(SimVfs::new().without_links()));
+    contract(&|| Arc::new(SimVfs::new().without_locks()));
+    contract(&|| Arc::new(SimVfs::new().lockless()));
+    contract(&|| Arc::new(SimVfs::new().padded()));
+    contract(&|| Arc::new(SimVfs::new().windows()));
+}
+
+#[test]
+fn zeros_ahead_are_written_over_in_place() {
+    let vfs = SimVfs::new().padded();
+    let file = create(&vfs, "a", b"");
+    assert!(file.try_lock().unwrap());
+    file.append_durable(&[b"one"]).unwrap();
+    vfs.sync_folder().unwrap();
+    file.append_durable(&[&[2; 600]]).unwrap();
+    let image = |parts: &[(u8, usize)]| parts.iter().flat_map(|&(byte, count)| vec![byte; count]).collect::<Vec<u8>>();
+    let with_one = |bytes: Vec<u8>| [b"one".to_vec(), bytes].concat();
+    assert_eq!(vfs.contents("a"), with_one(image(&[(2, 600), (0, 4096 - 603)])));
+    let torn: BTreeSet<Vec<u8>> = vfs
+        .crash_states(Model::Posix, vfs.operation_count() - 1, 7, 20)
+        .filter(|state| state.prefix < vfs.operation_count())
+        .map(|state| state.vfs.contents("a"))
+        .collect();
+    assert!(torn.contains(&with_one(image(&[(0, 4096 - 3)]))), "nothing of it");
+    assert!(torn.contains(&with_one(image(&[(2, 509), (0, 4096 - 512)]))), "the first sector");
+    assert!(torn.contains(&with_one(image(&[(0, 509), (2, 91), (0, 4096 - 603)]))), "all but the first sector");
+    assert!(torn.iter().all(|bytes| bytes.len() == 4096), "sectors are whole");
+    drop(file);
+    assert_eq!(vfs.length("a"), 603);
+}
+
+#[test]
+fn on_windows_a_name_goes_with_the_last_handle() {
+    let vfs = SimVfs::new().windows();
+    create(&vfs, "a", b"one");
+    let file = vfs.open("a", Access::Stream).unwrap();
+    vfs.remove("a").unwrap();
+    let refused = [vfs.open("a", Access::Stream).map(drop), vfs.create_new("a").map(drop), vfs.remove("a")];
+    assert!(refused.iter().all(|result| result.as_ref().unwrap_err().kind() == ErrorKind::PermissionDenied));
+    assert_eq!((&*file.read(0, 3).unwrap(), vfs.names()), (&b"one"[..], vec!["a".to_owned()]));
+    drop(file);
+    assert_eq!(vfs.names(), [""; 0]);
+    create(&vfs, "b", b"two");
+    vfs.watch(Some("b"));
+    assert_eq!(vfs.rename("b", "c").unwrap_err().kind(), ErrorKind::ResourceBusy);
+    vfs.watch(None);
+    vfs.rename("b", "c").unwrap();
+}
+
+#[test]
+fn what_was_synced_survives_every_crash() {
+    let vfs = SimVfs::new();
+    create(&vfs, "a", b"one").sync().unwrap();
+    vfs.sync_folder().unwrap();
+    assert_eq!(outcomes(&vfs, "a"), [Some(b"one".to_vec())].into());
+}
+
+#[test]
+fn what_was_not_synced_may_vanish_tear_or_be_zeros() {
+    let vfs = SimVfs::new();
+    create(&vfs, "a", b"abc");
+    let found = outcomes(&vfs, "a");
+    for bytes in [None, Some(&b""[..]), Some(b"a"), Some(b"ab"), Some(b"abc"), Some(b"\0\0\0")] {
+        assert!(found.contains(&bytes.map(<[u8]>::to_vec)), "{bytes:?} in {found:?}");
+    }
+    assert_eq!(found.len(), 6);
+}
+
+#[test]
+fn a_lost_append_before_a_kept_one_is_zeros() {
+    let vfs = SimVfs::new();
+    let file = create(&vfs, "a", b"one");
+    vfs.sync_folder().unwrap();
+    file.append(&[b"two"]).unwrap();
+    assert!(outcomes(&vfs, "a").contains(&Some(b"\0\0\0two".to_vec())));
+}
+
+#[test]
+fn tears_follow_the_sectors_of_the_file() {
+    let vfs = SimVfs::new();
+    let file = create(&vfs, "a", &[1; 500]);
+    file.sync().unwrap();
+    vfs.sync_folder().unwrap();
+    file.append(&[&[2; 600]]).unwrap();
+    let found: BTreeSet<Vec<u8>> = outcomes(&vfs, "a").into_iter().flatten().collect();
+    let image = |parts: &[(u8, usize)]| parts.iter().flat_map(|&(byte, count)| vec![byte; count]).collect::<Vec<u8>>();
+    assert!(found.contains(&image(&[(1, 500), (2, 12)])), "cut at 512");
+    assert!(found.contains(&image(&[(1, 500), (2, 524)])), "cut at 1024");
+    assert!(found.contains(&image(&[(1, 500), (2, 12), (0, 512), (2, 76)])), "the middle sector is missing");
+    assert!(found.contains(&image(&[(1, 500), (0, 12), (2, 512), (0, 76)])), "only the middle sector is there");
+    assert!(found.iter().all(|bytes| bytes.starts_with(&[1; 500])));
+}
+
+#[test]
+fn a_synced_file_may_lack_its_name_until_the_folder_is_synced() {
+    let vfs = SimVfs::new();
+    create(&vfs, "a", b"one").sync().unwrap();
+    let whole = Some(b"one".to_vec());
+    assert_eq!(outcomes(&vfs, "a"), [None, whole.clone()].into());
+    assert_eq!(outcomes_of(&vfs, Model::Weak, "a"), [whole.clone()].into());
+    assert_eq!(outcomes_of(&vfs, Model::Ordered, "a"), [whole].into());
+}
+
+#[test]
+fn where_names_have_an_order_a_later_one_brings_the_earlier_and_bytes_come_from_the_front() {
+    let vfs = SimVfs::new();
+    create(&vfs, "a", b"one").append(&[b"two"]).unwrap();
+    create(&vfs, "b", b"");
+    let states: Vec<SimVfs> =
+        vfs.crash_states(Model::Ordered, vfs.operation_count(), 7, 99).map(|state| state.vfs).collect();
+    let names: BTreeSet<_> = states.iter().map(SimVfs::names).collect();
+    assert_eq!(names, [vec![], vec!["a".to_owned()], vec!["a".to_owned(), "b".to_owned()]].into());
+    let named = states.iter().filter(|state| !state.names().is_empty());
+    let found: BTreeSet<_> = named.map(|state| state.contents("a")).collect();
+    assert_eq!(found, (0..=6).map(|length| b"onetwo"[..length].to_vec()).collect());
+    create(&vfs, "c", b"").sync().unwrap();
+    let mut states = vfs.crash_states(Model::Ordered, vfs.operation_count(), 7, 9);
+    assert!(states.all(|state| state.vfs.names() == ["a", "b", "c"]), "a sync brings all names before it");
+}
+
+#[test]
+fn a_rename_happened_or_not() {
+    let vfs = SimVfs::new();
+    create(&vfs, "a", b"one").sync().unwrap();
+    vfs.sync_folder().unwrap();
+    vfs.rename("a", "b").unwrap();
+    let states: BTreeSet<_> =
+        vfs.crash_states(Model::Posix, vfs.operation_count(), 1, 20).map(|state| state.vfs.names()).collect();
+    assert_eq!(states, [vec!["a".to_owned()], vec!["b".to_owned()]].into());
+}
+
+#[test]
+fn crash_states_are_many_and_repeatable() {
+    let vfs = SimVfs::new();
+    for name in ["a", "b", "c"] {
+        create(&vfs, name, &[7; 2_000]).append(&[b"tail"]).unwrap();
+    }
+    vfs.link("a", "d").unwrap();
+    vfs.remove("b").unwrap();
+    let prints =
+        |seed| vfs.crash_states(Model::Posix, 0, seed, 30).map(|state| state.vfs.fingerprint()).collect::<Vec<_>>();
+    let distinct: BTreeSet<_> = prints(1).into_iter().collect();
+    assert_eq!(prints(1), prints(1));
+    assert_ne!(prints(1), prints(2));
+    assert!(distinct.len() > 300, "{}", distinct.len());
+}
+
+#[test]
+fn a_crash_state_is_a_folder_of_its_own() {
+    let vfs = SimVfs::new();
+    let writer = create(&vfs, "a", b"one");
+    assert!(writer.try_lock().unwrap());
+    let state =
+        vfs.crash_states(Model::Posix, 2, 0, 0).find(|state| state.vfs.fingerprint() == vfs.fingerprint()).unwrap();
+    assert_eq!(state.vfs.operation_count(), 0);
+    assert!(state.vfs.open("a", Access::Stream).unwrap().try_lock().unwrap(), "locks are free");
+    assert_eq!(state.vfs.crash_states(Model::Posix, 0, 0, 5).count(), 1, "all of it is durable");
+    state.vfs.remove("a").unwrap();
+    assert_eq!(vfs.contents("a"), b"one");
+    assert!(state.description().contains("append #0 0+3: Kept"), "{}", state.description());
+}
+
+#[test]
+fn faults_strike_once_or_for_ever() {
+    let vfs = SimVfs::new();
+    let effect = Effect::Error(ErrorKind::StorageFull);
+    vfs.fail(Fault { call: Some(Call::Append), after: 1, forever: false, effect });
+    let file = create(&vfs, "a", b"one");
+    assert_eq!(file.append(&[b"two"]).unwrap_err().kind(), ErrorKind::StorageFull);
+    file.append(&[b"three"]).unwrap();
+    assert_eq!(vfs.contents("a"), b"onethree");
+    assert_eq!((vfs.call_count(Some(Call::Append)), vfs.call_count(None)), (3, 4));
+    vfs.fail(Fault { call: None, after: 0, forever: true, effect });
+    assert!(vfs.list().is_err() && vfs.list().is_err() && file.len().is_err());
+    vfs.clear_faults();
+    assert!(vfs.list().is_ok());
+}
+
+#[test]
+fn faults_may_leave_half_of_the_work_or_all_of_it() {
+    let vfs = SimVfs::new();
+    let file = create(&vfs, "a", b"one");
+    vfs.fail(fault(Call::Append, Effect::Short { bytes: 2, error: ErrorKind::StorageFull }));
+    assert!(file.append(&[b"t", b"wo"]).is_err());
+    assert_eq!(vfs.contents("a"), b"onetw");
+    vfs.fail(fault(Call::Link, Effect::After(ErrorKind::Other)));
+    assert!(vfs.link("a", "b").is_err());
+    assert_eq!(vfs.names(), ["a", "b"]);
+}
+
+#[test]
+fn a_failed_sync_loses_bytes_for_good() {
+    for (pages, live) in [
+        (LostPages::Gone, &b"onethree"[..]),
+        (LostPages::Zeroed, b"one\0\0\0three"),
+        (LostPages::Cached, b"onetwothree"),
+    ] {
+        let vfs = SimVfs::new();
+        let file = create(&vfs, "a", b"one");
+        file.sync().unwrap();
+        vfs.sync_folder().unwrap();
+        file.append(&[b"two"]).unwrap();
+        vfs.fail(fault(Call::Sync, Effect::Lose { pages, error: ErrorKind::Other }));
+        assert!(file.sync().is_err());
+        file.append(&[b"three"]).unwrap();
+        file.sync().unwrap();
+        assert_eq!(vfs.contents("a"), live, "{pages:?}");
+        let after_crash = if pages == LostPages::Gone { live } else { b"one\0\0\0three" };
+        assert_eq!(outcomes(&vfs, "a"), [Some(after_crash.to_vec())].into(), "{pages:?}");
+    }
+}
+
+#[test]
+fn damage_is_seen_by_open_handles_and_is_no_operation() {
+    let vfs = SimVfs::new();
+    let file = create(&vfs, "a", b"one");
+    vfs.flip("a", 0, 0);
+    assert_eq!(&*file.read(0, 3).unwrap(), b"nne");
+    vfs.truncate("a", 1);
+    assert_eq!(file.read(0, 3).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    vfs.truncate("a", 2);
+    assert_eq!((vfs.contents("a"), vfs.length("a")), (b"n\0".to_vec(), 2));
+    vfs.set_contents("b", b"planted".to_vec());
+    vfs.erase("a");
+    assert_eq!((vfs.names(), vfs.operation_count()), (vec!["b".to_owned()], 0));
+}
+
+#[test]
+fn a_read_only_folder_changes_nothing() {
+    let vfs = SimVfs::new();
+    let file = create(&vfs, "a", b"one");
+    let vfs = vfs.read_only();
+    let refused = [
+        file.append(&[b"x"]),
+        vfs.create_new("b").map(drop),
+        vfs.link("a", "b"),
+        vfs.rename("a", "b"),
+        vfs.remove("a"),
+    ];
+    assert!(refused.iter().all(|result| result.as_ref().unwrap_err().kind() == ErrorKind::ReadOnlyFilesystem));
+    assert_eq!(vfs.contents("a"), b"one");
+}
+
+#[test]
+fn a_fork_goes_its_own_way() {
+    let vfs = SimVfs::new();
+    create(&vfs, "a", b"one");
+    let fork = vfs.fork();
+    assert_eq!(fork.fingerprint(), vfs.fingerprint());
+    fork.rename("a", "b").unwrap();
+    assert_ne!(fork.fingerprint(), vfs.fingerprint());
+    assert_eq!(vfs.names(), ["a"]);
+}

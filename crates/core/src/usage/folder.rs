@@ -1,0 +1,280 @@
+//! The records of a cache. Nothing here fails a call: what cannot be read counts as not there, what cannot be written
+//! is left out.
+//!
+//! A new record is created under a name nobody has, and not synced. Where there are too many, it takes up the marks of
+//! the small ones:
+//! 1. they are read; those that are torn or damaged have nothing to say;
+//! 2. the new record is written and synced, then the folder;
+//! 3. those that were read are removed. Whoever did the same beside us has all their marks, too.
+
+use super::{Day, MARKS_MAX, Marks, record};
+use crate::format::FORMAT;
+use crate::format::checksum::{Checksum, FramePlace};
+use crate::format::file_names::number_of;
+use crate::format::frame::{BODY_BYTES_MAX, Found, FrameKind, FrameReader, HEAD_BYTES, Label, seal_parts};
+use crate::format::hash::key_hash;
+use crate::platform::vfs::{Access, Vfs};
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, OnceLock};
+
+/// Records that may lie side by side before they are merged.
+const RECORDS_MAX: usize = 8;
+
+/// More than these are not read: they can only come from somebody who means harm.
+const RECORDS_READ_MAX: usize = 256;
+
+/// A record is taken up by a new one if it is at most so many times as large as what was gathered before it, and none
+/// weighs less than this.
+const RATIO: u64 = 3;
+const WEIGHT_MIN: u64 = 4 << 10;
+
+/// Numbers of records: so many bits of the hash of their bytes.
+const NUMBER_MASK: u64 = (1 << 48) - 1;
+
+const ATTEMPTS: u64 = 4;
+
+const TORN: &str = "end of a use record";
+
+/// No damage: it was copied here, or the cache has started afresh since.
+const FOREIGN: &str = "use record of another cache";
+
+/// Where the records are.
+pub(crate) struct UsedFolder {
+    vfs: Arc<dyn Vfs>,
+    checksum: Checksum,
+    folder: OnceLock<Arc<dyn Vfs>>,
+}
+
+/// Name of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    day: Day,
+    number: u64,
+}
+
+/// What a file holds.
+enum Content {
+    Marks(Marks),
+    /// Torn, damaged, or of no sense.
+    Nothing(&'static str),
+    /// Not there, or not to be read now.
+    Unknown,
+}
+
+impl Name {
+    fn parse(name: &str) -> Option<Self> {
+        let (day, number) = name.split_once('-')?;
+        let number = number_of(number).filter(|number| *number <= NUMBER_MASK)?;
+        Some(Self { day: number_of(day)?.try_into().ok()?, number })
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}-{}", self.day, self.number)
+    }
+}
+
+impl UsedFolder {
+    pub(crate) fn new(vfs: Arc<dyn Vfs>, checksum: Checksum) -> Self {
+        Self { vfs, checksum, folder: OnceLock::new() }
+    }
+
+    fn folder(&self) -> io::Result<&dyn Vfs> {
+        if let Some(folder) = self.folder.get() {
+            return Ok(&**folder);
+        }
+        let folder = self.vfs.folder("used")?;
+        Ok(&**self.folder.get_or_init(|| folder))
+    }
+
+    /// All that is known.
+    pub(crate) fn read_all(&self, cache_id: u64) -> Marks {
+        self.read_since(cache_id, 0)
+    }
+
+    /// What is known of that day and later ones.
+    pub(crate) fn read_since(&self, cache_id: u64, day: Day) -> Marks {
+        let mut all = Marks::default();
+        let Ok(folder) = self.folder() else { return all };
+        for name in names(folder).into_iter().filter(|name| name.day >= day) {
+            if let Content::Marks(marks) = self.read(folder, cache_id, name) {
+                all.absorb(marks);
+                all.bound_to(MARKS_MAX);
+            }
+        }
+        all.retain(|_, mark| mark.day() >= day);
+        all
+    }
+
+    /// Names and lengths of all records.
+    pub(crate) fn list(&self) -> Vec<(String, u64)> {
+        let Ok(folder) = self.folder() else { return Vec::new() };
+        names(folder).into_iter().filter_map(|name| Some((name.to_string(), length(folder, name)?))).collect()
+    }
+
+    /// Calls `each` with the name of every record that is damaged, not merely torn or of another cache, and what is.
+    pub(crate) fn verify(&self, cache_id: u64, mut each: impl FnMut(String, &'static str)) {
+        let Ok(folder) = self.folder() else { return };
+        for name in names(folder) {
+            match self.read(folder, cache_id, name) {
+                Content::Nothing(what) if what != TORN && what != FOREIGN => each(format!("used/{name}"), what),
+                Content::Nothing(_) | Content::Marks(_) | Content::Unknown => {}
+            }
+        }
+    }
+
+    /// Adds marks.
+    pub(crate) fn add(&self, cache_id: u64, marks: Marks, today: Day) {
+        let _hint = self.try_add(cache_id, marks, today, None);
+    }
+
+    /// Adds marks, removes records that have nothing to say, and lets `tidy` drop marks where it merges records.
+    pub(crate) fn tidy(&self, cache_id: u64, marks: Marks, today: Day, tidy: &mut dyn FnMut(&mut Marks)) {
+        let _hint = self.try_add(cache_id, marks, today, Some(tidy));
+    }
+
+    /// Removes records that have nothing to say.
+    pub(crate) fn remove_damaged(&self, cache_id: u64) {
+        let Ok(folder) = self.folder() else { return };
+        for name in names(folder) {
+            if matches!(self.read(folder, cache_id, name), Content::Nothing(_)) {
+                let _ = folder.remove(&name.to_string());
+            }
+        }
+    }
+
+    fn try_add(
+        &self,
+        cache_id: u64,
+        mut marks: Marks,
+        today: Day,
+        tidy: Option<&mut dyn FnMut(&mut Marks)>,
+    ) -> io::Result<()> {
+        let folder = self.folder()?;
+        let names = names(folder);
+        let is_sound =
+            |name: &Name| tidy.is_none() || !matches!(self.read(folder, cache_id, *name), Content::Nothing(_));
+        let (sound, mut needless): (Vec<Name>, Vec<Name>) = names.into_iter().partition(is_sound);
+        let merged = if sound.len() < RECORDS_MAX { Vec::new() } else { to_merge(folder, &sound, marks.len()) };
+        for name in &merged {
+            match self.read(folder, cache_id, *name) {
+                Content::Marks(found) => marks.absorb(found),
+                Content::Nothing(_) => {}
+                Content::Unknown => continue,
+            }
+            needless.push(*name);
+        }
+        if let Some(tidy) = tidy.filter(|_| !merged.is_empty()) {
+            tidy(&mut marks);
+        }
+        marks.settle_at(today);
+        let written =
+            if marks.is_empty() { None } else { Some(self.write(folder, cache_id, &marks, !needless.is_empty())?) };
+        for name in needless.into_iter().filter(|name| Some(*name) != written) {
+            // Somebody else was faster, or reads it on a system that minds.
+            let _ = folder.remove(&name.to_string());
+        }
+        Ok(())
+    }
+}
+
+/// The number of the record of that name.
+#[cfg(feature = "sim")]
+pub(crate) fn number_of_record(name: &str) -> Option<u64> {
+    Name::parse(name).map(|name| name.number)
+}
+
+/// Names of records, the newest days first.
+fn names(folder: &dyn Vfs) -> Vec<Name> {
+    let listed = folder.list().unwrap_or_default();
+    let mut names: Vec<Name> = listed.iter().filter_map(|name| Name::parse(name)).collect();
+    names.sort_unstable_by(|left, right| right.cmp(left));
+    names.truncate(RECORDS_READ_MAX);
+    names
+}
+
+fn length(folder: &dyn Vfs, name: Name) -> Option<u64> {
+    folder.open(&name.to_string(), Access::Stream).and_then(|file| file.len()).ok()
+}
+
+/// The small ones, each not much larger than all before it; and however large, so many that half of them stay.
+fn to_merge(folder: &dyn Vfs, names: &[Name], new_marks: usize) -> Vec<Name> {
+    let mut by_size: Vec<(u64, Name)> =
+        names.iter().map(|name| (length(folder, *name).unwrap_or(0).max(WEIGHT_MIN), *name)).collect();
+    by_size.sort_unstable();
+    let mut gathered = (new_marks as u64 * 2).max(WEIGHT_MIN);
+    let mut merged = Vec::new();
+    for (bytes, name) in by_size {
+        if bytes > gathered * RATIO && names.len() - merged.len() <= RECORDS_MAX / 2 {
+            break;
+        }
+        gathered += bytes;
+        merged.push(name);
+    }
+    merged
+}
+
+impl UsedFolder {
+    fn read(&self, folder: &dyn Vfs, cache_id: u64, name: Name) -> Content {
+        let Ok(file) = folder.open(&name.to_string(), Access::Stream) else { return Content::Unknown };
+        let Ok(mut frames) = FrameReader::new(&*file, &self.checksum, name.number) else { return Content::Unknown };
+        match frames.at(0) {
+            Ok(Found::Frame { kind: FrameKind::Used, tag, body, .. }) if tag == u64::from(FORMAT) => {
+                match record::read(body) {
+                    Some((id, marks)) if id == cache_id && marks.newest() == Some(name.day) => Content::Marks(marks),
+                    Some((id, _)) if id != cache_id => Content::Nothing(FOREIGN),
+                    _ => Content::Nothing("use record"),
+                }
+            }
+            Ok(Found::Frame { .. }) => Content::Nothing("kind of a use record"),
+            Ok(Found::Damaged(what)) => Content::Nothing(what),
+            Ok(Found::End | Found::Torn) => Content::Nothing(TORN),
+            Err(_) => Content::Unknown,
+        }
+    }
+
+    /// Writes a record; `sync` = before others are removed.
+    fn write(&self, folder: &dyn Vfs, cache_id: u64, marks: &Marks, sync: bool) -> io::Result<Name> {
+        let body = record::write(cache_id, marks);
+        if body.len() > BODY_BYTES_MAX {
+            return Err(ErrorKind::FileTooLarge.into());
+        }
+        let day = marks.newest().unwrap_or(0);
+        for attempt in 0..ATTEMPTS {
+            let name = Name { day, number: key_hash(&body).wrapping_add(attempt) & NUMBER_MASK };
+            let file = match folder.create_new(&name.to_string()) {
+                Ok(file) => file,
+                // The same record, or what was left of one.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => match self.read(folder, cache_id, name) {
+                    Content::Marks(_) => return Ok(name),
+                    Content::Nothing(_) | Content::Unknown => continue,
+                },
+                Err(error) => return Err(error),
+            };
+            let (head, padding) = self.seal(name, &body);
+            let written = file.append(&[&head, &body, padding]).and_then(|()| if sync { file.sync() } else { Ok(()) });
+            let written = written.and_then(|()| if sync { folder.sync_folder() } else { Ok(()) });
+            return match written {
+                Ok(()) => Ok(name),
+                Err(error) => {
+                    let _ = folder.remove(&name.to_string());
+                    Err(error)
+                }
+            };
+        }
+        Err(ErrorKind::AlreadyExists.into())
+    }
+
+    fn seal(&self, name: Name, body: &[u8]) -> ([u8; HEAD_BYTES], &'static [u8]) {
+        let place = FramePlace { file_number: name.number, offset: 0 };
+        seal_parts(&self.checksum, Label::new(FrameKind::Used, u64::from(FORMAT)), place, &[body])
+    }
+}
+
+impl fmt::Debug for UsedFolder {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("UsedFolder").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,99 @@
+//! What this process wrote, and what it read where tables have gone since. A compaction spares both.
+
+use super::{Day, Mark, day_of};
+use crate::format::namespace_ids::NamespaceId;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Hashes are sorted, and each left once, when so many have come.
+const SORTED_MIN: usize = 4 << 10;
+
+/// Of one store.
+#[derive(Debug, Default)]
+pub(crate) struct Noted {
+    /// The time as this process was told last; 0 = never.
+    now_ms: AtomicU64,
+    /// By name of the namespace.
+    spaces: Mutex<HashMap<String, Noticed>>,
+    /// Day and count of what was read when a record was written last: as long as both are the same, none is due.
+    recorded: Mutex<(Day, u64)>,
+}
+
+/// Of the version of a namespace that was written or read last: of the others nothing is left.
+#[derive(Debug, Default)]
+struct Noticed {
+    version: String,
+    written: Vec<u32>,
+    written_sorted: usize,
+    /// With the known day of the table.
+    read: Vec<Mark>,
+}
+
+impl Noted {
+    pub(crate) fn set_now(&self, now_ms: u64) {
+        self.now_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// `None` = nobody has said what time it is.
+    pub(crate) fn today(&self) -> Option<Day> {
+        Some(self.now_ms.load(Ordering::Relaxed)).filter(|now_ms| *now_ms > 0).map(day_of)
+    }
+
+    /// Whether so many reads were recorded on that day. Notes them.
+    pub(crate) fn is_recorded(&self, today: Day, reads: u64) -> bool {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *recorded, (today, reads)) == (today, reads)
+    }
+
+    pub(crate) fn wrote(&self, id: &NamespaceId, hashes: impl Iterator<Item = u32>) {
+        let mut spaces = self.spaces();
+        let Noticed { written, written_sorted, .. } = noticed(&mut spaces, id);
+        written.extend(hashes);
+        if written.len() >= (*written_sorted * 2).max(SORTED_MIN) {
+            written.sort_unstable();
+            written.dedup();
+            *written_sorted = written.len();
+        }
+    }
+
+    /// What was read in tables and logs that this process no longer has.
+    pub(crate) fn read(&self, id: &NamespaceId, marks: Vec<Mark>) {
+        if marks.is_empty() {
+            return;
+        }
+        let mut spaces = self.spaces();
+        let read = &mut noticed(&mut spaces, id).read;
+        read.extend(marks);
+        read.sort_unstable();
+        read.dedup();
+    }
+
+    pub(crate) fn written_of(&self, id: &NamespaceId) -> Vec<u32> {
+        let spaces = self.spaces();
+        let found = spaces.get(&id.name).filter(|space| space.version == id.version);
+        found.map(|space| space.written.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn read_of(&self, id: &NamespaceId) -> Vec<Mark> {
+        let spaces = self.spaces();
+        let found = spaces.get(&id.name).filter(|space| space.version == id.version);
+        found.map(|space| space.read.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn reads(&self) -> u64 {
+        self.spaces().values().map(|space| space.read.len() as u64).sum()
+    }
+
+    fn spaces(&self) -> MutexGuard<'_, HashMap<String, Noticed>> {
+        self.spaces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is noted of a namespace, at this version.
+fn noticed<'a>(spaces: &'a mut HashMap<String, Noticed>, id: &NamespaceId) -> &'a mut Noticed {
+    if spaces.get(&id.name).is_none_or(|space| space.version != id.version) {
+        spaces.insert(id.name.clone(), Noticed { version: id.version.clone(), ..Noticed::default() });
+    }
+    spaces.entry(id.name.clone()).or_default()
+}

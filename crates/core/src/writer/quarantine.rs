@@ -1,0 +1,83 @@
+//! Setting aside: a damaged file is renamed to `<name>.bad`, where nobody reads it and somebody may look at it. Of such
+//! files [`BAD_BYTES_MAX`] stay, those of the newest writers. Names that are not ours are never touched.
+
+use crate::blobs::Name;
+use crate::error::{Error, Result};
+use crate::format::file_names::FileName;
+use crate::platform::vfs::{Access, Vfs, is_gone_or_in_use};
+use crate::state::context::Context;
+
+/// Bytes of files set aside that stay.
+const BAD_BYTES_MAX: u64 = 64 << 20;
+
+/// Renames a damaged file, which may have had another name `before`. `false` = it is not there, or in use for now.
+pub(crate) fn set_aside(context: &Context, name: &str, before: Option<&str>) -> Result<bool> {
+    match context.vfs.rename(name, &format!("{}.bad", before.unwrap_or(name))) {
+        Ok(()) => Ok(true),
+        Err(error) if is_gone_or_in_use(&error) => Ok(false),
+        Err(source) => Err(Error::io("set aside", name, source)),
+    }
+}
+
+/// Removes what was set aside first, until the rest is small enough. Contents come first of all: the next collection
+/// removes them anyway.
+pub(crate) fn trim(context: &Context) -> Result<()> {
+    let mut found: Vec<(u64, &dyn Vfs, String, u64)> = Vec::new();
+    let names = context.vfs.list().map_err(|source| Error::io("list", "files set aside", source))?;
+    for name in names {
+        let Some(file) = name.strip_suffix(".bad").and_then(FileName::parse) else { continue };
+        let age = match file {
+            FileName::Manifest(number) => number,
+            file => file.writer().map_or(0, u64::from),
+        };
+        found.push((age + 1, &*context.vfs, name, 0));
+    }
+    for (index, name) in context.files.names()? {
+        if matches!(name, Name::Bad(_)) {
+            found.push((0, context.files.shard(index)?, name.to_string(), 0));
+        }
+    }
+    for (_, folder, name, bytes) in &mut found {
+        // What cannot be opened takes no room that anybody could free.
+        *bytes = folder.open(name, Access::Stream).and_then(|file| file.len()).unwrap_or(0);
+    }
+    found.sort_by_key(|(age, ..)| *age);
+    let mut total: u64 = found.iter().map(|(.., bytes)| bytes).sum();
+    for (_, folder, name, bytes) in found {
+        if total <= BAD_BYTES_MAX {
+            break;
+        }
+        match folder.remove(&name) {
+            Err(error) if !is_gone_or_in_use(&error) => {
+                return Err(Error::io("remove", &name, error));
+            }
+            _ => total -= bytes,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+    use crate::platform::pool::SerialPool;
+    use crate::platform::vfs::MemVfs;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_oldest_go_first_and_names_of_others_stay() {
+        let vfs = Arc::new(MemVfs::default());
+        let context = Context::new(vfs.clone(), Arc::new(SerialPool), Options::default());
+        let block = vec![7; 24 << 20];
+        for name in ["3-1.table.bad", "12-1.table", "2.log.bad", "notes.bad", "07.log.bad", "11-1.table.bad"] {
+            vfs.create_new(name).unwrap().append(&[&block]).unwrap();
+        }
+        assert!(set_aside(&context, "12-1.table", None).unwrap());
+        assert!(!set_aside(&context, "12-1.table", None).unwrap());
+        trim(&context).unwrap();
+        let mut left = vfs.list().unwrap();
+        left.sort();
+        assert_eq!(left, ["07.log.bad", "11-1.table.bad", "12-1.table.bad", "notes.bad"]);
+    }
+}

@@ -1,0 +1,127 @@
+/** Opens a cache: checks the options, finds the folder, loads an engine. */
+import { Cache } from './cache.ts'
+import { type Degraded, degradedWarning, inMemory, unsynced } from '../health/degraded.ts'
+import { cacheDirectory, NoPlace } from '../health/directory.ts'
+import type { EngineOptions, EngineStore } from '../engine/engine.ts'
+import { type LoadedEngine, loadEngine } from '../engine/load.ts'
+import { toVarveError } from '../errors.ts'
+import { Keeping } from '../session/keeping.ts'
+import type { CacheOptions, Durability } from '../options.ts'
+import { Place } from '../health/place.ts'
+import { unrecorded } from '../reads/sink.ts'
+import { Session } from '../session/session.ts'
+import { secretOf } from '../health/secret.ts'
+import { byteSize } from '../checks/size.ts'
+import { BOOLEAN, checkOptions, type Fields, FUNCTION, oneOf, STRING, wrongValue } from '../checks/validate.ts'
+
+const FIELDS: Fields<CacheOptions> = {
+  name: STRING,
+  dir: { expected: 'the path of a folder', accepts: (value) => typeof value === 'string' && value !== '' },
+  version: STRING,
+  maxBytes: { expected: "a number of bytes or a text such as '500MB'", accepts: (value) => ['number', 'string'].includes(typeof value) },
+  durability: oneOf('relaxed', 'durable'),
+  readOnly: BOOLEAN,
+  shared: BOOLEAN,
+  engine: oneOf('auto', 'native', 'wasm', 'memory'),
+  // `secretOf` checks it, without a word about its value.
+  key: { expected: 'a secret', accepts: () => true },
+  requireSecret: BOOLEAN,
+  onWarning: FUNCTION,
+  onDamage: FUNCTION,
+  strict: BOOLEAN,
+}
+
+/** Smallest cap that leaves room for a log and a manifest. */
+const MAX_BYTES_MIN = 65_536
+const MAX_BYTES_DEFAULT = 1024 ** 3
+
+/**
+ * Opens the cache of a tool and makes its folder at the first commit. Several processes and worker threads may have it
+ * open at the same time, all of them reading and writing.
+ *
+ * Rejects with INVALID_OPTION, INVALID_ARGUMENT (a short `key`), SECRET_MISSING, ENGINE_UNAVAILABLE, NEWER_FORMAT or IO. A damaged cache
+ * opens: what is damaged is a miss. A folder that cannot be used or written opens, too: `status().degraded` and one
+ * warning say why and how to mend it.
+ *
+ * @example
+ * await using cache = await openCache({ name: 'my-tool', version: '1.2.0', maxBytes: '500MB' })
+ */
+export function openCache(options: CacheOptions): Promise<Cache> {
+  return unrecorded(() => open(options))
+}
+
+async function open(options: CacheOptions): Promise<Cache> {
+  checkOptions('openCache()', options, FIELDS)
+  if (options.name === undefined) throw wrongValue('name', undefined, "the name of your tool, for example 'my-tool'")
+  const durability: Durability = options.durability ?? 'relaxed'
+  const { bytes: key, warning: secretWarning } = secretOf(options)
+  const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes: maxBytesOf(options.maxBytes), key }
+  const { dir, placeless } = placeOf(options.name, options.dir)
+  try {
+    const loaded = await loadEngine({ engine: options.engine ?? 'auto', dir })
+    const folder = loaded.engine.folderName(key)
+    const onDisk = loaded.inMemory === true || placeless !== undefined ? undefined : new Place(dir, folder, options)
+    const { store, engine, reason, ...opening } = await openStore(dir, loaded, placeless ?? onDisk?.degraded, engineOptions)
+    const used = opening.degraded?.mode === 'memory' ? undefined : onDisk
+    const isUnsyncable = used !== undefined && engine.name === 'wasm' && !engineOptions.readOnly
+    const degraded = opening.degraded ?? (isUnsyncable ? unsynced() : undefined)
+    const session = new Session(store, options, used)
+    await soundOrClosed(session)
+    if (secretWarning !== undefined) session.warn(secretWarning)
+    if (degraded !== undefined) session.warn(degradedWarning(degraded), 'degraded')
+    const place = key === undefined ? dir : `${dir}/${folder}`
+    const opened = { engine: engine.name, reason, dir, durability }
+    return new Cache(session, new Keeping(session, degraded, used), opened, engineOptions.readOnly, place)
+  } catch (error) {
+    throw toVarveError(error)
+  }
+}
+
+/** Where the cache is; in memory, under its name, where there is no place for it. */
+function placeOf(name: string, dir: string | undefined): { readonly dir: string; readonly placeless?: Degraded } {
+  try {
+    return { dir: cacheDirectory(name, dir) }
+  } catch (error) {
+    if (error instanceof NoPlace) return { dir: `/varve/${name}`, placeless: inMemory(error.message) }
+    throw error
+  }
+}
+
+interface OpenStore extends LoadedEngine {
+  readonly store: EngineStore
+  readonly degraded: Degraded | undefined
+}
+
+/** The store of the folder; one in memory where the folder cannot be used. */
+async function openStore(dir: string, loaded: LoadedEngine, degraded: Degraded | undefined, options: EngineOptions): Promise<OpenStore> {
+  if (degraded?.mode !== 'memory') {
+    try {
+      return { ...loaded, store: await loaded.engine.open(dir, options), degraded }
+    } catch (error) {
+      const failure = toVarveError(error)
+      // What may pass, such as an I/O error, is an error: a commit must not resolve by an accident.
+      if (failure.code !== 'PERMISSION') throw failure
+      return openStore(dir, loaded, { ...inMemory(failure.message), mend: 'give this user access to it' }, options)
+    }
+  }
+  const { engine } = await loadEngine({ engine: 'memory' })
+  const store = await engine.open(dir, { ...options, key: undefined })
+  return { engine, reason: `WebAssembly in memory: ${degraded.why}`, store, degraded }
+}
+
+/** Has damage told that was met on the way; where it is an error, lets go of the folder first. */
+async function soundOrClosed(session: Session): Promise<void> {
+  try {
+    session.lookForDamage()
+  } catch (error) {
+    await session.close()
+    throw error
+  }
+}
+
+function maxBytesOf(given: number | string | undefined): number {
+  if (given === undefined) return MAX_BYTES_DEFAULT
+  const bytes = typeof given === 'number' ? given : byteSize(given)
+  if (bytes !== undefined && Number.isSafeInteger(bytes) && bytes >= MAX_BYTES_MIN) return bytes
+  throw wrongValue('maxBytes', given, `a whole number of bytes from ${MAX_BYTES_MIN}, or a text such as '500MB' or '2GiB'`)
+}

@@ -1,0 +1,84 @@
+/** What the API asks of an engine about files: the outputs of tasks, stored by their content. Part of `engine.ts`. */
+import type { FileEntry } from '../values/manifest.ts'
+import type { EngineControl } from './engine.ts'
+
+/** A content that is stored. */
+export interface StoredContent {
+  /** BLAKE3, 64 hex digits. */
+  readonly digest: string
+  /** Bytes. */
+  readonly size: number
+}
+
+/** A file that was read and stored. */
+export interface StoredFile extends StoredContent {
+  /** Whether somebody may execute it. */
+  readonly executable: boolean
+}
+
+/** How files get their content; see `RestoreOptions.mode`. */
+export type RestoreMode = 'auto' | 'reflink' | 'hardlink' | 'copy'
+
+/** What to restore, and where. */
+export interface RestoreRequest {
+  /** Absolute path of the root; made where it is not there. */
+  readonly target: string
+  readonly mode: RestoreMode
+  readonly files: readonly FileEntry[]
+}
+
+/** What became of it: numbers of files, links and folders. */
+export interface RestoreAnswer {
+  readonly unchanged: number
+  readonly copied: number
+  readonly cloned: number
+  readonly linked: number
+  /** To be remembered of this target; null where what is remembered still holds. */
+  readonly restored: string | null
+}
+
+/** What an import takes; 0 is the engine's default. */
+export interface ArchiveRequest {
+  /** Symbolic links that stay inside are taken. */
+  readonly links: boolean
+  readonly maxBytes: number
+  readonly maxFileBytes: number
+  readonly maxFiles: number
+  /** Bytes of the input, for progress. */
+  readonly inputBytes: number
+}
+
+/** What was in an archive. */
+export interface ImportAnswer {
+  readonly files: readonly FileEntry[]
+  readonly warnings: readonly string[]
+}
+
+/** An entry that is committed by itself. */
+export interface AloneEntry {
+  readonly namespace: string
+  readonly version: string
+  readonly key: string
+  readonly value: string
+}
+
+/** Files of one open cache. Calls throw or reject with an EngineError. Progress counts files, that of an import bytes. */
+export interface EngineFiles {
+  /** Throws UNSAFE_PATH where a manifest of these entries breaks a rule. */
+  check(files: readonly FileEntry[]): void
+  /** Stores regular files below `root`; links on the way are refused. What was stored stays until the next commit after it. */
+  storeTree(root: string, paths: readonly string[], control: EngineControl): Promise<readonly StoredFile[]>
+  /** `remembered`: what the last restore to this target left, or ''. */
+  restoreTree(request: RestoreRequest, remembered: string, control: EngineControl): Promise<RestoreAnswer>
+  /** Removes files, links and empty folders below `root`, in this order; how many. */
+  removeTree(root: string, paths: readonly string[], control: EngineControl): Promise<number>
+  /** From a file, or from memory. */
+  importArchive(input: string | Uint8Array, request: ArchiveRequest, control: EngineControl): Promise<ImportAnswer>
+  /** To a file that must not be there. */
+  exportArchive(files: readonly FileEntry[], path: string, gzip: boolean, control: EngineControl): Promise<void>
+  list(): Promise<readonly StoredContent[]>
+  /** Reads these contents; which are sound. */
+  verify(files: readonly FileEntry[], control: EngineControl): Promise<readonly { readonly digest: string; readonly sound: boolean }[]>
+  /** Commits one entry now; what is buffered stays buffered. */
+  commitAlone(entry: AloneEntry): Promise<void>
+}

@@ -1,0 +1,119 @@
+/**
+ * Where a cache lives. The first of these that is there decides:
+ *
+ *   1. option `dir`   -> that folder itself: whoever names one means it
+ *   2. `VARVE_DIR`    -> <VARVE_DIR>/<name>: for CI, the caches of all tools that name none, in one place
+ *   3. `CACHE_DIR`    -> <CACHE_DIR>/varve/<name>, unless it is true, false, 0 or 1 (as find-cache-dir has it)
+ *   4. package.json   -> node_modules/.cache/varve/<name> beside the nearest one, upward of the working directory
+ *                        (.yarn/.cache or .pnp/.cache where Yarn keeps no node_modules)
+ *   5. none           -> .cache/varve/<name> in the working directory
+ *
+ * Never a folder that everybody may write to, such as /tmp: whoever plants a package.json there would plant a cache.
+ */
+import type * as fs from 'node:fs'
+import type * as path from 'node:path'
+import { builtin } from '../host/builtin.ts'
+import { VarveError } from '../errors.ts'
+import { errorCode, variable } from '../host/permission.ts'
+
+/** There is no folder that a cache could be in: none was named, and none can be chosen. */
+export class NoPlace extends VarveError {
+  constructor(message: string) {
+    super('INVALID_OPTION', message)
+  }
+}
+
+/** Absolute path of the folder of the cache `name`; `dir` is the option. Touches nothing. */
+export function cacheDirectory(name: string, dir?: string): string {
+  checkName(name)
+  const paths = builtin('node:path')
+  if (paths === undefined) return dir ?? `/varve/${name}`
+  if (dir !== undefined) return paths.isAbsolute(dir) ? paths.resolve(dir) : paths.resolve(workingDirectory(), dir)
+  return paths.join(cachesDirectory(), name)
+}
+
+/** Absolute path of the folder that holds the caches of all tools, where no option says otherwise. Touches nothing. */
+export function cachesDirectory(): string {
+  const paths = builtin('node:path')
+  const files = builtin('node:fs')
+  if (paths === undefined || files === undefined) return '/varve'
+  const named = variable('VARVE_DIR')
+  if (isSet(named)) return paths.isAbsolute(named) ? paths.resolve(named) : paths.resolve(workingDirectory(), named)
+  const cwd = workingDirectory()
+  const shared = variable('CACHE_DIR')
+  if (isSet(shared) && !['true', 'false', '0', '1'].includes(shared)) return paths.resolve(cwd, shared, 'varve')
+  const root = packageRoot(cwd, files, paths)
+  if (root !== undefined) return paths.join(root, cacheFolder(), 'varve')
+  const mode = modeOf(cwd, files)
+  if (mode !== 'own') {
+    const why = mode === 'shared' ? 'everybody may write there' : 'this process may not read there'
+    throw new NoPlace(`no package.json upward of '${cwd}', and ${why}; name a folder with option 'dir' or VARVE_DIR`)
+  }
+  return paths.join(cwd, '.cache', 'varve')
+}
+
+/** Absolute path of the project: the folder of the nearest package.json upward of the working directory, else that one. */
+export function projectDirectory(): string {
+  const paths = builtin('node:path')
+  const files = builtin('node:fs')
+  const cwd = workingDirectory()
+  const root = paths === undefined || files === undefined ? undefined : packageRoot(cwd, files, paths)
+  return root ?? cwd
+}
+
+/** Throws INVALID_OPTION unless `name` is the name of one folder on every operating system. */
+function checkName(name: string): void {
+  const isSafe = /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]{0,99}$/.test(name) && !name.endsWith('.')
+  if (isSafe && !/^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(name)) return
+  throw new VarveError(
+    'INVALID_OPTION',
+    `option 'name' is ${JSON.stringify(name.slice(0, 120))}, which is no safe folder name; take letters, digits and ` +
+      "'. _ @ + -', at most 100, for example '@scope+tool'",
+  )
+}
+
+function packageRoot(cwd: string, files: typeof fs, paths: typeof path): string | undefined {
+  for (let folder = cwd; ; folder = paths.dirname(folder)) {
+    if (modeOf(folder, files) !== 'own') return undefined
+    if (isThere(paths.join(folder, 'package.json'), files)) return folder
+    if (paths.dirname(folder) === folder) return undefined
+  }
+}
+
+/** `process.versions.pnp` is set where Yarn resolves without node_modules. */
+function cacheFolder(): string {
+  const pnp = globalThis.process?.versions?.['pnp']
+  if (pnp === undefined) return 'node_modules/.cache'
+  return pnp === '1' ? '.pnp/.cache' : '.yarn/.cache'
+}
+
+/** 'shared': everybody may make files in `folder`, writable for all and sticky, as /tmp. 'hidden': the host hides it from this process. */
+function modeOf(folder: string, files: typeof fs): 'own' | 'shared' | 'hidden' {
+  try {
+    const mode = files.statSync(folder, { throwIfNoEntry: false })?.mode ?? 0
+    return (mode & 0o1002) === 0o1002 ? 'shared' : 'own'
+  } catch (error) {
+    if (errorCode(error) === 'EACCES') return 'hidden'
+    throw error
+  }
+}
+
+function isThere(path: string, files: typeof fs): boolean {
+  try {
+    return files.existsSync(path)
+  } catch {
+    return false // refused by the host
+  }
+}
+
+function isSet(value: string | undefined): value is string {
+  return value !== undefined && value !== ''
+}
+
+function workingDirectory(): string {
+  try {
+    return globalThis.process?.cwd?.() ?? '/'
+  } catch {
+    throw new NoPlace("the working directory is gone; name an absolute folder with option 'dir' or VARVE_DIR")
+  }
+}

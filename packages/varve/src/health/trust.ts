@@ -1,0 +1,169 @@
+/**
+ * Whether another user could put something else where a path leads, asked as OpenSSH does with StrictModes: every
+ * component from the root on is looked at without following links, and what a link leads to in the same way.
+ *
+ *   1. A directory on the way belongs to root, to the effective user, or to a user who could change Varve itself: the
+ *      owner of a directory that its code was loaded from. The cache's own directories belong to root or the effective user.
+ *   2. Other users cannot write to it. Exceptions: a sticky directory on the way, such as /tmp, because users cannot
+ *      replace there what belongs to others; a group without other members; a group that could change Varve itself.
+ *   3. A link in a sticky directory belongs to a user of rule 1. Elsewhere rule 2 has decided who could make it.
+ *
+ * Users who can change Varve's code decide what a build emits, whatever directory its cache is in. Without that part of
+ * the rules a checkout of another user in a container, a project that a team shares by a group, and the world-writable
+ * /builds of some CI systems would have no cache, and be no safer.
+ */
+import type * as fs from 'node:fs'
+import { builtin } from '../host/builtin.ts'
+
+/** What is needed of `node:fs`. */
+export type WalkedFiles = Pick<typeof fs, 'lstatSync' | 'readlinkSync' | 'readFileSync'>
+
+/** One component of a path. */
+export interface Component {
+  readonly path: string
+  readonly stats: fs.Stats
+  /** How many components follow, those of links included. */
+  readonly left: number
+}
+
+/** Where a walk ended early. */
+export interface Stopped {
+  readonly path: string
+  /** Why; undefined where nothing is there. */
+  readonly error: unknown
+  readonly left: number
+}
+
+/** Who opens a cache. */
+export interface Opener {
+  readonly files: WalkedFiles
+  /** Effective user. */
+  readonly user: number
+  /** Directories of other users are trusted, and the cache's own may be sticky. */
+  readonly isShared: boolean
+}
+
+/** What is wrong with a component, and what to do about it, as parts of a sentence. */
+export interface Distrust {
+  readonly why: string
+  readonly mend: string
+}
+
+/** Users and groups that can change a file or directory. */
+interface Writers {
+  readonly owners: Set<number>
+  readonly groups: Set<number>
+  isAnyone: boolean
+}
+
+const LINKS_MAX = 40
+
+/** Errors of a host that hides files from a program: they are about programs, not about users. */
+const HIDDEN: ReadonlySet<unknown> = new Set(['ERR_ACCESS_DENIED', 'NotCapable'])
+
+/** The components of an absolute path, from the root on. A link that is the last one is not followed. */
+export function* componentsOf(path: string, files: WalkedFiles): Generator<Component, Stopped | undefined> {
+  const todo = namesOf(path)
+  for (let [at, links] = ['', 0]; ; ) {
+    const [here, left] = [at === '' ? '/' : at, todo.length]
+    try {
+      const stats = files.lstatSync(here, { throwIfNoEntry: false })
+      if (stats === undefined) return { path: here, error: undefined, left }
+      yield { path: here, stats, left }
+      if (stats.isSymbolicLink() && left > 0) {
+        if (++links > LINKS_MAX) return { path: here, error: Object.assign(new Error('too many links'), { code: 'ELOOP' }), left }
+        const target = files.readlinkSync(here)
+        todo.unshift(...namesOf(target))
+        at = target.startsWith('/') ? '' : parentOf(at)
+      }
+    } catch (error) {
+      const isHidden = left > 0 && error instanceof Error && HIDDEN.has('code' in error ? error.code : error.name)
+      if (!isHidden) return { path: here, error, left }
+    }
+    for (; todo[0] === '..'; todo.shift()) at = parentOf(at)
+    const next = todo.shift()
+    if (next === undefined) return undefined
+    at = `${at}/${next}`
+  }
+}
+
+/** Why the directory cannot be trusted; undefined where it can. `isOwn`: the cache's own, not one on the way. */
+export function distrustDirectory({ path, stats }: Component, isOwn: boolean, opener: Opener): Distrust | undefined {
+  const { user, isShared } = opener
+  const isForeign = !isShared && stats.uid !== 0 && stats.uid !== user
+  if (!isForeign && (stats.mode & 0o022) === 0) return undefined
+  const trusted = writersOfCode(opener.files)
+  if (trusted.isAnyone) return undefined
+  if (isForeign && (isOwn || !trusted.owners.has(stats.uid))) {
+    const why = `'${path}' belongs to user ${stats.uid}, not to ${user}, and its owner would decide what is built`
+    return { why, mend: `change its owner, ${NAME_ANOTHER}, or trust it with shared: true (command: --shared)` }
+  }
+  if (!isWritable(stats, opener)) return undefined
+  const isSticky = (stats.mode & 0o1000) !== 0
+  if (isSticky && (!isOwn || isShared)) return undefined
+  const why = `others may write to '${path}' (mode ${(stats.mode & 0o7777).toString(8)}) and would decide what is built`
+  const fix = `take that right away ('chmod go-w ${path}'), ${NAME_ANOTHER}`
+  if (!isOwn) return { why, mend: fix }
+  const sticky = isSticky ? 'trust it with shared: true' : "make it sticky ('chmod +t') and trust it with shared: true"
+  return { why, mend: `${fix}, or ${sticky} (command: --shared)` }
+}
+
+/** Why a link on the way is not followed; undefined where it is. */
+export function distrustLink({ path, stats }: Component, opener: Opener): Distrust | undefined {
+  const isOurs = stats.uid === 0 || stats.uid === opener.user || writersOfCode(opener.files).owners.has(stats.uid)
+  // A target may begin with '..', so the component before it need not be the directory that it lies in.
+  if (isOurs || !isWritable(opener.files.lstatSync(parentOf(path) || '/'), opener)) return undefined
+  const why = `'${path}' is a symbolic link of user ${stats.uid} in a directory that others may write to`
+  return { why, mend: `remove it, or ${NAME_ANOTHER}` }
+}
+
+/** Whether users that are not trusted may write to the directory, be it sticky or not. */
+export function isWritable({ mode, gid }: fs.Stats, { files, user }: Opener): boolean {
+  if ((mode & 0o022) === 0) return false
+  const trusted = writersOfCode(files)
+  if (trusted.isAnyone) return false
+  return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && !trusted.groups.has(gid) && !isPrivate(gid, user, files))
+}
+
+export const NAME_ANOTHER = "name another with option 'dir' or VARVE_DIR"
+
+let ofCode: Writers | undefined
+
+/** Who can change the code that runs here. */
+function writersOfCode(files: WalkedFiles): Writers {
+  if (ofCode !== undefined) return ofCode
+  const writers: Writers = { owners: new Set(), groups: new Set(), isAnyone: false }
+  const code = import.meta.url.startsWith('file:') ? builtin('node:url')?.fileURLToPath(import.meta.url) : undefined
+  for (const { stats } of code === undefined ? [] : componentsOf(code, files)) {
+    if (stats.isSymbolicLink()) continue
+    writers.owners.add(stats.uid)
+    if ((stats.mode & 0o1000) !== 0) continue
+    if ((stats.mode & 0o020) !== 0) writers.groups.add(stats.gid)
+    if ((stats.mode & 0o002) !== 0) writers.isAnyone = true
+  }
+  return (ofCode = writers)
+}
+
+/** Whether the group has that user and no other, as most Linux systems make one for each. Unknown groups have others. */
+function isPrivate(gid: number, user: number, files: WalkedFiles): boolean {
+  try {
+    const table = (path: string): string[][] => files.readFileSync(path, 'utf8').split('\n').map((line) => line.split(':'))
+    const users = table('/etc/passwd')
+    const own = users.find((fields) => fields[2] === String(user))
+    const listed = table('/etc/group').find((fields) => fields[2] === String(gid))?.[3]
+    if (own === undefined || listed === undefined) return false
+    const primary = users.filter((fields) => fields[3] === String(gid)).map((fields) => fields[0])
+    const members = [...primary, ...listed.split(',').filter((name) => name !== '')]
+    return members.length > 0 && members.every((name) => name === own[0])
+  } catch {
+    return false
+  }
+}
+
+function namesOf(path: string): string[] {
+  return path.split('/').filter((name) => name !== '' && name !== '.')
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')))
+}

@@ -1,0 +1,136 @@
+/**
+ * What files are like during one run: each is looked at once, its content only where it must be.
+ *
+ * A file is the same where size, mtime and ctime are those recorded (ctime moves with every write and cannot be set, so
+ * that a file which keeps its size and gets its old mtime back is found out). Where they moved, the content decides, and
+ * the entry is healed. Where they are too young for a later write to be sure to move them again ("racy clean"), they are
+ * recorded as 0, and the content decides next time.
+ *
+ * Everything is synchronous: a `statSync` costs 1 us, a stat by promise 16 us.
+ */
+import type * as fs from 'node:fs'
+import { digestOfBytes, digestOfNames, digestOfPieces } from './digest.ts'
+import type { RecordedFile } from '../task/record.ts'
+import type { Root } from './root.ts'
+
+/** Time in which two writes may leave the same timestamp: a tick of the system's clock, or the whole seconds of FAT. */
+export const TICK_MS = 20
+export const COARSE_TICK_MS = 2000
+
+/** Larger files are hashed in pieces of this many bytes. */
+export const PIECE_BYTES: number = 4 * 1024 * 1024
+
+/** The digest of a file that is not there. */
+const MISSING = 'missing'
+
+/** What `stat` says, or that there is nothing, or that it cannot be told. */
+export type Look = fs.Stats | 'missing' | 'unreadable'
+
+/** The files of one root as they are during one run. */
+export class Files {
+  /** When the run began. */
+  readonly startMs: number = Date.now()
+  readonly #fs: typeof fs
+  readonly #root: Root
+  readonly #looks: Map<string, Look> = new Map()
+  readonly #digests: Map<string, string | undefined> = new Map()
+
+  constructor(files: typeof fs, root: Root) {
+    this.#fs = files
+    this.#root = root
+  }
+
+  /** How the file differs from the record: not at all, only in its stamp, or in its content. */
+  compare([path, digest, size, mtimeMs, ctimeMs]: RecordedFile): 'same' | 'moved' | 'changed' {
+    const look = this.#look(path)
+    const isFound = typeof look === 'object'
+    if (isFound && mtimeMs !== 0 && look.mtimeMs === mtimeMs && look.ctimeMs === ctimeMs && look.size === size) return 'same'
+    if (this.digestOf(path) !== digest) return 'changed'
+    // A record that would be in doubt again heals nothing.
+    return isFound && look.mtimeMs !== 0 && !this.isYoung(path) ? 'moved' : 'same'
+  }
+
+  /** The file as it is to be recorded; undefined where its content cannot be told. */
+  record(path: string): RecordedFile | undefined {
+    const digest = this.digestOf(path)
+    if (digest === undefined) return undefined
+    const look = this.#look(path)
+    if (typeof look === 'string' || this.isYoung(path)) return [path, digest, 0, 0, 0]
+    return [path, digest, look.size, look.mtimeMs, look.ctimeMs]
+  }
+
+  /** Digest of the content, MISSING, or undefined where it cannot be told. */
+  digestOf(path: string): string | undefined {
+    if (this.#digests.has(path)) return this.#digests.get(path)
+    // Looked at before it is read: should it change in between, its stamp is too old and not too new.
+    const look = this.#look(path)
+    const digest = typeof look === 'object' ? this.#read(path, look) : look === 'missing' ? MISSING : undefined
+    this.#digests.set(path, digest)
+    return digest
+  }
+
+  /** Whether the file was changed so short before the run that a change after its beginning may look the same. */
+  isYoung(path: string): boolean {
+    const look = this.#look(path)
+    if (typeof look === 'string') return false
+    const tickMs = look.ctimeMs % 1000 === 0 ? COARSE_TICK_MS : TICK_MS
+    return Math.max(look.mtimeMs, look.ctimeMs) > this.startMs - tickMs
+  }
+
+  /** Whether so much is known of the file already that `hasChanged` would notice a change from now on. */
+  hasSeen(path: string): boolean {
+    return this.#digests.has(path) || (this.#looks.has(path) && !this.isYoung(path))
+  }
+
+  /** Whether the file is no longer what was seen here. */
+  hasChanged(path: string): boolean {
+    const now = new Files(this.#fs, this.#root)
+    const [before, after] = [this.#look(path), now.#look(path)]
+    if (typeof before === 'string' || typeof after === 'string') return before !== after
+    if (before.size !== after.size || before.mtimeMs !== after.mtimeMs || before.ctimeMs !== after.ctimeMs) return true
+    return this.isYoung(path) && this.digestOf(path) !== now.digestOf(path)
+  }
+
+  #look(path: string): Look {
+    const known = this.#looks.get(path)
+    if (known !== undefined) return known
+    const look = lookAt(this.#fs, this.#root.absolute(path))
+    this.#looks.set(path, look)
+    return look
+  }
+
+  #read(path: string, look: fs.Stats): string | undefined {
+    const absolute = this.#root.absolute(path)
+    try {
+      if (look.isDirectory()) return digestOfNames(this.#fs.readdirSync(absolute))
+      return look.size > PIECE_BYTES ? digestOfPieces(pieces(this.#fs, absolute)) : digestOfBytes(this.#fs.readFileSync(absolute))
+    } catch {
+      return undefined
+    }
+  }
+}
+
+export function lookAt(files: typeof fs, absolute: string): Look {
+  try {
+    const stats = files.statSync(absolute, { throwIfNoEntry: false })
+    if (stats === undefined) return 'missing'
+    // Anything else, such as a pipe, has no content to compare, and reading it might never end.
+    return stats.isFile() || stats.isDirectory() ? stats : 'unreadable'
+  } catch (error) {
+    // A path through a file, where a folder was: as missing as anything.
+    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOTDIR' ? 'missing' : 'unreadable'
+  }
+}
+
+export function* pieces(files: typeof fs, absolute: string): Generator<Uint8Array> {
+  const file = files.openSync(absolute, 'r')
+  try {
+    const piece = new Uint8Array(PIECE_BYTES)
+    for (let size = -1; size !== 0; ) {
+      size = files.readSync(file, piece)
+      yield piece.subarray(0, size)
+    }
+  } finally {
+    files.closeSync(file)
+  }
+}

@@ -1,0 +1,56 @@
+/** Takes back what an export wrote. The engine reads it, piece by piece; a commit ends every 16 MiB of entries. */
+import type { CommitReport, EngineControl } from '../engine/engine.ts'
+import type { ImportOptions } from '../options.ts'
+import type { ImportReport } from '../reports.ts'
+import type { Session } from '../session/session.ts'
+import { chunksOf, type ImportSource, Steps } from './transfer.ts'
+import { BOOLEAN, type Fields } from '../checks/validate.ts'
+import { WATCH_FIELDS } from '../session/watch.ts'
+
+/** Fields of ImportOptions for `checkOptions`. */
+export const IMPORT_FIELDS: Fields<ImportOptions> = { ...WATCH_FIELDS, overwrite: BOOLEAN }
+
+/** Bytes of entries in one commit, about, and bytes that the engine takes at once. */
+const COMMIT_BYTES = 16 * 1024 * 1024
+const PIECE_BYTES = 256 * 1024
+
+/** Reads entries from `source`. `committed` is told after each commit. See `Cache.importJson`. */
+export function importJson(
+  session: Session,
+  source: ImportSource,
+  options: ImportOptions,
+  control: EngineControl,
+  committed: (report: CommitReport) => void | Promise<void>,
+): Promise<ImportReport> {
+  return session.run(async (store) => {
+    const steps = new Steps(control)
+    const number = store.beginImport(options.overwrite ?? false)
+    let [entries, namespaces, commits, bytes] = [0, 0, 0, 0]
+    const commit = async (): Promise<void> => {
+      if (entries > 0) session.checkPlace('write')
+      const report = await store.commitImport(number)
+      if (report === undefined) return
+      commits += 1
+      await committed(report)
+    }
+    try {
+      for await (const chunk of chunksOf(source, control.signal)) {
+        for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
+          const piece = chunk.subarray(start, start + PIECE_BYTES)
+          const progress = store.feedImport(number, piece)
+          bytes += piece.length
+          entries = progress.entries
+          namespaces = progress.namespaces
+          if (progress.pendingBytes >= COMMIT_BYTES) await commit()
+          await steps.step(bytes, 0)
+          session.checkOpen()
+        }
+      }
+      store.finishImport(number)
+      await commit()
+      return { entries, namespaces, commits, bytes }
+    } finally {
+      store.endTransfer(number)
+    }
+  })
+}

@@ -1,0 +1,198 @@
+/**
+ * What a cache and its namespaces share: the engine's store while it is open, the scratch memory, the calls under way
+ * and the warnings. Here an engine's error becomes a VarveError.
+ */
+import { DamageWatch, damageError } from './damage-watch.ts'
+import type { EngineStore } from '../engine/engine.ts'
+import { type ErrorCode, toVarveError, VarveError } from '../errors.ts'
+import { KEY_ROOM_BYTES } from '../values/key.ts'
+import type { Place } from '../health/place.ts'
+import type { Damage } from '../reports.ts'
+
+/** Failures of reading that cost a miss and a warning, never the host's build. */
+const MISSES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['IO', 'PERMISSION', 'DISK_FULL', 'DAMAGED', 'BUSY', 'INTERNAL'])
+
+/** Keys of getMany are packed until they exceed this, then cross to the engine. */
+export const PACK_BYTES: number = 256 * 1024
+
+/** How a call uses the folder: `'none'` not at all, or it was checked before. */
+export type Use = 'none' | 'read' | 'write'
+
+/** How a session tells what it meets. */
+export interface SessionOptions {
+  readonly version?: string | undefined
+  /** Damage is an error, not a miss. */
+  readonly strict?: boolean | undefined
+  readonly onWarning?: ((warning: VarveError) => void) | undefined
+  readonly onDamage?: ((damage: Damage) => void) | undefined
+}
+
+/** One open cache on one thread. */
+export class Session {
+  /** What is still to be put when a commit begins. */
+  readonly sealed: Set<{ seal(): void }> = new Set()
+  /** Version of the cache, part of each namespace's. */
+  readonly version: string
+  #store: EngineStore | undefined
+  #scratchOfEngine: Uint8Array | undefined
+  #scratch: Uint8Array = new Uint8Array(0)
+  #pack: Uint8Array | undefined
+  readonly #underWay: Set<Promise<unknown>> = new Set()
+  readonly #warned: Set<string> = new Set()
+  readonly #options: SessionOptions
+  readonly #damage: DamageWatch
+  readonly #place: Place | undefined
+
+  /** `place` is undefined where everything is in memory. */
+  constructor(store: EngineStore, options: SessionOptions = {}, place?: Place) {
+    this.#store = store
+    this.#place = place
+    this.version = options.version ?? ''
+    this.#options = options
+    this.#damage = new DamageWatch(store, options.strict ?? false, (places) => this.#tellDamage(places))
+  }
+
+  /** Whether damage is an error, not a miss. */
+  get isStrict(): boolean {
+    return this.#options.strict ?? false
+  }
+
+  /** Throws DAMAGED where damage is an error and there is any. */
+  checkSound(): void {
+    if (this.isStrict) this.lookForDamage()
+  }
+
+  /** After a miss: has damage told that was met. Throws DAMAGED where damage is an error. */
+  lookForDamage(): undefined {
+    if (this.#store !== undefined) this.#damage.look()
+    return undefined
+  }
+
+  /** The store. Throws CLOSED after `close`. */
+  get store(): EngineStore {
+    return this.#store ?? throwClosed()
+  }
+
+  /** Throws CLOSED after `close`. */
+  checkOpen(): void {
+    if (this.#store === undefined) throwClosed()
+  }
+
+  /** The scratch memory of `store`, to be asked for anew after each call of the engine. */
+  scratchOf(store: EngineStore): Uint8Array {
+    const scratch = store.scratch
+    if (scratch !== this.#scratchOfEngine) {
+      this.#scratchOfEngine = scratch
+      this.#scratch = new Uint8Array(scratch.buffer, scratch.byteOffset, scratch.length)
+    }
+    return this.#scratch
+  }
+
+  /** Memory for PACK_BYTES of keys and one more. */
+  get pack(): Uint8Array {
+    this.#pack ??= new Uint8Array(PACK_BYTES + KEY_ROOM_BYTES)
+    return this.#pack
+  }
+
+  /** Runs a synchronous call of the engine. */
+  call<T>(run: (store: EngineStore) => T): T {
+    const store = this.store
+    try {
+      const answer = run(store)
+      this.#noteDamage()
+      return answer
+    } catch (error) {
+      throw toVarveError(error)
+    }
+  }
+
+  /** Has everything put that belongs to a commit which is about to begin. */
+  seal(): void {
+    for (const one of this.sealed) one.seal()
+  }
+
+  /** Throws PERMISSION where the folder is not to be trusted any more. */
+  checkPlace(use: Use): void {
+    const barred = use === 'none' ? undefined : this.#place?.check(use === 'write')
+    if (barred !== undefined) throw new VarveError(barred.code, `the cache cannot be used: ${barred.why}; ${barred.mend}`)
+  }
+
+  /** Runs an asynchronous call of the engine; `close` waits for it. */
+  async run<T>(start: (store: EngineStore) => Promise<T>, use: Use = 'read'): Promise<T> {
+    const store = this.store
+    this.checkPlace(use)
+    let call: Promise<T> | undefined
+    try {
+      call = start(store)
+      this.#underWay.add(call)
+      const answer = await call
+      this.#noteDamage()
+      return answer
+    } catch (error) {
+      throw toVarveError(error)
+    } finally {
+      if (call !== undefined) this.#underWay.delete(call)
+    }
+  }
+
+  /** Makes every later call throw CLOSED, waits for those under way, runs `last`, whose failure is a warning, closes the store. */
+  async close(last?: (store: EngineStore) => Promise<void>): Promise<void> {
+    const store = this.store
+    this.#store = undefined
+    if (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
+    try {
+      await last?.(store)
+    } catch (error) {
+      this.warn(toVarveError(error), 'close')
+    }
+    try {
+      this.#damage.tellRest(await store.close())
+    } catch (error) {
+      throw toVarveError(error)
+    }
+  }
+
+  /** What a failed read comes to: a miss and a warning where the folder is to blame, else the error itself. */
+  miss(error: unknown): undefined {
+    const failure = toVarveError(error)
+    if (!MISSES.has(failure.code) || (this.isStrict && failure.code === 'DAMAGED')) throw failure
+    this.warn(failure)
+    return undefined
+  }
+
+  /** Tells a warning, the first of its kind only. A listener that throws is the listener's problem, not the cache's. */
+  warn(warning: VarveError, kind: string = warning.code): void {
+    if (this.#warned.has(kind)) return
+    this.#warned.add(kind)
+    attempt(this.#options.onWarning ?? emitWarning, warning)
+  }
+
+  /** What a call met, without failing the call: it did what it was asked for. */
+  #noteDamage(): void {
+    if (!this.isStrict) this.lookForDamage()
+  }
+
+  #tellDamage(places: readonly Damage[]): void {
+    const { onDamage, onWarning } = this.#options
+    if (onDamage === undefined || onWarning !== undefined) this.warn(damageError(places), 'damage')
+    if (onDamage !== undefined) for (const place of places) attempt(onDamage, place)
+  }
+}
+
+/** The host asked to be told; what it does then must not fail a lookup. */
+function attempt<T>(tell: (what: T) => void, what: T): void {
+  try {
+    tell(what)
+  } catch {
+    // The listener's problem, not the cache's.
+  }
+}
+
+function throwClosed(): never {
+  throw new VarveError('CLOSED', 'the cache is closed; open it again to go on')
+}
+
+function emitWarning(warning: VarveError): void {
+  const host = globalThis.process
+  if (typeof host?.emitWarning === 'function') host.emitWarning(warning.message, { type: 'VarveWarning', code: warning.code })
+}

@@ -1,0 +1,110 @@
+/**
+ * What stands between the caller's values and the engine's bytes. A codec's tag is part of its namespace's version, so
+ * a namespace that changes its codec starts afresh instead of reading bytes as something they are not.
+ */
+import { builtin } from '../host/builtin.ts'
+import { copyBytes, encodeText, isBytes, readText } from './bytes.ts'
+import { type ErrorCode, VarveError } from '../errors.ts'
+import { ELEMENTS_MAX, hasTooMany, parseJson } from './json.ts'
+import { type Unlike, unlikeInClone, unlikeInJson } from './plain.ts'
+
+/** Names of the codecs; see `NamespaceOptions.codec`. */
+export type CodecName = 'bytes' | 'text' | 'json' | 'v8'
+
+/** One way to turn values into bytes and back. */
+export interface Codec<V> {
+  readonly name: CodecName
+  /** Part of the namespace's version; empty for plain bytes. */
+  readonly tag: string
+  /** The value's bytes, valid until the next call. Throws INVALID_ARGUMENT where the value has none. */
+  encode(value: unknown): Uint8Array
+  /**
+   * The value of source[start, end). Shares no memory with source, unless `isOwned` says that source is nothing but
+   * this value and nobody else's. Throws whatever it likes: the caller makes it a miss.
+   */
+  decode(source: Uint8Array, start: number, end: number, isOwned: boolean): V
+}
+
+const bytes: Codec<Uint8Array> = {
+  name: 'bytes',
+  tag: '',
+  encode(value) {
+    if (isBytes(value)) return value
+    throw notEncodable('bytes', 'a Uint8Array', value)
+  },
+  decode: (source, start, end, isOwned) => (isOwned ? source : copyBytes(source, start, end)),
+}
+
+const text: Codec<string> = {
+  name: 'text',
+  tag: 'text',
+  encode(value) {
+    if (typeof value === 'string') return encodeText(value)
+    throw notEncodable('text', 'a string', value)
+  },
+  decode: readText,
+}
+
+/** `JSON.parse` makes own properties only, also of `__proto__`, so a planted value cannot change a prototype. */
+const json: Codec<unknown> = {
+  name: 'json',
+  tag: 'json',
+  encode(value) {
+    const encoded = checked('json', () => unlikeInJson(value), () => JSON.stringify(value))
+    if (hasTooMany(encoded)) throw cannotHold('json', 'VALUE_TOO_LONG', `it has more than ${ELEMENTS_MAX} elements`)
+    return encodeText(encoded)
+  },
+  decode: (source, start, end) => parseJson(readText(source, start, end)),
+}
+
+/** Bytes of V8 mean something to the same V8 only, so its version is in the tag. */
+function v8Codec(): Codec<unknown> {
+  const v8 = builtin('node:v8')
+  if (v8 === undefined) {
+    throw new VarveError('INVALID_OPTION', "codec 'v8' needs Node.js, which is not here; take 'json' or 'bytes'")
+  }
+  return {
+    name: 'v8',
+    tag: `v8-${process.versions['bun'] === undefined ? '' : 'bun-'}${process.versions.v8}`,
+    encode(value) {
+      if (value === undefined) throw notEncodable('v8', 'anything but undefined, which means a miss', value)
+      return checked('v8', () => unlikeInClone(value), () => v8.serialize(value))
+    },
+    // Typed arrays inside the value lie over the bytes they were read from, so these must be the value's own.
+    decode: (source, start, end, isOwned) => v8.deserialize(isOwned ? source : new Uint8Array(source.subarray(start, end))),
+  }
+}
+
+/** The codec of that name. Throws INVALID_OPTION where the host lacks what it needs. */
+export function codecOf<V>(name: CodecName): Codec<V> {
+  const codecs: Record<CodecName, () => Codec<unknown>> = { bytes: () => bytes, text: () => text, json: () => json, v8: v8Codec }
+  return codecs[name]() as Codec<V>
+}
+
+/** What `encode` makes of a value that comes back as it is. */
+function checked<Encoded>(codec: CodecName, unlikeIn: () => Unlike | undefined, encode: () => Encoded): Encoded {
+  const unlike = attempt(codec, 'INVALID_ARGUMENT', 'it is nested too deeply, or a cycle', unlikeIn)
+  if (unlike === undefined) return attempt(codec, 'VALUE_TOO_LONG', 'it is too long', encode)
+  const place = unlike.path === '' ? 'it is' : `'value${unlike.path}' is`
+  const wayOut = codec === 'json' ? "make plain data of it, or take codec 'v8', which holds Map, Set, Date and RegExp" : 'make plain data of it'
+  throw cannotHold(codec, 'INVALID_ARGUMENT', `${place} ${unlike.what}, which would come back as something else; ${wayOut}`)
+}
+
+/** A RangeError is a limit of the host: of its stack, or of a text's length. */
+function attempt<T>(codec: CodecName, limit: ErrorCode, why: string, run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof RangeError) throw cannotHold(codec, limit, why, error)
+    throw cannotHold(codec, 'INVALID_ARGUMENT', error instanceof Error ? error.message : String(error), error)
+  }
+}
+
+function cannotHold(codec: CodecName, code: ErrorCode, why: string, cause?: unknown): VarveError {
+  return new VarveError(code, `codec '${codec}' cannot hold this value: ${why}`, { cause })
+}
+
+function notEncodable(codec: CodecName, expected: string, value: unknown): VarveError {
+  const found = value === null ? 'null' : typeof value
+  return new VarveError('INVALID_ARGUMENT', `codec '${codec}' holds ${expected}, not ${found}; see option 'codec'`)
+}

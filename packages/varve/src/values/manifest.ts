@@ -1,0 +1,104 @@
+/**
+ * A manifest: the files of a tree as plain data. Their contents are in the cache, under their digests. It survives every
+ * codec and `JSON.stringify`, and two manifests of the same tree are the same text.
+ */
+import { VarveError } from '../errors.ts'
+import { describe } from '../checks/validate.ts'
+
+/** A regular file. */
+export interface FileItem {
+  /** Relative to the root, parts separated by '/'. */
+  readonly path: string
+  /** Bytes. */
+  readonly size: number
+  /** BLAKE3 of the content, 64 hex digits. */
+  readonly digest: string
+  /** Somebody may execute it. */
+  readonly executable?: true
+}
+
+/** A symbolic link that stays inside the tree. */
+export interface LinkItem {
+  readonly path: string
+  /** Relative to the folder of the link: `..` any number of times, then names. */
+  readonly link: string
+}
+
+/** A folder with nothing in it; others follow from the paths of what they hold. */
+export interface FolderItem {
+  readonly path: string
+  readonly folder: true
+}
+
+/** One line of a manifest. */
+export type FileEntry = FileItem | LinkItem | FolderItem
+
+/** The files of a tree, sorted by the bytes of their paths. */
+export interface FileManifest {
+  readonly kind: 'varve-files'
+  readonly version: 1
+  readonly files: readonly FileEntry[]
+}
+
+/** Bytes of a file in the list that goes with an entry: digest and size. */
+const REF_BYTES = 40
+
+/** A manifest of these entries. */
+export function manifestOf(files: readonly FileEntry[]): FileManifest {
+  return { kind: 'varve-files', version: 1, files }
+}
+
+/** Whether `value` says that it is a manifest. Looks at its marker only. */
+export function isManifest(value: unknown): value is FileManifest {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'varve-files'
+}
+
+/** The entries of a manifest. Throws INVALID_ARGUMENT where it is none, or one of a later version. */
+export function entriesOf(call: string, manifest: FileManifest): readonly FileEntry[] {
+  const value: unknown = manifest
+  if (!isManifest(value)) throw new VarveError('INVALID_ARGUMENT', `${call} takes a manifest of files.store(), not ${describe(value)}`)
+  if (value.version === 1 && Array.isArray(value.files)) return value.files
+  throw new VarveError('INVALID_ARGUMENT', `${call} takes manifests of version 1, not ${describe(value.version)}; take it as a miss`)
+}
+
+/** Whether an entry is a file. */
+export function isFile(entry: FileEntry): entry is FileItem {
+  return 'digest' in entry
+}
+
+/**
+ * What the engine takes for an entry that needs files: their number, digest and size of each, once however often it is
+ * named, then the value. Undefined where the manifests name no file.
+ */
+export function packFiled(manifests: readonly FileManifest[], value: Uint8Array): Uint8Array | undefined {
+  const files = new Map<string, FileItem>()
+  for (const manifest of manifests) for (const entry of entriesOf('put()', manifest)) if (isFile(entry)) files.set(entry.digest, entry)
+  if (files.size === 0) return undefined
+  const packed = new Uint8Array(4 + files.size * REF_BYTES + value.length)
+  const view = new DataView(packed.buffer)
+  view.setUint32(0, files.size, true)
+  let at = 4
+  for (const { path, digest, size } of files.values()) {
+    if (!/^[0-9a-f]{64}$/.test(digest)) throw new VarveError('INVALID_ARGUMENT', `the manifest has no digest at '${path}'`)
+    for (let i = 0; i < 32; i++) packed[at + i] = (digitAt(digest, 2 * i) << 4) | digitAt(digest, 2 * i + 1)
+    view.setBigUint64(at + 32, BigInt(size), true)
+    at += REF_BYTES
+  }
+  packed.set(value, at)
+  return packed
+}
+
+/** The value of a hex digit, lower case. */
+function digitAt(hex: string, index: number): number {
+  const code = hex.charCodeAt(index)
+  return code < 58 ? code - 48 : code - 87
+}
+
+/** Compares paths by their UTF-8 bytes, as the engine does. */
+export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
+  if (a.path === b.path) return 0
+  for (let i = 0; ; i++) {
+    const [left, right] = [a.path.codePointAt(i), b.path.codePointAt(i)]
+    if (left !== right) return (left ?? -1) - (right ?? -1)
+  }
+}

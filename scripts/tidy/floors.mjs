@@ -1,0 +1,93 @@
+// @ts-check
+// The rooms of core and their floors: a room uses those on lower floors only, so there is no cycle. Tests may look up.
+import { CORE_FLOORS, CORE_FLOORS_MAX, CORE_ROOMS_MAX } from './rules.mjs'
+import { lineOf } from './source.mjs'
+
+/** @typedef {import('./source.mjs').Source} Source */
+/** @typedef {import('./source.mjs').Finding} Finding */
+
+const FOLDER = 'crates/core/src/'
+const ROOT = `${FOLDER}lib.rs`
+
+/** @param {readonly Source[]} sources @returns {Finding[]} */
+export function checkFloors(sources) {
+  const core = sources.filter(({ path, language }) => language === 'rust' && path.startsWith(FOLDER))
+  const reexports = readReexports(core.find(({ path }) => path === ROOT)?.code ?? '')
+  return [...checkHouse(), ...core.filter(({ path }) => path !== ROOT).flatMap((source) => checkModule(source, reexports))]
+}
+
+/** Whether the floors themselves are few enough. @returns {Finding[]} */
+function checkHouse() {
+  const [floors, rooms] = [CORE_FLOORS.length, CORE_FLOORS.flat().length]
+  if (floors <= CORE_FLOORS_MAX && rooms <= CORE_ROOMS_MAX) return []
+  const message = `core has ${rooms} rooms on ${floors} floors; at most ${CORE_ROOMS_MAX} and ${CORE_FLOORS_MAX}`
+  return [{ path: 'scripts/tidy/rules.mjs', line: 1, message }]
+}
+
+/** @param {Source} source @param {Map<string, string>} reexports @returns {Finding[]} */
+function checkModule({ path, code }, reexports) {
+  const room = /^\w+/.exec(path.slice(FOLDER.length))?.[0] ?? ''
+  const floor = floorOf(room)
+  if (floor < 0) return [{ path, line: 1, message: `room ${room} is on no floor: see CORE_FLOORS in scripts/tidy/rules.mjs` }]
+  if (/(?:^|\/)tests(?:\/|\.rs$)/.test(path)) return []
+  const isTopLevel = !path.slice(FOLDER.length).includes('/') // there, super is the root
+  const root = isTopLevel ? /\b(?:crate|super)::(?:(\w+)|\{)/g : /\bcrate::(?:(\w+)|\{)/g
+  return readUses(withoutTests(code), root).flatMap(({ name, index }) => {
+    const used = reexports.get(name) ?? name
+    const isUp = used !== room && floorOf(used) >= 0 && floorOf(used) <= floor
+    const message = `${room} may not use ${used}: it is not on a lower floor`
+    return isUp ? [{ path, line: lineOf(code, index), message }] : []
+  })
+}
+
+/** Counted from the top. @param {string} room */
+const floorOf = (room) => CORE_FLOORS.findIndex((rooms) => rooms.includes(room))
+
+/** Blanks out what follows `#[cfg(test)]` at the end of a file. @param {string} code */
+function withoutTests(code) {
+  const start = code.search(/^#\[cfg\(test\)\]\s*mod\s+\w+\s*\{/m)
+  return start < 0 ? code : code.slice(0, start)
+}
+
+/**
+ * The names right below `crate::`, of paths and of `use crate::{..}` trees.
+ * @param {string} code
+ * @param {RegExp} pattern
+ * @returns {{ name: string, index: number }[]}
+ */
+function readUses(code, pattern) {
+  return [...code.matchAll(pattern)].flatMap((match) => {
+    if (match[1] !== undefined) return [{ name: match[1], index: match.index }]
+    return namesOfTree(code, match.index + match[0].length).map((name) => ({ name, index: match.index }))
+  })
+}
+
+/** First names of each branch of a use tree. @param {string} code @param {number} start after its brace */
+function namesOfTree(code, start) {
+  const names = []
+  let depth = 1
+  let isFirst = true
+  for (const match of code.slice(start).matchAll(/[{},]|\w+/g)) {
+    if (match[0] === '{') depth++
+    else if (match[0] === '}' && --depth === 0) break
+    else if (match[0] === ',') isFirst ||= depth === 1
+    else if (isFirst && depth === 1 && match[0] !== '}') {
+      names.push(match[0])
+      isFirst = false
+    }
+  }
+  return names
+}
+
+/**
+ * `pub use error::{Error, Result}`: where a name of the crate's root comes from.
+ * @param {string} code
+ * @returns {Map<string, string>}
+ */
+function readReexports(code) {
+  const reexports = new Map()
+  for (const [, module, , tree, single] of code.matchAll(/\buse\s+(\w+)::((\{[^;]*\})|([\w:]+));/g)) {
+    for (const name of (tree ?? single ?? '').matchAll(/\w+/g)) reexports.set(name[0], module)
+  }
+  return reexports
+}
