@@ -70,6 +70,23 @@ it('twelve compilers that are closed at any moment of an idle slice lose nothing
   expect([lost, puts > 3]).toEqual([[], true])
 })
 
+it('what was put before a build that stores nothing is committed in the idle time after it, not only when the compiler is closed', async () => {
+  const uncommitted: number[] = []
+  for (let put = 1; put <= PUTS_MAX; put++) {
+    const folder = makeProject()
+    const host = makeHost(folder, undefined, { ...options, idleTimeout: 0 })
+    await host.run()
+    const { isReached } = await atPut(host, put, () => host.run())
+    const others = async (): Promise<number> => (await buildOnce(folder, undefined, { ...options, readonly: true })).counts.built
+    let built = await others()
+    for (const startMs = Date.now(); built > 0 && Date.now() - startMs < WAIT_MS; ) built = await others()
+    if (built > 0) uncommitted.push(put)
+    await host.close()
+    if (!isReached) break
+  }
+  expect(uncommitted).toEqual([])
+})
+
 it('a build that begins at any moment of an idle slice and stores nothing loses nothing', async () => {
   const { puts, lost } = await lostPuts(undefined, 1, (host) => host.run())
   expect([lost, puts > 3]).toEqual([[], true])

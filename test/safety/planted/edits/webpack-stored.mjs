@@ -14,7 +14,7 @@ export default [
     find: 'if (open === undefined || this.#writing.isDone || this.#compilation !== undefined) return',
     replace: 'if (open === undefined || this.#writing.pending.size === 0 || this.#compilation !== undefined) return',
     test: CLOSING,
-    only: 'a compiler that is closed at any moment of an idle slice loses nothing',
+    only: 'what was put before a build that stores nothing is committed in the idle time after it',
   },
   {
     name: 'webpack: a failed build does not say what it depended on',
