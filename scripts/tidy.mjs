@@ -6,6 +6,7 @@ import { checkImports } from './tidy/imports.mjs'
 import { checkLanguage } from './tidy/language.mjs'
 import { checkFloors } from './tidy/floors.mjs'
 import { isMain, root } from './root.mjs'
+import { checkProse } from './tidy/prose.mjs'
 import { checkSize } from './tidy/size.mjs'
 import { readSources } from './tidy/source.mjs'
 import { checkWords } from './tidy/words.mjs'
@@ -20,7 +21,7 @@ export function findUntidy(folder) {
     ...checkCrate(source),
     ...checkImports(source, folder),
   ])
-  return [...findings, ...checkFloors(sources)].toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)
+  return [...findings, ...checkFloors(sources), ...checkProse(sources)].toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)
 }
 
 if (isMain(import.meta)) {

@@ -90,6 +90,11 @@ const PLANTED = [
     'crates/core/src/platform.rs:2: platform may not use store',
   ],
   [
+    'wording that reads like a translation',
+    { 'a.md': 'Nobody knows.\n' },
+    'a.md:1: nobody: 500.00 per 1,000 words of pages',
+  ],
+  [
     'a library with a dependency',
     { 'packages/varve/src/a.ts': "// A.\nimport a from 'b'\n" },
     'packages/varve/src/a.ts:2: b: the library depends on nothing',
@@ -145,7 +150,7 @@ describe('tidy', () => {
         'a.ts': typescriptFunction("/** any enum { */\nconst a = 'x as unknown as y'\nfunction fits(): void", 47),
         'b.test.ts': `// A.\ndescribe('a', () => {\n${lines(80, '  step()')}})\n`,
         'c.rs': rustFunction('fits', 68),
-        'd.md': 'a path inside: home/x/y\n',
+        'd.md': 'a path inside: home/x/y; code: `nobody()`\n',
         'crates/disk/src/map.rs': `//! A.\n${SAFETY}\nlet a =\n    unsafe { b() };\n`,
         'crates/core/src/platform.rs': '//! A.\n#[cfg(test)]\nmod tests {\n    use crate::store::Store;\n}\n',
         'packages/varve/src/engine/load.ts': "// A.\nimport a from './native.ts'\nimport b from 'node:fs'\n",
