@@ -16,7 +16,8 @@ const ALL_PAGES = [
   ...readdirSync(join(REPOSITORY, 'packages')).map((name) => `packages/${name}/README.md`),
   ...readdirSync(join(REPOSITORY, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
 ]
-const PAGES_RUN = ALL_PAGES.filter((path) => blocksOf(readPage(path)).some(({ kind }) => kind === 'run'))
+/** All but the API reference: its blocks are declarations. */
+const PAGES_RUN = ALL_PAGES.filter((path) => path !== 'docs/api.md' && blocksOf(readPage(path)).some(({ kind }) => kind === 'run'))
 
 /** @param path relative to the repository */
 function readPage(path: string): string {

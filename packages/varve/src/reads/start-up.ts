@@ -2,7 +2,11 @@
  * What a program reads outside of recorded work: its configuration, mostly. It counts for all recorded work that begins
  * later. Files of installed packages are left out here, and so are variables, processes and workers: what the program
  * makes of those is seen only if it does so inside of recorded work.
+ *
+ * A file that the program wrote is its output, not its configuration: what it reads of it afterwards does not count, nor that
+ * it was missing before. The output of one build would otherwise decide the next one of the same process.
  */
+import { lookAt } from '../inputs/files.ts'
 import { hostDisk, type ReadKind } from './kinds.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { type Ambient, type Opaque, unrecorded } from './sink.ts'
@@ -14,6 +18,8 @@ const PATHS_MAX = 20_000
 export class StartUp implements Ambient {
   readonly reads: Map<string, Observed> = new Map()
   readonly addons: Set<string> = new Set()
+  /** Files that the program wrote. */
+  readonly #written: Set<string> = new Set()
   scopes = 0
   isTooLong = false
 
@@ -28,6 +34,7 @@ export class StartUp implements Ambient {
   read(kind: ReadKind, path: string): void {
     const key = `${kind} ${path}`
     if (this.scopes > 0 || this.reads.has(key) || /[\\/]node_modules[\\/]/.test(path)) return
+    if (this.#written.has(path) && !isOfFolder(kind)) return
     if (this.reads.size >= PATHS_MAX) {
       this.isTooLong = true
       return
@@ -38,7 +45,11 @@ export class StartUp implements Ambient {
 
   wrote(path: string): void {
     const disk = hostDisk()
-    if (disk !== undefined) unrecorded(() => freezeAround(this.reads, disk, path))
+    if (disk === undefined) return
+    const isNew = !this.#written.has(path) && unrecorded(() => lookAt(disk.fs, path)) === 'missing'
+    if (isNew) for (const [key, read] of this.reads) if (read.path === path && !isOfFolder(read.kind)) this.reads.delete(key)
+    this.#written.add(path)
+    unrecorded(() => freezeAround(this.reads, disk, path))
   }
 
   variable(): void {}
@@ -48,4 +59,9 @@ export class StartUp implements Ambient {
   opaque({ kind, what }: Opaque): void {
     if (kind === 'addon') this.addons.add(what)
   }
+}
+
+/** Whether a read is of the names in a folder, which others may add to. */
+function isOfFolder(kind: ReadKind): boolean {
+  return kind === 'list' || kind === 'tree'
 }
