@@ -32,7 +32,7 @@ async function answer(context: LoaderContext): Promise<void> {
   let cache: LoaderCache
   let found: Result | undefined
   try {
-    cache = await cacheOf(context)
+    cache = cacheOf(context)
     if (!cache.isListening(context)) {
       attach(context, cache)
       cache.listen(context)
@@ -49,7 +49,7 @@ async function answer(context: LoaderContext): Promise<void> {
 async function passOn(context: LoaderContext, content: Buffer, map: unknown, meta: unknown): Promise<void> {
   const callback = context.async()
   try {
-    const cache = await cacheOf(context)
+    const cache = cacheOf(context)
     await cache.keep(context, { content, map, meta })
     noteActivity(cache)
   } catch (error) {

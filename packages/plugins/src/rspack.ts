@@ -41,9 +41,9 @@ export class VarveRspackPlugin {
     const cache = new LoaderCache(this.#options)
     const logger = compiler.getInfrastructureLogger(NAME)
     const inputs = { tool: `rspack ${compiler.rspack.rspackVersion}` }
-    const begin = (): Promise<void> => cache.begin('rspack', compiler.context, inputs, (text) => logger.warn(text))
-    compiler.hooks.beforeRun.tapPromise(NAME, begin)
-    compiler.hooks.watchRun.tapPromise(NAME, begin)
+    const build = { tool: 'rspack', root: compiler.context, inputs, warn: (text: string): void => logger.warn(text) }
+    compiler.hooks.beforeRun.tap(NAME, () => cache.begin(build))
+    compiler.hooks.watchRun.tap(NAME, () => cache.begin(build))
     compiler.hooks.thisCompilation.tap(NAME, (compilation) => {
       const hooks = compiler.rspack.NormalModule.getCompilationHooks(compilation)
       hooks.loader.tap(NAME, (context, module) => {

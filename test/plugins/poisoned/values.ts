@@ -83,18 +83,19 @@ const WRONG_TEXTS: Readonly<Record<string, readonly string[]>> = {
 const NEEDED = new Set(['returned', 'told', 'referenceId', 'mappings', 'content', 'contents', 'dependencies'])
 const NOT_NEEDED = new Set(['position', 'stack'])
 
-/** Fields that may hold anything. */
-const FREE = new Set(['meta', 'detail'])
+/** Fields that may hold anything; of the arguments of a call, the information about an emitted file. */
+const FREE = new Set(['meta', 'detail', 'args.3'])
 
 interface Place {
   readonly holder: object
   readonly name: string
 }
 
-function placesIn(value: unknown): Place[] {
+/** The fields of a value that is itself in a field of the name `field`. */
+function placesIn(value: unknown, field = ''): Place[] {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return []
-  const names = Object.keys(value).filter((name) => !FREE.has(name))
-  return names.flatMap((name) => [{ holder: value, name }, ...placesIn(Reflect.get(value, name))])
+  const names = Object.keys(value).filter((name) => !FREE.has(Array.isArray(value) ? `${field}.${name}` : name))
+  return names.flatMap((name) => [{ holder: value, name }, ...placesIn(Reflect.get(value, name), name)])
 }
 
 /** A real result with one field that is wrong, missing, or not known. */

@@ -5,7 +5,7 @@
  *         -> miss: the other loaders run -> normal -> kept
  */
 import { statSync } from 'node:fs'
-import { isAbsolute } from 'node:path'
+import { isAbsolute, relative } from 'node:path'
 import type { ReadCall } from 'varve/reads'
 import { type Call, Calls } from '../build/calls.ts'
 import { digest, lenientDigest } from '../build/digest.ts'
@@ -23,13 +23,28 @@ import { Recording, tell } from './record.ts'
 /** Thrown in the place of work: the chain runs by itself, between pitch and normal. */
 class Miss extends Error {}
 
-/** The chains of one compiler. */
+/** A build, as known when it begins. */
+interface Build {
+  readonly tool: string
+  readonly root: string
+  readonly inputs: Identity
+  readonly warn: Warn
+}
+
+/**
+ * The chains of one compiler. Chains of the same loaders share their calls and what those loaders read: a change of the one
+ * loader's configuration leaves results of the others alone.
+ */
 export class LoaderCache {
   readonly #options: CachedOptions
-  readonly #calls: Calls
   readonly #callers: readonly string[] = callers()
-  /** Loaders whose modules are noted. */
-  readonly #noted: Set<string> = new Set()
+  #build: Build | undefined
+  /** Builds under way. */
+  #builds = 0
+  /** The calls of each chain, by the names of its loaders. */
+  readonly #chains: Map<string, Calls> = new Map()
+  /** Those that have begun since the last build ended. */
+  readonly #begun: Map<string, Promise<void>> = new Map()
   readonly #reads: WeakMap<Recording, ReadCall> = new WeakMap()
   /** Of modules under way, by their identifiers: a module may have several contexts, one after another. */
   readonly #recordings: Map<string, Recording> = new Map()
@@ -37,26 +52,31 @@ export class LoaderCache {
 
   constructor(options: CachedOptions) {
     this.#options = options
-    this.#calls = new Calls(options)
   }
 
-  begin(tool: string, root: string, inputs: Identity, warn: Warn): Promise<void> {
-    // Nothing is hidden: the options of the loaders are part of each call.
-    return this.#calls.begin({ tool, name: 'loaders', root, keyOf: () => '', inputs, modules: this.#callers }, warn)
+  /** A build begins, perhaps beside another one of the same compiler. */
+  begin(build: Build): void {
+    this.#build = build
+    this.#builds += 1
   }
 
-  end(isWatching: boolean): Promise<void> {
+  /** A build is over: writes what is new and, unless another build is to follow, closes the cache. */
+  async end(isWatching: boolean): Promise<void> {
+    this.#builds -= 1
+    if (this.#builds > 0) return
     this.#recordings.clear()
-    return this.#calls.end(isWatching)
+    const begun = [...this.#begun.keys()]
+    this.#begun.clear()
+    for (const name of begun) await this.#chains.get(name)?.end(isWatching)
   }
 
   /** Writes what is new. */
-  commit(): Promise<void> {
-    return this.#calls.commit()
+  async commit(): Promise<void> {
+    for (const calls of this.#chains.values()) await calls.commit()
   }
 
-  close(): Promise<void> {
-    return this.#calls.close()
+  async close(): Promise<void> {
+    for (const calls of this.#chains.values()) await calls.close()
   }
 
   /** Listens to a context before its loaders run. A module of that name may have another context before or after it. */
@@ -72,17 +92,20 @@ export class LoaderCache {
     return this.#recordingOf.has(context)
   }
 
-  /** The result of the chain behind the current loader, undefined where it has to run. */
+  /** The result of the chain behind the current loader; undefined if it has to run. */
   async find(context: ChainContext): Promise<Result | undefined> {
     if (typeof context.data === 'object' && context.data !== null) Reflect.set(context.data, 'startMs', Date.now())
     this.#recordingOf.get(context)?.forget()
-    const reason = this.#calls.isOpen ? this.#reasonAgainst(context) : undefined
-    if (reason !== undefined) this.#calls.count(reason)
-    if (reason !== undefined || !this.#calls.isOpen) return undefined
-    const call = this.#callOf(context)
+    const calls = await this.#begin(context)
+    if (calls?.isOpen !== true) return undefined
+    const reason = this.#reasonAgainst(context)
+    if (reason !== undefined) {
+      calls.count(reason)
+      return undefined
+    }
     try {
-      return await this.#calls.run<Result, Entry>({
-        ...call,
+      return await calls.run<Result, Entry>({
+        ...this.#callOf(context, calls),
         work: () => Promise.reject(new Miss()),
         keep: () => undefined,
         shape: entryShape(context.loaders.length),
@@ -101,10 +124,7 @@ export class LoaderCache {
   /** Runs the chain behind the current loader: what its loaders read is recorded until `keep`. */
   runChain(context: ChainContext, chain: () => void): void {
     const recording = this.#recordingOf.get(context)
-    const local = this.#localLoaders(context).filter((path) => !this.#noted.has(path))
-    for (const path of local) this.#noted.add(path)
-    if (local.length > 0) this.#calls.reads.noteModules(local)
-    const reads = this.#calls.reads.call(context.resourcePath)
+    const reads = this.#chains.get(nameOf(context))?.reads.call(context.resourcePath)
     if (recording === undefined || reads === undefined) return chain()
     this.#reads.set(recording, reads)
     reads.run(chain)
@@ -113,11 +133,12 @@ export class LoaderCache {
   /** Keeps the result of the chain behind the current loader. */
   async keep(context: ChainContext, { content, map, meta }: Result): Promise<void> {
     const recording = this.#recordingOf.get(context)
-    if (!this.#calls.isOpen || recording === undefined || this.#reasonAgainst(context) !== undefined) return
+    const calls = this.#chains.get(nameOf(context))
+    if (calls?.isOpen !== true || recording === undefined || this.#reasonAgainst(context) !== undefined) return
     const startMs = startOf(context)
     const result: Result = { content, map: plainMap(map), meta }
-    await this.#calls.run<Result, Entry>({
-      ...this.#callOf(context),
+    await calls.run<Result, Entry>({
+      ...this.#callOf(context, calls),
       reads: this.#reads.get(recording),
       work: () => Promise.resolve(result),
       keep: () => {
@@ -130,6 +151,21 @@ export class LoaderCache {
       shape: entryShape(context.loaders.length),
       replay: () => result,
     })
+  }
+
+  /** The calls of a chain, once they have begun; undefined outside of builds. */
+  async #begin(context: ChainContext): Promise<Calls | undefined> {
+    if (this.#build === undefined || this.#builds === 0) return undefined
+    const name = nameOf(context)
+    const calls = this.#chains.get(name) ?? new Calls(this.#options)
+    this.#chains.set(name, calls)
+    const { warn, ...build } = this.#build
+    const modules = [...this.#callers, ...localLoaders(context)]
+    // Nothing is hidden: the options of the loaders are part of each call.
+    const beginning = this.#begun.get(name) ?? calls.begin({ ...build, name, keyOf: () => '', modules }, warn)
+    this.#begun.set(name, beginning)
+    await beginning
+    return calls
   }
 
   /** Why the chain cannot be kept, as far as can be told before it runs. */
@@ -147,9 +183,9 @@ export class LoaderCache {
     }
   }
 
-  #callOf(context: ChainContext): Pick<Call<Result, Entry>, 'kind' | 'id' | 'inputs' | 'files' | 'about'> {
+  #callOf(context: ChainContext, calls: Calls): Pick<Call<Result, Entry>, 'kind' | 'id' | 'inputs' | 'files' | 'about'> {
     const { resource, resourcePath, loaders, loaderIndex, mode, target, sourceMap, hot } = context
-    const root = this.#calls.root ?? new Root(context.rootContext)
+    const root = calls.root ?? new Root(context.rootContext)
     const chain = loaders.map((loader, index) => [loader.path, index > loaderIndex ? optionsOf(loader) : ''])
     return {
       kind: 'chain',
@@ -158,15 +194,26 @@ export class LoaderCache {
         loaders: lenientDigest([loaderIndex, chain], (text) => root.toRelative(text)),
         config: digest([mode, target, sourceMap, hot], 'config'),
       },
-      files: [resourcePath, ...this.#localLoaders(context)],
+      files: [resourcePath, ...localLoaders(context)],
       about: resourcePath,
     }
   }
+}
 
-  /** Files of the loaders behind the current one that are of the project. */
-  #localLoaders({ loaders, loaderIndex }: ChainContext): string[] {
-    return loaders.slice(loaderIndex + 1).flatMap(({ path }) => (isAbsolute(path) && !/[\\/]node_modules[\\/]/.test(path) ? [path] : []))
-  }
+/** The loaders behind the current one, by package or path: the name of a chain, as `onStats` and `varve why` show it. */
+function nameOf({ loaders, loaderIndex, rootContext }: ChainContext): string {
+  const names = loaders.slice(loaderIndex + 1).map(({ path }) => packageOf(path) ?? relative(rootContext, path).replaceAll('\\', '/'))
+  return names.join(' + ') || 'no loader'
+}
+
+/** The name of the installed package that a file is of. */
+function packageOf(path: string): string | undefined {
+  return /.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(path)?.[1]?.replace('\\', '/')
+}
+
+/** Files of the loaders behind the current one that are of the project. */
+function localLoaders({ loaders, loaderIndex }: ChainContext): string[] {
+  return loaders.slice(loaderIndex + 1).flatMap(({ path }) => (isAbsolute(path) && packageOf(path) === undefined ? [path] : []))
 }
 
 /** When the chain pitched; where that is not known, every file counts as changed since. */

@@ -13,7 +13,7 @@ const QUIET_MS = 200
 const attached: WeakMap<ChainContext, LoaderCache> = new WeakMap()
 
 /** Caches of loaders that are used alone, by root and options. */
-const alone: Map<string, { readonly cache: LoaderCache; readonly beginning: Promise<void>; timer: NodeJS.Timeout | undefined }> = new Map()
+const alone: Map<string, { readonly cache: LoaderCache; timer: NodeJS.Timeout | undefined }> = new Map()
 
 /** Makes `context` one of `cache`. */
 export function attach(context: ChainContext, cache: LoaderCache): void {
@@ -21,14 +21,12 @@ export function attach(context: ChainContext, cache: LoaderCache): void {
 }
 
 /** The cache of a context; begun, where the loader is used alone. */
-export async function cacheOf(context: LoaderContext): Promise<LoaderCache> {
+export function cacheOf(context: LoaderContext): LoaderCache {
   const known = attached.get(context)
   if (known !== undefined) return known
   const options: CachedOptions = context.getOptions()
   const id = JSON.stringify([context.rootContext, options])
-  const { cache, beginning } = alone.get(id) ?? makeAlone(id, options, context)
-  await beginning
-  return cache
+  return alone.get(id)?.cache ?? makeAlone(id, options, context)
 }
 
 /** Something came in: what is new is written when it has been quiet for a while. */
@@ -40,12 +38,12 @@ export function noteActivity(cache: LoaderCache): void {
   }
 }
 
-function makeAlone(id: string, options: CachedOptions, context: LoaderContext): { cache: LoaderCache; beginning: Promise<void> } {
+function makeAlone(id: string, options: CachedOptions, context: LoaderContext): LoaderCache {
   checkOptions("loader '@varve/plugins/loader'", options, FIELDS)
   const logger = context.getLogger('varve')
   const cache = new LoaderCache(options)
-  const made = { cache, beginning: cache.begin('loader', context.rootContext, {}, (text) => logger.warn(text)), timer: undefined }
+  cache.begin({ tool: 'loader', root: context.rootContext, inputs: {}, warn: (text) => logger.warn(text) })
   if (alone.size === 0) process.once('beforeExit', () => alone.forEach((one) => void one.cache.end(false)))
-  alone.set(id, made)
-  return made
+  alone.set(id, { cache, timer: undefined })
+  return cache
 }

@@ -3,8 +3,8 @@
  *
  *   content  what is in a file                      digest of the bytes
  *   module   what is in a file that is loaded as code    the same; code stays in memory, so its first load in a process counts
- *   list     the names in a folder, with types      digest of the names
- *   tree     the same of all folders below          digest of the paths, without `node_modules` and `.git`
+ *   list     the names in a folder, with types      digest of the names, without caches of Varve
+ *   tree     the same of all folders below          digest of the paths, without these, `node_modules` and `.git`
  *   type     whether a path exists, and as what     'file', 'folder', 'other' or 'missing'
  *   link     what a path resolves to                the path, relative to the root
  *
@@ -20,6 +20,9 @@ import { lookAt, PIECE_BYTES, pieces } from '../inputs/files.ts'
 /** The kinds of reads. */
 export const READ_KINDS = ['content', 'module', 'list', 'tree', 'type', 'link'] as const
 export type ReadKind = (typeof READ_KINDS)[number]
+
+/** The folder inside of a cache's folder that holds its files: the version of the format. */
+const FORMAT = 'v1'
 
 /** Folders that a tree leaves out: large, and covered by other inputs. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['node_modules', '.git'])
@@ -64,11 +67,24 @@ function linkOf(files: typeof fs, path: string): string {
   }
 }
 
-/** Names with a letter for the type. Tools keep what is theirs in hidden folders of `node_modules`. */
+/**
+ * Names with a letter for the type. Left out are caches of Varve, which appear while what was read is being recorded, and
+ * hidden folders of `node_modules`, where tools keep theirs.
+ */
 function namesIn(files: typeof fs, paths: typeof nodePath, folder: string): string[] {
   const entries = files.readdirSync(folder, { withFileTypes: true })
-  const counted = paths.basename(folder) === 'node_modules' ? entries.filter(({ name }) => !name.startsWith('.')) : entries
+  const isHidden = (name: string): boolean => name.startsWith('.') && paths.basename(folder) === 'node_modules'
+  const counted = entries.filter((entry) => !isHidden(entry.name) && !(entry.isDirectory() && isCache(files, paths.join(folder, entry.name, FORMAT))))
   return counted.map((entry) => `${entry.isDirectory() ? 'd' : entry.isFile() ? 'f' : 'o'}${entry.name}`)
+}
+
+/** Whether a folder holds the files of a cache. */
+function isCache(files: typeof fs, folder: string): boolean {
+  try {
+    return files.existsSync(folder) && files.readdirSync(folder).some((name) => /^manifest-\d+$/.test(name))
+  } catch {
+    return false
+  }
 }
 
 function* namesBelow(files: typeof fs, paths: typeof nodePath, folder: string, prefix: string): Generator<string> {

@@ -1,6 +1,6 @@
 /**
- * One read of a file or folder, as it was when it was made. What costs little is digested at once. A content or a list is only
- * looked at, and digested when the set is sealed: it is what was read if size, times and inode are the same then.
+ * One read of a file or folder, as it was when it was made. What costs little is digested at once. A content is only looked
+ * at, and digested when the set is sealed: it is what was read if size, times and inode are the same then.
  */
 import type * as fs from 'node:fs'
 import { COARSE_TICK_MS, lookAt, type Look, TICK_MS } from '../inputs/files.ts'
@@ -28,6 +28,8 @@ export class Observed implements Noted {
   readonly path: string
   readonly #look: Look | undefined
   readonly #isYoung: boolean
+  /** The digest was made when the read was, so later looks need not be the same. */
+  readonly #isExact: boolean
   #digest: string | undefined
   #isFrozen = false
 
@@ -36,7 +38,8 @@ export class Observed implements Noted {
     this.path = path
     this.#look = hasStamp(kind) ? lookAt(disk.fs, path) : undefined
     this.#isYoung = isYoung(this.#look, Date.now())
-    if (this.#look === undefined || this.#isYoung) this.#digest = digestOrOther(disk, kind, path)
+    this.#isExact = this.#look === undefined || this.#isYoung || kind === 'list'
+    if (this.#isExact) this.#digest = digestOrOther(disk, kind, path)
   }
 
   /** To be called before this process changes the path itself: what was read is what is there until now. */
@@ -52,10 +55,10 @@ export class Observed implements Noted {
   seal(disk: Disk): Sealed | undefined {
     const { kind, path } = this
     if (this.#look === undefined || this.#isFrozen) return { kind, path, digest: this.#digest ?? '', stamp: NO_STAMP }
-    const digest = this.#isYoung || this.#digest === undefined ? digestOrOther(disk, kind, path) : this.#digest
+    const digest = this.#isExact || this.#digest === undefined ? digestOrOther(disk, kind, path) : this.#digest
     if (this.#digest !== undefined && digest !== this.#digest) return undefined
     const isSame = isSameLook(this.#look, lookAt(disk.fs, path))
-    if (!isSame && !this.#isYoung) return undefined
+    if (!isSame && !this.#isExact) return undefined
     this.#digest = digest
     return { kind, path, digest, stamp: isSame && !this.#isYoung ? stampOf(this.#look) : NO_STAMP }
   }

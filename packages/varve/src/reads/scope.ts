@@ -74,6 +74,10 @@ export class ReadScope implements Sink {
   attach(store: ReadStore, folder: string): void {
     this.#generations.attach(store)
     this.#counted.ignore(folder)
+    for (const key of this.#inputs) {
+      const read = this.#reads.get(key)
+      if (read !== undefined && this.#counted.decide(read.kind, read.path) === undefined) this.#inputs.delete(key)
+    }
   }
 
   /** The id to put with a result. */
