@@ -7,6 +7,7 @@
 //! Core wants its files to be `Send`; JavaScript objects are not. Hosts therefore live in a table of this thread and
 //! files carry a number.
 
+use crate::memory::grow_ahead;
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
@@ -107,6 +108,7 @@ impl HostNumber {
 
     /// Calls a function of the host.
     pub(crate) fn call(&self, function: impl FnOnce(&Host) -> f64) -> io::Result<u64> {
+        grow_ahead();
         failpoints::panics("host-call");
         result_of(function(&*self.host()?))
     }

@@ -4,6 +4,7 @@
 //! - `store.rs`: what JavaScript calls; the same session as in the addon (`varve-bindings`), on a scratch buffer in
 //!   here.
 //! - `trees.rs`: files of tasks and archives, in and out; their bytes come through `stream.rs`.
+//! - `memory.rs`: memory grows in large steps.
 //! - `watch.rs`: progress and cancelling of a long call.
 //! - `trap.rs`: a panic ends the instance; its text reaches JavaScript first, and a fresh instance can follow.
 //!
@@ -11,6 +12,7 @@
 
 mod files;
 pub mod host;
+mod memory;
 #[cfg(feature = "planted")]
 mod plant;
 pub mod store;

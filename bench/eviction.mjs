@@ -1,0 +1,126 @@
+// @ts-check
+// `node bench/eviction.mjs`: what eviction per entry is worth. Sixty builds, one a day and each in a process of its own, read and
+// write 2,000 modules of 4 KiB under a cap of 1.5 times one build. Each build changes 2 % of the modules; every fifth one is of
+// another branch, which differs in a tenth of them. Printed is the share of lookups that hit in the last fifty builds: of the
+// engine, and of the same builds with other rules of eviction, computed here:
+//
+//   no cap       everything is kept
+//   by entry     the least recently used entries leave (the engine's rule, on exact times)
+//   by table     what one build wrote leaves at once, the oldest first
+//   all at once  the cache is emptied when it is full
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const BUILDS = 60
+const COUNTED_FROM = 10
+const MODULES = 2000
+const VALUE_BYTES = 4096
+const CAP_BYTES = MODULES * VALUE_BYTES * 1.5
+/** A compaction leaves an eighth of the cap free. */
+const LEFT_BYTES = CAP_BYTES * (7 / 8)
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Numbers from 0 up to `below`, the same ones in each run. @param {number} seed @returns {(below: number) => number} */
+function numbersOf(seed) {
+  let state = seed
+  return (below) => {
+    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9
+    return ((state ^ (state >>> 13)) >>> 0) % below
+  }
+}
+
+/** The keys that each build looks up. @returns {string[][]} */
+function workload() {
+  const random = numbersOf(1)
+  const versions = Array.from({ length: MODULES }, () => 0)
+  return Array.from({ length: BUILDS }, (_, build) => {
+    for (let edit = 0; edit < MODULES * 0.02; edit++) versions[random(MODULES)] = build
+    const isBranch = build % 5 === 4
+    return versions.map((version, index) => `module-${index}@${isBranch && index % 10 === 0 ? 'branch' : version}`)
+  })
+}
+
+/**
+ * Hits of each build under a rule that says which keys leave.
+ * @param {readonly (readonly string[])[]} builds
+ * @param {(cache: Map<string, { written: number, used: number }>) => void} evict
+ */
+function simulated(builds, evict) {
+  /** @type {Map<string, { written: number, used: number }>} */
+  const cache = new Map()
+  return builds.map((keys, build) => {
+    let hits = 0
+    for (const key of keys) {
+      const found = cache.get(key)
+      if (found === undefined) cache.set(key, { written: build, used: build })
+      else {
+        found.used = build
+        hits += 1
+      }
+    }
+    if (cache.size * VALUE_BYTES > CAP_BYTES) evict(cache)
+    return hits
+  })
+}
+
+/** @param {'used' | 'written'} field @param {boolean} isWhole @returns {(cache: Map<string, { written: number, used: number }>) => void} */
+const oldestBy = (field, isWhole) => (cache) => {
+  const sorted = [...cache].toSorted(([, one], [, other]) => one[field] - other[field])
+  let last = -1
+  for (const [key, entry] of sorted) {
+    if (cache.size * VALUE_BYTES <= LEFT_BYTES && !(isWhole && entry[field] === last)) return
+    last = entry[field]
+    cache.delete(key)
+  }
+}
+
+/** One build by the engine: its hits. @param {string} dir @param {number} build */
+async function engineBuild(dir, build) {
+  const now = Date.now.bind(Date)
+  Date.now = () => now() + build * DAY_MS
+  const { openCache } = await import('varve')
+  const cache = await openCache({ name: 'bench', dir, maxBytes: CAP_BYTES })
+  const namespace = cache.namespace('modules')
+  let hits = 0
+  for (const key of workload()[build] ?? []) {
+    if (namespace.get(key) === undefined) namespace.put(key, valueOf(key))
+    else hits += 1
+  }
+  await cache.commit()
+  await cache.compact()
+  await cache.close()
+  return hits
+}
+
+/** Bytes that do not compress. @param {string} key */
+function valueOf(key) {
+  const random = numbersOf([...key].reduce((sum, letter) => Math.imul(sum, 31) + letter.charCodeAt(0), 7))
+  return Buffer.from(Array.from({ length: VALUE_BYTES }, () => random(256)))
+}
+
+/** @param {readonly number[]} hits */
+function share(hits) {
+  const counted = hits.slice(COUNTED_FROM)
+  const total = counted.reduce((sum, one) => sum + one, 0)
+  return `${((100 * total) / (counted.length * MODULES)).toFixed(1)} %`
+}
+
+const [dir, build] = process.argv.slice(2)
+if (dir !== undefined) console.log(await engineBuild(dir, Number(build)))
+else {
+  const builds = workload()
+  const folder = mkdtempSync(join(homedir(), '.varve-bench-eviction-'))
+  const run = (/** @type {number} */ at) => Number(execFileSync(process.execPath, [fileURLToPath(import.meta.url), folder, String(at)]))
+  const engine = builds.map((_, at) => run(at))
+  rmSync(folder, { recursive: true })
+  console.table({
+    'the engine': share(engine),
+    'no cap': share(simulated(builds, () => undefined)),
+    'by entry': share(simulated(builds, oldestBy('used', false))),
+    'by table': share(simulated(builds, oldestBy('written', true))),
+    'all at once': share(simulated(builds, (cache) => cache.clear())),
+  })
+}
