@@ -113,7 +113,7 @@ describe('what Varve is built from', () => {
     }
     const engine = dependencies('crates/core/Cargo.toml')
     expect(engine).toContain('blake3')
-    for (const folder of ['.', 'bench/rivals/rust', 'test/safety/fuzz', 'test/safety/threads']) {
+    for (const folder of ['.', 'bench/rivals/rust', 'test/safety/fuzz', 'test/safety/concurrency/threads']) {
       const lock = readFileSync(at(`${folder}/Cargo.lock`), 'utf8')
       expect(engine.filter((name) => !lock.includes(`\nname = "${name}"\n`)), folder).toEqual([])
     }

@@ -19,8 +19,8 @@ const WINE = process.env.WINE ?? '/usr/lib/wine/wine64'
 
 /** Paths that tests of the packages begin with. */
 const TESTS = [
-  'contract', 'damage/damage', 'errors', 'export', 'hostile/leaks', 'hostile/values', 'parity', 'task', 'threads', 'trap',
-  'writers', 'plugins/parcel', 'plugins/rollup', 'plugins/unstorage', 'plugins/webpack/webpack',
+  'contract', 'damage-reports/api', 'errors', 'export', 'hostile/leaks', 'hostile/values', 'parity', 'task', 'sharing', 'trap',
+  'plugins/parcel', 'plugins/rollup', 'plugins/unstorage', 'plugins/webpack/webpack',
 ].map((path) => `test/${path}`)
 
 /** What a copy of the checkout needs. */

@@ -1,6 +1,6 @@
 // @ts-check
 // The package `varve` with planted faults, at a place of its own: target/planted/package. Nothing of the normal build is
-// touched. Who plants which fault, and the proof that a normal build has none, is in test/safety/planted.
+// touched. Who plants which fault, and the proof that a normal build has none, is in test/safety/mutation.
 import { cp, mkdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { at, targetDir } from '../root.mjs'

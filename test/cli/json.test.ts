@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { runVarve } from '../command.ts'
-import { fileOf, flip } from '../damage/caches.ts'
+import { fileOf, flip } from '../damage-reports/caches.ts'
 import { makeFolder } from '../folders.ts'
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))

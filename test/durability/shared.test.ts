@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
-import { CAN_TRACE } from '../readonly/trace.ts'
+import { CAN_TRACE } from '../read-only/trace.ts'
 
 const PROGRAM = fileURLToPath(new URL('shared.mjs', import.meta.url))
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { openCache } from 'varve'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { MAIN, type Ran, runVarve } from '../command.ts'
-import { fileOf, flip } from '../damage/caches.ts'
+import { fileOf, flip } from '../damage-reports/caches.ts'
 import { makeFolder } from '../folders.ts'
 
 /** Each with a part that tells it apart from what commands print by themselves. */

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process'
 import { at, isMain } from '../../scripts/root.mjs'
 import { printStep, runMain, StepFailed } from '../../scripts/steps.mjs'
 
-const SUITES = ['crash', 'damage', 'faults', 'soak', 'fuzz']
+const SUITES = ['power-loss', 'corruption', 'io-faults', 'concurrency', 'fuzz']
 
 /** @typedef {{ part: string, seconds: number, skipped?: string, missed: string[], violationsTotal: number }} Line */
 

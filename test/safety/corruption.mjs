@@ -1,12 +1,12 @@
 // @ts-check
-// `npm run test:damage`: caches whose bytes are not what was written, folders that hold what nobody put there, files that
+// `npm run test:corruption`: caches whose bytes are not what was written, folders that hold what nobody put there, files that
 // change while they are open, lengths that lie.
-import { api } from './damage/api.mjs'
-import { throughBuilds } from './damage/builds.mjs'
-import { keyed } from './damage/keyed.mjs'
-import { memory } from './damage/memory.mjs'
-import { strays } from './damage/strays.mjs'
-import { under } from './damage/under.mjs'
+import { api } from './corruption/api.mjs'
+import { throughBuilds } from './corruption/builds.mjs'
+import { keyed } from './corruption/keyed.mjs'
+import { memory } from './corruption/memory.mjs'
+import { strays } from './corruption/strays.mjs'
+import { under } from './corruption/under.mjs'
 import { runSuite, rustPart } from './suite.mjs'
 
 const builds = [
@@ -14,4 +14,4 @@ const builds = [
   ...['vite', 'rollup', 'esbuild'].map((tool) => throughBuilds(tool, { flips: 4, others: 2, whole: 2 })),
 ]
 
-await runSuite('damage', [rustPart('flips'), rustPart('pages'), api, keyed, strays, under, memory, ...builds])
+await runSuite('corruption', [rustPart('flips'), rustPart('pages'), api, keyed, strays, under, memory, ...builds])

@@ -1,7 +1,7 @@
 // @ts-check
-// npm run test:faults: any call of the file system fails. Parts in `engine/` run on a simulated disk, others on the package from outside.
-import { mountingPart } from './faults/outside/disk.mjs'
-import { inject } from './faults/outside/inject.mjs'
+// npm run test:io-faults: any call of the file system fails. Parts in `engine/` run on a simulated disk, others on the package from outside.
+import { mountingPart } from './io-faults/disk.mjs'
+import { inject } from './io-faults/inject.mjs'
 import { runSuite, rustPart } from './suite.mjs'
 
 const outside = [
@@ -11,4 +11,4 @@ const outside = [
   mountingPart('eio', 'eio.mjs', ['mkfs.ext4', 'losetup']),
 ]
 
-await runSuite('faults', [...outside, rustPart('calls')])
+await runSuite('io-faults', [...outside, rustPart('calls')])

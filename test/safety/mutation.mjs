@@ -1,14 +1,14 @@
 // @ts-check
-// `npm run test:planted`: faults that are put into the engine on purpose (feature `planted`), to see what comes of them.
+// `npm run test:mutation`: faults that are put into the engine on purpose (feature `planted`), to see what comes of them.
 //   panics: at every way into the engine; the host must live
 //   bugs:   the defects that a store like this may have; some suite must notice each
-//   edits:  defects in the TypeScript sources (`planted/edits/`); the test that each one names must notice it
+//   edits:  defects in the TypeScript sources (`mutation/edits/`); the test that each one names must notice it
 import { buildPlanted, plantedPackage } from '../../scripts/build/planted.mjs'
 import { setup } from '../../scripts/setup.mjs'
 import { step } from '../../scripts/steps.mjs'
-import { bugs } from './planted/bugs.mjs'
-import { edits } from './planted/edits.mjs'
-import { panics } from './planted/panics.mjs'
+import { bugs } from './mutation/bugs.mjs'
+import { edits } from './mutation/edits.mjs'
+import { panics } from './mutation/panics.mjs'
 import { runSuite } from './suite.mjs'
 
 /** Builds once, whatever parts follow. */
@@ -20,7 +20,7 @@ async function build() {
   built = true
 }
 
-await runSuite('planted', [
+await runSuite('mutation', [
   {
     name: 'panics',
     run: async (order) => {

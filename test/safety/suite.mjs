@@ -1,5 +1,5 @@
 // @ts-check
-// What the safety programs share. A suite (`npm run test:crash`) is a list of parts, each an attack of one kind. Every
+// What the safety programs share. A suite (`npm run test:power-loss`) is a list of parts, each an attack of one kind. Every
 // part prints one line of JSON on stdout:
 //
 //   { "suite", "part", "seed", "long", "seconds", "skipped", "figures", "goals", "violations": [{ "what", "replay" }] }

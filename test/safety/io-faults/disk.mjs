@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** @import { Outcome, Part } from '../../suite.mjs' */
+/** @import { Outcome, Part } from '../suite.mjs' */
 
 /** Why nothing can be mounted here; undefined: it can. */
 function whyNot() {

@@ -7,7 +7,7 @@ import { copyFileSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { openCache, VarveError } from 'varve'
-import { mix } from '../../crash/outside/random.mjs'
+import { mix } from '../power-loss/random.mjs'
 import { tool } from './disk.mjs'
 import { ALL_RIGHT, build, readAll, readFiles } from './fixture.mjs'
 

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
-import { mix, mixText, noise } from '../../crash/outside/random.mjs'
+import { mix, mixText, noise } from '../power-loss/random.mjs'
 
 /** @import { Cache, FileManifest } from 'varve' */
 

@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { openCache, VarveError } from 'varve'
-import { mix, mixText, noise } from '../../crash/outside/random.mjs'
+import { mix, mixText, noise } from '../power-loss/random.mjs'
 import { tool } from './disk.mjs'
 
 /** @import { Cache } from 'varve' */

@@ -4,15 +4,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inLanes } from '../../lanes.mjs'
-import { missingStrace } from '../../strace.mjs'
+import { inLanes } from '../lanes.mjs'
+import { missingStrace } from '../strace.mjs'
 import { disturbed, EXIT_CODE } from './disturbed.mjs'
 import { countsOf, ERRORS, faultsOf, straceOf } from './plan.mjs'
 import { newestCommit } from './values.mjs'
 
 /** @import { Run } from './disturbed.mjs' */
 /** @import { Fault } from './plan.mjs' */
-/** @import { Violation } from '../../suite.mjs' */
+/** @import { Violation } from '../suite.mjs' */
 
 /** No call of the package may take longer. */
 const CALL_MS_MAX = 5000
@@ -21,7 +21,7 @@ const ENGINES = /** @type {const} */ (['native', 'wasm'])
 
 /** @typedef {{ engine: 'native' | 'wasm', fault: Fault, paths: readonly string[] }} Case */
 
-/** @type {import('../../suite.mjs').Part} */
+/** @type {import('../suite.mjs').Part} */
 export const inject = {
   name: 'inject',
   async run({ seed, isLong, replay, say }) {

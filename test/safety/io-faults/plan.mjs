@@ -2,8 +2,8 @@
 // Which calls fail, and how: every kind of file call that the program makes, at its first, middle and last time, once or
 // from then on, with each error that such a call can give.
 import { readFileSync } from 'node:fs'
-import { callsOf, descriptorOf, pathsOf } from '../../crash/outside/parse.mjs'
-import { mix } from '../../crash/outside/random.mjs'
+import { callsOf, descriptorOf, pathsOf } from '../power-loss/parse.mjs'
+import { mix } from '../power-loss/random.mjs'
 
 /** @typedef {{ call: string, error: string, at: number, isForEver: boolean }} Fault */
 

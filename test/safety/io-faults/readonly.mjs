@@ -9,7 +9,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openCache, VarveError } from 'varve'
-import { missingStrace } from '../../strace.mjs'
+import { missingStrace } from '../strace.mjs'
 import { tool } from './disk.mjs'
 import { ALL_RIGHT, build, readAll, readFiles } from './fixture.mjs'
 

@@ -1,7 +1,7 @@
 // @ts-check
 // What the disturbed program commits, and how to see which of its commits a cache holds.
 import { openCache } from 'varve'
-import { mix, mixText, noise } from '../../crash/outside/random.mjs'
+import { mix, mixText, noise } from '../power-loss/random.mjs'
 
 /** The commit that is large enough for a table, the one with a value that is a file, and the one that names a stored folder. */
 const LARGE = 4

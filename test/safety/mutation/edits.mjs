@@ -36,7 +36,7 @@ export const EDIT_VARIABLE = 'VARVE_PLANTED_EDIT'
 
 /** All edits, of every file in the folder. @returns {Promise<readonly Edit[]>} */
 export async function allEdits() {
-  const folder = at('test/safety/planted/edits')
+  const folder = at('test/safety/mutation/edits')
   const files = readdirSync(folder).filter((name) => name.endsWith('.mjs')).sort()
   const lists = await Promise.all(files.map((name) => import(join(folder, name))))
   return lists.flatMap((list) => list.default)
@@ -81,7 +81,7 @@ async function failureOf(edit, sound) {
 async function runTest({ test, only }, name) {
   const folder = await mkdtemp(join(tmpdir(), 'varve-edit-'))
   const counts = join(folder, 'counts.json')
-  const config = at('test/safety/planted/vitest.config.ts')
+  const config = at('test/safety/mutation/vitest.config.ts')
   const filter = only === undefined ? [] : ['--testNamePattern', only.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')]
   const args = [toolPath('vitest'), 'run', '--root', root, '--config', config, `--reporter=${at('scripts/counts.mjs')}`, ...filter, test]
   const env = { ...process.env, [EDIT_VARIABLE]: name, VARVE_COUNTS: counts, VARVE_SEED: process.env.VARVE_SEED ?? '1' }

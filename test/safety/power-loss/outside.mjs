@@ -5,13 +5,13 @@ import { fork } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { inLanes } from '../../lanes.mjs'
-import { quickFolder } from '../../quick-folder.mjs'
-import { missingStrace } from '../../strace.mjs'
+import { inLanes } from '../lanes.mjs'
+import { quickFolder } from '../quick-folder.mjs'
+import { missingStrace } from '../strace.mjs'
 import { WORKLOADS } from './workloads.mjs'
 
 /** @import { ModelName } from './models.mjs' */
-/** @import { Violation } from '../../suite.mjs' */
+/** @import { Violation } from '../suite.mjs' */
 
 /**
  * @typedef {object} Order to a worker
@@ -37,7 +37,7 @@ const ALL = 2
 /** Of phases with few states all are checked in the short form, of others a part. */
 const SHORT = { create: ALL, commit: 0.35, compact: 0.35, collect: 0.16, quarantine: 0.7, clear: 0.7 }
 
-/** @type {import('../../suite.mjs').Part} */
+/** @type {import('../suite.mjs').Part} */
 export const outside = {
   name: 'outside',
   async run({ seed, isLong, replay, say }) {

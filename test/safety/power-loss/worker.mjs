@@ -3,7 +3,7 @@
 // about to do it writes into a file first: should it die or hang, that file says over what.
 import { openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { quickFolder } from '../../quick-folder.mjs'
+import { quickFolder } from '../quick-folder.mjs'
 import { boundsOf, judge } from './bounds.mjs'
 import { Checker } from './check.mjs'
 import { MODELS } from './models.mjs'

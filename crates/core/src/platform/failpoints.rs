@@ -1,5 +1,5 @@
 //! Planted faults: a panic at a named place, or a defect of a named kind, so that the suites can prove that they notice
-//! (`test/safety/planted.mjs` has the names). Only with the feature `planted`, which no shipped build has:
+//! (`test/safety/mutation.mjs` has the names). Only with the feature `planted`, which no shipped build has:
 //! `npm run check` looks into them. Without it everything here is nothing, and costs nothing.
 
 #[cfg(feature = "planted")]

@@ -1,5 +1,5 @@
 //! Locks and atomics of what threads share. With feature `shuttle`, which nothing that is shipped has, a scheduler
-//! decides at each of them which thread goes on (`test/safety/threads`).
+//! decides at each of them which thread goes on (`test/safety/concurrency/threads`).
 //!
 //! What is taken inside of a `OnceLock`, or by the simulated file system, is of std itself: there no other thread may
 //! go on, since it might wait for this one without the scheduler's knowledge.

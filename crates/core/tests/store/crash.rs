@@ -1,4 +1,4 @@
-//! Crashes that once went wrong. All crash states of many histories: `npm run test:crash`.
+//! Crashes that once went wrong. All crash states of many histories: `npm run test:power-loss`.
 
 use crate::history::{Expected, commit, compact, dump, open, open_filing};
 use std::io::ErrorKind;

@@ -1,5 +1,5 @@
-//! Symptoms of races that `npm run test:soak` found (`interleavings`, `writers`). Somebody else acts in the middle of a
-//! call: just before the file system is asked for it.
+//! Symptoms of races that `npm run test:concurrency` found (`interleavings`, `writers`). Somebody else acts
+//! in the middle of a call: just before the file system is asked for it.
 
 use crate::history::{commit, compact, open};
 use crate::meddled::{Meddler, meddled, meddled_with, opened_with, put, put_with, with_a_commit, with_a_commit_in};

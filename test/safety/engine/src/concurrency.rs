@@ -4,7 +4,7 @@
 //! Why a scheduler of our own and not `loom` or `shuttle`: participants share nothing but files, so the places where
 //! their order matters are the calls through `Vfs`, not atomics and locks, which those two would explore. The engine
 //! runs unchanged, as a coroutine per participant; a schedule takes about a millisecond and is repeated from its seed.
-//! Threads of one process share locks, too: shuttle explores those (`test/safety/threads`).
+//! Threads of one process share locks, too: shuttle explores those (`test/safety/concurrency/threads`).
 //!
 //! 1. A seed gives the participants, how often turns change, whether lists and appends are torn (`turn.rs`), whether
 //!    the file system has hard links.

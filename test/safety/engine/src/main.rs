@@ -1,15 +1,15 @@
-//! `varve-safety <part> --seed N [--long] [--replay CASE]`: attacks the engine on a simulated disk and prints what it
-//! counted as JSON. Started by the suites beside this crate (`npm run test:crash`), which say what the fields mean.
+//! `varve-safety <part> --seed N [--long] [--replay CASE]`: attacks the engine on a simulated disk and prints counts as
+//! JSON. The suites beside this crate (`npm run test:power-loss`) start it; `../../suite.mjs` explains the fields.
 
 mod command;
-mod crash;
-mod damage;
-mod faults;
+mod concurrency;
+mod corruption;
 #[path = "../../../../crates/core/tests/store/history.rs"]
 mod history;
-mod interleavings;
+mod io_faults;
 mod order;
 mod outcome;
+mod power_loss;
 mod tally;
 mod work;
 
@@ -18,12 +18,12 @@ use std::process::ExitCode;
 
 /// The parts by name.
 const PARTS: &[Part] = &[
-    ("states", crash::states),
-    ("nested", crash::nested),
-    ("interleavings", interleavings::run),
-    ("calls", faults::calls),
-    ("flips", damage::flips),
-    ("pages", damage::pages),
+    ("states", power_loss::states),
+    ("nested", power_loss::nested),
+    ("interleavings", concurrency::run),
+    ("calls", io_faults::calls),
+    ("flips", corruption::flips),
+    ("pages", corruption::pages),
 ];
 
 fn main() -> ExitCode {

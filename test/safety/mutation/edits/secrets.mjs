@@ -8,7 +8,7 @@ export default [
     file: 'packages/varve/src/files/files.ts',
     find: "mode === 'hardlink' && this.#session.call((store) => store.status()).keyed ? 'auto' : mode",
     replace: 'mode',
-    test: 'test/keyed/keyed.test.ts',
+    test: 'test/secret/secret.test.ts',
     only: 'restores copies even if hard links are asked for',
   },
   {
@@ -16,7 +16,7 @@ export default [
     file: 'packages/varve/src/health/secret.ts',
     find: '  if (isRequired) {',
     replace: "  if (isRequired && found === '') {",
-    test: 'test/keyed/missing.test.ts',
+    test: 'test/secret/missing.test.ts',
     only: 'a secret that is required and missing or empty is an error',
   },
   {
@@ -24,7 +24,7 @@ export default [
     file: 'packages/varve/src/health/secret.ts',
     find: 'warning: named === undefined || isMeant ?',
     replace: 'warning: named === undefined || isMeant || !isRequired ?',
-    test: 'test/keyed/missing.test.ts',
+    test: 'test/secret/missing.test.ts',
     only: 'an empty VARVE_KEY is warned of',
   },
   {
@@ -32,7 +32,7 @@ export default [
     file: 'packages/plugins/src/adapters/lazy-namespace.ts',
     find: "'SECRET_MISSING', 'PERMISSION'",
     replace: "'PERMISSION'",
-    test: 'test/keyed/missing.test.ts',
+    test: 'test/secret/missing.test.ts',
     only: 'plugins use no cache without a secret that is required',
   },
   {
@@ -40,7 +40,7 @@ export default [
     file: 'packages/varve/src/health/secret.ts',
     find: 'const SECRET_BYTES_MIN = 32',
     replace: 'const SECRET_BYTES_MIN = 16',
-    test: 'test/keyed/keyed.test.ts',
+    test: 'test/secret/secret.test.ts',
     only: 'a key that is short or of another kind is refused',
   },
 ]

@@ -11,16 +11,16 @@
 //! It can fail: it found a commit that had waited for `close`, wrote on top of an emptied state, and was acknowledged
 //! under a number below those of older commits; and finds it again where `Store::if_open` asks nothing.
 
-#[path = "../../engine/src/command.rs"]
+#[path = "../../../engine/src/command.rs"]
 mod command;
 mod life;
-#[path = "../../engine/src/order.rs"]
+#[path = "../../../engine/src/order.rs"]
 mod order;
-#[path = "../../engine/src/outcome.rs"]
+#[path = "../../../engine/src/outcome.rs"]
 mod outcome;
-#[path = "../../engine/src/tally.rs"]
+#[path = "../../../engine/src/tally.rs"]
 mod tally;
-#[path = "../../engine/src/work.rs"]
+#[path = "../../../engine/src/work.rs"]
 mod work;
 
 use command::Part;

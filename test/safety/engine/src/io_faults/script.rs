@@ -1,7 +1,7 @@
 //! One history under a fault, with what the disk may hold after each of its steps.
 
-use crate::crash::{Checker, Commit, Recorded, read};
 use crate::history::{Expected, commit, compact, open_filing, random_key, random_value};
+use crate::power_loss::{Checker, Commit, Recorded, read};
 use std::collections::BTreeSet;
 use varve_core::testing::sim::{Call, Effect, Fault, Model, SimVfs};
 use varve_core::{Durability, Handle, Result};

@@ -2,8 +2,8 @@
 //! cache is so small that entries leave it.
 
 use super::{Recorder, content_of};
-use crate::crash::recorded::Changes;
 use crate::history::{open_filing, random_key};
+use crate::power_loss::recorded::Changes;
 
 impl Recorder {
     pub(super) fn step_of_days(&mut self, random: &mut fastrand::Rng) {
