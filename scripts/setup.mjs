@@ -9,6 +9,9 @@ import { isCurrent } from './stamps.mjs'
 import { printStep, runMain, secondsSince, step } from './steps.mjs'
 import { addWasmTarget, checkNode, nodeFits, rustEnv } from './tools.mjs'
 
+/** Whether everything is installed and built. */
+export const isReady = () => isInstalled() && targets.every(isCurrent)
+
 /** Does what is needed and nothing else. Writes to stderr only; throws StepFailed, already explained, if it cannot. */
 export async function setup() {
   const startMs = performance.now()

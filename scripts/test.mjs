@@ -1,21 +1,44 @@
 // @ts-check
-// `npm test`: setup, the tests of the crates (cargo), the tests of the packages (vitest), the short form of the safety
-// suites (`test/safety`). `npm test -- <filter>` goes to vitest alone. The last line sums up: "<n> passed, <n> failed".
+// `npm test`: setup, the tests of the crates (cargo), the tests of the packages that are not slow (vitest), a sample of
+// each safety suite (`test/safety`). The last line sums up: "<n> passed, <n> failed".
+//
+//   npm test -- <filter>          only vitest, on files whose path contains the filter; slow tests run, too
+//   npm run test:all              everything: slow tests and the short forms of the safety suites, too
+//   npm run test:all -- --rest    what `npm test` leaves out
 import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { stripVTControlCharacters } from 'node:util'
+import { parseArgs, stripVTControlCharacters } from 'node:util'
 import { readCargo, sumOutcomes } from './outcome.mjs'
 import { runAll } from '../test/safety/all.mjs'
 import { at, root } from './root.mjs'
-import { setup } from './setup.mjs'
-import { printStep, runMain, secondsSince } from './steps.mjs'
-import { LOCKED, rustEnv, toolPath } from './tools.mjs'
+import { isReady, setup } from './setup.mjs'
+import { printStep, runMain, secondsSince, step } from './steps.mjs'
+import { cargo, LOCKED, rustEnv, toolPath } from './tools.mjs'
 
 /** Cdylibs have nothing to run outside their hosts; vitest tests them there. */
-const CARGO = ['--workspace', '--exclude=varve-node', '--exclude=varve-wasm', '--exclude=varve-bindgen']
+const CARGO = ['--workspace', '--exclude=varve-node', '--exclude=varve-wasm', '--exclude=varve-bindgen', '--features=varve-core/sim']
+
+/**
+ * What a form runs: whether cargo is part of it, which tests of vitest, which parts of the safety suites.
+ * @typedef {object} Form
+ * @property {boolean} cargo
+ * @property {readonly string[]} vitest
+ * @property {import('../test/safety/all.mjs').Form} [safety]
+ * @property {string} minutes on 2 cores that do nothing else
+ */
+
+/** @type {Readonly<Record<'short' | 'all' | 'rest', Form>>} */
+const FORMS = {
+  short: { cargo: true, vitest: ['--tags-filter=!slow'], safety: 'sample', minutes: '4' },
+  all: { cargo: true, vitest: [], safety: 'all', minutes: '30' },
+  rest: { cargo: false, vitest: ['--tags-filter=slow'], safety: 'rest', minutes: '26' },
+}
+
+/** What a fresh clone needs before: installing, building, compiling the tests. */
+const FRESH_MINUTES = '6'
 
 const isScreen = process.stdout.isTTY
 /** Escape codes are for screens; vitest would print them in CI as well. */
@@ -44,21 +67,27 @@ function watch(command, args, env, stdout) {
   })
 }
 
+/**
+ * Compiles the tests of the crates while setup builds the engines: linking an engine keeps one core busy, and this one the
+ * others. Errors are reported by `cargo test` itself.
+ */
+const compileTests = () => cargo('test', ['--no-run', ...CARGO]).catch(() => undefined)
+
 /** @returns {Promise<Runner>} */
 async function runCargo() {
-  const args = ['test', LOCKED, '--no-fail-fast', ...CARGO, '--features=varve-core/sim']
+  const args = ['test', LOCKED, '--no-fail-fast', ...CARGO]
   const env = { ...rustEnv(), CARGO_TERM_COLOR: isScreen ? 'always' : 'never' }
   const { exitCode, output } = await watch('cargo', args, env, 'pipe')
   return { outcome: readCargo(output), exitCode }
 }
 
-/** @param {readonly string[]} filter @returns {Promise<Runner>} */
-async function runVitest(filter) {
+/** @param {readonly string[]} options @returns {Promise<Runner>} */
+async function runVitest(options) {
   const folder = await mkdtemp(join(tmpdir(), 'varve-test-'))
   const counts = join(folder, 'counts.json')
   try {
     const reporters = ['--reporter=default', `--reporter=${at('scripts/counts.mjs')}`]
-    const args = [toolPath('vitest'), 'run', ...reporters, ...filter]
+    const args = [toolPath('vitest'), 'run', ...reporters, ...options]
     const env = { ...process.env, ...plain, VARVE_COUNTS: counts }
     const { exitCode } = await watch(process.execPath, args, env, 'inherit')
     const outcome = await readFile(counts, 'utf8').then(JSON.parse, () => ({ passed: 0, failed: 0 }))
@@ -68,9 +97,9 @@ async function runVitest(filter) {
   }
 }
 
-/** @returns {Promise<Runner>} */
-async function runSafety() {
-  const outcome = await runAll()
+/** @param {import('../test/safety/all.mjs').Form} form @returns {Promise<Runner>} */
+async function runSafety(form) {
+  const outcome = await runAll(form)
   return { outcome, exitCode: outcome.failed > 0 ? 1 : 0 }
 }
 
@@ -82,12 +111,27 @@ async function timed(name, start) {
   return runner
 }
 
-await runMain(async () => {
-  const filter = process.argv.slice(2)
+/** @param {Form} form */
+async function prepare({ cargo: runsCargo, minutes }) {
+  const isFresh = !isReady()
+  const before = isFresh ? `, and ${FRESH_MINUTES} to build` : ''
+  process.stderr.write(`  expected on 2 cores: about ${minutes} minutes${before}\n`)
+  const compiled = runsCargo && isFresh ? step('cargo test: compile', compileTests) : undefined
   await setup()
-  const runners = filter.length > 0 ? [] : [await timed('cargo test', runCargo)]
-  runners.push(await timed('vitest', () => runVitest(filter)))
-  if (filter.length === 0) runners.push(await timed('safety', runSafety))
+  await compiled
+}
+
+const OPTIONS = /** @type {const} */ ({ all: { type: 'boolean' }, rest: { type: 'boolean' } })
+
+await runMain(async () => {
+  const { values, positionals: filter } = parseArgs({ options: OPTIONS, allowPositionals: true })
+  const isFiltered = filter.length > 0
+  const form = isFiltered ? { cargo: false, vitest: filter, minutes: '' } : FORMS[values.rest ? 'rest' : values.all ? 'all' : 'short']
+  await (isFiltered ? setup() : prepare(form))
+  const runners = form.cargo ? [await timed('cargo test', runCargo)] : []
+  runners.push(await timed('vitest', () => runVitest(form.vitest)))
+  const { safety } = form
+  if (safety !== undefined) runners.push(await timed('safety', () => runSafety(safety)))
   const { passed, failed } = sumOutcomes(runners)
   process.stdout.write(`${passed} passed, ${failed} failed\n`)
   if (runners.some(({ exitCode }) => exitCode !== 0)) process.exitCode = 1

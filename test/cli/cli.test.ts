@@ -5,6 +5,7 @@ import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { type Ran, runVarve } from '../command.ts'
 import { makeFolder, snapshot } from '../folders.ts'
+import { slow } from '../slow.ts'
 
 const varve = (...args: string[]): Ran => runVarve(args)
 
@@ -35,7 +36,7 @@ describe('varve', () => {
     expect(counts).toEqual([['bytes', 501], ['text', 7]])
   })
 
-  it('ls escapes what a terminal would act on, and get takes the escaped key back', async () => {
+  it('ls escapes what a terminal would act on, and get takes the escaped key back', slow, async () => {
     const dir = await makeCache()
     const { out } = varve('ls', '--dir', dir, '--namespace', 'text')
     const lines = out.trimEnd().split('\n')
@@ -76,7 +77,7 @@ describe('varve', () => {
     expect(varve('doctor', '--dir', dir).status).toBe(varve('doctor', '--dir', dir, '--json').status)
   })
 
-  it('who looks writes nothing, and compact makes one table of each namespace', async () => {
+  it('who looks writes nothing, and compact makes one table of each namespace', slow, async () => {
     const dir = await makeCache()
     const before = snapshot(dir)
     for (const command of ['stats', 'ls', 'verify', 'doctor']) varve(command, '--dir', dir)
@@ -104,7 +105,7 @@ describe('varve', () => {
     expect(varve('ls', '--dir', folder)).toMatchObject({ status: 2, err: expect.stringContaining('--dir') })
   })
 
-  it('an empty folder, as of a variable that is not set, is taken for the working directory', async () => {
+  it('an empty folder, as of a variable that is not set, is taken for the working directory', slow, async () => {
     const dir = await makeCache()
     const before = snapshot(dir)
     const commands = [['gc', '--dir', ''], ['stats', '--dir='], ['clear', '--namespace', 'text', '--dir', ''], ['doctor', '--dir', '']]

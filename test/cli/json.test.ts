@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { runVarve } from '../command.ts'
+import { slow } from '../slow.ts'
 import { fileOf, flip } from '../damage-reports/caches.ts'
 import { makeFolder } from '../folders.ts'
 
@@ -68,7 +69,7 @@ export const outputs: { readonly [Name in keyof CliJson]: readonly CliJson[Name]
 }
 
 describe('--json', () => {
-  it('of every command is what its type says, for one cache and for several', async () => {
+  it('of every command is what its type says, for one cache and for several', slow, async () => {
     const { folder, one, two } = await makeProject()
     const caches = join(one, '..')
     const [file, target, damaged] = [join(folder, 'export.json'), join(folder, 'target'), join(folder, 'damaged')]

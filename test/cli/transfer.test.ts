@@ -7,6 +7,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { MAIN, type Ran, runVarve } from '../command.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 import { randomOf } from '../random.ts'
+import { slow } from '../slow.ts'
 
 const NASTY = ['plain', 'line\nbreak', '\u001b[31mred', 'nul\0', 'back\\slash', 'c1\u009b31m', 'ü']
 
@@ -106,7 +107,7 @@ describe('varve export and import', () => {
 })
 
 describe('varve diff', () => {
-  it('counts by namespace, names entries, exit code 1 where there are differences', async () => {
+  it('counts by namespace, names entries, exit code 1 where there are differences', slow, async () => {
     const [left, right] = [await makeCache(), await makeCache()]
     expect(varve(['diff', left, right])).toMatchObject({ status: 0, err: '' })
     const cache = await openCache({ name: 'cli', dir: right })
@@ -147,7 +148,7 @@ describe('varve diff', () => {
 })
 
 describe('varve clear, gc and top', () => {
-  it('clear removes one namespace and leaves the others', async () => {
+  it('clear removes one namespace and leaves the others', slow, async () => {
     for (const engine of ['native', 'wasm']) {
       const dir = await makeCache()
       expect(varve(['clear', '--dir', dir], '', engine)).toMatchObject({ status: 2, out: '' })
@@ -162,7 +163,7 @@ describe('varve clear, gc and top', () => {
     }
   })
 
-  it('gc says what it freed, and keeps a cap', async () => {
+  it('gc says what it freed, and keeps a cap', slow, async () => {
     for (const engine of ['native', 'wasm']) {
       const dir = join(makeFolder(), 'cache')
       const cache = await openCache({ name: 'cli', dir })
@@ -207,7 +208,7 @@ describe('varve clear, gc and top', () => {
     expect(varve(['top', '--dir', old, '--limit', '1']).out.split('\n').find((line) => line.includes('key 299'))).toMatch(/│ +never │/)
   })
 
-  it('top names what is oldest and what was never used, on either engine', async () => {
+  it('top names what is oldest and what was never used, on either engine', slow, async () => {
     const dir = await makeCache()
     // A build of tomorrow reads one entry, with the one engine or the other.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })

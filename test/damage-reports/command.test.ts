@@ -4,12 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { type Ran, runVarve } from '../command.ts'
 import { ENGINES } from '../engines.ts'
 import { snapshot } from '../folders.ts'
+import { slowOnWasm } from '../slow.ts'
 import { COUNT, fileOf, flip, makeCache } from './caches.ts'
 
 describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
   const varve = (...args: string[]): Ran => runVarve(args, { env: { VARVE_ENGINE: engine } })
 
-  it('name what is damaged, repair it, and then find nothing', async () => {
+  it('name what is damaged, repair it, and then find nothing', slowOnWasm(engine), async () => {
     const dir = await makeCache(engine)
     expect(varve('verify', '--dir', dir).status).toBe(0)
     expect(varve('repair', '--dir', dir)).toMatchObject({ status: 0, out: expect.stringContaining('nothing to repair') })

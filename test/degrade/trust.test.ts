@@ -4,6 +4,7 @@ import * as fs from 'node:fs'
 import { chmodSync, chownSync, existsSync, lchownSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { slow } from '../slow.ts'
 import type * as trust from '../../packages/varve/src/health/trust.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
@@ -125,7 +126,7 @@ describe.skipIf(!HAS_TWO_USERS)('trust, commands as two users', () => {
     ['repair'], ['import'], ['files', 'ls'], ['files', 'verify'], ['files', 'restore', 'before', 'out'], ['files', 'gc'],
   ]
 
-  it.each(COMMANDS)('%s %s does not touch a cache of another user', async (...args) => {
+  it.each(COMMANDS)('%s %s does not touch a cache of another user', slow, async (...args) => {
     const ground = openGround(0o1777)
     const dir = await cacheOf(ATTACKER, join(ground, 'cache'), 'native')
     execFileSync('chmod', ['-R', 'a+rwX', dir])

@@ -8,6 +8,7 @@ import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
+import { slowOnWasm } from '../slow.ts'
 import { type Block, blocksOf } from './page.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
@@ -77,8 +78,8 @@ function runPage(path: string, engine: string): { readonly printed: string[]; re
   return { printed, expected }
 }
 
-describe.each(['native', 'wasm'])('code in the documentation: %s', (engine) => {
-  it.each(PAGES_RUN)('%s prints what the page shows', (path) => {
+describe.each(['native', 'wasm'] as const)('code in the documentation: %s', (engine) => {
+  it.each(PAGES_RUN)('%s prints what the page shows', slowOnWasm(engine), (path) => {
     const { printed, expected } = runPage(path, engine)
     expect(printed).toEqual(expected)
   })

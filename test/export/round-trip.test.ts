@@ -5,6 +5,7 @@ import { type Cache, type CacheOptions, openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
 import { runSeed } from '../random.ts'
+import { slow } from '../slow.ts'
 import { exported, imported, line, linesOf } from './streams.ts'
 
 const ENGINES = ['native', 'wasm', 'memory'] as const
@@ -50,7 +51,7 @@ function contentOf(cache: Cache): unknown[] {
 }
 
 describe('an export', () => {
-  it('comes back to the byte, the same on both engines, in both formats, after any history', { timeout: 120_000 }, async () => {
+  it('comes back to the byte, the same on both engines, in both formats, after any history', { ...slow, timeout: 120_000 }, async () => {
     const seed = runSeed('export round trip')
     const history = fc.record({
       puts: fc.array(anyPut, { maxLength: 60 }),

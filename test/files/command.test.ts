@@ -5,6 +5,7 @@ import type { FileManifest } from 'varve'
 import { expect, test } from 'vitest'
 import { type Ran, runVarve } from '../command.ts'
 import { makeFolder, snapshot } from '../folders.ts'
+import { slow } from '../slow.ts'
 import { EVERYTHING, open, read, storedFiles, write } from './trees.ts'
 
 const varve = (...args: string[]): Ran => runVarve(['files', ...args])
@@ -23,7 +24,7 @@ async function makeCache(): Promise<string> {
   return dir
 }
 
-test('ls, verify and restore look and write nothing into the cache', async () => {
+test('ls, verify and restore look and write nothing into the cache', slow, async () => {
   const dir = await makeCache()
   const before = snapshot(dir)
   const { status, out, err } = varve('ls', '--dir', dir, '--v8')

@@ -8,6 +8,7 @@ import type { FileManifest } from 'varve'
 import { describe, expect, test } from 'vitest'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
+import { slow } from '../slow.ts'
 import { open, read, write } from './trees.ts'
 
 const MODES = ['auto', 'copy', 'hardlink'] as const
@@ -21,7 +22,7 @@ function placeOf(dir: string, { files: [file] }: FileManifest): string {
 
 describe.each(ENGINES)('restoring files: %s', (engine) => {
   /** Size, modification time and inode were compared; the time of the last change was not. */
-  test.skipIf(process.platform === 'win32')('a file that was written again with as many bytes and its old time is not unchanged', async () => {
+  test.skipIf(process.platform === 'win32')('a file that was written again with as many bytes and its old time is not unchanged', slow, async () => {
     const cache = await open(engine)
     const target = makeFolder()
     const file = join(target, 'main.js')

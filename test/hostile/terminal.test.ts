@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { openCache } from 'varve'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { MAIN, type Ran, runVarve } from '../command.ts'
+import { slow } from '../slow.ts'
 import { fileOf, flip } from '../damage-reports/caches.ts'
 import { makeFolder } from '../folders.ts'
 
@@ -51,7 +52,7 @@ describe('hostile names', () => {
     ['stats'], ['ls'], ['ls', '--long'], ['ls', '--task'], ['top'], ['verify'], ['doctor'], ['repair', '--dry-run'], ['get', 'no such key'],
     ['files', 'ls'], ['files', 'verify'], ['export', '--keys-only'], ['export', '--format', 'ndjson', '--keys-only'], ['why', 'esc-'],
     ['ls', '--namespace', id], ['get', id, '--namespace', id], ['clear', '--namespace', id],
-  ])('%s %s %s', (...args) => {
+  ])('%s %s %s', slow, (...args) => {
     for (const folder of [dir, damaged]) {
       const { out, err } = varve(...args, '--dir', folder)
       // An export is data: it escapes what a terminal acts on, and keeps what only changes how a text looks.

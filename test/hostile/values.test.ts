@@ -12,6 +12,7 @@ import { describe, expect, it } from 'vitest'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { randomOf, runSeed } from '../random.ts'
+import { slow, slowOnWasm } from '../slow.ts'
 
 const MUTATIONS = 100_000
 const PAGE = 10_000
@@ -25,7 +26,7 @@ const SEEDS: unknown[] = [
 
 const ENCODERS = { json: (value: unknown): Buffer => Buffer.from(JSON.stringify(value)), v8: serialize }
 
-it.each(['json', 'v8'] as const)(`${MUTATIONS} changed values of codec %s pollute nothing and throw nothing`, async (codec) => {
+it.each(['json', 'v8'] as const)(`${MUTATIONS} changed values of codec %s pollute nothing and throw nothing`, slow, async (codec) => {
   const random = randomOf(runSeed(`values ${codec}`))
   const cache = await openCache({ name: 'values', dir: `values ${codec}`, engine: 'memory', onWarning() {} })
   const space = cache.namespace('n', { codec })
@@ -63,7 +64,7 @@ it.each(['json', 'v8'] as const)('what is called __proto__ comes back as data of
 /** 60 MiB of brackets in a directory of 263 KB took 2.7 GB; as many empty objects 1.9 GB. */
 describe.each(ENGINES)('a bomb of JSON: %s', (engine) => {
   const BYTES = 60 << 20
-  it.each([['brackets', '['], ['empty objects', '{},'], ['numbers', '0,']])('of %s is a miss that takes little memory', async (_, piece) => {
+  it.each([['brackets', '['], ['empty objects', '{},'], ['numbers', '0,']])('of %s is a miss that takes little memory', slowOnWasm(engine), async (_, piece) => {
     const dir = join(makeFolder(), 'cache')
     const cache = await openCache({ name: 'bomb', dir, engine })
     const body = Buffer.alloc(BYTES, piece)

@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest'
 import type { EngineName } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { type Random, randomOf, runSeed } from '../random.ts'
+import { slow } from '../slow.ts'
 
 const HISTORIES = 200
 type Content = Map<string, string>
@@ -93,7 +94,7 @@ function tablesOf(dir: string): string[] {
 }
 
 describe('parity', () => {
-  it(`${HISTORIES} histories are read, compacted and read again by the other engine`, async () => {
+  it(`${HISTORIES} histories are read, compacted and read again by the other engine`, slow, async () => {
     const seed = runSeed('parity')
     for (let history = 0; history < HISTORIES; history++) await checkBothWays(seed + history)
   })

@@ -7,6 +7,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
+import { slow } from '../slow.ts'
 import { damage, keepFolder, runProgram } from './programs.ts'
 
 /** What a program is to do. */
@@ -43,7 +44,7 @@ export function adapterContract(program: string): void {
       }
     })
 
-    it('damage is a miss, and is healed', async () => {
+    it('damage is a miss, and is healed', slow, async () => {
       const dir = makeFolder()
       const options = { dir }
       await run({ options })
@@ -61,14 +62,14 @@ export function adapterContract(program: string): void {
       expect(missed).toBeGreaterThan(0) // else nothing was damaged
     })
 
-    it('four at the same time, on both engines, lose nothing', async () => {
+    it('four at the same time, on both engines, lose nothing', slow, async () => {
       const options = { dir: makeFolder() }
       const firsts = [0, COUNT, 2 * COUNT, 3 * COUNT]
       await Promise.all(firsts.map((first, index) => run({ options, first }, index % 2 === 0 ? [] : ['--no-addons'])))
       expect(await run({ options, count: 4 * COUNT })).toEqual({ hits: 4 * COUNT, misses: 0, wrong: 0 })
     })
 
-    it('another version misses', async () => {
+    it('another version misses', slow, async () => {
       const dir = makeFolder()
       await run({ options: { dir, version: '1' } })
       expect(await run({ options: { dir, version: '2' } })).toEqual(none)

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { openCache } from 'varve'
 import { expect, it, onTestFinished } from 'vitest'
 import { makeFolder, snapshot } from '../folders.ts'
+import { slow } from '../slow.ts'
 
 /** What a test asks of a build; `order.mjs` has the defaults. */
 export interface Order {
@@ -115,7 +116,7 @@ export function scenarios(build: Build, calls: number): void {
     expect(changed.digest).toBe((await build(folder, { isCached: false })).digest)
   })
 
-  it('runs again for what watches a changed file', async () => {
+  it('runs again for what watches a changed file', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     writeFileSync(join(folder, 'shared.txt'), 'other\n')
@@ -131,7 +132,7 @@ export function scenarios(build: Build, calls: number): void {
 }
 
 function changesOfWhatDecides(build: Build, calls: number): void {
-  it('a changed option or version of the plugin, lock file, config file or variable is a full miss', async () => {
+  it('a changed option or version of the plugin, lock file, config file or variable is a full miss', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     const fullMiss = { failure: null, hits: 0, misses: calls }
@@ -155,7 +156,7 @@ function changesOfWhatDecides(build: Build, calls: number): void {
 
 /** For tools whose plugins hide their options. */
 export function keyScenario(build: Build, calls: number): void {
-  it('without a key nothing is cached, and it says so', async () => {
+  it('without a key nothing is cached, and it says so', slow, async () => {
     const folder = makeApplication()
     const { digest } = await build(folder, { isCached: false })
     for (let round = 0; round < 2; round++) {
@@ -169,7 +170,7 @@ export function keyScenario(build: Build, calls: number): void {
 
 /** For tools that watch. */
 export function watchScenario(build: Build): void {
-  it('in watch mode what a replayed call watches is watched, and each build is kept even if the process dies', async () => {
+  it('in watch mode what a replayed call watches is watched, and each build is kept even if the process dies', slow, async () => {
     const folder = makeApplication()
     const shared = join(folder, 'shared.txt')
     for (const hasRun of [true, false]) {
@@ -182,7 +183,7 @@ export function watchScenario(build: Build): void {
 }
 
 function placesAndProcesses(build: Build, calls: number): void {
-  it('hits in a moved folder, with what a build there makes', async () => {
+  it('hits in a moved folder, with what a build there makes', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     // No text to replace with: '$$' is '$' there. The plugin's files are outside, and stay as far away.
@@ -194,7 +195,7 @@ function placesAndProcesses(build: Build, calls: number): void {
     expect(warm.digest).toBe((await build(moved, { isCached: false })).digest)
   })
 
-  it('builds at the same time lose nothing', async () => {
+  it('builds at the same time lose nothing', slow, async () => {
     const folder = makeApplication()
     const orders = [{}, { entry: 'other.js', output: 'dist-other' }]
     const built = await Promise.all(orders.map((order) => build(folder, order)))
@@ -202,7 +203,7 @@ function placesAndProcesses(build: Build, calls: number): void {
     for (const order of orders) expect((await build(folder, order)).ran).toEqual([])
   })
 
-  it('without addons, on WebAssembly, and each engine reads what the other one wrote', async () => {
+  it('without addons, on WebAssembly, and each engine reads what the other one wrote', slow, async () => {
     const folder = makeApplication()
     const { digest } = await build(folder, { isCached: false })
     expect(await build(folder, {}, true)).toMatchObject({ failure: null, digest, misses: calls })
@@ -210,7 +211,7 @@ function placesAndProcesses(build: Build, calls: number): void {
     expect(await build(folder)).toMatchObject({ failure: null, digest, ran: [] })
   })
 
-  it('readonly changes no byte', async () => {
+  it('readonly changes no byte', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     const before = snapshot(join(folder, 'cache'))
@@ -221,7 +222,7 @@ function placesAndProcesses(build: Build, calls: number): void {
 }
 
 function troubles(build: Build, calls: number): void {
-  it('an error is not cached, and what else was built is', async () => {
+  it('an error is not cached, and what else was built is', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     const path = join(folder, 'module-7.js')
@@ -231,14 +232,14 @@ function troubles(build: Build, calls: number): void {
     expect(await build(folder)).toMatchObject({ failure: null, ran: ['module-7.js'] })
   })
 
-  it('a call that cannot be replayed is made each time', async () => {
+  it('a call that cannot be replayed is made each time', slow, async () => {
     const folder = makeApplication()
     const { digest } = await build(folder, { isCached: false, asks: true })
     expect(await build(folder, { asks: true })).toMatchObject({ failure: null, digest, misses: calls - 1 })
     expect(await build(folder, { asks: true })).toMatchObject({ failure: null, digest, misses: 0, ran: ['module-3.js'] })
   })
 
-  it('a folder that cannot be used costs one warning, not the build', async () => {
+  it('a folder that cannot be used costs one warning, not the build', slow, async () => {
     const folder = makeApplication()
     writeFileSync(join(folder, 'cache'), 'a file where the folder should be')
     const none = await build(folder, { isCached: false })
@@ -248,7 +249,7 @@ function troubles(build: Build, calls: number): void {
     expect(more).toEqual([expect.stringContaining('the cache is kept in memory')])
   })
 
-  it('damage costs time, never the build', async () => {
+  it('damage costs time, never the build', slow, async () => {
     const folder = makeApplication()
     const { digest } = await build(folder)
     const home = join(folder, 'cache', 'v1')
@@ -263,7 +264,7 @@ function troubles(build: Build, calls: number): void {
   })
 
   // esbuild took what was said while it began, and nothing of what was met later.
-  it('damage that is met in the middle of a build is told once', async () => {
+  it('damage that is met in the middle of a build is told once', slow, async () => {
     const folder = makeApplication()
     const { warnings } = await build(folder)
     const cache = await openCache({ name: 'folded', dir: join(folder, 'cache') })

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { MAIN } from '../command.ts'
+import { slow, slowOnWasm } from '../slow.ts'
 import { fileOf, flip } from '../damage-reports/caches.ts'
 import { ENGINES, type EngineName } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
@@ -40,7 +41,7 @@ describe.skipIf(!CAN_TRACE).each(ENGINES)('readOnly: %s', (engine) => {
     expect([status, found.has('openat'), found.has('write') || found.has('writev'), found.has('unlink')]).toEqual([0, true, true, true])
   })
 
-  it('no call of the library writes, in a sound folder and in damaged ones', async () => {
+  it('no call of the library writes, in a sound folder and in damaged ones', slowOnWasm(engine), async () => {
     const sound = await makeCache(engine)
     const damages: ((dir: string) => void)[] = [
       () => undefined,
@@ -60,7 +61,7 @@ describe.skipIf(!CAN_TRACE).each(ENGINES)('readOnly: %s', (engine) => {
     }
   })
 
-  it.each([false, true])('no command that looks writes (damaged: %s)', async (isDamaged) => {
+  it.each([false, true])('no command that looks writes (damaged: %s)', slow, async (isDamaged) => {
     const dir = await makeCache(engine)
     if (isDamaged) flip(fileOf(dir, '.table'), 300)
     const before = snapshot(dir)

@@ -1,28 +1,42 @@
 // @ts-check
-// `npm run test:safety`: the parts that CI runs, in their short form, one after the other, each with its own line of
-// JSON on stdout. A part counts as a test: passed where it found nothing and met its goals; skipped ones are named.
-// In CI the cases are the same each time, so that a red build is of somebody's change; elsewhere they are new ones.
-// Parts that run only where they are named are not among them; `README.md` beside this file says why.
+// `npm run test:safety`: the short forms of all suites, one after the other. Each part prints its own line of JSON on
+// stdout and counts as a test: it passes if it found no violation and met its goals; skipped parts are named.
+//
+//   --sample   a few parts of each suite, about a minute: what `npm test` runs
+//   --rest     the parts that `--sample` leaves out
+//
+// CI uses the same seed each time, so a red build is caused by the change; elsewhere each run has a new seed.
+// The suite `mutation` builds the engine once for each defect, so only its sample is part of this command.
 import { spawn } from 'node:child_process'
+import { parseArgs } from 'node:util'
 import { at, isMain } from '../../scripts/root.mjs'
 import { printStep, runMain, StepFailed } from '../../scripts/steps.mjs'
 
-const SUITES = ['power-loss', 'corruption', 'io-faults', 'concurrency', 'fuzz']
+const SUITES = ['power-loss', 'corruption', 'io-faults', 'concurrency', 'fuzz', 'mutation']
 
+/** @typedef {'all' | 'sample' | 'rest'} Form */
 /** @typedef {{ part: string, seconds: number, skipped?: string, missed: string[], violationsTotal: number }} Line */
 
-/** Runs all; says on stderr how each part went. */
-export async function runAll() {
+/** Runs the suites and prints on stderr how each part ended. @param {Form} form */
+export async function runAll(form) {
   const outcome = { passed: 0, failed: 0 }
   for (const suite of SUITES) {
-    const { lines, exitCode } = await runOne(suite)
+    const options = optionsOf(suite, form)
+    if (options === undefined) continue
+    const { lines, exitCode } = await runOne(suite, options)
     const bad = lines.filter(({ missed, violationsTotal }) => missed.length + violationsTotal > 0)
     for (const line of lines) printStep(bad.includes(line) ? '✗' : '✓', named(suite, line), `${line.seconds} s`)
     outcome.passed += lines.length - bad.length
-    // One that died before it could say so counts as well.
+    // A suite that died before it could print a line counts as well.
     outcome.failed += exitCode === 0 ? 0 : Math.max(1, bad.length)
   }
   return outcome
+}
+
+/** The options of a suite in a form; undefined if the form does not include it. @param {string} suite @param {Form} form */
+function optionsOf(suite, form) {
+  if (suite === 'mutation') return form === 'rest' ? undefined : ['--sample']
+  return form === 'all' ? [] : [`--${form}`]
 }
 
 /** @param {string} suite @param {Line} line */
@@ -30,11 +44,12 @@ const named = (suite, { part, skipped }) => `${suite} ${part}${skipped === undef
 
 /**
  * @param {string} suite
+ * @param {readonly string[]} options
  * @returns {Promise<{ lines: Line[], exitCode: number }>}
  */
-function runOne(suite) {
+function runOne(suite, options) {
   return new Promise((resolve, reject) => {
-    const args = [at(`test/safety/${suite}.mjs`), ...(process.env.CI === undefined ? [] : ['--seed=1'])]
+    const args = [at(`test/safety/${suite}.mjs`), ...options, ...(process.env.CI === undefined ? [] : ['--seed=1'])]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ text) => {
@@ -51,7 +66,9 @@ function runOne(suite) {
 
 if (isMain(import.meta)) {
   await runMain(async () => {
-    const { passed, failed } = await runAll()
+    const options = { sample: { type: /** @type {const} */ ('boolean') }, rest: { type: /** @type {const} */ ('boolean') } }
+    const { values } = parseArgs({ options })
+    const { passed, failed } = await runAll(values.sample ? 'sample' : values.rest ? 'rest' : 'all')
     process.stdout.write(`${passed} passed, ${failed} failed\n`)
     if (failed > 0) throw new StepFailed('safety')
   })

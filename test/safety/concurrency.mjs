@@ -12,11 +12,11 @@ import { snapshots } from './concurrency/snapshots.mjs'
 import { stopped } from './concurrency/stopped.mjs'
 import { storms } from './concurrency/storms.mjs'
 import { locks, writers } from './concurrency/writers.mjs'
-import { onlyNamed, runSuite, rustPart } from './suite.mjs'
+import { onlyNamed, runSuite, rustPart, sample } from './suite.mjs'
 
 /** Built apart: there a scheduler stands in for the system's locks. */
 const threads = rustPart('threads', ['--manifest-path=test/safety/concurrency/threads/Cargo.toml', '--target-dir=target/threads'])
 
-const inRust = [rustPart('interleavings'), threads]
+const inRust = [sample(rustPart('interleavings')), threads]
 
-await runSuite('concurrency', [kills, writers, locks, merged, snapshots, compactors, loops, stopped, storms, clock, ...inRust, onlyNamed(reopen)])
+await runSuite('concurrency', [kills, writers, locks, merged, snapshots, compactors, loops, sample(stopped), storms, clock, ...inRust, onlyNamed(reopen)])

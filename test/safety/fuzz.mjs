@@ -3,6 +3,6 @@
 // the unsafe code runs under the address sanitizer and Miri.
 import { inputs } from './fuzz/inputs.mjs'
 import { unsafeCode } from './fuzz/unsafe.mjs'
-import { onlyNamed, runSuite } from './suite.mjs'
+import { onlyNamed, runSuite, rustPart, sample } from './suite.mjs'
 
-await runSuite('fuzz', [inputs, onlyNamed(unsafeCode)])
+await runSuite('fuzz', [sample(rustPart('edited-seeds')), inputs, onlyNamed(unsafeCode)])

@@ -7,9 +7,9 @@ import { buildPlanted, plantedPackage } from '../../scripts/build/planted.mjs'
 import { setup } from '../../scripts/setup.mjs'
 import { step } from '../../scripts/steps.mjs'
 import { bugs } from './mutation/bugs.mjs'
-import { edits } from './mutation/edits.mjs'
+import { edits, someEdits } from './mutation/edits.mjs'
 import { panics } from './mutation/panics.mjs'
-import { runSuite } from './suite.mjs'
+import { onlyNamed, runSuite, sample } from './suite.mjs'
 
 /** Builds once, whatever parts follow. */
 let built = false
@@ -42,4 +42,5 @@ await runSuite('mutation', [
       return edits(order)
     },
   },
+  onlyNamed(sample({ name: 'some-edits', run: someEdits })),
 ])

@@ -37,17 +37,23 @@ const SHOWN_MAX = 20
 /** @typedef {{ name: string, run: (order: Order) => Promise<Outcome> }} Part */
 
 /**
- * A part that runs only where it is named: too long for the short form, or it finds what is not mended yet.
- * @typedef {Part & { onlyNamed?: true }} ListedPart
+ * A part in the list of its suite. `isSample`: `npm test` runs it. `isOnlyNamed`: only `--part` runs it, because it takes too
+ * long for the short form.
+ * @typedef {Part & { isSample?: true, isOnlyNamed?: true }} ListedPart
  */
 
 /** @param {Part} part @returns {ListedPart} */
-export const onlyNamed = (part) => ({ ...part, onlyNamed: true })
+export const sample = (part) => ({ ...part, isSample: true })
+
+/** @param {Part} part @returns {ListedPart} */
+export const onlyNamed = (part) => ({ ...part, isOnlyNamed: true })
 
 const OPTIONS = /** @type {const} */ ({
   long: { type: 'boolean', default: false },
   seed: { type: 'string' },
   part: { type: 'string', multiple: true },
+  sample: { type: 'boolean', default: false },
+  rest: { type: 'boolean', default: false },
   replay: { type: 'string' },
   help: { type: 'boolean', default: false },
 })
@@ -60,7 +66,7 @@ const OPTIONS = /** @type {const} */ ({
 export async function runSuite(suite, parts) {
   const { values } = parseArgs({ options: OPTIONS })
   if (values.help) return void process.stdout.write(usage(suite, parts))
-  const chosen = parts.filter((part) => values.part?.includes(part.name) ?? part.onlyNamed === undefined)
+  const chosen = chosenOf(parts, values)
   if (chosen.length === 0) throw new Error(`no such part; there are ${parts.map(({ name }) => name).join(', ')}`)
   const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(values.seed)
   if (!Number.isSafeInteger(seed) || seed < 0) throw new Error(`--seed is a whole number, not ${values.seed}`)
@@ -69,6 +75,18 @@ export async function runSuite(suite, parts) {
     const isSound = await runPart(suite, part, { seed, isLong: values.long, replay: values.replay, say })
     if (!isSound) process.exitCode = 1
   }
+}
+
+/**
+ * The parts that the options name.
+ * @param {readonly ListedPart[]} parts
+ * @param {{ part?: string[] | undefined, sample: boolean, rest: boolean }} options
+ */
+function chosenOf(parts, { part: names, sample: isSample, rest: isRest }) {
+  if (names !== undefined) return parts.filter(({ name }) => names.includes(name))
+  if (isSample) return parts.filter((part) => part.isSample)
+  const all = parts.filter((part) => !part.isOnlyNamed)
+  return isRest ? all.filter((part) => !part.isSample) : all
 }
 
 /** @param {string} suite @param {Part} part @param {Order} order */
@@ -98,6 +116,8 @@ const meets = (value, { min = -Infinity, max = Infinity }) => value >= min && va
 const usage = (suite, parts) => `npm run test:${suite} -- [options]
 
   --part NAME     only this part: ${parts.map(({ name }) => name).join(', ')}
+  --sample        only the parts that npm test runs
+  --rest          only the parts that npm test does not run
   --long          the long form
   --seed N        the randomness of an earlier run
   --replay CASE   one case alone, as a violation names it

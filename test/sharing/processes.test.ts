@@ -5,6 +5,7 @@ import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
 import { randomOf, runSeed } from '../random.ts'
+import { slow } from '../slow.ts'
 import { Writer } from './processes.ts'
 
 const FILES_MAX = 16
@@ -21,7 +22,7 @@ async function missingOf(dir: string, engine: 'native' | 'wasm', acknowledged: r
 const keysOf = (writer: Writer): string[] => writer.acknowledged.map((number) => `${writer.name} ${number}`)
 
 describe('many writers', () => {
-  it.each(['native', 'wasm'] as const)('4 processes x 200 commits while a fifth (%s) folds and compacts', async (compactor) => {
+  it.each(['native', 'wasm'] as const)('4 processes x 200 commits while a fifth (%s) folds and compacts', slow, async (compactor) => {
     const dir = join(makeFolder(), 'cache')
     const writers = ENGINES.map((engine, index) => new Writer(dir, engine, `w${index}`))
     const fifth = new Writer(dir, compactor, 'compactor')
@@ -37,7 +38,7 @@ describe('many writers', () => {
     expect(readdirSync(join(dir, 'v1')).length).toBeLessThanOrEqual(FILES_MAX)
   })
 
-  it('100 rounds of kill -9 lose nothing that was acknowledged', { timeout: 180_000 }, async () => {
+  it('100 rounds of kill -9 lose nothing that was acknowledged', { ...slow, timeout: 180_000 }, async () => {
     const random = randomOf(runSeed('kills'))
     const dir = join(makeFolder(), 'cache')
     const acknowledged: string[] = []
@@ -77,7 +78,7 @@ describe('many writers', () => {
     ['native', 1, 10_000],
     ['native', 1000, 1],
     ['wasm', 300, 1],
-  ] as const)('%s: %i times open and close with %i commits leave few files', async (engine, times, commits) => {
+  ] as const)('%s: %i times open and close with %i commits leave few files', slow, async (engine, times, commits) => {
     const dir = join(makeFolder(), 'cache')
     for (let time = 0; time < times; time++) {
       const cache = await openCache({ name: 'writers', dir, engine })

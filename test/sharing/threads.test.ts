@@ -7,6 +7,7 @@ import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { ENGINES, type EngineName } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
+import { slow } from '../slow.ts'
 
 async function start(dir: string, engine: EngineName): Promise<Worker> {
   const worker = new Worker(new URL('worker.mjs', import.meta.url), { workerData: { dir, engine } })
@@ -65,7 +66,7 @@ describe('worker threads', () => {
     await Promise.all([cache.close(), one.terminate(), two.terminate()])
   })
 
-  it.each(ENGINES)('%s: 20 threads ended in the middle of commits', async (engine) => {
+  it.each(ENGINES)('%s: 20 threads ended in the middle of commits', slow, async (engine) => {
     const dir = join(makeFolder(), 'cache')
     for (let round = 0; round < 5; round++) {
       const workers = await Promise.all([0, 1, 2, 3].map(() => start(dir, engine)))
@@ -151,7 +152,7 @@ describe('processes', () => {
     expect(stdout).toMatch(/^ENGINE_UNAVAILABLE .*address space.*ulimit/)
   })
 
-  it.skipIf(process.platform !== 'linux').each(ENGINES)('%s: 300 namespaces are opened and written with 256 file descriptors', (engine) => {
+  it.skipIf(process.platform !== 'linux').each(ENGINES)('%s: 300 namespaces are opened and written with 256 file descriptors', slow, (engine) => {
     const dir = JSON.stringify(join(makeFolder(), 'cache'))
     const script = (work: string): string => `import { openCache } from 'varve'
       const cache = await openCache({ name: 'x', dir: ${dir}, engine: '${engine}' })

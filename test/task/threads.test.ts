@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { openCache } from 'varve'
 import { afterEach, describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
+import { slow } from '../slow.ts'
 
 const started: Worker[] = []
 
@@ -69,7 +70,7 @@ describe.each(['native', 'wasm'] as const)('tasks on threads: %s', (engine) => {
     expect(answers.sort()).toEqual(['failed 1', 'failed 2'])
   })
 
-  it('a thread that is ended while it works is replaced', async () => {
+  it('a thread that is ended while it works is replaced', slow, async () => {
     const { workers, count } = await team(engine, 3)
     const [doomed, ...others] = workers
     expect(await ask(doomed, { order: 'stop here', id: 'id', ms: 1e9 })).toBe('stopped')
@@ -99,7 +100,7 @@ describe.each(['native', 'wasm'] as const)('tasks on threads: %s', (engine) => {
     expect([answers, count()]).toEqual([['0', '0', '0'], 5])
   })
 
-  it('a thread that blocks its event loop for seconds is not waited for', async () => {
+  it('a thread that blocks its event loop for seconds is not waited for', slow, async () => {
     const { workers, count } = await team(engine, 2)
     const [busy, other] = workers
     const blocked = ask(busy, { order: 'block', id: 'id', ms: 5000 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { buildWith, keyScenario, makeApplication, MODULES, scenarios, watchScenario } from '../scenarios.ts'
+import { slow } from '../../slow.ts'
 
 const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), false)
 
@@ -14,7 +15,7 @@ describe('cached, in esbuild', () => {
   keyScenario(build, calls)
   watchScenario(build)
 
-  it('runs again for what watches a folder in which a file appears', async () => {
+  it('runs again for what watches a folder in which a file appears', slow, async () => {
     const folder = makeApplication()
     mkdirSync(join(folder, 'watched'))
     await build(folder)
@@ -22,7 +23,7 @@ describe('cached, in esbuild', () => {
     expect((await build(folder)).ran.length).toBe(MODULES + 1)
   })
 
-  it('another target is a full miss', async () => {
+  it('another target is a full miss', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     expect((await build(folder, { config: { target: 'es2017' } })).ran.length).toBe(MODULES + 2)

@@ -9,6 +9,7 @@ import { createTransformer } from '@varve/plugins/jest'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 import { damage, keepFolder } from '../programs.ts'
+import { slow } from '../../slow.ts'
 
 const JEST = createRequire(import.meta.url).resolve('jest/bin/jest')
 const VARVE = fileURLToPath(new URL('../../../packages/plugins/dist/jest.js', import.meta.url))
@@ -83,7 +84,7 @@ describe('the transformer in Jest', () => {
     expect((await run(folder, { version: '2' })).transformed.length).toBe(FILES)
   })
 
-  it('coverage is kept apart and the same from the cache', async () => {
+  it('coverage is kept apart and the same from the cache', slow, async () => {
     const folder = makeProject()
     await run(folder)
     const cold = await run(folder, {}, ['--coverage', '--coverageReporters=json'])
@@ -95,13 +96,13 @@ describe('the transformer in Jest', () => {
   })
 
   // Jest itself does not run with --no-addons: its resolver is one.
-  it.each([['native', 'wasm'], ['wasm', 'native']])('workers (%s) write at the same time and lose nothing; %s reads it', async (writer, reader) => {
+  it.each([['native', 'wasm'], ['wasm', 'native']])('workers (%s) write at once and lose nothing; %s reads it', slow, async (writer, reader) => {
     const folder = makeProject()
     expect(await run(folder, {}, WORKERS, writer)).toMatchObject(good)
     expect(await run(folder, {}, WORKERS, reader)).toMatchObject({ ...good, transformed: [] })
   })
 
-  it('damage costs time, never a test', async () => {
+  it('damage costs time, never a test', slow, async () => {
     const folder = makeProject()
     await run(folder)
     const restore = keepFolder(join(folder, 'cache'), join(makeFolder(), 'kept'))
@@ -113,7 +114,7 @@ describe('the transformer in Jest', () => {
     }
   })
 
-  it('many runs leave few files', async () => {
+  it('many runs leave few files', slow, async () => {
     const folder = makeProject()
     for (let round = 0; round < 5; round++) {
       writeFileSync(join(folder, `module-${round}.js`), `exports.double = (x = ${round}) => x + x\n`)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { buildWith, makeApplication, MODULES } from '../scenarios.ts'
+import { slow } from '../../slow.ts'
 
 const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), false)
 
@@ -38,7 +39,7 @@ describe('the loader alone, in webpack', () => {
     expect(readFileSync(join(folder, 'dist', 'image.png'))[1]).toBe(254)
   })
 
-  it('runs for a changed module, a changed loader, changed options', async () => {
+  it('runs for a changed module, a changed loader, changed options', slow, async () => {
     const folder = makeApplicationWithImage()
     await build(folder)
     appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')
@@ -48,7 +49,7 @@ describe('the loader alone, in webpack', () => {
     expect((await build(folder)).ran).toEqual(['image.png'])
   })
 
-  it('what says that it is not cacheable runs each time', async () => {
+  it('what says that it is not cacheable runs each time', slow, async () => {
     const folder = makeApplicationWithImage()
     writeFileSync(join(folder, 'image.png'), Buffer.from([1, 2, 3]))
     for (const ran of [MODULES + 2, 1, 1]) expect((await build(folder)).ran.length).toBe(ran)

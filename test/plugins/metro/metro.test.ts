@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 import { adapterContract } from '../contract.ts'
 import { damage, keepFolder, runProgram } from '../programs.ts'
+import { slow } from '../../slow.ts'
 
 const BUILD = fileURLToPath(new URL('build.mjs', import.meta.url))
 const MODULES = 60
@@ -67,7 +68,7 @@ describe('VarveMetroStore', () => {
 })
 
 describe('a bundle', () => {
-  it('of a second process comes from the cache, byte for byte the same; one changed module or option is built', async () => {
+  it('of a second process comes from the cache, byte for byte the same; one changed module or option is built', slow, async () => {
     const folder = makeApplication()
     const none = await build(folder, { options: null })
     const cold = await build(folder)
@@ -93,7 +94,7 @@ describe('a bundle', () => {
     expect(share(built)).toBeGreaterThanOrEqual(0.95) // Metro's runtime lies outside, at another relative path
   })
 
-  it('is right however the cache is damaged', async () => {
+  it('is right however the cache is damaged', slow, async () => {
     const folder = makeApplication()
     const { digest } = await build(folder)
     const restore = keepFolder(join(folder, 'cache'), join(makeFolder(), 'kept'))
@@ -105,7 +106,7 @@ describe('a bundle', () => {
     }
   })
 
-  it('of two processes at the same time loses nothing', async () => {
+  it('of two processes at the same time loses nothing', slow, async () => {
     const folder = makeApplication()
     const builds = await Promise.all([build(folder), build(folder, { options: { engine: 'wasm' } })])
     expect(new Set(builds.map(({ digest }) => digest)).size).toBe(1)

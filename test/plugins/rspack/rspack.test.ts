@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { buildWith, makeApplication, MODULES, scenarios, watchScenario } from '../scenarios.ts'
+import { slow } from '../../slow.ts'
 
 const run = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), true)
 
@@ -18,7 +19,7 @@ describe('VarveRspackPlugin', () => {
   scenarios(build, MODULES + 2)
   watchScenario(build)
 
-  it('runs again when a file appears below a watched folder, or where one was missing', async () => {
+  it('runs again when a file appears below a watched folder, or where one was missing', slow, async () => {
     const folder = makeApplication()
     mkdirSync(join(folder, 'watched', 'deep'), { recursive: true })
     await build(folder)

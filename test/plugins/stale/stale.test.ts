@@ -3,6 +3,7 @@
  * what changed. Before a change everything is a hit.
  */
 import { describe, expect, it } from 'vitest'
+import { slow } from '../../slow.ts'
 import { babelPlugin, PLUG, rspackFiles, viteFiles, wrappedFiles } from './files.ts'
 import { type Stats, StaleProject } from './project.ts'
 
@@ -202,17 +203,27 @@ const rows: readonly Row[] = [
   },
 ]
 
-describe('output is never stale', () => {
-  it.each(rows)('after a change of what a plugin reads: $name', async ({ project: make, change, env, reason }) => {
-    const project = make()
-    await project.warm()
-    change(project)
-    const changed: Stats = await project.build(env)
-    expect(Object.keys(changed.reasons)).toContain(reason)
-    expect((await project.build(env)).misses).toBe(0)
-  })
+/** One row of each bundler that does not need seconds for Babel; the others are slow tests. */
+const QUICK = [
+  'Vite: a variable that the config names', 'rollup: a local plugin file, its key the same', 'rolldown: a file that a transform reads',
+  'esbuild: a file read without watchFiles', 'Rspack: what a local loader requires',
+]
+const isQuick = ({ name }: Row): boolean => QUICK.includes(name)
 
-  it('after components appear, move and go, with a plugin that collects them when the config is resolved', async () => {
+async function expectMiss({ project: make, change, env, reason }: Row): Promise<void> {
+  const project = make()
+  await project.warm()
+  change(project)
+  const changed: Stats = await project.build(env)
+  expect(Object.keys(changed.reasons)).toContain(reason)
+  expect((await project.build(env)).misses).toBe(0)
+}
+
+describe('output is never stale', () => {
+  it.each(rows.filter(isQuick))('after a change of what a plugin reads: $name', expectMiss)
+  it.each(rows.filter((row) => !isQuick(row)))('after a change of what a plugin reads: $name', slow, expectMiss)
+
+  it('after components appear, move and go, with a plugin that collects them when the config is resolved', slow, async () => {
     // The shape of unplugin-vue-components and unplugin-auto-import: a list is made first, and transforms import from it.
     const plugin = `{ name: 'components', configResolved() { found = list('src/components') }, transform(code, id) {
       if (!/main\\.js$/.test(id)) return null

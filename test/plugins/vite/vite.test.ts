@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
+import { slow } from '../../slow.ts'
 import { buildWith, keyScenario, makeApplication, MODULES, scenarios, watchScenario } from '../scenarios.ts'
 
 const build = buildWith(fileURLToPath(new URL('build.mjs', import.meta.url)), true)
@@ -16,7 +17,7 @@ describe('cached, in Vite', () => {
   keyScenario(build, CALLS)
   watchScenario(build)
 
-  it('another mode, definition or environment is a full miss, and the first one is still there', async () => {
+  it('another mode, definition or environment is a full miss, and the first one is still there', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     const ssr = { outDir: 'dist', minify: false, ssr: 'main.js' }
@@ -42,7 +43,7 @@ describe('cached, in Vite', () => {
 })
 
 describe('varve, in Vite', () => {
-  it('wraps a plugin by its name', async () => {
+  it('wraps a plugin by its name', slow, async () => {
     const folder = makeApplication()
     const config = { byName: true }
     const { digest } = await build(folder, { isCached: false })
@@ -50,7 +51,7 @@ describe('varve, in Vite', () => {
     expect(await build(folder, { config })).toMatchObject({ failure: null, digest, ran: [], hits: CALLS })
   })
 
-  it('keeps components of Vue, and does not miss a type that one of them imports', async () => {
+  it('keeps components of Vue, and does not miss a type that one of them imports', slow, async () => {
     const folder = makeVueApplication()
     const none = await buildVue(folder, { isCached: false })
     expect(await buildVue(folder)).toMatchObject({ failure: null, digest: none.digest, hits: 0 })
@@ -82,6 +83,7 @@ function makeVueApplication(): string {
     writeFileSync(join(folder, name), `${script}${template}<style scoped>.part { order: ${index} }</style>\n`)
   }
   const typed = `<script setup lang="ts">
+import { slow } from '../../slow.ts'
 import type { Props } from './types'
 defineProps<Props>()
 </script>

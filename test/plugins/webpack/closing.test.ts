@@ -5,6 +5,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { Configuration } from 'webpack'
 import { makeFolder } from '../../folders.ts'
+import { slow } from '../../slow.ts'
 import { buildOnce, type Host, makeHost } from './compile.ts'
 
 type Configs = Configuration | Configuration[] | undefined
@@ -60,12 +61,12 @@ it('a compiler that is closed at any moment of an idle slice loses nothing', asy
   expect([lost, puts > 3]).toEqual([[], true])
 })
 
-it('a compiler that is closed a turn after any moment of an idle slice loses nothing', async () => {
+it('a compiler that is closed a turn after any moment of an idle slice loses nothing', slow, async () => {
   const { puts, lost } = await lostPuts(undefined, 1, (host) => setImmediate().then(() => host.close()))
   expect([lost, puts > 3]).toEqual([[], true])
 })
 
-it('twelve compilers that are closed at any moment of an idle slice lose nothing', async () => {
+it('twelve compilers that are closed at any moment of an idle slice lose nothing', slow, async () => {
   const { puts, lost } = await lostPuts(several, 3, (host) => host.close())
   expect([lost, puts > 3]).toEqual([[], true])
 })
@@ -87,7 +88,7 @@ it('what was put before a build that stores nothing is committed in the idle tim
   expect(uncommitted).toEqual([])
 })
 
-it('a build that begins at any moment of an idle slice and stores nothing loses nothing', async () => {
+it('a build that begins at any moment of an idle slice and stores nothing loses nothing', slow, async () => {
   const { puts, lost } = await lostPuts(undefined, 1, (host) => host.run())
   expect([lost, puts > 3]).toEqual([[], true])
 })

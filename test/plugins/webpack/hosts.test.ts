@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 import { runProgram } from '../programs.ts'
+import { slow } from '../../slow.ts'
 
 const HOST = fileURLToPath(new URL('host.mjs', import.meta.url))
 
@@ -33,7 +34,7 @@ describe('a host that never closes its compiler', () => {
     expect(await run(folder)).toEqual({ built: 0, complaints: [] })
   })
 
-  it.each(['native', 'wasm'])('stores when it calls process.exit() some time after the build: %s', async (engine) => {
+  it.each(['native', 'wasm'])('stores when it calls process.exit() some time after the build: %s', slow, async (engine) => {
     const folder = makeProject()
     process.env['VARVE_ENGINE'] = engine
     try {
@@ -44,7 +45,7 @@ describe('a host that never closes its compiler', () => {
     }
   })
 
-  it('stores what changed when it calls process.exit() at once', async () => {
+  it('stores what changed when it calls process.exit() at once', slow, async () => {
     const folder = makeProject()
     await run(folder)
     appendFileSync(join(folder, 'one.js'), 'console.log(11)\n')
@@ -53,7 +54,7 @@ describe('a host that never closes its compiler', () => {
   })
 })
 
-it('a loaded module whose file was removed since does not keep a build from the cache', async () => {
+it('a loaded module whose file was removed since does not keep a build from the cache', slow, async () => {
   const folder = makeProject()
   writeFileSync(join(folder, 'plugin.cjs'), "try { require('./generated.cjs') } catch {}\n")
   const generated = join(folder, 'generated.cjs')

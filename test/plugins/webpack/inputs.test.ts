@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 import { runProgram } from '../programs.ts'
+import { slow } from '../../slow.ts'
 
 const SCRIPT = fileURLToPath(new URL('script.mjs', import.meta.url))
 
@@ -68,7 +69,7 @@ function makeProject(files: Readonly<Record<string, string>>): string {
   return folder
 }
 
-it.each(Object.entries(CASES))('%s', async (_name, { files, order, changed }) => {
+it.each(Object.entries(CASES))('%s', slow, async (_name, { files, order, changed }) => {
   const folder = makeProject(files)
   expect(await build(folder, order)).toEqual({ built: 2, error: null })
   expect(await build(folder, order)).toEqual({ built: 0, error: null })

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
 import { runProgram } from '../programs.ts'
+import { slow } from '../../slow.ts'
 
 const BUILD = fileURLToPath(new URL('build.mjs', import.meta.url))
 
@@ -57,7 +58,7 @@ afterEach(() => {
 })
 
 describe('after a change everything is built again, and the reason is named:', () => {
-  it('a file that a loader reads once and then holds in memory', async () => {
+  it('a file that a loader reads once and then holds in memory', slow, async () => {
     const project = makeProject("word = held ??= fs.readFileSync(join(__dirname, '.wordrc'), 'utf8')", { '.wordrc': 'one' })
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     expect(await project.build()).toEqual(NOTHING)
@@ -66,7 +67,7 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual(NOTHING)
   })
 
-  it('a file that a loader looks for and does not find', async () => {
+  it('a file that a loader looks for and does not find', slow, async () => {
     const project = makeProject("word = held ??= String(fs.existsSync(join(__dirname, '.wordrc')))")
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     expect(await project.build()).toEqual(NOTHING)
@@ -74,7 +75,7 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual({ built: ALL, changed: ['.wordrc'] })
   })
 
-  it('a file in a folder that a loader lists', async () => {
+  it('a file in a folder that a loader lists', slow, async () => {
     const project = makeProject("word = held ??= fs.readdirSync(join(__dirname, 'words')).join()", { 'words/one': '' })
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     project.write('words/one', 'another content')
@@ -83,7 +84,7 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual({ built: ALL, changed: ['words'] })
   })
 
-  it('a variable of the environment that a loader reads', async () => {
+  it('a variable of the environment that a loader reads', slow, async () => {
     const project = makeProject("word = process.env.WORD ?? 'none'")
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     expect(await project.build()).toEqual(NOTHING)
@@ -92,7 +93,7 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual(NOTHING)
   })
 
-  it('a module that a loader requires while it runs', async () => {
+  it('a module that a loader requires while it runs', slow, async () => {
     const project = makeProject("word = require('./words/' + 'one.cjs')", { 'words/one.cjs': "module.exports = 'one'\n" })
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     expect(await project.build()).toEqual(NOTHING)
@@ -109,7 +110,7 @@ it('a source that a loader reads for another module is a dependency of that modu
   expect(await project.build()).toEqual({ built: ['a.js', 'b.js'], changed: [] })
 })
 
-it('a file that a loader reports is a dependency of its module only', async () => {
+it('a file that a loader reports is a dependency of its module only', slow, async () => {
   const body = `if (!/a\\.js$/.test(this.resourcePath)) return source
   const path = join(__dirname, 'a.txt')
   this.addDependency(path)
@@ -120,7 +121,7 @@ it('a file that a loader reports is a dependency of its module only', async () =
   expect(await project.build()).toEqual({ built: ['a.js'], changed: [] })
 })
 
-it('with trackReads: false what a loader reads without reporting it is no input', async () => {
+it('with trackReads: false what a loader reads without reporting it is no input', slow, async () => {
   const project = makeProject("word = fs.readFileSync(join(__dirname, '.wordrc'), 'utf8') + process.env.WORD", { '.wordrc': 'one' })
   expect(await project.build({ trackReads: false })).toEqual({ built: ALL, changed: [] })
   project.write('.wordrc', 'two')

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Compiler, Configuration } from 'webpack'
 import { makeFolder } from '../../folders.ts'
+import { slow, slowOnWasm } from '../../slow.ts'
 import { buildOnce, makeHost } from './compile.ts'
 
 const MODULES = 6
@@ -78,7 +79,7 @@ it('a value that cannot be serialised costs no other', async () => {
 describe.each(['native', 'wasm'] as const)('values of more than an entry can hold: %s', (engine) => {
   const LOADER = "module.exports = () => Buffer.alloc(70 << 20, 'large '); module.exports.raw = true\n"
 
-  it('an asset of 70 MiB is stored, and not built again', async () => {
+  it('an asset of 70 MiB is stored, and not built again', slowOnWasm(engine), async () => {
     const folder = makeFolder()
     writeFileSync(join(folder, 'main.js'), "import url from './large.bin'\nconsole.log(url)\n")
     writeFileSync(join(folder, 'large.bin'), 'made by a loader')
@@ -93,7 +94,7 @@ describe.each(['native', 'wasm'] as const)('values of more than an entry can hol
     expect(readFileSync(join(folder, 'dist', 'large.bin')).equals(emitted)).toBe(true)
   })
 
-  it('a text of 100 MB is stored beside small values', async () => {
+  it('a text of 100 MB is stored beside small values', slow, async () => {
     const folder = makeProject()
     const values = { small: 'small', large: { text: 'x'.repeat(100_000_000) } }
     await buildOnce(folder, caching(values, {}), { engine })

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { makeFolder } from '../../folders.ts'
+import { slow } from '../../slow.ts'
 import { PROJECTS, writeProject } from './projects.ts'
 import { type Built, build } from './runner.ts'
 
@@ -26,7 +27,7 @@ beforeAll(async () => {
   await buildAll('WebAssembly, warm', folder, 'varve', 'wasm')
 }, 240_000)
 
-describe.each(names.map((name, index) => [name, index] as const))('%s', (_name, index) => {
+describe.each(names.map((name, index) => [name, index] as const))('%s', slow, (_name, index) => {
   const of = (title: string): Built | undefined => built[title]?.[index]
 
   it('the output, the warnings and the errors are those of a build without a cache', () => {
@@ -48,7 +49,7 @@ describe.each(names.map((name, index) => [name, index] as const))('%s', (_name, 
   })
 })
 
-it('the second process finds 95 of 100 of what it asks for', () => {
+it('the second process finds 95 of 100 of what it asks for', slow, () => {
   for (const title of ['native, warm', 'WebAssembly, warm']) {
     const sum = (of: (one: Built) => number): number => (built[title] ?? []).reduce((total, one) => total + of(one), 0)
     const hits = sum((one) => one.hits)

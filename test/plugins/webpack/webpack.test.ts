@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { makeFolder, snapshot } from '../../folders.ts'
+import { slow } from '../../slow.ts'
 
 const BUILD = fileURLToPath(new URL('build.mjs', import.meta.url))
 const MODULES = 40
@@ -69,7 +70,7 @@ describe('VarveWebpackPlugin', () => {
     expect(changed.digest).toBe((await build(folder, { cache: 'none' })).digest)
   })
 
-  it('what webpack left lazy is restored when asked for, and stored again with what changed around it', async () => {
+  it('what webpack left lazy is restored when asked for, and stored again with what changed around it', slow, async () => {
     const folder = makeApplication()
     const configs = [{ mode: 'development', devtool: false }, { mode: 'development', devtool: 'source-map' }]
     for (let round = 0; round < 6; round++) {
@@ -81,7 +82,7 @@ describe('VarveWebpackPlugin', () => {
     }
   })
 
-  it('a changed loader or version option is a full miss', async () => {
+  it('a changed loader or version option is a full miss', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     appendFileSync(join(folder, 'loader.cjs'), '// changed\n')
@@ -90,7 +91,7 @@ describe('VarveWebpackPlugin', () => {
     expect((await build(folder, { options: { version: '2' } })).loaded.length).toBe(MODULES + 1)
   })
 
-  it('each engine reads what the other one wrote', async () => {
+  it('each engine reads what the other one wrote', slow, async () => {
     for (const [writer, reader] of [['native', 'wasm'], ['wasm', 'native']]) {
       const folder = makeApplication()
       await build(folder, { options: { engine: writer } })
@@ -98,14 +99,14 @@ describe('VarveWebpackPlugin', () => {
     }
   })
 
-  it('two builds at the same time lose nothing', async () => {
+  it('two builds at the same time lose nothing', slow, async () => {
     const folder = makeApplication()
     const orders = [{}, { entry: './other.js', output: 'dist-other', options: { name: 'other' } }]
     await Promise.all(orders.map((order) => build(folder, order)))
     for (const order of orders) expect((await build(folder, order)).loaded).toEqual([])
   })
 
-  it('damage costs time, never the build', async () => {
+  it('damage costs time, never the build', slow, async () => {
     const folder = makeApplication()
     const { digest } = await build(folder)
     const files = readdirSync(join(folder, 'cache', 'v1')).map((name) => join(folder, 'cache', 'v1', name))
@@ -125,7 +126,7 @@ describe('VarveWebpackPlugin', () => {
     }
   })
 
-  it('readonly changes no byte', async () => {
+  it('readonly changes no byte', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     const before = snapshot(join(folder, 'cache'))
@@ -134,7 +135,7 @@ describe('VarveWebpackPlugin', () => {
     expect(snapshot(join(folder, 'cache'))).toEqual(before)
   })
 
-  it('twenty one-change builds in a row stay right and small', async () => {
+  it('twenty one-change builds in a row stay right and small', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     for (let round = 0; round < 20; round++) {

@@ -11,6 +11,7 @@ import { transform } from 'esbuild'
 import { at, root } from '../../../scripts/root.mjs'
 import { toolPath } from '../../../scripts/tools.mjs'
 import { inLanes } from '../lanes.mjs'
+import { randomOf } from '../random.mjs'
 import { applyEdit } from './apply.mjs'
 
 /** A test that hangs has noticed the edit, too. */
@@ -42,10 +43,33 @@ export async function allEdits() {
   return lists.flatMap((list) => list.default)
 }
 
-/** @param {Order} order @returns {Promise<Outcome>} */
-export async function edits({ replay, say }) {
+/** How many edits the sample runs. */
+const SAMPLED = 3
+
+/** Makes every edit, and runs the tests of a few that the seed chooses. @param {Order} order @returns {Promise<Outcome>} */
+export async function someEdits({ seed, ...order }) {
   const all = await allEdits()
-  const chosen = all.filter(({ name }) => replay === undefined || replay === name)
+  const impossible = []
+  for (const edit of all) {
+    const why = await whyImpossible(edit)
+    if (why !== undefined) impossible.push({ what: `${edit.name}: ${why}`, replay: edit.name })
+  }
+  const random = randomOf(seed)
+  const chosen = Array.from({ length: order.replay === undefined ? SAMPLED : 0 }, () => all[random(all.length)]?.name)
+  const outcome = await edits({ seed, ...order }, ({ name }) => order.replay === name || chosen.includes(name))
+  const figures = { made: all.length - impossible.length, ...outcome.figures }
+  return { ...outcome, figures, violations: [...impossible, ...outcome.violations] }
+}
+
+/**
+ * Runs the test of each edit, or of those that a sample takes.
+ * @param {Order} order
+ * @param {(edit: Edit) => boolean} [isTaken]
+ * @returns {Promise<Outcome>}
+ */
+export async function edits({ replay, say }, isTaken = ({ name }) => replay === undefined || replay === name) {
+  const all = await allEdits()
+  const chosen = all.filter(isTaken)
   if (chosen.length === 0) throw new Error(`no such edit: ${replay}`)
   const repeated = all.filter(({ name }, index) => all.findIndex((other) => other.name === name) !== index)
   /** @type {Map<string, Promise<Run>>} Runs without an edit, by what is run. */
@@ -58,16 +82,13 @@ export async function edits({ replay, say }) {
   const missed = chosen.flatMap(({ name }, index) => (failures[index] === undefined ? [] : [{ what: `${name}: ${failures[index]}`, replay: name }]))
   const violations = [...missed, ...repeated.map(({ name }) => ({ what: `two edits are named '${name}'`, replay: name }))]
   const caught = failures.filter((failure) => failure === undefined).length
-  return { figures: { defects: chosen.length, caught }, goals: { caught: { min: all.length } }, violations }
+  return { figures: { defects: chosen.length, caught }, goals: { caught: { min: chosen.length } }, violations }
 }
 
 /** Why an edit does not count as caught; undefined if it does. @param {Edit} edit @param {Map<string, Promise<Run>>} sound */
 async function failureOf(edit, sound) {
-  try {
-    await transform(applyEdit(edit, await readFile(at(edit.file), 'utf8')), { loader: 'ts' })
-  } catch (error) {
-    return `cannot be made: ${error instanceof Error ? error.message : String(error)}`
-  }
+  const impossible = await whyImpossible(edit)
+  if (impossible !== undefined) return impossible
   const command = JSON.stringify([edit.test, edit.only])
   const without = sound.get(command) ?? runTest(edit, '')
   sound.set(command, without)
@@ -75,6 +96,16 @@ async function failureOf(edit, sound) {
   if (passed === 0 || failed > 0) return `${edit.test}: ${passed} tests passed and ${failed} failed without the edit`
   const found = await runTest(edit, edit.name)
   return found.isEnded && found.failed === 0 ? `${edit.test} does not notice it` : undefined
+}
+
+/** Why the sources do not allow an edit; undefined if they do. @param {Edit} edit */
+async function whyImpossible(edit) {
+  try {
+    await transform(applyEdit(edit, await readFile(at(edit.file), 'utf8')), { loader: 'ts' })
+    return undefined
+  } catch (error) {
+    return `cannot be made: ${error instanceof Error ? error.message : String(error)}`
+  }
 }
 
 /** Runs the test of an edit, with the edit of that name or none. @param {Edit} edit @param {string} name @returns {Promise<Run>} */

@@ -1,5 +1,6 @@
 /** The staleness suite in its short form: scenarios that need no other packages than the repository itself. */
 import { describe, expect, it } from 'vitest'
+import { slow } from '../../slow.ts'
 import { differenceOf, runScenario } from './run.mjs'
 import { SCENARIOS } from './scenarios.mjs'
 
@@ -17,7 +18,7 @@ const SHORT = [
 const SCENARIO_MS = 240_000
 
 describe('after every change a build from the cache is what a build without a cache is', () => {
-  it.each(SHORT)('%s', { timeout: SCENARIO_MS }, async (name) => {
+  it.each(SHORT)('%s', { ...slow, timeout: SCENARIO_MS }, async (name) => {
     const scenario = SCENARIOS.find((one) => one.name === name)
     if (scenario === undefined) throw new Error(`there is no scenario '${name}'`)
     const results = await runScenario(scenario, { isOwnIncluded: false })

@@ -4,6 +4,7 @@
 mod command;
 mod concurrency;
 mod corruption;
+mod edited_seeds;
 #[path = "../../../../crates/core/tests/store/history.rs"]
 mod history;
 mod io_faults;
@@ -24,6 +25,7 @@ const PARTS: &[Part] = &[
     ("calls", io_faults::calls),
     ("flips", corruption::flips),
     ("pages", corruption::pages),
+    ("edited-seeds", edited_seeds::run),
 ];
 
 fn main() -> ExitCode {
