@@ -1,7 +1,7 @@
 // @ts-check
-// `npm run test:concurrency`: many participants of one folder at the same time, native and WebAssembly mixed, through the built
-// package. What happens in which order is the business of the system's scheduler, so a replay of these parts runs the
-// same case again, several times; only `interleavings` (processes) and `threads` repeat a violation exactly.
+// `npm run test:concurrency`: many processes and threads share one cache, native and WebAssembly mixed, through the
+// built package. The scheduler of the system decides the order, so a replay runs the same case several times. Only
+// `interleavings` (processes) and `threads` repeat a violation exactly.
 import { clock } from './concurrency/clock.mjs'
 import { compactors } from './concurrency/compactors.mjs'
 import { kills } from './concurrency/kills.mjs'
@@ -14,9 +14,11 @@ import { storms } from './concurrency/storms.mjs'
 import { locks, writers } from './concurrency/writers.mjs'
 import { onlyNamed, runSuite, rustPart, sample } from './suite.mjs'
 
-/** Built apart: there a scheduler stands in for the system's locks. */
+/** A crate of its own, because its build replaces the locks of the system by a scheduler. */
 const threads = rustPart('threads', ['--manifest-path=test/safety/concurrency/threads/Cargo.toml', '--target-dir=target/threads'])
 
 const inRust = [sample(rustPart('interleavings')), threads]
 
-await runSuite('concurrency', [kills, writers, locks, merged, snapshots, compactors, loops, sample(stopped), storms, clock, ...inRust, onlyNamed(reopen)])
+const inProcesses = [kills, writers, locks, merged, snapshots, compactors, loops, sample(stopped), storms, clock]
+
+await runSuite('concurrency', [...inProcesses, ...inRust, onlyNamed(reopen)])

@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run test:corruption`: caches whose bytes are not what was written, folders that hold what nobody put there, files that
-// change while they are open, lengths that lie.
+// `npm run test:corruption`: caches with changed bytes, foreign files in the cache directory, files that change while they
+// are open, and false lengths.
 import { api } from './corruption/api.mjs'
 import { throughBuilds } from './corruption/builds.mjs'
 import { keyed } from './corruption/keyed.mjs'

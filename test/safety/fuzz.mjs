@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run test:fuzz`: libFuzzer feeds the engine (coverage-guided, so it finds its way behind lengths and counts), and
-// the unsafe code runs under the address sanitizer and Miri.
+// `npm run test:fuzz`: random inputs for everything that parses bytes, with libFuzzer (guided by coverage, so it gets past
+// lengths and counts) and without. The unsafe code runs under sanitizers and Miri.
 import { inputs } from './fuzz/inputs.mjs'
 import { unsafeCode } from './fuzz/unsafe.mjs'
 import { onlyNamed, runSuite, rustPart, sample } from './suite.mjs'

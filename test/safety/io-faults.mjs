@@ -1,5 +1,6 @@
 // @ts-check
-// npm run test:io-faults: any call of the file system fails. Parts in `engine/` run on a simulated disk, others on the package from outside.
+// `npm run test:io-faults`: any call of the file system fails. The part `calls` runs on a simulated disk, the others run the
+// built package on real ones.
 import { mountingPart } from './io-faults/disk.mjs'
 import { inject } from './io-faults/inject.mjs'
 import { runSuite, rustPart, sample } from './suite.mjs'

@@ -1,12 +1,12 @@
 // @ts-check
-// Cases in lanes: several at a time, each lane taking the next one as soon as it is free.
+// Runs cases in lanes: several at a time; each lane takes the next case when it is free.
 import { availableParallelism } from 'node:os'
 
-/** As many as there are processors, at most four. */
+/** One lane per processor, at most four. */
 const LANES = Math.min(4, availableParallelism())
 
 /**
- * Does `work` for every item; returns what came of each, in the order of the items.
+ * Runs `work` for every item; returns the results in the order of the items.
  * @template T, R
  * @param {readonly T[]} items
  * @param {(item: T, lane: number) => Promise<R>} work

@@ -1,8 +1,9 @@
 // @ts-check
-// `npm run test:mutation`: faults that are put into the engine on purpose (feature `planted`), to see what comes of them.
-//   panics: at every way into the engine; the host must live
-//   bugs:   the defects that a store like this may have; some suite must notice each
-//   edits:  defects in the TypeScript sources (`mutation/edits/`); the test that each one names must notice it
+// `npm run test:mutation`: planted defects, one at a time, and whether the tests detect them.
+//   panics      at every entry to the engine (feature `planted`); the process must not crash
+//   bugs        typical defects of a store, in the engine; a suite must detect each one
+//   edits       defects in the TypeScript sources (`mutation/edits/`); the test that an edit names must fail with it
+//   some-edits  makes every edit, and runs the tests of three
 import { buildPlanted, plantedPackage } from '../../scripts/build/planted.mjs'
 import { setup } from '../../scripts/setup.mjs'
 import { step } from '../../scripts/steps.mjs'
@@ -11,7 +12,7 @@ import { edits, someEdits } from './mutation/edits.mjs'
 import { panics } from './mutation/panics.mjs'
 import { onlyNamed, runSuite, sample } from './suite.mjs'
 
-/** Builds once, whatever parts follow. */
+/** Builds once for all parts. */
 let built = false
 async function build() {
   if (built) return

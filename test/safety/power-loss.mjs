@@ -1,5 +1,6 @@
 // @ts-check
-// npm run test:power-loss: the power fails at any moment. Parts in `engine/` run on a simulated disk, others on the package from outside.
+// `npm run test:power-loss`: the power fails at any moment. The parts in Rust run on a simulated disk; `outside` replays the
+// recorded system calls of the built package.
 import { outside } from './power-loss/outside.mjs'
 import { runSuite, rustPart, sample } from './suite.mjs'
 

@@ -1,6 +1,6 @@
 // @ts-check
-// Folders of ours, in memory where the system has such a place: thousands of small caches are made in them, and none of
-// the parts that use them is about what a disk does.
+// Temporary folders, in memory if the system has a file system for that. The parts that use them make thousands of small
+// caches and do not depend on a real disk.
 import { accessSync, constants, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

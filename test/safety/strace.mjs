@@ -1,13 +1,13 @@
 // @ts-check
-// strace, by which the package is watched and disturbed from outside. In continuous integration it is installed where
-// that is possible; elsewhere its absence is said, and what needs it is skipped.
+// strace, which records the system calls of the package and makes them fail. Continuous integration installs it if possible;
+// elsewhere the parts that need it are skipped with a message.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
 /** @type {{ why: string | undefined } | undefined} */
 let known
 
-/** Why there is no strace here; undefined: there is. @param {(text: string) => void} say @returns {string | undefined} */
+/** Why strace cannot be used; undefined if it can. @param {(text: string) => void} say @returns {string | undefined} */
 export function missingStrace(say) {
   known ??= { why: find(say) }
   return known.why

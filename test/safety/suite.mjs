@@ -1,30 +1,30 @@
 // @ts-check
-// What the safety programs share. A suite (`npm run test:power-loss`) is a list of parts, each an attack of one kind. Every
+// The frame of the safety suites. A suite (`npm run test:power-loss`) is a list of parts, each an attack of one kind. Every
 // part prints one line of JSON on stdout:
 //
 //   { "suite", "part", "seed", "long", "seconds", "skipped", "figures", "goals", "violations": [{ "what", "replay" }] }
 //
-// `figures` is what was counted, `goals` the least or most that counts as done, `replay` one command that shows the
-// violation alone; `skipped` says why this machine could not do it. The exit code is 1 where a violation was found or a goal missed.
+// `figures` are counts, `goals` the least or most of a figure, and `replay` is a command that repeats one violation. `skipped`
+// is the reason why this machine cannot run the part. The exit code is 1 after a violation or a missed goal.
 import { spawn } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { root } from '../../scripts/root.mjs'
 import { LOCKED, rustEnv } from '../../scripts/tools.mjs'
 
-/** More violations than this of one part are counted, not shown. */
+/** How many violations of a part are shown; further ones are only counted. */
 const SHOWN_MAX = 20
 
 /**
- * What a part is asked to do.
+ * The options of a part.
  * @typedef {object} Order
- * @property {number} seed all randomness comes from it
+ * @property {number} seed the source of all randomness
  * @property {boolean} isLong the long form: hours instead of minutes
- * @property {string | undefined} replay the one case to run, in the part's own words; undefined: all
+ * @property {string | undefined} replay the one case to run, as the part writes it; undefined: all cases
  * @property {(text: string) => void} say progress, for people; goes to stderr
  */
 
-/** @typedef {{ what: string, replay: string }} Violation `replay` is what the part wants to hear to show it alone */
+/** @typedef {{ what: string, replay: string }} Violation `replay` is the case that repeats it */
 
 /**
  * @typedef {object} Outcome
@@ -143,13 +143,13 @@ export function rustPart(name, crate = SAFETY) {
 }
 
 /**
- * glibc gives freed memory back to the system at once and asks for it again: nearly half of the time of a part that makes
- * hundreds of thousands of folders. Elsewhere nobody reads these.
+ * By default glibc returns freed memory to the system and asks for it again, which takes nearly half of the time of a part
+ * that makes hundreds of thousands of folders. Other C libraries ignore these variables.
  */
 const KEEPS_MEMORY = { MALLOC_TRIM_THRESHOLD_: '1000000000', MALLOC_MMAP_THRESHOLD_: '1000000000', MALLOC_TOP_PAD_: '67108864' }
 
 /**
- * Runs the program of a crate and returns what it printed on stdout; what it says on stderr goes to the user.
+ * Runs the program of a crate and returns its stdout; its stderr is shown.
  * @param {readonly string[]} args
  * @param {readonly string[]} crate
  * @returns {Promise<string>}

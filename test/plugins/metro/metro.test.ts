@@ -85,7 +85,7 @@ describe('a bundle', () => {
     expect((await build(folder, { options: { version: '2' } })).hits).toBe(0)
   })
 
-  it('of a moved checkout comes from the cache', async () => {
+  it('of a moved checkout comes from the cache', slow, async () => {
     const [folder, moved] = [makeApplication(), join(makeFolder(), 'moved')]
     const { digest } = await build(folder)
     cpSync(folder, moved, { recursive: true })

@@ -203,9 +203,9 @@ const rows: readonly Row[] = [
   },
 ]
 
-/** One row of each bundler that does not need seconds for Babel; the others are slow tests. */
+/** One row of most bundlers, without Babel, which needs seconds; the others are slow tests. */
 const QUICK = [
-  'Vite: a variable that the config names', 'rollup: a local plugin file, its key the same', 'rolldown: a file that a transform reads',
+  'rollup: a local plugin file, its key the same', 'rolldown: a file that a transform reads',
   'esbuild: a file read without watchFiles', 'Rspack: what a local loader requires',
 ]
 const isQuick = ({ name }: Row): boolean => QUICK.includes(name)

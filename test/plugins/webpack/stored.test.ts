@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Compiler, Configuration } from 'webpack'
 import { makeFolder } from '../../folders.ts'
-import { slow, slowOnWasm } from '../../slow.ts'
+import { slow } from '../../slow.ts'
 import { buildOnce, makeHost } from './compile.ts'
 
 const MODULES = 6
@@ -79,7 +79,7 @@ it('a value that cannot be serialised costs no other', async () => {
 describe.each(['native', 'wasm'] as const)('values of more than an entry can hold: %s', (engine) => {
   const LOADER = "module.exports = () => Buffer.alloc(70 << 20, 'large '); module.exports.raw = true\n"
 
-  it('an asset of 70 MiB is stored, and not built again', slowOnWasm(engine), async () => {
+  it('an asset of 70 MiB is stored, and not built again', slow, async () => {
     const folder = makeFolder()
     writeFileSync(join(folder, 'main.js'), "import url from './large.bin'\nconsole.log(url)\n")
     writeFileSync(join(folder, 'large.bin'), 'made by a loader')

@@ -61,7 +61,7 @@ describe('VarveWebpackPlugin', () => {
     expect([own.digest, cold.digest, warm.digest]).toEqual([none.digest, none.digest, none.digest])
   })
 
-  it('builds one changed module and no other', async () => {
+  it('builds one changed module and no other', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')

@@ -1,6 +1,6 @@
 // @ts-check
 // A thread of `snapshots.mjs`. The first thread commits numbers; `shared[0]` is the last one acknowledged. The others
-// look without `refresh`: what is acknowledged must be there, one number in all keys, never an older one.
+// read without `refresh`. They must find that number or a newer one, and the same number under all keys.
 import { parentPort, workerData } from 'node:worker_threads'
 import { openCache } from 'varve'
 import { KEYS, putGroup } from './group.mjs'
@@ -39,7 +39,7 @@ function look() {
   }
 }
 
-// Nobody begins before all have opened.
+// The threads start when all of them have opened the cache.
 Atomics.add(shared, 1, 1)
 while (Atomics.load(shared, 1) < threads) await new Promise((resolve) => setTimeout(resolve, 5))
 if (thread === 0) await write()

@@ -1,5 +1,5 @@
 // @ts-check
-// A process of a soak: started, told what to do, killed; and never waited for longer than a hang may last.
+// A process of these parts: starts, receives orders, is killed. A process that takes longer than HANG_MS counts as a hang.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -10,13 +10,13 @@ export const HANG_MS = 30_000
 /** @param {number} ms @returns {Promise<void>} */
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** A process that says one JSON value a line on stdout and is told one a line on stdin. */
+/** A process that exchanges one JSON value per line: messages on stdout, orders on stdin. */
 export class Child {
   /** How it ended; undefined while it runs. @type {{ code: number | null, signal: string | null } | undefined} */
   end
   /** What it wrote to stderr. */
   errors = ''
-  /** @type {Record<string, any>[]} what it said */
+  /** @type {Record<string, any>[]} its messages */
   heard = []
   #process
   #closed
@@ -34,7 +34,7 @@ export class Child {
     const child = spawn(command, args)
     this.#process = child
     this.#isTraced = tracer.length > 0
-    child.stdin.on('error', () => undefined) // it may be killed while it is told something
+    child.stdin.on('error', () => undefined) // the process may be killed while an order is written
     child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => void (this.errors += text))
     createInterface({ input: child.stdout }).on('line', (line) => this.#hear(line))
     this.#closed = new Promise((resolve) => {
@@ -65,7 +65,7 @@ export class Child {
     this.#process.kill(signal)
   }
 
-  /** Waits until it has said something that `is` true of, from message `from` on; undefined where it ended or hangs. */
+  /** Waits for a message, from number `from` on, that `is` accepts; undefined if the process ends or hangs first. */
   async hear(/** @type {(message: Record<string, any>) => boolean} */ is, from = 0, ms = HANG_MS) {
     const deadline = Date.now() + ms
     for (;;) {
@@ -84,7 +84,7 @@ export class Child {
     return false
   }
 
-  /** kill -9; resolves when it is gone and everything it said was heard. */
+  /** kill -9; resolves when the process has ended and its last message has arrived. */
   async kill() {
     // Before the process runs, a tracer that waits for it would stay, and its end of the pipes with it.
     if (this.#isTraced) await this.hear(({ ready }) => ready)

@@ -1,6 +1,6 @@
 // @ts-check
-// A process whose clock is wrong, and jumps once more on the way. Writes more than its cap over several lives, so that
-// there is something to evict, but never more than half of it by itself.
+// A process whose clock is wrong and jumps once more while it runs. Its lives together write more than the cap, so that
+// entries are evicted, but no life alone writes more than half of the cap.
 import { writeSync } from 'node:fs'
 import { openCache } from 'varve'
 import { randomOf } from '../random.mjs'

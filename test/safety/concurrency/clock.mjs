@@ -1,8 +1,8 @@
 // @ts-check
-// The clock jumps ten years back and forth between processes. The engine has no clock of its own: JavaScript hands the
-// time in with every commit, so it is enough to replace Date.now there (`--import`); the addon asks the system only when
-// it stores folders, whose times are compared with those of files. Correctness must not depend on it, and a cap must
-// never cost what the running process wrote or read.
+// The clock jumps ten years back and forth between processes. JavaScript passes the time with every commit, so replacing
+// Date.now there (`--import`) is enough. The addon asks the system for the time only when it stores folders, to compare it
+// with the times of files. Results must not depend on the clock, and the cap must not evict what the running process wrote
+// or read.
 import { inLanes } from '../lanes.mjs'
 import { randomOf } from '../random.mjs'
 import { Child } from './child.mjs'
@@ -11,7 +11,7 @@ import { Crowd } from './crowd.mjs'
 const SEEDS_SHORT = 50
 const SEEDS_LONG = 2000
 const PROCESSES = 3
-/** Folders at the same time. */
+/** Cache directories that are used at the same time. */
 const LANES = 2
 const YEARS = [-10, 0, 10]
 

@@ -1,6 +1,6 @@
 // @ts-check
-// 16 processes of 4 threads that read, half of them killed on the way, while writers commit and others compact without
-// end: no read fails because a file was compacted away, and what the dead held is given back by one compaction.
+// 16 processes of 4 threads each read, and half of them are killed, while writers commit and other processes compact all
+// the time. No read may fail because a compaction removed a file, and one compaction frees what the killed processes pinned.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
@@ -39,7 +39,7 @@ export const compactors = {
     for (const reader of doomed) await reader.kill()
     crowd.count('killed', PROCESSES / 2)
     await crowd.end()
-    // The dead could say no more how much they read.
+    // The killed processes could not report how much they read.
     crowd.count('reads', readsOf(readers.slice(0, PROCESSES / 2)))
     await crowd.check()
     await measure(crowd)

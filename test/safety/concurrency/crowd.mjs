@@ -1,5 +1,5 @@
 // @ts-check
-// A folder and the processes at it, for the parts of the soak that start all of them at once.
+// A cache directory and the processes that use it, for the parts that start all processes at once.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -67,7 +67,7 @@ export class Crowd {
     return all
   }
 
-  /** Ends all that still run, and takes in what they said. */
+  /** Ends the processes that still run, and reads their last messages. */
   async end() {
     const running = this.children.filter(({ end }) => end === undefined)
     for (const child of running) child.tell('end')
@@ -106,7 +106,7 @@ export class Crowd {
   }
 }
 
-/** How often readers have read, as far as they have said so. @param {readonly Child[]} readers */
+/** How many reads the readers have reported so far. @param {readonly Child[]} readers */
 export function readsOf(readers) {
   return readers.reduce((sum, { heard }) => sum + (heard.findLast((message) => message['soFar'] > 0)?.['soFar'] ?? 0), 0)
 }

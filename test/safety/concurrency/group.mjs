@@ -1,16 +1,16 @@
 // @ts-check
-// What writers promise and readers check. A slot is a writer, one process after another; its commit of number n gives n
-// to all keys of its group, and adds a key that stays for ever.
+// What writers promise and readers check. A slot is a writer: one process after another. Its commit of number n writes n
+// under all keys of its group, and adds one key that is never removed.
 //
 //   `<slot> 0..3`   `<n> <number acknowledged before> <padding>`
-//   `<slot> pad`    sometimes, twice: enough to make a commit write tables. Nobody reads it, for reading long values takes long.
+//   `<slot> pad`    sometimes, twice: enough to make a commit write tables. Readers skip it, because reading long values is slow.
 //   `<slot> #<n>`   `<n>`
-//   `<slot> file`   sometimes, a value that is a file. Not compared with the others: it is not of each commit, and once it is
-//                   overwritten and its file collected, readers of an older state miss it.
+//   `<slot> file`   sometimes, a value that is a file. It is not compared with the other keys: only some commits write it, and
+//                   readers of an older state miss it once it is overwritten and its file is collected.
 
 export const KEYS = 4
 
-/** Values of this length and more are files. */
+/** Values of this many bytes and more are stored as files. */
 const FILE_BYTES = 1024 * 1024
 /** More characters of padding than these are not read again and again. */
 const READ_MAX = 1000

@@ -1,7 +1,9 @@
 // @ts-check
-// kill -9 of writers, one after another, while others write and read. Each round waits until a writer says what it is
-// at, kills it at a random moment from there on, opens the folder as a user would who comes next, and puts another
-// writer in its place. Nothing acknowledged may be missing, readers must not notice.
+// kill -9 of writers, one after another, while others write and read. Each round:
+// 1. waits until a writer reports what it starts, and kills it at a random moment after that;
+// 2. opens the cache as the next user would;
+// 3. starts another writer in its place.
+// No acknowledged commit may be missing, and readers must not notice.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -138,7 +140,7 @@ class Folder {
     return new Child('participant.mjs', { ...order, pauseMs: role === 'read' ? 10 : 1 })
   }
 
-  /** What the writer of a slot has said since. */
+  /** The messages of a slot's writer since then. */
   #takeIn(/** @type {number} */ slot) {
     const heard = this.#writers[slot]?.heard ?? []
     for (const message of heard.slice(this.#taken[slot])) {

@@ -1,6 +1,7 @@
 // @ts-check
 // 6 processes, each with 4 loops of `compact()` at the same time and one of `commit()`, native and WebAssembly mixed, killed
-// at random and started anew. Nobody waits for anybody: no call takes longer than a hang may last, however many lose.
+// at random and started again. No process waits for another one, so no call may take longer than HANG_MS, however many of
+// the compactions find that another one was faster.
 import { HANG_MS, sleep } from './child.mjs'
 import { Crowd } from './crowd.mjs'
 import { engineOf } from './group.mjs'

@@ -1,9 +1,9 @@
 // @ts-check
-// Directories merged from two copies of one cache which went on apart: `cp -r` of one over the other, or a restore from an
-// archive into a directory that is not empty. Writers of both copies are killed or close, one after another, and in some
-// rounds one still has the target open. The next process finds the newest state of one copy, or misses: never a mixture,
-// never an older value. What the open handle commits after a refresh, and what the next process commits, is found as well.
-// Without the comparison of manifests in `is_counted` (core's commit.rs), some commits of open handles are not.
+// Cache directories that were merged: two copies of one cache are written separately, and then `cp -r` copies one over the
+// other, or an archive is restored into a directory that is not empty. Writers of both copies are killed or close, and in
+// some rounds one of them still has the target open. The next process must find the newest state of one copy, or a miss,
+// but never a mixture and never an older value. It must also find what the open handle commits after a refresh. Without the
+// comparison of manifests in `is_counted` (commit.rs of core), some of these commits are lost.
 import { execFileSync } from 'node:child_process'
 import { cpSync } from 'node:fs'
 import { openCache } from 'varve'

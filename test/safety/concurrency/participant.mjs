@@ -1,6 +1,6 @@
 // @ts-check
-// One process of a soak. `node participant.mjs <order>`: writes, reads or compacts until it is told to end or killed.
-// Says what it is at before it begins, so that whoever kills it knows what it hits, and every acknowledged commit.
+// One process of these parts. `node participant.mjs <order>`: writes, reads or compacts until it is ended or killed.
+// Reports each step before it starts, so that the part knows what a kill interrupted, and reports every acknowledged commit.
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
@@ -19,7 +19,7 @@ import { putGroup, Watcher } from './group.mjs'
  * @property {number} slot of a writer
  * @property {number} [first] number of its first commit
  * @property {number} [acknowledged] number of the last one of this slot that was acknowledged
- * @property {number} [commits] how many; undefined: until it is told to end
+ * @property {number} [commits] how many; undefined: until it is ended
  * @property {number} slots how many writers there are
  * @property {number} [threads] how many read
  * @property {'durable' | 'relaxed'} [durability] of every commit; undefined: now this, now that
@@ -154,7 +154,7 @@ async function compactForEver() {
   say({ compactions })
 }
 
-/** Commits, and compacts several times over at the same time; says how long each call took. */
+/** Commits while several compactions run, and reports how long each call took. */
 async function loops() {
   const timed = async (/** @type {string} */ took, /** @type {() => Promise<unknown>} */ call) => {
     const startMs = performance.now()

@@ -1,5 +1,5 @@
 // @ts-check
-// One of the reading threads of a process: reads and refreshes until `shared[0]` is set, and says what it found.
+// One of the reading threads of a process: reads and refreshes until `shared[0]` is set, then reports what it found.
 import { parentPort, workerData } from 'node:worker_threads'
 import { openCache } from 'varve'
 import { Watcher } from './group.mjs'

@@ -1,5 +1,5 @@
 // @ts-check
-// A process of `reopen.mjs`: a build that commits until it is killed, or the next one, which asks for the last commit.
+// A process of `reopen.mjs`: a build that commits until it is killed, or the next build, which looks for the last commit.
 import { performance } from 'node:perf_hooks'
 import { openCache } from 'varve'
 

@@ -1,8 +1,10 @@
 // @ts-check
-// Readers while writers commit and others compact without end: between two calls of `refresh` a handle gives the same
-// answers, the keys of a commit carry one number, and no number goes back: of native and WebAssembly mixed none that was
-// acknowledged, of native alone none that was seen. Writers read their own commits at once.
-// Threads of one process, with one native engine, see each other's commits at once, whole.
+// Readers, while writers commit and other processes compact all the time:
+// - between two calls of `refresh`, a handle returns the same answers;
+// - the keys of a commit have the same number, and no number decreases: if native and WebAssembly writers are mixed, none
+//   that was acknowledged; with native writers alone, none that was read;
+// - writers read their own commits immediately;
+// - threads that share a native engine see each other's commits immediately, and as a whole.
 import { Worker } from 'node:worker_threads'
 import { sleep } from './child.mjs'
 import { Crowd, readsOf } from './crowd.mjs'

@@ -1,7 +1,7 @@
 // @ts-check
-// A writer that is stopped (SIGSTOP) holds its log's lock: nobody takes its log, nobody waits for it, and when it goes on
-// its next commit is there. After kill -9 the next compaction folds its log. A process that gets the number of a dead one
-// changes nothing: no file names a process.
+// A stopped writer (SIGSTOP) keeps the lock of its log. No process claims that log or waits for it, and after SIGCONT the
+// writer's next commit is found. After kill -9, the next compaction checkpoints its log. Files contain no process numbers, so
+// a process with the number of a killed one changes nothing.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -13,7 +13,7 @@ import { engineOf, missingOf } from './group.mjs'
 const ROUNDS_SHORT = 8
 const ROUNDS_LONG = 1000
 const COMMITS = 20
-/** Nobody waits for a writer that is stopped; a busy machine may take this long for anything. */
+/** No call waits for a stopped writer; a busy machine may need this long for any call. */
 const WAIT_MS_MAX = 5000
 
 /** @type {import('../suite.mjs').Part} */
@@ -40,7 +40,7 @@ async function stop(crowd, engine) {
   const holder = crowd.start('write', 'native', 0, { isQuiet: true })
   await holder.hear(({ done }) => done === COMMITS)
   holder.signal('SIGSTOP')
-  await sleep(20) // what it had said is heard
+  await sleep(20) // its last messages arrive
   const before = logsOf(crowd.dir)
   const startMs = performance.now()
   const cache = await openCache({ name: 'soak', dir: crowd.dir, engine })

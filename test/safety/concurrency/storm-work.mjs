@@ -1,6 +1,6 @@
 // @ts-check
-// Work without end, as a thread or in the main one: commits of all sizes, reads, compactions, all in flight at once.
-// Says on stdout what was acknowledged, with no detour through another thread that may be gone.
+// Endless work, in a worker or in the main thread: commits of all sizes, reads and compactions at the same time. Writes the
+// acknowledged commits to stdout directly, because another thread could end before it forwards them.
 import { writeSync } from 'node:fs'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { openCache } from 'varve'

@@ -1,6 +1,6 @@
 // @ts-check
-// A process of `storms.mjs`. `terminate`: starts threads that work and ends them at any time, `count` of them, then
-// exits with `code`. `exit`: works in this thread and `count` others, and exits with `code` while all of it goes on.
+// A process of `storms.mjs`. `terminate`: starts `count` threads that work, ends each at a random time, then exits with
+// `code`. `exit`: works in this thread and in `count` others, and exits with `code` while they work.
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'

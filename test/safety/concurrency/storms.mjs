@@ -1,6 +1,6 @@
 // @ts-check
-// Worker threads that are ended at any time while they commit, read and compact, and processes that exit with work in
-// flight: exit codes as asked, no signal, no hang, nothing acknowledged is lost.
+// Worker threads that are ended while they commit, read and compact, and processes that exit while calls are running. The
+// exit code is the one that was asked for, there is no signal and no hang, and no acknowledged commit is lost.
 import { openCache } from 'varve'
 import { inLanes } from '../lanes.mjs'
 import { randomOf } from '../random.mjs'
@@ -12,7 +12,7 @@ const TERMINATIONS_SHORT = 500
 const TERMINATIONS_LONG = 20_000
 const EXITS_SHORT = 200
 const EXITS_LONG = 5000
-/** Terminations by one process, so that one that crashes says which. */
+/** How many threads one process ends; a crash then points to a few of them. */
 const PER_PROCESS = 25
 /** Processes at the same time. */
 const LANES = 2

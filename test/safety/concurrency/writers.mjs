@@ -1,7 +1,7 @@
 // @ts-check
-// 8 processes that commit 50 times each, durably, native and WebAssembly mixed, and are killed on the way again and
-// again, also while they begin; who was killed is started anew until its 50 are acknowledged. Compactors run beside
-// and are killed, too. In the end every acknowledged commit is there.
+// 8 processes make 50 durable commits each, native and WebAssembly mixed. They are killed again and again, also while they
+// start, and started again until their 50 commits are acknowledged. Compactors run at the same time and are killed, too.
+// At the end every acknowledged commit is there.
 import { missingStrace } from '../strace.mjs'
 import { sleep } from './child.mjs'
 import { Crowd } from './crowd.mjs'
@@ -150,7 +150,7 @@ async function compactors(crowd, engine, random, state) {
     const end = Date.now() + 300 + random(700)
     while (Date.now() < end && !state.isEnding && child.end === undefined) await sleep(20)
     if (child.end !== undefined) return crowd.violation(`a compactor ${child.ending}`)
-    // The last one, and some others, may end by themselves and say how often they compacted.
+    // The last compactor and some others are not killed, so they can report how often they compacted.
     if (state.isEnding || random(3) === 0) {
       child.tell('end')
       if (!(await child.ended(60_000))) crowd.violation('a compactor hung')

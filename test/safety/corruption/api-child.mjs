@@ -1,13 +1,13 @@
 // @ts-check
-// Meets damaged caches, one case after the other: opens, asks, verifies, commits. With `again` in its order it is the next
-// process, which looks whether the cache has healed. Prints what it saw; `api.mjs` judges.
+// Uses damaged caches, one case after the other: opens, reads, verifies, commits. With `again` in its order it is the next
+// process, which checks whether the commit repaired the cache. Prints its observations; `api.mjs` decides.
 import { join } from 'node:path'
 import { answerCases } from './batches.mjs'
 import { askAll, heal, isHealed, open, shapeOf } from './caches.mjs'
 import { judge } from './contents.mjs'
 import { damageFolder } from './generations.mjs'
 
-/** @typedef {{ base: string, work: string, again: boolean }} Order where the undamaged caches are; where they are damaged */
+/** @typedef {{ base: string, work: string, again: boolean }} Order the folders of the undamaged and of the damaged caches */
 /** @typedef {{ state: string, found: number, wrong: string[], sound: boolean, places: number, healed: boolean, error?: string }} Answer */
 
 /** @param {Order} order @param {string} text @param {number} index @returns {Promise<Answer>} */

@@ -1,7 +1,7 @@
 // @ts-check
-// Damage met through the API (P7, P8, P29): flips, truncations, missing files, zeroed, copied and swapped pages, files of
-// another cache and of older rounds, over caches that the API wrote. Every answer is right or a miss, `verify` sees the
-// damage, nobody dies or waits, and after the next commit another process finds a sound cache.
+// Damaged caches through the API (P7, P8, P29): flips, truncations, missing files, zeroed, copied and swapped pages, files of
+// another cache and of older rounds. Every answer is correct or a miss, `verify` reports the damage, no process crashes or
+// hangs, and after the next commit another process finds a sound cache.
 import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
 import { inPieces, pieces, runCases } from './batches.mjs'

@@ -1,6 +1,6 @@
 // @ts-check
-// What other programs do to files that a cache has open: a worker thread that is told an attack and strikes at once, while
-// the main thread reads.
+// What other programs do to files that a cache has open: a worker thread receives an attack and performs it immediately,
+// while the main thread reads.
 import {
   chmodSync,
   closeSync,

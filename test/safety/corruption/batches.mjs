@@ -1,13 +1,13 @@
 // @ts-check
-// Runs many cases in few processes, under a watch: a program is told its cases and prints one line of JSON for each, in
-// their order. The one that a process dies or hangs at is known then, and the rest goes to the next process.
+// Runs many cases in few processes and watches them. A program receives its cases and prints one line of JSON for each, in
+// their order. If it crashes or hangs, the first case without a line is the cause, and the next process runs the others.
 import { spawn } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { inLanes } from '../lanes.mjs'
 
-/** No single case may take longer. */
+/** The longest time for one case. */
 const HANG_MS = 15_000
 /** Processes at the same time. */
 export const LANES = 2
@@ -83,7 +83,7 @@ export async function answerCases(answer) {
  * Does `work` for every piece of the cases, two at a time, each with a folder of its own below `base`.
  * @param {readonly string[][]} all
  * @param {string} base
- * @param {(text: string) => void} say told now and then how far it is
+ * @param {(text: string) => void} say called now and then with the progress
  * @param {(piece: string[], folder: string) => Promise<void>} work
  */
 export async function inPieces(all, base, say, work) {

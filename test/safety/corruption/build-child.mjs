@@ -1,7 +1,7 @@
 // @ts-check
-// Builds a small application over damaged caches, one after the other, and says of each what came out, how much work was
-// done anew and what was told. Its order says which round: `meet` damages the cache and builds, `again` is the next
-// process over the same folders: it looks whether every byte is sound, and builds once more.
+// Builds a small application over damaged caches, one after the other. Reports for each cache the output, how many modules
+// were built again, and the messages. Its order names the round: `meet` damages the cache and builds; `again` is the next
+// process over the same folders, which checks that every byte is sound and builds once more.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { damageFolder } from './generations.mjs'
 
 /** @typedef {'native' | 'wasm'} EngineName */
 /** @typedef {{ dir: string, engine: EngineName }} CacheOptions */
-/** `worked`: modules that were not taken from the cache; `told`: what the cache said; `complaints`: what else the tool said. */
+/** `worked`: modules that were not taken from the cache; `told`: messages of the cache; `complaints`: other messages of the tool. */
 /** @typedef {{ worked: number, told: string[], complaints: string[] }} Built */
 /** @typedef {(order: { app: string, output: string, cache: CacheOptions | undefined }) => Promise<Built>} Build */
 /** @typedef {Built & { failure: string | null, digest: string, ms: number, sound: boolean }} Answer */

@@ -1,10 +1,10 @@
 // @ts-check
-// What the builds of Rollup's family and of esbuild share: a plugin that counts its work, and who said what.
+// What the builds of Rollup's family and of esbuild share: a plugin that counts its work, and the origin of each message.
 
-/** What the plugin makes of a module. @param {string} code */
+/** The plugin's result for a module. @param {string} code */
 export const made = (code) => `${code}\nconsole.log(${code.length})\n`
 
-/** A plugin of Rollup's family with work worth keeping. */
+/** A plugin for Rollup and Vite whose work is worth caching. */
 export function counted() {
   let runs = 0
   return {
@@ -21,7 +21,7 @@ export function counted() {
   }
 }
 
-/** Takes apart what the cache says and what the tool says by itself. @param {readonly string[]} logged */
+/** Separates the messages of the cache from those of the tool. @param {readonly string[]} logged */
 export function sorted(logged) {
   const isOurs = (/** @type {string} */ text) => text.includes('the cache ')
   return { told: logged.filter(isOurs), complaints: logged.filter((text) => !isOurs(text)) }

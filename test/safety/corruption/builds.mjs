@@ -1,9 +1,10 @@
 // @ts-check
-// Damage met by builds (P8): a small application, built by a tool through our plugin over damaged caches. The very build
-// that meets the damage succeeds with the same output, says so at most once, through the tool's own logger, and not as a
-// warning about the code; after it every byte of the cache is sound, and the next build takes everything from there.
-// Both engines, also in turns; caches that are logs, and such as were folded to tables. It can fail: it did where a
-// plugin did not commit once it had been told of damage, where damage was an error, and where esbuild was not told.
+// Damaged caches in builds (P8): a bundler with our plugin builds a small application over a damaged cache.
+// - The build that reads the damage succeeds with the same output. It reports the damage at most once, through the logger of
+//   the bundler, and not as a warning about the code.
+// - After it every byte of the cache is sound, and the next build takes everything from the cache.
+// Both engines, also in turns; caches of logs, and caches of tables. Proof that it can fail: it found a plugin that did not
+// commit after damage was reported, damage that was an error, and damage that esbuild did not report.
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -155,7 +156,7 @@ function count(figures, violations, digest, met, again) {
   if (output === digest) add('sameOutput')
   add('worked', worked)
   add('told', told.length)
-  // One flipped bit is never taken for an append that did not arrive whole, so whoever misses something because of it says why.
+  // A flipped bit never looks like an incomplete append, so a build that misses entries because of it reports the damage.
   if (told.length > 1 || (isFlip && worked > 0 && told.length === 0)) violate('tellings', `${worked} worked, told: ${told.join('; ') || 'nothing'}`)
   if (again.answer.told.length > 0) violate('tellings', `again: ${again.answer.told.join('; ')}`)
   // What no build needs, no build meets.

@@ -1,5 +1,5 @@
 // @ts-check
-// Writes the caches that are damaged, through the API, and asks them what they hold.
+// Writes the caches that are damaged later, through the API, and reads their contents.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache, VarveError } from 'varve'
@@ -8,7 +8,7 @@ import { readFolder } from './folder.mjs'
 
 /** @typedef {'native' | 'wasm'} EngineName */
 /** @typedef {import('./contents.mjs').Kind} Kind */
-/** `logs`: two logs, nothing folded; `folded`: all of it, each round; `mixed`: tables below logs. @typedef {'logs' | 'folded' | 'mixed'} Form */
+/** Two logs and no table; tables only, after each round; tables and newer logs. @typedef {'logs' | 'folded' | 'mixed'} Form */
 /** @typedef {{ kind: Kind, form: Form }} Shape */
 /** @typedef {import('varve').Cache} Cache */
 

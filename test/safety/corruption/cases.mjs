@@ -11,7 +11,7 @@ const PAGE_BYTES = 4096
 /** @typedef {import('../random.mjs').Random} Random */
 /** @typedef {{ folder: Folder, other: Folder, generations: readonly Folder[] }} Donors the cache, another one, its past */
 
-/** The folder after a case; undefined where that changes nothing. @param {Donors} donors @param {string} text @returns {Folder | undefined} */
+/** The folder after a case; undefined if the case changes nothing. @param {Donors} donors @param {string} text @returns {Folder | undefined} */
 export function damaged({ folder, other, generations }, text) {
   const [kind = '', file = '', first = '', second = ''] = text.split(' ')
   const good = folder.get(file)

@@ -1,6 +1,6 @@
 // @ts-check
-// What the caches hold that are damaged: keys that are written round after round, so that an answer tells by its bytes
-// whether it is right, of an earlier round, or of nobody.
+// The contents of the caches that are damaged: keys that are written again in each round. The bytes of an answer show
+// whether it is correct, from an earlier round, or was never written.
 import { randomOf } from '../random.mjs'
 
 export const KEYS = 9
@@ -18,7 +18,7 @@ export const keysOf = (round) => Array.from({ length: KEYS - round }, (_, index)
 export const lastRound = (key, rounds) => Math.min(key, rounds - 1)
 
 /**
- * The value of a key in a round; `salt` tells caches apart.
+ * The value of a key in a round; `salt` is different for each cache.
  * @param {Kind} kind @param {string} salt @param {number} key @param {number} round @returns {Buffer}
  */
 export function valueOf(kind, salt, key, round) {
@@ -53,7 +53,7 @@ export function noise(random, length) {
 }
 
 /**
- * Which round's value these bytes are; undefined: nobody wrote them.
+ * The round whose value these bytes are; undefined: they were never written.
  * @param {Kind} kind
  * @param {string} salt
  * @param {number} key

@@ -1,5 +1,5 @@
 // @ts-check
-// A cache folder as it is held in memory while it is damaged: every file by its path below `v1`, or below `v1-<16 hex>` with a key.
+// A cache directory in memory, while it is damaged: every file by its path below `v1`, or with a secret below `v1-<16 hex>`.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'

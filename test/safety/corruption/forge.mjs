@@ -1,5 +1,5 @@
 // @ts-check
-// Makes frames and tables whose checksums are right and whose content is hostile: what FORMAT.md says, byte by byte.
+// Makes frames and tables with correct checksums and hostile content, byte by byte as FORMAT.md describes them.
 import { createXXHash3 } from 'hash-wasm'
 
 const xxh3 = await createXXHash3()
@@ -18,7 +18,7 @@ export const checksum = (place, bytes) => BigInt(`0x${xxh3.init().update(bytes).
 /**
  * A frame at `offset` of file `number` (of the writer, or of the manifest).
  * @param {'VLOG' | 'SEEN' | 'CMIT' | 'HOLD' | 'SEAL' | 'VMAN'} kind @param {bigint} tag @param {bigint} number @param {Buffer} body
- * @param {{ offset?: number, bytes?: number }} [more] `bytes`: what the head says of the body's length
+ * @param {{ offset?: number, bytes?: number }} [more] `bytes`: the length of the body in the head
  */
 export function frameOf(kind, tag, number, body, { offset = 0, bytes = body.length } = {}) {
   const place = (((number + 1n) * GOLDEN) & MASK) ^ BigInt(offset)
@@ -102,7 +102,7 @@ export function manifestOf(
 }
 
 /**
- * What a manifest says of a table.
+ * The record of a table in a manifest.
  * @param {{ writer?: number, index?: number, bytes: number | bigint, root: bigint, numbers?: readonly (number | bigint)[] }} of
  */
 export function metaOf({ writer = 1, index = 1, bytes, root, numbers = [] }) {
@@ -111,14 +111,14 @@ export function metaOf({ writer = 1, index = 1, bytes, root, numbers = [] }) {
 }
 
 /**
- * A table of these blocks, with a directory and a footer that fit or say otherwise.
+ * A table of these blocks. Its directory and footer match the blocks, or contradict them.
  * @param {object} of
  * @param {readonly ForgedBlock[]} of.keys
  * @param {readonly ForgedBlock[]} [of.values]
  * @param {readonly (number | bigint)[]} [of.counts]
  * @param {Buffer} [of.files]
  * @param {readonly number[]} [of.hashes]
- * @typedef {{ bytes: Buffer, raw?: number, offset?: bigint, stored?: number }} ForgedBlock `raw`: what the directory says of its length unpacked
+ * @typedef {{ bytes: Buffer, raw?: number, offset?: bigint, stored?: number }} ForgedBlock `raw`: the unpacked length in the directory
  */
 export function tableOf({ keys, values = [], counts = [], files = Buffer.alloc(0), hashes = keys.map(() => 0) }) {
   let [at, blocks] = [0, Buffer.alloc(0)]
@@ -158,7 +158,7 @@ export function tableOf({ keys, values = [], counts = [], files = Buffer.alloc(0
 const upperHash = (key) => Number(checksum(0n, Buffer.from(key)) >> 32n)
 
 /**
- * A block of keys with one entry, or one that says otherwise.
+ * A block of keys with one entry, or with another number of entries in its head.
  * @typedef {object} ForgedKeys
  * @property {string} [key]
  * @property {number} [count]

@@ -1,5 +1,5 @@
 // @ts-check
-// Meets keyed caches into which somebody without the key has put files, and says what they answer; `keyed.mjs` judges.
+// Reads caches with a secret into which files without the secret were put, and reports the answers; `keyed.mjs` decides.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
@@ -38,7 +38,7 @@ async function meet({ base, work }, text, index) {
 }
 
 /**
- * Puts the keyed cache of `place` at `dir`, with what somebody did to it.
+ * Writes the cache of `place` to `dir`, with the forged files.
  * @param {string} place @param {string} dir @param {string} how @param {string} file
  */
 function forge(place, dir, how, file) {

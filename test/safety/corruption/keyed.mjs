@@ -1,7 +1,7 @@
 // @ts-check
-// Keyed caches through the API, on both engines: with another key or none everything is a miss and nothing is damaged or
-// changed; files of a cache without a key, or with another key, put in the place of ours one by one or all together, are
-// never believed. What was written with the key is damaged by flips in `corruption flips`.
+// Caches with a secret, through the API, on both engines. With another secret or none, everything is a miss, and nothing is
+// reported as damaged or changed. Files of a cache without a secret, or with another one, replace files of the cache one by
+// one or all together; their values are never returned. The part `flips` flips bits of caches with a secret.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runCases, inPieces, pieces } from './batches.mjs'

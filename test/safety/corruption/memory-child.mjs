@@ -1,6 +1,6 @@
 // @ts-check
-// Opens hostile caches one after the other, asks, scans, verifies, commits and compacts; prints what came of it and the
-// most memory that this process ever had.
+// Opens hostile caches one after the other, reads, scans, verifies, commits and compacts. Prints the results and the peak
+// memory of this process.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { VarveError } from 'varve'

@@ -1,8 +1,8 @@
 // @ts-check
-// Hostile lengths (P22, T12): folders whose checksums are right and whose lengths, counts and offsets lie. Nothing aborts,
-// and no process needs more than 256 MiB and four times the bytes it was given, on either engine. It can fail: it did
-// where entries in memory were seven times as long as in their log, where each attached table was compared with all
-// before it, and where entries that stood in order were copied to be sorted.
+// Hostile lengths (P22, T12): folders with correct checksums and false lengths, counts and offsets. No process aborts or
+// needs more than 256 MiB and four times the bytes of the folder, on either engine. Proof that it can fail: it found entries
+// that took seven times their bytes in memory, attached tables that were each compared with all earlier ones, and entries
+// that were copied for sorting although they were in order.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -86,7 +86,7 @@ function count(figures, violations, { text, death, answer }, fileBytes, peak) {
   peak.bytes = Math.max(peak.bytes, peakBytes)
   for (const error of errors) violate('errors', error)
   if (/ sound /.test(text) && found !== 'value') violate('unread', `a sound forged cache says ${found}`)
-  // A folder may say that its numbers are used up; then the typed error says so.
+  // In some folders all sequence numbers are used; opening them is a typed error.
   if (healed) add('healed')
   else if (!codes.includes('EXHAUSTED')) violate('unhealed', `refused with ${codes.join(', ')}`)
   return undefined

@@ -1,12 +1,11 @@
 // @ts-check
-// Things that nobody of ours put into a cache folder. A form is a text: what it is, and the name it takes, as in
-// `fifo newest-manifest`.
+// Foreign files in a cache directory. A form is a text: the kind of file and its name, for example `fifo newest-manifest`.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { frameOf } from './forge.mjs'
 
-/** Names by what they would be, for the folder at `v1`. @param {readonly string[]} paths those of the cache */
+/** File names by their role, for the folder `v1`. @param {readonly string[]} paths those of the cache */
 function placesIn(paths) {
   const find = (/** @type {RegExp} */ pattern) => paths.find((path) => pattern.test(path)) ?? 'none'
   return {
@@ -70,7 +69,7 @@ const SPECIAL = [
   'unreadable v1',
 ]
 
-/** Forms as the engine says what it found and does no more: nobody may open these. @param {string} form */
+/** Whether the engine only reports a form and never opens it. @param {string} form */
 export const mayRefuse = (form) => /^(dir-is|v1-is|newer-format|unreadable)/.test(form)
 
 export const FORMS = [...PLACES.flatMap((place) => KINDS.map((kind) => `${kind} ${place}`)), ...SPECIAL]

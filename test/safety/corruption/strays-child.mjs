@@ -1,5 +1,5 @@
 // @ts-check
-// Opens caches in whose folders somebody has planted something, one form after the other; prints what came of it.
+// Opens caches with foreign files in their directory, one form after the other, and prints the results.
 import { chownSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'

@@ -1,6 +1,6 @@
 // @ts-check
-// `varve verify`, `ls` and `doctor` on folders in which somebody has planted something: they end, with an exit code of theirs,
-// and print nothing that a screen would take for a command.
+// `varve verify`, `ls` and `doctor` on cache directories with foreign files: they end with a documented exit code and print
+// no control characters.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { at } from '../../../scripts/root.mjs'

@@ -1,7 +1,7 @@
 // @ts-check
-// Things in the folder that nobody of ours put there (P9): FIFOs, folders, sockets, devices, links and sparse files under
-// every name, 100,000 strays, other formats, files that may not be read. Opening blocks nowhere and takes a second at most;
-// answers are right or misses; the next commit works; nothing outside is followed or changed; `varve` is as safe.
+// Foreign files in the cache directory (P9): FIFOs, folders, sockets, devices, links and sparse files under every name,
+// 100,000 strays, other formats, unreadable files. Opening never blocks and takes at most a second. Answers are correct or
+// misses, the next commit works, and nothing outside of the directory is read or changed. The same holds for `varve`.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,6 +1,6 @@
 // @ts-check
-// Has a cache open and in use while its files are cut, overwritten, removed and replaced by another thread; then opens it
-// anew. Prints what it read.
+// Uses an open cache while another thread cuts, overwrites, removes and replaces its files. Then opens the cache again.
+// Prints what it read.
 import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'

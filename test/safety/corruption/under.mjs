@@ -1,7 +1,7 @@
 // @ts-check
-// Files that change under an open cache (P10): cut, overwritten, removed, replaced, forbidden, the whole folder gone, while
-// another thread reads, commits and compacts. The process lives; what is read is right, a miss or a typed error; the next
-// open heals.
+// Files of an open cache that change (P10): cut, overwritten, removed, replaced, made unreadable, or the whole directory
+// removed, while another thread reads, commits and compacts. The process does not crash. Every answer is correct, a miss or a
+// typed error, and the next open works.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ATTACKS, SWEEPS, TARGETS } from './attack.mjs'

@@ -1,7 +1,7 @@
 // @ts-check
-// Part `inputs`: each target of `fuzz.rs` for 30 seconds, two at a time. Built with the stable toolchain: coverage
-// counters are a pass of LLVM, the fuzzer itself a crate. An input that panics, hangs, takes more than 512 MiB or breaks
-// a promise is written to `target/fuzz/found`; replay: `<target>:<file>`.
+// Part `inputs`: libFuzzer runs each target of `fuzz.rs` for 30 seconds, two at a time. The stable toolchain builds it,
+// because coverage counters are a pass of LLVM and the fuzzer is a crate. Inputs that panic, hang, take more than 512 MiB or
+// break a promise are written to `target/fuzz/found`; replay: `<target>:<file>`.
 import { mkdir, readdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { basename, join } from 'node:path'
@@ -48,7 +48,7 @@ export const inputs = {
 async function build() {
   const env = { ...rustEnv(), RUSTFLAGS: FLAGS.join(' ') }
   const host = (await run('rustc', ['-vV'], { env })).match(/^host: (.+)$/m)?.[1] ?? ''
-  // With a target named, the flags are not for build scripts.
+  // With a named target, the flags do not apply to build scripts.
   const place = ['--manifest-path=test/safety/fuzz/Cargo.toml', `--target=${host}`, `--target-dir=${FOLDER}`]
   await run('cargo', ['build', '--release', LOCKED, ...place], { env })
   const seeds = ['run', '--profile=test', LOCKED, '--package=varve-safety', '--bin=seeds', '--', `${FOLDER}/corpus`]
@@ -87,7 +87,7 @@ async function outcome(program, args) {
   }
 }
 
-/** The lines of a report that say what went wrong. @param {string} output */
+/** The lines of a report that name the failure. @param {string} output */
 function story(output) {
   const lines = output.split('\n')
   const first = lines.findIndex((line) => /panicked|ERROR: libFuzzer/.test(line))

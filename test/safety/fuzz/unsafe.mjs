@@ -1,10 +1,12 @@
 // @ts-check
-// Part `unsafe`: what no compiler checks. Miri runs the table that the handler of SIGBUS reads without a lock (races,
-// aliasing, leaks); the address sanitizer runs everything that maps files, the thread sanitizer the same, with the
-// standard library rebuilt, and the engine with threads that share a store or a folder. Miri cannot run system calls, nor
-// any of them Node itself: the callbacks of the addon are bounded by the tests of `npm test` alone. All come with the
-// nightly toolchain; where there is none, the part is skipped. Tried: with the next table of the handler published by a
-// relaxed store instead of an ordered one, `races` names the race.
+// Part `unsafe`: the unsafe code, which the compiler does not check.
+// - Miri runs the table that the handler of SIGBUS reads without a lock: races, aliasing, leaks.
+// - The address sanitizer and the thread sanitizer run all code that maps files. The thread sanitizer also runs the engine
+//   with threads that share a store or a folder, with a rebuilt standard library.
+//
+// Miri cannot run system calls, and none of them can run Node, so only the tests of `npm test` cover the callbacks of the
+// addon. The tools need the nightly toolchain; without it the part is skipped. Proof that it can fail: if the handler's next
+// table is published by a relaxed store, `races` reports the race.
 import { CommandFailed, run } from '../../../scripts/steps.mjs'
 import { LOCKED, rustEnv } from '../../../scripts/tools.mjs'
 

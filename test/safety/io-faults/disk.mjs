@@ -1,6 +1,6 @@
 // @ts-check
-// Disks of our own: a program runs in a mount namespace that ends with it, so whatever it mounts is gone afterwards and
-// nobody else ever sees it. Needs root on Linux.
+// Private disks: a program runs in a mount namespace that ends with it, so no other process sees what it mounts. Needs root
+// on Linux.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 /** @import { Outcome, Part } from '../suite.mjs' */
 
-/** Why nothing can be mounted here; undefined: it can. */
+/** Why this machine cannot mount a disk; undefined if it can. */
 function whyNot() {
   if (process.platform !== 'linux') return `mounting is for Linux, and this is ${process.platform}`
   if (process.getuid?.() !== 0) return 'only root may mount'
@@ -59,7 +59,7 @@ function run(program, args) {
   })
 }
 
-/** Runs a tool; throws where it fails. @param {string} command @param {...string} args */
+/** Runs a tool; throws if it fails. @param {string} command @param {...string} args */
 export function tool(command, ...args) {
   const { status, stderr } = spawnSync(command, args, { encoding: 'utf8' })
   if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${stderr}`)

@@ -1,5 +1,5 @@
 // @ts-check
-// One run of the disturbed program: strace is put on it while it works, and taken off again before it goes on.
+// One run of the disturbed program: strace attaches to it while it works and detaches before its last step.
 import { spawn } from 'node:child_process'
 import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 /** @typedef {import('./program.mjs').Attempt} Attempt */
 /**
- * `snapshot`: a copy of the cache after the commits; one of that name with `-2` is of the end of the faults.
+ * `snapshot`: a copy of the cache after the commits; the copy named `-2` is from the end of the faults.
  * @typedef {{ before: Attempt[], committing: Attempt[], compacting: Attempt[], after: Attempt[], exit: string, snapshot: string, dir: string }} Run
  */
 

@@ -1,6 +1,6 @@
 // @ts-check
-// A disk that dies while a cache is open on it: a loop device whose backing file is cut. Reading then gives EIO, and
-// reading through a map SIGBUS. Every answer is right, a miss or a typed error, and the process lives.
+// A disk that fails while a cache on it is open: a loop device whose backing file is cut. Reads then fail with EIO, and reads
+// through a map with SIGBUS. Every answer is correct, a miss or a typed error, and the process does not crash.
 //
 //   node eio.mjs <folder> <seed> <long> <replay: the round>
 import { copyFileSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'

@@ -44,7 +44,7 @@ export async function readAll(cache) {
   return right
 }
 
-/** What `readAll` finds where nothing is missing. */
+/** What `readAll` finds if nothing is missing. */
 export const ALL_RIGHT = KEYS.length * 3
 
 /** @param {Cache} cache */

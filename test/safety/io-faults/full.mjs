@@ -1,6 +1,6 @@
 // @ts-check
-// Full disks: a tmpfs of each of 64 sizes is filled until a commit says DISK_FULL. Everything acknowledged is readable
-// on the full disk, by this handle and by others, and once there is room the same handle commits.
+// Full disks: a tmpfs of each of 64 sizes is filled until a commit fails with DISK_FULL. On the full disk this handle
+// and others read every acknowledged commit, and once there is space the same handle commits.
 //
 //   node full.mjs <folder> <seed> <long> <replay: size/engine>
 import { mkdirSync } from 'node:fs'

@@ -1,6 +1,6 @@
 // @ts-check
-// File calls that fail, from outside: strace makes them fail under a program that uses the shipped package. A commit
-// rejects or is really there; nothing hangs; once calls work again, so does the same handle.
+// System calls that fail: strace makes them fail in a program that uses the built package. A commit is rejected or is really
+// there, no call hangs, and the same handle works again once the calls do.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ export const inject = {
   },
 }
 
-/** What the program does where nothing fails. @param {'native' | 'wasm'} engine @param {string} root */
+/** The calls of the program without any fault. @param {'native' | 'wasm'} engine @param {string} root */
 async function measure(engine, root) {
   const [folder, trace] = [join(root, `counted-${engine}`), join(root, `trace-${engine}`)]
   const run = await disturbed(folder, engine, ['-y', '-xx', '-e', `trace=${Object.keys(ERRORS).join(',')}`, '-o', trace])

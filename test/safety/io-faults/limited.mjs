@@ -1,5 +1,5 @@
 // @ts-check
-// Commits under a limit on the size of files; says which were acknowledged.  node limited.mjs <dir> <engine>
+// Commits under a limit on the size of files, and prints the acknowledged ones.  node limited.mjs <dir> <engine>
 import { openCache, VarveError } from 'varve'
 
 const [dir = '', engine] = process.argv.slice(2)

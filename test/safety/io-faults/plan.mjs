@@ -1,6 +1,6 @@
 // @ts-check
-// Which calls fail, and how: every kind of file call that the program makes, at its first, middle and last time, once or
-// from then on, with each error that such a call can give.
+// Which calls fail, and how: every kind of file call of the program, its first, middle and last one, once or from then on,
+// with each error that the call can return.
 import { readFileSync } from 'node:fs'
 import { callsOf, descriptorOf, pathsOf } from '../power-loss/parse.mjs'
 import { mix } from '../power-loss/random.mjs'
@@ -9,7 +9,7 @@ import { mix } from '../power-loss/random.mjs'
 
 const WRITING = ['EIO', 'ENOSPC', 'EDQUOT', 'EINTR']
 
-/** Errors by call. EINTR comes once: a call that is always interrupted is no fault that a machine has. */
+/** Errors by call. EINTR occurs once, because no real machine interrupts a call forever. */
 export const ERRORS = /** @type {Record<string, readonly string[]>} */ ({
   openat: ['EMFILE', 'EIO', 'ENOSPC', 'EINTR'],
   write: WRITING, writev: WRITING, pwrite64: WRITING, ftruncate: ['EIO', 'EINTR'],

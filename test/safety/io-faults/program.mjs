@@ -1,7 +1,7 @@
 // @ts-check
-// The program that is disturbed: commits through the public API while its file calls fail, then goes on without faults.
-// It talks in lines, and waits for one after each of its own: what came of a first commit; of commits while calls fail;
-// of compaction while calls fail; of work without faults. It ends with the exit code it was asked for.
+// The disturbed program: commits through the public API while its file calls fail, then continues without faults. It prints
+// one line for each step and then waits for a line: a first commit; commits while calls fail; compaction while calls fail;
+// work without faults. It ends with the exit code of its command line.
 //
 //   node program.mjs <engine> <cache folder> <exit code>
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline'
 import { openCache, VarveError } from 'varve'
 import { HUGE, keysOf, STORED, valueOf } from './values.mjs'
 
-/** @typedef {{ number: number, code: string | undefined, ms: number }} Attempt `code`: of the error, undefined where it was acknowledged */
+/** @typedef {{ number: number, code: string | undefined, ms: number }} Attempt `code`: of the error; undefined if the commit was acknowledged */
 
 const [engine, dir = '', exitCode] = process.argv.slice(2)
 process.exitCode = Number(exitCode)
@@ -50,7 +50,7 @@ function commit(number) {
   return attempt(number, async () => {
     for (const key of keysOf(number)) values.put(key, valueOf(key, number))
     if (number === HUGE) values.put('huge', valueOf('huge', number))
-    // Where this fails, what was put goes with the next commit.
+    // If this fails, the next commit writes what was put.
     if (number === STORED) outputs.put('stored', { number, manifest: await cache.files.store(sources) })
     return cache.commit({ durability: number % 2 === 0 ? 'durable' : 'relaxed' })
   })
@@ -62,7 +62,7 @@ async function attempt(number, run) {
   let code
   try {
     const report = await run()
-    // A folder that cannot be used at all: the commit says that it is nowhere but in memory.
+    // The directory cannot be used at all, so the commit reports that it is in memory only.
     if (typeof report === 'object' && report !== null && 'inMemory' in report && report.inMemory === true) code = 'IN_MEMORY'
   } catch (error) {
     code = error instanceof VarveError ? error.code : `not typed: ${String(error)}`

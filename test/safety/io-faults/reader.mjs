@@ -1,5 +1,5 @@
 // @ts-check
-// Opens the fixture with `readOnly: true` and does what a reader can do.  node reader.mjs <dir> <engine>
+// Opens the fixture with `readOnly: true` and makes all calls of a reader.  node reader.mjs <dir> <engine>
 import { openCache } from 'varve'
 import { ALL_RIGHT, readAll, readFiles } from './fixture.mjs'
 

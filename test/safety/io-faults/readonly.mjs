@@ -1,7 +1,7 @@
 // @ts-check
-// Disks that cannot be written: everything can be read from a read-only mount, commits are refused with a typed error, or
-// say that they are in memory only, and nothing is written, nor tried with `readOnly: true`. A limit on the size of files
-// (EFBIG) refuses commits and keeps what was there.
+// Disks that cannot be written: a read-only mount can be read. Its commits fail with a typed error or report that they are in
+// memory only. Nothing is written, and with `readOnly: true` the engine makes no writing call. With a limit on the size of
+// files (EFBIG), commits fail and earlier ones stay.
 //
 //   node readonly.mjs <folder> <seed> <long> <replay>
 import { spawnSync } from 'node:child_process'
@@ -45,7 +45,7 @@ async function mounted(dir, engine, readOnly) {
   if (!(await readFiles(cache))) throw new Error('stored files are missing')
   if (!(await cache.verify()).sound) throw new Error('verify finds damage')
   cache.namespace('n').put('new', new Uint8Array(10))
-  // Whoever asks for a disk is refused; a relaxed commit goes into memory, and says so.
+  // A durable commit fails; a relaxed one goes to memory and reports that.
   if (!readOnly && (await cache.commit()).inMemory !== true) throw new Error('a relaxed commit does not say that it is in memory')
   const code = await codeOf(() => cache.commit({ durability: 'durable' }))
   if (!['READ_ONLY', 'PERMISSION'].includes(code)) throw new Error(`a commit says ${code}`)
@@ -58,7 +58,7 @@ async function mounted(dir, engine, readOnly) {
 }
 
 /**
- * Nothing is even tried: no call that writes, on a folder where it would be possible.
+ * The engine makes no writing call, even in a writable directory.
  * @param {string} dir
  * @param {'native' | 'wasm'} engine
  */

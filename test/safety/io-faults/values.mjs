@@ -1,5 +1,5 @@
 // @ts-check
-// What the disturbed program commits, and how to see which of its commits a cache holds.
+// What the disturbed program commits, and how to find out which of its commits a cache holds.
 import { openCache } from 'varve'
 import { mix, mixText, noise } from '../power-loss/random.mjs'
 

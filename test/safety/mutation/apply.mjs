@@ -1,5 +1,5 @@
 // @ts-check
-// Makes one edit in a source, for the runner that checks edits and for vitest, which loads the source.
+// Makes one edit in a source: for the part that checks edits, and for vitest when it loads the source.
 
 /**
  * The source with the edit. Throws if the text to replace does not occur exactly once.

@@ -1,6 +1,6 @@
 // @ts-check
-// The defects that a store like this may have (`planted::bug("name")` in crates and planted/vfs.rs of core). The
-// suites run against each until one notices; a defect that none notices is a test that is missing. A case is its name.
+// Typical defects of a store (`planted::bug("name")` in the crates, and `platform/failpoints/vfs.rs` of core). The suites run
+// with each defect until one fails; a defect that no suite detects is a missing test. A case is the name of a defect.
 import { readFileSync } from 'node:fs'
 import { at } from '../../../scripts/root.mjs'
 import { plantedNames } from './panics.mjs'
@@ -10,7 +10,7 @@ import { buildSuites, watchSuite } from './suites.mjs'
 /** @typedef {import('../suite.mjs').Outcome} Outcome */
 /** @typedef {import('./suites.mjs').Suite} Suite */
 
-/** Defects, and the suite that is asked first. */
+/** Defects, and the suite that runs first. */
 const DEFECTS = /** @type {const} */ ({
   'skip-table-sync': 'core',
   'skip-folder-sync': 'core',
@@ -66,8 +66,8 @@ export async function bugs({ replay, say }) {
   for (const [name, first] of chosen) {
     const ordered = [...suites].sort((one, other) => Number(other.name === first) - Number(one.name === first))
     const verdict = await firstToNotice(name, ordered, sound)
-    say(`${name}: ${verdict === undefined ? 'NOBODY' : `${verdict.suite} after ${verdict.seconds} s: ${verdict.how}`}`)
-    if (verdict === undefined) violations.push({ what: `no suite notices '${name}'`, replay: name })
+    say(`${name}: ${verdict === undefined ? 'not detected' : `${verdict.suite} after ${verdict.seconds} s: ${verdict.how}`}`)
+    if (verdict === undefined) violations.push({ what: `no suite detects '${name}'`, replay: name })
     else caught++
     if (verdict !== undefined) seconds[`${name}, by ${verdict.suite}`] = verdict.seconds
   }
@@ -82,14 +82,14 @@ async function firstToNotice(name, suites, sound) {
     const verdict = await watchSuite(suite, name)
     seconds += verdict.seconds
     if (!verdict.caught) continue
-    // Only a suite that is green without the defect has noticed it.
+    // A suite detects a defect only if it passes without one.
     if (!sound.has(suite.name)) sound.set(suite.name, !(await watchSuite(suite, '')).caught)
     if (sound.get(suite.name) === true) return { suite: suite.name, how: verdict.how, seconds: Math.round(seconds * 10) / 10 }
   }
   return undefined
 }
 
-/** Names in the sources that nobody plants. */
+/** Names in the sources that are missing in `DEFECTS`. */
 function unknownNames() {
   const inFiles = /const DEFECTS[^=]*= \[([^\]]*)\]/.exec(readFileSync(at('crates/core/src/platform/failpoints/vfs.rs'), 'utf8'))?.[1] ?? ''
   const names = new Set([...plantedNames('bug'), ...[...inFiles.matchAll(/"([\w-]+)"/g)].map((match) => match[1] ?? '')])

@@ -1,7 +1,7 @@
 // @ts-check
-// Defects planted in TypeScript: each file of `edits/` exports a list of them. A test is named for each; it has to pass
-// without the edit and to fail with it. The edit is made in memory, while vitest loads the source (`vitest.config.ts`),
-// so no file changes, and only sources that the test loads into its own process have it: child processes run `dist`.
+// Defects planted in TypeScript: each file of `edits/` exports a list of them. Each edit names a test, which must pass
+// without it and fail with it. The edit is made in memory while vitest loads the source (`vitest.config.ts`), so no file
+// changes. Child processes run `dist`, so the named test must load the source into its own process.
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { inLanes } from '../lanes.mjs'
 import { randomOf } from '../random.mjs'
 import { applyEdit } from './apply.mjs'
 
-/** A test that hangs has noticed the edit, too. */
+/** A test that runs for so many milliseconds hangs, which counts as detected. */
 const HANG_MS = 3 * 60_000
 
 /** The variable that names the edit to make. */
@@ -95,7 +95,7 @@ async function failureOf(edit, sound) {
   const { passed, failed } = await without
   if (passed === 0 || failed > 0) return `${edit.test}: ${passed} tests passed and ${failed} failed without the edit`
   const found = await runTest(edit, edit.name)
-  return found.isEnded && found.failed === 0 ? `${edit.test} does not notice it` : undefined
+  return found.isEnded && found.failed === 0 ? `${edit.test} does not detect it` : undefined
 }
 
 /** Why the sources do not allow an edit; undefined if they do. @param {Edit} edit */

@@ -1,7 +1,7 @@
 // @ts-check
-// Panics at named places of the engine (`planted::panics("name")` in crates). For each a process of its own plants one
-// and uses a cache (victim.mjs): the panic must come out as INTERNAL, the cache say so from then on, other caches and the
-// process go on, the folder be whole. A case is `<engine> <point>`.
+// Panics at named places of the engine (`planted::panics("name")` in the crates). For each place a new process plants a panic
+// and uses a cache (victim.mjs). The panic must become the error INTERNAL, also for later calls of that cache. Other caches
+// and the process must continue, and the cache directory must be sound. A case is `<engine> <point>`.
 import { spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -39,7 +39,7 @@ const POINTS = {
   worker: ['load', 'claim-log', 'take', 'merge', 'publish', 'sweep', 'collect', 'read-log', 'host-call', 'host-append', 'watch-call', 'settle'],
 }
 
-/** Nobody is told: JavaScript has let go already, or the call begins anew in another way. */
+/** Panics that are not reported: JavaScript has already released the object, or the call is repeated in another way. */
 const QUIET = new Set(['finalizer', 'open-small'])
 
 /** @type {readonly Case[]} */
@@ -97,7 +97,7 @@ async function prepare(packageFolder, folder) {
   await fillMore(await openCache({ name: 'large', dir: join(folder, 'large'), engine: 'wasm' }))
 }
 
-/** What is wrong with a case; undefined where nothing is. @param {string} packageFolder @param {string} folder @param {Case} one */
+/** The problem of a case; undefined if it has none. @param {string} packageFolder @param {string} folder @param {Case} one */
 async function run(packageFolder, folder, { engine, point }) {
   const place = join(folder, `${engine} ${point}`)
   mkdirSync(place)

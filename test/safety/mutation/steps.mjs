@@ -1,6 +1,6 @@
 // @ts-check
-// What a victim does until the planted panic shows: every call of the API once, on data that takes every way through the
-// engine: values in a log, in a table, longer than the scratch memory, in files of their own.
+// The steps of a victim until the planted panic occurs: every call of the API once. The data takes every path through the
+// engine: values in a log, in a table, longer than the scratch memory, in files.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -12,19 +12,19 @@ import { PassThrough } from 'node:stream'
 /** @param {string} letter @param {number} length */
 const text = (letter, length) => letter.repeat(length)
 
-/** What every cache holds before: values by key. `file` is a file of its own, `long` longer than the scratch memory. */
+/** The first contents of every cache: values by key. `file` is stored as a file, `long` is longer than the scratch memory. */
 export const CONTENT = {
   table: text('t', 300),
   long: text('l', 200 << 10),
   file: text('f', 1_200_000),
   log: text('g', 40),
-  padding: text('p', 80 << 10), // more to read than is opened on the spot
+  padding: text('p', 80 << 10), // more bytes than the calling thread opens
 }
 
 /** The key of a commit after the panic. */
 export const LATER = 'later'
 
-/** Fills a cache: tables first, then a log that stays one. @param {Cache} cache */
+/** Fills a cache: tables first, then a log that is not checkpointed. @param {Cache} cache */
 export async function fill(cache) {
   const namespace = cache.namespace('n', { codec: 'text' })
   for (const key of /** @type {const} */ (['table', 'long', 'file'])) namespace.put(key, CONTENT[key])
@@ -36,7 +36,7 @@ export async function fill(cache) {
   await cache.close()
 }
 
-/** More than a compaction does on the spot. @param {Cache} cache */
+/** Adds more than a compaction handles on the calling thread. @param {Cache} cache */
 export async function fillMore(cache) {
   const namespace = cache.namespace('more', { codec: 'bytes' })
   let state = 1

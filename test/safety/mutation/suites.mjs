@@ -1,6 +1,6 @@
 // @ts-check
-// The suites that look for planted defects, each as one command: the engine's own (built once, with the feature
-// `planted`), then those of the API on the planted package. A defect is named in the environment.
+// The suites that must detect planted defects, each as one command: those of the engine (built once, with the feature
+// `planted`), then those of the API on the planted package. An environment variable names the defect.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { plantedPackage } from '../../../scripts/build/planted.mjs'
@@ -8,7 +8,7 @@ import { root } from '../../../scripts/root.mjs'
 import { run } from '../../../scripts/steps.mjs'
 import { LOCKED, rustEnv, toolPath } from '../../../scripts/tools.mjs'
 
-/** A hanging suite has noticed something, too. */
+/** A suite that runs for so many milliseconds hangs, which counts as detected. */
 const HANG_MS = 10 * 60_000
 
 /** @typedef {{ name: string, command: string, args: readonly string[], isEngine: boolean }} Suite */
@@ -21,7 +21,7 @@ const PROGRAM = ['build', '--profile=test', '--package=varve-safety', ...FEATURE
 /** A test that failed, as libtest and vitest name it. */
 const FAILED = /^(?:test (\S+)(?: - should panic)? \.\.\. FAILED|\s*FAIL\s+(.*))$/m
 
-/** Builds and lists the suites, the quick ones first. @returns {Promise<readonly Suite[]>} */
+/** Builds the suites and lists them, the quick ones first. @returns {Promise<readonly Suite[]>} */
 export async function buildSuites() {
   const tests = await executables(TESTS)
   const program = (await executables(PROGRAM)).get('varve-safety')
@@ -48,7 +48,7 @@ function api(folder) {
   return { name: `API ${folder}`, command: process.execPath, args, isEngine: false }
 }
 
-/** What cargo made, by the name of the target. @param {readonly string[]} args @returns {Promise<Map<string, string>>} */
+/** The programs that cargo built, by target. @param {readonly string[]} args @returns {Promise<Map<string, string>>} */
 async function executables(args) {
   const output = await run('cargo', [...args, LOCKED, '--message-format=json-render-diagnostics'], { env: rustEnv() })
   const made = new Map()
@@ -60,7 +60,7 @@ async function executables(args) {
   return made
 }
 
-/** The parts that the program has, as it says itself. @param {string | undefined} program */
+/** The parts of the program, from its error message. @param {string | undefined} program */
 async function partsOf(program) {
   if (program === undefined) return []
   const complaint = await run(program, ['none']).catch((error) => String(error.output))
@@ -98,7 +98,7 @@ export function watchSuite({ command, args, isEngine }, defect) {
 /** @param {string} output */
 function violationOf(output) {
   const start = output.indexOf('{"')
-  if (start < 0) return 'it says nothing'
+  if (start < 0) return 'it prints nothing'
   /** @type {{ violations: { what: string }[] }} */
   const { violations } = JSON.parse(output.slice(start).split('\n')[0] ?? '')
   return violations[0]?.what ?? ''

@@ -1,7 +1,7 @@
 // @ts-check
 // A process in which a panic is planted: `node --expose-gc victim.mjs <package> <folder> <engine> <point>`. It uses two
-// caches, the victim and a bystander, until the panic shows; then it looks at what is left. Prints one line of JSON; a
-// process that ends without it, or with another exit code than 0, did not survive.
+// caches, the victim and a bystander, until the panic occurs, then checks both. Prints one line of JSON; a process that ends
+// without it, or with an exit code other than 0, has crashed.
 import { deepStrictEqual } from 'node:assert'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -41,7 +41,7 @@ async function expect(what, check) {
   }
 }
 
-/** What a call rejects with; 'nothing' where it does not. @param {() => unknown} call */
+/** The error code of a call; 'nothing' if it succeeds. @param {() => unknown} call */
 async function failureOf(call) {
   try {
     await call()
@@ -67,7 +67,7 @@ async function works(cache, key) {
   cache.refresh()
 }
 
-/** Uses the victim until the panic shows, and looks at the victim then. @returns {Promise<{ step: string, code: string }>} */
+/** Uses the victim until the panic occurs, then checks it. @returns {Promise<{ step: string, code: string }>} */
 async function untilPanic() {
   process.env.VARVE_PLANTED = inWorker ? '' : point
   let victim
@@ -97,7 +97,7 @@ async function checkVictim(victim, step) {
   await expect('a later put of the victim', () => fails(() => victim.namespace('n', { codec: 'text' }).put('x', 'x'), codes))
   await expect('a later commit of the victim', () => fails(() => victim.commit(), codes))
   await expect('a later status of the victim', () => fails(() => victim.status(), codes))
-  // A lookup is a miss and a warning where the namespace is open already.
+  // If the namespace is already open, a lookup is a miss and a warning.
   await expect('a later get of the victim', () => fails(() => found(victim.namespace('n', { codec: 'text' }).get('log')), ['nothing', ...codes]))
 }
 
@@ -106,7 +106,7 @@ function found(value) {
   if (value !== undefined) throw new Error(`found ${value}`)
 }
 
-/** Has JavaScript let go of what nobody uses: the victim was mostly not closed. */
+/** Makes JavaScript release unused objects: the victim is usually not closed. */
 async function collectGarbage() {
   for (let round = 0; round < 3; round++) {
     globalThis.gc?.()

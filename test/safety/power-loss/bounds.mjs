@@ -1,5 +1,6 @@
 // @ts-check
-// Which commits a crash may leave as the newest: from the marks of a recording, that is from what the program was told.
+// The commits that may be the newest one after a crash: derived from the marks in a recording, which the program writes
+// when a commit starts and when it is acknowledged.
 
 /** @import { Operation } from './operations.mjs' */
 

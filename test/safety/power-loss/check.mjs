@@ -1,5 +1,5 @@
 // @ts-check
-// One state: opens it as a build tool would, reads everything, commits, verifies, opens it again with the other engine.
+// Checks one state: opens it as a build tool would, reads everything, commits, verifies, and reopens it with the other engine.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'

@@ -1,5 +1,5 @@
 // @ts-check
-// Reads what a cache holds, byte by byte, and compares it with what the commits have put.
+// Reads all entries of a cache, byte by byte, and compares them with what the commits put.
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { VarveError } from 'varve'
@@ -8,7 +8,7 @@ import { fileBytes, valueBytes } from './expected.mjs'
 /** @import { Cache, FileManifest } from 'varve' */
 /** @import { Content } from './expected.mjs' */
 
-/** What is wrong with a folder. */
+/** The problems of a cache directory. */
 export class Wrong extends Error {}
 
 /** @typedef {Map<string, { number: number, isLost: boolean }>} Found by `<namespace>@<version>/<key>`: its commit, and whether its files are lost */

@@ -1,5 +1,5 @@
 // @ts-check
-// The oracle: what is in the cache after each commit of a workload. Knows nothing of the engine.
+// The oracle: the contents of the cache after each commit of a workload, computed without the engine.
 import { mix, mixText, noise } from './random.mjs'
 import { commitsOf } from './workloads.mjs'
 

@@ -1,13 +1,13 @@
 // @ts-check
-// Three file systems, as far as a crash shows the difference. Each says what a sync makes durable, and in which
-// combinations the operations that were not synced may have reached the disk.
+// Three models of file systems. Each defines what a sync makes durable, and in which combinations the operations that were
+// not synced may have reached the disk.
 //
-//   weakest  syncing a file keeps its bytes, syncing a folder the names in it, and nothing else is promised: all that is
-//            pending may happen or not, in any order, sectors may be zero
-//   ext4     names and lengths change in order, and any sync writes all of them before it; bytes of other files arrive
-//            when they like, each file's from the front
-//   strict   POSIX read strictly: a name needs a sync of its folder, but what happens to one file, and to one folder,
-//            happens in order
+//   weakest  syncing a file keeps its bytes, and syncing a folder keeps its names. Everything else that is pending may
+//            happen or not, in any order, and sectors may be zero
+//   ext4     names and lengths change in order, and any sync writes all earlier changes of them. Bytes of other files are
+//            written at any time, for each file from its beginning
+//   strict   a strict reading of POSIX: a name needs a sync of its folder, but the changes of one file, and of one folder,
+//            happen in order
 import { dirname } from 'node:path'
 import { mix } from './random.mjs'
 import { aFew, many } from './tears.mjs'

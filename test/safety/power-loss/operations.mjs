@@ -1,6 +1,6 @@
 // @ts-check
-// From system calls to operations on inodes and names. Whatever could change the folder in a way that is not known here
-// is an error: a recording with a hole would prove nothing.
+// Turns system calls into operations on inodes and names. An unknown call that could change the folder is an error, because
+// an incomplete recording would prove nothing.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { descriptorOf, pathsOf, textsOf } from './parse.mjs'

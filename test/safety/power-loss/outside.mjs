@@ -1,6 +1,6 @@
 // @ts-check
-// Crash states from outside: programs that use the shipped package are recorded by strace, and every folder that a crash
-// could have left is opened by the same package, with both engines. Nothing here trusts the engine's own file system.
+// Crash states of the built package: strace records programs that use it. Then the package opens every folder that a crash
+// could have left, with both engines. This part does not depend on the simulated file system of the engine.
 import { fork } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ import { WORKLOADS } from './workloads.mjs'
 
 /** @typedef {{ digests: Record<ModelName, string[]>, states: number, violations: Violation[] } | { error: string, order: Order }} Told by a worker */
 
-/** A worker that has said nothing for so long hangs. */
+/** A worker that sends no message for so many milliseconds counts as hanging. */
 const SILENCE_MS = 240_000
 
 const WORKER = fileURLToPath(new URL('worker.mjs', import.meta.url))

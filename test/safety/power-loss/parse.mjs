@@ -1,6 +1,6 @@
 // @ts-check
-// Reads what strace wrote (-f -y -xx): joins calls that were interrupted by those of another thread, and takes their
-// arguments apart. Lines look so:
+// Parses the output of strace (-f -y -xx): joins calls that were interrupted by those of another thread, and splits their
+// arguments. Examples of lines:
 //
 //   812   openat(AT_FDCWD</a>, "\x2f\x62", O_RDWR|O_CREAT, 0600) = 19</b>
 //   812   fdatasync(19</b> <unfinished ...>
@@ -64,7 +64,7 @@ export function descriptorOf(args) {
   return { number: Number(number), path: plain(path) }
 }
 
-/** Paths: each text, after the folder of the descriptor before it where it is relative. @param {string} args @returns {string[]} */
+/** Paths: each text, and before a relative one the folder of its descriptor. @param {string} args @returns {string[]} */
 export function pathsOf(args) {
   return [...args.matchAll(/(?:(?:\d+|AT_FDCWD)<([^>]*)>, )?"((?:\\x[0-9a-f]{2})*)"/g)].map(([, folder = '', hex = '']) => {
     const path = plain(hex)

@@ -1,6 +1,6 @@
 // @ts-check
-// The program that is recorded: runs the steps of a workload through the public API and tells in a file, which the
-// recording sees like any other, what it begins and what was acknowledged.
+// The recorded program: runs the steps of a workload through the public API. It writes the start and the acknowledgement of
+// each step to a file, so that both appear in the recording.
 //
 //   node program.mjs <workload> <before | steps> <engine> <cache folder> <marks file>
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs'

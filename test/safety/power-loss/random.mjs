@@ -1,5 +1,5 @@
 // @ts-check
-// Numbers that look random and are the same on every machine.
+// Pseudorandom numbers that are the same on every machine.
 
 /** A number below 2^32 from some others. @param {...number} parts */
 export function mix(...parts) {

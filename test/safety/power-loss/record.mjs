@@ -1,7 +1,6 @@
 // @ts-check
-// Records a workload: makes the folder it starts with, runs it under strace, and parses what strace saw. At the end the
-// operations are played one after the other, and the outcome must be the folder that is really there: so nothing that
-// changes the folder was missed or misread.
+// Records a workload: makes its first folder, runs it under strace, and parses the calls. At the end it replays all
+// operations, and the result must equal the real folder. This proves that the recording is complete.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

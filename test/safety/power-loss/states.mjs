@@ -1,6 +1,6 @@
 // @ts-check
-// The folders that a crash could leave, one after the other: goes through a recording once; after each operation it
-// knows what is durable for sure and what is pending, and plays each plan of the model on that.
+// The folders that a crash could leave: reads a recording once. After each operation it has the durable state and the
+// pending operations, and applies each plan of the model to them.
 import { createHash } from 'node:crypto'
 import { dirname } from 'node:path'
 import { MODELS } from './models.mjs'

@@ -1,11 +1,11 @@
 // @ts-check
-// How a write can be torn: cut at a sector, at a page or at any byte, or with zeros where sectors never arrived.
+// How a write can be torn: cut at a sector, at a page or at any byte, or with zeros in place of missing sectors.
 import { mix } from './random.mjs'
 
 export const SECTOR_BYTES = 512
 const PAGE_BYTES = 4096
 
-/** How many places of one kind are tried in one write; where there are more, some at random. */
+/** How many places of one kind are tried in one write; if there are more, random ones. */
 const PLACES_MAX = 6
 
 /**

@@ -1,6 +1,6 @@
 // @ts-check
-// A process that records workloads and checks their states, one workload after the other, as it is told. What it is
-// about to do it writes into a file first: should it die or hang, that file says over what.
+// A process that records workloads and checks their states, one workload after the other. It writes each step to a file
+// before it starts, so that the file names the step if the process crashes or hangs.
 import { openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { quickFolder } from '../quick-folder.mjs'

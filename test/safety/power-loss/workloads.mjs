@@ -1,6 +1,6 @@
 // @ts-check
-// What is recorded: one workload for each phase of a cache's life. A workload is data, so that the program that runs it
-// and the oracle that judges it read the same list. Each commit stamps everything it puts with its own number.
+// The recorded workloads, one for each phase of a cache's life. A workload is data, so that the program and the oracle read
+// the same list. Each commit puts its number into all its values.
 
 /** @typedef {{ space: string, key: string, bytes: number }} Put a value of so many bytes */
 /** @typedef {{ key: string, files: readonly number[] }} Stored a folder with files of so many bytes each */

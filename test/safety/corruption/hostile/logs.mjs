@@ -1,5 +1,5 @@
 // @ts-check
-// Hostile logs: frames, namespaces, entries, lists of files and attached tables that say more than there is.
+// Hostile logs: frames, namespaces, entries, lists of files and attached tables with lengths and counts above the real ones.
 import { frameOf, logOf, manifestOf, metaOf, pack } from '../forge.mjs'
 import { commit, entry, KEY, LENGTHS, many, MOST, VALUE } from './folder.mjs'
 
@@ -16,7 +16,7 @@ const withLog = (bodies, order) => ({
 /** One commit of these entries. @param {readonly Buffer[]} entries */
 const withEntries = (...entries) => withLog([commit(...entries)])
 
-/** An entry that needs files, as this list of them says. @param {Parameters<typeof pack>[0]} fields */
+/** An entry that needs the files of this list. @param {Parameters<typeof pack>[0]} fields */
 const withFiled = (...fields) => withEntries(entry(FILED, KEY, pack(fields)))
 
 /** A commit at some time, with what follows the time. @param {Parameters<typeof pack>[0]} fields */

@@ -1,5 +1,5 @@
 // @ts-check
-// Hostile manifests: counts without end, numbers at their end, logs that begin nowhere.
+// Hostile manifests: huge counts, numbers at their maximum, logs that begin outside of the file.
 import { frameOf, logOf, metaOf, pack } from '../forge.mjs'
 import { commit, entry, KEY, LENGTHS, many, MOST, NAME, VALUE, withManifest } from './folder.mjs'
 

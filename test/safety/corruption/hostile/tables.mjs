@@ -1,5 +1,5 @@
 // @ts-check
-// Hostile tables: footers, directories and blocks that lie, bombs, blocks in one place, holes.
+// Hostile tables: false footers, directories and blocks, bombs, overlapping blocks, holes.
 import { bomb, keyBlockOf, manifestOf, metaOf, placedEntry, tableOf } from '../forge.mjs'
 import { LENGTHS, many, MOST, NAME, VALUE } from './folder.mjs'
 
@@ -21,7 +21,7 @@ const withTable = (table, meta = {}) => ({
   },
 })
 
-/** A table of one block of keys, about which its directory and footer may say otherwise. */
+/** A table of one block of keys; its directory and footer may contradict it. */
 const oneBlock = (/** @type {Partial<ForgedBlock>} */ says = {}, /** @type {readonly (number | bigint)[]} */ counts = []) =>
   tableOf({ keys: [{ bytes: keyBlockOf({}), ...says }], counts })
 

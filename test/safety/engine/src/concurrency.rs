@@ -1,17 +1,18 @@
-//! Interleavings: two to four participants of one folder (processes, with and without locks) commit, store files,
-//! refresh, compact, close and are killed, while a scheduler decides at every call of the file system who goes on.
+//! Interleavings: two to four participants (processes, with and without locks) use one cache directory. They commit,
+//! store files, refresh, compact, close and are killed. At every call of the file system a scheduler decides which
+//! participant runs next.
 //!
-//! Why a scheduler of our own and not `loom` or `shuttle`: participants share nothing but files, so the places where
-//! their order matters are the calls through `Vfs`, not atomics and locks, which those two would explore. The engine
-//! runs unchanged, as a coroutine per participant; a schedule takes about a millisecond and is repeated from its seed.
-//! Threads of one process share locks, too: shuttle explores those (`test/safety/concurrency/threads`).
+//! This scheduler replaces `loom` and `shuttle`, which explore atomics and locks: participants share only files, so
+//! their order matters at the calls through `Vfs`. The engine runs unchanged, as one coroutine per participant. A
+//! schedule takes about a millisecond, and its seed repeats it. Threads of one process also share locks; shuttle
+//! explores those (`test/safety/concurrency/threads`).
 //!
-//! 1. A seed gives the participants, how often turns change, whether lists and appends are torn (`turn.rs`), whether
-//!    the file system has hard links.
-//! 2. Each participant lives several lives (`participant.rs`); between two calls it may be killed.
-//! 3. At every open and refresh: nothing acknowledged before is missing, all keys of a commit carry one number,
-//!    nothing goes backwards, every file that an entry needs is there, nothing is reported as damaged (`check.rs`).
-//! 4. Some schedules have a cap, commits that attach tables, or damage (`terms.rs` has what must hold then).
+//! 1. The seed determines the participants, how often turns change, whether lists and appends are torn (`turn.rs`), and
+//!    whether the file system has hard links.
+//! 2. Each participant lives several lives (`participant.rs`), and may be killed between two calls.
+//! 3. At every open and refresh no acknowledged commit is missing, all keys of a commit have the same number, no number
+//!    decreases, every file that an entry needs exists, and no damage is reported (`check.rs`).
+//! 4. Some schedules have a cap, commits that attach tables, or damage; `terms.rs` lists what must hold then.
 //! 5. At last one participant repairs and compacts alone: nothing is lost, nothing needless stays.
 
 mod check;
@@ -43,7 +44,7 @@ const GOALS: [(&str, u64); 7] = [
     ("established", 200),
 ];
 
-/// One schedule in so many runs twice, to prove that a seed says everything.
+/// One schedule in so many runs twice, to prove that the seed determines everything.
 const REPEATED: u64 = 500;
 
 /// Words of 8 bytes of a participant's stack.
@@ -125,7 +126,7 @@ fn schedule(seed: u64, is_traced: bool) -> Summary {
             running[at] = None;
         }
     }
-    // Whoever is still there after a violation is killed, too.
+    // Participants that remain after a violation are killed, too.
     for (at, participant) in running.iter_mut().enumerate() {
         while let Some(participant) = participant.as_mut().filter(|participant| !participant.is_done()) {
             world.give_turn(at, true);

@@ -1,5 +1,5 @@
-//! Damage: bytes that are not what was written. Every answer is right or a miss, nothing is stale, `verify` sees it,
-//! and the next commit heals it.
+//! Damage: bytes that differ from what was written. Every answer is correct or a miss and never stale, `verify` reports
+//! the damage, and the next commit repairs the cache.
 //!
 //! - `flips`: every bit of every byte of caches of several shapes. A case is `<shape>:<file>:<byte>:<bit>`.
 //! - `pages`: truncations, missing files, pages of zeros, swapped and copied pages, files of another cache. A case is
@@ -131,7 +131,7 @@ fn is_sound(handle: &Handle) -> bool {
 fn heal(shape: &Shape, vfs: &SimVfs) -> Result<(), String> {
     let mut handle = shape.open(vfs).map_err(|error| format!("cannot open: {error}"))?;
     let id = handle.namespace("n", "1").expect("namespace");
-    // A file that is missing is noticed when somebody asks for the value.
+    // The engine notices a missing file when a value in it is read.
     Answers { right: 0, miss: 0, wrong: Vec::new(), is_sound: false }.ask(shape, &mut handle);
     handle.put(id, b"next", b"healed").expect("put");
     commit(&mut handle, Durability::Relaxed).map_err(|error| format!("the next commit: {error}"))?;

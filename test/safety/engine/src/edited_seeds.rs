@@ -1,5 +1,5 @@
-//! The part `edited-seeds`: what the fuzzer feeds, without the fuzzer. A seed of a target is edited at random and fed to
-//! it. No coverage guides the edits, so the part needs no build with counters, and `npm test` has time for it.
+//! The part `edited-seeds`: the targets of the fuzzer without the fuzzer. Each input is a seed with random edits. No
+//! coverage guides the edits, so this part needs no build with counters and is quick enough for `npm test`.
 
 use crate::order::Order;
 use crate::outcome::Outcome;

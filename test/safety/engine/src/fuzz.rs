@@ -1,6 +1,6 @@
-//! What a fuzzer feeds: any bytes, put in the place of a manifest, a log, a table, a block, an archive or any file of a
-//! folder, with checksums made right, since they would stop nearly every input at once. No byte may panic, hang, take
-//! memory beyond measure or make the folder unusable: whatever a call answers, a value or an error, is fine.
+//! The targets of the fuzzer: any bytes replace a manifest, a log, a table, a block, an archive or any file of a cache.
+//! Their checksums are corrected first, because otherwise the engine would reject nearly every input early. No input
+//! may cause a panic, a hang, huge memory or an unusable cache; a call may return any value or error.
 
 mod folders;
 mod seeds;
@@ -13,10 +13,10 @@ use varve_archive::tar::{ImportOptions, Links, import};
 use varve_core::testing::reseal;
 use varve_core::{FileRef, SerialPool};
 
-/// One thing to feed.
+/// A target: takes one input.
 pub type Target = fn(&[u8]);
 
-/// All of them, by name.
+/// All targets by name.
 pub const TARGETS: [(&str, Target); 6] =
     [("manifest", manifest), ("log", log), ("table", table), ("block", block), ("tar", tar), ("folder", folder)];
 
@@ -63,11 +63,11 @@ pub fn tar(bytes: &[u8]) {
         ..ImportOptions::default()
     };
     let store = |content: &[u8]| Ok(FileRef::of(content).digest);
-    // Refused or read: both are answers.
+    // The archive may be read or rejected.
     let _ = import(&mut Cursor::new(bytes), &options, &SerialPool, &store, &|_, _| ControlFlow::Continue(()));
 }
 
-/// Bytes as edits of the files of a sound cache; the first byte says of which, and whether checksums are made right.
+/// Bytes as edits of the files of a sound cache; the first byte selects the cache, and whether checksums are corrected.
 pub fn folder(bytes: &[u8]) {
     let Some((&choice, edits)) = bytes.split_first() else { return };
     let folders = known_folders();
@@ -85,9 +85,9 @@ pub fn folder(bytes: &[u8]) {
 mod tests {
     use super::{TARGETS, seeds};
 
-    /// The fuzzer begins with these: what is wrong with one of them is wrong without a fuzzer.
+    /// The fuzzer starts with these inputs, so they must pass without it.
     #[test]
-    fn every_seed_and_every_cut_of_it_is_survived() {
+    fn no_seed_and_no_prefix_of_a_seed_panics() {
         for (name, target) in TARGETS {
             let seeds = seeds(name);
             assert!(seeds.len() >= 2, "{name}");

@@ -1,7 +1,7 @@
-//! Faults: every call of a history fails, in every way, once or for ever. A commit rejects or is really there; what was
-//! acknowledged stays; nothing runs without end; and once the fault is gone the same handle can commit.
+//! I/O faults: every call of a history fails, with each error, once or always. A commit is rejected or is really there,
+//! acknowledged commits stay, no call runs forever, and after the fault the same handle can commit.
 //!
-//! A case is `<history>:<call>:<number of the call>:<fault>:<once 0, for ever 1>`.
+//! A case is `<history>:<call>:<number of the call>:<fault>:<0 for once, 1 for always>`.
 
 mod script;
 
@@ -13,7 +13,7 @@ use script::{Script, Strike};
 use std::io::ErrorKind;
 use varve_core::testing::sim::{Call, Effect, Fault, LostPages};
 
-/// Histories of the short form.
+/// How many histories the short form has.
 const HISTORIES: u64 = 20;
 
 const ERRORS: [(&str, ErrorKind); 5] = [

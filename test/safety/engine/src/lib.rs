@@ -1,4 +1,4 @@
-//! What the safety suites do inside the engine. The program (`main.rs`) runs parts of a suite, the fuzzer beside this
-//! crate the functions of [`fuzz`].
+//! The parts of the safety suites that run inside the engine. The program (`main.rs`) runs parts of a suite; the
+//! fuzzer in the folder beside this crate runs the functions of [`fuzz`].
 
 pub mod fuzz;

@@ -1,18 +1,18 @@
-//! What the program is asked to do.
+//! The options of the program.
 
 /// The command line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
     pub(crate) part: String,
-    /// All randomness comes from it.
+    /// The source of all randomness.
     pub(crate) seed: u64,
     /// The long form: hours instead of minutes.
     pub(crate) is_long: bool,
-    /// The one case to run, in the part's own words.
+    /// The one case to run, as the part writes it.
     pub(crate) replay: Option<String>,
 }
 
-/// The numbers that a case is made of.
+/// The numbers of a case.
 pub(crate) fn numbers(case: &str) -> Vec<u64> {
     case.split(':').filter_map(|part| part.parse().ok()).collect()
 }

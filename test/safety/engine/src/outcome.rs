@@ -1,8 +1,8 @@
-//! What a part found: figures, goals and violations, printed as one line of JSON.
+//! The result of a part: figures, goals and violations, printed as one line of JSON.
 
 use serde_json::{Map, Value, json};
 
-/// Filled by a part while it runs.
+/// The result that a part fills while it runs.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     figures: Map<String, Value>,
@@ -11,18 +11,18 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// What was counted.
+    /// Adds a count.
     pub(crate) fn figure(&mut self, name: &str, value: u64) {
         self.figures.insert(name.to_owned(), value.into());
     }
 
-    /// The same, and the least that counts as done.
+    /// Adds a count and the least value that meets the goal.
     pub(crate) fn figure_at_least(&mut self, name: &str, value: u64, min: u64) {
         self.figure(name, value);
         self.goals.insert(name.to_owned(), json!({ "min": min }));
     }
 
-    /// A broken promise and the case to replay.
+    /// Adds a broken promise and the case that repeats it.
     pub(crate) fn violation(&mut self, what: &str, replay: &str) {
         self.violations.push(json!({ "what": what, "replay": replay }));
     }

@@ -1,11 +1,11 @@
-//! Crash states: the power fails after any operation of the file system, and whatever was not synced may be there, be
-//! missing, be torn or read as zeros, as three models of a file system allow (`Model`). The cache must open, hold some
-//! committed state, none older than the last commit that was acknowledged as durable, and take the next commit.
+//! Crash states: the power fails after any operation of the file system. Data that was not synced may be there,
+//! missing, torn or zero, as three models of a file system allow (`Model`). After the crash the cache must open, hold
+//! a committed state that includes the last acknowledged durable commit, and accept the next commit.
 //!
-//! - `states`: every crash of histories that have each phase of a cache's life;
+//! - `states`: every crash of histories that contain each phase of a cache's life;
 //! - `nested`: the power fails again while the crashed cache is opened, committed to and compacted.
 //!
-//! A case is `<history>:<model>:<state>`, and two more numbers for the second crash.
+//! A case is `<history>:<model>:<state>`; `nested` adds two numbers for the second crash.
 
 mod check;
 mod nested;

@@ -1,12 +1,12 @@
-//! What the jobs of a part count, each for itself and in the end together.
+//! Counts and violations of the jobs of a part, first for each job, then together.
 
 use crate::outcome::Outcome;
 use std::collections::BTreeMap;
 
-/// Violations kept; more are only counted.
+/// How many violations are kept; further ones are only counted.
 const KEPT_MAX: usize = 20;
 
-/// Counts by name, and violations with the case that shows each alone.
+/// Counts by name, and violations with the case that repeats each one.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     counts: BTreeMap<String, u64>,
@@ -39,7 +39,7 @@ impl Tally {
         self.violations.truncate(KEPT_MAX);
     }
 
-    /// Every count as a figure; of those named in `goals` at least so many are due.
+    /// Every count as a figure; `goals` has the least value of some of them.
     pub(crate) fn into_outcome(self, goals: &[(&str, u64)]) -> Outcome {
         let mut outcome = Outcome::default();
         self.counts.iter().for_each(|(name, count)| outcome.figure(name, *count));

@@ -1,4 +1,4 @@
-//! Jobs on all cores, and panics as answers.
+//! Runs jobs on all cores, and turns panics into violations.
 
 use crate::order::{Order, numbers};
 use crate::tally::Tally;
@@ -10,11 +10,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Seeds of a short form, which a clock ends before.
+/// The most seeds of a short form; its time ends it earlier.
 const SEEDS_SHORT: u64 = 100_000;
 
-/// Does `job` for each number, on all cores, and puts together what they counted. A job that panics is a violation
-/// whose case is its number.
+/// Runs `job` for each number, on all cores, and adds up the counts. A job that panics is a violation whose case is its
+/// number.
 pub(crate) fn each(numbers: Range<u64>, job: impl Fn(u64, &mut Tally) + Sync) -> Tally {
     let next = AtomicU64::new(numbers.start);
     let all = Mutex::new(Tally::default());
@@ -39,15 +39,15 @@ pub(crate) fn each(numbers: Range<u64>, job: impl Fn(u64, &mut Tally) + Sync) ->
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long a part goes on that takes one seed after the other.
+/// How long a part runs that takes one seed after the other.
 pub(crate) struct Length {
-    /// The short form stops here, however many seeds there were.
+    /// Seconds after which the short form ends.
     pub(crate) seconds_short: u64,
     pub(crate) seeds_long: u64,
 }
 
-/// Does `job` for seeds that come of the order's, on all cores, each with its index; or for those that it replays. A
-/// job that panics is a violation whose case is its seed.
+/// Runs `job` on all cores for seeds derived from the seed of the order, each with its index, or for the seeds to
+/// replay. A job that panics is a violation whose case is its seed.
 pub(crate) fn each_seed(order: &Order, length: &Length, job: impl Fn(u64, u64, &mut Tally) + Sync) -> Tally {
     let one = |index, seed, tally: &mut Tally| {
         if let Err(panic) = caught(|| job(index, seed, tally)) {
@@ -72,12 +72,12 @@ thread_local! {
     static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// From now on a panic says nothing; [`caught`] has what it wanted to say.
+/// Keeps panics from printing their message; [`caught`] returns it.
 pub(crate) fn silence_panics() {
     set_hook(Box::new(|panic| LAST_PANIC.with(|last| *last.borrow_mut() = panic.to_string())));
 }
 
-/// The answer, or what a panic said and where.
+/// The result of `job`, or the message and the place of its panic.
 pub(crate) fn caught<T>(job: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(job)).map_err(|_| LAST_PANIC.with(|last| last.take()))
 }

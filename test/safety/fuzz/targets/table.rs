@@ -1,4 +1,4 @@
-//! libFuzzer's door to the target `table` of `varve_safety::fuzz`.
+//! libFuzzer's entry to the target `table` of `varve_safety::fuzz`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| varve_safety::fuzz::table(bytes));

@@ -1,6 +1,6 @@
 // @ts-check
-// Defects of the API that lose data or report something else than what happened. Those of the command, of threads and of
-// Node.js with --permission show in processes that run `dist`, where no edit is.
+// Defects of the API that lose data or report a wrong result. Defects of the command, of threads and of Node.js with
+// --permission are not here, because they occur in processes that run `dist`.
 
 const CONTRACT = 'test/contract/contract.test.ts'
 const DEGRADE = 'test/degrade/degrade.test.ts'

@@ -1,5 +1,5 @@
 // @ts-check
-// Defects of the plugins that a value in a cache may make use of.
+// Defects of the plugins that a poisoned value could exploit.
 
 const BUNDLERS = 'test/plugins/poisoned/bundlers.test.ts'
 const STORES = 'test/plugins/poisoned/stores.test.ts'

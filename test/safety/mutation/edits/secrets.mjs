@@ -1,5 +1,5 @@
 // @ts-check
-// Defects of secrets: each made builds trust what was not written with the secret.
+// Defects of secrets: with each of them a build trusts entries that were not written with the secret.
 
 /** @type {readonly import('../edits.mjs').Edit[]} */
 export default [

@@ -1,6 +1,6 @@
 // @ts-check
-// Whose directories are trusted, what is taken for unchanged, and what may be parsed. Tests with two users and those of the
-// command run the built `dist`, which no edit in memory reaches; what they show has a test in the same process here.
+// Defects in the trust of directories, in the detection of changes, and in parsing. Tests with two users and tests of the
+// command run the built `dist`, which an edit in memory does not change, so these edits name tests in the same process.
 
 export default [
   {

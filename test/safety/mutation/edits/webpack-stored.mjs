@@ -1,5 +1,5 @@
 // @ts-check
-// Defects of the webpack plugin by which results are lost.
+// Defects of the webpack plugin that lose results.
 
 const LAYER = 'packages/plugins/src/webpack/layer.ts'
 const WRITING = 'packages/plugins/src/webpack/writing.ts'

@@ -1,6 +1,6 @@
 //! What one thread does, and what it may see. Commit number `n` of a thread writes `n` under two keys of its own, one
-//! value short and one long. Whoever reads both from one state finds the same number, no lower one than he has seen,
-//! and no lower one than was acknowledged before he asked.
+//! value short and one long. A thread that reads both from one state finds the same number under both. It is not lower
+//! than a number that this thread has read before, nor than one that was acknowledged before the read.
 
 use fastrand::Rng;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use varve_core::{Durability, Error, Handle, Result, Store};
 
 const THREADS_MAX: usize = 4;
 const STEPS_MAX: usize = 7;
-/// Of the second value: now and then one may be a file of its own, now and then a commit writes a table.
+/// Bytes of the second value: some are large enough for a file, and some commits are large enough for a table.
 const LENGTHS: [usize; 4] = [8, 300, 8, 1 << 20];
 
 /// From what length on values may be files of their own. Such a value is a miss once it was overwritten and collected.

@@ -1,15 +1,15 @@
 //! `varve-threads threads --seed N [--long] [--replay SEED]`: two to four threads of one process share a store, as
-//! worker threads do. Each commits, reads, refreshes, compacts, flushes, and one may close the store under the others,
-//! while shuttle decides at every lock and atomic of the engine which of them goes on: at random, or by priorities that
-//! change a few times ("A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", Burckhardt and others).
-//! `interleavings` does the same for processes, which share files and no locks.
+//! worker threads do. Each commits, reads, refreshes, compacts and flushes, and one may close the store while the
+//! others use it. At every lock and atomic of the engine, shuttle decides which thread runs next: at random, or by
+//! priorities that change a few times ("A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs",
+//! Burckhardt and others). `interleavings` does the same for processes, which share files and no locks.
 //!
-//! 1. A schedule that cannot go on is a deadlock; one that panics, or gives another error than `Closed`, is a bug.
-//! 2. What a thread reads is checked by `life.rs`.
-//! 3. At last the folder is opened anew: what was acknowledged is there, and everything is sound.
+//! 1. A schedule without a runnable thread is a deadlock. A panic, or an error other than `Closed`, is a bug.
+//! 2. `life.rs` checks what each thread reads.
+//! 3. At the end the cache is opened again: every acknowledged commit is there, and verify finds no damage.
 //!
-//! It can fail: it found a commit that had waited for `close`, wrote on top of an emptied state, and was acknowledged
-//! under a number below those of older commits; and finds it again where `Store::if_open` asks nothing.
+//! Proof that it can fail: it found a commit that waited for `close`, wrote to a state that was already empty, and
+//! got a sequence number below those of older commits. It finds this bug again if `Store::if_open` does not check.
 
 #[path = "../../../engine/src/command.rs"]
 mod command;

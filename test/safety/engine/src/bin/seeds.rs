@@ -1,4 +1,4 @@
-//! `seeds <folder>`: writes what the fuzzer begins with, a folder for each target.
+//! `seeds <folder>`: writes the first inputs of the fuzzer, in one folder per target.
 
 use std::path::Path;
 use std::{env, fs, io};

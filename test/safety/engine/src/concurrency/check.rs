@@ -1,10 +1,10 @@
-//! What a participant must find at every open and refresh, and of its own commits at once.
+//! What a participant must find at every open and refresh, and immediately after its own commits.
 
 use super::participant::Participant;
 use super::world::SharedCommit;
 use varve_core::{FileRef, Result};
 
-/// How often a file that is missing is looked for in a newer state, as the API does for large values.
+/// How often a missing file is looked up in a newer state, as the API does for large values.
 const READS: u32 = 8;
 
 impl Participant {

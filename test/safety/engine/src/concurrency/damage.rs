@@ -1,14 +1,14 @@
-//! Damage to the folder of a schedule, between two turns: a bit flips, a file is cut or removed. Only damage that a new
-//! process reports at once is done. Other damage shows later or never: to a file that is being written, it shows once
-//! that counts; to one that is not needed any more, or to the end of a log that was not synced, never. A bit that flips
-//! and is not reported may not change what a new process reads.
+//! Damage to the cache of a schedule, between two turns: a bit flips, a file is cut or removed. This module keeps only
+//! damage that a new process reports at once. Other damage is reported later or never: in a file that is being written,
+//! in an obsolete file, or at the end of a log that was not synced. A flipped bit that is not reported must not change
+//! what a new process reads.
 
 use super::newcomer::{answers, reports_damage};
 use super::world::World;
 use fastrand::Rng;
 use varve_core::testing::sim::SimVfs;
 
-/// Files that are tried until one shows damage.
+/// How many files are tried until damage to one is reported.
 const TRIES: u32 = 4;
 
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ impl Damage {
     }
 }
 
-/// Damages a file of a sound folder, if one is found where it shows.
+/// Damages a file of a sound cache, if a new process reports the damage.
 pub(super) fn strike(world: &World, random: &mut Rng) {
     if reports_damage(&world.vfs.fork(), world) {
         return;

@@ -1,5 +1,5 @@
-//! A process that opens the cache as it is at this moment and only reads: it sees a copy of the folder, so nothing of
-//! the schedule changes. Whatever an open handle has acknowledged, this process has to find.
+//! A process that opens the cache at this moment and only reads. It opens a copy of the folder, so the schedule does
+//! not change. This process must find every commit that an open handle has acknowledged.
 
 use super::world::World;
 use std::ops::ControlFlow;

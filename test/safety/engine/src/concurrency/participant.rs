@@ -1,7 +1,11 @@
-//! What a participant of a schedule does, and what it must find. A commit of number n by participant p gives n to all
-//! its keys: `p a` a short value, `p f` a short one or a large one, which is a file, `p o` an entry that needs a file
-//! whose content others store, too, `p d` only where n is no multiple of 3, and `p #n` of its own. All participants
-//! write the key `shared`, and change the version of the namespace `versions` there and back.
+//! What a participant of a schedule does, and what it must find. Commit number n of participant p writes n under
+//! all keys of p. All participants write the key `shared`, and change the version of the namespace `versions` and back.
+//!
+//! - `p a`: a short value;
+//! - `p f`: a short value, or a large one that is stored as a file;
+//! - `p o`: an entry that needs a file whose content other participants store, too;
+//! - `p d`: written only if n is not a multiple of 3;
+//! - `p #n`: a key of this commit alone.
 
 use super::newcomer;
 use super::turn::TurnVfs;
@@ -10,7 +14,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use varve_core::{Clock, Durability, Error, FileRef, Handle, Hold, Intake, Options, Result, SerialPool, Store};
 
-/// Steps of one life, at most.
+/// The most steps of one life.
 const STEPS_MAX: u64 = 6;
 
 /// Versions of the namespace that changes.

@@ -6,11 +6,11 @@
 //!   participant merges its tables (planted: `attached-may-vanish`).
 //! - **Damage** (`damage.rs`): an entry is the newest of its key or a miss, never an older one, and no commit is seen
 //!   in part but for misses. A commit that a new process has found since the damage stays (planted: `damaged-as-torn`).
-//! - **Reset**: the first commit after damage that leaves nothing to be trusted starts the cache afresh, beside others
-//!   that do the same or still commit to the old one. A commit that begins after it is found by a new process once it
-//!   is acknowledged (planted: `reset-leaves-logs`, `reset-counts-old-logs`).
-//! - **Repair**: any participant may repair at any time. Without damage it finds nothing to repair; alone, it leaves
-//!   nothing damaged (planted: `repair-without-merge`).
+//! - **Reset**: if the whole cache is unrecoverable, the next commit starts a new one, while other participants do the
+//!   same or still commit to the old one. A new process finds each acknowledged commit that began after the reset
+//!   (planted: `reset-leaves-logs`, `reset-counts-old-logs`).
+//! - **Repair**: any participant may repair at any time. Without damage, repair finds nothing. If no other participant
+//!   runs, it leaves no damage (planted: `repair-without-merge`).
 
 use fastrand::Rng;
 

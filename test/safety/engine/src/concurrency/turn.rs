@@ -1,7 +1,7 @@
-//! A folder whose users take turns: each call may hand the turn to another participant. Wraps `SimVfs` and adds what
-//! that leaves out, because there a call happens all at once:
+//! A folder whose users take turns: each call may pass the turn to another participant. Wraps `SimVfs`, in which
+//! every call is atomic, and adds two calls that are not:
 //! - a list of names is read in two parts, and the folder may change in between;
-//! - an append may become visible in two parts, and its writer may die in between.
+//! - an append may become visible in two parts, and its writer may be killed in between.
 
 use super::world::World;
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 use varve_core::vfs::{Access, File, Stat, Vfs};
 
-/// One participant's door to the folder.
+/// The platform of one participant.
 #[derive(Clone)]
 pub(super) struct TurnVfs {
     inner: Arc<dyn Vfs>,

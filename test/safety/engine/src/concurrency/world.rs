@@ -1,14 +1,14 @@
-//! One schedule: the folder, whose turn it is, and what the participants have promised each other so far.
+//! One schedule: the folder, the participant whose turn it is, and the commits acknowledged so far.
 
 use super::terms::Terms;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_core::testing::sim::SimVfs;
 
-/// Calls after which a schedule is stuck: hundreds of times what the longest one needs.
+/// Calls after which a schedule counts as stuck: hundreds of times as many as the longest schedule needs.
 const CALLS_MAX: u64 = 300_000;
 
-/// Calls that a trace shows, the last ones.
+/// How many calls a trace shows; it shows the last ones.
 const TRACE_MAX: usize = 10_000;
 
 /// What participants share beside the folder.
@@ -72,7 +72,7 @@ const CALL_US: u64 = 10;
 /// 2027.
 const START_US: u64 = 57 * 365 * 24 * 60 * 60 * 1_000_000;
 
-/// How a participant that is killed leaves the engine: as a panic that nobody is told of.
+/// How a killed participant leaves the engine: as a panic that is not reported.
 pub(super) struct Killed;
 
 impl World {
@@ -150,7 +150,7 @@ impl World {
         }
     }
 
-    /// Says whose turn it is, for how many calls, and whether it dies now.
+    /// Decides whose turn it is, for how many calls, and whether this participant is killed now.
     pub(super) fn give_turn(&self, participant: usize, is_killed: bool) {
         let mut inner = self.inner();
         inner.running = participant;

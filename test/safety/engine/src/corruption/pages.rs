@@ -1,7 +1,7 @@
-//! Files that are cut, missing, partly zeros, mixed up, or somebody else's.
+//! Files that are cut, missing, partly zero, mixed up, or from another cache.
 //!
-//! A log that ends before its time cannot be told from one whose end was never synced; so where a log is cut, missing
-//! or has zeros, an answer may also be as it was before some of its last commits, of all keys alike.
+//! A log that was cut looks like a log whose end was never synced. If a log is cut, missing or has zeros, answers may
+//! therefore be those before its last commits, but the same commits are missing for all keys.
 
 use super::shape::{SHAPES, Shape};
 use super::{Answers, heal};
@@ -168,7 +168,7 @@ fn check(shape: &Shape, other: &Shape, harm: &Harm, case: &str, tally: &mut Tall
     }
 }
 
-/// Whether the newest log, whose writer was killed, has lost its end: nothing can tell that from a loss of power.
+/// Whether the newest log, whose writer was killed, has lost its end, which looks like a power failure.
 fn is_before_a_commit(shape: &Shape, vfs: &SimVfs, log: &str) -> bool {
     if shape.is_closed || shape.commits.last().is_none_or(|round| round.log != log) {
         return false;

@@ -1,11 +1,11 @@
-//! Small caches of every shape: what is in them, and what once was.
+//! Small caches of every shape, with their present and their earlier contents.
 
 use crate::history::{Expected, commit, compact, open_with};
 use std::collections::BTreeSet;
 use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, Key, Options};
 
-/// How a cache came about.
+/// How a cache was written.
 pub(super) struct Plan {
     pub(super) name: &'static str,
     /// One commit each, and what comes after it.

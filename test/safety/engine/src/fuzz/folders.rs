@@ -1,4 +1,4 @@
-//! Sound caches to begin with, edits of their files, and everything a user could do with what comes of it.
+//! Sound caches, edits of their files, and all calls that a user could make on the result.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -6,11 +6,11 @@ use varve_core::testing::reseal;
 use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, Options, SerialPool, Store};
 
-/// The table of a cache that was compacted.
+/// The table of the compacted cache.
 pub(super) const TABLE: &str = "1-1.table";
 
 const KEYS: usize = 24;
-/// Values from here on are files, so that small inputs reach them.
+/// Values of this many bytes and more are files, so that small inputs have files.
 const FILE_BYTES_MIN: usize = 400;
 const NEVER: varve_core::Watch<'static> = &|_, _| ControlFlow::Continue(());
 
@@ -107,7 +107,7 @@ pub(super) fn edited(vfs: &SimVfs, mut edits: &[u8], is_sealed: bool) -> SimVfs 
     vfs
 }
 
-/// Everything a user could do. Where no checksum was forged, what is committed in the end must be there; whoever forges
+/// Makes all calls of a user. Without forged checksums, the last commit must be found; whoever forges
 /// decides what is in the folder, and gets no more than that.
 pub(super) fn exercise(vfs: &SimVfs, is_forged: bool) {
     let Ok(mut handle) = open(vfs) else { return };

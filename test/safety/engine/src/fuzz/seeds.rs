@@ -1,4 +1,4 @@
-//! What the fuzzer begins with: the bytes of sound caches and archives.
+//! The first inputs of the fuzzer: the bytes of sound caches and archives.
 
 use super::folders::known_folders;
 use std::fs;
@@ -7,7 +7,7 @@ use varve_archive::tar::{Content, ExportOptions, FileRecord, export};
 use varve_core::FileRef;
 use varve_core::testing::sim::SimVfs;
 
-/// Inputs of a target: sound ones, and those that were answered wrongly once (`found/<target>/<symptom>`).
+/// Inputs of a target: sound ones, and those that found a bug (`found/<target>/<symptom>`).
 pub fn seeds(target: &str) -> Vec<Vec<u8>> {
     let mut all = sound(target);
     let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("found").join(target);

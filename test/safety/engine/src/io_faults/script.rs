@@ -1,4 +1,4 @@
-//! One history under a fault, with what the disk may hold after each of its steps.
+//! One history under a fault, and what the disk may hold after each of its steps.
 
 use crate::history::{Expected, commit, compact, open_filing, random_key, random_value};
 use crate::power_loss::{Checker, Commit, Recorded, read};
@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use varve_core::testing::sim::{Call, Effect, Fault, Model, SimVfs};
 use varve_core::{Durability, Handle, Result};
 
-/// Calls after which a history counts as running without end; whole ones make a tenth of it.
+/// Calls after which a history counts as endless; complete histories make a tenth of them.
 const CALLS_MAX: usize = 60_000;
 
-/// A history that is the same at each run.
+/// A history that is identical in each run.
 pub(super) struct Script {
     pub(super) seed: u64,
     /// A sync that loses what it should have written may take commits with it that were not durable.
@@ -23,7 +23,7 @@ pub(super) struct Strike {
 }
 
 impl Script {
-    /// Runs it; `Err` says which promise was broken.
+    /// Runs the history; `Err` names the broken promise.
     pub(super) fn run(&self, strike: Option<Strike>) -> std::result::Result<Run, String> {
         let mut random = fastrand::Rng::with_seed(self.seed);
         let vfs = match random.u32(..4) {

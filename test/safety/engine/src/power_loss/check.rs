@@ -1,4 +1,4 @@
-//! What a crashed cache must be: the oracle of acknowledged commits.
+//! What a cache must hold after a crash: the oracle of acknowledged commits.
 
 use super::record::content_of;
 use super::recorded::{Outcome, Recorded, WRITERS};
@@ -9,8 +9,8 @@ use std::ops::{ControlFlow, RangeInclusive};
 use varve_core::testing::sim::{CrashState, SimVfs};
 use varve_core::{Durability, Handle};
 
-/// Looks at the states of one history. The same bytes may follow from several prefixes and are read only once, but what
-/// they may hold is asked for each prefix: later ones allow less.
+/// Checks the states of one history. Several prefixes of the history may leave the same bytes. These are read only
+/// once, but compared for each prefix, because later prefixes allow fewer states.
 pub(crate) struct Checker<'h> {
     history: &'h Recorded,
     outcomes: Vec<Outcome>,
@@ -89,7 +89,7 @@ impl<'h> Checker<'h> {
     }
 }
 
-/// As a build does: a file that is missing is noticed when somebody asks for the value.
+/// Reads as a build does: the engine notices a missing file when a value in it is read.
 fn ask_for_all(handle: &mut Handle) {
     let id = namespace(handle);
     for number in 0..KEYS {

@@ -1,13 +1,13 @@
-//! Which part of a cache's life an operation belongs to.
+//! The phase of a cache's life that an operation belongs to.
 
-/// Those in which many crashes are due.
+/// Phases with a goal for their number of crashes.
 pub(crate) const PHASES_DUE: [&str; 12] =
     ["create", "attach", "fold", "compact", "sweep", "collect", "reset", "upgrade", "clear", "padded", "used", "evict"];
 
-/// Kinds of histories of which many states are due.
+/// Kinds of histories with a goal for their number of states.
 pub(crate) const SHAPES_DUE: [&str; 4] = ["windows", "padded", "beside", "days"];
 
-/// The phase of an operation in words, made during `step`.
+/// The name of an operation's phase, during `step`.
 pub(crate) fn phase_of<'a>(operation: &str, step: &'a str) -> &'a str {
     if operation.contains("used/") {
         "used"

@@ -1,10 +1,10 @@
-//! Random histories of one folder, with a note of what was committed when and which part of its life it was.
+//! Random histories of one cache, with a note of what was committed at which operation and in which phase.
 //!
-//! A history has a machine: one that can do everything, without links, without locks, Windows; durable appends may be
-//! padded. And a way of life:
+//! A history has a machine (with all features, without links, without locks, or Windows; durable appends may be padded)
+//! and a scenario:
 //! - one writer after another, upgrades, deletion of everything;
-//! - two writers side by side, one of them without locks, as WebAssembly is beside the native engine;
-//! - days: readers that leave use records, and a cache so small that the least recently used entries leave it.
+//! - two writers at the same time, the second without locks, as WebAssembly beside the native engine;
+//! - days: readers that write use records, and a cache that evicts its least recently used entries.
 
 mod beside;
 mod days;
@@ -121,11 +121,11 @@ struct Recorder {
     life: Life,
     pads: bool,
     is_windows: bool,
-    /// The writers; the second one has no locks, and is there only where there are two.
+    /// The writers; the second one has no locks and exists only in histories with two writers.
     writers: Vec<Handle>,
     /// Whether each has committed.
     wrote: [bool; 2],
-    /// Somebody who has files open while others work.
+    /// A reader that has files open while others write.
     reader: Option<Handle>,
     version: u32,
     day: u64,
@@ -246,7 +246,7 @@ impl Recorder {
         self.note(slot, self.vfs.operation_count(), !self.is_windows, Changes::new());
     }
 
-    /// A compaction by the writer or by somebody else, while somebody may have files open.
+    /// A compaction by the writer or by another process, while a reader may have files open.
     fn compact(&mut self, random: &mut fastrand::Rng, slot: usize, by_other: bool) {
         let full = random.bool();
         self.begin_step(if full { "compact" } else { "fold" });
@@ -268,7 +268,7 @@ impl Recorder {
         self.mark_durable(slot);
     }
 
-    /// The writer closes or dies; another one takes over, perhaps after somebody took the log of the dead.
+    /// The writer closes or is killed, and another one continues, perhaps after a third process claimed the old log.
     fn end(&mut self, random: &mut fastrand::Rng, slot: usize) {
         self.begin_step("close");
         let begun = self.vfs.operation_count();

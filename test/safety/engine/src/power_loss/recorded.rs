@@ -1,5 +1,4 @@
-//! A history as it is looked at: what was committed when, what a crash may leave of it, and which part of a cache's
-//! life each operation was.
+//! A recorded history: its commits, what a crash may leave of them, and the phase of each operation.
 
 use super::phase::phase_of;
 use crate::history::Expected;
@@ -13,7 +12,7 @@ pub(crate) struct Recorded {
     pub(crate) vfs: SimVfs,
     /// The first is what was there before.
     pub(crate) commits: Vec<Commit>,
-    /// Of two writers side by side: whose each commit is, and what it changed. Empty where there is one at a time.
+    /// If two writers run at the same time: the writer of each commit and its changes. Otherwise empty.
     pub(crate) beside: Vec<(usize, Changes)>,
     pub(crate) steps: Vec<(usize, &'static str)>,
     pub(crate) operations: Vec<String>,
@@ -43,7 +42,7 @@ pub(crate) struct Commit {
 }
 
 impl Recorded {
-    /// A history that somebody else made.
+    /// A history that another module recorded.
     pub(crate) fn of(vfs: SimVfs, commits: Vec<Commit>) -> Self {
         Self { operations: vfs.operations(), vfs, commits, beside: Vec::new(), steps: Vec::new(), shapes: Vec::new() }
     }
@@ -57,7 +56,7 @@ impl Recorded {
         self.beside.get(commit).map_or(0, |(by, _)| *by) == writer
     }
 
-    /// The commits of a writer of which one must have been its last, where there were so many operations. The first
+    /// The commits of a writer of which one must be its last one after so many operations. The first
     /// commit of all, what was there before, is everybody's.
     pub(crate) fn allowed_of(&self, writer: usize, operations: usize) -> RangeInclusive<usize> {
         let commits = || self.commits.iter().enumerate().filter(|(index, _)| self.is_of(writer, *index));

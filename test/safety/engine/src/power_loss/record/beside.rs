@@ -1,5 +1,5 @@
-//! Two writers side by side, the second without locks. Each sees all that was committed before it commits, so that
-//! there is one order; what a crash leaves of it is told for each writer alone.
+//! Two writers at the same time, the second without locks. Each reads all earlier commits before it commits, so the
+//! commits have one order. What a crash may leave is decided for each writer alone.
 
 use super::Recorder;
 

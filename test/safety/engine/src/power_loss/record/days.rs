@@ -1,5 +1,5 @@
-//! A cache that is used on many days: who reads leaves records of what was read, which become fewer again, and the
-//! cache is so small that entries leave it.
+//! A cache that is used on many days: readers write use records, which are merged later, and the cache is so small that
+//! it evicts entries.
 
 use super::{Recorder, content_of};
 use crate::history::{open_filing, random_key};
@@ -16,7 +16,7 @@ impl Recorder {
         }
     }
 
-    /// On each of them somebody reads.
+    /// The cache is read on each of these days.
     fn some_days(&mut self, random: &mut fastrand::Rng) {
         self.begin_step("used");
         for _ in 0..random.usize(1..10) {
