@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { chmodSync, chownSync, existsSync, lchownSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { slow } from '../slow.ts'
+import { slow, slowOnWasm } from '../slow.ts'
 import type * as trust from '../../packages/varve/src/health/trust.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
@@ -18,7 +18,7 @@ const unusedBecause = (why: string): object => ({ ...UNUSED, why: expect.stringC
 const USED = { values: ['safe', 'value'], warnings: [] }
 
 describe.skipIf(!HAS_TWO_USERS).each(ENGINES)('trust, as two users: %s', (engine) => {
-  it('a link of another user in a sticky directory is not followed, to whatever it leads', async () => {
+  it('a link of another user in a sticky directory is not followed, to whatever it leads', slowOnWasm(engine), async () => {
     const sticky = openGround(0o1777)
     const own = await cacheOf(BUILDER, join(openGround(), 'own'), engine)
     const link = join(sticky, 'cache')
@@ -31,7 +31,7 @@ describe.skipIf(!HAS_TWO_USERS).each(ENGINES)('trust, as two users: %s', (engine
     expect(build(BUILDER, link, engine)).toEqual(USED)
   })
 
-  it('a link that leads to a link of another user is not followed, also by way of ..', async () => {
+  it('a link that leads to a link of another user is not followed, also by way of ..', slowOnWasm(engine), async () => {
     const sticky = openGround(0o1777)
     const own = await cacheOf(BUILDER, join(openGround(), 'own'), engine)
     const mine = folderOf(BUILDER, join(sticky, 'mine'))
@@ -41,7 +41,7 @@ describe.skipIf(!HAS_TWO_USERS).each(ENGINES)('trust, as two users: %s', (engine
     expect(build(BUILDER, join(mine, 'cache'), engine)).toEqual(unusedBecause(`'${join(sticky, 'theirs')}' is a symbolic link`))
   })
 
-  it('a link in a directory that only root may write to is followed, and what is at its end is looked at', async () => {
+  it('a link in a directory that only root may write to is followed, and what is at its end is looked at', slowOnWasm(engine), async () => {
     const ground = openGround()
     const foreign = folderOf(ATTACKER, join(ground, 'foreign'))
     await cacheOf(BUILDER, join(foreign, 'cache'), engine)
@@ -51,7 +51,7 @@ describe.skipIf(!HAS_TWO_USERS).each(ENGINES)('trust, as two users: %s', (engine
     expect(build(BUILDER, join(ground, 'link/cache'), engine)).toEqual(USED)
   })
 
-  it('a directory on the way that another user owns or can write to is named', async () => {
+  it('a directory on the way that another user owns or can write to is named', slowOnWasm(engine), async () => {
     const ground = openGround()
     const way = folderOf(ATTACKER, join(ground, 'way'))
     const dir = await cacheOf(BUILDER, join(way, 'cache'), engine)
@@ -66,7 +66,7 @@ describe.skipIf(!HAS_TWO_USERS).each(ENGINES)('trust, as two users: %s', (engine
   })
 
   /** It was looked at when the cache was opened, and only then. */
-  it('a directory that another user makes before the first commit is neither written nor read', async () => {
+  it('a directory that another user makes before the first commit is neither written nor read', slowOnWasm(engine), async () => {
     const sticky = openGround(0o1777)
     const dir = join(sticky, 'cache')
     const late = await LateBuild.begin(BUILDER, dir, engine)
@@ -84,7 +84,7 @@ describe.skipIf(!HAS_TWO_USERS).each(ENGINES)('trust, as two users: %s', (engine
     expect(build(BUILDER, dir, engine)).toMatchObject({ warnings: [] })
   })
 
-  it('a directory that was removed and that another user made again is neither written nor read', async () => {
+  it('a directory that was removed and that another user made again is neither written nor read', slowOnWasm(engine), async () => {
     const sticky = openGround(0o1777)
     const dir = await cacheOf(BUILDER, join(sticky, 'cache'), engine)
     const late = await LateBuild.begin(BUILDER, dir, engine)
@@ -97,7 +97,7 @@ describe.skipIf(!HAS_TWO_USERS).each(ENGINES)('trust, as two users: %s', (engine
     expect([await late.end(), snapshot(dir)]).toEqual([0, before])
   })
 
-  it('root builds in a project of another user if that user could change Varve itself, and not otherwise', async () => {
+  it('root builds in a project of another user if that user could change Varve itself, and not otherwise', slowOnWasm(engine), async () => {
     const project = folderOf(BUILDER, join(openGround(), 'project'))
     await cacheOf(0, join(project, 'cache'), engine)
     expect(build(0, join(project, 'cache'), engine)).toEqual(unusedBecause(`'${project}' belongs to user ${BUILDER}`))
@@ -107,7 +107,7 @@ describe.skipIf(!HAS_TWO_USERS).each(ENGINES)('trust, as two users: %s', (engine
     expect(build(0, join(project, 'theirs'), engine, { program: join(project, 'build.mjs') })).toEqual(unusedBecause('theirs'))
   })
 
-  it('a project that a group or everybody may write to has a cache if the code of Varve lies there as well', async () => {
+  it('a project that a group or everybody may write to has a cache if the code of Varve lies there as well', slowOnWasm(engine), async () => {
     for (const mode of [0o2775, 0o777]) {
       const ground = openGround()
       const project = folderOf(0, join(ground, 'project'))

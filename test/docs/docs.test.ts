@@ -8,7 +8,7 @@ import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
-import { slowOnWasm } from '../slow.ts'
+import { slow, slowOnWasm } from '../slow.ts'
 import { type Block, blocksOf } from './page.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
@@ -19,6 +19,9 @@ const ALL_PAGES = [
 ]
 /** All but the API reference: its blocks are declarations. */
 const PAGES_RUN = ALL_PAGES.filter((path) => path !== 'docs/api.md' && blocksOf(readPage(path)).some(({ kind }) => kind === 'run'))
+
+/** Whether a page is about a plugin: its code runs a bundler, which takes seconds. */
+const isOfPlugin = (path: string): boolean => existsSync(join(REPOSITORY, 'packages/plugins/src', `${posix.basename(path, '.md')}.ts`))
 
 /** @param path relative to the repository */
 function readPage(path: string): string {
@@ -79,10 +82,13 @@ function runPage(path: string, engine: string): { readonly printed: string[]; re
 }
 
 describe.each(['native', 'wasm'] as const)('code in the documentation: %s', (engine) => {
-  it.each(PAGES_RUN)('%s prints what the page shows', slowOnWasm(engine), (path) => {
+  const expectPrinted = (path: string): void => {
     const { printed, expected } = runPage(path, engine)
     expect(printed).toEqual(expected)
-  })
+  }
+
+  it.each(PAGES_RUN.filter((path) => !isOfPlugin(path)))('%s prints what the page shows', slowOnWasm(engine), expectPrinted)
+  it.each(PAGES_RUN.filter(isOfPlugin))('%s prints what the page shows', slow, expectPrinted)
 })
 
 describe('links in the documentation', () => {

@@ -30,7 +30,7 @@ describe('cached, in Vite', () => {
     expect(await build(folder)).toMatchObject({ ran: [] })
   })
 
-  it('the config file and what it imports stand for a key', async () => {
+  it('the config file and what it imports stand for a key', slow, async () => {
     const folder = makeApplication()
     writeFileSync(join(folder, 'banner.js'), "export const banner = 'one'\n")
     writeFileSync(join(folder, 'vite.config.js'), "import { banner } from './banner.js'\nexport default { define: { unused: banner === '' } }\n")
