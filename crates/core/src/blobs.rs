@@ -1,21 +1,19 @@
-//! Files by their content: values from 1 MiB on, and whatever the outputs of tasks are made of.
+//! Blobs, files named by their content: values from 1 MiB on, and the outputs of tasks.
 //!
 //! ```text
-//! files/<2 hex>/<64 hex>        the content; its BLAKE3 digest is the name, the digest's first byte the folder
-//! files/<2 hex>/<64 hex>.gone   about to be removed, unless somebody turns out to need it
-//! files/<2 hex>/<64 hex>.bad    damaged, set aside
-//! files/<2 hex>/<w>-<k>.tmp     being written by writer w
+//! files/<2 hex>/<64 hex>                the content; its BLAKE3 digest is the name, the digest's first byte the directory
+//! files/<2 hex>/<64 hex>.<16 hex>.gone  about to be removed by the collection of that number
+//! files/<2 hex>/<64 hex>.bad            damaged, quarantined
+//! files/<2 hex>/<w>-<k>.tmp             being written by writer w
 //! ```
-//! 1. **Hold**: whoever stores files says so in its log first. What it stores is kept until its next commit names it.
-//! 2. **Write** (`write.rs`): under a temporary name, then linked to the final one, which fails where the same content
-//!    is already there. So content is stored once, and a reader never sees a part of it.
-//! 3. **Name**: a commit puts entries that name files (`format/blob_refs.rs`); of large values it writes the files
-//!    itself (`commit/values.rs`). Tables list the files that their entries name.
-//! 4. **Read** (`read.rs`): the digest is verified each time. Damage is a miss, and the file is set aside.
-//! 5. **Collect** (`compact/collect_blobs.rs`): files that no table and no log names are renamed to `.gone`; then the
-//!    logs are read once more, and what is needed after all gets its name back.
-//!
-//! Trees of files: `path.rs` has the rules for their names, `tar.rs` reads and writes archives.
+//! 1. **Pin**: a writer first appends to its log that it stores blobs. They are kept until its next commit names them.
+//! 2. **Write** (`write.rs`): the writer writes the content under a temporary name and links that to the final name,
+//!    which fails if the same content exists. So content is stored once, and a reader never sees a part of it.
+//! 3. **Name**: a commit puts entries that name blobs (`format/blob_refs.rs`). For large values it writes the blobs
+//!    itself (`commit/values.rs`). Tables list the blobs that their entries name.
+//! 4. **Read** (`read.rs`): a reader verifies the digest each time. Damage is a miss, and the file is quarantined.
+//! 5. **Collect** (`compact/collect_blobs.rs`): the collector renames blobs that no table and no log names to `.gone`,
+//!    loads the state again, and renames back what is needed after all.
 
 mod read;
 mod shard;
@@ -36,26 +34,26 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, OnceLock, PoisonError};
 
-/// The files of one cache.
+/// The blobs of one cache.
 pub(crate) struct Files {
     vfs: Arc<dyn Vfs>,
     damage: Arc<DamageList>,
-    /// By the first byte of the digest.
+    /// Their 256 directories, by the first byte of the digest.
     shards: Box<[OnceLock<Arc<dyn Vfs>>]>,
-    /// Written or met here and not known to survive the loss of power.
+    /// Blobs written or found here that may not survive a power failure.
     unsynced: Mutex<BTreeSet<Digest>>,
-    /// Met, and not what they should have been, or not there.
+    /// Blobs found damaged or missing.
     lost: Mutex<BTreeSet<FileRef>>,
     /// Numbers for temporary names.
     temporaries: AtomicU32,
-    /// How many [`Hold`]s there are.
+    /// Number of [`Pin`]s.
     holds: Arc<AtomicU32>,
-    /// Whether something may have become unneeded.
+    /// Whether blobs may have become obsolete.
     collect_due: AtomicBool,
     may_write: bool,
 }
 
-/// Keeps what was stored from being collected, until a commit names it.
+/// Keeps stored blobs from being collected until a commit names them.
 #[derive(Debug)]
 pub struct Hold {
     holds: Arc<AtomicU32>,
@@ -82,7 +80,7 @@ impl Files {
         }
     }
 
-    /// Counts a hold; the log has to say so before a file is written.
+    /// Counts a pin. The caller appends it to the log before it writes a blob.
     pub(crate) fn hold(&self) -> Hold {
         self.holds.fetch_add(1, Ordering::AcqRel);
         Hold { holds: Arc::clone(&self.holds) }
@@ -92,7 +90,7 @@ impl Files {
         self.holds.load(Ordering::Acquire) > 0
     }
 
-    /// Whether the next compaction looks for files that nobody needs.
+    /// Sets whether the next compaction collects blobs.
     pub(crate) fn set_collect_due(&self, is_due: bool) {
         self.collect_due.store(is_due, Ordering::Release);
     }
@@ -101,7 +99,7 @@ impl Files {
         self.collect_due.load(Ordering::Acquire)
     }
 
-    /// One of the folders that files are in.
+    /// One of the directories of blobs.
     pub(crate) fn shard(&self, index: u8) -> Result<&dyn Vfs> {
         let Some(slot) = self.shards.get(usize::from(index)) else { unreachable!("one for every byte") };
         if let Some(shard) = slot.get() {
@@ -114,17 +112,17 @@ impl Files {
             shard => shard,
         };
         let shard = match shard {
-            // Nothing is in it, and nothing will be.
+            // The process cannot write: treat the directory as empty.
             Err(error) if error.kind() == ErrorKind::NotADirectory && !self.may_write => Arc::new(MemVfs::default()),
             shard => shard.map_err(|source| Error::io("open", &format!("files/{name}"), source))?,
         };
         Ok(&**slot.get_or_init(|| shard))
     }
 
-    /// Whatever has a name of ours in the folders, each with the number of its folder.
+    /// All valid names in the directories, each with the number of its directory.
     pub(crate) fn names(&self) -> Result<Vec<(u8, Name)>> {
         let folders = match self.vfs.folder("files").and_then(|files| files.folders()) {
-            // Something else has its place.
+            // `files` is not a directory.
             Err(error) if error.kind() == ErrorKind::NotADirectory => Vec::new(),
             folders => folders.map_err(|source| Error::io("list", "files", source))?,
         };
@@ -137,7 +135,7 @@ impl Files {
         Ok(names)
     }
 
-    /// Sets aside what stands in the place of a folder and is none: a link, a FIFO, a file.
+    /// Quarantines what blocks the name of a directory: a link, a FIFO, a file.
     fn make_room(&self, shard: &str) -> io::Result<()> {
         if !self.may_write {
             return Ok(());

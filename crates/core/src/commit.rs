@@ -1,19 +1,30 @@
-//! A commit: one append to the log of this process. A large one writes tables first and appends a record that attaches
-//! them; nothing of them counts before that.
+//! The commit protocol of a writer; FORMAT.md, "The protocol", section 3.
 //!
-//! 1. If the cache is lost, it starts afresh (`reset.rs`). If the process has no log, it claims one (`claim.rs`).
-//! 2. Large values become files (`commit/values.rs`), while the log says that they are held.
-//! 3. From `LARGE_BYTES` on: tables are written and synced, then the folder.
-//! 4. The record is appended; `durable` ones wait for the disk in the same step, where nothing else waits for it.
-//! 5. The log must still be in place, and the manifest it was begun on must be there (`is_counted`): two calls of
-//!    `stat`. Otherwise another process may have folded the log or started afresh, or the directory was removed,
-//!    replaced or restored: 2 to 5 again in a new log. A take or removal before the append is noticed here; one after
-//!    it has the record. If the lost log held files, those that are gone by now are misses.
-//! 6. `durable`: the log is synced if 4 did not, its name too if it is new.
-//! 7. The entries become visible in this process; it reads the directory again if others have folded them already.
+//! ```text
+//!  batch --> [blobs] --> [tables: write, sync, sync directory] --> append frame --> stat log, stat manifest --> [sync log] --> visible
+//!             2           3, from 1 MiB on                          4                5 |                        6              7
+//!                                                                                     +-- not in place: again from 2 in a new log
+//! ```
+//! 1. If the cache is unrecoverable, the writer resets it (`writer/reset.rs`). If the process has no log, it claims one
+//!    (`writer/claim.rs`).
+//! 2. The writer appends a pin to its log and stores large values as blobs (`commit/values.rs`).
+//! 3. From `LARGE_BYTES` on, the writer writes the batch to tables and syncs them, then the directory. The commit frame
+//!    only attaches them; until then they do not count.
+//! 4. The writer appends the commit frame. A `durable` commit is synced in the same call if nothing else in the log
+//!    waits for a sync.
+//! 5. The writer checks with two calls of `stat` that its log is in place and that its manifest is unchanged
+//!    (`is_counted`). If another process has claimed the log or reset the cache, or if the directory was removed,
+//!    replaced or restored, the writer repeats steps 2 to 5 in a new log. If the lost log had pinned blobs, those that
+//!    are gone by now become misses.
+//! 6. For a `durable` commit, the writer syncs the log unless step 4 did, and the directory if the log is new.
+//! 7. The entries become visible in this process. If a compactor has checkpointed the log already, the process loads
+//!    the directory again.
 //!
-//! An error leaves the log behind under its name and the entries with the caller; the next commit begins a new log. A
-//! log whose sync failed is folded first (`failed_syncs.rs`).
+//! The check after the append is what makes the protocol safe: a compactor that claims the log before the append is
+//! detected, and one that claims it later reads the commit.
+//!
+//! If a step fails, the writer leaves the log under its name and the caller keeps the entries; the next commit begins a
+//! new log. A log whose sync failed is checkpointed before the next commit (`failed_syncs.rs`).
 
 pub(crate) mod reload;
 mod values;
@@ -38,33 +49,33 @@ use crate::writer::claim::claim_log;
 use crate::writer::reset::reset;
 use std::sync::Arc;
 
-/// Commits from this size on write tables.
+/// Batches of at least this size are written to tables.
 const LARGE_BYTES: u64 = 1 << 20;
 
-/// A log is left for a new one that often before a commit gives up: a writer without a lock may lose many in a row
-/// where many others compact without end.
+/// How many logs a commit tries before it fails. A writer without a lock may lose many logs in a row while other
+/// processes compact without pause.
 const ATTEMPTS: u32 = 64;
 
-/// Bytes in memory, or attached tables, from which on folding is due.
+/// A checkpoint is due from this many bytes in memtables, or attached tables, on.
 const MEMORY_BYTES_DUE: u64 = 32 << 20;
 const ATTACHED_TABLES_DUE: usize = 8;
 
-/// The log of this process and what goes with it; one commit at a time.
+/// The log of this process and its state. It runs one commit at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Committer {
     pub(crate) log: Option<LogWriter>,
-    /// Number and file of the newest manifest that the log was found to count under.
+    /// Number and file of the newest manifest under which the log was found to count.
     base: (u64, Stat),
-    /// The newest commit that was there when the log was claimed, and the cache that it is of.
+    /// Sequence number of the newest commit when the log was claimed, and the id of its cache.
     floor: u64,
     cache_id: u64,
     tables: u32,
-    /// A log was taken away from us that said that files are held: of those some may be gone.
+    /// This process has lost a log that pinned blobs; some of those blobs may be gone.
     lost_hold: bool,
 }
 
 impl Committer {
-    /// Commits a batch. On an error nothing of it is visible in this process.
+    /// Commits a batch. After an error, none of its entries is visible in this process.
     pub(crate) fn commit(
         &mut self,
         context: &Context,
@@ -93,29 +104,29 @@ impl Committer {
         outcome
     }
 
-    /// Says in the log that files are held, before any is written. Returns the number of the writer.
+    /// Pins blobs: appends that to the log before the caller stores any. Returns the number of the writer.
     pub(crate) fn hold(&mut self, context: &Context, state: &RwLock<State>) -> Result<u32> {
-        self.try_often("store files", context, state, |committer| committer.append_hold(context, state))
+        self.try_often("store blobs", context, state, |committer| committer.append_hold(context, state))
     }
 
-    /// The number of our log, if it says that files are held.
+    /// The number of this process's log, if it pins blobs.
     pub(crate) fn holding(&self) -> Option<u32> {
         self.log.as_ref().filter(|log| log.holds).map(|log| log.writer)
     }
 
-    /// Says in the log that no files are held any more, once that is so.
+    /// Ends the pin of the log once this process pins no blobs.
     pub(crate) fn release(&mut self, context: &Context) {
         if context.files.is_held() {
             return;
         }
         self.lost_hold = false;
-        // A log that cannot be appended to is left; what it holds ends with its life.
+        // If the log cannot be appended to, the writer leaves it; its pin ends when the log does.
         if self.log.as_mut().is_some_and(|log| log.holds && log.hold(false).is_err()) {
             let _ = self.leave(context);
         }
     }
 
-    /// Tries with a new log as long as the answer is that the log was taken away.
+    /// Runs a step, each time in a new log, until the log is still in place after it.
     fn try_often<T>(
         &mut self,
         operation: &'static str,
@@ -145,8 +156,8 @@ impl Committer {
         Err(Error::Busy { operation, attempts: ATTEMPTS })
     }
 
-    /// Claims a log. What this process knows must be of the same lineage, for its commit adds to that. `false` = it has
-    /// to start afresh.
+    /// Claims a log. The state of this process is renewed if it is of another manifest, because the commit builds on
+    /// it. `false` = the cache must be reset first.
     fn claim(&mut self, context: &Context, state: &RwLock<State>) -> Result<bool> {
         let known = state.read()?.known_logs();
         let Some((log, found)) = claim_log(context, &known)? else {
@@ -163,7 +174,7 @@ impl Committer {
         Ok(true)
     }
 
-    /// Whether the log is in place and counts: what was appended to it so far will be read.
+    /// Whether the log is in place and counts, so that every reader finds what was appended to it so far.
     fn is_counted(&mut self, context: &Context, state: &RwLock<State>) -> Result<bool> {
         let Some(log) = &self.log else { return Ok(false) };
         if failpoints::bug("blind-append") {
@@ -171,26 +182,27 @@ impl Committer {
         }
         let start = log.start;
         let name = FileName::Log(log.writer).to_string();
-        if !log.is_in_place(&*context.vfs).map_err(|source| Error::io("look for", &name, source))? {
+        if !log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &name, source))? {
             return Ok(false);
         }
         let (number, stat) = self.base;
         let manifest = FileName::Manifest(number).to_string();
-        // This process may have read a newer one while this one is still there: another copy was put over the cache.
+        // This process may have read a newer manifest while this one still exists: another copy of the cache was put
+        // over it.
         let is_newest = state.read()?.manifest.number <= number;
         if is_newest
-            && context.vfs.stat(&manifest).map_err(|source| Error::io("look for", &manifest, source))? == Some(stat)
+            && context.vfs.stat(&manifest).map_err(|source| Error::io("check", &manifest, source))? == Some(stat)
         {
             return Ok(true);
         }
-        // A compaction has published a newer one, most likely.
+        // Usually a compactor has published a newer manifest.
         let known = state.read()?.known_logs();
         let found = outline(context, &known)?;
         self.base = (found.manifest.number, found.manifest_stat);
         Ok(!found.lost && found.logs.iter().any(|view| view.start() == Some(start)))
     }
 
-    /// `None` = the log was taken away.
+    /// `None` = the log is not in place any more.
     fn append_hold(&mut self, context: &Context, state: &RwLock<State>) -> Result<Option<u32>> {
         let Some(log) = self.log.as_mut() else { return Ok(None) };
         let (name, writer) = (FileName::Log(log.writer).to_string(), log.writer);
@@ -200,7 +212,7 @@ impl Committer {
         Ok(self.is_counted(context, state)?.then_some(writer))
     }
 
-    /// `None` = the log was taken away before the record was in it.
+    /// `None` = the log was not in place any more when the commit was appended.
     fn append(
         &mut self,
         context: &Context,
@@ -252,7 +264,7 @@ impl Committer {
         state.apply_own(context, log, &commit)?;
         failpoints::panics("commit-applied");
         if state.has_vanished() {
-            // Without a lock our log may be folded by now, and the tables of this commit with it.
+            // Without a lock, the log may have been checkpointed already, and the tables of this commit with it.
             drop(state);
             renew(context, shared)?;
             state = shared.write()?;
@@ -262,8 +274,8 @@ impl Committer {
         Ok(Some(CommitReport { entries: batch.len(), bytes, maintenance_due }))
     }
 
-    /// Makes every commit of this process so far survive the loss of power, but for those in a log whose sync failed
-    /// before. A log whose sync fails is not used again.
+    /// Makes every commit of this process survive a power failure, except those in a log whose sync failed before. A
+    /// log whose sync fails is not used again.
     pub(crate) fn flush(&mut self, context: &Context) -> Result<()> {
         failpoints::panics("flush");
         let outcome = self.log.as_mut().map_or(Ok(()), |log| sync_log(context, log));
@@ -273,24 +285,24 @@ impl Committer {
         outcome
     }
 
-    /// Leaves the log, synced: who had it open hears of a sync that failed, whoever comes later does not.
+    /// Syncs the log and leaves it. The process that wrote to it learns of a failed sync; a later process cannot.
     fn leave(&mut self, context: &Context) -> Result<()> {
         let log = self.log.take().filter(|log| log.commits > 0);
         log.map_or(Ok(()), |mut log| sync_log(context, &mut log))
     }
 
-    /// Ends the log, synced; the next commit begins another one. While files are held it begins at once and says so.
-    /// `false` = there was none with commits.
+    /// Syncs and seals the log; the next commit begins another one. While blobs are pinned, a new log that pins them is
+    /// claimed at once. `false` = the log had no commits.
     pub(crate) fn seal(&mut self, context: &Context, state: &RwLock<State>) -> Result<bool> {
         self.release(context);
         let Some(mut log) = self.log.take_if(|log| log.commits > 0) else { return Ok(false) };
         let held = if context.files.is_held() { self.hold(context, state).map(drop) } else { Ok(()) };
         let name = FileName::Log(log.writer).to_string();
         if log.holds {
-            let is_there = log.is_in_place(&*context.vfs).map_err(|source| Error::io("look for", &name, source))?;
+            let is_there = log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &name, source))?;
             self.lost_hold |= !is_there;
         }
-        // Others believe what stands before a seal to be durable.
+        // Other processes rely on everything before a seal being durable.
         sync_log(context, &mut log)?;
         log.seal().map_err(|source| Error::io("seal", &name, source))?;
         held.map(|()| true)
@@ -305,14 +317,14 @@ fn sync_log(context: &Context, log: &mut LogWriter) -> Result<()> {
             Error::io("sync", &name, source)
         })?;
         if !log.is_named() {
-            context.vfs.sync_folder().map_err(|source| Error::io("sync the folder of", &name, source))?;
+            context.vfs.sync_folder().map_err(|source| Error::io("sync the directory of", &name, source))?;
         }
         log.synced();
     }
     Ok(())
 }
 
-/// One table for each namespace of the batch, synced together with its name.
+/// Writes one table for each namespace of the batch, and syncs them and the directory.
 fn write_tables(
     context: &Context,
     cache_id: u64,
@@ -337,11 +349,11 @@ fn write_tables(
             .map_err(wrap)?;
         metas.push((Arc::clone(id), table.finish(order, now_ms, now_ms).map_err(wrap)?));
     }
-    context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache folder", source))?;
+    context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache directory", source))?;
     Ok(metas)
 }
 
-/// The record that makes tables part of a commit.
+/// The batch that attaches tables to a commit.
 fn attach_batch(metas: &[(Arc<NamespaceId>, TableMeta)]) -> Result<Batch> {
     let mut batch = Batch::default();
     for (id, meta) in metas {

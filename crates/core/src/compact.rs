@@ -1,13 +1,16 @@
-//! Folding logs into tables and merging tables, in the background or at close, by any participant.
+//! Checkpoints logs and merges tables; FORMAT.md, "The protocol", sections 4 to 6. Any process may be the compactor, in
+//! the background or at close.
 //!
-//! 1. `take`: logs that nobody will append to any more are renamed to `<writer>.taken` and read to their end.
-//! 2. `pick`: which tables are worth merging with what is in the logs. A pure decision.
-//! 3. `merge`: one new table for each namespace that has something to fold or merge.
-//! 4. The manifest is published if nobody was faster; else all of it again from the newer manifest.
-//! 5. `sweep`: files that the new manifest does not mention are removed; `collect`: contents that no entry names.
+//! 1. `claim`: the compactor renames logs that get no more commits to `<writer>-<by>.taken` and reads them to their
+//!    end.
+//! 2. `pick`: it chooses the tables to merge with the entries of those logs. A pure decision.
+//! 3. `merge`: it writes one new table for each namespace with entries to checkpoint or tables to merge.
+//! 4. `publish`: it publishes the manifest. If another process was faster, it begins again from the newer manifest.
+//! 5. `obsolete_files`: it removes files that the new manifest does not mention. `collect_blobs`: it removes blobs that
+//!    no entry names.
 //!
-//! While nobody else writes (`alone`), a full merge forgets the order of commits and deleted entries: the same entries
-//! give the same bytes.
+//! While no other process writes (`alone`), a full merge drops sequence numbers and deletes, so the same entries give
+//! the same bytes.
 
 mod collect_blobs;
 mod evict;
@@ -47,15 +50,18 @@ use prune_usage::tidy_uses;
 use std::sync::Arc;
 use take_logs::{Taken, survey, take};
 
+/// Tries before other processes count as always faster.
 const ATTEMPTS: u32 = 16;
 
-/// Of these so many wait for a writer that has created its log and has not written its start. Later it loses the log.
+/// During these first attempts the compactor leaves a log whose writer has created it but not written its start. Later
+/// it claims the log.
 const ATTEMPTS_PATIENT: u32 = 8;
 
-/// A cache over its cap goes down to so many eighths of it; what an entry takes is an estimate, hence more tries.
+/// A cache over its size limit shrinks to this many eighths of it. Later tries shrink further, because the size of an
+/// entry is an estimate.
 const EIGHTHS_LEFT: [u8; 3] = [7, 6, 4];
 
-/// Folds and merges; `full` = everything into one table for each namespace.
+/// Checkpoints and merges; `full` = everything into one table for each namespace.
 pub(crate) fn compact(
     context: &Context,
     state: &RwLock<State>,
@@ -74,7 +80,7 @@ pub(crate) fn compact(
             continue;
         }
         let is_over = surveyed.state.manifest.total_bytes() > context.options.bytes_max;
-        // Above one that is not sure the same is published once more.
+        // If the manifest is not sure, publish it again above the other name.
         let is_settled = surveyed.state.is_sure() && surveyed.folded.is_empty();
         if is_settled && !is_over && plan(context, &surveyed, &Goal::full(full)).is_empty() {
             let number = surveyed.state.manifest.number;
@@ -126,7 +132,7 @@ pub(crate) fn compact(
     Err(Error::Busy { operation: "compact", attempts: ATTEMPTS })
 }
 
-/// Whether what is folded and merged names files, or held some: then some may not be needed any more.
+/// Whether the merged entries name blobs, or their logs pinned some, so that some blobs may not be needed any more.
 fn names_files(taken: &Taken, plans: &[Plan]) -> bool {
     let held = taken.state.logs.iter().any(|view| view.holds && taken.folded.contains(&view.writer));
     let folded = taken.state.filing.iter().any(|writer| taken.folded.contains(writer));
@@ -142,23 +148,23 @@ fn collect_files(context: &Context, open: &OpenTables, full: bool) -> Result<u64
     if full || context.files.is_collect_due() { collect(context, open) } else { Ok(0) }
 }
 
-/// Whether tables may still be written under our number: nobody has taken the log that keeps it, and no manifest
-/// covers it (without a lock the log may be taken; ours may have been published after all). A claim that was of no
-/// use stays behind as an empty log, for the next compaction to take: a number is free again only once a manifest
+/// Whether this process may still write tables under its number: its log has not been claimed, and no manifest covers
+/// the number. Without a lock, the log may have been claimed; a publication that seemed lost may have counted. An
+/// abandoned claim stays as an empty log for the next compaction, because a number is free again only when a manifest
 /// covers it.
 fn still_ours(context: &Context, manifest: &Manifest, log: &LogWriter) -> Result<bool> {
     let in_place = log.is_in_place(&*context.vfs);
-    let in_place = in_place.map_err(|source| Error::io("look for", &FileName::Log(log.writer).to_string(), source))?;
+    let in_place = in_place.map_err(|source| Error::io("check", &FileName::Log(log.writer).to_string(), source))?;
     Ok(in_place && manifest.is_open(log.writer))
 }
 
-/// What a compaction is to reach.
+/// What a compaction aims for.
 #[derive(Debug, Default)]
 struct Goal {
-    /// Everything in one table for each namespace.
+    /// One table for each namespace.
     full: bool,
     evictions: Option<Evictions>,
-    /// Nothing that leaves was enough so far: now tables go as a whole.
+    /// Evicting entries was not enough: evict whole tables.
     is_last: bool,
 }
 
@@ -167,8 +173,8 @@ impl Goal {
         Self { full, ..Self::default() }
     }
 
-    /// What is over the cap goes down to a part of it, so that the next compactions have nothing to evict; and to a
-    /// lower one if the last try was still over it.
+    /// If the cache is over its limit, entries are evicted until it is well below, so that the next compactions need
+    /// not evict. Each further try aims lower.
     fn of(context: &Context, state: &RwLock<State>, taken: &Taken, full: bool, tries: usize) -> Result<Self> {
         let bytes_max = context.options.bytes_max;
         if tries == 0 && taken.total_bytes() <= bytes_max {
@@ -187,11 +193,11 @@ impl Goal {
     }
 }
 
-/// What to do with one namespace.
+/// The merge of one namespace.
 struct Plan {
     id: Arc<NamespaceId>,
     merge: Vec<usize>,
-    /// Every table of the namespace is merged.
+    /// Whether every table of the namespace is merged.
     whole: bool,
 }
 
@@ -236,7 +242,7 @@ fn plan(context: &Context, taken: &Taken, goal: &Goal) -> Vec<Plan> {
     plans
 }
 
-/// Bytes of each table that nobody needs any more, from a sample of all entries: those of the first hashes.
+/// Estimated garbage bytes of each table, from a sample: the entries with the lowest hashes.
 fn garbage_of(taken: &Taken, namespace: &Namespace) -> Vec<u64> {
     if namespace.tables.is_empty() {
         return Vec::new();
@@ -254,24 +260,24 @@ fn garbage_of(taken: &Taken, namespace: &Namespace) -> Vec<u64> {
     namespace.tables.iter().zip(&counts).map(share).collect()
 }
 
-/// What came of folding.
+/// The outcome of a checkpoint.
 enum Folded {
     Published {
         report: CompactReport,
         /// Number of the manifest.
         manifest: u64,
         marks: Marks,
-        /// Whether entries left that a handle may still see.
+        /// Whether evicted entries may still be visible to a handle.
         evicted: bool,
     },
-    /// Another participant was faster, or seemed to be: it may have published on top of ours already. So what was
-    /// written is only discarded before it could be published; later, sweeping finds it.
+    /// Another process was faster, or seemed to be. This manifest may be published after all, so the new tables stay;
+    /// if they are obsolete, a later compaction removes them.
     Lost,
-    /// It would be over the cap. What was written is discarded.
+    /// The result would exceed the size limit. The new tables are discarded.
     Over,
 }
 
-/// Writes the tables and publishes.
+/// Writes the tables and publishes the manifest.
 fn fold(
     context: &Context,
     taken: &mut Taken,
@@ -296,7 +302,8 @@ fn fold(
             return Err(error);
         }
     };
-    // An entry of a log that stays may be why an older one is dropped here; it must not be less durable.
+    // An entry of an open log may be the reason why an older one is dropped here, so it must be as durable as the
+    // tables.
     taken.state.sync_others(context, Some(writer))?;
     let mut manifest = next_manifest(context, taken, plans, &written, writer);
     if manifest.total_bytes() > context.options.bytes_max && !goal.is_last {
@@ -321,7 +328,7 @@ fn fold(
 /// The new tables of a namespace.
 type Written = (u32, Vec<TableMeta>);
 
-/// One new table, rarely more, for each plan.
+/// Writes one new table for each plan, rarely more.
 fn write_tables(
     context: &Context,
     taken: &Taken,
@@ -347,16 +354,16 @@ fn write_tables(
     Ok((written, marks))
 }
 
-/// `next writer` covers our own number and those that are folded, and never goes back: our own may be an early one.
-/// Every number below was created before these, so the
-/// list of logs, made later, has them all.
+/// Builds the next manifest. `next writer` is above the number of this process and those of the checkpointed logs, and
+/// never decreases. Every lower number was created before these, so the list of logs, which is made later, contains
+/// them all.
 fn next_manifest(context: &Context, taken: &Taken, plans: &[Plan], written: &[Written], own: u32) -> Manifest {
     let state = &taken.state;
     let done = taken.folded.iter().copied().fold(own, u32::max);
     let next_writer = state.manifest.next_writer.max(done + 1);
     let is_folded = |log: &&LogView| taken.folded.contains(&log.writer);
     let (folded, open): (Vec<_>, Vec<_>) = state.logs.iter().filter(|log| log.writer != own).partition(is_folded);
-    // What is folded is as durable as the tables.
+    // The end of a checkpointed log is as durable as the tables.
     let whole = |log: &&LogView| log.start().map(|start| KnownLog { writer: log.writer, id: start.id, end: log.end });
     let mut manifest = Manifest {
         number: state.manifest_seen + 1,

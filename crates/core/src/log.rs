@@ -1,20 +1,20 @@
-//! The log of one writer: a start frame, then one frame for each commit, at last a seal. While its writer stores files
-//! (`blobs.rs`) the log says so.
+//! The log of one writer: a start frame, one frame for each commit, and finally a seal. While its writer stores blobs
+//! that no commit names yet (`blobs.rs`), the log pins them.
 //!
 //! ```text
 //! start body:  "LOCK" = the writer holds the file's lock while it lives, "NAME" = it has none;
 //!              u64 id of the log, random | u64 id of the manifest it was begun on
-//! seen body:   count x (u32 writer, u64 id, u64 end) logs that its commits may rest on, synced, and how far they go
+//! seen body:   count x (u32 writer, u64 id, u64 end) synced logs that its commits may rest on, and how many bytes they have
 //! commit body: u64 time in ms | u16 count | count x (u16 id, text name, text version) | entries until the end
-//! hold body:   nothing; tag 1 = files are written from now on that only later commits will name, 0 = no more
+//! hold body:   nothing; tag 1 = pin: blobs are stored from now on that only later commits will name, 0 = unpin
 //! seal body:   nothing
 //! ```
-//! A commit frame's tag is the order of the commit; a start frame's tag is the format.
+//! The tag of a commit frame is its sequence number, the tag of a start frame is the format.
 
 mod reader;
 mod writer;
 
-/// How others know whether the writer of a log still lives.
+/// How other processes detect whether the writer of a log lives.
 const LOCK: &[u8; 4] = b"LOCK";
 const NAME: &[u8; 4] = b"NAME";
 
@@ -23,14 +23,14 @@ pub(crate) use writer::{LogWriter, prelude};
 
 use crate::format::bytes::Reader;
 
-/// What a log says of itself.
+/// The start frame of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogStart {
     /// Whether its writer holds the file's lock while it lives.
     pub(crate) locked: bool,
     /// A random number.
     pub(crate) id: u64,
-    /// The id of the manifest that it was begun on.
+    /// The id of the manifest on which the log was begun.
     pub(crate) base: u64,
 }
 

@@ -1,19 +1,21 @@
-//! The manifest: which tables are live and which logs are not yet folded. `manifest-<n+1>` is published by creating it
-//! only if it does not exist: the one compare-and-swap of the store. Whoever loses starts again from the new manifest.
+//! The manifest lists the live tables and the logs that are not checkpointed yet. A process publishes `manifest-<n+1>`
+//! by creating that name, which fails if it exists: the only compare-and-swap between processes
+//! (`manifest/publish.rs`). The process that loses begins again from the new manifest.
 //!
 //! ```text
 //! one frame (kind VMAN, tag = format), file number = n; body:
-//! u64 id of the cache | u64 id of this manifest | u64 parent | u64 last order | u32 next writer
-//! u32 count | count x log                                logs that are not folded yet
-//! u32 count | count x log                                logs that this manifest has folded and its parent had not
+//! u64 id of the cache | u64 id of this manifest | u64 parent | u64 last sequence number | u32 next writer
+//! u32 count | count x log                                logs that are not checkpointed yet
+//! u32 count | count x log                                logs that this manifest has checkpointed and its parent had not
 //! u32 count | count x namespace                          sorted by name
-//! log: u32 writer | u64 id | u64 end                     it went to `end` at least
-//! namespace: text name | text version | u64 latest order | u64 hidden below | u32 count | count x table (104 bytes)
+//! log: u32 writer | u64 id | u64 end                     it has at least `end` bytes
+//! namespace: text name | text version | u64 latest sequence number | u64 hidden below | u32 count | count x table (104 bytes)
 //! ```
-//! `parent` is the id of the manifest that this one was built on; 0 for the first, and for one that starts afresh.
+//! `parent` is the id of the manifest that this one was built on. It is 0 for the first manifest of a cache, and after
+//! a reset.
 //!
-//! Every log below `next writer` that is not listed is done, whatever files of it may still lie about. Those from it on
-//! count if they were begun on this manifest or its parent (`state/lineage.rs`).
+//! A log below `next writer` that is not listed is done, even if its files still exist. A log from `next writer` on
+//! counts if it was begun on this manifest or its parent (`state/lineage.rs`).
 
 mod publish;
 
@@ -22,23 +24,23 @@ pub(crate) use publish::{Published, publish, publish_as};
 use crate::format::bytes::{Reader, put_text};
 use crate::table::TableMeta;
 
-/// The committed state of a folder, as far as it is folded.
+/// The committed state of a cache without the entries of open logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
-    /// Number in the file's name; 0 = there is none yet.
+    /// Number in the file's name; 0 = there is no manifest yet.
     pub(crate) number: u64,
-    /// A random number of the cache; the keyed checksums of its other files depend on it.
+    /// A random number of the cache; the MACs of its other files depend on it.
     pub(crate) cache_id: u64,
-    /// A random number of this manifest, which the logs that are begun on it carry.
+    /// A random number of this manifest, which logs begun on it name as their base.
     pub(crate) id: u64,
-    /// The id of the manifest it was built on.
+    /// The id of the manifest that it was built on.
     pub(crate) parent: u64,
-    /// Newest order that was seen when it was written.
+    /// Highest sequence number known when the manifest was written.
     pub(crate) last_order: u64,
-    /// Numbers of writers below this are used up.
+    /// Writers below this number are used.
     pub(crate) next_writer: u32,
     pub(crate) open_logs: Vec<KnownLog>,
-    /// What became part of this manifest.
+    /// Logs whose entries moved into the tables of this manifest.
     pub(crate) folded_logs: Vec<KnownLog>,
     pub(crate) namespaces: Vec<ManifestNamespace>,
 }
@@ -47,14 +49,16 @@ pub(crate) struct Manifest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KnownLog {
     pub(crate) writer: u32,
-    /// A random number, which its start carries: a log of another cache, or of a copy of this one, may have the number.
+    /// A random number in the log's start. It differs for a log of the same number in another cache or in a copy of
+    /// this one.
     pub(crate) id: u64,
-    /// It went this far at that time, and commits elsewhere may rest on it; 0 if it had no commits.
+    /// The log had this many bytes when it was referred to, and commits elsewhere may rest on them; 0 = it had no
+    /// commits.
     pub(crate) end: u64,
 }
 
 impl KnownLog {
-    /// Bytes of one.
+    /// Bytes of one encoded reference.
     const BYTES: usize = 20;
 
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
@@ -83,21 +87,21 @@ impl KnownLog {
 pub(crate) struct ManifestNamespace {
     pub(crate) name: String,
     pub(crate) version: String,
-    /// Order of its newest commit.
+    /// Sequence number of its newest commit.
     pub(crate) latest: u64,
-    /// Entries of lower order are of another version, evicted or lost: nobody sees them.
+    /// Entries below this sequence number are hidden: they are of another version, evicted, or unrecoverable.
     pub(crate) hidden_below: u64,
     pub(crate) tables: Vec<TableMeta>,
 }
 
 impl Manifest {
-    /// Whether it is the first of a cache, as far as its content says.
+    /// Whether its content is that of the first manifest of a cache.
     pub(crate) fn is_first(&self) -> bool {
         let Self { number, cache_id, id, .. } = *self;
         *self == Self { number, cache_id, id, ..Self::default() }
     }
 
-    /// Whether a log of that number may count; those that may not are folded, or were never of use.
+    /// Whether a log of that number may count. Otherwise it is checkpointed, or it never had a commit.
     pub(crate) fn is_open(&self, writer: u32) -> bool {
         writer >= self.next_writer || self.open_logs.iter().any(|log| log.writer == writer)
     }
@@ -111,7 +115,7 @@ impl Manifest {
         self.tables().map(|table| table.bytes).sum()
     }
 
-    /// The same with the files they name; one that several tables name counts for each.
+    /// Bytes of all tables and of the blobs they name. A blob counts once for each table that names it.
     pub(crate) fn total_bytes(&self) -> u64 {
         self.table_bytes().saturating_add(self.tables().map(|table| table.file_bytes).sum())
     }
@@ -138,7 +142,7 @@ impl Manifest {
         out
     }
 
-    /// Reads a body whose checksum was good.
+    /// Reads a body whose checksum was correct.
     pub(crate) fn read(number: u64, body: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(body);
         let (cache_id, id, parent) = (reader.u64()?, reader.u64()?, reader.u64()?);

@@ -1,5 +1,5 @@
-//! What one process knows of the folder: the manifest, its tables, and the entries of all logs that are not folded yet.
-//! Loading reads, it never writes.
+//! The state of a cache as one process has loaded it: the manifest, its tables, and a memtable with the entries of all
+//! logs that are not checkpointed yet. Loading only reads.
 
 pub(crate) mod context;
 mod current_manifest;
@@ -40,44 +40,45 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use usage::CommitTimes;
 
-/// An index over tables takes no more than this part of the memory for blocks, beside it.
+/// An index over tables takes at most this fraction of the block cache's size, in addition to it.
 const INDEX_SHARE: usize = 4;
 
-/// A committed state.
+/// A committed state of the cache.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) manifest: Manifest,
     pub(crate) last_order: u64,
-    /// The current version of each name, by its number.
+    /// The current version of each namespace, by its number.
     namespaces: Vec<Option<Box<Namespace>>>,
     pub(crate) current: BTreeMap<String, Current>,
-    /// Tables that logs attach to other versions: needed as long as those logs are there.
+    /// Tables that logs attach to versions that are not current; needed as long as those logs exist.
     superseded: Vec<LiveTable>,
     pub(crate) logs: Vec<LogView>,
     pub(crate) segments: Segments,
     commit_times: CommitTimes,
     pub(crate) memory_bytes: u64,
-    /// Writers whose entries in `logs` name files.
+    /// Writers whose entries in `logs` name blobs.
     pub(crate) filing: BTreeSet<u32>,
     /// The manifest's file when it was read.
     pub(crate) manifest_stat: Stat,
-    /// Highest number of a manifest and lowest unused number of a writer, by the names in the folder.
+    /// Highest number of a manifest and lowest unused number of a writer, by the names in the directory.
     pub(crate) manifest_seen: u64,
     pub(crate) next_writer_seen: u32,
-    /// Bytes that cannot be trusted were found where only everything or nothing can be believed: all is a miss, until
-    /// the next commit sets the damage aside.
+    /// A manifest or a log is damaged, and nothing shows which keys it had: every lookup is a miss until the next
+    /// commit resets the cache.
     pub(crate) lost: bool,
-    /// Only numbers and logs are wanted, neither tables nor entries.
+    /// Only numbers and logs are loaded, neither tables nor entries.
     is_outline: bool,
-    /// Tables that commits attached and `attach_arrived` takes up.
+    /// Attached tables that `attach_arrived` has not opened yet.
     arrived: Vec<Arrived>,
-    /// A table that a log attaches is not there; perhaps it was folded meanwhile.
+    /// A table that a log attaches does not exist; it may have been merged meanwhile.
     vanished: bool,
-    /// A newer state that has commits of other processes, until a handle asks for them (`reload.rs`).
+    /// A newer state with commits of other processes, kept until a handle asks for them (`commit/reload.rs`).
     pub(crate) aside: Option<Box<State>>,
 }
 
-/// Makes logs survive the loss of power, and their names. Takes as long as the disk does: no lock is held meanwhile.
+/// Syncs logs and the directory, so that they survive a power failure. No lock is held meanwhile, because it takes as
+/// long as the disk does.
 pub(crate) fn sync_logs(context: &Context, logs: &[LogView]) -> Result<()> {
     for view in logs {
         view.file.sync().map_err(|source| {
@@ -88,13 +89,13 @@ pub(crate) fn sync_logs(context: &Context, logs: &[LogView]) -> Result<()> {
     if logs.is_empty() {
         return Ok(());
     }
-    context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache folder", source))
+    context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache directory", source))
 }
 
-/// Tables that are open, for a load to take over.
+/// Open tables, which a load reuses.
 pub(crate) type OpenTables = [Arc<Table>];
 
-/// A table and the log whose commit attached it; `None` = the manifest names it.
+/// A table, and the log whose commit attached it; `None` = the manifest names it.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveTable {
     pub(crate) table: Arc<Table>,
@@ -110,7 +111,7 @@ struct Arrived {
 }
 
 impl State {
-    /// What is known now, for somebody who works on it while this goes on.
+    /// A copy of this state, for work that takes long while this state changes.
     pub(crate) fn snapshot(&self) -> Self {
         Self {
             manifest: self.manifest.clone(),
@@ -127,19 +128,19 @@ impl State {
         }
     }
 
-    /// What `outline` needs of it, so that nobody waits for this state while the disk is asked.
+    /// The part of this state that `outline` needs, so that no lock is held while the disk is read.
     pub(crate) fn known_logs(&self) -> Self {
         let manifest = Manifest { id: self.manifest.id, ..Manifest::default() };
         Self { manifest, logs: self.logs.clone(), ..Self::default() }
     }
 
-    /// The newest state that is loaded.
+    /// The newest state that is loaded, visible or not.
     pub(crate) fn newest(&self) -> &Self {
         self.aside.as_deref().unwrap_or(self)
     }
 
-    /// Takes up one commit of a log; `attach_arrived` follows. Entries of `commit` were checked by the log's reader or
-    /// written by us.
+    /// Applies one commit of a log; `attach_arrived` follows. The entries of `commit` were checked by the log's reader
+    /// or written by this process.
     pub(crate) fn apply(&mut self, context: &Context, writer: u32, commit: &LogCommit<'_>) -> Result<()> {
         if self.is_outline {
             self.last_order = self.last_order.max(commit.order);
@@ -156,10 +157,10 @@ impl State {
         if let [(_, id)] = &ids[..]
             && let Some(namespace) = self.namespace_mut(id.number)
         {
-            // The entries of a commit are mostly of one namespace: room for all at once.
+            // The entries of a commit are usually of one namespace: reserve room for all of them.
             namespace.memory.reserve(commit.count);
         }
-        // Of one id the first name counts.
+        // If an id occurs twice, its first name counts.
         ids.sort_by_key(|(log_id, _)| *log_id);
         self.commit_times.note(commit.order, commit.time_ms);
         self.memory_bytes += commit.entries.len() as u64;
@@ -186,7 +187,7 @@ impl State {
         Ok(())
     }
 
-    /// Takes up a commit that this process has just appended to its own log, in the newer state as well.
+    /// Applies a commit that this process has just appended to its own log, to the newer state as well.
     pub(crate) fn apply_own(&mut self, context: &Context, log: &LogWriter, commit: &LogCommit<'_>) -> Result<()> {
         self.apply(context, log.writer, commit)?;
         self.attach_arrived(context, false);
@@ -219,8 +220,8 @@ impl State {
         }
     }
 
-    /// Takes up the tables that commits attached: all at once, since each takes its place among the others. One that
-    /// is missing ends it where the caller will load anew then.
+    /// Opens all tables that commits attached at once and inserts each in its place. If `ends_at_missing`, a missing
+    /// table ends this, because the caller loads the state again.
     pub(crate) fn attach_arrived(&mut self, context: &Context, ends_at_missing: bool) {
         let mut arrived = std::mem::take(&mut self.arrived);
         arrived.sort_by_key(|one| one.id.number);
@@ -251,18 +252,19 @@ impl State {
         }
     }
 
-    /// Whether a table that a log attaches was not there.
+    /// Whether a table that a log attaches is missing.
     pub(crate) fn has_vanished(&self) -> bool {
         self.vanished
     }
 
-    /// The newest entry of a key among the logs, hidden ones included.
+    /// The newest entry of a key in the memtable, hidden or not.
     #[inline]
     pub(crate) fn memory_get(&self, namespace: &Namespace, hash: u64, key: &[u8]) -> Option<MemoryEntry<'_>> {
         namespace.memory.get(&self.segments, hash, key)
     }
 
-    /// Entries of the logs of one namespace as they came, hidden ones left out; older ones of a key are among them.
+    /// Entries in the memtable of one namespace in the order of their arrival, without hidden ones. Overwritten entries
+    /// are among them.
     pub(crate) fn memory_entries<'a>(
         &'a self,
         namespace: &'a Namespace,
@@ -270,12 +272,12 @@ impl State {
         namespace.memory.iter(&self.segments).filter(|(_, found)| found.order >= namespace.hidden_below)
     }
 
-    /// The manifest's number and the newest commit: equal of states that hold the same.
+    /// The manifest's number and the newest commit, which are equal for states with the same content.
     pub(crate) fn moment(&self) -> (u64, u64) {
         (self.manifest.number, self.last_order)
     }
 
-    /// Every file that an entry of a table or a log names, once; those of tables that cannot be read are missing.
+    /// Every blob that an entry of a table or a log names, once, without those of tables that cannot be read.
     pub(crate) fn named_files(&self) -> BTreeSet<FileRef> {
         let directories = self.live_tables().filter_map(|live| live.table.directory());
         let mut named: BTreeSet<FileRef> = directories.flat_map(Directory::files).collect();
@@ -289,15 +291,15 @@ impl State {
         named
     }
 
-    /// Brings the entries of the logs into the order of their hashes, for `memory_window`. For a snapshot only: lookups
-    /// and later commits rely on the order in which they came.
+    /// Sorts the entries of the memtables by hash, for `memtable_window`. Only for a snapshot: lookups and later
+    /// commits rely on the order of arrival.
     pub(crate) fn sort_memory(&mut self) {
         for namespace in self.namespaces.iter_mut().flatten() {
             namespace.memory.sort();
         }
     }
 
-    /// Makes the commits of other writers survive the loss of power: ours may rest on them, and must not outlive them.
+    /// Syncs the logs of other writers: commits of this process may rest on them and must not outlive them.
     pub(crate) fn sync_others(&mut self, context: &Context, own: Option<u32>) -> Result<()> {
         let unsynced = self.unsynced_others(own);
         sync_logs(context, &unsynced)?;
@@ -305,14 +307,13 @@ impl State {
         Ok(())
     }
 
-    /// The logs of other writers as far as they were read, if they were not synced up to there. A sealed log was, by
-    /// the writer that sealed it.
+    /// The logs of other writers with unsynced bytes, as far as they were read. A sealed log was synced by its writer.
     pub(crate) fn unsynced_others(&self, own: Option<u32>) -> Vec<LogView> {
         let is_unsynced = |view: &&LogView| view.commits > 0 && view.synced < view.end && view.stop != Stop::Sealed;
         self.logs.iter().filter(is_unsynced).filter(|view| Some(view.writer) != own).cloned().collect()
     }
 
-    /// These were synced, as far as they had been read then.
+    /// Records that these logs were synced, as far as they had been read then.
     pub(crate) fn note_synced(&mut self, logs: &[LogView]) {
         for view in &mut self.logs {
             let synced = logs.iter().find(|log| log.writer == view.writer && log.start() == view.start());
@@ -320,29 +321,30 @@ impl State {
         }
     }
 
-    /// The logs of others that commits may rest on, and how far each is sure to go, after `sync_others`.
+    /// The logs of other writers that commits may rest on, and how many bytes of each are durable, after `sync_others`.
     pub(crate) fn seen(&self, context: &Context, own: u32) -> Vec<KnownLog> {
         let others = self.logs.iter().filter(|view| view.writer != own);
         others.filter_map(|view| self.known_log(context, view)).collect()
     }
 
-    /// How another file refers to a log, after `sync_others`; `None` = its start has not arrived. The end of a log that
-    /// was taken is not certain: its writer may have appended since, and will commit that again elsewhere.
+    /// The reference by which other files name a log, after `sync_others`; `None` = its start is not whole. A claimed
+    /// log has no certain end: its writer may have appended since, and will commit that again in another log.
     pub(crate) fn known_log(&self, context: &Context, view: &LogView) -> Option<KnownLog> {
         let is_certain = matches!(view.name, FileName::Log(_)) && !context.doubts.has(view.writer);
         let end = if view.commits > 0 && is_certain { view.end } else { 0 };
         view.start().map(|start| KnownLog { writer: view.writer, id: start.id, end })
     }
 
-    /// The writer of a log that does not fit the manifest and the other logs, and what is wrong. It may be a race.
+    /// The writer of a log that does not fit the manifest and the other logs, and what is wrong. The cause may be a
+    /// race.
     fn misfit(&self) -> Option<(u32, &'static str)> {
-        // One that was only begun is of no use, and no damage.
+        // A foreign log without commits is harmless.
         let foreign = self.logs.iter().find(|view| view.is_foreign && view.head.is_used);
         let foreign = foreign.map(|view| (view.writer, "log of another lineage"));
         foreign.or_else(|| self.short_log().map(|writer| (writer, "missing end of a log")))
     }
 
-    /// A log that counts and does not go as far as it went when others came to rest on it.
+    /// The writer of a log that counts but has fewer bytes than another file recorded for it.
     fn short_log(&self) -> Option<u32> {
         let mut ends: HashMap<(u32, u64), u64> = HashMap::new();
         for view in &self.logs {
@@ -355,8 +357,8 @@ impl State {
         self.manifest.open_logs.iter().chain(seen).find(is_short).map(|log| log.writer)
     }
 
-    /// Whether the manifest, or none, is the highest by a list made after it was read: nobody will withdraw it
-    /// (`publish.rs`).
+    /// Whether the manifest is sure: a list made after it was read has no higher one, so its publisher will not
+    /// withdraw it (`publish.rs`). Also true if there is none.
     pub(crate) fn is_sure(&self) -> bool {
         self.manifest.number == self.manifest_seen
     }
@@ -366,7 +368,7 @@ impl State {
         context.checksum.of_file(self.manifest.cache_id, name)
     }
 
-    /// Whether a log that was just begun belongs to the manifest and will belong to its successors.
+    /// Whether a log that was just begun belongs to the manifest, and will belong to its successors.
     pub(crate) fn has_claimed(&self, log: &LogWriter) -> bool {
         lineage::is_claimed(&self.manifest, log.writer, log.start)
     }
@@ -377,7 +379,7 @@ impl State {
         states.flat_map(Self::live_tables).map(|live| Arc::clone(&live.table)).collect()
     }
 
-    /// Whether each commit in the logs of this state is in one of the others, too.
+    /// Whether each commit in the logs of this state is also in one of the others.
     fn is_known_to(&self, others: &[&Self]) -> bool {
         let id = |view: &LogView| view.start().map(|start| (view.writer, start.id));
         let knows = |view: &LogView, known: &LogView| id(known) == id(view) && known.commits >= view.commits;
@@ -385,30 +387,30 @@ impl State {
         self.logs.iter().filter(|view| view.commits > 0).all(|view| logs().any(|known| knows(view, known)))
     }
 
-    /// Whether lookups find here what they find in `visible`. `merged` is what a compaction has published this state's
-    /// manifest of, under that number, if nothing was evicted.
+    /// Whether lookups give the same results in this state and in `visible`. `merged` is the state from which a
+    /// compaction made the manifest of this one, and the number of that manifest, if nothing was evicted.
     pub(crate) fn is_same_as(&self, visible: &Self, merged: Option<(&Self, u64)>) -> bool {
         let is_merged = |(merged, number): (&Self, u64)| {
-            // The process that began the cache has not read its first manifest.
+            // The process that created the cache has not read its first manifest.
             let is_first = visible.manifest.number == 0 && merged.manifest.is_first();
             (self.manifest.number, self.manifest.parent) == (number, merged.manifest.id)
                 && (visible.manifest.id == merged.manifest.id || is_first)
                 && merged.is_known_to(&[visible])
-                // A log may have got a last commit after it was read to be folded; its writer commits that once more.
+                // A log may have received a last commit after the compactor read it; its writer commits that again.
                 && visible.is_known_to(&[self, merged])
         };
         let is_manifest_same = self.manifest.id == visible.manifest.id && visible.is_known_to(&[self]);
         (is_manifest_same || merged.is_some_and(is_merged)) && self.is_known_to(&[visible]) && self.lost == visible.lost
     }
 
-    /// Whether lookups in a namespace ask so many tables in vain that an index over them pays.
+    /// Whether lookups in a namespace read so many tables in vain that an index over them pays.
     #[inline]
     pub(crate) fn is_index_due(&self, id: u32, blocks: &BlockCache) -> bool {
         let due = |namespace: &Namespace| namespace.which.is_due(&namespace.tables, blocks.bytes_max() / INDEX_SHARE);
         self.namespace(id).is_some_and(due)
     }
 
-    /// Makes tables forget their blocks, those with the most first, until half of what may be kept is left.
+    /// Drops cached blocks, of the tables with the most of them first, until the cache is down to half its limit.
     pub(crate) fn trim_blocks(&mut self, blocks: &BlockCache) {
         let mut live: Vec<_> =
             self.namespaces.iter_mut().flatten().flat_map(|namespace| &mut namespace.tables).collect();
@@ -429,7 +431,7 @@ impl State {
         }
     }
 
-    /// Tables that commits attached and no manifest names yet.
+    /// Number of tables that commits attached and that no manifest names yet.
     pub(crate) fn attached_tables(&self) -> usize {
         self.live_tables().filter(|live| live.attached_by.is_some()).count()
     }

@@ -1,7 +1,7 @@
-//! The store: one folder as one process sees it, shared by all its threads.
+//! One cache as one process sees it, shared by all its threads.
 //!
-//! Lookups share `state`; a commit changes it for a moment at its end. `committer` admits one commit at a time,
-//! `maintenance` one compaction. They are taken in the order maintenance, committer, state.
+//! Lookups share `state`; a commit locks it briefly at its end. `committer` admits one commit at a time, `maintenance`
+//! one compaction. Locks are taken in the order maintenance, committer, state.
 
 pub(crate) mod blob_writer;
 pub(crate) mod handle;
@@ -39,17 +39,17 @@ use crate::store::multi_get::Reader;
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError};
 
-/// At close, logs are folded if there are more than these, or more bytes in them.
+/// At close, logs are checkpointed if there are more than this number of them, or more bytes in them.
 const LOGS_LEFT: usize = 2;
 const LOG_BYTES_LEFT: u64 = 256 << 10;
 
-/// The same as a part of the cap of the cache.
+/// Bytes of logs left at close, as a fraction of the size limit of the cache.
 const LOG_PART_LEFT: u64 = 8;
 
-/// Bytes in the log of this process while the one before it is folded; all of them are in memory, too.
+/// Bytes in the log of this process before a commit checkpoints it itself. They are all in the memtable, too.
 const LOG_BYTES_MAX: u64 = 64 << 20;
 
-/// One folder, shared by all threads of the process.
+/// One open cache, shared by all threads of the process.
 #[derive(Debug)]
 pub struct Store {
     context: Context,
@@ -75,12 +75,12 @@ impl Store {
         }))
     }
 
-    /// A new user of this store: one per thread of the host.
+    /// Creates a handle; each thread of the host has its own.
     pub fn handle(self: &Arc<Self>) -> Handle {
         Handle::new(Arc::clone(self))
     }
 
-    /// Whether the store is of no use any more: `close` was called, or a panic left it in doubt.
+    /// Whether the store cannot be used any more: `close` was called, or a panic left a lock poisoned.
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire) || self.is_broken()
     }
@@ -97,8 +97,8 @@ impl Store {
         if self.context.options.read_only { Err(Error::ReadOnly) } else { Ok(()) }
     }
 
-    /// What is asked of the store is asked once the lock is had: whoever waited for it may have waited for `close`, and
-    /// would find, or write on top of, a state that knows nothing.
+    /// Checks that the store is open after a lock was acquired. `close` may have run while this thread waited for the
+    /// lock, and left an empty state.
     fn if_open<G>(&self, guard: G) -> Result<G> {
         self.open_context().map(|_| guard)
     }
@@ -115,7 +115,7 @@ impl Store {
         self.if_open(self.maintenance.lock()?)
     }
 
-    /// The committer, once no log is in doubt any more.
+    /// The committer, after logs with a failed sync were checkpointed.
     fn sure_committer(&self) -> Result<MutexGuard<'_, Committer>> {
         if self.context.doubts.is_any() && !self.is_read_only() {
             let _one = self.maintenance()?;
@@ -124,20 +124,20 @@ impl Store {
         self.committer()
     }
 
-    /// Folds logs whose sync failed. The caller holds `maintenance`.
+    /// Checkpoints logs with a failed sync. The caller holds the lock `maintenance`.
     fn settle_doubts(&self) -> Result<()> {
         let Self { context, state, committer, .. } = self;
-        // The state may hold the log's file, and with it the lock.
+        // The state may have the log's file open, and with it the file's lock.
         {
             let _no_commit = committer.lock()?;
             renew(context, state)?;
         }
         compact(context, state, committer, false, &|_, _| ControlFlow::Continue(()))?;
         let state = state.read()?;
-        // If its writer lives, his own sync fails, too.
+        // If the writer of a log lives, the sync fails in its own process, too.
         let is_left = |view: &LogView| view.commits > 0 && view.is_done().unwrap_or(true);
         context.doubts.retain(|writer| state.logs.iter().any(|view| view.writer == writer && is_left(view)));
-        if context.doubts.is_any() { Err(Error::Busy { operation: "fold a log", attempts: 1 }) } else { Ok(()) }
+        if context.doubts.is_any() { Err(Error::Busy { operation: "checkpoint a log", attempts: 1 }) } else { Ok(()) }
     }
 
     pub(crate) fn get<R>(
@@ -174,7 +174,7 @@ impl Store {
         Ok(())
     }
 
-    /// For many lookups in one state; `each` is told the answers.
+    /// Many lookups in one state; `each` receives the values.
     pub(crate) fn reader<E: FnMut(Option<&[u8]>)>(&self, id: u32, each: E) -> Result<Reader<'_, E>> {
         Ok(Reader::new(self, &self.context, id, self.state()?, each))
     }
@@ -183,8 +183,9 @@ impl Store {
         Ok(lookup(&*self.state()?, id, hash, key).is_some())
     }
 
-    /// The value of an entry that names files. A file that is not there may have been collected since this state was
-    /// read: then a newer one does not name it for this key, and the value is a miss. This process stays in its state.
+    /// The value of an entry that names blobs. If a blob is missing, it may have been collected since this state was
+    /// loaded. A newer state then does not name it for this key, and the value is a miss. The visible state stays the
+    /// same.
     pub(crate) fn filed_value(&self, id: u32, hash: u64, key: &[u8], filed: &[u8]) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
         let names =
@@ -199,7 +200,7 @@ impl Store {
         })
     }
 
-    /// Says in the log that files are about to be stored. Returns the writer for their temporary names.
+    /// Pins blobs that are about to be stored. Returns the writer for their temporary names.
     pub(crate) fn hold_files(&self) -> Result<(u32, Hold)> {
         let context = self.open_context()?;
         self.check_writable()?;
@@ -208,12 +209,12 @@ impl Store {
         Ok((writer, hold))
     }
 
-    /// Every content that is stored, named by an entry or not yet or not any more.
+    /// Lists every stored blob, whether or not an entry names it.
     pub fn list_files(&self) -> Result<Vec<FileRef>> {
         self.open_context()?.files.list()
     }
 
-    /// Where jobs of this store run.
+    /// The pool that runs the jobs of this store.
     pub fn pool(&self) -> &Arc<dyn Pool> {
         &self.context.pool
     }
@@ -223,7 +224,7 @@ impl Store {
         self.context.options.read_only
     }
 
-    /// The content of a file that an entry names; `None` = it is not there, or not what it was.
+    /// The content of a blob that an entry names; `None` = it is missing or damaged.
     pub fn read_file(&self, file: &FileRef) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
         let names = |newest: &State| !newest.lost && newest.named_files().contains(file);
@@ -237,7 +238,7 @@ impl Store {
         })
     }
 
-    /// Makes the index over the tables of a namespace, with the state free for others meanwhile.
+    /// Builds the index over the tables of a namespace without a lock on the state.
     fn make_index(&self, id: u32) {
         let Ok(state) = self.state() else { return };
         let Some(namespace) = state.namespace(id) else { return };
@@ -267,7 +268,7 @@ impl Store {
         let (mut bytes, mut last_hash) = (0, None);
         for range in Ranges::new(sources, from) {
             let outcome = entries.visit(&range, |entry| {
-                // A page ends between two hashes, so that the cursor says exactly where the next one begins.
+                // A page ends between two hashes, so that the next one begins exactly at the cursor.
                 let hash = entry.hash;
                 if bytes >= bytes_max && last_hash != Some(hash) {
                     return ControlFlow::Break(Ok(hash));
@@ -302,15 +303,15 @@ impl Store {
         let is_too_fast = committer.log.as_ref().is_some_and(|log| log.bytes() >= LOG_BYTES_MAX);
         drop(committer);
         self.replaced.drop(context);
-        // Whoever commits faster than folding in the background can follow does it himself. The commit stands, whatever
-        // comes of it.
+        // A process that commits faster than a compaction in the background follows compacts itself. The commit stands
+        // even if that fails.
         if is_too_fast {
             let _ = self.compact(false, &|_, _| ControlFlow::Continue(()));
         }
         Ok(report)
     }
 
-    /// Takes up what other processes committed. `true` where something changed.
+    /// Makes the commits of other processes visible. `true` = something changed.
     pub fn refresh(&self) -> Result<bool> {
         let context = self.open_context()?;
         if failpoints::bug("stale-after-refresh") {
@@ -322,7 +323,7 @@ impl Store {
         if let Some(changed) = catch_up(context, &mut state)? {
             return Ok(advanced || changed);
         }
-        // It may be half caught up: no lookup may come in between.
+        // The state may be half caught up: load the whole state before any lookup.
         let fresh = load(context, &state.tables())?;
         let old = replace(&mut state, fresh);
         drop(state);
@@ -330,25 +331,25 @@ impl Store {
         Ok(true)
     }
 
-    /// Reads what other processes committed, for `advance`: lookups see nothing of it before that. Costs a look at the
-    /// folder where nothing changed.
+    /// Loads the commits of other processes for `advance`, without making them visible. If nothing changed, this costs
+    /// one listing of the directory.
     pub fn look_ahead(&self) -> Result<()> {
         look_ahead(self.open_context()?, &self.state, &self.committer)
     }
 
-    /// Makes visible what this process has read of others since, at `look_ahead` or while it compacted. Never waits for
-    /// the disk. `true` where there was something.
+    /// Makes visible what `look_ahead` or a compaction of this process has loaded. Never waits for the disk. `true` =
+    /// something changed.
     pub fn advance(&self) -> Result<bool> {
         advance(self.open_context()?, &self.state, &self.replaced)
     }
 
-    /// Says what time it is: entries read from now on were used on that day. A commit says so, too. While nobody has,
-    /// no use is recorded.
+    /// Sets the current time: entries read from now on count as used on that day. A commit sets it, too. Before the
+    /// first call, no usage is recorded.
     pub fn set_now(&self, now_ms: u64) {
         self.context.noted.set_now(now_ms);
     }
 
-    /// A hint, so nothing fails; but a store in doubt writes nothing.
+    /// Records usage. It is a hint, so errors are ignored; a store with a poisoned lock writes nothing.
     fn record_uses(&self) {
         self.replaced.drop(&self.context);
         if !self.is_broken() {
@@ -356,20 +357,20 @@ impl Store {
         }
     }
 
-    /// Makes every commit that this process sees survive the loss of power, and records what was used.
+    /// Syncs every commit that this process sees, so that it survives a power failure, and records usage.
     pub fn flush(&self) -> Result<()> {
         let context = self.open_context()?;
         self.record_uses();
         let own = self.sure_committer()?.log.as_ref().map(|log| log.writer);
         let others = self.state()?.unsynced_others(own);
-        // Lookups and commits go on while the disk works.
+        // Lookups and commits continue while the disk works.
         sync_logs(context, &others)?;
         self.state.write()?.note_synced(&others);
         context.files.sync(&*context.pool)?;
         self.sure_committer()?.flush(context)
     }
 
-    /// Folds logs into tables and merges tables: what is due, or everything if `full`.
+    /// Checkpoints logs and merges tables: what is due, or everything if `full`.
     pub fn compact(&self, full: bool, watch: Watch<'_>) -> Result<CompactReport> {
         let context = self.open_context()?;
         self.check_writable()?;
@@ -381,38 +382,39 @@ impl Store {
         Ok(report)
     }
 
-    /// Walks through what is committed now, or through one namespace of it; without values it reads none.
+    /// A walk over what is committed now, in all namespaces or in one. Without values it reads none.
     pub fn walk(&self, only: Option<&str>, with_values: bool) -> Result<Walk> {
         let context = self.open_context()?;
         let state = self.state()?.snapshot();
         Ok(Walk::new(context, state, only, with_values))
     }
 
-    /// The version of a namespace that counts now; none where nothing was ever committed to it.
+    /// The current version of a namespace; `None` = it never had a commit.
     pub fn version_of(&self, name: &str) -> Result<Option<String>> {
         self.open_context()?;
         Ok(self.state()?.current.get(name).map(|current| current.id.version.clone()))
     }
 
-    /// Sizes and counts, exact, of the newest state that this process has read: a compaction counts at once.
+    /// Exact sizes and counts of the newest state that this process has loaded; a compaction counts at once.
     pub fn stats(&self) -> Result<Stats> {
         let (context, state) = (self.open_context()?, self.state()?.newest().snapshot());
         stats(context, &state)
     }
 
-    /// The first `limit` entries in some order, of all namespaces or of the one of that name.
+    /// The first `limit` entries in the given order, of all namespaces or of one.
     pub fn top(&self, order: TopOrder, only: Option<&str>, limit: usize) -> Result<Vec<TopEntry>> {
         let (context, state) = (self.open_context()?, self.state()?.snapshot());
         Ok(top(context, &state, order, only, limit))
     }
 
-    /// Reads every byte of the folder. Modifies nothing.
+    /// Reads and checks every byte of the cache. Changes nothing.
     pub fn verify(&self, watch: Watch<'_>) -> Result<VerifyReport> {
         Ok(verify(self.open_context()?, watch)?.report)
     }
 
-    /// Sets aside what is damaged, so that every byte left is sound; a dry run says what that would be. Nothing of what
-    /// is sound is lost, unless a damaged log or manifest leaves nobody to tell what is the newest.
+    /// Quarantines what is damaged, so that all remaining bytes are sound. A dry run only reports what would be
+    /// quarantined. Sound entries stay, unless a damaged log or manifest makes it impossible to know which entries are
+    /// the newest.
     pub fn repair(&self, dry_run: bool, watch: Watch<'_>) -> Result<RepairReport> {
         let context = self.open_context()?;
         if !dry_run {
@@ -422,12 +424,12 @@ impl Store {
         repair(context, &self.state, &self.committer, dry_run, watch)
     }
 
-    /// How many damaged places were met so far: `status` names them.
+    /// Number of damaged places found so far; `status` names them.
     pub fn damage_count(&self) -> u32 {
         self.context.damage.count()
     }
 
-    /// How this store stands.
+    /// The current status of the store.
     pub fn status(&self) -> Status {
         Status {
             read_only: self.context.options.read_only,
@@ -438,14 +440,14 @@ impl Store {
         }
     }
 
-    /// Whether this process has written nothing and has nothing to write, so that `close` only lets go of files.
+    /// Whether this process has written nothing and has nothing to write, so that `close` only closes files.
     pub fn is_unwritten(&self) -> bool {
         self.committer().is_ok_and(|committer| committer.log.is_none())
             && self.state().is_ok_and(|state| !is_due(&self.context, &state))
     }
 
-    /// Folds what is due, seals the log, lets go of every file. Every later call answers `Closed`; what handles have
-    /// buffered is dropped.
+    /// Checkpoints what is due, seals the log and closes every file. Later calls fail with `Closed`. Entries buffered
+    /// in handles are discarded.
     pub fn close(&self) -> Result<()> {
         let _one = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
         if self.closed.swap(true, Ordering::AcqRel) {
@@ -458,7 +460,7 @@ impl Store {
         outcome
     }
 
-    /// Leaves the folder tidy if this process has written to it.
+    /// Checkpoints and seals logs if this process has written to the cache.
     fn settle(&self) -> Result<()> {
         failpoints::panics("settle");
         if self.is_broken() {
@@ -477,7 +479,8 @@ impl Store {
             (state.logs.len(), state.memory_bytes, state.attached_tables())
         };
         let bytes_left = LOG_BYTES_LEFT.min(self.context.options.bytes_max / LOG_PART_LEFT);
-        // What is damaged goes with the commit that came after it: the next process finds a sound folder.
+        // Damaged files are quarantined before a process closes after a commit, so that the next process opens a sound
+        // cache.
         if logs > LOGS_LEFT || bytes > bytes_left || attached > 0 || self.context.damage.is_left() {
             compact(&self.context, &self.state, &self.committer, false, &|_, _| ControlFlow::Continue(()))?;
         }
@@ -485,7 +488,7 @@ impl Store {
         let is_sealed = committer.seal(&self.context, &self.state)?;
         committer.flush(&self.context)?;
         if is_sealed {
-            // Every commit is there without it.
+            // Optional: every commit is in place without it.
             let known = self.state.read()?.known_logs();
             let _ = list_logs(&self.context, &known);
         }

@@ -1,4 +1,4 @@
-//! Reading content. Everything is copied and its digest verified before anybody sees it.
+//! Reads blobs. Content is copied, and its digest verified, before it is used.
 
 use super::Files;
 use super::shard::{Name, path_of};
@@ -13,25 +13,26 @@ use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, PoisonError};
 
-/// What there is of a file.
+/// What was found of a blob.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Whole(Vec<u8>),
-    /// No file has this name and length, or none has them any more.
+    /// No file has this name and length.
     Missing,
-    /// It was there, was not what its name says, and has been set aside, unless it is too long to be judged.
+    /// Its content did not match its name. It was quarantined, unless it is too long to be verified.
     Damaged,
 }
 
-/// How often a file is looked for under its name and then among those that are about to be collected: it may get its
-/// name back meanwhile, or be taken over by another collection.
+/// How often a blob is searched under its name and then among those about to be collected. Meanwhile it may be renamed
+/// back, or taken over by another collection.
 const LOOKS: u32 = 2;
 
-/// Most bytes that are read to tell a damaged file from a wrong length in a manifest. A hole may have any length.
+/// Most bytes that are read to distinguish a damaged blob from a wrong length in an entry. A sparse file may have any
+/// length.
 const JUDGED_BYTES_MAX: u64 = VALUE_BYTES_MAX as u64;
 
 impl Files {
-    /// The content of a file that some entry names.
+    /// Reads a blob that an entry names.
     pub(crate) fn read(&self, file: &FileRef) -> Result<Content> {
         failpoints::panics("read-file");
         let wrap = |source| Error::io("read", &path_of(Name::Content(file.digest), file.digest.shard()), source);
@@ -59,9 +60,9 @@ impl Files {
         self.damaged(file, "content of a file")
     }
 
-    /// Whether the content is there, in full length. To be asked while it is held.
+    /// Whether the blob exists with its full length. Called while it is pinned.
     pub(crate) fn is_stored(&self, file: &FileRef) -> Result<bool> {
-        let wrap = |source| Error::io("look for", &path_of(Name::Content(file.digest), file.digest.shard()), source);
+        let wrap = |source| Error::io("check", &path_of(Name::Content(file.digest), file.digest.shard()), source);
         match self.shard(file.digest.shard())?.open(&Name::Content(file.digest).to_string(), Access::Stream) {
             Ok(open) => Ok(open.len().map_err(wrap)? == file.bytes),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => Ok(false),
@@ -69,12 +70,12 @@ impl Files {
         }
     }
 
-    /// The value that stands in place of which an entry has `filed`.
+    /// The value of an entry whose stored value is `filed`.
     pub(crate) fn value(&self, filed: &[u8]) -> Result<Content> {
         let Some(parsed) = Filed::parse(filed) else { return Ok(Content::Damaged) };
         let content = match (parsed.form, parsed.files().next()) {
             (Form::Beside(value), _) => return Ok(Content::Whole(value.to_vec())),
-            // No value is longer, so nobody wrote this one; to read so much could cost all memory there is.
+            // No value is longer, so this is forged; reading it could exhaust the memory.
             (_, Some(file)) if file.bytes > VALUE_BYTES_MAX as u64 => self.damaged(&file, "length of a file")?,
             (_, Some(file)) => self.read(&file)?,
             (_, None) => return Ok(Content::Damaged),
@@ -87,7 +88,7 @@ impl Files {
         })
     }
 
-    /// `None` = missing; `Some(None)` = something else has its name. A file that is about to be collected counts.
+    /// `None` = missing; `Some(None)` = not a regular file. A blob that is about to be collected counts.
     fn open(&self, digest: &Digest) -> Result<Option<Option<Arc<dyn File>>>> {
         let shard = self.shard(digest.shard())?;
         let content = Name::Content(*digest);
@@ -107,7 +108,7 @@ impl Files {
         Ok(None)
     }
 
-    /// Every content that is there, in the order of digests.
+    /// All stored blobs, sorted by digest.
     pub(crate) fn list(&self) -> Result<Vec<FileRef>> {
         let mut found = Vec::new();
         for (index, name) in self.names()? {
@@ -125,19 +126,19 @@ impl Files {
     fn damaged(&self, file: &FileRef, what: &str) -> Result<Content> {
         self.note(file, what);
         if self.may_write {
-            // Where it cannot be moved it stays a miss, and the next write says why.
+            // If it cannot be renamed it stays a miss, and the next write reports the error.
             let _ = self.set_aside(self.shard(file.digest.shard())?, &file.digest);
         }
         Ok(Content::Damaged)
     }
 
-    /// Those of the files met as damaged or missing that are still not there: entries that name them have no value.
+    /// The blobs found damaged or missing that are still missing; entries that name them have no value.
     pub(crate) fn lost(&self) -> Result<BTreeSet<FileRef>> {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         let mut still = BTreeSet::new();
         for file in lost.iter() {
             let wrap =
-                |source| Error::io("look for", &path_of(Name::Content(file.digest), file.digest.shard()), source);
+                |source| Error::io("check", &path_of(Name::Content(file.digest), file.digest.shard()), source);
             let there = self.open(&file.digest)?.flatten();
             let bytes = there.map(|open| open.len()).transpose().map_err(wrap)?;
             if bytes != Some(file.bytes) {
@@ -148,12 +149,12 @@ impl Files {
         Ok(still)
     }
 
-    /// Takes note that files which an entry names are not there.
+    /// Records that blobs named by an entry are missing.
     pub(crate) fn note_missing(&self, filed: &[u8]) {
         Filed::parse(filed).iter().flat_map(Filed::files).for_each(|file| self.note(&file, "missing file"));
     }
 
-    /// Adds a file to the list of damage, once as long as it is not back.
+    /// Reports a damaged blob, once until it is stored again.
     pub(crate) fn note(&self, file: &FileRef, what: &str) {
         let is_new = self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(*file);
         if is_new {
@@ -162,8 +163,8 @@ impl Files {
     }
 }
 
-/// Whether a file of another length than was asked for is what its name says: then it stays, and who asked was wrong.
-/// `None` = it is too long to find out; what is written under this name next replaces it.
+/// Whether a file of an unexpected length matches its digest. If it does, it stays, because the reference is wrong.
+/// `None` = it is too long to verify; the next write under this name replaces it.
 fn is_sound(file: &dyn File, bytes: u64, digest: &Digest) -> io::Result<Option<bool>> {
     if failpoints::bug("believe-manifest-size") {
         return Ok(Some(false));
@@ -178,7 +179,7 @@ fn is_sound(file: &dyn File, bytes: u64, digest: &Digest) -> io::Result<Option<b
     }
 }
 
-/// `None` = missing; `Some(None)` = something that is no file.
+/// `None` = missing; `Some(None)` = not a regular file.
 fn open_named(shard: &dyn Vfs, name: Name, digest: &Digest) -> Result<Option<Option<Arc<dyn File>>>> {
     match shard.open(&name.to_string(), Access::Stream) {
         Ok(file) => Ok(Some(Some(file))),

@@ -1,13 +1,13 @@
-//! Names in one of the 256 folders of files.
+//! Names in one of the 256 directories of blobs.
 
 use crate::format::digest::Digest;
 use std::fmt;
 
-/// What a file is, by its name. Names that are not ours parse as `None` and are never touched.
+/// A file's kind by its name. Other names parse as `None`, and their files are never touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     Content(Digest),
-    /// What the collection of that random number is about to remove.
+    /// About to be removed by the collection of that random number.
     Gone {
         digest: Digest,
         by: u64,
@@ -49,13 +49,13 @@ impl fmt::Display for Name {
     }
 }
 
-/// The number of one of the folders, by its name.
+/// The number of a directory, by its name.
 pub(super) fn index_of(folder: &str) -> Option<u8> {
     let index = u8::from_str_radix(folder, 16).ok()?;
     (format!("{index:02x}") == folder).then_some(index)
 }
 
-/// Where a file is, seen from the folder of the cache.
+/// The path of a file, relative to the cache directory.
 pub(crate) fn path_of(name: Name, shard: u8) -> String {
     format!("files/{shard:02x}/{name}")
 }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_of_files_has_two_digits() {
+    fn a_blob_directory_is_named_by_two_hex_digits() {
         assert_eq!(["00", "0a", "ff"].map(index_of), [Some(0), Some(10), Some(255)]);
         for foreign in ["", "0", "FF", "+1", "100", "0g", "ff.bad"] {
             assert_eq!(index_of(foreign), None, "{foreign}");
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_read_as_it_was_written_and_no_other_is_ours() {
+    fn every_blob_name_parses_as_written_and_foreign_names_do_not() {
         let digest = Digest::of(b"content");
         for name in [
             Name::Content(digest),

@@ -1,12 +1,12 @@
-//! Writing content. The caller holds (`Committer::hold`), so nothing written here is collected before a commit names
-//! it.
+//! Writes blobs. The caller has pinned them (`Committer::pin`), so no collection removes them before a commit names
+//! them.
 //!
-//! 1. Content that is there already, of the right length, is not written again.
-//! 2. A file of a temporary name is created, written and, where it must survive the loss of power, synced.
-//! 3. It is linked to its final name. That fails where somebody was first: then that one stays, and what was made
-//!    durable by others stays durable. Without hard links it is synced and renamed.
-//! 4. The temporary name is removed.
-//! 5. For durability the folders are synced.
+//! 1. If the content exists with the right length, the writer does not write it again.
+//! 2. It creates a file under a temporary name, writes it, and syncs it if it must survive a power failure.
+//! 3. It links the file to its final name. If another writer was first, that file stays, and stays durable if it was.
+//!    Without hard links the file is synced and renamed.
+//! 4. It removes the temporary name.
+//! 5. For durability it syncs the directories.
 
 use super::Files;
 use super::shard::{Name, path_of};
@@ -21,11 +21,11 @@ use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, PoisonError};
 
-/// How often content is begun anew whose temporary name was swept away.
+/// How often a write begins again after its temporary file was removed.
 const ATTEMPTS: u32 = 16;
 
 impl Files {
-    /// Stores one content. `durable` syncs the file, not yet the folder.
+    /// Stores one blob. `durable` syncs the file but not yet the directory.
     pub(crate) fn put(&self, writer: u32, content: &[u8], durable: bool) -> Result<FileRef> {
         failpoints::panics("store-file");
         let file = FileRef::of(content);
@@ -39,9 +39,9 @@ impl Files {
             let is_last = attempt == ATTEMPTS;
             match self.write(shard, writer, &name, &file, content, durable) {
                 Ok(true) => break,
-                Ok(false) if is_last => return Err(Error::Busy { operation: "store a file", attempts: ATTEMPTS }),
+                Ok(false) if is_last => return Err(Error::Busy { operation: "store a blob", attempts: ATTEMPTS }),
                 Err(error) if is_last || error.kind() != ErrorKind::NotFound => return Err(wrap(error)),
-                // Without a lock our log may have been taken, and what we had begun to write with it.
+                // Without a lock, the log of this process may have been claimed, and its temporary files removed.
                 Ok(false) | Err(_) => {}
             }
         }
@@ -51,7 +51,7 @@ impl Files {
         Ok(file)
     }
 
-    /// Whether the content is there in full length; what is there in another one is set aside.
+    /// Whether the blob exists with its full length; a file of another length is quarantined.
     fn is_there(&self, shard: &dyn Vfs, name: &str, file: &FileRef, durable: bool) -> io::Result<bool> {
         match shard.open(name, Access::Stream) {
             Ok(open) if open.len()? == file.bytes => {
@@ -69,7 +69,7 @@ impl Files {
         }
     }
 
-    /// `false` = somebody else's was there first and is not any more, or was not whole.
+    /// `false` = another writer's file was there first, and is gone by now or not whole.
     fn write(
         &self,
         shard: &dyn Vfs,
@@ -87,7 +87,7 @@ impl Files {
             Err(error) if error.kind() != ErrorKind::NotFound => return placed.and(Err(error)),
             _ => {}
         }
-        // Of what was there first a loss of power may have left a part.
+        // The file that was there first may have lost its end in a power failure.
         Ok(placed? == Placed::Ours || self.is_there(shard, name, file, durable)?)
     }
 
@@ -110,7 +110,7 @@ impl Files {
         }
     }
 
-    /// Makes all files that were stored here so far survive the loss of power.
+    /// Syncs all blobs stored here so far, so that they survive a power failure.
     pub(crate) fn sync(&self, pool: &dyn Pool) -> Result<()> {
         let unsynced: Vec<Digest> = std::mem::take(&mut *self.unsynced()).into_iter().collect();
         let synced = each_in_parallel(pool, &unsynced, |digest| self.sync_one(digest))
@@ -124,13 +124,13 @@ impl Files {
     fn sync_one(&self, digest: &Digest) -> Result<()> {
         let name = Name::Content(*digest);
         match self.shard(digest.shard())?.open(&name.to_string(), Access::Stream).and_then(|file| file.sync()) {
-            // Collected since: nobody named it.
+            // Collected since, because no entry named it.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             outcome => outcome.map_err(|source| Error::io("sync", &path_of(name, digest.shard()), source)),
         }
     }
 
-    /// Makes the names of these files survive the loss of power.
+    /// Syncs the directories of these blobs.
     pub(crate) fn sync_folders(&self, digests: impl Iterator<Item = Digest>) -> Result<()> {
         let shards: BTreeSet<u8> = digests.map(|digest| digest.shard()).collect();
         for shard in shards {
@@ -141,19 +141,19 @@ impl Files {
     }
 }
 
-/// Whose file has the name.
+/// Which writer's file has the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placed {
     Ours,
     Theirs,
 }
 
-/// Gives a written file its final name, unless it is taken.
+/// Gives a written file its final name, unless that exists.
 fn place(shard: &dyn Vfs, temporary: &str, name: &str, is_synced: bool) -> io::Result<Placed> {
     match shard.link(temporary, name) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Placed::Theirs),
         Err(error) if error.kind() == ErrorKind::Unsupported => {
-            // A rename replaces what may be durable already, so this one must be, too.
+            // A rename may replace a durable file, so this one must be durable, too.
             if !is_synced {
                 shard.open(temporary, Access::Stream)?.sync()?;
             }
@@ -163,7 +163,7 @@ fn place(shard: &dyn Vfs, temporary: &str, name: &str, is_synced: bool) -> io::R
     }
 }
 
-/// Answers in order; the first error where there is one.
+/// Results in order, or the first error.
 pub(crate) fn each_in_parallel<T: Sync, R: Send>(
     pool: &dyn Pool,
     all: &[T],

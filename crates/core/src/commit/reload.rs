@@ -1,14 +1,15 @@
-//! Moving from one state of the folder to a newer one. What a process sees changes only where a handle asks for that:
+//! Moving from one state of the cache to a newer one. What a process sees changes only when a handle asks for it:
 //!
-//! 1. `renew`, for a handle that refreshes or that finds the folder changed by its commit, reads the folder again and
-//!    makes that visible.
-//! 2. `reload`, after a compaction, makes the new state visible only if lookups find the same in it: then nothing but
-//!    files and memory changed. Else it lies aside, with own commits added, and the old one stays visible; its files
-//!    are open, so they can be read even where they have been removed.
-//! 3. `look_ahead`, for a handle that opens the cache, reads the folder again if something changed, likewise aside.
-//! 4. `advance` makes visible what lies aside: a handle begins a commit, refreshes or has opened the cache. That may be
-//!    on JavaScript's thread, so the old state is left for `Replaced::drop`: to unmap or close a large file that was
-//!    removed takes as long as to remove it.
+//! 1. `renew`, for a handle that refreshes or whose commit found the directory changed, loads the directory and makes
+//!    the result visible.
+//! 2. `reload`, after a compaction, makes the new state visible only if lookups give the same results in it, so that
+//!    only files and memory changed. Otherwise the new state is kept beside the visible one and receives own commits,
+//!    too. The files of the visible state are open, so they can be read after their removal.
+//! 3. `look_ahead`, for a handle that opens the cache, loads the directory if it has changed, and keeps the result
+//!    beside the visible state.
+//! 4. `advance` makes that state visible when a handle begins a commit, refreshes, or has opened the cache. It may run
+//!    on JavaScript's thread, so the old state is left to `Replaced::drop`: unmapping or closing a large removed file
+//!    takes as long as removing it.
 
 use crate::commit::Committer;
 use crate::error::Result;
@@ -20,20 +21,20 @@ use crate::state::{State, is_behind, load};
 use std::collections::HashSet;
 use std::sync::PoisonError;
 
-/// The last state that `advance` replaced.
+/// The state that `advance` replaced last.
 #[derive(Debug, Default)]
 pub(crate) struct Replaced {
     last: Mutex<Option<Old>>,
 }
 
-/// A replaced state, and the names of the tables that the next one has as well.
+/// A replaced state, and the names of the tables that its successor shares.
 #[derive(Debug)]
 pub(crate) struct Old {
     state: State,
     kept: HashSet<String>,
 }
 
-/// Replaces the state by the newest one. The caller admits no commit of this process meanwhile.
+/// Replaces the state by the newest one. The caller prevents commits of this process meanwhile.
 pub(crate) fn renew(context: &Context, state: &RwLock<State>) -> Result<()> {
     let open = state.read()?.tables();
     let fresh = load(context, &open)?;
@@ -42,7 +43,7 @@ pub(crate) fn renew(context: &Context, state: &RwLock<State>) -> Result<()> {
     Ok(())
 }
 
-/// Takes up what a compaction has published; see `State::is_same_as`.
+/// Loads what a compaction has published; see `State::is_same_as`.
 pub(crate) fn reload(
     context: &Context,
     state: &RwLock<State>,
@@ -76,7 +77,7 @@ pub(crate) fn look_ahead(context: &Context, state: &RwLock<State>, committer: &M
 
 fn set_aside(state: &RwLock<State>, fresh: State) -> Result<()> {
     let mut state = state.write()?;
-    // What this process commits from now on is newer than what it has read.
+    // Later commits of this process are newer than everything that it has read.
     state.last_order = state.last_order.max(fresh.last_order);
     let before = state.aside.replace(Box::new(fresh));
     drop(state);
@@ -84,7 +85,7 @@ fn set_aside(state: &RwLock<State>, fresh: State) -> Result<()> {
     Ok(())
 }
 
-/// Makes the state visible that lies aside. `true` where there was one.
+/// Makes the newer state visible. `true` = there was one.
 pub(crate) fn advance(context: &Context, state: &RwLock<State>, replaced: &Replaced) -> Result<bool> {
     if state.read()?.aside.is_none() {
         return Ok(false);
@@ -99,7 +100,7 @@ pub(crate) fn advance(context: &Context, state: &RwLock<State>, replaced: &Repla
 }
 
 impl Replaced {
-    /// Drops it.
+    /// Drops the replaced state.
     pub(crate) fn drop(&self, context: &Context) {
         let old = self.last.lock().unwrap_or_else(PoisonError::into_inner).take();
         old.into_iter().for_each(|old| old.drop(context));
@@ -107,13 +108,13 @@ impl Replaced {
 }
 
 impl Old {
-    /// What was read in it stays noted.
+    /// Drops the state and keeps the usage of what was read in it.
     pub(crate) fn drop(self, context: &Context) {
         keep_reads(context, &self.state, &self.kept);
     }
 }
 
-/// Replaces the state. The answer is the old one.
+/// Replaces the state and returns the old one.
 pub(crate) fn replace(state: &mut State, fresh: State) -> Old {
     let kept = fresh.tables().iter().map(|table| table.meta.name.to_string()).collect();
     Old { state: std::mem::replace(state, fresh), kept }

@@ -1,5 +1,5 @@
-//! Large values become files on their way to a commit, each packed where that pays. They are synced before the commit
-//! names them, as its tables are: whatever survives a loss of power, no entry comes back without its value.
+//! Stores the large values of a batch as blobs, each compressed if that pays. They are synced before the commit names
+//! them, as its tables are, so that no entry survives a power failure without its value.
 
 use crate::batch::Batch;
 use crate::blobs::each_in_parallel;
@@ -10,7 +10,8 @@ use crate::format::entry::{Entry, Kind};
 use crate::format::lz4;
 use crate::state::context::Context;
 
-/// The batch with values from `bytes_min` on stored under temporary names of `writer`; entries name them.
+/// Stores values of at least `bytes_min` bytes as blobs, under temporary names of `writer`, and returns the batch that
+/// names them.
 pub(super) fn file_values(context: &Context, writer: u32, batch: &Batch, bytes_min: usize) -> Result<Batch> {
     let is_large = |entry: &Entry<'_>| entry.kind == Kind::Put && entry.value.len() >= bytes_min;
     let large: Vec<Entry<'_>> = batch.entries().map(|(_, entry)| entry).filter(is_large).collect();
@@ -33,8 +34,8 @@ pub(super) fn file_values(context: &Context, writer: u32, batch: &Batch, bytes_m
     Ok(filed)
 }
 
-/// The batch without what names a file that is not there any more: a miss in its place. For a writer without a lock
-/// whose log was taken, and its hold with it.
+/// The batch with a delete in place of each entry whose blobs are gone. For a writer without a lock whose log was
+/// claimed, and its pin with it.
 pub(super) fn without_lost(context: &Context, batch: &Batch) -> Result<Batch> {
     let mut kept = Batch::default();
     for (id, entry) in batch.entries() {

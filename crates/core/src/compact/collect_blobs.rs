@@ -1,16 +1,20 @@
-//! Removing files that nobody needs: neither a table nor a log names them. A loss of power must never bring back an
-//! entry whose file is gone: a compaction publishes durably what it drops, and logs that hide entries are synced before
-//! a file is removed.
+//! Collecting blobs that no table and no log names; FORMAT.md, "The protocol", section 9. A power failure must never
+//! restore an entry whose blob is gone. So a compaction publishes durably what it drops, and the collector syncs logs
+//! that hide entries before it removes a blob.
 //!
-//! Nobody waits for anybody, so somebody may store the same content just now, and rely on the file that is there:
-//! 1. While any log says that its writer holds files, nothing is collected.
-//! 2. The folders are listed, then the folder of the cache is read: what was written later is not in the list.
-//! 3. What nobody names is renamed to `.<random>.gone`, a name of this collection only, so that it decides on nothing
-//!    but what it has renamed itself. Who stores that content from now on finds it missing, and writes it.
-//! 4. The folder of the cache is read once more. Whoever found the content before 3 had said so in his log before he
-//!    looked: his hold, or by now the entry, is there, and the file gets its name back.
-//! 5. The rest is removed, once the logs are durable that were read in 4. Where a collection died half way, or is just
-//!    as far, the next one takes over what it has renamed; readers look there as well.
+//! ```text
+//!  pins? --> list blobs --> load state --> rename unnamed to .gone --> load again: named or pinned? --> sync logs --> remove
+//!   1           2              2                 3                          4 | yes: rename back            5
+//! ```
+//! A writer may store the same content at the same time and rely on the existing file:
+//! 1. While the log of any writer pins blobs, the collector collects nothing.
+//! 2. The collector lists the directories of blobs, then loads the state. Blobs written later are not in the list.
+//! 3. It renames blobs that no entry names to `.<random>.gone`. The random number is its own, so it only decides on
+//!    blobs that it has renamed itself. A writer that stores that content from now on finds it missing and writes it.
+//! 4. It loads the state again. A writer that found the content before step 3 had pinned it first: the pin, or by now
+//!    the entry, is in its log, and the collector renames the blob back.
+//! 5. It removes the rest once the logs read in step 4 are durable. If another collection died half way or runs at the
+//!    same time, the next one continues with the blobs it has renamed. Readers find them under that name, too.
 
 use crate::blobs::Name;
 use crate::error::{Error, Result};
@@ -22,16 +26,16 @@ use crate::state::{OpenTables, State, load};
 use std::collections::{BTreeSet, HashSet};
 use std::io::{self, ErrorKind};
 
-/// What the folder of the cache says about files.
+/// What the state of the cache requires of blobs.
 struct Needed {
     named: HashSet<Digest>,
     held: bool,
-    /// Writers whose logs are not folded.
+    /// Writers whose logs are open.
     writers: HashSet<u32>,
 }
 
-/// Removes what nobody needs. Returns the number of files removed; 0 where somebody holds files, or where it cannot be
-/// known what is needed. `open` are tables that are open.
+/// Removes obsolete blobs. Returns the number of files removed; 0 if blobs are pinned, or if a table cannot be read.
+/// `open` are open tables, for reuse.
 pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
     failpoints::panics("collect");
     let files = &context.files;
@@ -73,12 +77,12 @@ pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
 }
 
 impl Needed {
-    /// `None` = some table cannot be read, so nothing is known.
+    /// Reads what is needed. `None` = a table cannot be read, so that is unknown.
     fn read(context: &Context, open: &OpenTables) -> Result<Option<Self>> {
         Self::of(&load(context, open)?)
     }
 
-    /// The same, and it cannot be lost with the power any more.
+    /// Reads what is needed and syncs the logs, so that it survives a power failure.
     fn read_durable(context: &Context, open: &OpenTables) -> Result<Option<Self>> {
         let mut state = load(context, open)?;
         state.sync_others(context, None)?;
@@ -99,14 +103,14 @@ impl Needed {
     }
 }
 
-/// A file that is needed after all gets its name back, unless the content was written anew.
+/// Renames a blob back that is still needed, unless its content was written again.
 fn give_back(folder: &dyn Vfs, gone: Name, content: Name) -> Result<()> {
     match folder.link(&gone.to_string(), &content.to_string()) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             return rename(folder, gone, content).map(drop);
         }
         Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) => {}
-        outcome => outcome.map_err(|source| Error::io("give back", &content.to_string(), source))?,
+        outcome => outcome.map_err(|source| Error::io("restore", &content.to_string(), source))?,
     }
     remove(folder, gone).map(drop)
 }
@@ -120,7 +124,8 @@ fn remove(folder: &dyn Vfs, name: Name) -> Result<bool> {
     is_ours(folder.remove(&name.to_string())).map_err(|error| Error::io("remove", &name.to_string(), error))
 }
 
-/// Someone else was faster, or has it open on a system that minds: then it waits for the next collection.
+/// `false` = another process was faster, or has the file open on a system that locks open files. The next collection
+/// tries again.
 fn is_ours(outcome: io::Result<()>) -> io::Result<bool> {
     match outcome {
         Err(error) if is_gone_or_in_use(&error) => Ok(false),

@@ -1,5 +1,5 @@
-//! Finding what leaves a cache over its cap: every entry is looked at once, keys only, and its bytes are counted by
-//! rank; `eviction_cut.rs` says which ranks leave. The merge that follows leaves those out (`merge.rs`).
+//! Chooses what is evicted from a cache over its size limit. One pass over all keys counts the bytes of entries by
+//! rank; `eviction_cut.rs` decides which ranks are evicted. The merge that follows drops those entries (`merge.rs`).
 
 use super::eviction_cut::{Cut, Rank, cut};
 use super::take_logs::Taken;
@@ -16,28 +16,28 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// What an entry costs beside key and value: hash, order, kind and lengths.
+/// Bytes of an entry besides key and value: hash, sequence number, kind and lengths.
 const ENTRY_BYTES: u64 = 16;
 
-/// What leaves, and all that is needed to tell.
+/// The entries to evict, and what is needed to recognize them.
 #[derive(Debug)]
 pub(crate) struct Evictions {
     cut: Option<Cut>,
     today: Day,
-    /// By number of the namespace; in this order their tables are read.
+    /// Usage by number of the namespace; their tables are read in this order.
     spaces: BTreeMap<u32, Known>,
-    /// Namespaces of which something leaves.
+    /// Namespaces with entries to evict.
     pub(crate) leaving: BTreeSet<u32>,
 }
 
-/// What is known of a namespace, in order of the hashes.
+/// Usage of a namespace, sorted by hash.
 #[derive(Debug, Default)]
 struct Known {
     marks: Vec<Mark>,
     own: Vec<u32>,
 }
 
-/// Ranks of entries that come in order of their hashes.
+/// Ranks of entries that are visited in order of their hashes.
 #[derive(Debug)]
 pub(crate) struct Ranks<'a> {
     cut: Option<Cut>,
@@ -60,7 +60,7 @@ impl Ranks<'_> {
         Rank { is_own, day, order: entry.order }
     }
 
-    /// Whether the entry leaves.
+    /// Whether the entry is evicted.
     pub(crate) fn leaves(&mut self, entry: &Visit<'_>) -> bool {
         let Some(cut) = self.cut else { return false };
         let rank = self.rank(entry);
@@ -69,7 +69,7 @@ impl Ranks<'_> {
 }
 
 impl Evictions {
-    /// What has to leave until entries and their files take no more than `bytes_max`, about.
+    /// Finds the entries to evict so that the rest, with their blobs, takes about `bytes_max`.
     pub(crate) fn find(context: &Context, shared: &RwLock<State>, taken: &Taken, bytes_max: u64) -> Result<Self> {
         let mut used = context.used.read_all(taken.state.manifest.cache_id);
         let today = context.noted.today().unwrap_or(Day::MAX);
@@ -94,7 +94,7 @@ impl Evictions {
         Ok(found)
     }
 
-    /// Whether anything leaves.
+    /// Whether any entry is evicted.
     pub(crate) fn is_any(&self) -> bool {
         self.cut.is_some()
     }
@@ -104,7 +104,7 @@ impl Evictions {
         Some(Ranks { cut: self.cut, today: self.today, marks: Cursor::new(marks), own, state })
     }
 
-    /// Adds the entries of one namespace.
+    /// Adds the entries of one namespace to `sizes`.
     fn count(&self, taken: &Taken, id: u32, sizes: &mut Sizes) {
         let (Some(namespace), Some(mut ranks)) = (taken.state.namespace(id), self.ranks(id, &taken.state)) else {
             return;
@@ -124,7 +124,7 @@ impl Evictions {
                 *lowest = rank.min(*lowest);
                 let filed = if entry.is_filed() { entry.value().and_then(Filed::parse) } else { None };
                 for file in filed.iter().flat_map(Filed::files) {
-                    // A file stays as long as the last of those that name it.
+                    // A blob stays until the last entry that names it is evicted.
                     let (highest, _) = sizes.files.entry(file.digest).or_insert((rank, file.bytes));
                     *highest = rank.max(*highest);
                 }
@@ -139,6 +139,6 @@ impl Evictions {
 struct Sizes {
     ranks: BTreeMap<Rank, u64>,
     files: HashMap<Digest, (Rank, u64)>,
-    /// Of each namespace the rank that leaves first.
+    /// For each namespace, the rank that is evicted first.
     lowest: BTreeMap<u32, Rank>,
 }

@@ -1,32 +1,33 @@
-//! Which entries leave a cache that is over its cap: the least recently used ones. Pure: numbers in, a cut out.
+//! Which entries are evicted from a cache over its size limit: the least recently used ones. Pure: numbers in, a cut
+//! out.
 //!
-//! What this process wrote or read leaves last, whatever its day. Below that, by the day on which an entry was last
-//! used or written; of one day those of the oldest commit first, as far as commits are still told apart; of one commit
-//! a part of all, by hash.
+//! Entries that this process wrote or read are evicted last, whatever their day. Otherwise the day of the last use or
+//! the write decides. Of one day, entries of the oldest commit go first, as far as commits are still distinguished; of
+//! one commit, a part chosen by hash.
 
 use crate::usage::Day;
 use std::collections::BTreeMap;
 
-/// Where an entry stands in the order in which they leave: the lowest first.
+/// The position of an entry in the order of eviction, lowest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
-    /// This process wrote or read it.
+    /// Whether this process wrote or read the entry.
     pub(crate) is_own: bool,
     pub(crate) day: Day,
     pub(crate) order: u64,
 }
 
-/// What is below leaves, and of what is at it a part.
+/// Ranks below are evicted, and a part of the entries of this rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
     rank: Rank,
-    /// Of 2^32.
+    /// The evicted part of the rank, as a fraction of 2^32.
     part: u64,
     salt: u32,
 }
 
 impl Cut {
-    /// Whether anything of that rank leaves.
+    /// Whether entries of that rank are evicted.
     pub(crate) fn reaches(&self, rank: Rank) -> bool {
         rank <= self.rank
     }
@@ -36,14 +37,15 @@ impl Cut {
     }
 }
 
-/// Bits of a hash in another order: what the last cut left of a rank lies above its part, not above that of the next.
+/// Mixes a hash with another salt for each cut. Otherwise a later cut of the same rank would evict nothing, because the
+/// earlier one left only the highest hashes.
 fn spread(hash: u32) -> u32 {
     let mixed = (hash ^ (hash >> 16)).wrapping_mul(0x85EB_CA6B);
     let mixed = (mixed ^ (mixed >> 13)).wrapping_mul(0xC2B2_AE35);
     mixed ^ (mixed >> 16)
 }
 
-/// The lowest cut that takes `excess` bytes, about. `salt` is another one for each cut of a cache.
+/// The lowest cut that evicts about `excess` bytes. `salt` differs for each cut of a cache.
 pub(crate) fn cut(bytes: &BTreeMap<Rank, u64>, excess: u64, salt: u32) -> Option<Cut> {
     let mut rest = excess;
     if rest == 0 {
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_day_leaves_first_and_what_is_ours_last() {
+    fn the_oldest_day_is_evicted_first_and_own_entries_last() {
         let ranks = [rank(false, 1, 9), rank(false, 2, 0), rank(false, 2, 7), rank(true, 0, 0)];
         let bytes: BTreeMap<Rank, u64> = ranks.iter().map(|rank| (*rank, 100)).collect();
         let taken = |excess| {

@@ -1,7 +1,8 @@
-//! At close: a manifest that lists the logs which are left, and how far they go. From then on a log that is missing,
-//! cut or in part zero is damage. Before that it looks like one that a power failure has shortened.
+//! Publishes, at close, a manifest that lists the open logs and their ends; FORMAT.md, "The protocol", section 7. From
+//! then on a log that is missing, cut or partly zero is damage. Before, it looks like a log that a power failure has
+//! shortened.
 //!
-//! Only what is durable is listed with its end: logs that are sealed. The tables stay as they are.
+//! Only sealed logs are listed with their end, because only that is durable. The tables stay as they are.
 
 use crate::compact::sweep_manifests;
 use crate::error::Result;
@@ -12,10 +13,10 @@ use crate::state::context::Context;
 use crate::state::{LogView, State, outline};
 use crate::writer::create::publish_unnumbered;
 
-/// Other processes that close, or compact, at the same time are faster that often before it is left to them.
+/// Tries before other processes, which close or compact at the same time, count as faster; they list the logs then.
 const ATTEMPTS: u32 = 4;
 
-/// Lists the logs, unless the newest manifest does.
+/// Lists the logs unless the newest manifest does already.
 pub(crate) fn list_logs(context: &Context, known: &State) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let found = outline(context, known)?;

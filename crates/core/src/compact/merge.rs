@@ -1,9 +1,9 @@
-//! Merging the logs' entries and some tables of one namespace into new tables, in order of (hash, key). While one
-//! thread writes, another one gathers and sorts what comes next.
+//! Merges memtable entries and some tables of one namespace into new tables, in order of (hash, key). While one thread
+//! writes, another gathers and sorts the next entries.
 //!
-//! Of entries with one key the newest wins. It is left out if nobody may see it (`hidden_below`), if it lies in a hole
-//! that a damaged block left in a table that may have had something newer, or if it is a delete that hides nothing
-//! any more. A value that cannot be read becomes a delete, so that no older one takes its place.
+//! The newest entry of each key is written. It is dropped if it is hidden (`hidden_below`), if it lies in a hole where
+//! a damaged block may have had a newer one, or if it is a delete that hides nothing any more. A value that cannot be
+//! read becomes a delete, so that no older one takes its place.
 
 use super::evict::{Evictions, Ranks};
 use super::take_logs::Taken;
@@ -27,37 +27,37 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A table is closed when it has this many bytes.
 const TABLE_BYTES: u64 = 1 << 30;
 
-/// Entries between two looks at the watch.
+/// Entries between two calls of the watch.
 const WATCH_ENTRIES: u64 = 512;
 
 /// Bytes of ranges that are gathered ahead.
 const AHEAD_BYTES: usize = 4 << 20;
 
-/// What to merge.
+/// The merge to do.
 #[derive(Debug)]
 pub(crate) struct Merge<'a> {
     /// Number of the namespace.
     pub(crate) number: u32,
     /// Indexes of the namespace's tables.
     pub(crate) tables: &'a [usize],
-    /// Forget orders: nothing older can ever come.
+    /// Drop sequence numbers: no older entry can appear later.
     pub(crate) settle: bool,
-    /// Leave deletes out: nothing is left that they could hide.
+    /// Drop deletes: no older entry is left for them to hide.
     pub(crate) drop_deletes: bool,
-    /// What leaves the cache: it becomes a delete.
+    /// Evicted entries, which become deletes.
     pub(crate) evictions: Option<&'a Evictions>,
 }
 
-/// What came of it.
+/// The result of a merge.
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
     pub(crate) tables: Vec<TableMeta>,
     pub(crate) dropped: u64,
-    /// Entries that are younger than the tables they are in now.
+    /// Entries that are younger than the time of their new table.
     pub(crate) marks: Vec<Mark>,
 }
 
-/// Tells the caller how far the work is.
+/// Reports the progress to the caller.
 pub(crate) struct Progress<'a> {
     watch: Watch<'a>,
     done: u64,
@@ -146,7 +146,7 @@ impl Merging<'_, '_> {
     }
 }
 
-/// Gathers ranges on one thread, and sends there what is full, while another one fills blocks from those gathered
+/// Gathers ranges and writes full buffers on one thread, while another one fills blocks from the ranges gathered
 /// before.
 fn in_two_threads(context: &Context, ranges: Ranges<'_>, merging: &mut Merging<'_, '_>) -> Result<()> {
     let (ranges, merging) = (Mutex::new(ranges), Mutex::new(merging));
@@ -206,19 +206,19 @@ struct Output<'a> {
     ranks: Option<Ranks<'a>>,
     name: &'a mut (dyn FnMut() -> TableName + Send),
     writer: Option<(TableName, TableWriter<'static>)>,
-    /// Entries that name one of these files have no value.
+    /// Entries that name one of these blobs have no value.
     lost: &'a BTreeSet<FileRef>,
     merged: Merged,
     times: Times,
 }
 
 impl Output<'_> {
-    /// Of the table that is being written, if there is one.
+    /// The outbox of the open table.
     fn outbox(&mut self) -> Option<(TableName, Arc<Outbox>)> {
         self.writer.as_mut().map(|(name, writer)| (*name, writer.use_outbox()))
     }
 
-    /// Adds the newest entry of a key, if anybody may see it.
+    /// Adds the newest entry of a key if it is visible.
     #[inline]
     fn take(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> ControlFlow<Error> {
         let Visit { hash, key, order, shadowed, is_hidden, .. } = entry;
@@ -251,7 +251,7 @@ impl Output<'_> {
             .map_err(|source| Error::io("write", &name.to_string(), source))
     }
 
-    /// A value that names files, unless one of them is lost.
+    /// Adds a value that names blobs, unless one of them is lost.
     #[cold]
     fn add_filed(&mut self, hash: u32, key: &[u8], order: u64, value: &[u8]) -> Result<()> {
         let names_lost = |filed: Filed<'_>| filed.files().any(|file| self.lost.contains(&file));
@@ -262,7 +262,7 @@ impl Output<'_> {
         added.map_err(|source| Error::io("write", &name.to_string(), source))
     }
 
-    /// The table that is being written; a new one where that is full.
+    /// The open table, or a new one if that is full.
     #[inline]
     fn open_writer(&mut self) -> Result<&mut (TableName, TableWriter<'static>)> {
         if self.writer.as_ref().is_some_and(|(_, writer)| writer.bytes() >= TABLE_BYTES) {

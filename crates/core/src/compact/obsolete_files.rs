@@ -1,11 +1,11 @@
-//! Removing what the newest manifest does not mention, and only what nobody can still need:
-//! What is damaged is not removed but set aside (`quarantine.rs`).
-//! - a log below `next writer` that the manifest does not list: it is folded;
-//! - a table that neither the manifest nor a commit mentions, once its writer's log is gone; never by age;
-//! - an older manifest, a temporary manifest of a writer whose log is gone.
+//! Removes files that the newest manifest does not mention; FORMAT.md, "The protocol", section 6. Damaged files are
+//! quarantined instead (`writer/quarantine.rs`). Obsolete are:
+//! - a log below `next writer` that the manifest does not list: it is checkpointed;
+//! - a table that neither the manifest nor a commit mentions, if its writer's log is gone; age never decides;
+//! - an older manifest, and a temporary manifest of a writer whose log is gone.
 //!
-//! The folder is listed before the manifest is trusted: a log that is missing in the list was folded by a manifest that
-//! is at least as old as the one loaded afterwards. It has to be sure (`manifest/publish.rs`), and durable.
+//! The directory is listed before the manifest is loaded. So a log that is missing from the list was checkpointed by
+//! that manifest or an older one. The manifest must be sure (`manifest/publish.rs`) and durable.
 
 use crate::error::{Error, Result};
 use crate::format::file_names::{FileName, TableName};
@@ -18,7 +18,7 @@ use crate::writer::create::make_durable;
 use crate::writer::quarantine::{set_aside, trim};
 use std::collections::HashSet;
 
-/// Which of `names` nobody needs any more; they were listed before `state` was read. `published` is the number of the
+/// The obsolete files among `names`, which were listed before `state` was loaded. `published` is the number of the
 /// manifest that the caller published or read.
 pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> Vec<FileName> {
     let manifest = &state.manifest;
@@ -30,7 +30,7 @@ pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> V
         .filter(|name| matches!(name, FileName::Log(_) | FileName::Taken { .. }))
         .filter_map(|name| name.writer())
         .filter(|writer| manifest.is_open(*writer))
-        // One that was created while the folder was listed, before its table, may not be in the list.
+        // A log that was created, before its table, during the listing may be missing from the list.
         .chain(state.logs.iter().map(|view| view.writer))
         .collect();
     let mentioned: HashSet<TableName> = state.live_tables().map(|live| live.table.meta.name).collect();
@@ -43,8 +43,8 @@ pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> V
     names.into_iter().filter(is_needless).collect()
 }
 
-/// Removes files; those that are damaged are set aside. `theirs` is the number of the manifest that does not need them,
-/// where somebody else has published it.
+/// Removes files and quarantines damaged ones. `theirs` is the number of the newest manifest if another process has
+/// published it.
 pub(crate) fn remove_all(context: &Context, theirs: Option<u64>, names: &[FileName]) -> Result<()> {
     failpoints::panics("sweep");
     if let Some(number) = theirs.filter(|_| !names.is_empty()) {
@@ -53,7 +53,7 @@ pub(crate) fn remove_all(context: &Context, theirs: Option<u64>, names: &[FileNa
     let mut is_any_aside = false;
     for name in names {
         let name = name.to_string();
-        // A system that minds open files keeps its name for now.
+        // A file that another process has open keeps its name for now, on a system that locks open files.
         if context.damage.has(&name) {
             is_any_aside |= set_aside(context, &name, None)?;
         } else {
@@ -63,7 +63,7 @@ pub(crate) fn remove_all(context: &Context, theirs: Option<u64>, names: &[FileNa
     if is_any_aside { trim(context) } else { Ok(()) }
 }
 
-/// Removes the manifests that one which was published replaces.
+/// Removes manifests older than the published one.
 pub(crate) fn sweep_manifests(context: &Context, published: u64) -> Result<()> {
     for name in list(context)?.into_iter().filter(|name| name.manifest().is_some_and(|number| number < published)) {
         remove(context, &name.to_string())?;
@@ -71,7 +71,7 @@ pub(crate) fn sweep_manifests(context: &Context, published: u64) -> Result<()> {
     Ok(())
 }
 
-/// Removes what a compaction wrote and did not try to publish.
+/// Removes the tables of a compaction that did not try to publish.
 pub(crate) fn discard_tables(context: &Context, writer: u32) -> Result<()> {
     for name in list(context)? {
         if matches!(name, FileName::Table(table) if table.writer == writer) {
@@ -83,15 +83,15 @@ pub(crate) fn discard_tables(context: &Context, writer: u32) -> Result<()> {
 
 fn remove(context: &Context, name: &str) -> Result<()> {
     match context.vfs.remove(name) {
-        // Someone else swept it, or still has it open on a system that minds.
+        // Another process removed it, or has it open on a system that locks open files.
         Err(error) if is_gone_or_in_use(&error) => Ok(()),
         Err(source) => Err(Error::io("remove", name, source)),
         Ok(()) => Ok(()),
     }
 }
 
-/// Keeps the tables and the files they name under the cap: those written to longest ago go first. What an evicted table
-/// hid stays hidden. Returns how many entries went, those included that were overwritten.
+/// Evicts whole tables until tables and blobs are below the size limit, those written to longest ago first. What an
+/// evicted table hid stays hidden. Returns the number of evicted entries, overwritten ones included.
 pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> u64 {
     let entries = |manifest: &Manifest| manifest.tables().map(|table| table.entries).sum::<u64>();
     let before = entries(manifest);

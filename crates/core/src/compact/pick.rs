@@ -1,43 +1,44 @@
 //! Which tables to merge. Pure: numbers in, numbers out.
 //!
-//! - Tables are taken from the smallest up, as long as the next one is at most [`RATIO`] times what was gathered before
-//!   it. So each table left is more than three times as large as all smaller ones together, and their number grows with
-//!   the logarithm of the data. A table is a file and a probe for each lookup, however small; so none weighs less than
-//!   [`WEIGHT_MIN`].
-//! - While much is written at once, large tables cost more to copy than to ask (`state/table_index.rs`): they wait
-//!   until [`RUN`] of a size are together, so that each byte is copied once for every [`RUN`]-fold of the data.
-//! - Where a quarter of all bytes is overwritten or deleted, everything is merged: the garbage pays for the copying.
+//! - Tables are picked from the smallest up, as long as the next one is at most [`RATIO`] times as large as those
+//!   before it together. So each remaining table is more than three times as large as all smaller ones together, and
+//!   the number of tables grows with the logarithm of the data. A table costs a file and a probe for each lookup,
+//!   however small it is, so none weighs less than [`WEIGHT_MIN`].
+//! - During heavy writing, large tables cost more to copy than to read (`state/table_index.rs`). They are merged once
+//!   [`RUN`] of similar size exist, so that each byte is copied once for every [`RUN`]-fold of the data.
+//! - If a quarter of all bytes is overwritten or deleted, everything is merged: the reclaimed space pays for the
+//!   copying.
 
 const RATIO: u64 = 3;
 const WEIGHT_MIN: u64 = 64 << 10;
 
-/// A table from this size on is large, and so is what comes from logs.
+/// A table of at least this size is large, and so is a checkpoint.
 const LARGE_BYTES: u64 = 24 << 20;
 const LARGE_FOLD_BYTES: u64 = 16 << 20;
 
-/// Large tables that are merged together, and how much larger than the smallest of them one may be.
+/// Number of large tables that are merged together, and how much larger than the smallest of them each may be.
 const RUN: usize = 12;
 const RUN_RATIO: u64 = 2;
 
-/// Of all bytes so many are garbage at most: one in this many.
+/// Everything is merged if more than one byte in this many is garbage.
 const GARBAGE_PART: u64 = 4;
 
-/// A table as far as the decision needs it.
+/// The properties of a table that decide.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Candidate {
     pub(crate) bytes: u64,
-    /// Bytes of entries that newer ones overwrite, as far as a sample can tell.
+    /// Bytes of entries that newer ones overwrite, estimated from a sample.
     pub(crate) garbage_bytes: u64,
     pub(crate) is_damaged: bool,
-    /// Its namespace has entries that leave the cache.
+    /// Its namespace has entries to evict.
     pub(crate) is_leaving: bool,
-    /// Has entries that nobody sees.
+    /// It has hidden entries.
     pub(crate) is_hidden: bool,
-    /// Holds nothing that another merge could drop.
+    /// It has nothing that another merge could drop.
     pub(crate) is_settled: bool,
 }
 
-/// Indexes of the tables to merge with `folded_bytes` from logs.
+/// Indexes of the tables to merge with `checkpoint_bytes` from logs.
 pub(crate) fn pick(tables: &[Candidate], folded_bytes: u64, full: bool, alone: bool) -> Vec<usize> {
     let everything = || (0..tables.len()).collect::<Vec<_>>();
     if tables.iter().any(|table| table.is_damaged || table.is_leaving) {
@@ -60,7 +61,7 @@ pub(crate) fn pick(tables: &[Candidate], folded_bytes: u64, full: bool, alone: b
     if one_table_alone { Vec::new() } else { picked }
 }
 
-/// Small tables, each not much larger than all before it, and whatever has entries that nobody sees.
+/// Small tables, each not much larger than all before it, and tables with hidden entries.
 fn small(tables: &[Candidate], by_size: &[usize], folded_bytes: u64) -> Vec<usize> {
     let mut gathered = if folded_bytes > 0 { folded_bytes.max(WEIGHT_MIN) } else { 0 };
     let mut picked = Vec::new();
@@ -78,7 +79,7 @@ fn small(tables: &[Candidate], by_size: &[usize], folded_bytes: u64) -> Vec<usiz
     picked
 }
 
-/// The first large tables that are of a size and, with what is folded, enough for a run.
+/// The first large tables of similar size that, with the checkpoint, are enough for a run.
 fn large_run(tables: &[Candidate], by_size: &[usize], folded_bytes: u64) -> Vec<usize> {
     if folded_bytes < LARGE_FOLD_BYTES {
         return Vec::new();
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn small_tables_go_together_and_a_large_one_is_left() {
+    fn small_tables_are_merged_and_a_large_one_is_left() {
         let mib = |sizes: &[u64]| tables(&sizes.iter().map(|size| size << 20).collect::<Vec<_>>());
         assert_eq!(pick(&mib(&[1_000, 10, 12]), 8 << 20, false, true), [1, 2]);
         assert_eq!(pick(&mib(&[1_000]), 8 << 20, false, true), Vec::<usize>::new());
@@ -133,16 +134,16 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_merged_away() {
+    fn a_table_with_much_garbage_is_merged() {
         let garbage = |bytes| [Candidate { bytes: 100 << 20, garbage_bytes: bytes, ..Candidate::default() }; 1];
         assert_eq!(pick(&garbage(20 << 20), 1 << 20, false, true), Vec::<usize>::new());
         assert_eq!(pick(&garbage(30 << 20), 1 << 20, false, true), [0]);
     }
 
-    /// A thousand processes with one tiny commit each once left a table for every third of them: next to a table's own
-    /// directory and footer, what was folded looked like nothing.
+    /// Regression: a thousand processes with one tiny commit each left a table for every third of them, because the
+    /// checkpointed bytes were small beside a table's own directory and footer.
     #[test]
-    fn any_number_of_folds_leaves_few_tables_and_little_twice() {
+    fn ten_thousand_checkpoints_of_any_size_leave_few_tables() {
         for folded in [20, 100, 5_000, 1 << 20] {
             let mut sizes: Vec<u64> = Vec::new();
             for _ in 0..10_000 {
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_healed_by_merging_everything() {
+    fn a_damaged_table_is_merged_with_all_others() {
         let mut both = tables(&[1_000, 1]);
         both[1].is_damaged = true;
         assert_eq!(pick(&both, 0, false, false), [0, 1]);

@@ -1,15 +1,15 @@
-//! Use records after a compaction: marks for entries that were merged with older ones are added, marks of what is gone
-//! are dropped.
+//! Usage records after a compaction: adds marks for entries that were merged with older ones, and drops marks without
+//! an entry.
 
 use crate::state::context::Context;
 use crate::state::{Current, State};
 use crate::usage::{Day, Marks, Space, day_of};
 use std::collections::HashMap;
 
-/// Marks of a namespace may be so many times as many as its entries before those of no entry are looked for.
+/// Marks without an entry are searched for once a namespace has this many times as many marks as entries.
 const MARKS_PER_ENTRY: u64 = 2;
 
-/// Adds `marks`; `thorough` = look for marks of no entry in any case.
+/// Adds `marks`; `thorough` = search for marks without an entry in any case.
 pub(crate) fn tidy_uses(context: &Context, state: &State, marks: Marks, thorough: bool) {
     let today = context.noted.today().unwrap_or_else(|| newest_day(state));
     let ids: HashMap<Space, u32> = state.current.values().map(|Current { id, .. }| (id.space(), id.number)).collect();

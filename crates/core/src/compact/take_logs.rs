@@ -1,4 +1,4 @@
-//! Taking logs: which ones nobody will append to any more, and reading those to their end.
+//! Claims logs that get no more commits, and reads them to their end.
 
 use crate::commit::Committer;
 use crate::error::{Error, Result};
@@ -13,26 +13,26 @@ use crate::state::{LogView, MemoryEntry, Namespace, State, catch_up, list, load}
 use crate::table::Table;
 use std::collections::BTreeSet;
 
-/// What a compaction works on: a state of its own, apart from the one that lookups use meanwhile.
+/// What a compaction works on: a state of its own, independent of the visible one.
 #[derive(Debug)]
 pub(crate) struct Taken {
     pub(crate) state: State,
-    /// Writers whose logs are taken and will be folded whole.
+    /// Writers whose logs are claimed and will be checkpointed.
     pub(crate) folded: BTreeSet<u32>,
-    /// No other log was there after the last one was taken: every commit that can still come is newer than these.
+    /// No other log existed after the last one was claimed, so every later commit is newer than these entries.
     pub(crate) alone: bool,
-    /// Files that entries name and that are damaged or missing.
+    /// Blobs that entries name and that are damaged or missing.
     pub(crate) lost: BTreeSet<FileRef>,
 }
 
-/// A process without locks cannot find out which of the writers that hold one live. It leaves so many of their logs
-/// alone, the newest, and takes the others. A writer that lives notices that after its next append, and commits in a
-/// new log (`commit.rs`), so this costs it a few calls and never a commit.
+/// A process without locks cannot detect which writers with a lock live. It leaves this many of their newest logs and
+/// claims the others. A writer that lives notices this after its next append and commits in a new log (`commit.rs`).
+/// This costs a few calls and never a commit.
 const UNTESTED_LOGS_LEFT: usize = 8;
 
-/// What there is to do: seals the log of this process and finds the logs that can be taken. Their locks stay with the
-/// answer. `claim` is the number under which the compaction itself writes. While it is `patient`, a log whose writer is
-/// about to begin it is left alone.
+/// Seals the log of this process and finds the logs that can be claimed. The result keeps their locks. `claim` is the
+/// number under which the compaction itself writes. While it is `patient`, it leaves a log whose writer is about to
+/// write the start.
 pub(crate) fn survey(
     context: &Context,
     state: &RwLock<State>,
@@ -42,7 +42,7 @@ pub(crate) fn survey(
 ) -> Result<Taken> {
     let state = sealed(context, state, committer)?;
     let (mut folded, mut untested) = (BTreeSet::new(), Vec::new());
-    // Without a lock our own log looks as if anybody could take it; what it holds would go with it.
+    // Without a lock, the log of this process looks claimable; its pin would be lost with it.
     let holding = committer.lock()?.holding();
     let is_ours = |writer| Some(writer) == claim || Some(writer) == holding;
     for view in state.logs.iter().filter(|view| !is_ours(view.writer)) {
@@ -59,8 +59,8 @@ pub(crate) fn survey(
     Ok(Taken::new(state, folded, claim, context.files.lost()?))
 }
 
-/// The newest state, with the log of this process sealed: what is in memory already, where nothing but new commits
-/// came. What lookups see stays as it is.
+/// The newest state, with the log of this process sealed. If only new commits were added, the loaded state is extended.
+/// The visible state does not change.
 fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>) -> Result<State> {
     let mut committer = committer.lock()?;
     committer.seal(context, state)?;
@@ -75,9 +75,8 @@ fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>
     load(context, &open)
 }
 
-/// Takes what the survey found, by renaming. The new name has our number in it: the old name may belong to somebody
-/// else by now, who is trying out the number, and must not replace what was taken. What we have taken ourselves before
-/// it must not replace either.
+/// Claims the logs of the survey by renaming them. The new name contains the number of this process. The old name may
+/// already belong to a slow writer that tries the number; renaming that log must not replace a claimed one.
 pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result<Taken> {
     failpoints::panics("take");
     let mut complete = true;
@@ -85,15 +84,15 @@ pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result
         if matches!(view.name, FileName::Log(_)) {
             let (source, name) = (view.name.to_string(), FileName::Taken { writer: view.writer, by: claim });
             let target = name.to_string();
-            if context.vfs.exists(&target).map_err(|error| Error::io("look for", &target, error))? {
+            if context.vfs.exists(&target).map_err(|error| Error::io("check", &target, error))? {
                 complete = false;
                 continue;
             }
             match context.vfs.rename(&source, &target) {
                 Ok(()) => view.name = name,
-                // Somebody has it open on a system that minds: it stays where it is for now.
+                // Another process has the log open on a system that locks open files: leave it for now.
                 Err(error) if is_gone_or_in_use(&error) => complete = false,
-                Err(error) => return Err(Error::io("take", &source, error)),
+                Err(error) => return Err(Error::io("claim", &source, error)),
             }
         }
         complete &= view.stop == Stop::Sealed;
@@ -101,15 +100,15 @@ pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result
     if complete && nothing_new(context, &surveyed.state, claim)? {
         return Ok(Taken::new(surveyed.state, surveyed.folded, Some(claim), surveyed.lost));
     }
-    // Whatever was appended before a log lost its name is found now.
+    // Load again what was appended before each log lost its name.
     let state = load(context, &surveyed.state.tables())?;
     let taken = state.logs.iter().filter(|view| matches!(view.name, FileName::Taken { .. }));
     let folded = taken.map(|view| view.writer).collect();
     Ok(Taken::new(state, folded, Some(claim), surveyed.lost))
 }
 
-/// Whether the folder has the logs and the manifest that the survey found, and our own claim. Logs that were sealed
-/// then have nothing new, and what others append to theirs is newer than all of this and stays where it is.
+/// Whether the directory has the logs and the manifest of the survey, and the log of this process. Logs that were
+/// sealed then are complete. What other writers append to open logs is newer than all of this and stays there.
 fn nothing_new(context: &Context, state: &State, claim: u32) -> Result<bool> {
     Ok(list(context)?.into_iter().all(|name| match name {
         FileName::Manifest(number) => number <= state.manifest.number,
@@ -125,19 +124,19 @@ impl Taken {
         Self { state, folded, alone, lost }
     }
 
-    /// Whether there is a log below `claim` whose start has not arrived. The next manifest would be above its number,
-    /// and could not list it.
+    /// Whether a log with a number below `claim` has no whole start. The next manifest would be above its number and
+    /// could not list it.
     pub(crate) fn has_unbegun(&self, claim: u32) -> bool {
         let is_unbegun = |view: &LogView| view.start().is_none() && matches!(view.name, FileName::Log(_));
         self.state.logs.iter().any(|view| is_unbegun(view) && view.writer < claim)
     }
 
-    /// Whether a table may be merged: the manifest names it, or the log that attached it is folded now.
+    /// Whether a table may be merged: the manifest names it, or the log that attached it is claimed.
     pub(crate) fn is_folded(&self, attached_by: Option<u32>) -> bool {
         attached_by.is_none_or(|writer| self.folded.contains(&writer))
     }
 
-    /// Entries of one namespace in the logs that are folded now, as they came.
+    /// Memtable entries of one namespace from the claimed logs, in order of arrival.
     pub(crate) fn folded_entries<'a>(
         &'a self,
         namespace: &'a Namespace,
@@ -150,13 +149,13 @@ impl Taken {
         !self.lost.is_empty() && table.meta.file_bytes > 0 && names_lost()
     }
 
-    /// Bytes of all files that the next manifest will stand for.
+    /// Bytes of all tables and logs that go into the next manifest.
     pub(crate) fn bytes(&self) -> u64 {
         let folded = self.state.live_tables().filter(|live| self.is_folded(live.attached_by));
         folded.map(|live| live.table.meta.bytes).sum::<u64>() + self.log_bytes()
     }
 
-    /// The same with the files that tables name.
+    /// Those bytes and the bytes of the blobs that tables name.
     pub(crate) fn total_bytes(&self) -> u64 {
         let folded = self.state.live_tables().filter(|live| self.is_folded(live.attached_by));
         self.bytes().saturating_add(folded.map(|live| live.table.meta.file_bytes).sum())

@@ -1,4 +1,4 @@
-//! Reads a log from an offset to its end and says how it ended.
+//! Reads a log from an offset to its end and reports why it stopped there.
 
 use super::LogStart;
 use crate::error::{Error, Result};
@@ -11,10 +11,10 @@ use crate::manifest::KnownLog;
 use crate::platform::failpoints;
 use crate::platform::vfs::File;
 
-/// How often damage is read again before it is believed: another process may be in the middle of its append.
+/// How many reads must find the same damage before it is reported: another process may be in the middle of an append.
 const DAMAGE_READS: u32 = 3;
 
-/// Bytes in which most heads of logs are.
+/// Bytes read ahead, which include the head of most logs.
 const HEAD_BYTES_READ: usize = 1 << 10;
 
 /// One commit of a log.
@@ -24,45 +24,45 @@ pub(crate) struct LogCommit<'a> {
     pub(crate) time_ms: u64,
     /// Namespaces by the ids that the entries use.
     pub(crate) namespaces: Vec<(u16, &'a str, &'a str)>,
-    /// Entries one after another; the first is at `Entry::read`.
+    /// Entries one after another, for `Entry::read`.
     pub(crate) entries: &'a [u8],
-    /// How many they are.
+    /// Number of entries.
     pub(crate) count: usize,
 }
 
 /// Why a scan stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// At the end of what was written so far, or at an append that did not arrive whole.
+    /// At the end of what was written so far, or at an append that is not whole.
     End,
     /// At the seal: the writer is done.
     Sealed,
-    /// At bytes that are not what was written.
+    /// At bytes that differ from what was written.
     Damaged(&'static str),
 }
 
-/// What stands in front of the commits of a log.
+/// The frames before the commits of a log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogHead {
-    /// `None` = it has not arrived.
+    /// `None` = it is not whole.
     pub(crate) start: Option<LogStart>,
-    /// Logs that its commits may rest on, and how far they go.
+    /// Logs that its commits may rest on, and how many bytes they have.
     pub(crate) seen: Vec<KnownLog>,
-    /// Whether anything follows.
+    /// Whether frames follow.
     pub(crate) is_used: bool,
 }
 
-/// What a scan learned beside the commits.
+/// The result of a scan besides the commits.
 #[derive(Clone, Debug)]
 pub(crate) struct LogScan {
-    /// Where to go on; at a seal, where it stands.
+    /// Offset from which to read on; if the log is sealed, the offset of the seal.
     pub(crate) end: u64,
     pub(crate) stop: Stop,
-    /// Whether files are held, by the last frame that says so; `None` = none did.
+    /// Whether blobs are pinned by the last such frame; `None` = there was none.
     pub(crate) holds: Option<bool>,
 }
 
-/// Reads the head of a log. What is damaged there, `scan` finds.
+/// Reads the head of a log. Damage in it is left to `scan`.
 pub(crate) fn read_head(file: &dyn File, checksum: &Checksum, writer: u32) -> Result<LogHead> {
     let wrap = |source| Error::io("read", &format!("{writer}.log"), source);
     let mut frames = FrameReader::new(file, checksum, u64::from(writer)).map_err(wrap)?.reading_ahead(HEAD_BYTES_READ);
@@ -81,7 +81,7 @@ pub(crate) fn read_head(file: &dyn File, checksum: &Checksum, writer: u32) -> Re
     Ok(head)
 }
 
-/// Calls `each` for every commit from `from` on, 0 for the first time.
+/// Calls `each` for every commit from offset `from` on.
 pub(crate) fn scan(
     file: &dyn File,
     checksum: &Checksum,
@@ -97,7 +97,7 @@ pub(crate) fn scan(
     loop {
         let damage = match frames.at(state.end).map_err(wrap)? {
             Found::End => return Ok(state),
-            // A log that was read before goes on where its writer appends.
+            // Read on later: the writer is in the middle of an append.
             Found::Torn if from > 0 => return Ok(state),
             Found::Torn => match frames.is_durable_at(state.end).map_err(wrap)? {
                 true => "missing part of a log",
@@ -122,7 +122,7 @@ pub(crate) fn scan(
     }
 }
 
-/// Takes up one frame, of this kind and tag and with this body. `Err` within `Ok` = what is wrong with it.
+/// Applies one frame of this kind, tag and body. An inner `Err` names what is wrong with it.
 fn read_frame(
     state: &mut LogScan,
     writer: u32,
@@ -171,7 +171,7 @@ fn parse_commit(order: u64, body: &[u8]) -> Option<LogCommit<'_>> {
     let time_ms = reader.u64()?;
     let count = reader.u16()?;
     let mut namespaces = Vec::new();
-    // A bit for each id, so that many entries of many namespaces cost no more than their bytes.
+    // One bit for each id, so that many entries of many namespaces cost no more than their bytes.
     let mut known = [0u64; NAMESPACES_MAX / 64];
     for _ in 0..count {
         let id = reader.u16()?;
@@ -204,9 +204,9 @@ mod tests {
         LogWriter::start(file, vfs.stat("0.log").unwrap().unwrap(), Checksum::Open, 0, start).unwrap()
     }
 
-    /// A log that is written past the system's cache is padded, and its writer may die before it cuts the zeros off.
+    /// A log written past the page cache is padded with zeros, and its writer may die before it cuts them off.
     #[test]
-    fn zeros_behind_the_last_commit_are_the_end() {
+    fn zeros_after_the_last_commit_end_the_log() {
         for zeros in [1, 31, 32, 100, 4_095, 300_000] {
             let vfs = MemVfs::default();
             let mut log = log_in(&vfs);
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// A log that is longer when it is asked for its length than when it is read.
+    /// A file whose reported length exceeds its content.
     #[derive(Debug)]
     struct Cut {
         file: Arc<dyn File>,
@@ -247,9 +247,10 @@ mod tests {
         }
     }
 
-    /// It was "cannot read '95.log': unexpected end of file" for a process beside one that commits durably.
+    /// Regression: a process beside one that commits durably failed with "cannot read '95.log': unexpected end of
+    /// file".
     #[test]
-    fn a_log_whose_padding_is_cut_off_while_it_is_read_is_no_error() {
+    fn a_log_whose_padding_is_cut_off_during_a_read_is_read_without_error() {
         let vfs = MemVfs::default();
         let mut log = log_in(&vfs);
         log.commit(1 << 24, &prelude(1, &[(0, "a", "1")]), &[], false).unwrap();

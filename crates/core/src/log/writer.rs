@@ -1,4 +1,4 @@
-//! Appends to a log. One append is one commit; an error leaves the log to be abandoned under its name.
+//! Appends to a log. One append is one commit. After an error the writer leaves the log under its name.
 
 use super::LogStart;
 use crate::format::FORMAT;
@@ -16,17 +16,17 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     file: Arc<dyn File>,
-    /// The file as it was when it was created.
+    /// The file as it was created.
     created: Stat,
     checksum: Checksum,
     pub(crate) writer: u32,
     pub(crate) start: LogStart,
     end: u64,
-    /// Commits appended.
+    /// Number of commits appended.
     pub(crate) commits: u64,
-    /// Whether the log says that files are held.
+    /// Whether the log pins blobs.
     pub(crate) holds: bool,
-    /// Whether bytes wait for a sync, and whether the name has had its.
+    /// Whether bytes wait for a sync, and whether the directory was synced since the log was created.
     unsynced: bool,
     named: bool,
     /// Whether zeros may follow the last append.
@@ -34,7 +34,7 @@ pub(crate) struct LogWriter {
 }
 
 impl LogWriter {
-    /// Begins a log in a file that was just created, as `created`.
+    /// Begins a log in a new file, whose `stat` is `created`.
     pub(crate) fn start(
         file: Arc<dyn File>,
         created: Stat,
@@ -48,7 +48,8 @@ impl LogWriter {
         Ok(log)
     }
 
-    /// Names the logs that commits to come may rest on, and how far they go. Without those they are worth nothing.
+    /// Records the logs that later commits may rest on, and how many bytes they have. Without those logs, the commits
+    /// do not count.
     pub(crate) fn see(&mut self, seen: &[KnownLog]) -> io::Result<()> {
         if seen.is_empty() {
             return Ok(());
@@ -58,8 +59,8 @@ impl LogWriter {
         self.append(FrameKind::Seen, 0, &[&body])
     }
 
-    /// Appends a commit: one vectored write. `durable` ones wait for the disk in the same step, where nothing else
-    /// waits.
+    /// Appends a commit in one vectored write. A `durable` commit is synced in the same call if nothing else waits for
+    /// a sync.
     pub(crate) fn commit(&mut self, order: u64, prelude: &[u8], entries: &[u8], durable: bool) -> io::Result<u64> {
         let before = self.end;
         if durable && self.named && !self.unsynced {
@@ -72,14 +73,14 @@ impl LogWriter {
         Ok(self.end - before)
     }
 
-    /// Says whether files are held for commits to come.
+    /// Pins blobs for later commits, or ends the pin.
     pub(crate) fn hold(&mut self, holds: bool) -> io::Result<()> {
         self.append(FrameKind::Hold, u64::from(holds), &[])?;
         self.holds = holds;
         Ok(())
     }
 
-    /// Says that nothing more will come.
+    /// Ends the log: no frame follows.
     pub(crate) fn seal(&mut self) -> io::Result<()> {
         self.append(FrameKind::Seal, 0, &[])
     }
@@ -110,17 +111,17 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Whether something waits for a sync.
+    /// Whether bytes wait for a sync.
     pub(crate) fn is_unsynced(&self) -> bool {
         self.unsynced
     }
 
-    /// Whether the name survives the loss of power.
+    /// Whether the name survives a power failure.
     pub(crate) fn is_named(&self) -> bool {
         self.named
     }
 
-    /// Makes the bytes durable; the caller makes the name durable and then says `synced`.
+    /// Syncs the bytes. The caller then syncs the directory and calls `synced`.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.file.sync()
     }
@@ -130,7 +131,7 @@ impl LogWriter {
         self.named = true;
     }
 
-    /// Whether the log still has its name and all its bytes: it was neither taken nor removed, replaced or cut.
+    /// Whether the log still has its name and all its bytes: it was not claimed, removed, replaced or cut.
     pub(crate) fn is_in_place(&self, vfs: &dyn Vfs) -> io::Result<bool> {
         let found = vfs.stat(&FileName::Log(self.writer).to_string())?;
         let is_whole = |bytes| bytes == self.end || self.padded && bytes > self.end;
@@ -148,7 +149,7 @@ impl LogWriter {
     }
 }
 
-/// What stands in front of the entries of a commit.
+/// The bytes before the entries of a commit.
 pub(crate) fn prelude(time_ms: u64, namespaces: &[(u16, &str, &str)]) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     out.extend_from_slice(&time_ms.to_le_bytes());

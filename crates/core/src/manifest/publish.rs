@@ -1,24 +1,34 @@
-//! Publishing a manifest, step by step. The order of the syncs is what a loss of power cannot break:
-//! 1. the tables' bytes are synced (their writer did that);
-//! 2. the manifest is written under a temporary name and synced, then the folder with the names of all of them;
-//! 3. it is linked to its final name, which fails if someone was first;
-//! 4. the folder is synced. Only then may anything that the new manifest does not mention be removed.
+//! Publishing a manifest; FORMAT.md, "The protocol", section 5. The publisher is a compactor, or the writer that
+//! creates or resets a cache.
 //!
-//! Old manifests are removed at once: if the newest one is ever lost, an older state must not come back in its place.
-//! So a number can be free again while a slow participant still aims at it; therefore whoever linked looks once more.
+//! ```text
+//!  tables: sync --> temporary manifest: write, sync --> directory: sync --> link to manifest-<n+1> --> directory: sync --> list --> won
+//!   1                2                                   2                   3 | name exists             4                  5 | higher, whole
+//!                                                                              +---------------------> lost <-----------------+
+//! ```
+//! 1. The publisher has synced the bytes of its tables.
+//! 2. It writes the manifest under a temporary name and syncs it, then the directory with the names of the tables and
+//!    the manifest.
+//! 3. It links the temporary file to `manifest-<n+1>`, which fails if that name exists.
+//! 4. It syncs the directory. Only now may it remove what the new manifest does not mention.
+//! 5. It lists the directory again. Old manifests are removed at once, so that no older state can replace a lost newest
+//!    one; a number may therefore be free again while a slow publisher still uses it.
 //!
-//! Without hard links 3 is create-if-absent, then write and sync. A name that is not whole yet may become so at any
-//! moment, or never, if its owner died; whoever comes later passes it over and takes a higher number. Of two who do not
-//! know of each other one wins, and nobody acts on what the other one has written:
-//! - a manifest is *sure* if a list made after it was read whole has no higher name. Files are removed, and a cache is
-//!   begun, on a sure one only;
-//! - who has created a name, and finds one whole that he does not build on, withdraws without a byte;
-//! - who has written, and finds a higher one whole, withdraws: his was never sure;
-//! - who has written, and finds a higher name that is not whole, cannot tell whether its owner has seen him. Perhaps
-//!   his is sure, so it stays, and he publishes the same once more above that name.
+//! The order of the syncs protects against a power failure: no manifest survives without its tables, and no file is
+//! removed before the manifest that replaces it is durable.
 //!
-//! If a higher one is whole, either that happened, or another one has published on top of ours in the meantime. Nobody
-//! can tell, and nobody needs to: the answer is `Lost`, and whoever gets it starts again and deletes nothing.
+//! Without hard links, step 3 creates the name if it is absent, writes and syncs. A name that is not whole may become
+//! whole at any moment, or never if its publisher died; later publishers use a higher number. A manifest is *sure* if a
+//! list made after it was read whole has no higher name; only on a sure manifest may a process remove files or begin a
+//! log. Of two publishers that do not see each other, exactly one wins:
+//! - A publisher that has created a name, and finds a whole manifest that it does not build on, withdraws before it
+//!   writes.
+//! - A publisher that has written, and finds a whole manifest with a higher number, withdraws: its own was never sure.
+//! - A publisher that has written, and finds a higher name that is not whole, cannot know whether the other publisher
+//!   has seen its manifest. It keeps that manifest, which may be sure, and publishes it again above the other name.
+//!
+//! A whole manifest with a higher number may also build on the one just published. The publisher does not distinguish
+//! the two: it reports `Lost`, removes nothing else, and the caller begins again.
 
 use super::Manifest;
 use crate::error::{Error, Result};
@@ -31,19 +41,18 @@ use crate::platform::vfs::{Access, Vfs};
 use std::io;
 use std::ops::Range;
 
-/// Names under which something may be set aside; others may be taken.
+/// How many names are tried for the quarantine of what is in the way.
 const ASIDE_ATTEMPTS: u32 = 8;
 
-/// Who won.
+/// The outcome of publishing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Published {
-    /// Under that number.
+    /// Published under this number.
     Won(u64),
     Lost,
 }
 
-/// Publishes `manifest`, made from the manifest of number `base`, with a temporary file named after `writer`. Says
-/// under which number.
+/// Publishes `manifest`, which builds on the manifest of number `base`, through a temporary file named after `writer`.
 pub(crate) fn publish(
     vfs: &dyn Vfs,
     checksum: &Checksum,
@@ -53,7 +62,7 @@ pub(crate) fn publish(
 ) -> Result<Published> {
     let temporary = FileName::Temporary(writer).to_string();
     let name = FileName::Manifest(manifest.number).to_string();
-    // The number is ours, so whoever left the file lost it with the power.
+    // The number belongs to this process; a process that left the file died in a power failure.
     remove(vfs, &temporary).map_err(|source| Error::io("remove", &temporary, source))?;
     let outcome = publish_as(vfs, checksum, &temporary, base, manifest);
     let outcome = outcome.map_err(|source| Error::io("publish", &name, source));
@@ -63,18 +72,18 @@ pub(crate) fn publish(
     Ok(outcome)
 }
 
-/// What became of one number.
+/// The outcome for one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placed {
     Won,
     Lost,
-    /// Somebody else has the number, or a higher one, or has cleaned our temporary file away.
+    /// Another publisher has this number or a higher one, or has removed the temporary file.
     Taken,
     /// There is a higher name that is not whole.
     Passed,
 }
 
-/// The same with that temporary file, which may stay behind.
+/// Publishes through that temporary file, which may stay behind.
 pub(crate) fn publish_as(
     vfs: &dyn Vfs,
     checksum: &Checksum,
@@ -93,7 +102,7 @@ pub(crate) fn publish_as(
         }
         let newest = newest_number(vfs)?;
         if ours.last() == Some(&newest) {
-            // Who was above has seen ours and withdrawn.
+            // The publisher of the higher name has seen ours and withdrawn.
             return Ok(Published::Won(newest));
         }
         manifest.number = newest + 1;
@@ -103,7 +112,7 @@ pub(crate) fn publish_as(
     Ok(Published::Lost)
 }
 
-/// Writes the manifest under its number, unless one above `below` is whole.
+/// Writes the manifest under its number unless one above `below` is whole.
 fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manifest: &Manifest) -> io::Result<Placed> {
     let place = FramePlace { file_number: manifest.number, offset: 0 };
     let body = manifest.write();
@@ -126,7 +135,8 @@ fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manife
                     return remove(vfs, &target).map(|()| Placed::Lost);
                 }
                 if let Err(error) = file.append(&bytes).and_then(|()| file.sync()) {
-                    // It may be read here and be gone after a crash: nobody may take it for published.
+                    // Readers see it now, but it may be gone after a crash: remove it, so that it never counts as
+                    // published.
                     remove(vfs, &target)?;
                     return Err(error);
                 }
@@ -153,8 +163,8 @@ fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manife
     Ok(Placed::Passed)
 }
 
-/// What has the name of a manifest and is no file (a folder, a link, a FIFO) would be in the way for ever: it is no
-/// manifest and is not in any list. It is set aside; a file is somebody's manifest.
+/// A directory, a link or a FIFO under the name of a manifest is not a manifest, is in no list, and would block the
+/// name for ever: it is quarantined. A regular file is another publisher's manifest and stays.
 fn make_room(vfs: &dyn Vfs, target: &str) -> io::Result<()> {
     match vfs.open(target, Access::Stream) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
@@ -170,7 +180,7 @@ fn make_room(vfs: &dyn Vfs, target: &str) -> io::Result<()> {
     }
 }
 
-/// Removes a file that somebody may have swept away already.
+/// Removes a file; another process may have removed it already.
 fn remove(vfs: &dyn Vfs, name: &str) -> io::Result<()> {
     match vfs.remove(name) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -178,8 +188,8 @@ fn remove(vfs: &dyn Vfs, name: &str) -> io::Result<()> {
     }
 }
 
-/// Whether a manifest of these numbers is there and arrived whole. One that vanishes meanwhile was withdrawn, or swept
-/// away for a higher one: then they are listed again.
+/// Whether a manifest of these numbers exists and is whole. If one vanishes meanwhile, it was withdrawn or replaced by
+/// a higher one, and the directory is listed again.
 fn is_any_whole(vfs: &dyn Vfs, checksum: &Checksum, numbers: Range<u64>) -> io::Result<bool> {
     'again: loop {
         for number in all_numbers(vfs)?.into_iter().filter(|number| numbers.contains(number)) {

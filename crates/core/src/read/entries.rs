@@ -1,9 +1,9 @@
-//! All entries of a namespace in order of (upper half of the hash, key), each key once with its newest entry: what
-//! compaction writes and what a listing shows.
+//! All entries of a namespace in order of (upper half of the hash, key), each key once with its newest entry: what a
+//! compaction writes and a listing visits.
 //!
-//! Sources are sorted already. Merging them key by key would compare each key with one of every source; instead the
-//! hashes are cut into ranges of some thousand entries: `Ranges` gathers those of all sources and sorts them by their
-//! hashes, without looking at a key, and `Entries` finds the newest of each key.
+//! The sources are sorted already, but merging them key by key would compare each key with one of every source. Instead
+//! the hashes are divided into ranges of some thousand entries. `Ranges` gathers the entries of all sources and sorts
+//! them by hash without reading a key; `Entries` finds the newest entry of each key.
 
 mod gather;
 mod resolve;

@@ -1,5 +1,6 @@
-//! Finding the newest entry of a key: first the logs in memory, then the tables from the newest to the oldest, until
-//! none can have anything newer. A table that cannot be read ends the search: an older value must not take its place.
+//! Finds the newest entry of a key: first in the memtable, then in the tables from the newest to the oldest, until no
+//! table can have a newer one. A table that cannot be read ends the search, because an older value must not take its
+//! place.
 
 use crate::format::entry::Kind;
 use crate::format::hash::upper;
@@ -11,7 +12,7 @@ use crate::table::{Found, Value};
 #[derive(Debug)]
 pub(crate) struct Hit<'a> {
     place: Place<'a>,
-    /// It names files: see `format/blob_refs.rs`.
+    /// Whether the value names blobs: see `format/blob_refs.rs`.
     pub(crate) is_filed: bool,
 }
 
@@ -66,7 +67,7 @@ pub(crate) fn lookup<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Op
             best = value;
         }
     }
-    // One table has to be asked in any case.
+    // A lookup without an index reads at least one table.
     if wasted > 1 {
         namespace.which.count_wasted(wasted);
     }

@@ -1,5 +1,5 @@
-//! A content that is not there was lost, or collected since the state was read that names it. Only the newest state
-//! tells, and nobody has to go on to it because of that.
+//! A missing blob was lost, or it was collected since the state that names it was loaded. Only the newest state shows
+//! which. It is loaded for that, but not made visible.
 
 use crate::blobs::Content;
 use crate::error::Result;
@@ -8,11 +8,11 @@ use crate::state::{State, load};
 use crate::table::Table;
 use std::sync::Arc;
 
-/// How often a state may be followed by a newer one before the content counts as collected.
+/// How many newer states are loaded before the blob counts as collected.
 const READS: u32 = 8;
 
-/// What `look` finds, `None` where it was collected. `Missing` is damage: it was not there while the newest state was
-/// one that `names` it. `tables` are open.
+/// Calls `look`; `None` = the blob was collected. `Missing` is damage: the blob was missing while the newest state
+/// still `names` it. `tables` are open ones, for reuse.
 pub(crate) fn look(
     context: &Context,
     tables: impl Fn() -> Result<Vec<Arc<Table>>>,

@@ -1,4 +1,4 @@
-//! Sizes and counts, exact: keys are merged, values are not read.
+//! Exact sizes and counts: keys are merged, values are not read.
 
 use crate::error::{Error, Result};
 use crate::format::blob_refs::Filed;
@@ -15,14 +15,14 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// All sources of a namespace, and the order below which entries are hidden.
+/// All sources of a namespace, and the sequence number below which entries are hidden.
 pub(crate) fn sources_of(state: &State, id: u32) -> (Vec<Source<'_>>, u64) {
     let Some(namespace) = state.namespace(id).filter(|_| !state.lost) else { return (Vec::new(), 0) };
     let memory = Source::memory(&state.segments, state.memory_entries(namespace));
     (with_tables(memory, namespace), namespace.hidden_below)
 }
 
-/// Entries of logs and the tables that have something to add.
+/// Memtable entries and the tables that have visible entries.
 pub(crate) fn with_tables<'a>(memory: Source<'a>, namespace: &Namespace) -> Vec<Source<'a>> {
     let visible = namespace.tables.iter().filter(|live| live.table.meta.order_max >= namespace.hidden_below);
     let tables = visible.map(|live| Source::Table(Arc::clone(&live.table)));
@@ -32,12 +32,12 @@ pub(crate) fn with_tables<'a>(memory: Source<'a>, namespace: &Namespace) -> Vec<
 pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
     failpoints::panics("stats");
     let mut stats = Stats { manifest: state.manifest.number, ..Stats::default() };
-    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
+    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache directory", source))?;
     for name in &names {
         let Some(kind) = FileName::parse(name) else { continue };
         let bytes = match context.vfs.open(name, Access::Stream).and_then(|file| file.len()) {
             Ok(bytes) => bytes,
-            // Swept since it was listed, or no file of ours after all.
+            // It was removed after the listing, or is not a regular file.
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => continue,
             Err(source) => return Err(Error::io("open", name, source)),
         };
@@ -102,13 +102,13 @@ fn namespace_stats(state: &State, id: &NamespaceId, used: &Marks) -> Option<Name
 pub(crate) struct Sized<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) value_bytes: u64,
-    /// About: what is known is a time that is not later, or a day.
+    /// Approximate: the oldest time known of its table or log, or the start of a day.
     pub(crate) written_ms: u64,
-    /// The day on which it was last read; `None` = on none after the one on which it was written.
+    /// The day of the last read; `None` = not read after the day on which it was written.
     pub(crate) used_ms: Option<u64>,
 }
 
-/// Calls `each` for every live entry of a namespace, of which `marks` are known.
+/// Calls `each` for every live entry of a namespace, with times from `marks`.
 pub(crate) fn each_entry(state: &State, id: u32, marks: &[Mark], each: &mut dyn FnMut(Sized<'_>)) {
     let (sources, hidden_below) = sources_of(state, id);
     let mut entries = Entries::new(hidden_below);
@@ -128,7 +128,7 @@ pub(crate) fn each_entry(state: &State, id: u32, marks: &[Mark], each: &mut dyn 
     }
 }
 
-/// When an entry was written and last read, of which a table or log and perhaps a mark is known.
+/// When an entry was written and last read, from the time of its table or log and its mark, if any.
 fn times_of(known_ms: u64, mark: Option<Mark>) -> (u64, Option<u64>) {
     match mark.filter(|mark| mark.day() >= day_of(known_ms)) {
         Some(mark) if mark.is_read() => (known_ms, Some(ms_of(mark.day()))),

@@ -1,5 +1,5 @@
-//! Which entries are largest, which were not used for longest, and which never since they were written: all are looked
-//! at once, keys only, and the first of them are kept.
+//! The largest entries, those unused for longest, or those never used since they were written. One pass over all keys
+//! keeps the first ones.
 
 use crate::read::stats::{Sized, each_entry};
 use crate::report::{TopEntry, TopOrder};
@@ -9,7 +9,7 @@ use crate::usage::Marks;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Place in the order, then namespace and key, which tell entries apart.
+/// Weight, then namespace and key, which make it unique.
 type Place = (Reverse<u64>, String, Vec<u8>);
 
 /// The first `limit` entries of all namespaces, or of the one of that name.
@@ -40,7 +40,7 @@ pub(crate) fn top(
     first.into_values().collect()
 }
 
-/// The heaviest come first; `None` = not among them.
+/// The weight of an entry, heaviest first; `None` = the order does not include it.
 fn weight(order: TopOrder, entry: &Sized<'_>) -> Option<u64> {
     match order {
         TopOrder::Largest => Some(entry.value_bytes),

@@ -1,9 +1,9 @@
-//! Walking through everything that was committed at one moment: namespaces by name, entries in order of (upper half of
-//! the hash, key). The caller stops when it has enough and goes on later, exactly after the entry it saw last; commits
-//! and compactions meanwhile change nothing of what it sees.
+//! Walks through everything that was committed at one moment: namespaces by name, entries in order of (upper half of
+//! the hash, key). The caller can stop at any entry and continue exactly after it. Later commits and compactions do not
+//! change what it sees.
 //!
-//! A walk holds a snapshot of the state: places of the entries of logs and the tables, no content. It reads a window of
-//! hashes at a time, about as much as a caller takes at once; to stop inside one costs reading its keys again.
+//! A walk has a snapshot of the state: the tables and the places of memtable entries, no content. It reads one window
+//! of hashes at a time, about as much as a caller takes at once. Stopping inside a window costs reading its keys again.
 
 use crate::blobs::{Content, Files};
 use crate::format::blob_refs::Filed;
@@ -16,12 +16,12 @@ use crate::state::{Current, Segments, State};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Keys and values of a window, about, and the entries it has at least and at most.
+/// Approximate bytes of a window, and its least and most entries.
 const WINDOW_BYTES: u64 = 256 << 10;
 const WINDOW_ENTRIES_MIN: u64 = 64;
 const WINDOW_ENTRIES_MAX: u64 = 8 << 10;
 
-/// Mapped files count as memory of this process as far as they were read; after so many bytes they are let go.
+/// Mapped files count as memory of this process once they were read. After this many bytes their pages are released.
 const HELD_BYTES: usize = 8 << 20;
 
 /// A position in a cache.
@@ -31,25 +31,25 @@ pub struct Walk {
     files: Arc<Files>,
     with_values: bool,
     namespaces: Vec<WalkNamespace>,
-    /// The entries of the logs, taken out of the state.
+    /// The memtable's bytes, taken out of the state.
     segments: Arc<Segments>,
-    /// The namespace it stands in, and the hash it has come to.
+    /// Index of the current namespace, and the hash from which to go on.
     at: usize,
     from: u64,
-    /// The window in which it was stopped.
+    /// The window in which the caller stopped.
     stopped: Option<Stopped>,
-    /// Bytes of keys and values since files were let go.
+    /// Bytes of keys and values read since pages were released.
     held_bytes: usize,
-    /// Of that namespace.
+    /// Newest entries of the current namespace.
     entries: Entries,
 }
 
-/// A window that is not done.
+/// A window in which the caller stopped.
 #[derive(Debug)]
 struct Stopped {
     range: Range<'static>,
     end: u64,
-    /// The key that was seen last.
+    /// The key visited last.
     seen: Vec<u8>,
 }
 
@@ -61,18 +61,18 @@ pub struct WalkNamespace {
     /// Its version.
     pub version: String,
     number: u32,
-    /// Bytes of keys and values, those included that were overwritten and not yet compacted.
+    /// Bytes of keys and values, including overwritten ones that are not compacted yet.
     bytes: u64,
-    /// Hashes of one window.
+    /// Number of hashes in a window.
     width: u64,
 }
 
 /// An entry of a walk.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkEntry<'a> {
-    /// Its namespace by number: they count from 0 in the order of the walk.
+    /// Index of its namespace in the order of the walk, from 0.
     pub number: usize,
-    /// The namespace itself.
+    /// Its namespace.
     pub namespace: &'a WalkNamespace,
     /// Its key.
     pub key: &'a [u8],
@@ -83,11 +83,11 @@ pub struct WalkEntry<'a> {
 }
 
 impl Walk {
-    /// Begins before the first entry; `only` leaves out every namespace but the one of this name. Without values, none
-    /// is read.
+    /// Begins before the first entry; `only` restricts the walk to the namespace of this name. Without values, none is
+    /// read.
     pub(crate) fn new(context: &Context, mut state: State, only: Option<&str>, with_values: bool) -> Self {
         state.sort_memory();
-        // Entries are in memory already: their files must not stay open, and locked, for as long as a walk takes.
+        // The entries are in memory, so the walk must not keep the logs open, and locked, for as long as it takes.
         state.logs.clear();
         let mut namespaces = Vec::new();
         for (name, Current { id, .. }) in state.current.iter().filter(|_| !state.lost) {
@@ -112,7 +112,7 @@ impl Walk {
         }
     }
 
-    /// Bytes of keys and values done and in all, about: what was overwritten counts until it is compacted.
+    /// Approximate bytes of keys and values visited and in total; overwritten entries count until they are compacted.
     pub fn progress(&self) -> (u64, u64) {
         let bytes = |namespaces: &[WalkNamespace]| namespaces.iter().map(|namespace| namespace.bytes).sum::<u64>();
         let part = |here: &WalkNamespace| (u128::from(here.bytes) * u128::from(self.from) / u128::from(HASHES)) as u64;
@@ -120,8 +120,7 @@ impl Walk {
         (before + self.namespaces.get(self.at).map_or(0, part), bytes(&self.namespaces))
     }
 
-    /// Hands out entries until `each` breaks; the next call goes on behind the entry that it broke at. `false` = that
-    /// was all.
+    /// Visits entries until `each` breaks; the next call continues after that entry. `false` = all were visited.
     pub fn go_on(&mut self, each: &mut dyn FnMut(WalkEntry<'_>) -> ControlFlow<()>) -> bool {
         while self.at < self.namespaces.len() {
             let outcome = self.window(each);
@@ -138,7 +137,7 @@ impl Walk {
         false
     }
 
-    /// Lets go of the files of this namespace, if more was read than `bytes_max`.
+    /// Releases the pages of this namespace's tables if more than `bytes_max` bytes were read.
     fn release(&mut self, bytes_max: usize) {
         if self.held_bytes <= bytes_max {
             return;

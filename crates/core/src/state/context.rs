@@ -1,4 +1,4 @@
-//! What every step needs: the doors and what is shared by all threads of a store.
+//! The platform and everything that all threads of a store share.
 
 use crate::blobs::Files;
 use crate::format::checksum::Checksum;
@@ -45,7 +45,7 @@ impl Context {
         Self { vfs, pool, options, checksum, names, damage, doubts, blocks, files, used, noted, ids }
     }
 
-    /// A number that no other log or manifest has, never 0: from the random number of this store.
+    /// A random number for a log or a manifest, never 0, derived from the random number of this store.
     pub(crate) fn new_id(&self) -> u64 {
         let count = self.ids.fetch_add(1, Ordering::Relaxed);
         mix(self.options.random.wrapping_add(count + 1)) | 1

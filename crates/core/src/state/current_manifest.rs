@@ -10,18 +10,18 @@ use crate::platform::vfs::{Access, Stat};
 use crate::state::context::Context;
 use std::io;
 
-/// What the newest manifest of a list of names is.
+/// The newest manifest in a list of names.
 pub(crate) enum Newest {
-    /// With its file as it was before it was read.
+    /// The manifest, and its file as it was before it was read.
     Found(Manifest, Stat),
-    /// None has arrived.
+    /// No manifest is whole.
     None,
-    /// One of them was removed meanwhile.
+    /// A manifest was removed meanwhile.
     Vanished,
     Damaged(u64),
 }
 
-/// The newest manifest that arrived whole. One that did not (only where there are no hard links) does not count.
+/// Reads the newest manifest that is whole. One that is not, which only happens without hard links, does not count.
 pub(crate) fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
     failpoints::panics("read-manifest");
     let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.manifest()).collect();

@@ -1,12 +1,12 @@
-//! Logs whose sync has failed. The system may have dropped what it could not write and call it written the next time
-//! (<https://wiki.postgresql.org/wiki/Fsync_Errors>), while readers still see it in memory. So no second sync is
-//! believed: before anything else is promised such a log is folded, as far as it can be read, into a table.
+//! Logs whose sync failed. The operating system may drop what it could not write and report success the next time
+//! (<https://wiki.postgresql.org/wiki/Fsync_Errors>), while readers still see it in memory. So a second sync proves
+//! nothing: such a log is checkpointed, as far as it can be read, before this process makes another promise.
 
 use crate::platform::sync::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
-/// Writers of logs that must be folded.
+/// Writers of logs that must be checkpointed.
 #[derive(Debug, Default)]
 pub(crate) struct Doubts {
     writers: Mutex<BTreeSet<u32>>,
@@ -29,7 +29,7 @@ impl Doubts {
         !self.writers().is_empty()
     }
 
-    /// Forgets those that are not in the folder any more: somebody has folded them.
+    /// Removes logs that are not in the directory any more: another process has checkpointed them.
     pub(crate) fn retain(&self, is_there: impl Fn(u32) -> bool) {
         self.writers().retain(|writer| is_there(*writer));
     }

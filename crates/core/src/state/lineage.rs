@@ -1,22 +1,23 @@
-//! Which logs belong to the manifest. A directory may have been merged from two copies of one cache (a restore into a
-//! directory that is not empty, `cp -r`): numbers of logs then coincide, or follow on each other, although their
-//! commits rest on other entries than those that are here.
+//! Which logs belong to the manifest. A directory may have been merged from two copies of one cache, by `cp -r` or by a
+//! restore into a directory that is not empty. Numbers of logs then coincide or follow on each other, although their
+//! commits rest on entries that are not here.
 //!
-//! Each log has a random id, each manifest too, and what refers to one of them has the id. A log belongs to a manifest
+//! Each log and each manifest has a random id, and every reference to one of them contains it. A log belongs to a
+//! manifest
 //! 1. that lists it; or
-//! 2. if its number is not below `next writer`, it was begun on this manifest or on its parent, and every log that was
-//!    there when it was begun belongs to it, too: that one is open, or this manifest has folded it.
+//! 2. if its number is not below `next writer`, it was begun on this manifest or its parent, and every log that existed
+//!    when it was begun belongs to the manifest, too: that log is open, or this manifest has checkpointed it.
 //!
-//! The parent is enough: a compaction lists every log that it finds, so only logs begun since it looked are in none.
+//! The parent is enough: a compaction lists every log that it finds, so only logs begun after that are in no list.
 
 use super::LogView;
 use crate::log::LogStart;
 use crate::manifest::{KnownLog, Manifest};
 
-/// Positions of the logs that do not belong to the manifest. Those of which nothing has arrived yet are not among them.
+/// Positions of the logs that do not belong to the manifest, without logs whose start is not whole.
 pub(super) fn foreign_logs(manifest: &Manifest, logs: &[LogView]) -> Vec<usize> {
     let mut foreign: Vec<usize> = Vec::new();
-    // A log that rests on a foreign one is foreign: until no more are found.
+    // A log that rests on a foreign one is foreign, too: repeat until no more are found.
     loop {
         let is_new = |(at, view): &(usize, &LogView)| {
             let rests = |seen: &KnownLog| has(manifest, logs, &foreign, seen);
@@ -43,18 +44,18 @@ fn is_begun_here(manifest: &Manifest, writer: u32, start: LogStart) -> bool {
     is_claimed(manifest, writer, start) || is_of_parent && !is_listed(manifest, writer)
 }
 
-/// Whether the manifest lists the log, or is the one that the log was begun on. Then it will belong to the next one,
-/// too, and that one's successor lists it.
+/// Whether the manifest lists the log, or is the one on which the log was begun. The log then belongs to the next
+/// manifest, too, and the one after that lists it.
 pub(super) fn is_claimed(manifest: &Manifest, writer: u32, start: LogStart) -> bool {
     let mut listed = manifest.open_logs.iter().filter(|log| log.writer == writer).peekable();
     if listed.peek().is_some() { listed.any(|log| log.id == start.id) } else { start.base == manifest.id }
 }
 
-/// Whether the log that another one has seen belongs to the manifest, or is part of it.
+/// Whether the log that another one has seen belongs to the manifest, or has been checkpointed into it.
 fn has(manifest: &Manifest, logs: &[LogView], foreign: &[usize], seen: &KnownLog) -> bool {
     let mut of_number = logs.iter().enumerate().filter(|(_, other)| other.writer == seen.writer);
     if of_number.clone().any(|(_, other)| other.start().is_some()) {
-        // One without commits may be a claim that was given up.
+        // A log without commits may be a claim that was given up.
         return of_number.any(|(at, other)| other.is(seen) && (seen.end == 0 || !foreign.contains(&at)));
     }
     if let Some(known) = manifest.open_logs.iter().find(|known| known.writer == seen.writer) {
@@ -63,7 +64,7 @@ fn has(manifest: &Manifest, logs: &[LogView], foreign: &[usize], seen: &KnownLog
     let folded = manifest.folded_logs.iter().find(|folded| folded.writer == seen.writer);
     match folded {
         Some(folded) => folded.id == seen.id && folded.end >= seen.end,
-        // One without commits may be gone. One with commits that should be here is missed elsewhere (`short_log`).
+        // A log without commits may be gone. `short_log` reports a missing log with commits.
         None => seen.end == 0 || seen.writer >= manifest.next_writer,
     }
 }

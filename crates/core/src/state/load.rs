@@ -1,5 +1,5 @@
-//! Loading the newest committed state. The folder may change at any moment: a file that vanished between two steps
-//! means that another participant published a newer manifest, so the load starts again.
+//! Loading the newest committed state. The directory may change at any moment: if a file vanishes between two steps,
+//! another process has published a newer manifest, and the load starts again.
 
 use super::current_manifest::{Newest, newest_manifest};
 use super::lineage::foreign_logs;
@@ -17,18 +17,18 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
-/// Tries in a row that find the same names before a missing file is damage and not a race. Whoever was faster has
-/// changed them.
+/// Consecutive tries that find the same names before a missing file counts as damage and not as a race; a process that
+/// won a race has changed the names.
 const ATTEMPTS: u32 = 16;
 
-/// Tries in all.
+/// Tries in total.
 const RACES: u32 = 1000;
 
-/// Tries before a gap in the numbers of logs is accepted, or a log that ends too early is damage: who says so has been
-/// read later than it, so the second try should see all of it.
+/// Tries before a gap in the numbers of logs is accepted, or a log that ends too early counts as damage. The file that
+/// refers to the end is read after the log, so the second try should see all of it.
 const GAP_ATTEMPTS: u32 = 4;
 
-/// The newest state; tables that are open already are taken over.
+/// Loads the newest state and reuses open tables.
 pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
     failpoints::panics("load");
     let mut patience = Patience::default();
@@ -40,7 +40,7 @@ pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
     Err(Error::Busy { operation: "read the cache", attempts: RACES })
 }
 
-/// The same without tables and entries: which numbers are in use, and how far each log goes. Logs that are `known` to
+/// Loads only which numbers are in use and how far each log goes, without tables and entries. Logs that are `known` to
 /// be sealed are not read again.
 pub(crate) fn outline(context: &Context, known: &State) -> Result<State> {
     let mut patience = Patience::default();
@@ -55,11 +55,11 @@ pub(crate) fn outline(context: &Context, known: &State) -> Result<State> {
     Err(Error::Busy { operation: "read the cache", attempts: RACES })
 }
 
-/// Tells damage, which stays, from a race, which somebody won.
+/// Distinguishes damage, which stays, from a race with another process.
 #[derive(Default)]
 struct Patience {
     names: Vec<FileName>,
-    /// Tries in a row that found these names.
+    /// Consecutive tries that found these names.
     attempt: u32,
 }
 
@@ -78,9 +78,9 @@ fn sorted(names: &[FileName]) -> Vec<FileName> {
     sorted
 }
 
-/// Names in the folder that are ours.
+/// Names in the directory that belong to the format.
 pub(crate) fn list(context: &Context) -> Result<Vec<FileName>> {
-    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache folder", source))?;
+    let names = context.vfs.list().map_err(|source| Error::io("list", "the cache directory", source))?;
     Ok(names.iter().filter_map(|name| FileName::parse(name)).collect())
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn highest(names: &[FileName]) -> u64 {
     names.iter().filter_map(|name| name.manifest()).max().unwrap_or(0)
 }
 
-/// `None` = something vanished meanwhile. On the `last` attempt what is missing is damage.
+/// Loads once. `None` = a file vanished meanwhile. On the `last` attempt a missing file is damage.
 fn read_folder(
     context: &Context,
     mut state: State,
@@ -116,9 +116,9 @@ fn read_folder(
             }
         }
         Newest::Vanished if !last => return Ok(None),
-        // Nothing yet, or some are just beginning, of whose manifests none has arrived.
+        // The cache is empty, or processes are creating it and no manifest is whole yet.
         Newest::None if state.next_writer_seen == 0 => return Ok(Some(state)),
-        // It may have been replaced while the folder was listed.
+        // The manifest may have been replaced while the directory was listed.
         Newest::None if !last => return Ok(None),
         Newest::None | Newest::Vanished => {
             lost.push(("manifest".to_owned(), "missing manifest"));
@@ -140,7 +140,7 @@ fn read_folder(
     if !last && (state.vanished || is_outdated(context, &state, &names)?) {
         return Ok(None);
     }
-    // Once something is damaged it does not matter what else is.
+    // If something is damaged already, further damage makes no difference.
     let misfit = if state.lost || known_manifest(&state).is_none() { None } else { state.misfit() };
     if let Some((writer, what)) = misfit {
         if attempt < GAP_ATTEMPTS {
@@ -155,28 +155,28 @@ fn read_folder(
     Ok(Some(state))
 }
 
-/// Whether the folder, listed once more, has a newer manifest, or a log that slipped through the first time, because it
-/// was renamed meanwhile; or has changed at all where ghosts may have been read.
+/// Whether the directory, listed again, has a newer manifest, or a log that the first list missed because it was being
+/// renamed. If ghosts may have been read, any change counts.
 fn is_outdated(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
     let now = list(context)?;
     let known: HashSet<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
     let counts = |writer: &u32| !known.contains(writer) && state.manifest.is_open(*writer);
     let is_any_new = now.iter().filter_map(|name| name.log_writer()).any(|writer| counts(&writer));
-    // A log that was taken while it was read may have been read further than by the process that took it.
+    // A log that was claimed while it was read may have been read further than by its claimer.
     let was_taken = state.is_outline && state.logs.iter().any(|log| !now.contains(&log.name));
     let are_ghosts = may_be_ghosts(state) && sorted(names) != sorted(&now);
     Ok(highest(&now) > state.manifest_seen || is_any_new || was_taken || are_ghosts)
 }
 
-/// Whether a log may not be the one that was listed: once a log is taken its name is free, and somebody slow may create
-/// it once more, before he sees that its number is used (`claim.rs`). Such a log never has a commit.
+/// Whether a log may not be the one that was listed. The name of a claimed log is free, and a slow writer may create it
+/// again before it sees that its number is used (`writer/claim.rs`). Such a *ghost* never has a commit.
 fn may_be_ghosts(state: &State) -> bool {
     state.logs.iter().any(|log| log.commits == 0 && matches!(log.name, FileName::Log(_)))
 }
 
-/// Whether the list of names may lack a log. Numbers have no gaps, so a log that is being renamed while the folder is
-/// listed, and slips through, is noticed. One that stays away was lost with the power before its name was synced;
-/// unless others rest on it, which they did only after that sync: then it is damage (`short_log`).
+/// Whether the list of names may lack a log. Numbers have no gaps, so a log that the list misses because it is being
+/// renamed is noticed. A log that stays away was lost in a power failure before its name was synced. Other logs rest on
+/// it only after that sync; if one does, the loss is damage (`short_log`).
 fn has_gap(state: &State, names: &[FileName]) -> bool {
     let logs: HashSet<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
     let named = state.manifest.open_logs.iter().filter(|log| log.end > 0).map(|log| log.writer);
@@ -184,12 +184,12 @@ fn has_gap(state: &State, names: &[FileName]) -> bool {
     named.chain(unnamed).any(|writer| !logs.contains(&writer))
 }
 
-/// The manifest, if there is one that can be read.
+/// The manifest if one could be read.
 fn known_manifest(state: &State) -> Option<&Manifest> {
     Some(&state.manifest).filter(|manifest| manifest.number > 0)
 }
 
-/// What is wrong with a log as a whole.
+/// Marks a log as damaged as a whole, and returns its name and what is wrong.
 fn damage_log(state: &mut State, writer: u32, what: &'static str) -> (String, &'static str) {
     match state.logs.iter_mut().find(|view| view.writer == writer) {
         Some(view) => {
@@ -215,7 +215,7 @@ fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bo
             };
             added.push(LiveTable { table, attached_by: None });
         }
-        // Of one name the manifest has one version.
+        // The manifest has one version of each namespace.
         if let Some(target) = state.namespace_mut(id.number) {
             target.hidden_below = namespace.hidden_below;
             namespace.tables.iter().for_each(|meta| target.note_times(meta.oldest_ms, meta.newest_ms));
@@ -245,8 +245,8 @@ fn open_table(
     Ok(Some(Arc::new(table)))
 }
 
-/// Reads every log that is not folded. `false` = one vanished. Beside a log that was taken, one of its number is a
-/// ghost: the name was free, and a slow process has created it once more.
+/// Reads every open log. `false` = one vanished. A log with the number of a claimed log is a ghost: a slow writer has
+/// created the free name again.
 fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: bool) -> Result<bool> {
     state.logs.retain(|log| names.contains(&log.name) && state.manifest.is_open(log.writer));
     let taken: HashSet<u32> = names
@@ -271,7 +271,7 @@ fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: boo
     Ok(true)
 }
 
-/// Reads on in every log. `true` if a commit was found.
+/// Reads on in every log. `true` = a commit was found.
 fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result<bool> {
     let mut logs = std::mem::take(&mut state.logs);
     // The head is whole before the first commit is there.
@@ -294,7 +294,7 @@ fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result
     Ok(changed)
 }
 
-/// Reads on in one log, and takes up what is found.
+/// Reads on in one log and applies its commits.
 fn read_on(context: &Context, state: &mut State, log: &mut LogView) -> Result<()> {
     let (mut failed, mut commits) = (None, 0);
     let checksum = state.checksum_of(context, FileName::Log(log.writer));
@@ -318,7 +318,7 @@ fn read_on(context: &Context, state: &mut State, log: &mut LogView) -> Result<()
     Ok(())
 }
 
-/// Whether `names` are the manifest and the logs that the state was read from.
+/// Whether `names` are those of the manifest and the logs from which the state was read.
 fn is_of(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
     let counts = |name: &&FileName| name.log_writer().is_some_and(|writer| state.manifest.is_open(writer));
     let logs: Vec<&FileName> = names.iter().filter(counts).collect();
@@ -327,7 +327,7 @@ fn is_of(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
     Ok(are_same && !state.lost && is_manifest_same(context, state)?)
 }
 
-/// Whether the folder has something that the state has not: a newer manifest, another set of logs, or more in one.
+/// Whether the directory has more than the state: a newer manifest, other logs, or more in one of them.
 pub(crate) fn is_behind(context: &Context, state: &State) -> Result<bool> {
     if !is_of(context, state, &list(context)?)? {
         return Ok(true);
@@ -343,7 +343,8 @@ pub(crate) fn is_behind(context: &Context, state: &State) -> Result<bool> {
     Ok(false)
 }
 
-/// Takes up what others appended since. `None` = there is a newer manifest or another set of logs: load anew.
+/// Applies what other processes appended since. `None` = the caller must load again: there is a newer manifest or
+/// another set of logs.
 pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bool>> {
     failpoints::panics("catch-up");
     let names = list(context)?;
@@ -352,19 +353,19 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
     }
     let knew = state.vanished;
     let changed = extend(context, state, !knew)?;
-    // A table that is gone before its log was read: a newer manifest has folded it. A log that is short: it was read
-    // before the one that says so.
+    // A missing table was merged into a newer manifest before its log was read. A log that looks short was read before
+    // the one that refers to its end.
     let is_whole = (knew || !state.vanished) && state.misfit().is_none();
     Ok((is_whole && !is_outdated(context, state, &names)?).then_some(changed))
 }
 
-/// Whether the manifest's file is the one that was read. A directory that was removed and made once more has one of the
-/// same number.
+/// Whether the manifest's file is the one that was read. A directory that was removed and created again has another
+/// file under the same number.
 pub(crate) fn is_manifest_same(context: &Context, state: &State) -> Result<bool> {
     if state.manifest.number == 0 {
         return Ok(true);
     }
     let name = FileName::Manifest(state.manifest.number).to_string();
-    let found = context.vfs.stat(&name).map_err(|source| Error::io("look for", &name, source))?;
+    let found = context.vfs.stat(&name).map_err(|source| Error::io("check", &name, source))?;
     Ok(found == Some(state.manifest_stat))
 }

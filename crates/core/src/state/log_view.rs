@@ -1,4 +1,4 @@
-//! What one process knows of a log.
+//! One log as one process has read it.
 
 use crate::error::{Error, Result};
 use crate::format::file_names::FileName;
@@ -8,55 +8,55 @@ use crate::platform::vfs::File;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// A log as far as it was read.
+/// A log, and how far it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct LogView {
     pub(crate) writer: u32,
     pub(crate) name: FileName,
     pub(crate) file: Arc<dyn File>,
     pub(crate) end: u64,
-    /// Up to where it is known to survive the loss of power.
+    /// How many bytes are known to survive a power failure.
     pub(crate) synced: u64,
     pub(crate) stop: Stop,
     pub(crate) head: LogHead,
-    /// It does not belong to the manifest (`lineage.rs`), and nothing of it was read.
+    /// The log does not belong to the manifest (`lineage.rs`), and none of it was read.
     pub(crate) is_foreign: bool,
     pub(crate) commits: u64,
-    /// Whether its writer has stored files that it has not named yet.
+    /// Whether the log pins blobs.
     pub(crate) holds: bool,
 }
 
 impl LogView {
-    /// A log of which nothing was read yet.
+    /// A log that was not read yet.
     pub(crate) fn new(writer: u32, name: FileName, file: Arc<dyn File>) -> Self {
         let (end, synced, commits, holds, is_foreign) = (0, 0, 0, false, false);
         Self { writer, name, file, end, synced, stop: Stop::End, head: LogHead::default(), is_foreign, commits, holds }
     }
 
-    /// What the log says of itself; `None` = that has not arrived.
+    /// The start of the log; `None` = it is not whole.
     pub(crate) fn start(&self) -> Option<LogStart> {
         self.head.start
     }
 
-    /// Whether it is the log that another file refers to.
+    /// Whether this is the log that another file refers to.
     pub(crate) fn is(&self, known: &KnownLog) -> bool {
         self.writer == known.writer && self.start().is_some_and(|start| start.id == known.id)
     }
 
-    /// Whether no commit can come any more, or its writer will notice that the log was taken.
+    /// Whether no commit can follow, or the writer would notice that the log was claimed.
     pub(crate) fn is_done(&self) -> Result<bool> {
         if self.stop == Stop::Sealed || self.start().is_some_and(|start| !start.locked) {
             return Ok(true);
         }
         match self.file.try_lock() {
             Ok(free) => Ok(free),
-            // This process cannot find out whether the writer lives.
+            // This process cannot detect whether the writer lives.
             Err(error) if error.kind() == ErrorKind::Unsupported => Ok(false),
             Err(source) => Err(Error::io("lock", &self.name.to_string(), source)),
         }
     }
 
-    /// Whether this process can find out if the log's lock is held.
+    /// Whether this process can detect if the log's lock is held.
     pub(crate) fn is_lock_testable(&self) -> bool {
         !self.file.try_lock().is_err_and(|error| error.kind() == ErrorKind::Unsupported)
     }

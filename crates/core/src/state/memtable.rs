@@ -1,5 +1,5 @@
-//! The entries of all logs that are not folded yet, as their bytes stand in the logs. A commit only adds to a list; the
-//! index by key grows when somebody looks a key up, so that a process that only writes never makes it.
+//! The memtable: the entries of all open logs, byte by byte as in the logs. A commit only appends to a list. The index
+//! by key is extended by lookups, so a process that only writes never builds it.
 
 use crate::format::bytes::Reader;
 use crate::format::entry::Entry;
@@ -11,18 +11,18 @@ use crate::platform::sync::RwLock;
 use crate::usage::UsedBits;
 use std::sync::{Arc, PoisonError};
 
-/// Entries of small commits are gathered in segments of this size.
+/// Size of the segments that collect the entries of small commits.
 const SEGMENT_BYTES: usize = 1 << 20;
 
-/// Bytes of entries; segments are filled front to back. A snapshot shares them, and then the next entries begin a new
-/// one.
+/// Bytes of entries in segments, which are filled front to back. A snapshot shares them; the next entries then begin a
+/// new segment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Segments {
     all: Vec<Arc<Vec<u8>>>,
     commits: Vec<Commit>,
 }
 
-/// The entries of a commit lie in one segment.
+/// The entries of one commit, which are in one segment.
 #[derive(Clone, Copy, Debug)]
 struct Commit {
     order: u64,
@@ -30,33 +30,33 @@ struct Commit {
     writer: u32,
 }
 
-/// An entry in memory.
+/// An entry in the memtable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemoryEntry<'a> {
     pub(crate) order: u64,
     pub(crate) writer: u32,
     pub(crate) place: Place,
-    /// Begin with the entry.
+    /// Bytes from the start of the entry on.
     bytes: &'a [u8],
 }
 
-/// Where an entry of a log is in memory. Places are in the order in which their entries were learned. They are small,
-/// since a log may hold an entry for every eight of its bytes.
+/// Where an entry is in the segments. Places are ordered by arrival. They are small, because a log may have an entry
+/// for every eight of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    /// Number of its commit, and offset in the segment of that.
+    /// Number of its commit, and offset in the segment of that commit.
     pub(crate) commit: u32,
     pub(crate) offset: u32,
 }
 
-/// The entries of one namespace in the order in which they were learned.
+/// The entries of one namespace in the order of their arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     entries: Vec<(u32, Place)>,
     index: RwLock<Index>,
 }
 
-/// The newest of each key among the first `covered` entries.
+/// The newest entry of each key among the first `covered` entries.
 #[derive(Debug, Default)]
 struct Index {
     places: KeyMap<Place>,
@@ -66,14 +66,14 @@ struct Index {
 }
 
 impl Segments {
-    /// Copies entries; the answer is the place of the first one.
+    /// Copies the entries of a commit and returns the place of the first one.
     pub(super) fn add(&mut self, entries: &[u8], order: u64, writer: u32) -> Place {
         let offset = self.copy(entries);
         self.commits.push(Commit { order, segment: self.all.len() as u32 - 1, writer });
         Place { commit: self.commits.len() as u32 - 1, offset }
     }
 
-    /// Copies entries to the end of the last segment; the answer is their offset there.
+    /// Copies entries to the end of the last segment and returns their offset there.
     fn copy(&mut self, entries: &[u8]) -> u32 {
         if let Some(last) = self.all.last_mut().and_then(Arc::get_mut)
             && last.len() + entries.len() <= last.capacity()
@@ -106,7 +106,7 @@ impl Segments {
 }
 
 impl<'a> MemoryEntry<'a> {
-    /// `None` = it does not begin with an entry.
+    /// `None` = the bytes do not begin with an entry.
     #[inline]
     pub(crate) fn entry(&self) -> Option<Entry<'a>> {
         Entry::read(&mut Reader::new(self.bytes))
@@ -114,14 +114,14 @@ impl<'a> MemoryEntry<'a> {
 }
 
 impl Place {
-    /// The place of what follows an entry of so many bytes.
+    /// The place after an entry of this many bytes.
     pub(super) fn after(self, bytes: usize) -> Self {
         Self { offset: self.offset + bytes as u32, ..self }
     }
 }
 
 impl Memory {
-    /// The same entries; the index grows anew when somebody asks.
+    /// A copy of the entries; lookups in it build an index of its own.
     pub(super) fn snapshot(&self) -> Self {
         Self { entries: self.entries.clone(), index: RwLock::default() }
     }
@@ -150,23 +150,23 @@ impl Memory {
         index.find(segments, hash, key)
     }
 
-    /// Brings the entries into the order of their hashes; those of equal hash stay as they came.
+    /// Sorts the entries by hash; entries of equal hash keep their order of arrival.
     pub(super) fn sort(&mut self) {
         self.entries.sort_unstable();
     }
 
-    /// Of sorted entries those of hashes from `from` to `end`, the end excluded.
+    /// Sorted entries with hashes from `from` up to but not including `end`.
     pub(super) fn window(&self, from: u64, end: u64) -> &[(u32, Place)] {
         let before = |hash: u64| self.entries.partition_point(|(other, _)| u64::from(*other) < hash);
         self.entries.get(before(from)..before(end)).unwrap_or_default()
     }
 
-    /// How many entries were read here.
+    /// Number of entries read from this memtable.
     pub(super) fn reads(&self) -> u64 {
         self.index.read().unwrap_or_else(PoisonError::into_inner).used.count()
     }
 
-    /// Calls `each` with hash and order of every entry that was read here.
+    /// Calls `each` with the hash and sequence number of every entry read from this memtable.
     pub(super) fn each_read(&self, segments: &Segments, mut each: impl FnMut(u32, u64)) {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         for place in index.used.iter().filter_map(|slot| index.places.get(slot)) {
@@ -176,7 +176,7 @@ impl Memory {
         }
     }
 
-    /// All entries, older ones of the same key included.
+    /// All entries, overwritten ones included.
     pub(super) fn iter<'a>(&'a self, segments: &'a Segments) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
         self.entries.iter().filter_map(|(hash, place)| Some((*hash, segments.at(*place)?)))
     }

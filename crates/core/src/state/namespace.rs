@@ -1,4 +1,4 @@
-//! Namespaces in a state: of each name the version that counts, its entries in logs and its tables.
+//! Namespaces in a state: the current version of each name, with its memtable and tables.
 
 use super::memtable::Memory;
 use super::namespace_tables::Which;
@@ -8,7 +8,7 @@ use crate::format::namespace_ids::NamespaceId;
 use crate::state::context::Context;
 use std::sync::Arc;
 
-/// From more tables at a time on they are sorted, instead of finding a place for one after the other.
+/// If more tables arrive at once, all are sorted instead of inserted one by one.
 const INSERTED_MAX: usize = 64;
 
 /// One namespace at its current version.
@@ -24,7 +24,7 @@ pub(crate) struct Namespace {
     pub(crate) newest_ms: u64,
 }
 
-/// Which version of a name counts: the one of its newest commit.
+/// The current version of a name: that of its newest commit.
 #[derive(Clone, Debug)]
 pub(crate) struct Current {
     pub(crate) id: Arc<NamespaceId>,
@@ -32,7 +32,7 @@ pub(crate) struct Current {
 }
 
 impl State {
-    /// The namespace of that number; `None` where another version is current, or none.
+    /// The namespace of that number; `None` if it is not current.
     #[inline]
     pub(crate) fn namespace(&self, number: u32) -> Option<&Namespace> {
         self.namespaces.get(number as usize)?.as_deref()
@@ -47,14 +47,14 @@ impl State {
         self.namespaces.iter().flatten().map(|namespace| &**namespace)
     }
 
-    /// Every table, those of versions included that are not current any more.
+    /// Every table, including those of versions that are not current.
     pub(crate) fn live_tables(&self) -> impl Iterator<Item = &LiveTable> {
         self.namespaces().flat_map(|namespace| &namespace.tables).chain(&self.superseded)
     }
 
-    /// A commit to a version of a name: the version of the newest commit counts, and of it only what is newer than the
-    /// newest commit of any other version. The outcome does not depend on the order in which commits are learned. No
-    /// entry of a version that was replaced can count again. The answer is the number of `namespace` if it is current.
+    /// Records a commit to a version of a name. The version of the newest commit is current, and of its entries only
+    /// those count that are newer than every commit of other versions. The result does not depend on the order in which
+    /// commits are read, and no entry of a replaced version can count again.
     pub(super) fn note_version(
         &mut self,
         context: &Context,
@@ -79,7 +79,7 @@ impl State {
         Ok(id)
     }
 
-    /// A version becomes current.
+    /// Makes a version current.
     fn begin_version(&mut self, id: Arc<NamespaceId>, order: u64) {
         let before = self.current.insert(id.name.clone(), Current { id: Arc::clone(&id), latest: order });
         let replaced = before.as_ref().and_then(|before| self.namespaces.get_mut(before.id.number as usize)?.take());
@@ -114,18 +114,19 @@ impl Namespace {
         Self { id, memory, tables, which: Which::default(), ..*self }
     }
 
-    /// It has commits of these times.
+    /// Extends the range of commit times.
     pub(super) fn note_times(&mut self, oldest_ms: u64, newest_ms: u64) {
         self.newest_ms = self.newest_ms.max(newest_ms);
         self.oldest_ms = if self.oldest_ms == 0 { oldest_ms } else { self.oldest_ms.min(oldest_ms) };
     }
 
-    /// Entries of the logs of hashes from `from` to `end`, the end excluded, hidden ones included, after `sort_memory`.
+    /// Memtable entries with hashes from `from` up to but not including `end`, hidden ones included; after
+    /// `sort_memtables`.
     pub(crate) fn memory_window(&self, from: u64, end: u64) -> &[(u32, Place)] {
         self.memory.window(from, end)
     }
 
-    /// Adds tables in their places: newest first, of the same order the last one first.
+    /// Inserts tables in their places: newest first; among tables of equal sequence number, the last one first.
     pub(crate) fn add_tables(&mut self, added: Vec<LiveTable>) {
         if added.len() <= INSERTED_MAX {
             return added.into_iter().for_each(|live| self.add_table(live));

@@ -1,4 +1,4 @@
-//! Which tables of a namespace a lookup asks, the newest first.
+//! Which tables of a namespace a lookup reads, newest first.
 
 use super::table_index::TableIndex;
 use crate::state::LiveTable;
@@ -6,14 +6,14 @@ use crate::table::Table;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Tables that were asked for nothing, in parts of all keys, before an index pays: making it costs some 20 ns a key,
-/// asking a table some 80.
+/// An index pays once the tables read in vain, times this number, exceed all keys: building it costs about 20 ns a key,
+/// reading a table about 80 ns.
 const KEYS_PER_WASTED: u64 = 4;
 
-/// From this number of tables on.
+/// Fewest tables for which an index is built.
 const TABLES_MIN: usize = 2;
 
-/// All tables, or those that the index names and those that are newer than it.
+/// Chooses the tables of a lookup: all of them, or those that the index names and those that are newer than it.
 #[derive(Debug, Default)]
 pub(crate) struct Which {
     index: Option<TableIndex>,
@@ -42,7 +42,7 @@ impl Which {
         everything.iter().chain(both.filter_map(|position| tables.get(position as usize)))
     }
 
-    /// A table of so many keys was inserted at `position`.
+    /// Records that a table of this many keys was inserted at `position`.
     pub(crate) fn inserted(&mut self, position: usize, keys: u64) {
         self.keys += keys;
         if self.index.is_none() {
@@ -56,13 +56,13 @@ impl Which {
         self.fresh.insert(at, position);
     }
 
-    /// Tables were asked for nothing.
+    /// Records that tables were read in vain.
     #[inline]
     pub(crate) fn count_wasted(&self, tables: u64) {
         self.wasted.fetch_add(tables, Ordering::Relaxed);
     }
 
-    /// Whether an index would have cost less than what was wasted, and fits into `bytes_max`. Says so once.
+    /// Whether an index costs less than the lookups that were wasted, and fits into `bytes_max`. Resets the count.
     pub(crate) fn is_due(&self, tables: &[LiveTable], bytes_max: usize) -> bool {
         let asked = if self.index.is_none() { tables.len() } else { self.fresh.len() };
         if asked < TABLES_MIN {
@@ -73,7 +73,7 @@ impl Which {
         due && self.wasted.swap(0, Ordering::Relaxed) > 0
     }
 
-    /// Takes up an index of `indexed`, which were all `tables` when it was made.
+    /// Installs an index of the tables `indexed`, if these are still all tables.
     pub(crate) fn install(
         &mut self,
         tables: &[LiveTable],

@@ -1,4 +1,4 @@
-//! Noting what this process reads: in memory as long as it goes on, in a use record when it flushes or closes.
+//! Records what this process reads: in memory while it runs, and in a usage record when it flushes or closes.
 
 use crate::format::namespace_ids::NamespaceId;
 use crate::platform::sync::RwLock;
@@ -7,7 +7,7 @@ use crate::state::{Current, State};
 use crate::usage::{Cursor, Day, Mark, Marks};
 use std::collections::HashSet;
 
-/// Whether there may be something to record.
+/// Whether reads may be worth recording.
 pub(crate) fn is_due(context: &Context, state: &State) -> bool {
     let today = context.noted.today().filter(|_| !context.options.read_only);
     today.is_some_and(|today| reads_before(context, state, today) > 0)
@@ -17,7 +17,8 @@ fn reads_before(context: &Context, state: &State, today: Day) -> u64 {
     state.reads_before(today) + context.noted.reads()
 }
 
-/// Writes a record of what was read and is not known to be used today; nothing where that is known of all of it.
+/// Writes a record of the entries that were read and are not yet known to be used today; writes nothing if there are
+/// none.
 pub(crate) fn record_uses(context: &Context, state: &RwLock<State>) {
     let Some(today) = context.noted.today().filter(|_| !context.options.read_only) else { return };
     let (cache_id, read) = {
@@ -46,7 +47,7 @@ pub(crate) fn record_uses(context: &Context, state: &RwLock<State>) {
     }
 }
 
-/// Hashes of what was read in a namespace and is known since a day before `today`, in order.
+/// Hashes of entries of a namespace that were read and whose known day is before `today`, sorted.
 fn read_before(context: &Context, state: &State, id: &NamespaceId, today: Day) -> Vec<u32> {
     let mut marks = state.reads_of(id.number, today, &HashSet::new());
     marks.extend(context.noted.read_of(id).into_iter().filter(|mark| mark.day() < today));
@@ -56,7 +57,8 @@ fn read_before(context: &Context, state: &State, id: &NamespaceId, today: Day) -
     hashes
 }
 
-/// What this process wrote or read in a namespace, in order: none of it is old, whatever its day.
+/// Hashes of the entries of a namespace that this process wrote or read, sorted. They are evicted last, whatever their
+/// day.
 pub(crate) fn own_hashes(context: &Context, state: &State, id: &NamespaceId) -> Vec<u32> {
     let mut hashes = context.noted.written_of(id);
     hashes.extend(context.noted.read_of(id).into_iter().map(Mark::hash));
@@ -66,7 +68,7 @@ pub(crate) fn own_hashes(context: &Context, state: &State, id: &NamespaceId) -> 
     hashes
 }
 
-/// Notes what was read of tables and logs that `fresh` no longer has, before `old` is dropped.
+/// Keeps the reads of tables and logs that `fresh` no longer has, before `old` is dropped.
 pub(crate) fn keep_reads(context: &Context, old: &State, fresh: &HashSet<String>) {
     for Current { id, .. } in old.current.values() {
         context.noted.read(id, old.reads_of(id.number, Day::MAX, fresh));

@@ -1,42 +1,41 @@
-//! Which of many tables may have a key. Without it a lookup asks every table, and a miss costs as much as there are
-//! tables. It holds of every key 32 bits of the hash, as the tables have them, and the number of its table: some 5
-//! bytes. It lives in memory only and is made when the tables that were asked for nothing have cost as much as making
-//! it does.
+//! An index of the tables that may have a key. Without it a lookup reads every table, so the cost of a miss grows with
+//! their number. For every key it has 32 bits of the hash and the number of the table, about 5 bytes. It exists in
+//! memory only, and is built once the tables read in vain have cost as much as building it.
 
 use crate::format::hash_sort;
 use crate::format::hash_sort::{Item, hash_of, item};
 use crate::table::Table;
 
-/// Bits of the hash that choose a bucket. At least 16, so that a fingerprint has all others.
+/// Bits of the hash that choose a bucket; at least 16, because a fingerprint has the other 16.
 const BUCKET_BITS_MIN: u32 = 16;
 const BUCKET_BITS_MAX: u32 = 24;
 
-/// Keys of a bucket: this power of two, on average.
+/// Average number of keys in a bucket, as a power of two.
 const BUCKET_KEYS_BITS: u32 = 2;
 
-/// Entries of a bucket, above which it is bisected: no hashes but chosen ones make it so large.
+/// Buckets with more entries are searched by bisection. Only keys chosen by an attacker fill a bucket so far.
 const CROWDED: usize = 64;
 
-/// Tables that fit.
+/// Most tables that an index can number.
 const TABLES_MAX: usize = 1 << 16;
 
-/// Where the keys of some tables are.
+/// Which tables have which keys.
 #[derive(Debug)]
 pub(crate) struct TableIndex {
     bucket_bits: u32,
-    /// First entry of each bucket, and the end of the last.
+    /// First entry of each bucket, then the end of the last one.
     starts: Vec<u32>,
-    /// Fingerprint in the upper half, number of the table in the lower one, in order; each once.
+    /// Fingerprint in the upper half, number of the table in the lower half; sorted, without duplicates.
     entries: Vec<u32>,
 }
 
 impl TableIndex {
-    /// Bytes that an index of so many keys takes.
+    /// Size in bytes of an index of this many keys.
     pub(crate) fn bytes_for(keys: u64) -> u64 {
         keys * 4 + (4u64 << bucket_bits(keys))
     }
 
-    /// The index of the tables that can be read whole, and of each table whether it is among them.
+    /// Builds the index of the tables that can be read whole, and reports for each table whether it is covered.
     pub(crate) fn new<'t>(tables: impl Iterator<Item = &'t Table>) -> (Self, Vec<bool>) {
         let (mut items, mut covered) = (Vec::new(), Vec::new());
         for (number, table) in tables.enumerate() {
@@ -48,7 +47,7 @@ impl TableIndex {
             covered.push(is_covered);
         }
         hash_sort::sort(&mut items, &mut Vec::new());
-        // Of one hash an attacker can choose many keys; they are one entry.
+        // An attacker can choose many keys of one hash; they share one entry.
         items.dedup();
         (Self::from_sorted(&items), covered)
     }
@@ -67,7 +66,7 @@ impl TableIndex {
         Self { bucket_bits, starts, entries }
     }
 
-    /// Numbers of the tables that may have a key of this hash, in ascending order.
+    /// Numbers of the tables that may have a key of this hash, ascending.
     #[inline]
     pub(crate) fn tables_of(&self, hash: u32) -> impl Iterator<Item = usize> {
         let bucket = bucket_of(hash, self.bucket_bits);
@@ -107,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_that_an_attacker_chose_are_found_in_their_tables() {
+    fn the_index_finds_the_tables_of_keys_that_share_a_bucket() {
         let mut random = fastrand::Rng::with_seed(2);
         let mut items: Vec<Item> =
             (0..50_000).map(|_| item(0x1234_0000 | random.u32(..0x1_0000), random.u32(..9))).collect();
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_found_in_its_tables_and_hardly_any_in_others() {
+    fn the_index_names_the_tables_of_every_key_and_hardly_any_others() {
         let mut random = fastrand::Rng::with_seed(1);
         for count in [0, 1, 100, 300_000] {
             let keys: Vec<(u32, u32)> = (0..count).map(|_| (random.u32(..), random.u32(..200))).collect();

@@ -1,11 +1,11 @@
-//! What was read of this state, and since when its entries are known.
+//! Which entries of this state were read, and the known day of its entries.
 
 use super::{LiveTable, Namespace, State};
 use crate::format::sequence::rank_of;
 use crate::usage::{Day, Mark, day_of};
 use std::collections::{HashMap, HashSet};
 
-/// Times of commits: of each rank of writers the first of each day, by order.
+/// Times of commits: for each rank of writers, the first commit of each day, by sequence number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CommitTimes {
     writers: HashMap<u16, Vec<(u64, u64)>>,
@@ -31,24 +31,24 @@ impl CommitTimes {
 }
 
 impl State {
-    /// The time of a commit of a log: the first of its writer on that day.
+    /// The time of a commit in a log: that of the first commit of its writer on the same day.
     pub(crate) fn time_of_commit(&self, order: u64) -> u64 {
         self.commit_times.of(order)
     }
 
-    /// The day since which an entry is known, by the time of its table or else its commit.
+    /// The known day of an entry: that of its table's time, or else of its commit.
     pub(crate) fn known_day(&self, table_ms: Option<u64>, order: u64) -> Day {
         day_of(table_ms.unwrap_or_else(|| self.commit_times.of(order)))
     }
 
-    /// Entries of a namespace, those included that were overwritten.
+    /// Number of entries in a namespace, overwritten ones included.
     pub(crate) fn entries_of(&self, id: u32) -> u64 {
         let Some(namespace) = self.namespace(id) else { return 0 };
         let in_tables = namespace.tables.iter().map(|live| live.table.meta.entries).sum::<u64>();
         in_tables + self.memory_entries(namespace).count() as u64
     }
 
-    /// Upper halves of the hashes of all keys of a namespace, in order; `None` = not all of them can be read.
+    /// Upper halves of the hashes of all keys of a namespace, sorted; `None` = a table cannot be read.
     pub(crate) fn hashes_of(&self, id: u32) -> Option<Vec<u32>> {
         let namespace = self.namespace(id)?;
         let mut hashes: Vec<u32> = self.memory_entries(namespace).map(|(hash, _)| hash).collect();
@@ -57,7 +57,7 @@ impl State {
         all.then_some(hashes)
     }
 
-    /// How many entries were read that are known since a day before `today`, about.
+    /// Approximate number of reads of entries whose known day is before `today`.
     pub(crate) fn reads_before(&self, today: Day) -> u64 {
         let is_before = |live: &&LiveTable| live.table.known_day() < today;
         let in_tables = |namespace: &Namespace| {
@@ -68,8 +68,8 @@ impl State {
         self.namespaces().map(of).sum()
     }
 
-    /// What was read in a namespace, with the known day of each table or commit, without the tables of `except`. Of
-    /// known days from `end` on nothing.
+    /// The entries read in a namespace, each with the known day of its table or commit, if that day is before `end`.
+    /// Tables in `except` are skipped.
     pub(crate) fn reads_of(&self, id: u32, end: Day, except: &HashSet<String>) -> Vec<Mark> {
         let Some(namespace) = self.namespace(id) else { return Vec::new() };
         let mut marks = Vec::new();

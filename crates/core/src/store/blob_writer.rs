@@ -1,4 +1,4 @@
-//! Storing files one by one, from any thread: for callers that read them as they go.
+//! Storing blobs one by one, from any thread, for callers that read files as they go.
 
 use crate::blobs::Hold;
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::format::digest::FileRef;
 use crate::store::Store;
 use std::sync::Arc;
 
-/// Takes contents. What it took stays at least as long as it, or its hold, is there.
+/// Stores blobs. They are pinned as long as the writer, or its pin, exists.
 #[derive(Debug)]
 pub struct Intake {
     store: Arc<Store>,
@@ -16,18 +16,18 @@ pub struct Intake {
 }
 
 impl Intake {
-    /// Says in the log that files are about to be stored.
+    /// Creates a writer, and pins its blobs in the log.
     pub fn new(store: &Arc<Store>) -> Result<Self> {
         let (writer, hold) = store.hold_files()?;
         Ok(Self { store: Arc::clone(store), writer, hold })
     }
 
-    /// Stores one content, unless it is there.
+    /// Stores one blob unless it exists already.
     pub fn store(&self, content: &[u8]) -> Result<FileRef> {
         self.store.open_context()?.files.put(self.writer, content, false)
     }
 
-    /// To be kept with the entries that name the files: see [`Handle::keep`](crate::Handle::keep).
+    /// Returns the pin, to be kept with the entries that name the blobs: see [`Handle::keep`](crate::Handle::keep).
     pub fn into_hold(self) -> Hold {
         self.hold
     }

@@ -1,4 +1,4 @@
-//! What one thread of the host holds: its buffered puts in front of the store that all threads of the process share.
+//! What one thread of the host uses: its buffered puts in front of the store that all threads of the process share.
 
 use crate::batch::Batch;
 use crate::blobs::Hold;
@@ -19,30 +19,30 @@ use crate::store::pending_reads::{PendingReads, Question};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-/// One user of a store. Puts are buffered here, readable here at once, and reach the store by [`Handle::begin_commit`].
+/// One user of a store. Puts are buffered here, visible here at once, and committed by [`Handle::begin_commit`].
 #[derive(Debug)]
 pub struct Handle {
     store: Arc<Store>,
-    /// By the numbers that the user has for them.
+    /// Namespaces by the ids of this handle.
     namespaces: Vec<Arc<NamespaceId>>,
-    /// The same numbers, by the number of the store.
+    /// Ids of this handle, by the number of the namespace in the store.
     numbers: HashMap<u32, u32>,
     pending: Batch,
     on_the_way: Arc<OnTheWay>,
 }
 
-/// Batches that left the buffer, oldest first.
+/// Batches that left the buffer and are not committed yet, oldest first.
 #[derive(Debug, Default)]
 struct OnTheWay {
     batches: Mutex<Vec<Sent>>,
-    /// Bytes of all of them, for those who need to know no more.
+    /// Total bytes, which can be read without the lock.
     bytes: AtomicU64,
 }
 
 #[derive(Debug, Clone)]
 struct Sent {
     batch: Arc<Batch>,
-    /// Its commit failed: it belongs to the next one.
+    /// Its commit failed; the next commit contains it.
     failed: bool,
 }
 
@@ -52,7 +52,7 @@ impl Handle {
         Self { store, namespaces, numbers, pending: Batch::default(), on_the_way: Arc::default() }
     }
 
-    /// A number for a namespace, of this handle; the same for the same name and version.
+    /// The id of a namespace in this handle; the same for the same name and version.
     pub fn namespace(&mut self, name: &str, version: &str) -> Result<u32> {
         let id = self.store.open_context()?.names.id(name, version)?;
         let Self { namespaces, numbers, .. } = self;
@@ -62,7 +62,7 @@ impl Handle {
         }))
     }
 
-    /// Calls `use_value` with the bytes of the entry, which live only for this call. `None` is a miss.
+    /// Calls `use_value` with the value, which is valid during the call only. `None` is a miss.
     pub fn get<R>(&self, namespace: u32, key: &[u8], use_value: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         let id = self.known(namespace)?;
         let hash = key_hash(key);
@@ -78,7 +78,7 @@ impl Handle {
         self.store.get(id.number, hash, key, use_value)
     }
 
-    /// As `get` for each of `keys`, all from one committed state.
+    /// Like `get` for each of `keys`, all from one committed state.
     pub fn get_many<'k>(
         &self,
         namespace: u32,
@@ -96,7 +96,7 @@ impl Handle {
         reader.end()
     }
 
-    /// Lookups of these keys for another thread.
+    /// Prepares lookups of these keys for another thread.
     pub fn begin_reads<'k>(&self, namespace: u32, keys: impl Iterator<Item = &'k [u8]>) -> Result<PendingReads> {
         let id = self.known(namespace)?;
         let copied = |entry: Entry<'_>| entry.buffered_value().map(<[u8]>::to_vec);
@@ -128,20 +128,20 @@ impl Handle {
         self.on_the_way.lock().iter().rev().find_map(|sent| sent.batch.get(id.number, hash, key)).map(answer)
     }
 
-    /// Buffers an entry.
+    /// Buffers a put.
     pub fn put(&mut self, namespace: u32, key: &[u8], value: &[u8]) -> Result<()> {
         self.add(namespace, Kind::Put, key, value)
     }
 
-    /// Buffers an entry that needs `files`: they stay as long as it does. They were stored by an
-    /// [`Intake`](crate::Intake), or an entry that is still there names them.
+    /// Buffers an entry that needs `files`, which stay as long as the entry does. They were stored by a
+    /// [`BlobWriter`](crate::BlobWriter), or an existing entry names them.
     pub fn put_filed(&mut self, namespace: u32, key: &[u8], value: &[u8], files: &[FileRef]) -> Result<()> {
         let mut filed = Vec::with_capacity(value.len() + files.len() * FILE_REF_BYTES + 8);
         Filed::write(files, Form::Beside(value), &mut filed);
         self.add(namespace, Kind::PutFiled, key, &filed)
     }
 
-    /// Keeps files that were stored until what is buffered here at that time, or later, is committed.
+    /// Keeps blobs pinned until the entries that are buffered now, or buffered next, are committed.
     pub fn keep(&mut self, hold: Hold) {
         self.pending.keep([hold]);
     }
@@ -169,8 +169,8 @@ impl Handle {
         self.namespaces.get(namespace as usize).ok_or(Error::UnknownNamespace { id: namespace })
     }
 
-    /// Entries in order of their key's hash, from `cursor` (0 = the first), until about `bytes_max` bytes of keys and
-    /// values were handed out. Returns where to go on, `None` at the end. Buffered puts are included.
+    /// Visits entries in order of their key's hash from `cursor` on (0 = the first), until about `bytes_max` bytes of
+    /// keys and values were visited. Returns the next cursor, `None` at the end. Buffered entries are included.
     pub fn scan(
         &self,
         namespace: u32,
@@ -187,30 +187,30 @@ impl Handle {
         self.store.scan(id, cursor, bytes_max, newer, each)
     }
 
-    /// Bytes buffered and not yet committed, without those of a commit under way.
+    /// Bytes buffered and not yet committed, without those of a running commit.
     pub fn pending_bytes(&self) -> u64 {
         self.pending.bytes() + self.sum_of_failed(Batch::bytes)
     }
 
-    /// Puts and deletes of the same entries, overwritten ones included.
+    /// Buffered puts and deletes, overwritten ones included.
     pub fn pending_entries(&self) -> u64 {
         self.pending.len() + self.sum_of_failed(Batch::len)
     }
 
-    /// Of the batches whose commit failed.
+    /// Sum over the batches whose commit failed.
     fn sum_of_failed(&self, size: fn(&Batch) -> u64) -> u64 {
         self.on_the_way.lock().iter().filter(|sent| sent.failed).map(|sent| size(&sent.batch)).sum()
     }
 
-    /// Takes what is buffered for a commit on any thread; it stays readable here meanwhile. `None` where nothing is
-    /// buffered. Commits of one handle must be run in the order in which they were begun.
+    /// Takes the buffered entries for a commit on any thread; they stay readable here. `None` = nothing is buffered.
+    /// The commits of one handle must run in the order in which they were begun.
     pub fn begin_commit(&mut self) -> Option<PendingCommit> {
-        // A store that is closed or broken says so when the commit is run.
+        // If the store is closed or broken, the commit reports it.
         let _ = self.store.advance();
         let mut batches = self.on_the_way.lock();
         let (failed, mut sent): (Vec<Sent>, Vec<Sent>) = batches.drain(..).partition(|sent| sent.failed);
         let mut batch = Batch::default();
-        // What does not fit into one commit with the others waits for the next one; what came after it waits, too.
+        // A batch that does not fit into this commit is left for the next one, and so are all batches after it.
         let mut waiting = Vec::new();
         for older in failed {
             if waiting.is_empty() && batch.has_room_for(&older.batch) {
@@ -219,7 +219,7 @@ impl Handle {
                 waiting.push(older);
             }
         }
-        // Holds wait with the buffer as long as there are no entries to commit.
+        // Pins stay with the buffer until there are entries to commit.
         let has_new = !self.pending.is_empty();
         if has_new && batch.is_empty() {
             batch = std::mem::take(&mut self.pending);
@@ -264,7 +264,7 @@ impl OnTheWay {
     }
 }
 
-/// A commit on its way, for any thread. Dropped without success, its entries go back to the handle's buffer.
+/// A commit that any thread can run. If it is dropped or fails, its entries return to the handle's buffer.
 #[derive(Debug)]
 pub struct PendingCommit {
     store: Arc<Store>,

@@ -1,6 +1,6 @@
-//! Many lookups in one state, whatever other threads commit meanwhile. Answers are told in the order of the questions.
-//! From the first value that is a file on they wait until all questions were asked: reading a file takes long, and
-//! nobody else's commit has to wait for it.
+//! Many lookups in one state, whatever other threads commit meanwhile. Results are returned in the order of the keys.
+//! After the first value that is a blob, results are kept until all keys were looked up: reading a blob takes long, and
+//! commits need the lock on the state.
 
 use crate::error::Result;
 use crate::platform::sync::RwLockReadGuard;
@@ -19,7 +19,7 @@ pub(crate) struct Reader<'s, E> {
     waiting: Vec<Waiting>,
 }
 
-/// An answer that waits for one before it.
+/// A result that follows one that is not read yet.
 enum Waiting {
     Known(Option<Vec<u8>>),
     File { hash: u64, key: Vec<u8>, filed: Vec<u8> },
@@ -36,7 +36,7 @@ impl<'s, E: FnMut(Option<&[u8]>)> Reader<'s, E> {
         Self { store, context, id, state, each, waiting: Vec::new() }
     }
 
-    /// The next answer is this one.
+    /// Adds a result that is already known.
     pub(crate) fn answer(&mut self, value: Option<&[u8]>) {
         if self.waiting.is_empty() {
             (self.each)(value);
@@ -45,7 +45,7 @@ impl<'s, E: FnMut(Option<&[u8]>)> Reader<'s, E> {
         }
     }
 
-    /// The next answer is what the state has for this key.
+    /// Looks a key up and adds the result.
     pub(crate) fn ask(&mut self, hash: u64, key: &[u8]) {
         let Self { state, id, each, waiting, .. } = self;
         match lookup(state, *id, hash, key) {
@@ -57,7 +57,7 @@ impl<'s, E: FnMut(Option<&[u8]>)> Reader<'s, E> {
         }
     }
 
-    /// Tells the answers that wait.
+    /// Returns the results that were kept.
     pub(crate) fn end(self) -> Result<()> {
         let Self { store, context, id, state, mut each, waiting } = self;
         store.tidy_after_reads(context, id, state)?;

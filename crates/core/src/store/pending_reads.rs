@@ -1,4 +1,4 @@
-//! Lookups of many keys on another thread than the handle's, begun by
+//! Lookups of many keys on a thread other than the handle's, prepared by
 //! [`Handle::begin_reads`](crate::Handle::begin_reads).
 
 use crate::error::Result;
@@ -7,7 +7,8 @@ use crate::format::namespace_ids::NamespaceId;
 use crate::store::Store;
 use std::sync::Arc;
 
-/// Lookups for any thread. What the handle had buffered is answered already; the rest sees the store when it is asked.
+/// Lookups for any thread. Keys buffered in the handle have their results already; the others are looked up when this
+/// runs.
 #[derive(Debug)]
 pub struct PendingReads {
     pub(crate) store: Arc<Store>,
@@ -18,20 +19,19 @@ pub struct PendingReads {
 /// One lookup.
 #[derive(Debug)]
 pub(crate) enum Question {
-    /// What the handle had buffered: a value, or `None` where it was deleted.
+    /// The key was buffered: a value, or `None` if it was deleted.
     Answered(Option<Vec<u8>>),
-    /// A key to ask the store for.
+    /// A key to look up in the store.
     Open(Vec<u8>),
 }
 
 impl PendingReads {
-    /// How many keys there are.
+    /// Number of keys.
     pub fn count(&self) -> usize {
         self.questions.len()
     }
 
-    /// Calls `each` once per key, in their order, with the bytes of its entry, which live only for that call; `None` is
-    /// a miss.
+    /// Calls `each` once per key, in order, with the value, which is valid during the call only; `None` is a miss.
     pub fn run(self, each: impl FnMut(Option<&[u8]>)) -> Result<()> {
         let mut reader = self.store.reader(self.namespace.number, each)?;
         for question in &self.questions {

@@ -1,18 +1,25 @@
-//! Claiming a number as a writer: create a log under a number that is free, lock it, and check that it counts.
+//! Claiming a log; FORMAT.md, "The protocol", section 2. The writer creates a log under a free number, locks it, and
+//! checks that it counts.
 //!
-//! 1. The directory has a manifest that is sure and durable (`create.rs`).
-//! 2. The number is above every number in the directory and not below the manifest's `next writer`. Its rank differs
-//!    from those of all logs that count (`format/sequence.rs`).
-//! 3. `create_new` fails if another process was faster.
-//! 4. The lock shows others that the writer lives. Without locks the log says so.
-//! 5. The start of the log names the manifest of step 1.
-//! 6. The directory may have moved on meanwhile: the number may have been used and folded, or there may be a newer
-//!    manifest. The log is ours if it has its name alone, and if the newest manifest is sure and is that of step 5, or
-//!    lists the log.
-//! 7. For commits: what other writers left behind is made durable, and the log says how far each of their logs goes.
-//!    Commits may rest on it, and must not outlive it.
+//! ```text
+//!  manifest sure? --> choose <w> --> create <w>.log --> lock --> start --> list: does it count? --> sync others, SEEN --> commits
+//!   1                  2              3 | name exists    4        5          6 | no                  7
+//!                      ^----------------+---------------------------------------+
+//! ```
+//! 1. The writer makes sure that the directory has a sure and durable manifest (`writer/create.rs`).
+//! 2. It chooses a number above every number in the directory and not below the manifest's `next writer`. The rank of
+//!    the number differs from those of all open logs (`format/sequence.rs`).
+//! 3. It creates the log, which fails if another process was faster.
+//! 4. It locks the log, which shows other processes that the writer lives. If the file system has no locks, the start
+//!    records that.
+//! 5. It writes the start, which names the manifest of step 1.
+//! 6. It lists the directory again. The log counts if it has its name alone and if the newest manifest is sure, and is
+//!    that of step 5 or lists the log. Otherwise another process has used the number or published a manifest, and the
+//!    writer leaves the log without a commit.
+//! 7. For commits, the writer syncs the logs of other writers and records how many bytes each has: commits may rest on
+//!    those logs and must not outlive them.
 //!
-//! A log that turns out to be of no use stays, so that its number is not given out again before a manifest covers it.
+//! A log that does not count stays in the directory, so that its number is not reused before a manifest covers it.
 
 use crate::error::{Error, Result};
 use crate::format::file_names::FileName;
@@ -25,15 +32,16 @@ use crate::writer::create::begin;
 use std::collections::HashSet;
 use std::io;
 
+/// Numbers tried before a claim fails.
 const ATTEMPTS: u32 = 256;
 
-/// The numbers above are for those who begin a cache.
+/// Higher numbers are reserved for temporary files of processes that create a cache.
 const WRITERS_MAX: u32 = WRITER_MAX - 64;
 
-/// A log, and what was in the directory when it was found to count.
+/// A log, and the outline of the directory in which it was found to count.
 pub(crate) type Claim = (LogWriter, State);
 
-/// A log for commits. `None` = the cache is lost and has to start afresh first.
+/// Claims a log for commits. `None` = the cache is unrecoverable and must be reset first.
 pub(crate) fn claim_log(context: &Context, known: &State) -> Result<Option<Claim>> {
     let Some((mut log, mut state)) = claim_number(context, known)? else { return Ok(None) };
     state.sync_others(context, Some(log.writer))?;
@@ -42,7 +50,8 @@ pub(crate) fn claim_log(context: &Context, known: &State) -> Result<Option<Claim
     Ok(Some((log, state)))
 }
 
-/// A log that only keeps its number. The first manifest is published on the way. `None` likewise.
+/// Claims a log that only reserves its number; publishes the first manifest if there is none. `None` = as for
+/// `claim_log`.
 pub(crate) fn claim_number(context: &Context, known: &State) -> Result<Option<Claim>> {
     failpoints::panics("claim-log");
     let mut found = outline(context, known)?;
@@ -82,12 +91,12 @@ fn create(context: &Context, found: &State, writer: u32) -> Result<Option<LogWri
     };
     let locked = match file.try_lock() {
         Ok(true) => true,
-        // Another process looked at it before it was locked, and will take it.
+        // Another process tested the lock before this one held it, and will claim the log.
         Ok(false) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::Unsupported => false,
         Err(source) => return Err(wrap("lock")(source)),
     };
-    let Some(created) = context.vfs.stat(&name).map_err(wrap("look for"))? else { return Ok(None) };
+    let Some(created) = context.vfs.stat(&name).map_err(wrap("check"))? else { return Ok(None) };
     let start = LogStart { locked, id: context.new_id(), base: found.manifest.id };
     let checksum = found.checksum_of(context, FileName::Log(writer));
     LogWriter::start(file, created, checksum, writer, start).map(Some).map_err(wrap("write"))

@@ -1,8 +1,11 @@
-//! The beginning of a cache: its first manifest, empty but for the ids that what follows refers to.
+//! Creating a cache; FORMAT.md, "The protocol", section 1. The first manifest is empty except for the ids that later
+//! files refer to.
 //!
-//! With hard links there is one: it appears whole, and later processes find it. Without them several may begin at
-//! once, under several numbers and with several ids; the ids are those of the one that is sure (`publish.rs`), and a
-//! log begins on a sure one only.
+//! 1. The writer publishes the manifest before anything else is in the directory. With hard links it appears whole, and
+//!    later processes find it.
+//! 2. Without hard links, several processes may publish one at once, under several numbers and with several ids. The
+//!    ids of the sure manifest count (`publish.rs`).
+//! 3. A log begins on a sure manifest only.
 
 use crate::error::{Error, Result};
 use crate::format::file_names::FileName;
@@ -13,10 +16,11 @@ use crate::state::context::Context;
 use crate::state::{Newest, highest, list, newest_manifest};
 use std::io;
 
+/// Tries before another process counts as always faster.
 const ATTEMPTS: u32 = 64;
 
-/// Gives the folder a manifest that is sure and survives a power failure: before anything else is in it, and before a
-/// log is begun.
+/// Makes sure that the directory has a sure manifest that survives a power failure, before a log is begun or any other
+/// file is written.
 pub(crate) fn begin(context: &Context) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let names = list(context)?;
@@ -24,14 +28,14 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
             Newest::Found(manifest, _) => manifest,
             Newest::None => Manifest::default(),
             Newest::Vanished => continue,
-            // Whoever loads it tells.
+            // The next load reports the damage.
             Newest::Damaged(_) => return Ok(()),
         };
         if newest.number > 0 && newest.number == highest(&list(context)?) {
             return make_durable(context, newest.number);
         }
         let (base, number) = (newest.number, highest(&names) + 1);
-        // A log that is there was begun on a manifest that has gone. Its writer may not have noticed yet.
+        // An existing log was begun on a manifest that is gone, and its writer may not have noticed yet.
         let logs = names.iter().filter(|name| name.log_writer().is_some());
         let next_writer = logs.filter_map(|log| log.writer_max()).max().map_or(0, |writer| writer + 1);
         let first =
@@ -44,17 +48,17 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
     Err(Error::Busy { operation: "create the cache", attempts: ATTEMPTS })
 }
 
-/// Publishes a manifest without the number of a writer. Temporary names are numbered from the other end.
+/// Publishes a manifest for a process without a writer number. Its temporary names count down from the highest number.
 pub(crate) fn publish_unnumbered(context: &Context, base: u64, manifest: Manifest) -> Result<Published> {
     let name = FileName::Manifest(manifest.number).to_string();
     for attempt in 0..ATTEMPTS {
         let temporary = FileName::Temporary(WRITER_MAX - attempt).to_string();
         match publish_as(&*context.vfs, &context.checksum, &temporary, base, manifest.clone()) {
-            // Another process has that name, or left it behind.
+            // Another process uses that name, or left it behind.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(source) => return Err(Error::io("create", &name, source)),
             Ok(published) => {
-                // Left behind, it would only be swept up later.
+                // If this fails, the next compaction removes the file.
                 let _ = context.vfs.remove(&temporary);
                 return Ok(published);
             }
@@ -63,12 +67,12 @@ pub(crate) fn publish_unnumbered(context: &Context, base: u64, manifest: Manifes
     Err(Error::Busy { operation: "create a manifest", attempts: ATTEMPTS })
 }
 
-/// A manifest may be read before whoever wrote it has synced it, or its name.
+/// Syncs a manifest and its name: it can be read before its publisher has synced it.
 pub(crate) fn make_durable(context: &Context, number: u64) -> Result<()> {
     let name = FileName::Manifest(number).to_string();
     let file = match context.vfs.open(&name, Access::Stream) {
         Ok(file) => file,
-        // There is a newer one by now, which is durable.
+        // A newer manifest exists by now, and is durable.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(Error::io("open", &name, source)),
     };

@@ -1,5 +1,5 @@
-//! Setting aside: a damaged file is renamed to `<name>.bad`, where nobody reads it and somebody may look at it. Of such
-//! files [`BAD_BYTES_MAX`] stay, those of the newest writers. Names that are not ours are never touched.
+//! Quarantine: a damaged file is renamed to `<name>.bad`, which Varve never reads and a user may inspect. Up to
+//! [`BAD_BYTES_MAX`] of such files stay, those of the newest writers. Files with other names are never touched.
 
 use crate::blobs::Name;
 use crate::error::{Error, Result};
@@ -7,23 +7,24 @@ use crate::format::file_names::FileName;
 use crate::platform::vfs::{Access, Vfs, is_gone_or_in_use};
 use crate::state::context::Context;
 
-/// Bytes of files set aside that stay.
+/// Total bytes of quarantined files that stay.
 const BAD_BYTES_MAX: u64 = 64 << 20;
 
-/// Renames a damaged file, which may have had another name `before`. `false` = it is not there, or in use for now.
+/// Quarantines a damaged file, which may have had another name `before`. `false` = it does not exist, or is in use for
+/// now.
 pub(crate) fn set_aside(context: &Context, name: &str, before: Option<&str>) -> Result<bool> {
     match context.vfs.rename(name, &format!("{}.bad", before.unwrap_or(name))) {
         Ok(()) => Ok(true),
         Err(error) if is_gone_or_in_use(&error) => Ok(false),
-        Err(source) => Err(Error::io("set aside", name, source)),
+        Err(source) => Err(Error::io("quarantine", name, source)),
     }
 }
 
-/// Removes what was set aside first, until the rest is small enough. Contents come first of all: the next collection
-/// removes them anyway.
+/// Removes the oldest quarantined files until the rest is small enough. Blobs are removed first; the next collection
+/// would remove them anyway.
 pub(crate) fn trim(context: &Context) -> Result<()> {
     let mut found: Vec<(u64, &dyn Vfs, String, u64)> = Vec::new();
-    let names = context.vfs.list().map_err(|source| Error::io("list", "files set aside", source))?;
+    let names = context.vfs.list().map_err(|source| Error::io("list", "quarantined files", source))?;
     for name in names {
         let Some(file) = name.strip_suffix(".bad").and_then(FileName::parse) else { continue };
         let age = match file {
@@ -38,7 +39,7 @@ pub(crate) fn trim(context: &Context) -> Result<()> {
         }
     }
     for (_, folder, name, bytes) in &mut found {
-        // What cannot be opened takes no room that anybody could free.
+        // A file that cannot be opened counts as 0 bytes, since removing it may free nothing.
         *bytes = folder.open(name, Access::Stream).and_then(|file| file.len()).unwrap_or(0);
     }
     found.sort_by_key(|(age, ..)| *age);

@@ -1,12 +1,17 @@
-//! Starting afresh after damage that leaves no part of the cache to be trusted: a manifest or a log that is not what
-//! was written.
+//! Resetting a cache; FORMAT.md, "The protocol", section 8. After damage to a manifest or a log, no entry can be
+//! trusted, because nothing shows which keys the damaged bytes had.
 //!
-//! 1. Every log is taken, by a rename: its writer, if it lives, finds its name gone after its next append, and commits
-//!    again in a new log. What was appended before is lost with the rest.
-//! 2. A new, empty manifest without a parent is published. Logs that were begun before belong to no manifest any more.
-//! 3. What was damaged is set aside under `<name>.bad`; the next compaction removes the rest.
+//! ```text
+//!  logs: rename to <w>-<by>.taken --> publish an empty manifest without a parent --> quarantine what is damaged
+//!   1                                  2                                              3
+//! ```
+//! 1. The writer claims every log by renaming it. If the owner of a log lives, it finds the name gone after its next
+//!    append and commits again in a new log. Earlier commits are lost with the rest.
+//! 2. The writer publishes a new, empty manifest without a parent. Logs that were begun before belong to no manifest
+//!    any more.
+//! 3. The writer quarantines what is damaged, under `<name>.bad`. The next compaction removes the rest.
 //!
-//! A crash in between leaves the damage where it was: the next commit starts afresh.
+//! After a crash before step 3 the damage is still there, and the next commit resets the cache again.
 
 use crate::error::{Error, Result};
 use crate::format::file_names::FileName;
@@ -20,9 +25,10 @@ use crate::writer::create::publish_unnumbered;
 use crate::writer::quarantine::{set_aside, trim};
 use std::io;
 
+/// Tries before another process counts as always faster.
 const ATTEMPTS: u32 = 16;
 
-/// Replaces a lost state by an empty one, unless another process has done so.
+/// Replaces an unrecoverable state by an empty one, unless another process has done so already.
 pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let found = load(context, &[])?;
@@ -47,10 +53,10 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
             context.files.set_collect_due(true);
         }
     }
-    Err(Error::Busy { operation: "set damage aside", attempts: ATTEMPTS })
+    Err(Error::Busy { operation: "reset the cache", attempts: ATTEMPTS })
 }
 
-/// Renames every log, to a name with a number above those of all writers, which it returns.
+/// Renames every log to a name with a number above those of all writers, and returns that number.
 fn take_all(context: &Context, next_writer: u32) -> Result<u32> {
     let names = list(context)?;
     let logs: Vec<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
@@ -58,14 +64,14 @@ fn take_all(context: &Context, next_writer: u32) -> Result<u32> {
     for writer in logs {
         let (source, target) = (FileName::Log(writer).to_string(), FileName::Taken { writer, by }.to_string());
         match context.vfs.rename(&source, &target) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("take", &source, error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("claim", &source, error)),
             _ => {}
         }
     }
     Ok(by)
 }
 
-/// The rest is removed by the next compaction.
+/// Quarantines the damaged manifest and logs. The next compaction removes the rest.
 fn set_damaged_aside(context: &Context, found: &State) -> Result<()> {
     let is_damaged =
         |writer| found.logs.iter().any(|view| view.writer == writer && matches!(view.stop, Stop::Damaged(_)));

@@ -1,4 +1,4 @@
-//! Gathering the entries of all sources, a range of hashes at a time.
+//! Gathers the entries of all sources, one range of hashes at a time.
 
 use crate::batch::Batch;
 use crate::format::entry::{Entry, Kind};
@@ -10,32 +10,32 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// Entries of a range, about: their hashes and places, 8 bytes each, stay in the first cache while they are sorted.
+/// Approximate entries of a range. Their hashes and places, 8 bytes each, fit into the L1 cache while they are sorted.
 const RANGE_ENTRIES: u64 = 8 << 10;
 
-/// Entries of one chunk, at most, so that a place is a chunk and 8 bits.
+/// Bits of an index within a chunk; the rest of a place is the number of the chunk.
 const CHUNK_BITS: u32 = 8;
 const CHUNK_ENTRIES: usize = 1 << CHUNK_BITS;
 
-/// Hashes end here.
+/// Number of hashes: the end of the last range.
 pub(crate) const HASHES: u64 = 1 << 32;
 
-/// Buffered entries have no order yet; this makes them newer than any that has.
+/// Buffered entries have no sequence number yet; this one is higher than that of any commit.
 pub(super) const BATCH_ORDER: u64 = u64::MAX - (1 << 20);
 
-/// Entries in memory as their hashes and places, by hash, those of equal hash as they came.
+/// Hashes and places of entries in memory, by hash; entries of equal hash are in order of arrival.
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
     owner: Owner<'a>,
     all: Cow<'a, [(u32, Place)]>,
 }
 
-/// Whose places they are.
+/// The memory that the places refer to.
 #[derive(Clone, Debug)]
 enum Owner<'a> {
     Logs(&'a Segments),
     Shared(Arc<Segments>),
-    /// All its entries have this order.
+    /// All entries have this sequence number.
     Batch(&'a Batch, u64),
 }
 
@@ -51,7 +51,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Where entries come from.
+/// One source of entries.
 #[derive(Debug)]
 pub(crate) enum Source<'a> {
     Memory(Places<'a>),
@@ -59,21 +59,21 @@ pub(crate) enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Entries of logs as they came.
+    /// Memtable entries in order of arrival.
     pub(crate) fn memory(logs: &'a Segments, found: impl Iterator<Item = (u32, MemoryEntry<'a>)>) -> Self {
-        // There may be many: room for all at once.
+        // Reserve room for all entries at once.
         let mut all = Vec::with_capacity(found.size_hint().1.unwrap_or(0));
         all.extend(found.map(|(hash, found)| (hash, found.place)));
         hash_sort::sort(&mut all, &mut Vec::new());
         Self::Memory(Places { owner: Owner::Logs(logs), all: all.into() })
     }
 
-    /// Entries of logs by hash, those of equal hash as they came, for as long as the caller likes.
+    /// Memtable entries sorted by hash, then by arrival; the source owns its places and shares the segments.
     pub(crate) fn sorted_memory(logs: &Arc<Segments>, places: &[(u32, Place)]) -> Self {
         Self::Memory(Places { owner: Owner::Shared(Arc::clone(logs)), all: places.to_vec().into() })
     }
 
-    /// Buffered entries, newer than everything committed; of two such sources the one with the higher rank is newer.
+    /// Buffered entries, newer than all commits; of two such sources the one with the higher rank is newer.
     pub(crate) fn batch(batch: &'a Batch, number: u32, rank: u64) -> Self {
         let mut all = Vec::new();
         let Ok(()) = batch.sorted_places::<Infallible>(number, |hash, offset| {
@@ -91,20 +91,20 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Up to 256 entries of one source, one after another.
+/// Up to 256 consecutive entries of one source.
 #[derive(Clone, Debug)]
 enum Chunk<'a> {
     Memory { places: Arc<Places<'a>>, start: usize },
     Table { keys: Arc<Keys>, table: Arc<Table>, source: u32 },
 }
 
-/// An entry where it stands.
+/// An entry whose value is not read yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row<'r> {
     pub(super) key: &'r [u8],
     pub(super) order: u64,
     pub(super) stored: ScanStored<'r>,
-    /// The table that has the value, and the number of the source.
+    /// The table of the entry, and the number of its source.
     pub(super) table: Option<(&'r Table, u32)>,
 }
 
@@ -112,17 +112,17 @@ pub(super) struct Row<'r> {
 #[derive(Debug)]
 pub(crate) struct Range<'a> {
     pub(super) items: Vec<Item>,
-    /// How many of the items were passed.
+    /// Number of items already visited.
     pub(super) passed: usize,
-    /// The hash whose items are by key already, the newest of each first.
+    /// The hash whose items are sorted by key already, newest first.
     pub(super) by_key: Option<u32>,
     chunks: Vec<Chunk<'a>>,
-    /// Of all sources up to here.
+    /// Holes of all sources up to the end of this range.
     pub(super) holes: Vec<Hole>,
 }
 
 impl Range<'_> {
-    /// The entry of an item. `None` = a block that checks and yet makes no sense.
+    /// The entry of an item. `None` = its block has a correct checksum but no valid layout.
     #[inline]
     pub(super) fn row(&self, item: Item) -> Option<Row<'_>> {
         let place = item as u32;
@@ -145,14 +145,14 @@ impl Range<'_> {
         }
     }
 
-    /// Bytes of blocks that are held.
+    /// Bytes of memory that the range takes.
     pub(crate) fn bytes(&self) -> usize {
         let bytes = |chunk: &Chunk<'_>| if let Chunk::Table { keys, .. } = chunk { keys.bytes.len() } else { 0 };
         self.chunks.iter().map(bytes).sum::<usize>() + self.items.len() * size_of::<Item>()
     }
 }
 
-/// Hands out ranges.
+/// Divides all entries into ranges.
 #[derive(Debug)]
 pub(crate) struct Ranges<'a> {
     cursors: Vec<Cursor<'a>>,
@@ -165,12 +165,12 @@ pub(crate) struct Ranges<'a> {
 #[derive(Debug)]
 struct Cursor<'a> {
     next: Next<'a>,
-    /// The chunk it stands in, and the entry.
+    /// The current chunk, and the position in it.
     chunk: Option<Chunk<'a>>,
     at: usize,
 }
 
-/// Where the next chunk comes from.
+/// The source of the next chunk.
 #[derive(Debug)]
 enum Next<'a> {
     Memory { places: Arc<Places<'a>>, start: usize },
@@ -178,7 +178,7 @@ enum Next<'a> {
 }
 
 impl<'a> Ranges<'a> {
-    /// Entries of hashes from `from` on.
+    /// Entries with hashes from `from` on.
     pub(crate) fn new(sources: Vec<Source<'a>>, from: u32) -> Self {
         let entries: u64 = sources.iter().map(Source::entries).sum();
         let width = (u128::from(HASHES) * u128::from(RANGE_ENTRIES) / u128::from(entries.max(1))) as u64;
@@ -200,7 +200,7 @@ impl<'a> Ranges<'a> {
         Self { cursors, from: u64::from(from), width: width.max(1), holes, scratch: Vec::new() }
     }
 
-    /// All entries of hashes below `end` that were not handed out yet.
+    /// All remaining entries with hashes below `end`.
     pub(crate) fn up_to(&mut self, end: u64) -> Range<'a> {
         let mut items = Vec::with_capacity(RANGE_ENTRIES as usize * 5 / 4);
         let mut chunks = Vec::with_capacity(self.cursors.len() * 2);
@@ -228,7 +228,7 @@ impl<'a> Iterator for Ranges<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Takes all entries of hashes below `end`.
+    /// Takes all entries with hashes below `end`.
     fn gather(&mut self, end: u64, items: &mut Vec<Item>, chunks: &mut Vec<Chunk<'a>>, holes: &mut Vec<Hole>) {
         while let Some(chunk) = &self.chunk {
             let place = (chunks.len() as u32) << CHUNK_BITS;
@@ -266,7 +266,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes to the next chunk.
+    /// Moves on to the next chunk.
     fn load(&mut self, holes: &mut Vec<Hole>) {
         self.at = 0;
         self.chunk = match &mut self.next {
@@ -284,7 +284,7 @@ impl<'a> Cursor<'a> {
         };
     }
 
-    /// Passes over entries of hashes below `from`.
+    /// Skips entries with hashes below `from`.
     fn skip_to(&mut self, from: u32, holes: &mut Vec<Hole>) {
         while let Some(Chunk::Table { keys, .. }) = &self.chunk {
             self.at = keys.layout.lower_bound(&keys.bytes, from);

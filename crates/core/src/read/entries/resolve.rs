@@ -1,4 +1,4 @@
-//! Finding the newest entry of each key of a range.
+//! Finds the newest entry of each key in a range.
 
 use super::gather::{BATCH_ORDER, Range, Row};
 use crate::format::hash_sort::{Item, hash_of, same_hash};
@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-/// More entries of one hash than this are sorted where they are.
+/// If more entries share one hash, they are sorted in place.
 const ROWS_MAX: usize = 1 << 12;
 
-/// Visits keys, range after range.
+/// Visits the keys of ranges.
 #[derive(Debug)]
 pub(crate) struct Entries {
     hidden_below: u64,
@@ -23,16 +23,17 @@ pub(crate) struct Visit<'v> {
     pub(crate) hash: u32,
     pub(crate) key: &'v [u8],
     pub(crate) order: u64,
-    /// Older entries of the same key.
+    /// Number of older entries with the same key.
     pub(crate) shadowed: u64,
-    /// Whether nobody may see the entry: it is of another version, or a lost part of a table may have overwritten it.
+    /// Whether the entry is invisible: it is of another version, or an unreadable part of a table may have overwritten
+    /// it.
     pub(crate) is_hidden: bool,
     row: Row<'v>,
     values: &'v mut Values,
 }
 
 impl<'v> Visit<'v> {
-    /// The value; `None` = deleted, or lost.
+    /// The value; `None` = deleted or unreadable.
     #[inline]
     pub(crate) fn value(self) -> Option<&'v [u8]> {
         match self.row.stored {
@@ -44,7 +45,7 @@ impl<'v> Visit<'v> {
         }
     }
 
-    /// Whether the value names files.
+    /// Whether the value names blobs.
     #[inline]
     pub(crate) fn is_filed(&self) -> bool {
         match self.row.stored {
@@ -54,7 +55,7 @@ impl<'v> Visit<'v> {
         }
     }
 
-    /// Bytes that the value takes where it is, without reading it; `None` = deleted.
+    /// Bytes that the value takes in its table or log, without reading it; `None` = deleted.
     pub(crate) fn stored_bytes(&self) -> Option<u64> {
         let bytes = self.row.stored.bytes()? as u64;
         let (ScanStored::Placed { block, .. }, Some((table, _))) = (self.row.stored, self.row.table) else {
@@ -64,7 +65,7 @@ impl<'v> Visit<'v> {
         Some(block.map_or(bytes, |block| bytes * u64::from(block.stored_bytes) / u64::from(block.raw_bytes.max(1))))
     }
 
-    /// The time of the oldest commit of the table it is in; `None` = it is in a log.
+    /// The time of the oldest commit of the entry's table; `None` = the entry is in a log.
     pub(crate) fn table_ms(&self) -> Option<u64> {
         self.row.table.map(|(table, _)| table.meta.oldest_ms)
     }
@@ -133,8 +134,8 @@ impl Entries {
     }
 }
 
-/// Of each source that is a table, by its number: bytes of keys and values in a range, and how many of them are of
-/// entries that newer ones overwrite, or that say that a key is deleted.
+/// For each source that is a table, by its number: bytes of keys and values in a range, and how many of them are
+/// garbage, which is overwritten entries and deletes.
 pub(crate) fn garbage(range: &Range<'_>, sources: usize) -> Vec<(u64, u64)> {
     let mut counts = vec![(0, 0); sources];
     let mut count = |row: &Row<'_>, is_newest: bool| {
@@ -162,7 +163,7 @@ pub(crate) fn garbage(range: &Range<'_>, sources: usize) -> Vec<(u64, u64)> {
     counts
 }
 
-/// Entries of one hash by key, of one key the newest first: of one commit that is the one that came last.
+/// Entries of one hash sorted by key and newest first; of one commit, the entry added last comes first.
 fn by_key<'r>(range: &'r Range<'_>, items: &[Item], rows: &mut Vec<Row<'r>>) {
     rows.clear();
     rows.extend(items.iter().rev().filter_map(|item| range.row(*item)));
@@ -170,13 +171,13 @@ fn by_key<'r>(range: &'r Range<'_>, items: &[Item], rows: &mut Vec<Row<'r>>) {
 }
 
 impl Range<'_> {
-    /// The items that were not passed.
+    /// The items that were not visited yet.
     fn rest(&self) -> &[Item] {
         self.items.get(self.passed..).unwrap_or_default()
     }
 
-    /// The same as `by_key` where only a forger, or one key written again and again, makes them so many that rows of
-    /// all of them would take many times the bytes they came from; `None` = they are few.
+    /// Items of one hash sorted as `by_key` does, if they are many: rows of all of them would take many times their
+    /// memory. Only a forger, or a key written again and again, makes so many. `None` = they are few.
     fn many_by_key<'i>(&self, hash: u32, items: &'i [Item]) -> Option<Cow<'i, [Item]>> {
         if self.by_key == Some(hash) {
             return Some(items.into());
@@ -187,7 +188,7 @@ impl Range<'_> {
     fn sorted(&self, items: &[Item]) -> Vec<Item> {
         let mut sorted = Vec::with_capacity(items.len());
         sorted.extend(items.iter().filter(|item| self.row(**item).is_some()));
-        // Of equal rows the item says which came last, so they need no second place while they are sorted.
+        // For equal rows the item itself shows which came last, so the sort needs no second copy.
         sorted.sort_unstable_by(|left, right| match (self.row(*left), self.row(*right)) {
             (Some(left_row), Some(right_row)) => by_key_and_age(&left_row, &right_row).then(right.cmp(left)),
             _ => right.cmp(left),
@@ -195,8 +196,8 @@ impl Range<'_> {
         sorted
     }
 
-    /// Passes all entries up to a key of a hash. Of many entries of that hash the next visit begins behind it: they
-    /// are sorted once, however often a visit stops among them.
+    /// Skips all entries up to a key of a hash. Many entries of that hash are sorted once and in place, so the next
+    /// visit begins after the key without sorting again.
     pub(crate) fn pass(&mut self, hash: u32, key: &[u8]) {
         let start = self.passed + self.rest().partition_point(|item| hash_of(*item) < hash);
         let length = self.items.get(start..).unwrap_or_default().partition_point(|item| hash_of(*item) == hash);
@@ -227,7 +228,7 @@ fn same_key(left: &Row<'_>, right: &Row<'_>) -> bool {
     left.key == right.key
 }
 
-/// The block of values that was read last, of each source: the next value of it is mostly in the same one.
+/// The value block read last from each source; the next value is usually in the same block.
 #[derive(Debug, Default)]
 struct Values {
     last: Vec<Option<(u32, Box<[u8]>)>>,
