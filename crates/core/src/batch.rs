@@ -1,5 +1,5 @@
-//! Entries on their way to a commit: their bytes exactly as a log holds them, and of each the hash and the place, which
-//! is all that sorting moves. Looking a key up before it is committed is rare, so the index for it grows only then.
+//! Buffered entries of the next commit: their bytes exactly as a log has them, and for each its hash and place, which
+//! are all that sorting moves. Lookups before the commit are rare, so only a lookup extends the index.
 
 use crate::blobs::Hold;
 use crate::error::{Error, Result};
@@ -16,32 +16,32 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
-/// Entries stand in segments of this size, so that what is there already is never moved; a larger one has its own.
+/// Entries are stored in segments of this size, so that they never move; a larger entry has a segment of its own.
 const SEGMENT_BITS: u32 = 20;
 const SEGMENT_BYTES: usize = 1 << SEGMENT_BITS;
 
-/// Segments that one commit can have: their number and the place in one fit into 32 bits.
+/// Most segments of one commit: the number of a segment and an offset in it fit into 32 bits.
 const SEGMENTS_MAX: usize = 1 << (32 - SEGMENT_BITS);
 
-/// Entries read ahead of the one that is handed out.
+/// How many entries are touched before they are visited.
 const AHEAD: usize = 32;
 
-/// Buffered entries of any namespaces. Of entries with the same key the last one counts.
+/// Buffered entries of any namespaces. If a key occurs twice, its last entry counts.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     segments: Vec<Vec<u8>>,
     bytes: u64,
     entries: u64,
-    /// Length of the longest value that may become a file.
+    /// Length of the longest value that may become a blob.
     longest_value: usize,
-    /// Of the files that its entries name, and of those that wait to be named.
+    /// Pins of the blobs that its entries name or will name.
     holds: Mutex<Vec<Hold>>,
-    /// The namespaces that have entries. An entry names its own by the position here, so that a commit needs no numbers
-    /// of a process.
+    /// The namespaces that have entries. An entry names its namespace by the position in this list, so that a commit
+    /// contains no number of this process.
     parts: Vec<Part>,
     /// Position in `parts`, by number of the namespace.
     positions: BTreeMap<u32, u16>,
-    /// As `parts`; grows when a key is looked up.
+    /// One index for each of `parts`; a lookup extends it.
     index: Mutex<Vec<Index>>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Batch {
 #[derive(Debug)]
 struct Part {
     id: Arc<NamespaceId>,
-    /// Hash of the key, segment and offset in it, in the order of addition.
+    /// Hash of the key, and segment and offset, in order of addition.
     places: Vec<Item>,
 }
 
@@ -61,7 +61,7 @@ struct Index {
 }
 
 impl Batch {
-    /// Adds an entry. Fails where the batch has as much as one commit can hold.
+    /// Adds an entry. Fails if the batch has as much as one commit can have.
     #[inline]
     pub(crate) fn add(&mut self, id: &Arc<NamespaceId>, kind: Kind, key: &[u8], value: &[u8]) -> Result<()> {
         let namespace = match self.positions.get(&id.number) {
@@ -101,20 +101,20 @@ impl Batch {
         if self.segments.len() >= SEGMENTS_MAX {
             return Err(Error::Exhausted { field: "bytes of one commit", limit: self.bytes });
         }
-        // Most batches are small, so the first segment grows with them.
+        // Most batches are small, so the first segment grows with its entries.
         let capacity = if self.segments.is_empty() { bytes } else { bytes.max(SEGMENT_BYTES) };
         self.segments.push(Vec::with_capacity(capacity));
         Ok(())
     }
 
-    /// Places of the entries of a namespace, by its number, and the position of it.
+    /// Places of the entries of a namespace, and the position of the namespace.
     #[inline]
     fn places(&self, number: u32) -> Option<(usize, &[Item])> {
         let position = usize::from(*self.positions.get(&number)?);
         self.parts.get(position).map(|part| (position, part.places.as_slice()))
     }
 
-    /// Upper halves of the hashes of its keys in a namespace, in the order of addition.
+    /// Upper halves of the key hashes in a namespace, in order of addition.
     pub(crate) fn hashes(&self, number: u32) -> impl Iterator<Item = u32> {
         self.places(number).into_iter().flat_map(|(_, places)| places).map(|place| hash_of(*place))
     }
@@ -137,7 +137,7 @@ impl Batch {
         self.entry_at(index.places.find(hash, key, key_of)?)
     }
 
-    /// Calls `each` with the entries that count, of one namespace, by upper half of the hash and key.
+    /// Calls `each` with the last entry of each key in a namespace, by upper half of the hash and key.
     pub(crate) fn sorted<'a, E>(
         &'a self,
         number: u32,
@@ -146,7 +146,7 @@ impl Batch {
         self.sorted_places(number, |hash, place| self.entry_at(place).map_or(Ok(()), |entry| each(hash, entry)))
     }
 
-    /// The same with the places of the entries, for `entry_at`.
+    /// Like `sorted`, with the places of the entries, for `entry_at`.
     pub(crate) fn sorted_places<E>(
         &self,
         number: u32,
@@ -178,7 +178,7 @@ impl Batch {
         self.parts.iter().map(|part| &part.id)
     }
 
-    /// The entries as a log holds them.
+    /// The entries as a log has them.
     pub(crate) fn joined(&self) -> Cow<'_, [u8]> {
         match self.segments.as_slice() {
             [] => Cow::Borrowed(&[]),
@@ -201,28 +201,28 @@ impl Batch {
         self.entries == 0
     }
 
-    /// Whether one commit can hold the entries of both.
+    /// Whether one commit can have the entries of both batches.
     pub(crate) fn has_room_for(&self, newer: &Self) -> bool {
         let namespaces = self.parts.len() + newer.parts.len();
         self.is_empty() || self.segments.len() + newer.segments.len() < SEGMENTS_MAX && namespaces <= NAMESPACES_MAX
     }
 
-    /// Length of the longest value that may become a file.
+    /// Length of the longest value that may become a blob.
     pub(crate) fn longest_value(&self) -> usize {
         self.longest_value
     }
 
-    /// Keeps files from being collected until this is committed.
+    /// Keeps blobs pinned until this batch is committed.
     pub(crate) fn keep(&self, holds: impl IntoIterator<Item = Hold>) {
         self.holds.lock().unwrap_or_else(PoisonError::into_inner).extend(holds);
     }
 
-    /// Once it is committed.
+    /// Takes the pins, which end once the batch is committed.
     pub(crate) fn take_holds(&self) -> Vec<Hold> {
         std::mem::take(&mut *self.holds.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds everything that `newer` has on top, for which there is room.
+    /// Adds all entries of `newer`, for which there is room.
     pub(crate) fn absorb(&mut self, newer: &Self) {
         self.keep(newer.take_holds());
         newer.entries().for_each(|(id, entry)| self.copy(id, entry));
@@ -234,7 +234,7 @@ impl Batch {
         debug_assert!(added.is_ok(), "no room for an entry of another batch");
     }
 
-    /// The entries whose keys none of `newer` has.
+    /// The entries whose keys are in none of `newer`.
     pub(crate) fn without(&self, newer: &[Arc<Self>]) -> Self {
         let mut kept = Self::default();
         kept.keep(self.take_holds());
@@ -266,15 +266,15 @@ impl Batch {
         self.segments.get((place >> SEGMENT_BITS) as usize)?.get(place as usize % SEGMENT_BYTES..)
     }
 
-    /// Reads one byte of each of these entries. They lie anywhere, and the processor waits for all of them at once
-    /// where it would wait for one after another.
+    /// Reads one byte of each of these entries. Their bytes are anywhere in memory, and the processor fetches all of
+    /// them at once instead of one after another.
     fn touch(&self, places: &[Item]) {
         let first_byte = |place: &Item| self.from(*place as u32).and_then(<[u8]>::first).copied().unwrap_or(0);
         std::hint::black_box(places.iter().map(first_byte).fold(0, |sum: u8, byte| sum.wrapping_add(byte)));
     }
 }
 
-/// Of entries in order of addition, keeps the last of each key, by key.
+/// Keeps the last entry of each key, sorted by key. `entries` are in order of addition.
 fn keep_last(entries: &mut Vec<(Item, &[u8])>) {
     entries.reverse();
     entries.sort_by_key(|(_, key)| *key);
@@ -282,12 +282,12 @@ fn keep_last(entries: &mut Vec<(Item, &[u8])>) {
 }
 
 impl<'a> Entry<'a> {
-    /// The value of a put as it is stored, nothing for a delete.
+    /// The stored value of a put; `None` for a delete.
     pub(crate) fn live_value(&self) -> Option<&'a [u8]> {
         matches!(self.kind, Kind::Put | Kind::PutFiled).then_some(self.value)
     }
 
-    /// The value of a buffered put, where large values are not files yet.
+    /// The value of a buffered put, whose large value is not a blob yet.
     pub(crate) fn buffered_value(&self) -> Option<&'a [u8]> {
         if self.kind != Kind::PutFiled {
             return self.live_value();

@@ -1,5 +1,5 @@
-//! The bytes on disk, from the smallest part up. Little-endian on every machine; every length is checked before it is
-//! used; every byte is covered by a checksum. `FORMAT.md` shows each layout with an example.
+//! The bytes on disk, from the smallest part up. All numbers are little-endian; every length is checked before use; a
+//! checksum covers every byte. `FORMAT.md` shows each layout with an example.
 
 pub(crate) mod blob_refs;
 pub(crate) mod bytes;
@@ -17,7 +17,7 @@ pub(crate) mod namespace_ids;
 pub(crate) mod search;
 pub(crate) mod sequence;
 
-/// Format of the files of this version, also in the folder's name (`v1`).
+/// Version of the file format, also in the name of the directory (`v1`).
 pub(crate) const FORMAT: u32 = 1;
 
 /// Longest key in bytes.

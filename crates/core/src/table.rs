@@ -1,14 +1,15 @@
-//! A table: entries that never change again, ordered by the upper half of their key's hash, then by key.
+//! A table: immutable entries, sorted by the upper half of their key's hash, then by key.
 //!
 //! ```text
 //! | blocks of keys and blocks of values, as they fill up | directory | footer |
 //! ```
-//! - A **key block** holds some 250 entries: hashes, orders, keys, and of each value its bytes (up to 16) or its place.
-//! - A **value block** holds small values together or one larger value; LZ4 where that pays.
-//! - The **directory** says for every block where it is and what its checksum must be; of a key block also the first
-//!   hash. Hashes are uniform, so the block of a hash is guessed from the hash alone and found within a step or two.
-//! - The **footer** has the checksum of the directory and one of itself, which the manifest repeats: a tree of
-//!   checksums, so that a block, however good in itself, is refused in any other place.
+//! - A **key block** has about 250 entries: hashes, sequence numbers, keys, and for each value its bytes (up to 16) or
+//!   its place.
+//! - A **value block** has several small values or one larger value; it is compressed with LZ4 if that pays.
+//! - The **directory** has the place and the checksum of every block, and the first hash of each key block. Hashes are
+//!   uniform, so the block of a hash is guessed from the hash and found within a step or two.
+//! - The **footer** has the checksum of the directory and a checksum of itself, which the manifest repeats: a tree of
+//!   checksums, so that a valid block is refused in any other place.
 
 pub(crate) mod block_cache;
 mod directory;
@@ -29,25 +30,25 @@ pub(crate) use writer::{TableWriter, ValueBytes};
 use crate::format::bytes::Reader;
 use crate::format::file_names::TableName;
 
-/// What the manifest, or the commit that attaches it, says of a table.
+/// The description of a table in the manifest or in the commit that attaches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TableMeta {
     pub(crate) name: TableName,
-    /// Length of the file and checksum of its footer.
+    /// Length of the file, and checksum of its footer.
     pub(crate) bytes: u64,
     pub(crate) root: u64,
     pub(crate) entries: u64,
     pub(crate) deletes: u64,
-    /// Added to the order of each entry: the commit that attached the table, 0 for others.
+    /// Added to the sequence number of each entry: that of the commit that attached the table, 0 for others.
     pub(crate) order_base: u64,
-    /// Orders of the oldest and newest entry, with `order_base`.
+    /// Sequence numbers of the oldest and the newest entry, including the base.
     pub(crate) order_min: u64,
     pub(crate) order_max: u64,
     pub(crate) key_bytes: u64,
     pub(crate) value_bytes: u64,
-    /// Bytes of the files that its entries name.
+    /// Bytes of the blobs that its entries name.
     pub(crate) file_bytes: u64,
-    /// Times of the commits it was written from.
+    /// Times of the commits from which it was written.
     pub(crate) oldest_ms: u64,
     pub(crate) newest_ms: u64,
 }

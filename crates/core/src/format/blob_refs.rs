@@ -1,13 +1,13 @@
-//! What stands in place of the value of an entry that names files.
+//! The stored value of an entry that names blobs.
 //!
 //! ```text
 //! u32 count | count x (32 bytes digest, u64 bytes of the content) | u8 form | rest
 //! ```
 //! | form | the value is | rest |
 //! |--:|---|---|
-//! | 0 | the content of the one file | nothing |
-//! | 1 | the content of the one file, unpacked from LZ4 | `u32` bytes of it |
-//! | 2 | the rest; the files are needed as long as the entry is | the value |
+//! | 0 | the content of the one blob | nothing |
+//! | 1 | the content of the one blob, decompressed from LZ4 | `u32` bytes of it |
+//! | 2 | the rest; the blobs are needed as long as the entry is | the value |
 
 use super::VALUE_BYTES_MAX;
 use super::bytes::Reader;
@@ -16,14 +16,14 @@ use super::digest::{Digest, FileRef};
 /// Bytes of one reference.
 pub(crate) const FILE_REF_BYTES: usize = 40;
 
-/// An entry's value, as far as it names files.
+/// The value of an entry that names blobs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filed<'a> {
     refs: &'a [u8],
     pub(crate) form: Form<'a>,
 }
 
-/// Where the value is.
+/// The place of the actual value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form<'a> {
     Content,
@@ -49,7 +49,7 @@ impl<'a> Filed<'a> {
         }
     }
 
-    /// `None` = no such value.
+    /// `None` = not a valid value.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let mut reader = Reader::new(bytes);
         let count = reader.u32()? as usize;
@@ -84,7 +84,7 @@ pub(crate) fn write_file_ref(file: &FileRef, out: &mut Vec<u8>) {
     out.extend_from_slice(&file.bytes.to_le_bytes());
 }
 
-/// References that stand one after another.
+/// Consecutive references.
 pub(crate) fn read_file_refs(bytes: &[u8]) -> impl Iterator<Item = FileRef> {
     let mut reader = Reader::new(bytes);
     std::iter::from_fn(move || {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_read_as_it_was_written_and_every_cut_is_refused() {
+    fn references_to_blobs_parse_as_written_and_every_cut_is_refused() {
         let files = [FileRef::of(b"one"), FileRef::of(b"two")];
         for (files, form) in [
             (&files[..1], Form::Content),

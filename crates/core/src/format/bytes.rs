@@ -1,9 +1,9 @@
-//! Reading numbers from bytes that nobody has vouched for: every read says how much it takes and may be refused.
+//! Reads numbers from untrusted bytes: every read checks its length first.
 
-/// Longest length and highest count that is believed: sums of many of them stay far below what a u64 holds.
+/// Highest valid length or count. A sum of many of them still fits into 64 bits.
 const AMOUNT_MAX: u64 = 1 << 48;
 
-/// A cursor over untrusted bytes. `None` = the bytes end before.
+/// A cursor over untrusted bytes. `None` = too few bytes are left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
@@ -49,12 +49,12 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A length or a count; `None` also for one that no folder could have.
+    /// A length or a count; `None` if no cache could have that many.
     pub(crate) fn amount(&mut self) -> Option<u64> {
         self.u64().filter(|amount| *amount <= AMOUNT_MAX)
     }
 
-    /// Text with its length in front as u16.
+    /// Text with its length before it as u16.
     pub(crate) fn text(&mut self) -> Option<&'a str> {
         let length = self.u16()?;
         std::str::from_utf8(self.take(usize::from(length))?).ok()
@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends bytes. Short ones of the usual lengths are moved in one step, where a call would take longer than the work.
+/// Appends bytes. Short ones of usual lengths are moved in one step, because a call would take longer.
 #[inline(always)]
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     match bytes.len() {
@@ -87,14 +87,14 @@ fn put_array<const N: usize>(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Writes text with its length in front as u16; longer text was refused at the API.
+/// Writes text with its length before it as u16. The API has refused longer text.
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     debug_assert!(text.len() <= super::NAME_BYTES_MAX, "names are checked when a namespace is opened");
     out.extend_from_slice(&(text.len() as u16).to_le_bytes());
     out.extend_from_slice(text.as_bytes());
 }
 
-/// The u32 at `index` of an array of them.
+/// The u32 at `index` of an array.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], index: usize) -> Option<u32> {
     let start = index.checked_mul(4)?;

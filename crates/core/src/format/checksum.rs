@@ -1,18 +1,18 @@
-//! The checksum of every byte on disk: xxh3, which finds accidents, or in a keyed cache keyed BLAKE3, which also finds
-//! whatever was not written with the key. 64 bits, of the bytes and of their place, so that the same bytes somewhere
-//! else have another one.
+//! The checksum of every byte on disk: xxh3, which detects accidents, or keyed BLAKE3 in an authenticated cache, which
+//! also detects bytes that were written without the secret. It has 64 bits and covers the bytes and their place, so
+//! that the same bytes in another place are refused.
 //!
-//! | of | xxh3, XOR the mixed place | keyed BLAKE3 of the same and then |
+//! | of | xxh3, XOR the mixed place | keyed BLAKE3 of the same bytes, then |
 //! |---|---|---|
 //! | block, directory, footer | bytes | u64 kind, u64 place, u64 0 |
 //! | body of a frame | body and padding | u64 kind, u64 offset, u64 number of the file, all fields of the head |
 //! | head of a frame, 32 bits | 28 bytes | u64 kind, u64 offset, u64 number of the file |
 //!
-//! Which of the two is decided once for each block or frame, never for a key that is looked up.
+//! The choice is made once for each block or frame, never for each key.
 //!
-//! Logs and tables of a keyed cache have a key each, made of the cache's key, the id of the cache and the name of the
-//! file. So a part of another file is refused, also one of another cache with the same secret. A manifest and a use
-//! record have the id in what their checksum covers.
+//! Each log and table of an authenticated cache has a MAC key of its own, derived from the cache's key, the id of the
+//! cache and the name of the file. So a part of another file is refused, also one of another cache with the same
+//! secret. Manifests and usage records have the id of the cache in their checksummed bytes.
 
 use super::file_names::FileName;
 use super::hash::mix;
@@ -22,14 +22,14 @@ use std::fmt;
 use std::hash::Hasher;
 use twox_hash::XxHash3_64;
 
-/// How the checksums of one cache are made.
+/// How the checksums of one cache are computed.
 #[derive(Clone, Copy)]
 pub(crate) enum Checksum {
     Open,
     Keyed([u8; 32]),
 }
 
-/// Bytes that a keyed checksum tells apart, however alike they are.
+/// The kinds of parts that a MAC distinguishes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Block = 1,
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Head = 5,
 }
 
-/// Where a frame stands.
+/// The place of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FramePlace {
     /// Number of the writer or the manifest.
@@ -58,7 +58,7 @@ impl Checksum {
         key.map_or(Self::Open, |key| Self::Keyed(*key.for_checksums()))
     }
 
-    /// For the parts of one file of a cache: a log, under the name that it was created with, or a table.
+    /// The checksum for the parts of one file of a cache: a table, or a log under the name with which it was created.
     pub(crate) fn of_file(self, cache_id: u64, name: FileName) -> Self {
         match self {
             Self::Keyed(_) if failpoints::bug("one-key-for-all-files") => self,
@@ -72,8 +72,8 @@ impl Checksum {
         }
     }
 
-    /// Of a part of a table; the place of a block is its offset, that of the others 0. The place is not the seed, for
-    /// which xxh3 would derive a secret anew each time, at the cost of half a block.
+    /// The checksum of a part of a table. The place of a block is its offset, that of other parts 0. The place is not
+    /// the seed, because xxh3 would derive a secret from it each time, which costs half a block.
     #[inline]
     pub(crate) fn of_part(&self, kind: Kind, place: u64, bytes: &[u8]) -> u64 {
         match self {
@@ -82,8 +82,8 @@ impl Checksum {
         }
     }
 
-    /// Of a frame's body and padding. `fields` are those of its head. The head's own checksum finds an accident; it is
-    /// too short to stand for them where somebody tries.
+    /// The checksum of a frame's body and padding. In an authenticated cache it also covers `fields`, those of the
+    /// head: the head's own checksum detects accidents, but is too short against forgery.
     pub(crate) fn of_body(&self, place: FramePlace, fields: &[u8], parts: &[&[u8]]) -> u64 {
         match (self, parts) {
             (Self::Open, [one]) => XxHash3_64::oneshot(one) ^ mix(place.salt()),
@@ -96,7 +96,7 @@ impl Checksum {
         }
     }
 
-    /// Of a frame's head.
+    /// The checksum of a frame's head.
     pub(crate) fn of_head(&self, place: FramePlace, head: &[u8]) -> u32 {
         let whole = match self {
             Self::Open => XxHash3_64::oneshot(head) ^ mix(place.salt()),
@@ -106,8 +106,8 @@ impl Checksum {
     }
 }
 
-/// What follows the bytes is of a fixed length for each kind, and says the kind itself at a fixed distance from the
-/// end, so that no two inputs are alike that are not the same. It follows, so that the bytes are hashed many at a time.
+/// Computes a MAC. The suffix has a fixed length for each kind and the kind at a fixed distance from the end, so that
+/// different inputs never coincide. It is a suffix, so that BLAKE3 hashes many bytes at once.
 fn keyed(key: &[u8; 32], parts: &[&[u8]], kind: Kind, place: [u64; 2], fields: &[u8]) -> u64 {
     let mut hasher = blake3::Hasher::new_keyed(key);
     for part in parts {
@@ -124,7 +124,7 @@ fn keyed(key: &[u8; 32], parts: &[&[u8]], kind: Kind, place: [u64; 2], fields: &
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// The key is in no message.
+/// Never prints the key.
 impl fmt::Debug for Checksum {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_the_checksum_of_the_whole() {
+    fn a_checksum_of_parts_equals_that_of_the_whole() {
         let bytes: Vec<u8> = (0..5_000u32).map(|index| (index * 7) as u8).collect();
         for checksum in [Checksum::Open, keyed_with(&[1; 32])] {
             for cut in [0, 1, 16, 240, 256, 1_024, 4_999, 5_000] {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyed_checksum_is_another_one_for_every_key_kind_place_and_field() {
+    fn a_mac_differs_for_every_secret_file_kind_place_and_field() {
         let one = keyed_with(&[1; 32]);
         let bytes = b"the same bytes";
         let elsewhere = FramePlace { file_number: 8, ..PLACE };

@@ -1,13 +1,13 @@
-//! What a file is called: the BLAKE3 digest of its content.
+//! The name of a blob: the BLAKE3 digest of its content.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// BLAKE3, 32 bytes; written as 64 hex digits.
+/// A BLAKE3 digest, 32 bytes; written as 64 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 
-/// A file that an entry names.
+/// A blob that an entry names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[expect(missing_docs, reason = "the names of the fields say it")]
 pub struct FileRef {
@@ -17,12 +17,12 @@ pub struct FileRef {
 }
 
 impl Digest {
-    /// Of these bytes.
+    /// The digest of these bytes.
     pub fn of(content: &[u8]) -> Self {
         Self(*blake3::hash(content).as_bytes())
     }
 
-    /// From 64 hex digits, lower case.
+    /// Parses 64 hex digits, lower case.
     pub fn parse(hex: &str) -> Option<Self> {
         let digit = |byte: u8| match byte {
             b'0'..=b'9' => Some(byte - b'0'),
@@ -40,12 +40,12 @@ impl Digest {
         Some(Self(bytes))
     }
 
-    /// Where the content lies, below the folder of the store.
+    /// The path of the blob, relative to the cache directory.
     pub fn place(&self) -> String {
         format!("files/{:02x}/{self}", self.shard())
     }
 
-    /// The folder it lies in.
+    /// The number of its directory.
     pub(crate) fn shard(&self) -> u8 {
         let Self([first, ..]) = self;
         *first
@@ -53,7 +53,7 @@ impl Digest {
 }
 
 impl FileRef {
-    /// Of these bytes.
+    /// The reference to a blob with this content.
     pub fn of(content: &[u8]) -> Self {
         Self { digest: Digest::of(content), bytes: content.len() as u64 }
     }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_is_read_as_it_was_written_and_nothing_else_is_one() {
+    fn a_digest_parses_as_written_and_nothing_else_parses() {
         let digest = Digest::of(b"hello");
         let hex = digest.to_string();
         assert_eq!(hex, "ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f");

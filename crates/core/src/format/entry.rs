@@ -1,5 +1,4 @@
-//! An entry as it stands in a log, in a batch and in memory: the same bytes everywhere, so that a commit copies
-//! nothing.
+//! An entry has the same bytes in a log, in a batch and in the memtable, so that a commit converts nothing.
 //!
 //! ```text
 //! u16 kind in the lowest 2 bits, id of the namespace above | u16 key bytes | u32 value bytes | key | value
@@ -8,35 +7,35 @@
 use super::bytes::{Reader, put_bytes};
 use super::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
-/// Bytes in front of the key.
+/// Bytes before the key.
 pub(crate) const ENTRY_HEAD_BYTES: usize = 8;
 
-/// Namespaces that one commit can name.
+/// Most namespaces of one commit.
 pub(crate) const NAMESPACES_MAX: usize = 1 << 14;
 
-/// What an entry does.
+/// The operation of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Put,
     Delete,
     /// The value describes a table whose entries belong to this commit.
     Attach,
-    /// The value names files: see `format/blob_refs.rs`.
+    /// The value names blobs: see `format/blob_refs.rs`.
     PutFiled,
 }
 
-/// One entry, borrowed from the bytes it stands in.
+/// One entry, borrowed from its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
     pub(crate) kind: Kind,
-    /// Of the commit.
+    /// Id of the namespace within the commit.
     pub(crate) namespace: u16,
     pub(crate) key: &'a [u8],
     pub(crate) value: &'a [u8],
 }
 
 impl<'a> Entry<'a> {
-    /// Appends the entry. Lengths were checked at the API.
+    /// Appends the entry. The API has checked the lengths.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         debug_assert!(self.key.len() <= KEY_BYTES_MAX && self.value.len() <= VALUE_BYTES_MAX, "checked at the API");
         let tag = self.namespace << 2 | self.kind as u16;
@@ -47,7 +46,7 @@ impl<'a> Entry<'a> {
         put_bytes(out, self.value);
     }
 
-    /// Takes one entry off untrusted bytes.
+    /// Reads one entry from untrusted bytes.
     pub(crate) fn read(bytes: &mut Reader<'a>) -> Option<Self> {
         let tag = bytes.u16()?;
         let key_bytes = bytes.u16()?;
@@ -63,7 +62,7 @@ impl<'a> Entry<'a> {
         Some(Self { kind, namespace: tag >> 2, key, value })
     }
 
-    /// Bytes of this entry where it stands.
+    /// Bytes of the encoded entry.
     pub(crate) fn bytes(&self) -> usize {
         ENTRY_HEAD_BYTES + self.key.len() + self.value.len()
     }

@@ -1,21 +1,21 @@
-//! Names of the files in the folder.
+//! Names of the files in the cache directory.
 //!
 //! ```text
-//! manifest-<n>            the newest one counts
+//! manifest-<n>            manifest; the newest one counts
 //! <writer>.log            log of one writer
-//! <writer>-<by>.taken     log that participant <by> has taken to fold the whole of it
+//! <writer>-<by>.taken     log that writer <by> has claimed for a checkpoint
 //! <writer>-<k>.table      table k of one writer
-//! <any>.<writer>.tmp      not yet published
-//! <any>.bad               damaged, set aside
+//! <any>.<writer>.tmp      manifest that is not published yet
+//! <any>.bad               damaged, quarantined
 //! ```
 
 use super::sequence::WRITER_MAX;
 use std::fmt;
 
-/// Highest number of a manifest that is believed: many can follow it.
+/// Highest valid number of a manifest: many can follow it.
 const MANIFEST_MAX: u64 = u64::MAX >> 1;
 
-/// What a file is, by its name. Names that are not ours parse as `None` and are never touched.
+/// A file's kind by its name. Other names parse as `None`, and their files are never touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum FileName {
     Manifest(u64),
@@ -25,7 +25,7 @@ pub(crate) enum FileName {
     Temporary(u32),
 }
 
-/// Name of a table: the writer that wrote it and its number there.
+/// Name of a table: its writer, and a number of that writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TableName {
     pub(crate) writer: u32,
@@ -56,12 +56,12 @@ impl FileName {
         }
     }
 
-    /// Number of the manifest that this is.
+    /// The number, if this is a manifest.
     pub(crate) fn manifest(self) -> Option<u64> {
         if let Self::Manifest(number) = self { Some(number) } else { None }
     }
 
-    /// Number of the writer whose log this is.
+    /// The writer, if this is a log.
     pub(crate) fn log_writer(self) -> Option<u32> {
         match self {
             Self::Log(writer) | Self::Taken { writer, .. } => Some(writer),
@@ -69,7 +69,7 @@ impl FileName {
         }
     }
 
-    /// Highest number of a writer that the name tells of: whoever took a log has a number, too.
+    /// Highest writer number in the name; a claimed log has two.
     pub(crate) fn writer_max(self) -> Option<u32> {
         match self {
             Self::Taken { writer, by } => Some(writer.max(by)),
@@ -77,7 +77,7 @@ impl FileName {
         }
     }
 
-    /// Number of the writer that the file belongs to.
+    /// The writer of the file.
     pub(crate) fn writer(self) -> Option<u32> {
         match self {
             Self::Manifest(_) => None,
@@ -105,7 +105,7 @@ impl fmt::Display for TableName {
     }
 }
 
-/// Only the one way in which we write a number: no sign, no leading zero.
+/// Parses a number in its one valid form: no sign, no leading zero.
 pub(crate) fn number_of(text: &str) -> Option<u64> {
     let canonical = text == "0" || (text.starts_with(|first: char| ('1'..='9').contains(&first)));
     canonical.then(|| text.parse().ok())?
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_read_as_it_was_written_and_no_other_is_ours() {
+    fn every_file_name_parses_as_written_and_foreign_names_do_not() {
         let table = FileName::Table(TableName { writer: 3, index: 12 });
         for name in [
             FileName::Manifest(7),

@@ -1,47 +1,45 @@
-//! A frame: the unit in which logs and manifests are written, one append each.
+//! A frame: one append to a log, a manifest or a usage record.
 //!
 //! ```text
-//! 0  u32 kind            4  u32 body bytes       8  u64 tag (order of a commit, format of a file)
+//! 0  u32 kind            4  u32 body bytes       8  u64 tag (sequence number of a commit, format of a file)
 //! 16 u64 checksum of body and padding            24 u32 faint sectors of the body; highest bit: after a sync
 //! 28 u32 checksum of the 28 bytes before         32 body, padded with 0x55 to a multiple of 32
 //! ```
-//! Both checksums hold for the frame's place only. A frame begins at a multiple of 32, so its head never straddles a
-//! sector. That, and the count of *faint* sectors, which have at most one bit set, tells apart two things that must not
-//! be confused:
-//! - **torn**: the loss of power ate an append that was never synced. What is missing is the end of the file or whole
-//!   sectors that read as zero: more than were faint. The frame was never acknowledged as durable; it and what follows
-//!   do not count.
-//! - **damaged**: anything else. Bytes that were good once are not what was written. No single flipped bit makes more
-//!   sectors zero than were faint.
+//! Both checksums are valid for the frame's place only. A frame begins at a multiple of 32, so its head is within one
+//! sector. Together with the count of *faint* sectors, which have at most one bit set, this distinguishes two cases:
+//! - **torn**: a power failure lost a part of an append that was never synced. The end of the file is missing, or more
+//!   sectors are zero than were faint. The frame was never acknowledged as durable; it and what follows do not count.
+//! - **damaged**: anything else; bytes that were complete have changed. No single flipped bit makes more sectors zero
+//!   than were faint.
 //!
-//! A frame written *after a sync* has that bit: everything before it in the file was durable. So what looks torn in
-//! front of such a frame is damaged ([`FrameReader::is_durable_at`]).
+//! A frame written *after a sync* has that bit set: everything before it in the file was durable. So a torn frame
+//! before such a frame is damaged ([`FrameReader::is_durable_at`]).
 
 use super::bytes::Reader;
 use super::checksum::{Checksum, FramePlace};
 use crate::platform::vfs::File;
 use std::io;
 
-/// Bytes in front of the body; frames begin at multiples of it.
+/// Bytes before the body; frames begin at multiples of it.
 pub(crate) const HEAD_BYTES: usize = 32;
 
-/// Longest body that is believed.
+/// Longest valid body.
 pub(crate) const BODY_BYTES_MAX: usize = 80 << 20;
 
-/// The bit of the count of faint sectors that means *after a sync*.
+/// Bit in the count of faint sectors: *after a sync*.
 const AFTER_SYNC: u32 = 1 << 31;
 
 const SECTOR_BYTES: u64 = 512;
 const PADDING: [u8; HEAD_BYTES] = [0x55; HEAD_BYTES];
 
-/// How far behind a torn frame a later one is looked for: farther than zeros are written ahead and frames are long. A
-/// file may be sparse and without end.
+/// How far a later frame is searched after a torn one: farther than zeros are written ahead and frames are long. The
+/// limit protects against long sparse files.
 const SEARCHED_BYTES: u64 = 4 << 20;
 
-/// How much is read ahead.
+/// Bytes read ahead.
 const WINDOW_BYTES: usize = 256 << 10;
 
-/// What a frame is for; four letters each, so that a dump can be read.
+/// The kind of a frame; four letters each, readable in a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FrameKind {
     LogStart = u32::from_le_bytes(*b"VLOG") as isize,
@@ -61,22 +59,22 @@ impl FrameKind {
     }
 }
 
-/// What a frame is, beside its body.
+/// The properties of a frame besides its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label {
     pub(crate) kind: FrameKind,
     pub(crate) tag: u64,
-    /// Everything before it in the file was synced before it was written.
+    /// Whether everything before it in the file was synced before it was written.
     pub(crate) after_sync: bool,
 }
 
 impl Label {
-    /// For a frame that nothing durable has to precede.
+    /// A label for a frame without durable bytes before it.
     pub(crate) fn new(kind: FrameKind, tag: u64) -> Self {
         Self { kind, tag, after_sync: false }
     }
 
-    /// The label, and the length of the body, that a head speaks of, whatever its checksum.
+    /// Reads the label and the length of the body from a head, without checking its checksum.
     pub(crate) fn read(head: &[u8]) -> Option<(Self, usize)> {
         let mut reader = Reader::new(head);
         let kind = FrameKind::parse(reader.u32()?)?;
@@ -86,7 +84,7 @@ impl Label {
     }
 }
 
-/// What stands at an offset.
+/// What was found at an offset.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found<'a> {
     Frame {
@@ -95,11 +93,11 @@ pub(crate) enum Found<'a> {
         body: &'a [u8],
         end: u64,
     },
-    /// The file ends here.
+    /// The end of the file.
     End,
-    /// An append that did not arrive whole.
+    /// An append that is not whole.
     Torn,
-    /// Bytes that are not what was written.
+    /// Bytes that differ from what was written.
     Damaged(&'static str),
 }
 
@@ -127,7 +125,7 @@ fn padding_of(body_bytes: usize) -> usize {
     body_bytes.next_multiple_of(HEAD_BYTES) - body_bytes
 }
 
-/// Sectors of the file in which `parts`, written at `offset`, set fewer than `bits` bits.
+/// Number of sectors of the file in which `parts`, written at `offset`, set fewer than `bits` bits.
 fn sectors_below(bits: u32, offset: u64, parts: &[&[u8]]) -> u32 {
     let mut count = 0;
     let mut position = offset;
@@ -137,7 +135,7 @@ fn sectors_below(bits: u32, offset: u64, parts: &[&[u8]]) -> u32 {
         while !rest.is_empty() {
             let room = SECTOR_BYTES - position % SECTOR_BYTES;
             let (piece, tail) = rest.split_at(rest.len().min(room as usize));
-            // Nearly every sector is decided by its first bytes.
+            // Almost every sector is decided by its first bytes.
             set = piece.iter().try_fold(set, |sum, byte| (sum < bits).then(|| sum + byte.count_ones())).unwrap_or(bits);
             position += piece.len() as u64;
             rest = tail;
@@ -151,7 +149,7 @@ fn sectors_below(bits: u32, offset: u64, parts: &[&[u8]]) -> u32 {
     count + u32::from(is_partial && set < bits)
 }
 
-/// How often a file may get shorter while one frame is read.
+/// How often the file may shrink while one frame is read.
 const CUTS: u32 = 8;
 
 /// Reads frames of one file from front to back.
@@ -172,17 +170,17 @@ impl<'f> FrameReader<'f> {
         Ok(Self { file, checksum, file_number, file_bytes: file.len()?, window, window_start, read_ahead })
     }
 
-    /// Reads so many bytes at a time, or what a frame takes.
+    /// Sets the bytes read at a time; longer frames are read whole.
     pub(crate) fn reading_ahead(self, read_ahead: usize) -> Self {
         Self { read_ahead, ..self }
     }
 
-    /// Bytes of the file when it was opened, or where it was found to end.
+    /// Length of the file when it was opened, or where it was found to end.
     pub(crate) fn file_bytes(&self) -> u64 {
         self.file_bytes
     }
 
-    /// What stands at `offset`.
+    /// Reads what is at `offset`.
     pub(crate) fn at(&mut self, offset: u64) -> io::Result<Found<'_>> {
         if offset >= self.file_bytes {
             return Ok(Found::End);
@@ -214,8 +212,8 @@ impl<'f> FrameReader<'f> {
         Ok(Found::Frame { kind, tag, body, end })
     }
 
-    /// Whether a frame behind `offset` was written after everything up to it had been synced. Bytes of a body may look
-    /// like the head of a frame, but not with the checksum of the place where they stand.
+    /// Whether a frame after `offset` was written when everything before it had been synced. Bytes of a body may look
+    /// like the head of a frame, but not with the checksum of their place.
     pub(crate) fn is_durable_at(&mut self, offset: u64) -> io::Result<bool> {
         let (checksum, file_number) = (self.checksum, self.file_number);
         let mut at = offset + HEAD_BYTES as u64;
@@ -236,8 +234,8 @@ impl<'f> FrameReader<'f> {
         Ok(false)
     }
 
-    /// Bytes that lie within the file; lengths are bounded by its real length before anything is allocated. `None`:
-    /// they did, until the writer of a log cut off the zeros that it had padded its end with.
+    /// Reads bytes within the file; lengths are limited by its length before anything is allocated. `None` = the writer
+    /// has cut off the padding of its log meanwhile.
     fn window(&mut self, offset: u64, length: usize) -> io::Result<Option<&[u8]>> {
         let end = offset + length as u64;
         let window_end = self.window_start + self.window.len() as u64;
@@ -281,7 +279,7 @@ impl Head {
         out
     }
 
-    /// What the checksum of the body has of the head: everything that a reader goes by.
+    /// The fields of the head that the MAC of the body covers.
     fn for_body(&self) -> [u8; HEAD_BYTES - 4] {
         Self { checksum: 0, ..*self }.fields()
     }
@@ -328,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_read_as_written() {
+    fn a_frame_reads_back_as_written() {
         for checksum in both() {
             let text = found(&checksum, &file_with(&checksum, b"hello"));
             assert!(text.starts_with("Frame { kind: Commit, tag: 77, body: [104, 101, 108, 108, 111]"), "{text}");
@@ -336,8 +334,8 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_is_damage_and_never_torn() {
-        // Some sectors are zero, one has a single bit.
+    fn every_flipped_bit_counts_as_damage_and_never_as_torn() {
+        // Some sectors are zero, and one has a single bit set.
         let byte = |index| if index < 700 { 0 } else { index as u8 | 1 };
         let mut body: Vec<u8> = (0..1_500u32).map(byte).collect();
         body[600] = 0x20;
@@ -352,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_end_or_zeroed_sectors_are_torn_and_never_damage() {
+    fn a_missing_end_and_zeroed_sectors_count_as_torn_and_never_as_damage() {
         let body: Vec<u8> = (0..1_500u32).map(|index| index as u8 | 1).collect();
         for checksum in both() {
             let good = file_with(&checksum, &body);
@@ -371,9 +369,9 @@ mod tests {
         }
     }
 
-    /// A head whose own 32 bits were hit by chance: the body's checksum stands for its fields.
+    /// A head whose own 32-bit checksum was hit by chance: the MAC of the body still covers its fields.
     #[test]
-    fn fields_of_the_head_count_in_a_keyed_body() {
+    fn the_mac_of_a_body_covers_the_fields_of_the_head() {
         let [_, checksum] = both();
         let good = file_with(&checksum, b"hello");
         let head = Head::parse(&good[..HEAD_BYTES], &checksum, PLACE).unwrap();

@@ -1,4 +1,4 @@
-//! xxh3, 64 bits: the place of keys. What checksums are made of is in `checksum.rs`.
+//! The xxh3 hash of keys, 64 bits. Checksums are in `checksum.rs`.
 
 use crate::platform::failpoints;
 use twox_hash::XxHash3_64;
@@ -9,7 +9,7 @@ pub(crate) fn key_hash(key: &[u8]) -> u64 {
     XxHash3_64::oneshot(key)
 }
 
-/// The upper half of a key's hash: where the key stands in every table. Tables hold it, so merging hashes no key again.
+/// The upper half of a key's hash, by which tables are sorted. Tables store it, so a merge hashes no key again.
 #[inline]
 pub(crate) fn upper(hash: u64) -> u32 {
     (hash >> 32) as u32

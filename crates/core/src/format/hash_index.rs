@@ -1,18 +1,18 @@
-//! A map whose keys live elsewhere: the caller reads the key of a slot. Key hashes are xxh3, so that their lower half
-//! is the place of a key as it is.
+//! A hash index whose keys are stored elsewhere: the caller reads the key of a slot. Key hashes are xxh3, so their
+//! lower half serves as the bucket without further mixing.
 //!
-//! Hashes are not secret: an attacker can choose keys that have one hash, or one place. The cost of a key has a bound
-//! nevertheless. A key has at most `PROBES_MAX` buckets, one after the other; if all of them are taken, the key goes to
-//! an ordered map.
+//! Hashes are not secret: an attacker can choose keys with one hash, or one bucket. The cost of a lookup is limited
+//! nevertheless. A key is in one of at most `PROBES_MAX` consecutive buckets; if all are taken, the key goes to an
+//! ordered map.
 
 use crate::platform::failpoints;
 use std::collections::BTreeMap;
 
-/// The tag of a bucket that is free.
+/// The tag of a free bucket.
 const FREE: u8 = 0;
 
-/// Buckets that a key may be in. At most half of them are taken, so that of a million hashes that were not chosen a
-/// handful needs more.
+/// Most buckets that a key may be in. At most half of all buckets are taken, so among a million keys with random hashes
+/// only a few need more.
 const PROBES_MAX: usize = 64;
 
 const BUCKETS_MIN: usize = 8;
@@ -20,10 +20,10 @@ const BUCKETS_MIN: usize = 8;
 /// Slots by key.
 #[derive(Debug)]
 pub(crate) struct KeyMap<T> {
-    /// Of each bucket some bits of the hash. A miss reads nothing else, so they are apart. Their number is a power of
-    /// two.
+    /// Some bits of the hash for each bucket, stored apart because a miss reads nothing else. The number of buckets is
+    /// a power of two.
     tags: Vec<u8>,
-    /// Of each bucket the number of its slot.
+    /// The number of the slot in each bucket.
     numbers: Vec<u32>,
     slots: Vec<Slot<T>>,
     /// Numbers of the slots whose keys found all their buckets taken.
@@ -44,13 +44,13 @@ impl<T> Default for KeyMap<T> {
 }
 
 impl<T: Copy> KeyMap<T> {
-    /// The slot of `key`.
+    /// The value of `key`.
     #[inline]
     pub(crate) fn find<'k>(&self, hash: u64, key: &[u8], key_of: impl Fn(&T) -> Option<&'k [u8]>) -> Option<T> {
         self.find_at(hash, key, key_of).map(|(_, value)| value)
     }
 
-    /// The same with the number of the slot.
+    /// The number of the slot and the value of `key`.
     #[inline]
     pub(crate) fn find_at<'k>(
         &self,
@@ -85,17 +85,17 @@ impl<T: Copy> KeyMap<T> {
         Some((slot, self.get(slot)?))
     }
 
-    /// How many slots there are.
+    /// Number of slots.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// The slot of that number.
+    /// The value in the slot of that number.
     pub(crate) fn get(&self, slot: usize) -> Option<T> {
         self.slots.get(slot).map(|slot| slot.value)
     }
 
-    /// The slot of `key` to change; a new one with `value` if there is none.
+    /// The value of `key` to change; it is added as `value` if absent.
     pub(crate) fn entry<'k>(
         &mut self,
         hash: u64,
@@ -136,7 +136,7 @@ impl<T: Copy> KeyMap<T> {
         }
     }
 
-    /// Gives a slot a bucket.
+    /// Puts a slot into a bucket.
     fn settle<'k>(&mut self, tag: u8, place: u32, number: u32, key: impl FnOnce() -> Option<&'k [u8]>) {
         let mask = self.tags.len().wrapping_sub(1);
         let mut at = place as usize & mask;
@@ -151,13 +151,13 @@ impl<T: Copy> KeyMap<T> {
     }
 }
 
-/// Bits of the hash that are no part of its place.
+/// Bits of the hash that do not choose the bucket.
 #[inline]
 fn tag_of(hash: u64) -> u8 {
     (hash >> 57) as u8 | 0x80
 }
 
-/// Buckets that a key may be in, of `count`.
+/// Most buckets that a key may be in, of `count`.
 #[inline]
 fn probes_max(count: usize) -> usize {
     if failpoints::bug("unbounded-probes") { count } else { PROBES_MAX }
@@ -169,7 +169,7 @@ mod tests {
     use crate::format::hash::key_hash;
     use std::cell::Cell;
 
-    /// Adds keys, finds those and others; no call reads more keys than a key has buckets.
+    /// Adds keys, finds those and others; no lookup reads more keys than a key has buckets.
     fn check(hash_of: impl Fn(u32) -> u64) -> KeyMap<u32> {
         const COUNT: u32 = 10_000;
         let keys: Vec<[u8; 4]> = (0..COUNT * 2).map(u32::to_le_bytes).collect();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_has_its_slot_whatever_the_hashes() {
+    fn the_hash_index_finds_every_key_for_any_distribution_of_hashes() {
         let mut random = fastrand::Rng::with_seed(7);
         let hashes: Vec<u64> = (0..20_000).map(|_| random.u64(..)).collect();
         for mask in [u64::MAX, 0xFFFF, 0xFFFF_FFFF_0000_0000, 0xFFFF_0000, 3, 0] {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_one_hash_that_an_attacker_chose_do_not_make_lookups_slow() {
+    fn lookups_read_few_keys_even_if_an_attacker_chose_keys_of_one_hash() {
         let chosen = check(|_| 7);
         assert_eq!(chosen.crowded.len(), chosen.len() - PROBES_MAX, "one hash");
         assert!(chosen.tags.len() <= 4 * PROBES_MAX, "{} buckets for {PROBES_MAX} keys", chosen.tags.len());

@@ -1,10 +1,10 @@
-//! Sorting by hash. Hashes are spread evenly, so an entry's place is nearly known before anything is compared: one pass
-//! counts how many go to each bucket, one moves them there, and what is left to sort lies side by side.
+//! Sorts by hash. Hashes are uniform, so an item's position is almost known without comparisons. One pass counts the
+//! items of each bucket, one moves them there, and the remaining sort stays within neighbours.
 
-/// A hash in the upper half and what tells entries of equal hash apart in the lower one.
+/// A hash in the upper half, and what distinguishes items of equal hash in the lower half.
 pub(crate) type Item = u64;
 
-/// What is sorted: by its hash first.
+/// Items that are sorted by their hash first.
 pub(crate) trait Hashed: Copy + Ord {
     fn hash(self) -> u32;
 }
@@ -16,7 +16,7 @@ impl Hashed for Item {
     }
 }
 
-/// A hash and whatever tells items of equal hash apart.
+/// A hash, and what distinguishes items of equal hash.
 impl<T: Copy + Ord> Hashed for (u32, T) {
     #[inline]
     fn hash(self) -> u32 {
@@ -42,17 +42,17 @@ pub(crate) fn same_hash(left: &Item, right: &Item) -> bool {
     hash_of(*left) == hash_of(*right)
 }
 
-/// Up to here comparing is cheapest.
+/// Up to this length, insertion sort is fastest.
 const SMALL: usize = 48;
 
-/// Up to here all items stay in the cache, wherever they are moved to, and each has a bucket of its own, about.
+/// Up to this length, all items stay in the processor's cache, and each has about one bucket.
 const CACHED: usize = 1 << 15;
 
-/// Buckets for more items than that: as many as the processor can fill at the same time.
+/// Buckets for longer lists: as many as the processor can fill at the same time.
 const BUCKETS: usize = 1 << 9;
 
-/// Sorts items by hash, then by the rest of them. `scratch` is only there to be used again; those of one source are
-/// sorted already, and need none.
+/// Sorts items by hash, then by the rest. `scratch` is reused between calls; items of one source are sorted already and
+/// need none.
 pub(crate) fn sort<T: Hashed>(items: &mut Vec<T>, scratch: &mut Vec<T>) {
     let Some(first) = items.first().filter(|_| items.len() > SMALL) else {
         insertion_sort(items);
@@ -67,7 +67,7 @@ pub(crate) fn sort<T: Hashed>(items: &mut Vec<T>, scratch: &mut Vec<T>) {
     sort_buckets(items, scratch, &ends);
 }
 
-/// Moves items to their buckets in `to`; returns where each bucket ends.
+/// Moves items to their buckets in `to`; returns the end of each bucket.
 fn distribute<T: Hashed>(items: &[T], to: &mut [T]) -> Vec<u32> {
     let (mut low, mut high) = (u32::MAX, 0);
     for item in items {
@@ -100,12 +100,12 @@ fn distribute<T: Hashed>(items: &[T], to: &mut [T]) -> Vec<u32> {
     ends
 }
 
-/// Sorts what lies in buckets already.
+/// Sorts items that are in buckets already.
 fn sort_buckets<T: Hashed>(items: &mut [T], scratch: &mut [T], ends: &[u32]) {
     let mut start = 0;
     let largest = ends.iter().map(|end| *end - std::mem::replace(&mut start, *end)).max().unwrap_or(0);
     if largest as usize <= SMALL {
-        // What is out of place is out of place by less than a bucket.
+        // Every item is less than one bucket away from its position.
         insertion_sort(items);
         return;
     }
@@ -118,7 +118,7 @@ fn sort_buckets<T: Hashed>(items: &mut [T], scratch: &mut [T], ends: &[u32]) {
         if bucket.len() <= SMALL {
             insertion_sort(bucket);
         } else if bucket.len() > evenly {
-            // Somebody chose these hashes: buckets would not get any smaller.
+            // An attacker chose these hashes: buckets would not get smaller.
             bucket.sort_unstable();
         } else {
             scratch.copy_from_slice(bucket);
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sorts_whatever_the_hashes() {
+    fn hash_sort_sorts_any_distribution_of_hashes() {
         let mut random = fastrand::Rng::with_seed(3);
         for count in [0, 1, 2, 48, 49, 100, 4_097, 300_000] {
             for mask in [u64::MAX, 0xFFFF, 0xFF_0000_0000, 0x1_0000_0003, 0xF000_0000_0000_0000, 0] {

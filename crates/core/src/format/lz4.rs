@@ -1,15 +1,15 @@
-//! LZ4, block format, kept only where it pays.
+//! LZ4, block format, used if it pays.
 
 use crate::platform::failpoints;
 
-/// Packed bytes are kept if they save at least one part in this many.
+/// Compressed bytes are kept if they save at least one part in this many.
 const SAVES_PART: usize = 8;
 
-/// Of blocks from this size on a sample is packed first.
+/// Blocks of at least this size are sampled first.
 const SAMPLED_BYTES_MIN: usize = 8 << 10;
 const SAMPLE_BYTES: usize = 2 << 10;
 
-/// The bytes packed, at the start of `scratch`; `None` = it does not pay.
+/// Compresses to the start of `scratch`; `None` = it does not pay.
 pub(crate) fn pack<'s>(raw: &[u8], scratch: &'s mut Vec<u8>) -> Option<&'s [u8]> {
     if !is_promising(raw, scratch) {
         return None;
@@ -18,7 +18,7 @@ pub(crate) fn pack<'s>(raw: &[u8], scratch: &'s mut Vec<u8>) -> Option<&'s [u8]>
     if bytes > raw.len() - raw.len() / SAVES_PART { None } else { scratch.get(..bytes) }
 }
 
-/// More bytes than these cannot have been packed into so many: nothing shrinks more than 255-fold.
+/// Most bytes that can have been compressed into so many: LZ4 shrinks at most 255-fold.
 pub(crate) fn raw_bytes_max(packed_bytes: u64) -> u64 {
     if failpoints::bug("uncapped-length") {
         return u64::MAX;
@@ -26,7 +26,7 @@ pub(crate) fn raw_bytes_max(packed_bytes: u64) -> u64 {
     packed_bytes.saturating_mul(255).saturating_add(64)
 }
 
-/// The bytes that were packed, exactly `raw_bytes` of them. Nothing is allocated for more than there can be.
+/// Decompresses to exactly `raw_bytes`, and never allocates more than there can be.
 pub(crate) fn unpack(packed: &[u8], raw_bytes: usize) -> Option<Vec<u8>> {
     if raw_bytes as u64 > raw_bytes_max(packed.len() as u64) {
         return None;
@@ -35,7 +35,7 @@ pub(crate) fn unpack(packed: &[u8], raw_bytes: usize) -> Option<Vec<u8>> {
     (raw.len() == raw_bytes).then_some(raw)
 }
 
-/// Whether a piece from the middle can be packed. What is packed already is not tried in full.
+/// Whether a sample from the middle can be compressed, so that compressed data is not tried in full.
 fn is_promising(raw: &[u8], scratch: &mut Vec<u8>) -> bool {
     if raw.len() < SAMPLED_BYTES_MIN {
         return true;
@@ -45,7 +45,7 @@ fn is_promising(raw: &[u8], scratch: &mut Vec<u8>) -> bool {
     compress(sample, scratch).is_some_and(|bytes| bytes < sample.len())
 }
 
-/// Packs to the start of `scratch`; returns how many bytes that takes.
+/// Compresses to the start of `scratch`; returns the number of bytes.
 fn compress(raw: &[u8], scratch: &mut Vec<u8>) -> Option<usize> {
     let bound = lz4_flex::block::get_maximum_output_size(raw.len());
     if scratch.len() < bound {
@@ -58,9 +58,9 @@ fn compress(raw: &[u8], scratch: &mut Vec<u8>) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Or a few bytes of a hostile folder cost gigabytes of memory before anybody sees that they are none.
+    /// Otherwise a few bytes of a forged file would make the process allocate gigabytes before it detects them.
     #[test]
-    fn no_length_is_believed_that_cannot_have_been_packed_into_so_few_bytes() {
+    fn lengths_that_lz4_cannot_compress_into_so_few_bytes_are_refused() {
         for bytes in [4, 1_000, 100_000] {
             let packed = pack(&vec![0; bytes], &mut Vec::new()).map_or(bytes, |packed| packed.len()) as u64;
             assert!(raw_bytes_max(packed) >= bytes as u64, "what was packed is refused");

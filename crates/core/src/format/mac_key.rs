@@ -1,20 +1,21 @@
-//! The key of a keyed cache, as far as anybody sees it: a key for the checksums, and the name of the folder that the
-//! cache lives in. Both are derived one-way, so that neither tells the secret, nor one of them the other.
+//! The MAC key of an authenticated cache and the name of its directory. Both are derived from the secret one-way, so
+//! that neither reveals the secret or the other one.
 
 use crate::error::{Error, Result};
 use std::fmt;
 
-/// Shortest secret in bytes: the name of the folder is a hash of the secret, so that a short one could be guessed.
+/// Shortest secret in bytes. The name of the directory is a hash of the secret, so a short one could be guessed.
 pub const SECRET_BYTES_MIN: usize = 32;
 
-/// Folder of a cache without a key, below the cache's own: the format is in the name, so formats never meet.
+/// Directory of a cache without a secret, below the directory that the user named. Its name is the format, so formats
+/// never meet.
 const FORMAT_FOLDER: &str = "v1";
 
-/// What BLAKE3 derives for; never to be changed, never to be used for anything else.
+/// Contexts of the key derivation; they never change and are used for nothing else.
 const FOR_CHECKSUMS: &str = "varve 2026-11 format 1: checksums of a keyed cache";
 const FOR_FOLDER: &str = "varve 2026-11 format 1: folder of a keyed cache";
 
-/// Made from a secret, which is not kept.
+/// Derived from a secret, which is not stored.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Key {
     checksums: [u8; 32],
@@ -22,7 +23,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// From a secret of at least [`SECRET_BYTES_MIN`] bytes.
+    /// Derives the key from a secret of at least [`SECRET_BYTES_MIN`] bytes.
     pub fn new(secret: &[u8]) -> Result<Self> {
         if secret.len() < SECRET_BYTES_MIN {
             return Err(Error::ShortKey { bytes: secret.len(), bytes_min: SECRET_BYTES_MIN });
@@ -36,8 +37,8 @@ impl Key {
     }
 }
 
-/// The folder of a cache within the folder that its user named. Caches of different keys, and those without, never
-/// meet.
+/// The directory of a cache below the directory that the user named. Caches with different secrets, and those without,
+/// never meet.
 pub fn folder_of(key: Option<&Key>) -> String {
     match key {
         None => FORMAT_FOLDER.to_owned(),
@@ -48,7 +49,7 @@ pub fn folder_of(key: Option<&Key>) -> String {
     }
 }
 
-/// The key is in no message.
+/// Never prints the key.
 impl fmt::Debug for Key {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Key")
@@ -59,9 +60,9 @@ impl fmt::Debug for Key {
 mod tests {
     use super::*;
 
-    /// Caches out there have these names.
+    /// Existing caches have these names.
     #[test]
-    fn a_key_gives_the_same_folder_for_ever_and_shows_nothing_of_itself() {
+    fn a_secret_always_gives_the_same_directory_and_is_never_printed() {
         let key = Key::new(b"0123456789abcdef0123456789abcdef").unwrap();
         assert_eq!((folder_of(None), folder_of(Some(&key))), ("v1".to_owned(), "v1-19f48f872dacaeae".to_owned()));
         assert_eq!(format!("{key:?}"), "Key");

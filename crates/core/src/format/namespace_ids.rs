@@ -1,6 +1,6 @@
-//! Identities of namespaces: of each pair of name and version one, with a number by which a state finds it. An
-//! identity lives as long as a handle, a batch or a state refers to it; then its number is free for another one. So a
-//! process may use any number of versions one after the other, and a number never stands for two of them at once.
+//! Identities of namespaces: one for each pair of name and version, with a number by which states find it. It lives as
+//! long as a handle, a batch or a state refers to it; then its number is reused. So a process may use any number of
+//! versions one after the other, and a number never stands for two at once.
 
 use crate::error::{Error, Result};
 use crate::format::NAME_BYTES_MAX;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, Weak};
 
-/// All identities that are in use in one store.
+/// All identities in use in one store.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     known: Arc<Mutex<Known>>,
@@ -17,9 +17,9 @@ pub(crate) struct Names {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// By name and version.
+    /// Identities by name and version.
     ids: HashMap<String, HashMap<String, Weak<NamespaceId>>>,
-    /// Numbers below `numbers` that no identity has.
+    /// Numbers below `numbers` that are not in use.
     free: Vec<u32>,
     numbers: u32,
 }
@@ -54,7 +54,7 @@ impl Names {
         Ok(id)
     }
 
-    /// How many identities are in use, and how many numbers have ever been at the same time.
+    /// Number of identities in use, and most that were in use at the same time.
     #[cfg(test)]
     fn counts(&self) -> (usize, u32) {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +63,7 @@ impl Names {
 }
 
 impl NamespaceId {
-    /// As use records name it.
+    /// Name and version, as usage records have them.
     pub(crate) fn space(&self) -> (String, String) {
         (self.name.clone(), self.version.clone())
     }
@@ -73,7 +73,8 @@ impl Drop for NamespaceId {
     fn drop(&mut self) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(versions) = known.ids.get_mut(&self.name) {
-            // Another thread may have made a new identity of this pair since the last reference to this one went.
+            // Another thread may have created a new identity of this pair since the last reference to this one was
+            // dropped.
             if versions.get(&self.version).is_some_and(|id| std::ptr::eq(id.as_ptr(), self)) {
                 versions.remove(&self.version);
             }
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identity_lives_as_long_as_it_is_referred_to_and_then_its_number_is_free() {
+    fn a_namespace_identity_lives_while_referred_to_and_its_number_is_reused_afterwards() {
         let names = Names::default();
         let first = names.id("n", "1").unwrap();
         let same = names.id("n", "1").unwrap();

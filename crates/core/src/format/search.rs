@@ -1,11 +1,10 @@
-//! Finding a hash among sorted ones. They are uniform, so its place is guessed; then a window around the guess is
-//! counted through without a branch: the processor guesses branches on hashes wrong, and forgets what it has begun
-//! beside.
+//! Finds a hash among sorted ones. Hashes are uniform, so the position is guessed; then a window around the guess is
+//! counted without branches, because the processor cannot predict branches on hashes.
 
 /// Numbers in a window.
 const WINDOW: usize = 32;
 
-/// Where a hash should stand between the first and the last.
+/// The expected position of a hash between the first and the last.
 #[inline]
 pub(crate) fn guess(low: u32, high: u32, count: usize, hash: u32) -> usize {
     let above = u64::from(hash.saturating_sub(low));
@@ -13,7 +12,7 @@ pub(crate) fn guess(low: u32, high: u32, count: usize, hash: u32) -> usize {
     (above * last / u64::from(high.saturating_sub(low)).max(1)).min(last) as usize
 }
 
-/// How many of `sorted` numbers are below `hash`, from a guess; bisected where somebody chose the hashes.
+/// How many of `sorted` numbers are below `hash`, beginning at a guess; bisects if an attacker chose the hashes.
 #[inline]
 pub(crate) fn count_below<T: Copy>(sorted: &[T], number: impl Fn(T) -> u32, hash: u32, guess: usize) -> usize {
     let start = guess.saturating_sub(WINDOW / 2).min(sorted.len().saturating_sub(WINDOW));
@@ -21,7 +20,7 @@ pub(crate) fn count_below<T: Copy>(sorted: &[T], number: impl Fn(T) -> u32, hash
     let window = window.get(..WINDOW).unwrap_or(window);
     let below: u32 = window.iter().map(|item| u32::from(number(*item) < hash)).sum();
     let below = below as usize;
-    // All of them, or none: it may stand farther away.
+    // If all or none are below, the position may be farther away.
     let is_inside = (below > 0 || start == 0) && (below < window.len() || start + below == sorted.len());
     if is_inside { start + below } else { sorted.partition_point(|item| number(*item) < hash) }
 }
@@ -31,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_guess_leads_to_the_place() {
+    fn a_search_finds_the_position_from_any_guess() {
         let mut random = fastrand::Rng::with_seed(5);
         for count in [0, 1, 2, 31, 32, 33, 256, 5_000] {
             for mask in [u32::MAX, 0xFF, 0] {

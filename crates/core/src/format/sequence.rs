@@ -1,16 +1,16 @@
 //! The sequence number of a commit: a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014), with the
-//! lowest bits of the writer's number to break ties. One u64, so that the newer of two entries is the one with the
-//! larger number, for every reader the same.
+//! lowest bits of the writer's number to break ties. It is one u64, so that of two entries the one with the larger
+//! number is newer, for every reader.
 //!
 //! ```text
 //! | ticks of 8 us since 2026: 48 bits | rank, the lowest bits of the writer's number: 16 bits |
 //! ```
-//! A commit takes the later of the clock and the tick after the last commit that its process has read. So it is newer
-//! than what its process has seen, whatever the clocks do, and newer than what others committed before, as far as the
-//! clocks agree. A tick is shorter than a commit takes, so no process runs ahead of the clock.
+//! A commit gets the later of the clock and the tick after the last commit that its process has read. So it is newer
+//! than everything its process has read, whatever the clocks show. It is newer than earlier commits of other processes
+//! if the clocks agree. A tick is shorter than a commit, so no process runs ahead of the clock.
 //!
-//! Logs that count at the same time have different ranks (`claim.rs`), so no two commits have the same number.
-//! 0 is older than every commit: entries of a table that was compacted while no other process wrote.
+//! Open logs have different ranks (`writer/claim.rs`), so no two commits have the same number. 0 is older than every
+//! commit: entries of a table that was compacted while no other process wrote.
 
 use crate::error::{Error, Result};
 use crate::platform::clock::Clock;
@@ -23,7 +23,7 @@ pub(crate) const WRITER_MAX: u32 = (1 << 24) - 1;
 
 const TICKS_MAX: u64 = (1 << (64 - RANK_BITS)) - 1;
 
-/// A clock that shows a later time is not believed: ticks for 2^40 commits are left above.
+/// Clocks that show a later time are ignored: ticks for 2^40 commits are left above.
 const CLOCK_TICKS_MAX: u64 = TICKS_MAX - (1 << 40);
 
 /// Microseconds from 1970 to 2026-01-01, where ticks begin.
@@ -31,7 +31,7 @@ const EPOCH_US: u64 = 1_767_225_600_000_000;
 
 const TICK_US: u64 = 8;
 
-/// Bits by which the numbers of one writer's commits differ at least.
+/// Bits in which all numbers of one writer are equal.
 pub(crate) const ORDER_SHIFT: u8 = RANK_BITS as u8;
 
 fn ticks(clock: &Clock) -> u64 {
@@ -39,17 +39,17 @@ fn ticks(clock: &Clock) -> u64 {
     if ticks > CLOCK_TICKS_MAX || failpoints::bug("frozen-clock") { 0 } else { ticks }
 }
 
-/// What tells apart the commits of writers whose logs count at the same time.
+/// Distinguishes the commits of writers whose logs are open at the same time.
 pub(crate) fn rank_of_writer(writer: u32) -> u16 {
     writer as u16
 }
 
-/// The rank of the writer of a commit.
+/// The rank of the commit's writer.
 pub(crate) fn rank_of(order: u64) -> u16 {
     order as u16
 }
 
-/// The number of the next commit by `writer`, after everything up to `last`.
+/// The sequence number of the next commit by `writer`, after everything up to `last`.
 pub(crate) fn next_order(last: u64, clock: &Clock, writer: u32) -> Result<u64> {
     let ticks = ticks(clock).max((last >> RANK_BITS) + 1);
     if ticks > TICKS_MAX {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_is_newer_than_all_its_process_has_seen_whatever_the_clock_shows() {
+    fn a_commit_is_newer_than_all_its_process_has_read_whatever_the_clock_shows() {
         let seen = next_order(0, &at(EPOCH_US + (1 << 50)), 7).unwrap();
         for clock in [Clock::default(), at(0), at(EPOCH_US), at(EPOCH_US + (1 << 50)), at(u64::MAX)] {
             let next = next_order(seen, &clock, 3).unwrap();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_is_newer_than_an_unseen_one_made_a_tick_before() {
+    fn a_commit_is_newer_than_an_unread_one_made_a_tick_before() {
         let one = next_order(0, &at(EPOCH_US + 800), u32::from(u16::MAX)).unwrap();
         let two = next_order(0, &at(EPOCH_US + 800 + TICK_US), 0).unwrap();
         assert!(two > one);

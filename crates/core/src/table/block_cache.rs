@@ -1,14 +1,13 @@
-//! The memory that verified blocks of all tables may take. Each table keeps its own blocks, in slots that are filled
-//! once and then read without a lock; only the sum is kept here. Where it grows too large, whole tables forget their
-//! blocks (`State::trim_blocks`): a block that is still wanted is read again for less than a list of all of them would
-//! cost.
+//! The memory limit for verified blocks of all tables. Each table has its own blocks, in slots that are filled once and
+//! then read without a lock; this only counts their bytes. If the limit is exceeded, whole tables drop their blocks
+//! (`State::trim_blocks`). Reading a needed block again costs less than a list of all blocks would.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Blocks larger than this share of the memory are not kept.
+/// Blocks larger than this fraction of the limit are not cached.
 const LARGEST_SHARE: usize = 64;
 
-/// A cap in bytes, for all threads.
+/// A limit in bytes, for all threads.
 #[derive(Debug)]
 pub(crate) struct BlockCache {
     bytes: AtomicUsize,
@@ -20,7 +19,7 @@ impl BlockCache {
         Self { bytes: AtomicUsize::new(0), bytes_max }
     }
 
-    /// Whether a block of this size may be kept.
+    /// Whether a block of this size may be cached.
     #[inline]
     pub(crate) fn admits(&self, bytes: usize) -> bool {
         bytes <= self.bytes_max / LARGEST_SHARE
@@ -34,13 +33,13 @@ impl BlockCache {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Whether tables should forget blocks.
+    /// Whether tables should drop blocks.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.bytes.load(Ordering::Relaxed) > self.bytes_max
     }
 
-    /// Bytes to forget, so that it does not happen again at once.
+    /// Bytes to drop: down to half the limit, so that the next blocks do not exceed it at once.
     pub(crate) fn surplus(&self) -> usize {
         self.bytes.load(Ordering::Relaxed).saturating_sub(self.bytes_max / 2)
     }
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_over_the_cap_is_to_be_forgotten_down_to_half_of_it() {
+    fn a_block_cache_over_its_limit_shrinks_to_half_of_it() {
         let cache = BlockCache::new(1 << 20);
         cache.add(1 << 20);
         assert!(!cache.is_over() && cache.admits(16 << 10) && !cache.admits((16 << 10) + 1));

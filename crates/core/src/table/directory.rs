@@ -1,13 +1,13 @@
-//! Where the blocks of a table are, and the footer that says where the directory is.
+//! The directory has the places of a table's blocks, and the footer has the place of the directory.
 //!
 //! ```text
 //! directory: n x u32 upper half of the first hash of a key block
 //!            n x row of a key block, m x row of a value block:
 //!                (u64 checksum | u64 offset | u32 stored bytes | u32 raw bytes)
-//!            f x file that entries name, sorted: 32 bytes digest, u64 bytes
+//!            f x blob that entries name, sorted: 32 bytes digest, u64 bytes
 //! footer, 96 bytes:
 //! 0  "varvetbl"          8  u32 format         12 u32 key blocks     16 u32 value blocks    20 u32 files
-//! 24 u64 entries         32 u64 deletes        40 u64 order min      48 u64 order max
+//! 24 u64 entries         32 u64 deletes        40 u64 sequence min   48 u64 sequence max
 //! 56 u64 offset of the directory               64 u64 key bytes      72 u64 value bytes
 //! 80 u64 checksum of the directory             88 u64 checksum of the 88 bytes before
 //! ```
@@ -28,7 +28,7 @@ const HASH_BYTES: usize = 4;
 const ROW_BYTES: usize = 24;
 const MAGIC: &[u8; 8] = b"varvetbl";
 
-/// Longest block before compression that is believed.
+/// Longest valid block before compression.
 const RAW_BYTES_MAX: u32 = (VALUE_BYTES_MAX + (1 << 20)) as u32;
 
 /// One block.
@@ -48,7 +48,7 @@ impl BlockRow {
         out.extend_from_slice(&self.raw_bytes.to_le_bytes());
     }
 
-    /// A row that says more than can be packed is not believed.
+    /// Reads a row; refuses sizes that compression cannot produce.
     fn read(bytes: &mut Reader<'_>) -> Option<Self> {
         let row =
             Self { checksum: bytes.u64()?, offset: bytes.u64()?, stored_bytes: bytes.u32()?, raw_bytes: bytes.u32()? };
@@ -57,7 +57,7 @@ impl BlockRow {
     }
 }
 
-/// Totals and places, from the end of the file.
+/// Totals and places, at the end of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) key_blocks: u32,
@@ -106,7 +106,7 @@ impl Footer {
         Self::parse(head)
     }
 
-    /// What the 88 bytes in front of the root say.
+    /// Parses the 88 bytes before the root checksum.
     pub(crate) fn parse(head: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(head);
         let known = reader.take(8)? == MAGIC && reader.u32()? == FORMAT;
@@ -135,7 +135,7 @@ impl Footer {
     }
 }
 
-/// Puts what `checksum_of` says of each block into the rows of a directory: see `reseal.rs`.
+/// Replaces the checksums of blocks in the rows of a directory by those of `checksum_of`: see `reseal.rs`.
 #[cfg(any(test, feature = "sim"))]
 pub(crate) fn reseal_rows(bytes: &mut [u8], footer: &Footer, checksum_of: impl Fn(u64, u32) -> Option<u64>) {
     let rows = bytes.get_mut(footer.key_blocks as usize * HASH_BYTES..).unwrap_or_default();
@@ -152,18 +152,18 @@ pub(crate) fn reseal_rows(bytes: &mut [u8], footer: &Footer, checksum_of: impl F
     }
 }
 
-/// The directory of a table, in memory, verified: every block is in front of it.
+/// A verified directory in memory. All its blocks are within the file.
 #[derive(Debug)]
 pub(crate) struct Directory {
     first_hashes: Vec<u32>,
-    /// As in the file.
+    /// The bytes of the file.
     bytes: Vec<u8>,
     pub(crate) key_blocks: usize,
     pub(crate) value_blocks: usize,
 }
 
 impl Directory {
-    /// `bytes` are the directory as the footer describes it.
+    /// Verifies the bytes of a directory against its footer.
     pub(crate) fn new(bytes: Vec<u8>, footer: &Footer, checksum: &Checksum) -> Option<Self> {
         let checks = checksum.of_part(Kind::Directory, 0, &bytes) == footer.directory_checksum;
         let is_sound = checks || failpoints::bug("no-directory-checksum");
@@ -204,7 +204,7 @@ impl Directory {
         if index < self.value_blocks { self.row(self.key_blocks + index) } else { None }
     }
 
-    /// Every file that an entry of the table names, once.
+    /// Every blob that an entry of the table names, once.
     pub(crate) fn files(&self) -> impl Iterator<Item = FileRef> {
         let rows_end = self.key_blocks * HASH_BYTES + (self.key_blocks + self.value_blocks) * ROW_BYTES;
         read_file_refs(self.bytes.get(rows_end..).unwrap_or_default())
@@ -215,18 +215,18 @@ impl Directory {
         BlockRow::read(&mut Reader::new(self.bytes.get(start..)?))
     }
 
-    /// The first key block that can hold `hash`: the one before the first that begins with it.
+    /// The first key block that may have `hash`: the one before the first that begins with it.
     pub(crate) fn first_block_of(&self, hash: u32) -> usize {
         self.first_hashes.partition_point(|first| *first < hash).saturating_sub(1)
     }
 
-    /// The last key block that can hold `hash`: the last one that does not begin after it. If it begins with this very
-    /// hash, blocks before it may hold the hash, too. Guessed from the hash alone.
+    /// The last key block that may have `hash`: the last one that does not begin after it. If it begins with this hash,
+    /// blocks before it may have the hash, too. The position is guessed from the hash.
     #[inline]
     pub(crate) fn key_block_of(&self, hash: u32) -> Option<usize> {
         let hashes = self.first_hashes.as_slice();
         let guess = (u64::from(hash) * hashes.len() as u64) >> 32;
-        // Not after it = below the next one.
+        // Not after it means below the next hash.
         let next = hash.checked_add(1);
         let begun = next.map_or(hashes.len(), |next| search::count_below(hashes, |first| first, next, guess as usize));
         begun.checked_sub(1)

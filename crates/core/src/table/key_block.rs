@@ -1,16 +1,17 @@
 //! A key block: entries in order of (upper half of the key's hash, key).
 //!
 //! ```text
-//! 0  u32 count        4  u16 key bytes     6 u16 value bytes   (0xFFFF = they vary)
-//! 8  u8 order width   9  u8 order shift    10 6 zero bytes     16 u64 lowest order
+//! 0  u32 count          4  u16 key bytes        6 u16 value bytes   (0xFFFF = they vary)
+//! 8  u8 sequence width  9  u8 sequence shift    10 6 zero bytes     16 u64 lowest sequence number
 //! 24 count x u32 upper half of the hash
-//!    count x width: (order - lowest) >> shift; width 0 = all the same
-//!    count x u32 end of the entry in the body, only where lengths vary
+//!    count x width: (sequence number - lowest) >> shift; width 0 = all the same
+//!    count x u32 end of the entry in the body, only if lengths vary
 //!    body
 //! ```
-//! Where all keys have one length and all values one of at most 16 bytes, the body is `key value` over and over.
-//! Elsewhere an entry is `u8 kind | u16 key bytes | key | rest`; rest: kind 0 (deleted) nothing, 1 the value itself,
-//! 2 `u32 value block | u32 offset | u32 bytes`; the highest bit of the block's number says that the value names files.
+//! If all keys have one length, and all values one of at most 16 bytes, the body is `key value` repeated. Otherwise an
+//! entry is `u8 kind | u16 key bytes | key | rest`. The rest is empty for kind 0 (deleted), the value for kind 1, and
+//! `u32 value block | u32 offset | u32 bytes` for kind 2. The highest bit of the block's number means that the value
+//! names blobs.
 
 use crate::format::bytes::{Reader, put_bytes, u32_at};
 use crate::format::search;
@@ -23,27 +24,27 @@ const DELETED: u8 = 0;
 const INLINE: u8 = 1;
 const PLACED: u8 = 2;
 
-/// In the number of a block of values: the value names files.
+/// Bit in the number of a value block: the value names blobs.
 pub(crate) const NAMES_FILES: u32 = 1 << 31;
 
-/// Entries of a block, at most.
+/// Most entries of a block.
 pub(crate) const ENTRIES_MAX: usize = 256;
 
-/// Longest value that stands in the key block itself.
+/// Longest value that is stored in the key block itself.
 pub(crate) const INLINE_BYTES_MAX: usize = 16;
 
-/// Where the value of an entry is.
+/// The place of an entry's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored<'a> {
     Deleted,
     Inline(&'a [u8]),
-    /// With [`NAMES_FILES`] in the number of the block: a value that names files.
+    /// With [`NAMES_BLOBS`] in the number of the block, the value names blobs.
     Placed {
         block: u32,
         offset: u32,
         bytes: u32,
     },
-    /// Of an entry of a log: a value that names files.
+    /// An entry of a log whose value names blobs.
     Filed(&'a [u8]),
 }
 
@@ -62,13 +63,13 @@ impl Stored<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct KeyBlockBuilder {
     hashes: Vec<u8>,
-    /// Empty as long as all are `order`.
+    /// Empty while all are equal to `sequence`.
     orders: Vec<u64>,
     order: u64,
     ends: Vec<u8>,
     body: Vec<u8>,
     count: usize,
-    /// Length of all keys and all inline values so far; `None` = they vary.
+    /// Length of all keys and of all inline values so far; `None` = they vary.
     stride: Option<(u16, u16)>,
     pub(crate) first_hash: u32,
 }
@@ -112,7 +113,7 @@ impl KeyBlockBuilder {
         }
     }
 
-    /// Turns what was added so far, all of one length, into the form for entries that vary.
+    /// Converts the entries added so far to the form with varying lengths.
     fn spell_out(&mut self) {
         let Some((key_bytes, value_bytes)) = self.stride.take() else { return };
         let even = std::mem::take(&mut self.body);
@@ -171,7 +172,7 @@ fn write_spelled(body: &mut Vec<u8>, ends: &mut Vec<u8>, key: &[u8], value: Stor
     ends.extend_from_slice(&(body.len() as u32).to_le_bytes());
 }
 
-/// Bytes for each order, and whether the writer's bits, all equal, can be left out.
+/// Bytes of each sequence number, and whether the writer's bits can be omitted because they are all equal.
 fn order_width(orders: &[u64], base: u64) -> (u8, u8) {
     let one_writer = orders.iter().all(|order| (order - base).trailing_zeros() >= u32::from(ORDER_SHIFT));
     let shift = if one_writer { ORDER_SHIFT } else { 0 };
@@ -186,7 +187,7 @@ fn order_width(orders: &[u64], base: u64) -> (u8, u8) {
     (width, shift)
 }
 
-/// Where the parts of a key block begin; read once, then used with the same bytes.
+/// Offsets of the parts of a key block, parsed once and used with the same bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyBlock {
     order_base: u64,
@@ -237,20 +238,20 @@ impl KeyBlock {
         all.as_chunks::<4>().0
     }
 
-    /// Index of the first entry whose hash is not below `hash`.
+    /// Index of the first entry whose hash is at least `hash`.
     #[inline]
     pub(crate) fn lower_bound(&self, bytes: &[u8], hash: u32) -> usize {
         self.hashes(bytes).partition_point(|other| u32::from_le_bytes(*other) < hash)
     }
 
-    /// Index of the entry of `key`. `low` and `high` are the first hashes of this block and the next one, which the
-    /// caller has at hand: those in the block itself would have to be waited for.
+    /// Index of the entry of `key`. `low` and `high` are the first hashes of this block and the next one. The caller
+    /// has them in the processor's cache; those in the block would have to be fetched from memory.
     #[inline]
     pub(crate) fn find(&self, bytes: &[u8], (low, high): (u32, u32), hash: u32, key: &[u8]) -> Option<usize> {
         let hashes = self.hashes(bytes);
         let guess = search::guess(low, high, hashes.len(), hash);
         if self.key_bytes != VARIES {
-            // The key will be near the guess, too: waiting for both at once is half the wait.
+            // The key is near the guess, too: fetching both at once halves the wait.
             std::hint::black_box(bytes.get(self.start_of(guess)).copied());
         }
         let index = search::count_below(hashes, u32::from_le_bytes, hash, guess);
@@ -261,7 +262,7 @@ impl KeyBlock {
         self.find_in_run(bytes, index + 1, hash, key)
     }
 
-    /// The same among entries of one hash from `start` on, which are in order of their keys.
+    /// Index of `key` among entries of one hash from `start` on, which are sorted by key.
     #[cold]
     fn find_in_run(&self, bytes: &[u8], start: usize, hash: u32, key: &[u8]) -> Option<usize> {
         let (mut low, mut high) =
@@ -277,7 +278,7 @@ impl KeyBlock {
         None
     }
 
-    /// Where an entry of a block with one length stands.
+    /// Offset of an entry in a block with fixed lengths.
     #[inline]
     fn start_of(&self, index: usize) -> usize {
         self.body as usize + index * (usize::from(self.key_bytes) + usize::from(self.value_bytes))
@@ -317,7 +318,7 @@ impl KeyBlock {
         reader.take(usize::from(length))
     }
 
-    /// Key and value of an entry. Handed out in memory, they would have to be waited for.
+    /// Key and value of an entry. Inlined, because a result in memory would have to be fetched.
     #[inline(always)]
     pub(crate) fn entry<'a>(&self, bytes: &'a [u8], index: usize) -> Option<(&'a [u8], Stored<'a>)> {
         let span = self.span(bytes, index)?;
@@ -329,7 +330,7 @@ impl KeyBlock {
     }
 }
 
-/// Key and value of an entry of a block whose lengths vary.
+/// Key and value of an entry in a block with varying lengths.
 fn spelled_entry(span: &[u8]) -> Option<(&[u8], Stored<'_>)> {
     let mut reader = Reader::new(span);
     let kind = reader.u8()?;
@@ -344,7 +345,7 @@ fn spelled_entry(span: &[u8]) -> Option<(&[u8], Stored<'_>)> {
     Some((key, value))
 }
 
-/// Whether keys are equal. A call would take longer than comparing short ones.
+/// Whether keys are equal. For short keys, a call would take longer than the comparison.
 #[inline]
 fn same(left: &[u8], right: &[u8]) -> bool {
     match (left.first_chunk::<8>(), right.first_chunk::<8>()) {

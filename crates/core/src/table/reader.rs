@@ -1,5 +1,5 @@
-//! Reads a table: one block of keys, then at most one block of values. A block is copied first and the copy is
-//! verified, so that whatever happens to the file later cannot change what was found good.
+//! Reads a table: one key block, then at most one value block. A block is copied first and the copy is verified, so
+//! that later changes of the file cannot affect verified bytes.
 
 use super::TableMeta;
 use super::directory::{BlockRow, Directory, FOOTER_BYTES, Footer};
@@ -18,74 +18,75 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// No block is longer: a value of its own, or the longest keys there can be.
+/// Most bytes of a block: one long value, or the longest possible keys.
 const BLOCK_BYTES_MAX: usize = if VALUE_BYTES_MAX > KEYS_BYTES_MAX { VALUE_BYTES_MAX } else { KEYS_BYTES_MAX };
 const KEYS_BYTES_MAX: usize = ENTRIES_MAX * (KEY_BYTES_MAX + 64) + 64;
 
-/// A table that is open for reading.
+/// A table, open for reading.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) meta: TableMeta,
     namespace: Arc<str>,
     /// `None` = the file is missing.
     file: Option<Arc<dyn File>>,
-    /// Read at the first use; `None` = damaged.
+    /// Read on first use; `None` = damaged.
     loaded: OnceLock<Option<Loaded>>,
     checksum: Checksum,
     damage: Arc<DamageList>,
     cache: Arc<BlockCache>,
     cached_bytes: AtomicUsize,
-    /// The system refused a read: nobody knows whether the bytes are good.
+    /// The operating system refused a read, so the bytes may be sound.
     unreadable: AtomicBool,
-    /// The file was removed while it was not open (a platform with few descriptors): a newer manifest does not have it.
+    /// The file was removed before it was opened (on a platform with few descriptors), so a newer manifest does not
+    /// name it.
     gone: AtomicBool,
 }
 
-/// How often.
+/// How often a failing read is tried.
 const READS: u32 = 3;
 
-/// The directory and the blocks that were read so far.
+/// The directory, and the blocks read so far.
 #[derive(Debug)]
 struct Loaded {
     directory: Arc<Directory>,
-    /// Which entries were read: of each block of keys as many as it may have.
+    /// Which entries were read; each key block has room for its most entries.
     used: Arc<UsedBits>,
     keys: Box<[OnceLock<Keys>]>,
     values: Box<[OnceLock<Box<[u8]>>]>,
 }
 
-/// A verified block of keys.
+/// A verified key block.
 #[derive(Debug)]
 pub(crate) struct Keys {
     pub(crate) bytes: Box<[u8]>,
     pub(crate) layout: KeyBlock,
 }
 
-/// What a table has for a key.
+/// The result of a lookup in one table.
 #[derive(Debug)]
 pub(crate) enum Found<'a> {
     Miss,
     Value {
         order: u64,
         value: Value<'a>,
-        /// It names files.
+        /// Whether the value names blobs.
         is_filed: bool,
     },
     Deleted {
         order: u64,
     },
-    /// It may have had something, newer than any other table: nobody may answer instead.
+    /// The table may have had an entry newer than in any other table, so no other entry is valid.
     Damaged,
 }
 
 /// Bytes of a value.
 #[derive(Debug)]
 pub(crate) enum Value<'a> {
-    /// Taken out of its block of keys.
+    /// Copied out of its key block.
     Inline { bytes: [u8; INLINE_BYTES_MAX], length: u8 },
-    /// In a block that stays.
+    /// In a cached block.
     Kept(&'a [u8]),
-    /// In a block that was read for this answer.
+    /// In a block that was read for this lookup.
     Read { block: Box<[u8]>, start: usize, end: usize },
 }
 
@@ -100,7 +101,7 @@ impl Value<'_> {
     }
 }
 
-/// A block that is kept, or one that was read just for now.
+/// A cached block, or one that was read for this call only.
 enum Block<'a, T> {
     Kept(&'a T),
     Read(T),
@@ -130,7 +131,7 @@ impl Table {
         Self { meta, namespace, file, loaded, checksum, damage, cache, cached_bytes, unreadable, gone }
     }
 
-    /// The same table without its blocks, which no longer count here, whoever still reads them.
+    /// The same table without cached blocks. The old ones no longer count, even if other threads still read them.
     pub(crate) fn without_blocks(&self) -> Self {
         self.cache.remove(self.cached_bytes.swap(0, Ordering::Relaxed));
         let (namespace, file) = (Arc::clone(&self.namespace), self.file.clone());
@@ -142,14 +143,14 @@ impl Table {
         fresh
     }
 
-    /// Lets go of what the system holds of the file in the memory of this process.
+    /// Releases the pages of the mapped file.
     pub(crate) fn release(&self) {
         if let Some(file) = &self.file {
             file.release();
         }
     }
 
-    /// Bytes of blocks that are kept.
+    /// Bytes of cached blocks.
     pub(crate) fn cached_bytes(&self) -> usize {
         self.cached_bytes.load(Ordering::Relaxed)
     }
@@ -174,8 +175,8 @@ impl Table {
         self.found(keys, at).unwrap_or_else(|| self.damaged_layout(index))
     }
 
-    /// The block that `key` is in, if any, among those up to `last` that may hold its hash: entries of one hash are in
-    /// order of their keys, and an attacker can make them fill many blocks. `None` = damaged.
+    /// The block that may have `key`, among those up to `last` that may have its hash. Entries of one hash are sorted
+    /// by key, and an attacker can make them fill many blocks. `None` = damaged.
     #[cold]
     fn block_of(&self, loaded: &Loaded, last: usize, hash: u32, key: &[u8]) -> Option<usize> {
         let (mut low, mut high) = (loaded.directory.first_block_of(hash), last);
@@ -201,7 +202,7 @@ impl Table {
         let (_, stored) = keys.layout.entry(&keys.bytes, at)?;
         Some(match stored {
             Stored::Deleted => Found::Deleted { order },
-            // Blocks have no such values.
+            // Tables have no such values.
             Stored::Filed(_) => return None,
             Stored::Inline(bytes) => {
                 let mut inline = [0; INLINE_BYTES_MAX];
@@ -246,7 +247,7 @@ impl Table {
         Some(self.keep(slot, self.read_keys(index)?, |keys| keys.bytes.len()))
     }
 
-    /// Keeps what was read, if there is room for it.
+    /// Caches what was read if it fits.
     fn keep<'a, T>(&'a self, slot: &'a OnceLock<T>, read: T, bytes: impl Fn(&T) -> usize) -> Block<'a, T> {
         let bytes = bytes(&read);
         if !self.cache.admits(bytes) {
@@ -268,7 +269,7 @@ impl Table {
         Block::Kept(kept)
     }
 
-    /// Calls `each` with the upper half of every key's hash, in order; `false` = not all of them can be read.
+    /// Calls `each` with the upper half of every key's hash, sorted; `false` = a block cannot be read.
     pub(crate) fn hashes(&self, mut each: impl FnMut(u32)) -> bool {
         let Some(loaded) = self.loaded() else { return false };
         (0..loaded.keys.len()).all(|index| {
@@ -280,17 +281,17 @@ impl Table {
         })
     }
 
-    /// The day since which all of its entries are known.
+    /// The known day of all its entries.
     pub(crate) fn known_day(&self) -> Day {
         day_of(self.meta.oldest_ms)
     }
 
-    /// How many entries were read here.
+    /// Number of entries read from this table.
     pub(crate) fn reads(&self) -> u64 {
         self.loaded.get().and_then(Option::as_ref).map_or(0, |loaded| loaded.used.count())
     }
 
-    /// Calls `each` with the upper half of the hash of every key that was read here, in order.
+    /// Calls `each` with the upper half of the hash of every key that was read, sorted.
     pub(crate) fn hashes_read(&self, mut each: impl FnMut(u32)) {
         let Some(loaded) = self.loaded.get().and_then(Option::as_ref) else { return };
         let mut last = None;
@@ -307,7 +308,7 @@ impl Table {
         }
     }
 
-    /// A block of keys from the file; `None` = damaged.
+    /// Reads a key block from the file; `None` = damaged.
     pub(crate) fn read_keys(&self, index: usize) -> Option<Keys> {
         let read = self.try_block(self.directory()?.key_row(index)?);
         if read.is_none() {
@@ -321,7 +322,7 @@ impl Table {
         layout.map(|layout| Keys { bytes, layout })
     }
 
-    /// A block of values from the file; `None` = damaged.
+    /// Reads a value block from the file; `None` = damaged.
     pub(crate) fn read_values(&self, index: usize) -> Option<Box<[u8]>> {
         let row = self.directory()?.value_row(index)?;
         let block = self.try_block(row);
@@ -331,7 +332,7 @@ impl Table {
         block
     }
 
-    /// Entries, as far as its blocks can have them; 0 where nobody can tell.
+    /// Number of entries, at most as many as its blocks can have; 0 = the directory is damaged.
     pub(crate) fn entries(&self) -> u64 {
         self.directory().map_or(0, |directory| self.meta.entries.min((directory.key_blocks * ENTRIES_MAX) as u64))
     }
@@ -346,7 +347,7 @@ impl Table {
         self.loaded.get_or_init(|| self.load()).as_ref()
     }
 
-    /// A read that fails is tried again before the table counts as unreadable.
+    /// Repeats a failing read before the table counts as unreadable.
     fn try_often<T>(&self, mut read: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         let mut outcome = read();
         for _ in 1..READS {
@@ -364,7 +365,7 @@ impl Table {
         outcome
     }
 
-    /// Whether the system refused a read: what could not be read is a miss, but must not be merged away.
+    /// Whether the operating system refused a read. Lookups then miss, but a merge must not drop the entries.
     pub(crate) fn is_unreadable(&self) -> bool {
         self.unreadable.load(Ordering::Relaxed)
     }
@@ -394,19 +395,19 @@ impl Table {
         if footer.directory_offset.checked_add(footer.directory_bytes()) != Some(footer_offset) {
             return Ok(None);
         }
-        // Every block has a byte at least.
+        // Every block has at least one byte.
         if footer.directory_offset < u64::from(footer.key_blocks) + u64::from(footer.value_blocks) {
             return Ok(None);
         }
         let found = file.read(footer.directory_offset, footer.directory_bytes() as usize)?;
-        // A file may be mostly a hole, and its directory as long.
+        // A sparse file may describe a directory as long as itself.
         let mut directory = Vec::new();
         directory.try_reserve_exact(found.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
         directory.extend_from_slice(&found);
         Ok(Directory::new(directory, &footer, &self.checksum))
     }
 
-    /// Reads, copies, verifies and unpacks a block, in this order.
+    /// Reads, copies, verifies and decompresses a block, in this order.
     pub(super) fn try_block(&self, row: BlockRow) -> Option<Box<[u8]>> {
         failpoints::panics("read-block");
         if row.stored_bytes.max(row.raw_bytes) as usize > BLOCK_BYTES_MAX {
@@ -429,7 +430,7 @@ impl Table {
         Found::Damaged
     }
 
-    /// Takes note of a damaged block of keys; `entries` is how many were in it.
+    /// Reports a damaged key block; `entries` is the number of entries that it had.
     pub(super) fn note_keys(&self, index: usize, entries: Option<u64>) {
         let Some(row) = self.directory().and_then(|directory| directory.key_row(index)) else { return };
         self.note(row.offset, "block of keys", self.hashes_of(index).map(|keys| DamagedKeys { entries, ..keys }));
@@ -443,7 +444,7 @@ impl Table {
         self.damage.add(Damage { namespace, keys, ..Damage::new(self.meta.name.to_string(), offset, what) });
     }
 
-    /// The hashes that a block of keys has room for.
+    /// The range of hashes in a key block.
     fn hashes_of(&self, index: usize) -> Option<DamagedKeys> {
         let (first_hash, last_hash) = self.directory()?.bounds(index);
         Some(DamagedKeys { first_hash, last_hash, ..DamagedKeys::default() })

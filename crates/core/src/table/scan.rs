@@ -1,15 +1,16 @@
-//! Reads a table from front to back, as compaction does: block after block, each handed out and not kept here.
+//! Reads a table from front to back, as compaction does; blocks are not cached.
 
 use super::reader::{Keys, Table};
 use crate::format::file_names::TableName;
 use std::sync::Arc;
 
-/// Entries of a range of hashes, the end excluded (`None` = to the last), that are lost with a damaged block.
+/// A range of hashes whose entries are lost in a damaged block; the end is excluded (`None` = up to the last hash).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hole {
     pub(crate) start: u32,
     pub(crate) end: Option<u32>,
-    /// What is as old as this may have been overwritten in it, unless it is of this very table: it has a key once.
+    /// Entries up to this sequence number may have been overwritten in the block, except those of the same table, which
+    /// has a key only once.
     pub(crate) order_max: u64,
     pub(crate) table: TableName,
 }
@@ -22,13 +23,13 @@ pub(crate) struct TableScan {
 }
 
 impl TableScan {
-    /// Begins at the first block that can hold a hash from `from` on.
+    /// Begins at the first block that may have a hash from `from` on.
     pub(crate) fn new(table: Arc<Table>, from: u32) -> Self {
         let next_block = table.directory().map_or(0, |directory| directory.first_block_of(from));
         Self { table, next_block }
     }
 
-    /// The next block that can be read; `holes` takes note of those that cannot.
+    /// The next block that can be read; `holes` receives those that cannot.
     pub(crate) fn next(&mut self, holes: &mut Vec<Hole>) -> Option<Keys> {
         let (order_max, table) = (self.table.meta.order_max, self.table.meta.name);
         let Some(directory) = self.table.directory() else {
@@ -45,7 +46,7 @@ impl TableScan {
                 return Some(keys);
             }
             let start = directory.first_hash(index).unwrap_or(0);
-            // Entries of the next block's first hash may stand in this one.
+            // This block may have entries with the first hash of the next one.
             let end = directory.first_hash(index + 1).and_then(|next| next.checked_add(1));
             holes.push(Hole { start, end, order_max, table });
         }

@@ -1,4 +1,4 @@
-//! Reads every block of a table, and says of a damaged one which keys had their entries there.
+//! Reads every block of a table, and reports for a damaged one which keys it had.
 
 use super::directory::Directory;
 use super::key_block::{NAMES_FILES, Stored};
@@ -6,7 +6,7 @@ use super::reader::Table;
 use crate::report::DamagedKeys;
 use std::collections::BTreeMap;
 
-/// A block of keys, or one of values.
+/// A key block or a value block, by its index.
 #[derive(Clone, Copy, Debug)]
 enum Block {
     Keys(usize),
@@ -14,8 +14,8 @@ enum Block {
 }
 
 impl Table {
-    /// Reads every byte. Calls `each` with bytes read, which may stop it: then the answer is `false`. Damage goes to
-    /// the list.
+    /// Reads every byte and reports damage. Calls `each` with the bytes read; if that returns `false`, verification
+    /// stops and returns `false`.
     pub(crate) fn verify(&self, each: &mut dyn FnMut(u64) -> bool) -> bool {
         let Some(directory) = self.directory() else { return true };
         let keys = (0..directory.key_blocks).filter_map(|index| Some((directory.key_row(index)?, Block::Keys(index))));
@@ -45,7 +45,7 @@ impl Table {
         true
     }
 
-    /// What was in damaged blocks, by what the blocks of keys that can be read say.
+    /// Reports damaged blocks with the keys that they had, as far as the readable key blocks show.
     fn note_damaged(&self, directory: &Directory, keys: &[usize], mut values: BTreeMap<usize, Option<DamagedKeys>>) {
         let mut readable = 0;
         for index in (0..directory.key_blocks).filter(|index| !keys.contains(index)) {
@@ -74,7 +74,7 @@ impl Table {
     }
 }
 
-/// Adds a key, which comes after those before it.
+/// Adds a key; keys are added in order.
 fn extend(found: &mut Option<DamagedKeys>, hash: u32, key: &[u8]) {
     let key = text_of(key);
     let keys = found.get_or_insert_with(|| DamagedKeys {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_of_a_range_are_counted_and_its_ends_named() {
+    fn reported_keys_have_a_count_and_the_first_and_last_key() {
         let mut found = None;
         for (hash, key) in [(3, &b"a"[..]), (5, b"b"), (9, b"\xff\x01")] {
             extend(&mut found, hash, key);

@@ -1,4 +1,4 @@
-//! Writes a table from entries in order of (upper half of the hash, key). Nothing of it counts before a manifest or a
+//! Writes a table from entries in order of (upper half of the hash, key). It does not count before a manifest or a
 //! commit names it.
 
 use super::TableMeta;
@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-/// A key block is closed when it has this many bytes, or as many entries as it can.
+/// A key block is closed at this size, or at its most entries.
 const KEY_BLOCK_BYTES: usize = 4 << 10;
 
-/// Values below this share blocks of [`SHARED_BYTES`]; others have a block of their own.
+/// Smaller values share blocks of [`SHARED_BYTES`]; others have a block of their own.
 const OWN_BLOCK_BYTES: usize = 4 << 10;
 const SHARED_BYTES: usize = 16 << 10;
 
@@ -32,11 +32,11 @@ pub(crate) struct TableWriter<'v> {
     first_hashes: Vec<u8>,
     key_rows: Vec<BlockRow>,
     value_rows: Vec<BlockRow>,
-    /// Small values that will share a block, and the row kept for it.
+    /// Small values for the next shared block, and the row reserved for it.
     shared: Vec<u8>,
     shared_row: usize,
     scratch: Vec<u8>,
-    /// That its entries name.
+    /// Blobs that its entries name.
     files: BTreeSet<FileRef>,
     footer: Footer,
 }
@@ -44,9 +44,9 @@ pub(crate) struct TableWriter<'v> {
 /// Bytes of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ValueBytes<'b, 'v> {
-    /// Gone when the call returns.
+    /// Valid during the call only.
     Passing(&'b [u8]),
-    /// There until the table is finished.
+    /// Valid until the table is finished.
     Staying(&'v [u8]),
 }
 
@@ -90,7 +90,7 @@ impl<'v> TableWriter<'v> {
         }
     }
 
-    /// Adds an entry; `None` is a delete. Entries come in order of (hash, key), each key once.
+    /// Adds an entry; `None` is a delete. Entries are added in order of (hash, key), each key once.
     #[inline]
     pub(crate) fn add<'b>(
         &mut self,
@@ -112,7 +112,7 @@ impl<'v> TableWriter<'v> {
         Ok(())
     }
 
-    /// The same for a value that names files.
+    /// Adds an entry whose value names blobs.
     #[cold]
     pub(crate) fn add_filed(&mut self, hash: u32, key: &[u8], order: u64, value: &[u8]) -> io::Result<()> {
         self.make_room()?;
@@ -142,17 +142,17 @@ impl<'v> TableWriter<'v> {
         self.footer.value_bytes += value_bytes.unwrap_or(0) as u64;
     }
 
-    /// Where full buffers wait for another thread from now on; values must be passing.
+    /// The queue in which full buffers wait for another thread from now on; values must be `Passing`.
     pub(crate) fn use_outbox(&mut self) -> Arc<Outbox> {
         self.out.use_outbox()
     }
 
-    /// Bytes written so far, roughly.
+    /// Approximate bytes written so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.out.position() + self.shared.len() as u64
     }
 
-    /// Writes what is left, syncs the file and describes it.
+    /// Writes the rest, syncs the file and returns its description.
     pub(crate) fn finish(mut self, order_base: u64, oldest_ms: u64, newest_ms: u64) -> io::Result<TableMeta> {
         assert!(self.footer.entries > 0, "an empty table is not written");
         self.close_key_block()?;
@@ -242,7 +242,7 @@ impl<'v> TableWriter<'v> {
         Ok(())
     }
 
-    /// Writes a block, compressed where that pays.
+    /// Writes a block, compressed if that pays.
     fn write_block(&mut self, raw: ValueBytes<'_, 'v>) -> io::Result<BlockRow> {
         let bytes = raw.get();
         let packed = lz4::pack(bytes, &mut self.scratch);
