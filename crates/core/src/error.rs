@@ -1,4 +1,4 @@
-//! One error for the whole engine. `code()` is stable API; the text names the field, the value and the way out.
+//! The one error of the engine. `code()` is stable API; the text names what failed, the value, and what to do.
 
 mod archive;
 mod path;
@@ -11,10 +11,10 @@ use std::fmt;
 use std::io;
 use std::sync::PoisonError;
 
-/// Result of the engine.
+/// The result of a call to the engine.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a call failed. What a damaged file costs is a miss, not an error: see `Store::status`.
+/// Why a call failed. A damaged file is no error: its entries are misses, see `Store::status`.
 #[derive(Debug)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the names of the fields say it")]
@@ -23,31 +23,31 @@ pub enum Error {
     Io { operation: &'static str, name: String, source: io::Error },
     /// An argument is longer than the format can hold.
     TooLong { field: &'static str, bytes: u64, bytes_max: u64 },
-    /// A secret that can be guessed.
+    /// A secret short enough to be guessed.
     ShortKey { bytes: usize, bytes_min: usize },
-    /// A namespace id that this handle never gave out.
+    /// A namespace id that this handle has not issued.
     UnknownNamespace { id: u32 },
-    /// The folder was written by a newer format.
+    /// The cache was written in a newer format.
     NewerFormat { name: String, found: u32, supported: u32 },
     /// Bytes that do not match their checksum; only for callers that ask for damage as an error.
     Damaged { name: String, offset: u64, what: &'static str },
-    /// The content of a file of a tree is missing or not what it was.
+    /// A file of a tree is missing or damaged in the cache.
     FileLost { path: String },
     /// The store was opened with `read_only`.
     ReadOnly,
     /// The store was closed.
     Closed,
-    /// A panic left the store in doubt: it is of no use any more, what is in the folder is.
+    /// A panic left a lock poisoned. This store cannot be used any more; its files are intact.
     Broken,
     /// The caller asked to stop.
     Cancelled,
-    /// Other participants changed the folder faster than this call could follow.
+    /// Other processes changed the cache faster than this call could follow.
     Busy { operation: &'static str, attempts: u32 },
-    /// The numbers of writers or commits of this folder are used up.
+    /// All numbers of writers or commits are used, or a commit is too large.
     Exhausted { field: &'static str, limit: u64 },
-    /// A path of a manifest, folder or archive that is not safe to write on every system.
+    /// A path of a manifest, directory or archive that is not safe to write on every system.
     UnsafePath { path: String, problem: PathProblem },
-    /// An archive that cannot be read or must not be; `entry` is empty where the fault is in no entry.
+    /// An archive that is invalid or not allowed; `entry` is empty if the problem is not in one entry.
     Archive { entry: String, problem: ArchiveProblem },
 }
 
@@ -98,36 +98,36 @@ impl fmt::Display for Error {
                 write!(out, "{field} has {bytes} bytes, the limit is {bytes_max}; {way_out}")
             }
             Self::ShortKey { bytes, bytes_min } => {
-                write!(out, "key has {bytes} bytes, the least is {bytes_min} random ones")
+                write!(out, "secret has {bytes} bytes, but needs at least {bytes_min} random bytes")
             }
-            Self::UnknownNamespace { id } => write!(out, "namespace {id} is unknown; ask for it by name first"),
+            Self::UnknownNamespace { id } => write!(out, "namespace {id} is unknown to this handle; open it by name first"),
             Self::NewerFormat { name, found, supported } => write!(
                 out,
-                "'{name}' has format {found}, this version reads up to {supported}; update varve or use another folder"
+                "'{name}' has format {found}, this version reads up to {supported}; update varve or use another directory"
             ),
             Self::Damaged { name, offset, what } => {
                 write!(out, "{what} in '{name}' at byte {offset} does not match its checksum")
             }
             Self::FileLost { path } => {
-                write!(out, "the content of {} is missing or damaged; take it as a miss and make it anew", Shown(path))
+                write!(out, "the content of {} is missing or damaged; treat it as a miss and create it again", Shown(path))
             }
-            Self::ReadOnly => write!(out, "the cache was opened with readOnly: true; open it without to write"),
-            Self::Closed => write!(out, "the cache is closed; open it again to go on"),
+            Self::ReadOnly => write!(out, "the cache was opened with readOnly: true; open it without readOnly to write"),
+            Self::Closed => write!(out, "the cache is closed; open it again to continue"),
             Self::Broken => {
                 write!(
                     out,
-                    "another call met a bug and this cache stops here, the files are safe; open it again to go on"
+                    "internal error in an earlier call: the cache is closed, its files are intact; open it again to continue"
                 )
             }
-            Self::Cancelled => write!(out, "stopped on request; nothing committed was changed"),
+            Self::Cancelled => write!(out, "stopped on request; no committed entry was changed"),
             Self::Busy { operation, attempts } => {
                 write!(
                     out,
-                    "cannot {operation}: other processes changed the folder {attempts} times meanwhile; try again"
+                    "cannot {operation}: other processes changed the cache {attempts} times meanwhile; try again"
                 )
             }
             Self::Exhausted { field, limit } => {
-                write!(out, "the folder has used up its {limit} {field}; remove the folder to start afresh")
+                write!(out, "the cache has used all of its {limit} {field}; remove its directory to start again")
             }
             Self::UnsafePath { path, problem } => write!(out, "{} is refused: it {problem}", Shown(path)),
             Self::Archive { entry, problem } if entry.is_empty() => write!(out, "the archive is refused: {problem}"),
@@ -140,18 +140,18 @@ impl fmt::Display for Error {
 
 fn way_out(source: &io::Error) -> &'static str {
     match source.kind() {
-        io::ErrorKind::PermissionDenied => "; make the folder writable for this user or name another with `dir`",
+        io::ErrorKind::PermissionDenied => "; make the directory writable for this user or choose another with `dir`",
         io::ErrorKind::ReadOnlyFilesystem => {
-            "; name a folder on a writable disk with `dir`, or open with readOnly: true"
+            "; choose a directory on a writable disk with `dir`, or open with readOnly: true"
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; free some space, what was committed before is safe"
+            "; free some space; earlier commits are intact"
         }
         _ => "",
     }
 }
 
-/// What a lock guards is in doubt once somebody panicked behind it.
+/// A lock is poisoned once a thread has panicked while holding it.
 impl<T> From<PoisonError<T>> for Error {
     fn from(_: PoisonError<T>) -> Self {
         Self::Broken

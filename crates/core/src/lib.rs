@@ -6,19 +6,19 @@
 //! - `store`: one open cache, shared by all threads of a process. A thread has a [`Handle`], which buffers what is put.
 //! - `commit`: what is buffered becomes one record of this process's log, then visible in the memtable.
 //! - `read`: a key is looked up in the memtable, then in the tables from the newest to the oldest.
-//! - `compact`: logs and tables are merged into new tables; a new manifest names them; what it does not name is
-//!   removed.
-//! - `maintain`: verifying every byte, and repairing.
-//! - `writer`: how a process gets a log of its own: claim a number, create the cache, reset it if it cannot be trusted.
+//! - `compact`: logs and tables are merged into new tables; a new manifest names them, and files that it does not name
+//!   are removed.
+//! - `maintain`: verifies every byte, and repairs.
+//! - `writer`: how a process gets a log: it claims a number, creates the cache, or resets an unrecoverable one.
 //! - `state`: one state of the cache as this process sees it: memtable, tables, logs of other writers.
 //! - `manifest`, `log`, `table`, `blobs`, `usage`: the five kinds of files.
-//! - `format`: bytes that several of them share: frames, checksums, digests, names of files, sequence numbers.
-//! - `platform`: what core needs of the machine: files ([`vfs`]), threads ([`Pool`]), the clock. Core knows nothing
+//! - `format`: what several of them share: frames, checksums, digests, file names, sequence numbers.
+//! - `platform`: what core needs of the machine: files ([`vfs`]), threads ([`Pool`]) and the clock. Core uses nothing
 //!   else of it.
 //! - `testing`: a simulated file system that crashes on request, and the contract that every file system passes.
 //!
-//! Rooms further up use those further down, never the other way round (`scripts/tidy/rules.mjs`). Bytes from disk are
-//! untrusted everywhere: a length is bounded before it is used, and damage is a miss and a report, never a panic.
+//! Upper rooms use lower ones, never the reverse (`scripts/tidy/rules.mjs`). Bytes from disk are untrusted everywhere:
+//! a length is limited before it is used, and damage is a miss and a report, never a panic.
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod batch;

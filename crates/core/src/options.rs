@@ -1,39 +1,40 @@
-//! What callers choose: how safe a commit is, how a store is opened, who watches a long call.
+//! What callers choose: how durable a commit is, how a store is opened, and how a long call reports progress.
 
 use crate::format::mac_key::Key;
 use crate::platform::clock::Clock;
 use std::ops::ControlFlow;
 
-/// What an acknowledged commit survives.
+/// Which failures an acknowledged commit survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// The death of the process. After power loss the cache is some earlier committed state.
+    /// A process crash. After a power failure, the cache has an earlier committed state.
     #[default]
     Relaxed,
-    /// The loss of power.
+    /// A power failure as well.
     Durable,
 }
 
 /// How to open a store.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// For commits that do not say otherwise.
+    /// The durability of commits that do not choose one.
     pub durability: Durability,
-    /// Write nothing at all; puts stay in memory.
+    /// Write no file; puts stay in the buffer.
     pub read_only: bool,
-    /// Cap in bytes of the tables and of the files they name, kept at compaction; the least recently used entries go
-    /// first.
+    /// Size limit in bytes for tables and the blobs that they name. A compaction keeps to it and evicts the least
+    /// recently used entries first.
     pub bytes_max: u64,
-    /// Values of this length and more are files of their own, stored once however many entries have them.
+    /// Values of at least this length become blobs, which are stored once, however many entries have them.
     pub file_bytes_min: usize,
-    /// Memory for decoded blocks in bytes; an index over many tables may take a quarter of it beside them.
+    /// Memory for decoded blocks in bytes; an index over many tables may take a quarter of it in addition.
     pub block_cache_bytes: usize,
-    /// What every byte must have been written with; whatever was not is damage. The folder is `folder_of` it.
+    /// Authenticates every byte: bytes that were written without the secret are damage. The directory depends on it,
+    /// see `folder_of`.
     pub key: Option<Key>,
-    /// A random number, another one each time a cache is opened: the ids of the cache, of its manifests and of its logs
-    /// are made of it, and names of files that are being collected.
+    /// A random number, different each time a cache is opened. The ids of the cache, of its manifests and its logs are
+    /// derived from it, and the names of blobs being collected.
     pub random: u64,
-    /// The time that commits are ordered by.
+    /// The clock from which sequence numbers are made.
     pub clock: Clock,
 }
 
@@ -52,5 +53,5 @@ impl Default for Options {
     }
 }
 
-/// Told how far a long call is; may stop it. `done` and `total` are bytes.
+/// Receives the progress of a long call, `done` and `total` in bytes, and may stop the call.
 pub type Watch<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync);

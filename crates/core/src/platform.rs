@@ -1,5 +1,5 @@
-//! What the engine needs of the machine below: files, threads, locks, a clock. Each is a trait or an argument, so that
-//! the same code runs on a disk, in WebAssembly, in memory and in a simulation.
+//! The platform: files, threads, locks and a clock. Each is a trait or an argument, so that the same code runs on a
+//! disk, in WebAssembly, in memory and in a simulation.
 
 pub(crate) mod clock;
 pub mod failpoints;

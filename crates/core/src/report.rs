@@ -1,4 +1,4 @@
-//! What the store tells about itself. Plain numbers; the doors turn them into JSON.
+//! What the store reports. Plain numbers, which the bindings convert to JSON.
 
 pub(crate) mod damage_list;
 
@@ -12,18 +12,18 @@ pub struct CommitReport {
     pub entries: u64,
     /// Bytes appended to the log plus bytes of tables.
     pub bytes: u64,
-    /// Whether folding or compaction is due: call `Store::compact` off the critical path.
+    /// Whether a checkpoint or compaction is due: call `Store::compact` off the critical path.
     pub maintenance_due: bool,
 }
 
-/// The outcome of folding and compaction.
+/// The outcome of a compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "names and units of the fields say it")]
 pub struct CompactReport {
     /// Whether a new manifest was published.
     pub changed: bool,
-    /// Logs folded into tables.
+    /// Logs checkpointed into tables.
     pub logs_folded: u64,
     /// Tables read and replaced.
     pub tables_merged: u64,
@@ -34,7 +34,7 @@ pub struct CompactReport {
     /// Bytes of logs and tables before and after.
     pub bytes_before: u64,
     pub bytes_after: u64,
-    /// Files of content removed that no entry names any more.
+    /// Blobs removed that no entry names any more.
     pub files_removed: u64,
 }
 
@@ -43,16 +43,16 @@ pub struct CompactReport {
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "names and units of the fields say it")]
 pub struct Stats {
-    /// Number of the manifest this handle reads.
+    /// Number of the manifest that this process reads.
     pub manifest: u64,
-    /// Files in the folder and their bytes.
+    /// Files of the cache and their bytes.
     pub files: u64,
     pub bytes: u64,
     pub tables: u64,
     pub table_bytes: u64,
     pub logs: u64,
     pub log_bytes: u64,
-    /// Files of content that entries name (large values, outputs) and their bytes; counted in `files` and `bytes`, too.
+    /// Blobs that entries name (large values, outputs) and their bytes; also counted in `files` and `bytes`.
     pub content_files: u64,
     pub content_bytes: u64,
     pub namespaces: Vec<NamespaceStats>,
@@ -70,19 +70,19 @@ pub struct NamespaceStats {
     /// Bytes of their keys and values before compression.
     pub key_bytes: u64,
     pub value_bytes: u64,
-    /// Entries that were read on no day after the one on which they were written, as far as use records tell, and bytes
-    /// of their keys and values.
+    /// Entries that were not read after the day on which they were written, as far as usage records show, and bytes of
+    /// their keys and values.
     pub never_used_entries: u64,
     pub never_used_bytes: u64,
     /// Tables of this namespace and their bytes on disk.
     pub tables: u64,
     pub table_bytes: u64,
-    /// Time of the oldest and newest write still told apart, milliseconds since 1970; 0 = unknown.
+    /// Times of the oldest and the newest write that are still known, milliseconds since 1970; 0 = unknown.
     pub oldest_ms: u64,
     pub newest_ms: u64,
 }
 
-/// What comes first among the entries of a cache.
+/// The order in which entries are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -90,7 +90,7 @@ pub enum TopOrder {
     Largest,
     /// Used or written longest ago.
     Oldest,
-    /// Only those, the largest first.
+    /// Only entries never used, largest first.
     NeverUsed,
 }
 
@@ -101,9 +101,9 @@ pub struct TopEntry {
     pub namespace: String,
     pub key: Vec<u8>,
     pub value_bytes: u64,
-    /// About: not later than it was, or the beginning of the day.
+    /// Approximate: never later than the write, or the start of its day.
     pub written_ms: u64,
-    /// Beginning of the day on which it was last read; none where that was on no day after the one it was written on.
+    /// Start of the day of the last read; none = not read after the day on which it was written.
     pub used_ms: Option<u64>,
 }
 
@@ -115,29 +115,29 @@ pub struct Damage {
     pub file: String,
     pub offset: u64,
     pub what: String,
-    /// Whose entries were there, where only one namespace can have had any.
+    /// The namespace whose entries were there, if only one can have had any.
     pub namespace: Option<String>,
-    /// Which of its keys, as far as the rest of the file tells.
+    /// Which of its keys are affected, as far as the rest of the file shows.
     pub keys: Option<DamagedKeys>,
 }
 
-/// Keys whose entries were in a damaged block: those of a range of hashes.
+/// The keys of a damaged block: those of a range of hashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "names and units of the fields say it")]
 pub struct DamagedKeys {
-    /// Upper halves of the hashes; both belong to the range.
+    /// Upper halves of the lowest and the highest hash.
     pub first_hash: u32,
     pub last_hash: u32,
-    /// How many entries; none = not known.
+    /// Number of entries; none = unknown.
     pub entries: Option<u64>,
-    /// Of the first and the last hash; bytes that are no text as `\xNN`.
+    /// Keys with the first and the last hash; bytes that are not text as `\xNN`.
     pub first: Option<String>,
     pub last: Option<String>,
 }
 
 impl Damage {
-    /// Damage of which nothing else is known.
+    /// Damage whose keys are unknown.
     pub(crate) fn new(file: String, offset: u64, what: &str) -> Self {
         Self { file, offset, what: what.to_owned(), namespace: None, keys: None }
     }
@@ -152,18 +152,18 @@ impl Damage {
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "names and units of the fields say it")]
 pub struct RepairReport {
-    /// Whether every byte is sound now; of a dry run, whether it was found so.
+    /// Whether every byte is sound now; in a dry run, whether it was found so.
     pub sound: bool,
-    /// What was found. The entries there are lost.
+    /// The damage found. Its entries are lost.
     pub damage: Vec<Damage>,
-    /// A log or a manifest is damaged, so nothing tells which entries are the newest: all are lost.
+    /// A log or a manifest is damaged, so it is unknown which entries are the newest: all are lost.
     pub everything_lost: bool,
-    /// Files moved to `<name>.bad`; of a dry run, those that would be.
+    /// Files quarantined as `<name>.bad`; in a dry run, those that would be.
     pub set_aside: Vec<String>,
     /// Entries that could be read before and after.
     pub entries_before: u64,
     pub entries_after: u64,
-    /// Damage that is still there: its files belong to a writer that lives.
+    /// Damage that remains because its files belong to a writer that lives.
     pub remaining: Vec<Damage>,
 }
 
@@ -180,17 +180,17 @@ pub struct VerifyReport {
     pub damage: Vec<Damage>,
 }
 
-/// How this store stands.
+/// The status of a store.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "names and units of the fields say it")]
 pub struct Status {
     pub read_only: bool,
-    /// Whether nothing counts that was not written with the key.
+    /// Whether the cache has a secret, so that bytes written without it are refused.
     pub keyed: bool,
-    /// Number of this process's log; none while it has written nothing.
+    /// Number of this process's log; none = it has not written yet.
     pub writer: Option<u32>,
     pub manifest: u64,
-    /// Damage met so far. Each cost a miss, never an error.
+    /// Damage found so far. Each place is a miss, never an error.
     pub damage: Vec<Damage>,
 }

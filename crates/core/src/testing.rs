@@ -1,5 +1,5 @@
-//! For tests only: the simulated file system that crashes on request, the contract of every file system, and resealing,
-//! which makes the checksums of forged bytes right.
+//! For tests only: a simulated file system that crashes on request, the contract of every file system, and resealing,
+//! which gives forged bytes valid checksums.
 
 pub mod contract;
 pub mod reseal;

@@ -1,18 +1,20 @@
-//! Use records: on which day entries were last used. Kept apart from the tables, so that reading never rewrites one.
+//! Usage records: on which day entries were last used. They are separate from the tables, so that reading never
+//! rewrites one.
 //!
 //! ```text
 //! used/<day>-<number>     a record: hashes of keys by namespace and day; <day> is the newest in it, in days since 1970
 //! ```
 //! - An entry's **known day** is the newest of: the day of its commit while that is in a log, the day of the oldest
-//!   commit of its table, the days of marks that have its hash. So a table of commits of one day needs no marks; when
-//!   it is merged with an older one, marks say what is younger (`compact/merge.rs`).
-//! - What this process **read** is one bit of each entry (`bits.rs`), set by lookups; hashes are looked up only when a
-//!   record is due. It is written at `flush` and `close`, and only for entries whose known day is before today: the
-//!   first build of a day writes one small file, later ones and those that wrote the entries nothing.
-//! - Records are hints. One that is torn, damaged or gone makes entries look older than they are, nothing else; so none
-//!   is waited for, and no failure to write one fails a call.
-//! - Marks of one hash: the newest counts. So whoever writes the marks of some records into one may remove those, at
-//!   any time and beside anybody else (`folder.rs`).
+//!   commit of its table, and the days of marks with its hash. So a table with commits of one day needs no marks. When
+//!   it is merged with an older table, marks record the younger entries (`compact/merge.rs`).
+//! - What this process **read** is one bit for each entry (`bits.rs`), set by lookups; hashes are computed only when a
+//!   record is due. `flush` and `close` write a record of the read entries whose known day is before today. So the
+//!   first build of a day writes one small file; later builds, and builds that wrote the entries themselves, write
+//!   none.
+//! - Records are hints. A torn, damaged or missing one only makes entries look older than they are. So records are not
+//!   synced, and no failure to write one fails a call.
+//! - If a hash has several marks, the newest counts. So a process may merge the marks of some records into a new one
+//!   and remove them, at any time and concurrently with other processes (`folder.rs`).
 
 mod bits;
 mod folder;
@@ -34,10 +36,10 @@ pub(crate) type Day = u16;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Marks older than so many days are forgotten.
+/// Marks older than this many days are dropped.
 const DAYS_KEPT: Day = 90;
 
-/// More marks than this are not kept; those of the oldest days go first.
+/// Most marks that are kept; those of the oldest days are dropped first.
 pub(crate) const MARKS_MAX: usize = 8 << 20;
 
 /// The day of a time.
@@ -45,12 +47,12 @@ pub(crate) fn day_of(time_ms: u64) -> Day {
     Day::try_from(time_ms / DAY_MS).unwrap_or(Day::MAX)
 }
 
-/// When that day began.
+/// The start of that day.
 pub(crate) fn ms_of(day: Day) -> u64 {
     u64::from(day) * DAY_MS
 }
 
-/// That an entry was used: upper half of its key's hash, day, whether it was read then (else only written).
+/// The use of an entry: upper half of its key's hash, day, and whether it was read then or only written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Mark(u64);
 
@@ -75,7 +77,7 @@ impl Mark {
 /// Name and version of a namespace.
 pub(crate) type Space = (String, String);
 
-/// Marks by namespace: of each hash the newest, in order of the hashes.
+/// Marks by namespace: the newest of each hash, sorted by hash.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
     spaces: BTreeMap<Space, Vec<Mark>>,
@@ -115,7 +117,7 @@ impl Marks {
         self.spaces.iter().map(|(space, marks)| (space, marks.as_slice()))
     }
 
-    /// Keeps the marks for which `keep` holds.
+    /// Keeps the marks for which `keep` returns true.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&Space, Mark) -> bool) {
         for (space, marks) in &mut self.spaces {
             marks.retain(|mark| keep(space, *mark));
@@ -123,7 +125,7 @@ impl Marks {
         self.spaces.retain(|_, marks| !marks.is_empty());
     }
 
-    /// Forgets what was long ago, and takes what was after today for today: the clock was wrong then, or is wrong now.
+    /// Drops old marks, and changes marks after today to today: the clock was wrong then, or is wrong now.
     pub(crate) fn settle_at(&mut self, today: Day) {
         let oldest = today.saturating_sub(DAYS_KEPT);
         for marks in self.spaces.values_mut() {
@@ -133,7 +135,7 @@ impl Marks {
         self.bound_to(MARKS_MAX);
     }
 
-    /// Drops the oldest days as long as there are too many marks, of a single day any.
+    /// Drops the oldest days while there are too many marks; of a single day, any marks.
     fn bound_to(&mut self, marks_max: usize) {
         while self.len() > marks_max {
             let Some(oldest) = self.spaces.values().flatten().map(|mark| mark.day()).min() else { return };
@@ -152,16 +154,16 @@ impl Marks {
     }
 }
 
-/// Sorts marks and leaves of each hash the newest.
+/// Sorts marks and keeps the newest of each hash.
 pub(crate) fn settle(marks: &mut Vec<Mark>) {
     marks.sort_unstable();
-    // Of two in a row the first one that is removed is the later one, so they are looked at from behind.
+    // `dedup` removes the later of two, so the order is reversed first.
     marks.reverse();
     marks.dedup_by_key(|mark| mark.hash());
     marks.reverse();
 }
 
-/// The mark of a hash among marks in order, for hashes that only grow.
+/// Finds marks in a sorted list, for ascending hashes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     rest: &'a [Mark],

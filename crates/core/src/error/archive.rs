@@ -2,58 +2,58 @@
 
 use std::fmt;
 
-/// What is wrong with an archive or one of its entries. Display is the rest of a sentence.
+/// What is wrong with an archive or one of its entries. `Display` completes a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the names of the fields say it")]
 pub enum ArchiveProblem {
-    /// The first bytes are neither tar nor gzip nor zstd.
+    /// The first bytes are not those of tar, gzip or zstd.
     NotTar,
-    /// The decompressor gave up.
+    /// The decompressor failed.
     Compression { message: String },
     /// The end is missing.
     Truncated,
-    /// Something follows the end.
+    /// Bytes follow the end.
     Trailing,
     /// A header does not match its checksum.
     Checksum,
-    /// A field of a header is no number, is negative, or is more than 64 bits hold.
+    /// A numeric field of a header is invalid, negative, or longer than 64 bits.
     Number { field: &'static str },
-    /// A pax header or a long name that is malformed, or that describes nothing.
+    /// A pax header or a long name is malformed, or belongs to no entry.
     Extension { what: &'static str },
-    /// A link or folder that claims to have content.
+    /// A link or directory has content.
     Content,
-    /// More than the options allow.
+    /// The archive is over a limit of the options.
     TooLarge { option: &'static str, limit: u64 },
-    /// Decompressed to more than any real content does.
+    /// The archive decompresses to more bytes than real content does.
     Bomb { ratio_max: u64 },
     /// A second name of another file.
     HardLink,
-    /// A symbolic link, where the options refuse them.
+    /// A symbolic link, which the options refuse.
     SymbolicLink,
-    /// A device, character or block.
+    /// A character or block device.
     Device,
     /// A named pipe.
     Fifo,
     /// A file with holes.
     Sparse,
-    /// A type of entry that is none of the above.
+    /// A type of entry that is not supported.
     UnknownType { letter: u8 },
-    /// The memory of the machine does not hold the entry.
+    /// The entry does not fit into the memory of the machine.
     NoMemory { bytes: u64 },
 }
 
 impl fmt::Display for ArchiveProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotTar => write!(out, "it is no tar archive, plain or compressed with gzip or zstd"),
+            Self::NotTar => write!(out, "it is not a tar archive, plain or compressed with gzip or zstd"),
             Self::Compression { message } => write!(out, "it cannot be decompressed: {}", message.escape_debug()),
             Self::Truncated => write!(out, "it ends too early"),
             Self::Trailing => write!(out, "there are bytes after its end"),
             Self::Checksum => write!(out, "a header does not match its checksum"),
-            Self::Number { field } => write!(out, "the {field} in a header is not a number that can be"),
+            Self::Number { field } => write!(out, "the {field} in a header is not a valid number"),
             Self::Extension { what } => write!(out, "{what}"),
-            Self::Content => write!(out, "a link or folder cannot have content"),
+            Self::Content => write!(out, "a link or directory cannot have content"),
             Self::TooLarge { option, limit } => write!(out, "it is over the limit of {limit}; see the option {option}"),
             Self::Bomb { ratio_max } => {
                 write!(
@@ -72,7 +72,7 @@ impl fmt::Display for ArchiveProblem {
             Self::UnknownType { letter } => {
                 write!(out, "entries of type '{}' are refused", char::from(*letter).escape_debug())
             }
-            Self::NoMemory { bytes } => write!(out, "there is no memory for its {bytes} bytes"),
+            Self::NoMemory { bytes } => write!(out, "its {bytes} bytes do not fit into memory"),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Names from outside in a message: a terminal must not obey them, and a reader must find their end.
+//! Names from outside in a message: escaped for terminals, quoted so that their end is visible, and limited in length.
 
 use std::fmt::{self, Write};
 
-/// Characters of a name that a message shows.
+/// Most characters of a name that a message shows.
 const CHARS_MAX: usize = 200;
 
-/// A name in quotes; what does not print is escaped, what is too long to read is cut.
+/// A quoted name: characters that do not print are escaped, and a long name is cut.
 pub struct Shown<'a>(pub &'a str);
 
 impl fmt::Display for Shown<'_> {
@@ -26,13 +26,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_escaped() {
+    fn control_characters_of_a_shown_name_are_escaped() {
         assert_eq!(Shown("a\u{1b}[2J\n\0\u{9b}\u{202e}b").to_string(), r"'a\u{1b}[2J\n\0\u{9b}\u{202e}b'");
         assert_eq!(Shown("it's \"p\u{e9}\"").to_string(), "'it's \"p\u{e9}\"'");
     }
 
     #[test]
-    fn what_is_too_long_is_cut() {
+    fn a_shown_name_that_is_too_long_is_cut() {
         assert_eq!(Shown(&"\u{e9}".repeat(CHARS_MAX)).to_string().chars().count(), CHARS_MAX + 2);
         assert!(Shown(&"x".repeat(1 << 20)).to_string().ends_with("x'..."));
     }

@@ -1,12 +1,11 @@
-//! Repairing a folder: what is damaged is set aside, what is sound stays, nothing is invented.
+//! Repairs a cache: quarantines what is damaged and keeps what is sound.
 //!
 //! 1. Every byte is read (`verify.rs`). A dry run ends here.
-//! 2. A damaged log or manifest: nothing tells which keys it had, so any entry may be an old one. Everything is let go
-//!    (`reset.rs`).
-//! 3. Damaged contents are set aside; tables with a damaged block are merged around the hole (`compact.rs`), then they
-//!    are set aside, too. Entries of the hole are lost, and so are older ones that they may have overwritten.
-//! 4. Every byte is read once more. What is damaged still belongs to a writer that lives, and is healed after it is
-//!    done.
+//! 2. If a log or manifest is damaged, nothing shows which keys it had, so any entry may be outdated. The cache is
+//!    reset (`writer/reset.rs`).
+//! 3. Damaged blobs are quarantined. Tables with a damaged block are merged around the hole (`compact.rs`), then
+//!    quarantined, too. Entries in the hole are lost, and so are older entries that they may have overwritten.
+//! 4. Every byte is read again. Remaining damage belongs to a writer that lives, and can be repaired once that is done.
 
 use crate::commit::Committer;
 use crate::compact::compact;
@@ -21,7 +20,7 @@ use crate::state::context::Context;
 use crate::writer::reset::reset;
 use std::collections::BTreeSet;
 
-/// The caller holds `maintenance`.
+/// Repairs the cache. The caller holds the lock `maintenance`.
 pub(crate) fn repair(
     context: &Context,
     state: &RwLock<State>,
@@ -50,7 +49,7 @@ pub(crate) fn repair(
         reset(context, state)?;
     }
     for file in &lost_files {
-        // Reading sets aside what is damaged.
+        // Reading a damaged blob quarantines it.
         context.files.read(file)?;
         context.files.note(file, "missing file");
     }
@@ -70,13 +69,13 @@ pub(crate) fn repair(
     Ok(report)
 }
 
-/// Names of the damaged files that are there, each once.
+/// Names of the damaged files that exist, each once.
 fn damaged_files(context: &Context, damage: &[Damage]) -> Result<Vec<String>> {
     let names: BTreeSet<&str> =
         damage.iter().filter(|place| !place.what.starts_with("missing")).map(|place| place.file.as_str()).collect();
     let mut found = Vec::new();
     for name in names {
-        // Contents are in folders below, and were read just now.
+        // Blobs are in directories below, and were read just now.
         let is_there = name.contains('/') || is_there(context, name)?;
         found.extend(is_there.then(|| name.to_owned()));
     }
@@ -84,5 +83,5 @@ fn damaged_files(context: &Context, damage: &[Damage]) -> Result<Vec<String>> {
 }
 
 fn is_there(context: &Context, name: &str) -> Result<bool> {
-    context.vfs.exists(name).map_err(|source| Error::io("look for", name, source))
+    context.vfs.exists(name).map_err(|source| Error::io("check", name, source))
 }

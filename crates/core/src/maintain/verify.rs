@@ -1,4 +1,4 @@
-//! Reading every byte of the folder that counts, past every cache. Modifies nothing.
+//! Reads every byte of the cache that counts, without using cached blocks. Changes nothing.
 
 use crate::blobs::Content;
 use crate::error::{Error, Result};
@@ -14,13 +14,13 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// What was found, and what a repair needs beside it.
+/// The result of a verification, and what a repair needs in addition.
 #[derive(Debug)]
 pub(crate) struct Verified {
     pub(crate) report: VerifyReport,
-    /// Contents that entries name and that are not there or not what they were.
+    /// Blobs that entries name and that are missing or damaged.
     pub(crate) lost_files: Vec<FileRef>,
-    /// Nothing tells which entries are the newest.
+    /// It is unknown which entries are the newest.
     pub(crate) everything_lost: bool,
 }
 

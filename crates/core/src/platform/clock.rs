@@ -1,15 +1,15 @@
-//! The time, which core is given.
+//! The clock, which the caller provides.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A clock in microseconds since 1970. The default stands still: then commits are numbered one after another, and a
-/// history gives the same bytes each time.
+/// A clock in microseconds since 1970. The default always shows 0: sequence numbers then only count, and the same
+/// commits give the same bytes.
 #[derive(Clone, Default)]
 pub struct Clock(Option<Arc<dyn Fn() -> u64 + Send + Sync>>);
 
 impl Clock {
-    /// A clock that asks `now_us`.
+    /// A clock that calls `now_us`.
     pub fn new(now_us: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(now_us)))
     }

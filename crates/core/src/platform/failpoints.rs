@@ -1,6 +1,6 @@
-//! Planted faults: a panic at a named place, or a defect of a named kind, so that the suites can prove that they notice
-//! (`test/safety/mutation.mjs` has the names). Only with the feature `planted`, which no shipped build has:
-//! `npm run check` looks into them. Without it everything here is nothing, and costs nothing.
+//! Planted faults: a panic at a named place, or a defect of a named kind, so that the suites can prove that they detect
+//! it (`test/safety/mutation.mjs` has the names). They exist only with the feature `planted`, which no shipped build
+//! has; `npm run check` verifies that. Without the feature all of this compiles to nothing.
 
 #[cfg(feature = "planted")]
 mod chosen;
@@ -10,7 +10,7 @@ mod vfs;
 use crate::platform::vfs::Vfs;
 use std::sync::Arc;
 
-/// A place where a panic may be planted.
+/// A place where a panic can be planted.
 #[inline(always)]
 pub fn panics(name: &str) {
     #[cfg(feature = "planted")]
@@ -18,7 +18,7 @@ pub fn panics(name: &str) {
     let _ = name;
 }
 
-/// Whether the code is to have this defect.
+/// Whether this defect is planted.
 #[inline(always)]
 pub fn bug(name: &str) -> bool {
     #[cfg(feature = "planted")]
@@ -30,7 +30,7 @@ pub fn bug(name: &str) -> bool {
     }
 }
 
-/// The folder, seen through whatever defect in the use of files is planted.
+/// The files of the cache, with a planted defect in their use.
 #[inline(always)]
 pub(crate) fn vfs(vfs: Arc<dyn Vfs>) -> Arc<dyn Vfs> {
     #[cfg(feature = "planted")]
@@ -39,14 +39,14 @@ pub(crate) fn vfs(vfs: Arc<dyn Vfs>) -> Arc<dyn Vfs> {
     vfs
 }
 
-/// Plants what the environment names now: for hosts that begin to plant while they run.
+/// Plants what the environment names now, for hosts that begin while they run.
 #[inline(always)]
 pub fn arm() {
     #[cfg(feature = "planted")]
     chosen::choose(&chosen::from_environment());
 }
 
-/// Plants what is named; nothing for an empty name. For hosts without an environment.
+/// Plants the named fault, or none for an empty name. For hosts without an environment.
 #[cfg(feature = "planted")]
 pub fn choose(name: &str) {
     chosen::choose(name);

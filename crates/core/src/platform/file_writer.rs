@@ -1,7 +1,7 @@
-//! Writes a file from front to back through one buffer. The position is counted here, never asked of the file.
-//! 256 KiB as in turbo-persistence (next.js PR 90542): large enough that a call's cost vanishes, small enough for L2.
-//! Bytes that stay where they are until the end are not copied: they are lent, and go out between pieces of the buffer.
-//! Or full buffers go to an outbox, and another thread sends them while this one fills the next.
+//! Writes a file from front to back through one buffer of 256 KiB, as in turbo-persistence (next.js PR 90542): large
+//! enough to make the cost of a call negligible, small enough for the L2 cache. The position is counted here and never
+//! read from the file. Bytes that stay valid until the end are lent instead of copied, and are written between pieces
+//! of the buffer. Or full buffers go to an outbox, which another thread writes while this one fills the next.
 
 use crate::platform::sync::Mutex;
 use crate::platform::vfs::File;
@@ -12,12 +12,12 @@ use std::sync::{Arc, PoisonError};
 
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// A buffer in front of a file that only grows; `'v` is the life of what is lent.
+/// A buffer for a file that only grows; `'v` is the lifetime of lent bytes.
 #[derive(Debug)]
 pub(crate) struct FileWriter<'v> {
     file: Arc<dyn File>,
     buffer: Vec<u8>,
-    /// What goes out next, in order; what stands in the buffer after the last piece follows.
+    /// What is written next, in order; the rest of the buffer follows.
     pieces: Vec<Piece<'v>>,
     pieced: usize,
     written: u64,
@@ -25,17 +25,17 @@ pub(crate) struct FileWriter<'v> {
     outbox: Option<Arc<Outbox>>,
 }
 
-/// Full buffers of a file on their way, the oldest first.
+/// Full buffers of a file that wait to be written, oldest first.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     file: Arc<dyn File>,
     full: Mutex<VecDeque<Vec<u8>>>,
-    /// Held by whoever sends.
+    /// Locked while a thread writes.
     sending: Mutex<()>,
 }
 
 impl Outbox {
-    /// Sends everything that is there.
+    /// Writes all waiting buffers.
     pub(crate) fn send(&self) -> io::Result<()> {
         let _one = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(buffer) = self.next() {
@@ -65,20 +65,20 @@ impl<'v> FileWriter<'v> {
         Self { file, buffer, pieces: Vec::new(), pieced: 0, written: 0, waiting: 0, outbox: None }
     }
 
-    /// From now on full buffers go to the answer, and nothing may be lent. `send` may be called on another thread at
-    /// any time; `finish` sends what is left.
+    /// Returns an outbox, which receives full buffers from now on; nothing may be lent any more. Another thread may
+    /// call `send` at any time; `finish` writes the rest.
     pub(crate) fn use_outbox(&mut self) -> Arc<Outbox> {
         let new = || Outbox { file: Arc::clone(&self.file), full: Mutex::default(), sending: Mutex::default() };
         Arc::clone(self.outbox.get_or_insert_with(|| Arc::new(new())))
     }
 
-    /// Offset at which the next byte will stand.
+    /// Offset of the next byte.
     #[inline]
     pub(crate) fn position(&self) -> u64 {
         self.written + self.waiting as u64
     }
 
-    /// Calls `fill` to append to the buffer; the answer is what `read` makes of the bytes appended.
+    /// Calls `fill` to append to the buffer, and returns the result of `read` for the appended bytes.
     pub(crate) fn write_with<R>(
         &mut self,
         fill: impl FnOnce(&mut Vec<u8>),
@@ -141,7 +141,7 @@ impl<'v> FileWriter<'v> {
         Ok(())
     }
 
-    /// Writes what is buffered and makes the file's bytes survive the loss of power.
+    /// Writes what is buffered and syncs the file.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         if self.waiting > 0 {
             self.flush()?;

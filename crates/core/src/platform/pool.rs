@@ -1,10 +1,10 @@
-//! The door to threads: a job is cut into independent parts and the pool runs them, on as many threads as it has.
+//! Threads: a job is divided into independent parts, which the pool runs on as many threads as it has.
 
 use std::fmt::Debug;
 
 /// Runs the parts of a job.
 pub trait Pool: Debug + Send + Sync {
-    /// How many parts can run at the same time, at least 1.
+    /// Number of parts that can run at the same time, at least 1.
     fn threads(&self) -> usize;
 
     /// Calls `job(0) .. job(count - 1)`, in any order and on any thread, and returns when all have returned.

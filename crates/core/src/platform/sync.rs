@@ -1,15 +1,15 @@
-//! Locks and atomics of what threads share. With feature `shuttle`, which nothing that is shipped has, a scheduler
-//! decides at each of them which thread goes on (`test/safety/concurrency/threads`).
+//! Locks and atomics for data that threads share. With the feature `shuttle`, which no shipped build has, a scheduler
+//! decides at each of them which thread continues (`test/safety/concurrency/threads`).
 //!
-//! What is taken inside of a `OnceLock`, or by the simulated file system, is of std itself: there no other thread may
-//! go on, since it might wait for this one without the scheduler's knowledge.
+//! Locks inside a `OnceLock`, or in the simulated file system, are those of std. No other thread may continue there,
+//! because it could wait for this one without the scheduler's knowledge.
 
 #[cfg(feature = "shuttle")]
 pub(crate) use shuttle::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic};
 #[cfg(not(feature = "shuttle"))]
 pub(crate) use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic};
 
-/// A lock that says whether a panic has left in doubt what it guards.
+/// A lock that reports whether a thread has panicked while holding it.
 pub(crate) trait Doubtful {
     fn is_in_doubt(&self) -> bool;
 }

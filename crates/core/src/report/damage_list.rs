@@ -1,19 +1,19 @@
-//! Damage met so far: every place once, so that each is told once and set aside at the next commit.
+//! The damage found so far. Each place is listed once, so that it is reported once and quarantined at the next commit.
 
 use crate::report::Damage;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// More places than this are counted as one heap of rubble.
+/// Most places listed; further ones are not counted.
 const PLACES_MAX: usize = 256;
 
 /// A list that all parts of a store add to.
 #[derive(Debug, Default)]
 pub(crate) struct DamageList {
     places: Mutex<Vec<Damage>>,
-    /// How many there are, for those who only ask whether there is something new.
+    /// Number of places, which can be read without the lock.
     count: AtomicU32,
-    /// How many of them a commit has spoken of, and how many a compaction knew of that went through.
+    /// How many places a commit has reported, and how many a finished compaction has quarantined.
     told: AtomicU32,
     merged: AtomicU32,
 }
@@ -27,18 +27,18 @@ impl DamageList {
         }
     }
 
-    /// Whether there are places that this was not asked about before.
+    /// Whether there are places that an earlier call has not seen.
     pub(crate) fn is_news(&self) -> bool {
         let count = self.count();
         self.told.swap(count, Ordering::AcqRel) < count
     }
 
-    /// A compaction that knew of the first `count` places went through: what was damaged there is gone.
+    /// Records that a compaction which knew the first `count` places has finished, so that these are repaired.
     pub(crate) fn merged(&self, count: u32) {
         self.merged.fetch_max(count, Ordering::AcqRel);
     }
 
-    /// Whether the folder still holds damage that is known.
+    /// Whether known damage remains in the cache.
     pub(crate) fn is_left(&self) -> bool {
         self.count() > self.merged.load(Ordering::Acquire)
     }
@@ -51,7 +51,7 @@ impl DamageList {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Whether something in this file is damaged.
+    /// Whether this file has damage.
     pub(crate) fn has(&self, file: &str) -> bool {
         self.count() > 0
             && self.places.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|place| place.file == file)

@@ -1,16 +1,16 @@
-//! The promises of [`Vfs`] as a test suite. An implementation passes by `contract(&|| Arc::new(MyVfs::new(..)))`,
-//! where each call makes an empty folder of its own that does not exist yet.
+//! The promises of [`Vfs`] as a test suite. An implementation passes by `contract(&|| Arc::new(MyVfs::new(..)))`, where
+//! each call returns a directory of its own that does not exist yet.
 //!
-//! One case is one promise. What a machine may lack (hard links, locks, removing an open file on Windows) a case
-//! accepts only as the error that `vfs.rs` names for it, and then nothing may have changed. That bytes survive the
-//! loss of power no test of a real disk can show; `SimVfs` is there to play that.
+//! One case tests one promise. If a machine lacks an ability (hard links, locks, removing an open file on Windows), a
+//! case accepts only the error that `vfs.rs` names for it, and nothing may have changed. That bytes survive a power
+//! failure cannot be tested on a real disk; `SimVfs` simulates it.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test suite fails by panic")]
 
 use crate::platform::vfs::{Access, File, Vfs};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// A promise: its name and a function that panics where `vfs` breaks it.
+/// A promise: its name and a function that panics if `vfs` breaks it.
 pub type Case = (&'static str, fn(vfs: &dyn Vfs));
 
 /// Every promise, in the order of `vfs.rs`.
@@ -44,7 +44,7 @@ pub const CASES: &[Case] = &[
     ("a lock follows its file through a rename", lock_follows_its_file),
 ];
 
-/// Runs every case in a folder of its own.
+/// Runs every case in a directory of its own.
 pub fn contract(make: &dyn Fn() -> Arc<dyn Vfs>) {
     for (name, case) in CASES {
         let vfs = make();
@@ -139,7 +139,7 @@ fn append_adds_all_parts_in_order(vfs: &dyn Vfs) {
     assert_eq!(read(vfs, "a"), b"onetwothree");
 }
 
-/// More parts than a system call takes (1024), and more bytes than it writes at once where the disk is slow.
+/// More parts than a system call takes (1024), and more bytes than a slow disk writes at once.
 fn append_takes_many_parts(vfs: &dyn Vfs) {
     let expected: Vec<u8> = (0..3_000_u32 * 700).map(|at| (at % 251) as u8).collect();
     let parts: Vec<&[u8]> = expected.chunks(700).collect();
@@ -174,7 +174,7 @@ fn read_gives_exactly_what_was_asked_for(vfs: &dyn Vfs) {
     }
 }
 
-/// The lengths of the last cases could not be allocated: an error, not an abort, and no overflow.
+/// The last lengths cannot be allocated: an error, without an abort or an overflow.
 fn read_past_the_end_is_unexpected_eof(vfs: &dyn Vfs) {
     write(vfs, "a", b"0123456789");
     for access in [Access::Stream, Access::Random] {
@@ -215,7 +215,7 @@ fn sync_succeeds_and_keeps_the_content(vfs: &dyn Vfs) {
     assert_eq!(read(vfs, "a"), b"onetwo");
 }
 
-/// Every way to append goes on where the last one ended, whatever zeros stand there meanwhile; a reader sees it all.
+/// Each way to append continues at the end of the last append, over the zeros there; a reader sees all of it.
 fn durable_appends_mix_with_others(vfs: &dyn Vfs) {
     for locked in [false, true] {
         let name = format!("mixed-{locked}");
@@ -377,7 +377,7 @@ fn kind<T>(result: std::io::Result<T>) -> ErrorKind {
     result.err().expect("an error").kind()
 }
 
-/// `false` where the file system has no hard links.
+/// `false` = the file system has no hard links.
 fn link(vfs: &dyn Vfs, source: &str, target: &str) -> bool {
     match vfs.link(source, target) {
         Err(error) if error.kind() == ErrorKind::Unsupported => false,
@@ -385,7 +385,7 @@ fn link(vfs: &dyn Vfs, source: &str, target: &str) -> bool {
     }
 }
 
-/// `None` where the file system has no locks.
+/// `None` = the file system has no locks.
 fn try_lock(file: &dyn File) -> Option<bool> {
     match file.try_lock() {
         Err(error) if error.kind() == ErrorKind::Unsupported => None,
@@ -393,7 +393,7 @@ fn try_lock(file: &dyn File) -> Option<bool> {
     }
 }
 
-/// `false` where the machine refuses to touch the name of an open file.
+/// `false` = the system refuses to change the name of an open file.
 fn allowed_while_open(result: std::io::Result<()>) -> bool {
     match result {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => false,
@@ -401,8 +401,8 @@ fn allowed_while_open(result: std::io::Result<()>) -> bool {
     }
 }
 
-/// How many of four callers at once succeed; all others must find the name taken. One after the other where there are
-/// no threads.
+/// How many of four concurrent callers succeed; all others must get `AlreadyExists`. Runs them one after the other if
+/// there are no threads.
 fn race(attempt: impl Fn(usize) -> std::io::Result<()> + Sync) -> usize {
     let won = std::sync::atomic::AtomicUsize::new(0);
     let run = &|racer| match attempt(racer) {

@@ -1,10 +1,12 @@
-//! Forging: makes the checksums of a simulated folder right, whatever its bytes say. Damage stops at the first of them;
-//! what hides behind it (lengths, counts, offsets, orders) meets only an attacker, or a fuzzer that forges.
+//! Forging: gives all bytes of a simulated cache valid checksums. A reader detects damage by the first bad checksum;
+//! the checks behind it (lengths, counts, offsets, sequence numbers) matter only for an attacker, or a fuzzer that
+//! forges.
 //!
-//! 1. tables: every block that the directory names, the directory, the footer: a new root;
-//! 2. logs and manifests: the new roots go into the descriptions of the tables, then every frame is sealed again.
+//! 1. Tables: every block that the directory names, then the directory and the footer, which gives a new root.
+//! 2. Logs and manifests: the new roots are written into the descriptions of the tables, then every frame is sealed
+//!    again.
 //!
-//! What cannot be found any more because its place is destroyed stays as it is: that is damage, and refused.
+//! A part whose place cannot be read any more stays as it is: it is damage, and refused.
 
 use crate::format::bytes::Reader;
 use crate::format::checksum::{Checksum, FramePlace, Kind as Of};
@@ -18,15 +20,15 @@ use crate::testing::sim::SimVfs;
 use crate::usage::number_of_record;
 use std::collections::HashMap;
 
-/// New roots by the name of the table, and lengths.
+/// New root and length of each table.
 type Roots = HashMap<TableName, (u64, u64)>;
 
-/// Makes every checksum in the folder right for a cache without a key.
+/// Gives every byte a valid checksum, for a cache without a secret.
 pub fn reseal(vfs: &SimVfs) {
     reseal_with(vfs, None);
 }
 
-/// Makes every checksum in the folder right for that key.
+/// Gives every byte a valid checksum for that secret.
 pub fn reseal_with(vfs: &SimVfs, key: Option<&Key>) {
     let main = Checksum::new(key);
     let cache_id = newest_cache_id(vfs);
@@ -60,7 +62,7 @@ pub fn reseal_with(vfs: &SimVfs, key: Option<&Key>) {
     }
 }
 
-/// The id of the cache, by its newest manifest.
+/// The id of the cache, from its newest manifest.
 fn newest_cache_id(vfs: &SimVfs) -> u64 {
     let names = vfs.names();
     let newest = names.iter().filter_map(|name| FileName::parse(name)?.manifest()).max();
@@ -69,7 +71,7 @@ fn newest_cache_id(vfs: &SimVfs) -> u64 {
     manifest.map_or(0, |manifest| manifest.cache_id)
 }
 
-/// A manifest, or a log of one frame, whose body is `body`.
+/// A manifest, or a log of one frame, with this body.
 pub fn manifest(number: u64, format: u32, body: &[u8]) -> Vec<u8> {
     let place = FramePlace { file_number: number, offset: 0 };
     let (head, padding) =
@@ -77,11 +79,11 @@ pub fn manifest(number: u64, format: u32, body: &[u8]) -> Vec<u8> {
     [&head, body, padding].concat()
 }
 
-/// A table of one block of keys and one of values, both as they stand in the file.
+/// A table of one key block and one value block, both as stored in the file.
 pub fn table(keys: (&[u8], u32), values: (&[u8], u32)) -> Vec<u8> {
     let mut bytes = [keys.0, values.0].concat();
     let directory_offset = bytes.len() as u64;
-    // The hash of the first entry, so that a lookup finds the block.
+    // The hash of the first entry, by which a lookup finds the block.
     let first_hash = keys.0.get(24..28).unwrap_or(&[0; 4]);
     bytes.extend_from_slice(first_hash);
     for (offset, (block, raw_bytes)) in [(0, keys), (keys.0.len() as u64, values)] {
@@ -107,7 +109,7 @@ pub fn table(keys: (&[u8], u32), values: (&[u8], u32)) -> Vec<u8> {
     bytes
 }
 
-/// The new root; `None` where even the places are gone.
+/// Returns the new root; `None` = the footer or directory cannot be read.
 fn reseal_table(checksum: &Checksum, bytes: &mut [u8]) -> Option<u64> {
     let footer_at = bytes.len().checked_sub(FOOTER_BYTES)?;
     let footer = Footer::parse(bytes.get(footer_at..)?)?;
@@ -125,7 +127,7 @@ fn reseal_table(checksum: &Checksum, bytes: &mut [u8]) -> Option<u64> {
     Some(root)
 }
 
-/// The same frames with other roots and right checksums; a length that leads out of the file ends it.
+/// The same frames with new roots and valid checksums; a length beyond the end of the file stops this.
 fn reseal_frames(checksum: &Checksum, bytes: &[u8], file_number: u64, roots: &Roots) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     while let Some((label, body)) = frame_at(bytes, out.len()) {
@@ -148,7 +150,7 @@ fn frame_at(bytes: &[u8], offset: usize) -> Option<(Label, &[u8])> {
     Some((label, body))
 }
 
-/// The body with the new roots in every description of a table, where it can be read.
+/// The body with new roots in every description of a table that can be read.
 fn new_roots(kind: FrameKind, body: &[u8], roots: &Roots) -> Vec<u8> {
     let set = |meta: &mut TableMeta| {
         if let Some((root, bytes)) = roots.get(&meta.name) {
@@ -166,7 +168,7 @@ fn new_roots(kind: FrameKind, body: &[u8], roots: &Roots) -> Vec<u8> {
     }
 }
 
-/// A commit's body with what `set` does to the tables that it attaches.
+/// The body of a commit after `set` was applied to the tables that it attaches.
 fn attached(body: &[u8], set: impl Fn(&mut TableMeta)) -> Option<Vec<u8>> {
     let mut reader = Reader::new(body);
     reader.u64()?;

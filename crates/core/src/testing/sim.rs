@@ -1,14 +1,14 @@
-//! Files in memory that crash, fail and get damaged on request. The tests of the engine run on it.
+//! Files in memory that crash, fail and get damaged on request. The tests of the engine run on them.
 //!
-//! 1. A history: every change is an entry of the journal (`journal.rs`). Nothing is durable before it was synced.
-//! 2. A crash: [`SimVfs::crash_states`] plays every prefix of the journal, lets each change that was not synced happen,
-//!    not happen, tear or turn to zeros (`fate.rs`), and gives each outcome as a new folder (`crash.rs`).
-//! 3. A fault: [`SimVfs::fail`] makes the n-th call fail once or for ever (`fault.rs`).
-//! 4. Damage: [`SimVfs::flip`], [`SimVfs::truncate`] and others change a file behind the engine's back
-//!    (`damage_list.rs`).
-//! 5. Odd machines: no links, no locks (for all or for some), Windows, padded appends, a read-only disk.
+//! 1. A history: every change is an entry of the journal (`journal.rs`). It is durable once it was synced.
+//! 2. A crash: [`SimVfs::crash_states`] replays every prefix of the journal. Each unsynced change may happen, not
+//!    happen, tear or become zeros (`fate.rs`). Each outcome is a new directory (`crash.rs`).
+//! 3. A fault: [`SimVfs::fail`] makes the n-th call fail, once or for ever (`fault.rs`).
+//! 4. Damage: [`SimVfs::flip`], [`SimVfs::truncate`] and others change a file without the engine's knowledge
+//!    (`damage.rs`).
+//! 5. Unusual machines: no links, no locks (for all or some processes), Windows, padded appends, a read-only disk.
 //!
-//! Bytes are kept in shared chunks (`content.rs`), so a crash state costs a few counters and no copy of a file.
+//! Bytes are in shared chunks (`content.rs`), so a crash state costs a few counters and copies no file.
 
 mod content;
 mod crash;
@@ -35,18 +35,18 @@ use std::hash::Hasher;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// One simulated folder. A clone is the same folder.
+/// One simulated directory. A clone is the same directory.
 #[derive(Clone, Default)]
 pub struct SimVfs {
     state: Arc<Mutex<State>>,
-    /// In front of the names of a folder in the folder: `files/`.
+    /// Prefix of the names of a nested directory: `files/`.
     prefix: String,
-    /// Locks are `Unsupported` here, whatever they are for other clones.
+    /// Locks are `Unsupported` for this clone.
     is_lockless: bool,
 }
 
 impl SimVfs {
-    /// An empty folder on a machine that can do everything.
+    /// An empty directory on a machine with all abilities.
     pub fn new() -> Self {
         Self::default()
     }
@@ -63,35 +63,35 @@ impl SimVfs {
         self.configure(|options| options.locks = false)
     }
 
-    /// The same folder for a participant that has no locks, beside others that have.
+    /// The same directory for a process without locks, beside others that have them.
     #[must_use]
     pub fn lockless(&self) -> Self {
         Self { is_lockless: true, ..self.clone() }
     }
 
-    /// From now on as Windows does it where files are opened as `varve-disk` and Node.js open them (others may remove
-    /// and rename them): who removes a file that is open takes its name away only once it is open no more; until then
-    /// the name is listed, and `PermissionDenied` for everybody, as is replacing a file that is open. Folders have no
+    /// From now on as on Windows, if files are opened as `varve-disk` and Node.js open them (other processes may remove
+    /// and rename them). Removing an open file frees its name only after the last handle is closed. Until then the name
+    /// is listed, and using it fails with `PermissionDenied`, and so does replacing an open file. Directories have no
     /// sync. Only [`Model::Journaled`] fits.
     #[must_use]
     pub fn windows(self) -> Self {
         self.configure(|options| options.windows = true)
     }
 
-    /// Another program (a virus scanner) has this file open and lets nobody change its name: `ResourceBusy`. `None` =
-    /// it lets go.
+    /// Another program (a virus scanner) has this file open, and changes of its name fail with `ResourceBusy`. `None` =
+    /// no file.
     pub fn watch(&self, name: Option<&str>) {
         self.state().watched = name.map(Into::into);
     }
 
-    /// From now on durable appends fill the last block up with zeros, which the next append goes over, and write zeros
+    /// From now on, durable appends fill the last block with zeros, which the next append overwrites, and write zeros
     /// ahead, as `varve-disk` does.
     #[must_use]
     pub fn padded(self) -> Self {
         self.configure(|options| options.pads = true)
     }
 
-    /// Whether those who drop their files from now on are killed: they cut off no zeros.
+    /// Whether processes that drop files from now on are killed, and do not cut off zeros.
     pub fn kill(&self, kills: bool) {
         self.state().options.kills = kills;
     }
@@ -102,25 +102,26 @@ impl SimVfs {
         self.configure(|options| options.read_only = true)
     }
 
-    /// An independent copy of the folder as it is now: everything durable, the journal empty, locks free, no faults.
+    /// An independent copy of the directory as it is now: everything is durable, the journal is empty, locks are free,
+    /// and no call fails.
     #[must_use]
     pub fn fork(&self) -> Self {
         let state = self.state();
         Self::from_image(state.options, state.image())
     }
 
-    /// How many changes and syncs there were: the length of the journal.
+    /// Number of changes and syncs: the length of the journal.
     pub fn operation_count(&self) -> usize {
         self.state().journal.len()
     }
 
-    /// The journal in words.
+    /// The journal as text.
     pub fn operations(&self) -> Vec<String> {
         self.state().journal.iter().map(ToString::to_string).collect()
     }
 
-    /// Folders as a crash could leave them: for every prefix of the journal with at least `from_operation` entries,
-    /// each fate of what was not synced that `fate.rs` lists for the file system, and `random_per_prefix` random
+    /// Directories as a crash could leave them. For every prefix of the journal with at least `from_operation` entries:
+    /// each fate of the unsynced changes that `fate.rs` lists for the file system, and `random_per_prefix` random
     /// mixtures drawn from `seed`.
     pub fn crash_states(
         &self,
@@ -139,7 +140,7 @@ impl SimVfs {
         self.state().faults.add(fault);
     }
 
-    /// From the call after so many on each one panics: what makes a loop without end a failure.
+    /// Makes each call panic after this many, so that an endless loop fails a test.
     pub fn limit_calls(&self, calls_max: usize) {
         self.state().faults.limit(calls_max);
     }
@@ -149,12 +150,12 @@ impl SimVfs {
         self.state().faults.clear();
     }
 
-    /// How often `call`, or with `None` any call, was made: what a test goes through to fail each once.
+    /// Number of times that `call` was made, or any call for `None`, so that a test can fail each of them once.
     pub fn call_count(&self, call: Option<Call>) -> usize {
         self.state().faults.count(call)
     }
 
-    /// A number that is equal where names and bytes are.
+    /// A number that is equal for equal names and bytes.
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = twox_hash::xxhash3_64::Hasher::new();
         let state = self.state();
@@ -176,12 +177,12 @@ impl SimVfs {
         Self { state: Arc::new(Mutex::new(State::new(options, image))), ..Self::default() }
     }
 
-    /// A test that panics in one thread must not change what the others see, so a poisoned lock is as good as any.
+    /// A test that panics in one thread must not change what other threads see, so a poisoned lock can be used.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One call through the door: counted, failed by a fault, or made.
+    /// One call of the platform: counted, then failed by a fault or made.
     fn call<T>(&self, call: Call, make: impl FnOnce(&mut State) -> io::Result<T>) -> io::Result<T> {
         let mut state = self.state();
         match state.faults.strike(call) {

@@ -1,4 +1,4 @@
-//! Which entries of one table or log were read: a bit for each, set by lookups and never cleared.
+//! Which entries of one table or memtable were read: a bit for each, set by lookups and never cleared.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,16 +17,17 @@ impl UsedBits {
         bits
     }
 
-    /// Makes room for so many entries.
+    /// Makes room for this many entries.
     pub(crate) fn grow(&mut self, count: usize) {
         let words = count.div_ceil(WORD_BITS);
         if self.words.len() < words {
-            // Twice as many as before, so that growing by one is cheap on the whole.
+            // At least double, so that growing by one is cheap on average.
             self.words.resize_with(words.max(self.words.len() * 2), AtomicU64::default);
         }
     }
 
-    /// Nearly always the bit is set already or nobody else sets another one of its word, so it is looked at first.
+    /// Sets a bit. It is read first, because it is usually set already and a write would cost the other threads their
+    /// cached copy.
     #[inline]
     pub(crate) fn set(&self, index: usize) {
         if let Some(word) = self.words.get(index / WORD_BITS) {
@@ -37,12 +38,12 @@ impl UsedBits {
         }
     }
 
-    /// How many are set.
+    /// Number of bits set.
     pub(crate) fn count(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
     }
 
-    /// Those that are set, in order.
+    /// Positions of the bits set, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> {
         self.words.iter().enumerate().flat_map(|(at, word)| {
             let mut rest = word.load(Ordering::Relaxed);

@@ -1,11 +1,12 @@
-//! The records of a cache. Nothing here fails a call: what cannot be read counts as not there, what cannot be written
-//! is left out.
+//! The usage records of a cache. Errors are ignored: a record that cannot be read counts as missing, and one that
+//! cannot be written is omitted.
 //!
-//! A new record is created under a name nobody has, and not synced. Where there are too many, it takes up the marks of
-//! the small ones:
-//! 1. they are read; those that are torn or damaged have nothing to say;
-//! 2. the new record is written and synced, then the folder;
-//! 3. those that were read are removed. Whoever did the same beside us has all their marks, too.
+//! A new record gets an unused name and is not synced. If there are too many records, it absorbs the marks of the small
+//! ones:
+//! 1. They are read; torn and damaged ones contribute nothing.
+//! 2. The new record is written and synced, then the directory.
+//! 3. The records that were read are removed. Another process that does the same at the same time has all their marks,
+//!    too.
 
 use super::{Day, MARKS_MAX, Marks, record};
 use crate::format::FORMAT;
@@ -18,28 +19,28 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, OnceLock};
 
-/// Records that may lie side by side before they are merged.
+/// Most records before they are merged.
 const RECORDS_MAX: usize = 8;
 
-/// More than these are not read: they can only come from somebody who means harm.
+/// Most records that are read. Only an attacker creates more.
 const RECORDS_READ_MAX: usize = 256;
 
-/// A record is taken up by a new one if it is at most so many times as large as what was gathered before it, and none
-/// weighs less than this.
+/// A new record absorbs a record of at most this many times the size of those gathered before it. Each counts as at
+/// least the minimum.
 const RATIO: u64 = 3;
 const WEIGHT_MIN: u64 = 4 << 10;
 
-/// Numbers of records: so many bits of the hash of their bytes.
+/// Mask for the numbers of records: bits of the hash of their bytes.
 const NUMBER_MASK: u64 = (1 << 48) - 1;
 
 const ATTEMPTS: u64 = 4;
 
 const TORN: &str = "end of a use record";
 
-/// No damage: it was copied here, or the cache has started afresh since.
+/// Not damage: the record was copied here, or the cache has been reset since.
 const FOREIGN: &str = "use record of another cache";
 
-/// Where the records are.
+/// The directory of the records.
 pub(crate) struct UsedFolder {
     vfs: Arc<dyn Vfs>,
     checksum: Checksum,
@@ -53,12 +54,12 @@ struct Name {
     number: u64,
 }
 
-/// What a file holds.
+/// The content of a file.
 enum Content {
     Marks(Marks),
-    /// Torn, damaged, or of no sense.
+    /// Torn, damaged or invalid.
     Nothing(&'static str),
-    /// Not there, or not to be read now.
+    /// Missing, or not readable now.
     Unknown,
 }
 
@@ -89,12 +90,12 @@ impl UsedFolder {
         Ok(&**self.folder.get_or_init(|| folder))
     }
 
-    /// All that is known.
+    /// All marks.
     pub(crate) fn read_all(&self, cache_id: u64) -> Marks {
         self.read_since(cache_id, 0)
     }
 
-    /// What is known of that day and later ones.
+    /// Marks of that day and later ones.
     pub(crate) fn read_since(&self, cache_id: u64, day: Day) -> Marks {
         let mut all = Marks::default();
         let Ok(folder) = self.folder() else { return all };
@@ -114,7 +115,8 @@ impl UsedFolder {
         names(folder).into_iter().filter_map(|name| Some((name.to_string(), length(folder, name)?))).collect()
     }
 
-    /// Calls `each` with the name of every record that is damaged, not merely torn or of another cache, and what is.
+    /// Calls `each` with the name of every damaged record and what is damaged. Torn records, and those of another
+    /// cache, are not damage.
     pub(crate) fn verify(&self, cache_id: u64, mut each: impl FnMut(String, &'static str)) {
         let Ok(folder) = self.folder() else { return };
         for name in names(folder) {
@@ -130,12 +132,12 @@ impl UsedFolder {
         let _hint = self.try_add(cache_id, marks, today, None);
     }
 
-    /// Adds marks, removes records that have nothing to say, and lets `tidy` drop marks where it merges records.
+    /// Adds marks and removes invalid records; if it merges records, `prune` may drop marks.
     pub(crate) fn tidy(&self, cache_id: u64, marks: Marks, today: Day, tidy: &mut dyn FnMut(&mut Marks)) {
         let _hint = self.try_add(cache_id, marks, today, Some(tidy));
     }
 
-    /// Removes records that have nothing to say.
+    /// Removes invalid records.
     pub(crate) fn remove_damaged(&self, cache_id: u64) {
         let Ok(folder) = self.folder() else { return };
         for name in names(folder) {
@@ -173,20 +175,20 @@ impl UsedFolder {
         let written =
             if marks.is_empty() { None } else { Some(self.write(folder, cache_id, &marks, !needless.is_empty())?) };
         for name in needless.into_iter().filter(|name| Some(*name) != written) {
-            // Somebody else was faster, or reads it on a system that minds.
+            // Another process was faster, or has it open on a system that locks open files.
             let _ = folder.remove(&name.to_string());
         }
         Ok(())
     }
 }
 
-/// The number of the record of that name.
+/// The number in the name of a record.
 #[cfg(feature = "sim")]
 pub(crate) fn number_of_record(name: &str) -> Option<u64> {
     Name::parse(name).map(|name| name.number)
 }
 
-/// Names of records, the newest days first.
+/// Names of records, newest days first.
 fn names(folder: &dyn Vfs) -> Vec<Name> {
     let listed = folder.list().unwrap_or_default();
     let mut names: Vec<Name> = listed.iter().filter_map(|name| Name::parse(name)).collect();
@@ -199,7 +201,7 @@ fn length(folder: &dyn Vfs, name: Name) -> Option<u64> {
     folder.open(&name.to_string(), Access::Stream).and_then(|file| file.len()).ok()
 }
 
-/// The small ones, each not much larger than all before it; and however large, so many that half of them stay.
+/// Small records, each not much larger than all before it; at least so many that half of the limit remains.
 fn to_merge(folder: &dyn Vfs, names: &[Name], new_marks: usize) -> Vec<Name> {
     let mut by_size: Vec<(u64, Name)> =
         names.iter().map(|name| (length(folder, *name).unwrap_or(0).max(WEIGHT_MIN), *name)).collect();
@@ -235,7 +237,7 @@ impl UsedFolder {
         }
     }
 
-    /// Writes a record; `sync` = before others are removed.
+    /// Writes a record; `sync` = other records will be removed afterwards.
     fn write(&self, folder: &dyn Vfs, cache_id: u64, marks: &Marks, sync: bool) -> io::Result<Name> {
         let body = record::write(cache_id, marks);
         if body.len() > BODY_BYTES_MAX {
@@ -246,7 +248,7 @@ impl UsedFolder {
             let name = Name { day, number: key_hash(&body).wrapping_add(attempt) & NUMBER_MASK };
             let file = match folder.create_new(&name.to_string()) {
                 Ok(file) => file,
-                // The same record, or what was left of one.
+                // The same record, or the torn rest of one.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => match self.read(folder, cache_id, name) {
                     Content::Marks(_) => return Ok(name),
                     Content::Nothing(_) | Content::Unknown => continue,

@@ -1,4 +1,4 @@
-//! What this process wrote, and what it read where tables have gone since. A compaction spares both.
+//! What this process wrote, and what it read in tables that it no longer has. Both are evicted last.
 
 use super::{Day, Mark, day_of};
 use crate::format::namespace_ids::NamespaceId;
@@ -6,27 +6,27 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Hashes are sorted, and each left once, when so many have come.
+/// Hashes are sorted and deduplicated from this many on.
 const SORTED_MIN: usize = 4 << 10;
 
-/// Of one store.
+/// The usage of one store.
 #[derive(Debug, Default)]
 pub(crate) struct Noted {
-    /// The time as this process was told last; 0 = never.
+    /// The current time as last set by the caller; 0 = never.
     now_ms: AtomicU64,
     /// By name of the namespace.
     spaces: Mutex<HashMap<String, Noticed>>,
-    /// Day and count of what was read when a record was written last: as long as both are the same, none is due.
+    /// Day and number of reads at the last record; while both are the same, no new record is due.
     recorded: Mutex<(Day, u64)>,
 }
 
-/// Of the version of a namespace that was written or read last: of the others nothing is left.
+/// Usage of the version of a namespace that was used last.
 #[derive(Debug, Default)]
 struct Noticed {
     version: String,
     written: Vec<u32>,
     written_sorted: usize,
-    /// With the known day of the table.
+    /// Each with the known day of its table.
     read: Vec<Mark>,
 }
 
@@ -35,12 +35,12 @@ impl Noted {
         self.now_ms.store(now_ms, Ordering::Relaxed);
     }
 
-    /// `None` = nobody has said what time it is.
+    /// `None` = the time was never set.
     pub(crate) fn today(&self) -> Option<Day> {
         Some(self.now_ms.load(Ordering::Relaxed)).filter(|now_ms| *now_ms > 0).map(day_of)
     }
 
-    /// Whether so many reads were recorded on that day. Notes them.
+    /// Whether this many reads were recorded on that day. Remembers both for the next call.
     pub(crate) fn is_recorded(&self, today: Day, reads: u64) -> bool {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *recorded, (today, reads)) == (today, reads)
@@ -57,7 +57,7 @@ impl Noted {
         }
     }
 
-    /// What was read in tables and logs that this process no longer has.
+    /// Records reads of tables and logs that this process no longer has.
     pub(crate) fn read(&self, id: &NamespaceId, marks: Vec<Mark>) {
         if marks.is_empty() {
             return;
@@ -90,7 +90,7 @@ impl Noted {
     }
 }
 
-/// What is noted of a namespace, at this version.
+/// The usage of a namespace at this version.
 fn noticed<'a>(spaces: &'a mut HashMap<String, Noticed>, id: &NamespaceId) -> &'a mut Noticed {
     if spaces.get(&id.name).is_none_or(|space| space.version != id.version) {
         spaces.insert(id.name.clone(), Noticed { version: id.version.clone(), ..Noticed::default() });

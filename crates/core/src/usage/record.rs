@@ -1,11 +1,11 @@
-//! The body of a use record:
+//! The body of a usage record:
 //!
 //! ```text
 //! u64 id of the cache | u32 count | count x section, by name, version, day
 //! section: text name | text version | u16 day | u8 1 = read, 0 = written | u32 count | count x distance
 //! ```
-//! A distance is that of a hash (upper half) from the one before it, the first from 0, as a number of 7 bits a byte,
-//! the lowest first; the highest bit says that another byte follows. Hashes only grow.
+//! A distance is the difference of a hash (upper half) to the one before, or to 0, as a variable-length number: 7 bits
+//! a byte, lowest first, with the highest bit set if another byte follows. Hashes ascend.
 
 use super::{Day, MARKS_MAX, Mark, Marks};
 use crate::format::bytes::{Reader, put_text};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Bytes of the id.
 const ID_BYTES: usize = 8;
 
-/// The bytes of a record.
+/// Encodes a record.
 pub(super) fn write(cache_id: u64, marks: &Marks) -> Vec<u8> {
     let mut out = cache_id.to_le_bytes().to_vec();
     out.extend_from_slice(&[0; 4]);
@@ -44,7 +44,7 @@ pub(super) fn write(cache_id: u64, marks: &Marks) -> Vec<u8> {
     out
 }
 
-/// The id of the cache that a record is of, and its marks; `None` = it makes no sense.
+/// Decodes a record into the id of its cache and its marks; `None` = invalid.
 pub(super) fn read(body: &[u8]) -> Option<(u64, Marks)> {
     let mut reader = Reader::new(body);
     let cache_id = reader.u64()?;
@@ -60,7 +60,7 @@ pub(super) fn read(body: &[u8]) -> Option<(u64, Marks)> {
         };
         let count = reader.u32()? as usize;
         total += count;
-        // Each takes a byte at least.
+        // Each takes at least one byte.
         if count == 0 || count > reader.remaining() || total > MARKS_MAX {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Marks, their bytes and their folder.
+//! Marks, their encoding and their directory.
 
 use super::*;
 use crate::format::checksum::Checksum;
@@ -27,14 +27,14 @@ fn folder(vfs: &SimVfs) -> UsedFolder {
 }
 
 #[test]
-fn of_one_hash_the_newest_mark_counts() {
+fn the_newest_mark_of_a_hash_counts() {
     let mut all = marks(&[(7, 3, false), (1, 9, true), (7, 5, true), (7, 5, false), (u32::MAX, 1, false)]);
     all.absorb(marks(&[(1, 8, true), (7, 4, true)]));
     assert_eq!(found(&all), [(1, 9, true), (7, 5, true), (u32::MAX, 1, false)]);
 }
 
 #[test]
-fn a_record_is_read_as_it_was_written() {
+fn a_usage_record_reads_back_as_written_and_every_cut_is_refused() {
     let mut random = fastrand::Rng::with_seed(5);
     for count in [0, 1, 2, 1_000] {
         let mut all = Marks::default();
@@ -46,7 +46,7 @@ fn a_record_is_read_as_it_was_written() {
         assert!(body.len() <= 12 + 3 * 10 * 40 + count * 3 * 5, "{} bytes", body.len());
         let (id, read) = record::read(&body).unwrap();
         assert_eq!((id, read.spaces), (ID, all.spaces));
-        // Nothing shorter makes sense, and nothing panics.
+        // Every cut is refused without a panic.
         for length in 0..body.len() {
             assert!(record::read(&body[..length]).is_none(), "{length} of {}", body.len());
         }
@@ -54,7 +54,7 @@ fn a_record_is_read_as_it_was_written() {
 }
 
 #[test]
-fn hostile_records_are_refused_without_much_memory() {
+fn forged_usage_records_are_refused_without_much_memory() {
     let mut random = fastrand::Rng::with_seed(6);
     let good =
         record::write(ID, &marks(&(0..200).map(|at| (at * 977, (at % 3) as Day, at % 2 == 0)).collect::<Vec<_>>()));
@@ -66,14 +66,14 @@ fn hostile_records_are_refused_without_much_memory() {
         }
         let _any = record::read(&bytes);
     }
-    // A count that the bytes cannot hold.
+    // A count larger than the bytes allow.
     let mut bytes = [&ID.to_le_bytes()[..], &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]].concat();
     bytes.extend_from_slice(&u32::MAX.to_le_bytes());
     assert!(record::read(&bytes).is_none());
 }
 
 #[test]
-fn any_number_of_records_becomes_few_files_and_no_mark_is_lost() {
+fn a_thousand_usage_records_become_few_files_and_no_mark_is_lost() {
     let vfs = SimVfs::new();
     let used = folder(&vfs);
     let mut expected = Marks::default();
@@ -90,20 +90,20 @@ fn any_number_of_records_becomes_few_files_and_no_mark_is_lost() {
 }
 
 #[test]
-fn long_ago_is_forgotten_and_the_future_is_today() {
+fn old_marks_are_dropped_and_future_marks_count_as_today() {
     let mut all = marks(&[(1, 100, true), (2, 189, false), (3, 190, true), (4, 300, true), (5, 4_000, false)]);
     all.settle_at(280);
     assert_eq!(found(&all), [(3, 190, true), (4, 280, true), (5, 280, false)]);
-    // Ten years back: everything was used just now.
+    // Ten years back: all entries count as used just now.
     all.settle_at(10);
     assert_eq!(found(&all), [(3, 10, true), (4, 10, true), (5, 10, false)]);
-    // Ten years on: nothing is known any more.
+    // Ten years on: every mark is too old.
     all.settle_at(4_000);
     assert!(all.is_empty());
 }
 
 #[test]
-fn too_many_marks_are_cut_from_the_oldest_on() {
+fn excess_marks_of_the_oldest_days_are_dropped() {
     let mut all = marks(&(0..100).map(|at| (at, (at % 10) as Day, true)).collect::<Vec<_>>());
     all.bound_to(35);
     assert_eq!(all.len(), 30);
@@ -113,7 +113,7 @@ fn too_many_marks_are_cut_from_the_oldest_on() {
 }
 
 #[test]
-fn torn_and_damaged_records_are_ignored_and_tidied_away() {
+fn torn_and_damaged_usage_records_are_ignored_and_then_removed() {
     let good = {
         let vfs = SimVfs::new();
         folder(&vfs).add(ID, marks(&[(1, 50, true), (90_000, 50, true)]), 50);
@@ -144,7 +144,7 @@ fn torn_and_damaged_records_are_ignored_and_tidied_away() {
         let vfs = with(&bytes[..length]);
         let used = folder(&vfs);
         assert!(used.read_all(ID).is_empty(), "length {length}");
-        // The same marks once more, though the name is taken by what is left of them.
+        // The same marks again, although their name is taken by the torn rest.
         used.add(ID, marks(&[(1, 50, true), (90_000, 50, true)]), 50);
         assert_eq!(used.read_all(ID).len(), 2);
         used.tidy(ID, Marks::default(), 50, &mut |_| {});

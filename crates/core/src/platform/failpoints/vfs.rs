@@ -1,5 +1,5 @@
-//! Defects in the use of files. The engine above and the files below are whole; what is wrong is the call between them,
-//! which is left out, made too late, or whose answer is not listened to.
+//! Defects in the use of files. The engine above and the files below are correct; the call between them is omitted,
+//! made too late, or its result is ignored.
 
 use super::chosen::is;
 use crate::platform::vfs::{Access, File, Stat, Vfs};
@@ -18,7 +18,7 @@ const DEFECTS: [&str; 7] = [
     "lock-always-free",
 ];
 
-/// The same folder, through the planted defect if it is one of these.
+/// The same files, with the planted defect if it is one of these.
 pub(super) fn wrapped(vfs: Arc<dyn Vfs>) -> Arc<dyn Vfs> {
     if DEFECTS.into_iter().any(is) { Arc::new(Defective { vfs, late: Mutex::default() }) } else { vfs }
 }
@@ -26,7 +26,7 @@ pub(super) fn wrapped(vfs: Arc<dyn Vfs>) -> Arc<dyn Vfs> {
 #[derive(Debug)]
 struct Defective {
     vfs: Arc<dyn Vfs>,
-    /// Files that are synced when they have their final names, by their temporary ones.
+    /// Files that are synced only under their final names, by their temporary names.
     late: Mutex<HashMap<String, Arc<dyn File>>>,
 }
 
@@ -101,7 +101,7 @@ impl File for DefectiveFile {
 
     fn append(&self, parts: &[&[u8]]) -> io::Result<()> {
         match self.file.append(parts) {
-            // Some of it was written: "as much as the system took".
+            // A part may have been written; the defect ignores the error.
             Err(_) if is("accept-short-write") => Ok(()),
             outcome => outcome,
         }

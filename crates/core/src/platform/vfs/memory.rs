@@ -1,9 +1,9 @@
-//! Files in memory: the folder of a cache where there is no disk, as in a browser. Nothing survives the process, so
-//! syncing does nothing.
+//! Files in memory: a cache without a disk, as in a browser. They are discarded when the process exits, so a sync does
+//! nothing.
 //!
-//! A file opened with [`Access::Random`] never changes again by contract, so its handle holds the bytes as they were
+//! A file opened with [`Access::Random`] never changes again by contract, so its handle has the bytes of the moment
 //! when it was opened and lends them without a copy. [`Access::Stream`] sees appends and therefore copies. An append
-//! while a lending handle is open copies the bytes first: slow, but never unsound.
+//! while a lending handle is open copies the bytes first, which is slow but correct.
 
 use super::{Access, File, Stat, Vfs};
 use std::borrow::Cow;
@@ -12,14 +12,14 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// One folder in memory. A clone is the same folder.
+/// One directory in memory. A clone is the same directory.
 #[derive(Clone, Debug, Default)]
 pub struct MemVfs {
     names: Arc<Mutex<BTreeMap<String, Arc<Inode>>>>,
     folders: Arc<Mutex<BTreeMap<String, MemVfs>>>,
 }
 
-/// What a name leads to; lives as long as a name or a handle does.
+/// A file; it lives as long as one of its names or handles.
 #[derive(Debug, Default)]
 struct Inode {
     bytes: Mutex<Arc<Vec<u8>>>,
@@ -27,12 +27,12 @@ struct Inode {
 }
 
 impl MemVfs {
-    /// An empty folder.
+    /// An empty directory.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether there is anything in it or below it.
+    /// Whether there is a file in it or below it.
     fn is_used(&self) -> bool {
         !self.names().is_empty() || hold(&self.folders).values().any(Self::is_used)
     }
@@ -112,7 +112,7 @@ impl Vfs for MemVfs {
     }
 }
 
-/// A handle that sees the file as it is now.
+/// A handle that reads the current content.
 #[derive(Debug)]
 struct StreamFile {
     inode: Arc<Inode>,
@@ -172,7 +172,7 @@ impl Drop for StreamFile {
     }
 }
 
-/// A handle that lends the bytes of its file, as they were when it was opened.
+/// A handle that lends the bytes that the file had when it was opened.
 #[derive(Debug)]
 struct RandomFile {
     stream: StreamFile,
@@ -208,7 +208,7 @@ fn window(bytes: &[u8], offset: u64, length: usize) -> io::Result<&[u8]> {
         .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
-/// A panic elsewhere leaves every value here whole, so a poisoned lock is as good as any.
+/// A panic elsewhere leaves every value here complete, so a poisoned lock can be used.
 fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -219,7 +219,7 @@ mod tests {
     use crate::testing::contract::contract;
 
     #[test]
-    fn keeps_the_contract() {
+    fn the_memory_file_system_keeps_the_contract() {
         contract(&|| Arc::new(MemVfs::new()));
     }
 

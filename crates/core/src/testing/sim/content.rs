@@ -1,17 +1,17 @@
-//! The bytes of a simulated file: a list of chunks in order of their place. Chunks are shared between the live file,
-//! the journal and every crash state; cutting a chunk or turning it to zeros changes the list, never the bytes.
+//! The bytes of a simulated file: a list of chunks in order of their place. The live file, the journal and every crash
+//! state share chunks; cutting a chunk or zeroing it changes the list, never the bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a file holds. A clone is a counter.
+/// The content of a file. A clone only counts references.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     chunks: Arc<Vec<Chunk>>,
     length: u64,
 }
 
-/// A part of some shared bytes, or zeros where `bytes` is `None`.
+/// A part of shared bytes; `None` = zeros.
 #[derive(Clone, Debug)]
 struct Chunk {
     offset: u64,
@@ -38,7 +38,7 @@ impl Content {
         self.push_chunk(Some(bytes.clone()), range);
     }
 
-    /// Puts a part of `bytes` at `offset`, which is not beyond the end: over what is there, and on beyond it.
+    /// Writes a part of `bytes` at `offset`, which is at most the length; overwrites, then extends.
     pub(super) fn write(&mut self, offset: u64, bytes: &Arc<[u8]>, range: Range<usize>) {
         let end = offset + range.len() as u64;
         let behind = self.behind(end);
@@ -49,7 +49,7 @@ impl Content {
         }
     }
 
-    /// What is there from `offset` on.
+    /// The content from `offset` on.
     fn behind(&self, offset: u64) -> Vec<Chunk> {
         let ends_behind = |chunk: &&Chunk| chunk.offset + chunk.range.len() as u64 > offset;
         let rest = |chunk: &Chunk| {
@@ -59,7 +59,7 @@ impl Content {
         self.chunks.iter().filter(ends_behind).map(rest).collect()
     }
 
-    /// Adds zeros at the end until the file is `length` long.
+    /// Adds zeros until the file has this length.
     pub(super) fn pad(&mut self, length: u64) {
         self.push_chunk(None, 0..length.saturating_sub(self.length) as usize);
     }
@@ -72,7 +72,7 @@ impl Content {
         }
     }
 
-    /// Takes away what is beyond `length`.
+    /// Removes the content from `length` on.
     pub(super) fn truncate(&mut self, length: u64) {
         if length >= self.length {
             return;
@@ -86,7 +86,7 @@ impl Content {
         }
     }
 
-    /// `None` where the file ends before.
+    /// `None` = the file ends before.
     pub(super) fn read(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
         let end = offset.checked_add(length as u64).filter(|&end| end <= self.length)?;
         let mut bytes = Vec::with_capacity(length);

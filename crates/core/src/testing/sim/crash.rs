@@ -1,9 +1,9 @@
-//! The folders that a crash could leave, one after the other.
+//! The directories that a crash could leave, one after the other.
 //!
-//! The walk goes through the journal once. At each entry it knows the folder that is durable for sure and the
-//! operations that are pending. `fate.rs` gives the plans; each plan, played on the durable folder, is one state.
-//! Invariants: pending operations are in journal order; a sync moves every pending append of its file, and a sync of
-//! the folder every pending change of a name, to what is durable.
+//! The iterator goes through the journal once. At each entry it knows the directory that is certainly durable and the
+//! pending operations. `fate.rs` provides the plans; each plan, applied to the durable directory, is one state.
+//! Invariants: pending operations are in journal order. A sync makes every pending append of its file durable, and a
+//! sync of the directory every pending change of a name.
 
 use super::SimVfs;
 use super::content::Content;
@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// One outcome of a crash.
 #[derive(Debug)]
 pub struct CrashState {
-    /// How many entries of the journal had been made.
+    /// Number of journal entries before the crash.
     pub prefix: usize,
-    /// What is on the disk: everything in it is durable, its journal is empty, its locks are free, nothing fails.
+    /// The disk after the crash: everything on it is durable, its journal is empty, its locks are free, no call fails.
     pub vfs: SimVfs,
     model: Model,
     plan: Plan,
@@ -28,7 +28,7 @@ pub struct CrashState {
 }
 
 impl CrashState {
-    /// Which prefix, and what became of each operation that was not synced.
+    /// The prefix, and the fate of each unsynced operation.
     pub fn description(&self) -> String {
         let mut text = format!("crash after operation {}: {:?} {:?}", self.prefix, self.model, self.plan);
         for (one, fate) in self.pending.iter().zip(self.model.fates(self.plan, &self.pending)) {
@@ -39,7 +39,7 @@ impl CrashState {
     }
 }
 
-/// What to try.
+/// Which states are tried.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sampling {
     pub(super) model: Model,
@@ -57,7 +57,7 @@ pub struct CrashStates {
     prefix: usize,
     durable: Image,
     pending: Vec<Pending>,
-    /// `pending` as of `prefix`, for the states to share.
+    /// `pending` at `prefix`, which the states share.
     shared: Arc<[Pending]>,
     plans: std::vec::IntoIter<Plan>,
 }
@@ -87,7 +87,7 @@ impl CrashStates {
         }
     }
 
-    /// Takes the next entry of the journal.
+    /// Applies the next entry of the journal.
     fn step(&mut self, operation: Operation) {
         match operation {
             Operation::Sync { .. } | Operation::SyncFolder { .. } if self.sampling.model.is_ordered() => {
@@ -107,7 +107,7 @@ impl CrashStates {
         }
     }
 
-    /// Makes the pending operations that `which` names durable.
+    /// Makes the pending operations durable for which `which` returns true.
     fn settle(&mut self, which: impl Fn(&Operation) -> bool) {
         let (settled, pending) = self.pending.drain(..).partition(|one| which(&one.operation));
         self.pending = pending;
@@ -123,7 +123,7 @@ impl CrashStates {
         }
     }
 
-    /// What the machine forgot can be no more than zeros of the right length.
+    /// Bytes that the machine has dropped can at most become zeros of the right length.
     fn turn_to_zeros(&mut self, lost: InodeId) {
         for one in &mut self.pending {
             if let Operation::Append { inode, bytes, .. } = &mut one.operation
@@ -134,7 +134,7 @@ impl CrashStates {
         }
     }
 
-    /// Plays a plan on the durable folder. Files that no name leads to are left out.
+    /// Applies a plan to the durable directory, without files that have no name.
     fn play(&self, plan: Plan) -> CrashState {
         let model = self.sampling.model;
         let drawn = model.fates(plan, &self.shared);
@@ -178,9 +178,9 @@ impl Iterator for CrashStates {
     }
 }
 
-/// Writes what `fate` leaves of an operation; bytes before it that never arrived are zeros. Returns whether the file
-/// ends there: a sector is written as it is in memory at that moment, so bytes in the middle of one cannot be missing
-/// while later ones are there. Where the file is longer already a sector is written as a whole or not at all.
+/// Writes what `fate` leaves of an operation; earlier bytes that were lost become zeros. Returns whether the file ends
+/// there. A sector is written as it is in memory at that moment, so bytes in its middle cannot be missing if later ones
+/// exist. If the file is longer already, a sector is written completely or not at all.
 fn write(content: &mut Content, operation: &Operation, fate: Fate) -> bool {
     let (offset, bytes) = match operation {
         Operation::Append { offset, bytes, .. } => (*offset, bytes),

@@ -1,5 +1,5 @@
-//! Damage: files changed behind the engine's back, as by a bad disk, another program or an attacker. Open handles see
-//! it. It is no operation: after it the folder as it is counts as durable and the journal begins anew.
+//! Damage: files changed without the engine's knowledge, as by a bad disk, another program or an attacker. Open handles
+//! see it. It is not an operation: afterwards the directory counts as durable and the journal begins again.
 #![expect(clippy::expect_used, reason = "only tests damage files, and they know which files there are")]
 
 use super::SimVfs;
@@ -7,20 +7,20 @@ use super::content::Content;
 use super::state::State;
 
 impl SimVfs {
-    /// The bytes of a file. Panics where it is missing.
+    /// The bytes of a file. Panics if it is missing.
     pub fn contents(&self, name: &str) -> Vec<u8> {
         let state = self.state();
         let content = &state.inode_ref(state.find(name).expect("the file exists")).content;
         content.read(0, content.len() as usize).expect("all of it")
     }
 
-    /// Length of a file. Panics where it is missing.
+    /// Length of a file. Panics if it is missing.
     pub fn length(&self, name: &str) -> u64 {
         let state = self.state();
         state.inode_ref(state.find(name).expect("the file exists")).content.len()
     }
 
-    /// Names of all files, in order.
+    /// Names of all files, sorted.
     pub fn names(&self) -> Vec<String> {
         self.state().names.keys().map(ToString::to_string).collect()
     }
@@ -32,7 +32,7 @@ impl SimVfs {
         self.set_contents(name, bytes);
     }
 
-    /// Cuts a file, or fills it up with zeros, to `length` bytes.
+    /// Cuts a file, or extends it with zeros, to `length` bytes.
     pub fn truncate(&self, name: &str, length: u64) {
         self.damage(|state| {
             let inode = state.find(name).expect("the file exists");
@@ -43,7 +43,7 @@ impl SimVfs {
         });
     }
 
-    /// Gives a file new bytes, in place; creates it where it is missing.
+    /// Replaces the bytes of a file in place; creates it if it is missing.
     pub fn set_contents(&self, name: &str, bytes: Vec<u8>) {
         self.damage(|state| {
             let inode = state.find(name).unwrap_or_else(|_| state.add_inode());
@@ -53,14 +53,14 @@ impl SimVfs {
         });
     }
 
-    /// Takes a name away, on any machine and without a call.
+    /// Removes a name, on any machine and without a call.
     pub fn erase(&self, name: &str) {
         self.damage(|state| {
             state.names.remove(name).expect("the file exists");
         });
     }
 
-    /// Forgets how the folder came about: all of it counts as durable and the journal begins anew.
+    /// Declares the directory durable; the journal begins again.
     pub fn settle(&self) {
         self.state().settle();
     }

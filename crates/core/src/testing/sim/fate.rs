@@ -1,13 +1,14 @@
-//! What a crash does to the operations that were not synced. A [`Plan`] gives each of them a [`Fate`]. Where the
-//! [`Model`] of the file system promises no order:
+//! What a crash does to unsynced operations. A [`Plan`] gives each of them a [`Fate`]. If the [`Model`] of the file
+//! system promises no order:
 //!
 //! 1. nothing happened, everything happened, only names changed, only bytes were written;
-//! 2. all but one happened, only one happened (bytes: also with the names of their file, or nobody could see them);
+//! 2. all but one happened, only one happened (an append also with the names of its file, since it is invisible
+//!    otherwise);
 //! 3. all happened but one append is torn: cut at a 512-byte boundary of the file, cut at any byte, or the file grew
 //!    and some sectors are zeros. The newest append goes through many tears, older ones through a few: they were the
 //!    newest in an earlier prefix;
 //! 4. names changed, and of all bytes only a part of the newest append was written;
-//! 5. random mixtures of all this.
+//! 5. random mixtures of these.
 //!
 //! With `Model::Ordered` and `Model::Journaled` each number of changes of names, in order, with none, all or some of
 //! the bytes.
@@ -18,21 +19,21 @@ use std::collections::BTreeMap;
 /// What a file system promises about operations that were not synced themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Model {
-    /// Nothing but what POSIX says: bytes are durable by a sync of their file, names by a sync of their folder. The
-    /// rest may be there or not, in any order, torn or as zeros.
+    /// Only what POSIX promises: bytes are durable after a sync of their file, names after a sync of their directory.
+    /// Other changes may be missing, reordered, torn or zeros.
     Posix,
-    /// The same, and a sync of a file makes its own new names durable.
+    /// As `Posix`, but a sync of a file also makes its own new names durable.
     Weak,
     /// Like ext4 with `data=ordered`: names change in order, any sync makes every earlier change of a name durable, and
-    /// a file never becomes longer than the bytes that have arrived.
+    /// a file never becomes longer than the bytes written to it.
     Ordered,
-    /// Like NTFS: the same, and lengths of files go through the journal of the names, so that what was appended after a
-    /// change of names that is lost is lost, too. Nothing syncs a folder there.
+    /// Like NTFS: as `Ordered`, but lengths of files are in the same journal as names. So an append after a lost change
+    /// of a name is lost, too. Directories have no sync.
     Journaled,
 }
 
 impl Model {
-    /// Every model of systems where folders can be synced.
+    /// Every model of systems with a sync of directories.
     pub const ALL: [Self; 3] = [Self::Posix, Self::Weak, Self::Ordered];
 
     /// Whether names change in order.
@@ -40,12 +41,12 @@ impl Model {
         matches!(self, Self::Ordered | Self::Journaled)
     }
 
-    /// The plans for what is pending now.
+    /// The plans for the pending operations.
     pub(super) fn plans(self, pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
         if self.is_ordered() { ordered_plans(pending, seed, random) } else { plans(pending, seed, random) }
     }
 
-    /// What becomes of each operation that is pending.
+    /// The fate of each pending operation.
     pub(super) fn fates(self, plan: Plan, pending: &[Pending]) -> Vec<Fate> {
         if let Plan::InOrder { names, bytes } = plan {
             return ordered_fates(names, bytes, pending, self == Self::Journaled);
@@ -64,22 +65,22 @@ pub(super) const SECTOR_BYTES: u64 = 512;
 /// The system's cache writes pages.
 const PAGE_BYTES: u64 = 4096;
 
-/// An operation that was not synced.
+/// An unsynced operation.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     pub(super) operation: Operation,
-    /// Gives a name to a file that was synced since. Some file systems make such a name durable, others do not.
+    /// It gives a name to a file that was synced since. Some file systems make such a name durable, others do not.
     pub(super) file_synced: bool,
 }
 
-/// What became of one operation.
+/// The fate of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Kept,
     Dropped,
-    /// Of an append, only so many bytes.
+    /// Only this many bytes of an append.
     Cut(usize),
-    /// Of an append, the length and the bytes outside of these sectors.
+    /// The length of an append, and the bytes outside of these sectors.
     Zeroed(Sectors),
 }
 
@@ -103,7 +104,7 @@ impl Sectors {
     }
 }
 
-/// A fate for every operation that is pending; a number is a position among those.
+/// A fate for every pending operation; a number is a position among them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Plan {
     Nothing,
@@ -118,14 +119,14 @@ pub(super) enum Plan {
     /// One append torn, and every name, and no other bytes.
     OnlyTorn(usize, Fate),
     Random(u64),
-    /// So many changes of names, and of each file some of the bytes from the front.
+    /// This many changes of names, and the first bytes of each file.
     InOrder {
         names: usize,
         bytes: Arrived,
     },
 }
 
-/// How much of what was appended to each file has arrived.
+/// How much of the bytes appended to each file is on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrived {
     Nothing,
@@ -178,7 +179,7 @@ fn ordered_fates(names: usize, arrived: Arrived, pending: &[Pending], is_journal
     let end_of = |inode: InodeId| match (arrived, spans.get(&inode)) {
         (Arrived::Everything, _) => u64::MAX,
         (Arrived::Some(seed), Some((start, end))) => {
-            // A file grows by pages, or by what one append has written.
+            // A file grows by pages, or by the bytes of one append.
             let place = start + mix(seed, inode as u64) % (end - start + 1);
             if mix(seed, !(inode as u64)) & 1 == 0 { place } else { place / PAGE_BYTES * PAGE_BYTES }
         }
@@ -201,7 +202,7 @@ fn ordered_fates(names: usize, arrived: Arrived, pending: &[Pending], is_journal
     pending.iter().map(fate).collect()
 }
 
-/// The plans where there is no order.
+/// The plans for file systems without an order.
 fn plans(pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
     let mut plans = vec![Plan::Nothing];
     if pending.is_empty() {
@@ -230,7 +231,7 @@ fn plans(pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
     plans
 }
 
-/// How many of one kind of tear are tried; where there are more, some at random.
+/// Most tears of one kind; if more are possible, some are chosen at random.
 const TEARS_MAX: u64 = 8;
 
 fn many_tears(offset: u64, length: usize, seed: u64) -> Vec<Fate> {
@@ -262,7 +263,7 @@ fn few_tears(offset: u64, length: usize, seed: u64) -> Vec<Fate> {
 
 fn random_fate(seed: u64, position: usize, operation: &Operation) -> Fate {
     let dice = mix(seed, position as u64);
-    // Some mixtures keep nearly all, some nearly nothing.
+    // Some mixtures keep almost all operations, some almost none.
     let kept_of_eight = 1 + mix(seed, u64::MAX) % 7;
     let happens = dice % 8 < kept_of_eight;
     match operation {
@@ -292,7 +293,7 @@ fn sector_count(offset: u64, length: usize) -> u64 {
     (offset + length as u64).div_ceil(SECTOR_BYTES) - offset / SECTOR_BYTES
 }
 
-/// Nothing from the given sector on was written.
+/// Cuts an append before the given sector.
 fn cut_before(offset: u64, length: usize, sector: u64) -> Option<Fate> {
     let cut = ((offset / SECTOR_BYTES + sector) * SECTOR_BYTES).checked_sub(offset)?;
     (0 < cut && cut < length as u64).then_some(Fate::Cut(cut as usize))

@@ -43,40 +43,40 @@ impl Call {
 /// Which call fails, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
-    /// Only this call is counted and fails; any where `None`.
+    /// The call that is counted and fails; any if `None`.
     pub call: Option<Call>,
-    /// How many calls succeed before, counted from [`fail`](super::SimVfs::fail) on.
+    /// Number of calls that succeed first, counted from [`fail`](super::SimVfs::fail) on.
     pub after: usize,
-    /// Every call from then on fails, not only that one.
+    /// Whether all later calls fail, too.
     pub forever: bool,
-    /// What happens.
+    /// The effect of the fault.
     pub effect: Effect,
 }
 
-/// What a failing call does. An effect that makes no sense for a call is its error and nothing else.
+/// The effect of a failing call. An effect that does not apply to a call is only its error.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variants say what their fields are")]
 pub enum Effect {
-    /// Nothing but the error: `StorageFull`, `PermissionDenied`, `Interrupted`, or `Other` for EIO.
+    /// Only the error: `StorageFull`, `PermissionDenied`, `Interrupted`, or `Other` for EIO.
     Error(ErrorKind),
-    /// All it should do, and then the error, as when a network file system loses the answer.
+    /// The complete call and then the error, as when a network file system loses the answer.
     After(ErrorKind),
     /// An append writes this many bytes, and then the error.
     Short { bytes: usize, error: ErrorKind },
-    /// A sync fails and the machine forgets what it had not written; the next sync by the same handle, or by one that
-    /// is opened later, succeeds without it.
+    /// A sync fails and the machine drops what it had not written. The next sync by the same handle, or one opened
+    /// later, succeeds without it.
     Lose { pages: LostPages, error: ErrorKind },
 }
 
-/// What a reader finds after a failed sync in place of the bytes that were not written. After a crash they are zeros
-/// or missing, whatever is synced later.
+/// What a reader finds after a failed sync instead of the unwritten bytes. After a crash they are zeros or missing,
+/// whatever is synced later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LostPages {
-    /// The file is as short as it was at its last good sync.
+    /// The file has the length of its last successful sync.
     Gone,
     /// Zeros.
     Zeroed,
-    /// The bytes, from memory, until the crash: what ext4 does.
+    /// The bytes, from memory, until the crash, as on ext4.
     Cached,
 }
 
@@ -90,7 +90,7 @@ impl Effect {
     }
 }
 
-/// The faults to come and the calls so far.
+/// The planned faults, and the calls so far.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     counts: [usize; Call::ALL.len()],
@@ -118,7 +118,7 @@ impl Faults {
         }
     }
 
-    /// Counts a call and says whether it fails.
+    /// Counts a call and returns the effect if it fails.
     pub(super) fn strike(&mut self, call: Call) -> Option<Effect> {
         if let Some(count) = self.counts.get_mut(call as usize) {
             *count += 1;

@@ -17,22 +17,22 @@ pub(super) struct SimFile {
     writable: bool,
     handle: u64,
     padded: Mutex<Padded>,
-    /// Failed syncs of the file that this handle knows of.
+    /// Failed syncs of the file that this handle has reported.
     losses: AtomicU32,
 }
 
-/// A file that is written past the system's cache, as `varve-disk` does it: the last block is filled up with zeros,
-/// which the next append goes over, and the more was appended the more zeros there are.
+/// A file written past the page cache, as `varve-disk` does. The last block is filled with zeros, which the next append
+/// overwrites. The number of zeros written ahead grows with the bytes appended.
 #[derive(Default)]
 struct Padded {
-    /// Where the bytes end that were appended. `None` = the file has no padding.
+    /// The end of the appended bytes. `None` = the file has no padding.
     end: Option<u64>,
     appended: usize,
 }
 
 const BLOCK_BYTES: u64 = 4096;
 
-/// From so many bytes on zeros are written ahead, as many as were appended.
+/// From this many bytes on, zeros are written ahead, as many as were appended.
 const AHEAD_BYTES_MIN: usize = 2 << 10;
 
 impl SimFile {
@@ -141,7 +141,7 @@ impl File for SimFile {
         if let Some(Effect::Lose { pages, .. }) = strike {
             state.lose(self.inode, pages, self.writable);
         }
-        // As Linux does since 4.13: a sync that failed for one handle fails once for every other that was open.
+        // As Linux does since 4.13: a sync that failed for one handle fails once for every other open handle.
         let losses = state.inode(self.inode).losses;
         let is_news = self.losses.swap(losses, Ordering::Relaxed) < losses;
         match strike {

@@ -1,4 +1,4 @@
-//! What happened in a simulated folder, in order, and the folder it happened to.
+//! The history of a simulated directory, and the directory at its start.
 
 use super::content::Content;
 use super::fault::LostPages;
@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Number of a file, whatever its names are.
+/// Number of a file, independent of its names.
 pub(super) type InodeId = usize;
 
-/// Which name leads to which file.
+/// The file of each name.
 pub(super) type Names = BTreeMap<Arc<str>, InodeId>;
 
-/// A folder at rest.
+/// A directory without pending operations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Image {
     pub(super) names: Names,
@@ -30,10 +30,10 @@ pub(super) enum Operation {
         inode: InodeId,
         offset: u64,
         bytes: Arc<[u8]>,
-        /// How many of them are zeros that the next append goes over.
+        /// How many of these bytes are zeros that the next append overwrites.
         padding: usize,
     },
-    /// What is beyond `length` is cut off.
+    /// Cuts off the content from `length` on.
     Cut {
         inode: InodeId,
         length: u64,
@@ -53,11 +53,11 @@ pub(super) enum Operation {
     Remove {
         name: Arc<str>,
     },
-    /// Of the folder whose files have this in front of their names.
+    /// The prefix of the names in the directory.
     SyncFolder {
         folder: Arc<str>,
     },
-    /// A sync failed and the machine forgot what it had not written.
+    /// A failed sync, after which the machine has dropped what it had not written.
     Lose {
         inode: InodeId,
         pages: LostPages,
@@ -93,7 +93,7 @@ impl Operation {
         self.names().is_some() || matches!(self, Self::Remove { .. })
     }
 
-    /// Whether this changes a name in the folder, and not in one below it.
+    /// Whether this changes a name in the directory itself, not in one below it.
     pub(super) fn changes_names_in(&self, folder: &str) -> bool {
         let (Self::Create { name, .. }
         | Self::Link { target: name, .. }
@@ -105,7 +105,7 @@ impl Operation {
         name.strip_prefix(folder).is_some_and(|rest| !rest.contains('/'))
     }
 
-    /// Whether this, which is a sync, is what POSIX asks for to make `other` durable.
+    /// Whether this is the sync that POSIX requires to make `other` durable.
     pub(super) fn makes_durable(&self, other: &Self) -> bool {
         match self {
             Self::Sync { inode } => other.changes() == Some(*inode),
@@ -114,7 +114,7 @@ impl Operation {
         }
     }
 
-    /// What a change of names does to the entries of the folder on the disk, where others may not have happened.
+    /// Applies a change of names to the directory on disk, which may lack earlier changes.
     pub(super) fn apply_to(&self, names: &mut Names) {
         match self {
             Self::Create { name: target, inode } | Self::Link { target, inode } => {

@@ -1,4 +1,4 @@
-//! A simulated folder as the running processes see it, and the journal of how it came about.
+//! A simulated directory as running processes see it, and the journal of its changes.
 
 use super::content::Content;
 use super::fault::{Faults, LostPages};
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-/// What the machine can do.
+/// The abilities of the machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options {
     pub(super) links: bool,
@@ -16,7 +16,7 @@ pub(super) struct Options {
     pub(super) read_only: bool,
     /// Durable appends are padded with zeros.
     pub(super) pads: bool,
-    /// Whoever drops a handle is killed, and cuts no zeros off.
+    /// Processes that drop a handle are killed, and do not cut off zeros.
     pub(super) kills: bool,
 }
 
@@ -26,7 +26,7 @@ impl Default for Options {
     }
 }
 
-/// A file, whatever its names are. Never freed: a history is short.
+/// A file, independent of its names. Never freed, because a history is short.
 #[derive(Debug, Default)]
 pub(super) struct Inode {
     pub(super) content: Content,
@@ -35,27 +35,27 @@ pub(super) struct Inode {
     /// Length that survives a failed sync.
     pub(super) synced: u64,
     pub(super) handles: usize,
-    /// Handles that append.
+    /// Number of handles that append.
     pub(super) writers: usize,
     /// Syncs that failed and lost bytes.
     pub(super) losses: u32,
     pub(super) locked_by: Option<u64>,
 }
 
-/// All there is to a folder.
+/// The complete state of a directory.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) options: Options,
     pub(super) names: Names,
     inodes: Vec<Inode>,
-    /// The folder before the first entry of the journal; all of it durable.
+    /// The directory before the first entry of the journal; all of it is durable.
     pub(super) start: Image,
     pub(super) journal: Vec<Operation>,
     pub(super) faults: Faults,
     handles_given: u64,
-    /// On Windows: names that go once nobody has the file open any more.
+    /// On Windows: names that go once the last handle of the file is closed.
     going: BTreeSet<Arc<str>>,
-    /// On Windows: another program has this file open and lets nobody change its name.
+    /// On Windows: another program has this file open, and its name cannot be changed.
     pub(super) watched: Option<Arc<str>>,
 }
 
@@ -69,13 +69,13 @@ impl State {
         state
     }
 
-    /// The folder as it is now.
+    /// The directory as it is now.
     pub(super) fn image(&self) -> Image {
         let contents = self.inodes.iter().map(|inode| inode.content.clone()).collect();
         Image { names: self.names.clone(), contents }
     }
 
-    /// Forgets how the folder came about: all of it is durable.
+    /// Declares everything durable and clears the journal.
     pub(super) fn settle(&mut self) {
         self.inodes.iter_mut().for_each(|inode| inode.synced = inode.content.len());
         self.start = self.image();
@@ -130,7 +130,7 @@ impl State {
         self.check_unwatched(source)?;
         self.check_unwatched(target)?;
         self.check_replaceable(target)?;
-        // POSIX: where both names lead to the same file already, nothing happens and both stay.
+        // POSIX: if both names are of the same file already, nothing happens and both stay.
         if self.names.get(target) != Some(&inode) {
             self.change_names(Operation::Rename { source: source.into(), target: target.into(), inode });
         }
@@ -149,7 +149,7 @@ impl State {
         Ok(())
     }
 
-    /// A handle is dropped.
+    /// Closes a handle.
     pub(super) fn close(&mut self, inode: InodeId, handle: u64) {
         let file = self.inode(inode);
         file.handles -= 1;
@@ -184,13 +184,13 @@ impl State {
         Ok(())
     }
 
-    /// Writes at `offset` bytes that end with so many zeros of padding.
+    /// Writes bytes at `offset` that end with this many zeros of padding.
     pub(super) fn write(&mut self, inode: InodeId, offset: u64, bytes: &Arc<[u8]>, padding: usize) {
         self.inode(inode).content.write(offset, bytes, 0..bytes.len());
         self.journal.push(Operation::Append { inode, offset, bytes: bytes.clone(), padding });
     }
 
-    /// Cuts off what is beyond `length`.
+    /// Cuts off the content from `length` on.
     pub(super) fn cut(&mut self, inode: InodeId, length: u64) {
         let content = &mut self.inode(inode).content;
         if content.len() > length {
@@ -206,8 +206,8 @@ impl State {
         Ok(())
     }
 
-    /// What a failed sync leaves of the bytes it should have written. They never become durable. A file to which
-    /// another handle appends gets no shorter.
+    /// Applies a failed sync to the bytes that it should have written. They never become durable. A file to which
+    /// another handle appends does not shrink.
     pub(super) fn lose(&mut self, inode: InodeId, pages: LostPages, by_writer: bool) {
         let file = self.inode(inode);
         file.losses += 1;
@@ -247,7 +247,7 @@ impl State {
         if self.options.read_only { Err(ErrorKind::ReadOnlyFilesystem.into()) } else { Ok(()) }
     }
 
-    /// On Windows a file that somebody has open is not replaced.
+    /// On Windows an open file cannot be replaced.
     fn check_replaceable(&self, name: &str) -> io::Result<()> {
         let is_open = self.names.get(name).is_some_and(|&inode| self.inode_ref(inode).handles > 0);
         if self.options.windows && is_open { Err(ErrorKind::PermissionDenied.into()) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! The simulation itself: it passes the contract, and its crashes, faults and damage are the ones it promises.
+//! The simulation passes the contract, and its crashes, faults and damage are those it promises.
 
 use super::*;
 use crate::testing::contract::contract;
@@ -11,7 +11,7 @@ fn create(vfs: &SimVfs, name: &str, bytes: &[u8]) -> Arc<dyn File> {
     file
 }
 
-/// What every crash at the end of the history could leave of a file; `None` where it is missing.
+/// Every content of a file that a crash at the end of the history could leave; `None` = it is missing.
 fn outcomes(vfs: &SimVfs, name: &str) -> BTreeSet<Option<Vec<u8>>> {
     outcomes_of(vfs, Model::Posix, name)
 }
@@ -26,7 +26,7 @@ fn fault(call: Call, effect: Effect) -> Fault {
 }
 
 #[test]
-fn keeps_the_contract() {
+fn the_simulated_file_system_keeps_the_contract() {
     contract(&|| Arc::new(SimVfs::new()));
     contract(&|| Arc::new(SimVfs::new().without_links()));
     contract(&|| Arc::new(SimVfs::new().without_locks()));
@@ -36,7 +36,7 @@ fn keeps_the_contract() {
 }
 
 #[test]
-fn zeros_ahead_are_written_over_in_place() {
+fn zeros_written_ahead_are_overwritten_in_place() {
     let vfs = SimVfs::new().padded();
     let file = create(&vfs, "a", b"");
     assert!(file.try_lock().unwrap());
@@ -60,7 +60,7 @@ fn zeros_ahead_are_written_over_in_place() {
 }
 
 #[test]
-fn on_windows_a_name_goes_with_the_last_handle() {
+fn on_windows_a_removed_name_goes_with_the_last_handle() {
     let vfs = SimVfs::new().windows();
     create(&vfs, "a", b"one");
     let file = vfs.open("a", Access::Stream).unwrap();
@@ -78,7 +78,7 @@ fn on_windows_a_name_goes_with_the_last_handle() {
 }
 
 #[test]
-fn what_was_synced_survives_every_crash() {
+fn synced_bytes_survive_every_crash() {
     let vfs = SimVfs::new();
     create(&vfs, "a", b"one").sync().unwrap();
     vfs.sync_folder().unwrap();
@@ -86,7 +86,7 @@ fn what_was_synced_survives_every_crash() {
 }
 
 #[test]
-fn what_was_not_synced_may_vanish_tear_or_be_zeros() {
+fn unsynced_bytes_may_vanish_tear_or_become_zeros() {
     let vfs = SimVfs::new();
     create(&vfs, "a", b"abc");
     let found = outcomes(&vfs, "a");
@@ -97,7 +97,7 @@ fn what_was_not_synced_may_vanish_tear_or_be_zeros() {
 }
 
 #[test]
-fn a_lost_append_before_a_kept_one_is_zeros() {
+fn a_lost_append_before_a_kept_one_becomes_zeros() {
     let vfs = SimVfs::new();
     let file = create(&vfs, "a", b"one");
     vfs.sync_folder().unwrap();
@@ -132,7 +132,7 @@ fn a_synced_file_may_lack_its_name_until_the_folder_is_synced() {
 }
 
 #[test]
-fn where_names_have_an_order_a_later_one_brings_the_earlier_and_bytes_come_from_the_front() {
+fn on_ordered_file_systems_names_change_in_order_and_files_grow_from_the_front() {
     let vfs = SimVfs::new();
     create(&vfs, "a", b"one").append(&[b"two"]).unwrap();
     create(&vfs, "b", b"");
@@ -149,7 +149,7 @@ fn where_names_have_an_order_a_later_one_brings_the_earlier_and_bytes_come_from_
 }
 
 #[test]
-fn a_rename_happened_or_not() {
+fn after_a_crash_a_rename_has_happened_completely_or_not_at_all() {
     let vfs = SimVfs::new();
     create(&vfs, "a", b"one").sync().unwrap();
     vfs.sync_folder().unwrap();
@@ -176,7 +176,7 @@ fn crash_states_are_many_and_repeatable() {
 }
 
 #[test]
-fn a_crash_state_is_a_folder_of_its_own() {
+fn a_crash_state_is_independent_of_the_history() {
     let vfs = SimVfs::new();
     let writer = create(&vfs, "a", b"one");
     assert!(writer.try_lock().unwrap());
@@ -191,7 +191,7 @@ fn a_crash_state_is_a_folder_of_its_own() {
 }
 
 #[test]
-fn faults_strike_once_or_for_ever() {
+fn a_fault_fails_one_call_or_all_later_ones() {
     let vfs = SimVfs::new();
     let effect = Effect::Error(ErrorKind::StorageFull);
     vfs.fail(Fault { call: Some(Call::Append), after: 1, forever: false, effect });
@@ -207,7 +207,7 @@ fn faults_strike_once_or_for_ever() {
 }
 
 #[test]
-fn faults_may_leave_half_of_the_work_or_all_of_it() {
+fn a_failed_call_may_have_done_part_or_all_of_its_work() {
     let vfs = SimVfs::new();
     let file = create(&vfs, "a", b"one");
     vfs.fail(fault(Call::Append, Effect::Short { bytes: 2, error: ErrorKind::StorageFull }));
@@ -219,7 +219,7 @@ fn faults_may_leave_half_of_the_work_or_all_of_it() {
 }
 
 #[test]
-fn a_failed_sync_loses_bytes_for_good() {
+fn bytes_lost_by_a_failed_sync_stay_lost() {
     for (pages, live) in [
         (LostPages::Gone, &b"onethree"[..]),
         (LostPages::Zeroed, b"one\0\0\0three"),
@@ -241,7 +241,7 @@ fn a_failed_sync_loses_bytes_for_good() {
 }
 
 #[test]
-fn damage_is_seen_by_open_handles_and_is_no_operation() {
+fn open_handles_see_damage_which_is_not_in_the_journal() {
     let vfs = SimVfs::new();
     let file = create(&vfs, "a", b"one");
     vfs.flip("a", 0, 0);
@@ -256,7 +256,7 @@ fn damage_is_seen_by_open_handles_and_is_no_operation() {
 }
 
 #[test]
-fn a_read_only_folder_changes_nothing() {
+fn a_read_only_directory_refuses_every_change() {
     let vfs = SimVfs::new();
     let file = create(&vfs, "a", b"one");
     let vfs = vfs.read_only();
@@ -272,7 +272,7 @@ fn a_read_only_folder_changes_nothing() {
 }
 
 #[test]
-fn a_fork_goes_its_own_way() {
+fn a_fork_is_independent_of_its_origin() {
     let vfs = SimVfs::new();
     create(&vfs, "a", b"one");
     let fork = vfs.fork();
