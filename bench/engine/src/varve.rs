@@ -9,7 +9,7 @@ use std::thread::{JoinHandle, spawn};
 use std::time::{SystemTime, UNIX_EPOCH};
 use twox_hash::XxHash3_64;
 use varve_archive::tar::{ImportOptions, import};
-use varve_core::{Durability, Handle, Intake, Options, Store};
+use varve_core::{BlobWriter, Durability, Handle, Options, Store};
 use varve_disk::{DiskPool, DiskVfs};
 
 /// Varve with a number of threads.
@@ -116,7 +116,7 @@ impl Opened for OpenVarve {
     }
 
     fn import_tar(&mut self, archive: &[u8]) -> usize {
-        let intake = Intake::new(&self.store).expect("stores");
+        let intake = BlobWriter::new(&self.store).expect("stores");
         let store = |content: &[u8]| intake.store(content).map(|file| file.digest);
         let (options, watch) = (ImportOptions::default(), |_, _| ControlFlow::Continue(()));
         let imported = import(&mut &archive[..], &options, &**self.store.pool(), &store, &watch).expect("imports");

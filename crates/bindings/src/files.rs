@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use varve_archive::tar::{Content, ExportOptions, FileRecord, ImportOptions, Links, check_sorted, export, import};
-use varve_core::{Digest, Error, FileRef, Intake, Store, Watch};
+use varve_core::{BlobRef, BlobWriter, Digest, Error, Store, Watch};
 
 /// A file, link or empty folder of a manifest.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -119,7 +119,7 @@ pub fn import_archive(
     input: &mut (dyn Read + Send),
     request: &ArchiveRequest,
     store: &Store,
-    intake: &Intake,
+    intake: &BlobWriter,
     watch: Watch<'_>,
 ) -> Result<ImportReport> {
     let default = ImportOptions::default();
@@ -154,7 +154,7 @@ pub fn export_archive(
         if watch(done, records.len() as u64) == ControlFlow::Break(()) {
             return Err(Error::Cancelled);
         }
-        let content = store.read_file(&FileRef { digest: *digest, bytes })?;
+        let content = store.read_blob(&BlobRef { digest: *digest, bytes })?;
         content.ok_or_else(|| Error::FileLost { path: path.to_owned() })
     };
     let mut write = |bytes: &[u8]| write(bytes).map_err(|source| Error::io("write", "archive", source));
@@ -170,13 +170,13 @@ fn place(record: &FileRecord) -> Option<(Digest, (u64, &str))> {
 
 /// Every content that is stored.
 pub fn stored_files(store: &Store) -> Result<Vec<StoredItem>> {
-    let files = store.list_files()?;
+    let files = store.list_blobs()?;
     Ok(files.iter().map(|file| StoredItem::of(file, false)).collect())
 }
 
 impl StoredItem {
     /// As JSON has it.
-    pub fn of(file: &FileRef, executable: bool) -> Self {
+    pub fn of(file: &BlobRef, executable: bool) -> Self {
         Self { digest: file.digest.to_string(), size: file.bytes, executable }
     }
 }
@@ -191,7 +191,7 @@ pub fn verify_files(items: &[FileItem], store: &Store, watch: Watch<'_>) -> Resu
             return Err(wrong(&item.path, "only files can be verified"));
         };
         let digest = Digest::parse(hex).ok_or_else(|| wrong(path, "'digest' is not 64 hex digits"))?;
-        let sound = store.read_file(&FileRef { digest, bytes: *bytes })?.is_some();
+        let sound = store.read_blob(&BlobRef { digest, bytes: *bytes })?.is_some();
         Ok(VerifiedItem { digest: hex.clone(), sound })
     };
     items.iter().enumerate().map(verify).collect()

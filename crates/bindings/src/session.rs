@@ -12,7 +12,7 @@ use crate::transfer::Transfers;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use varve_core::failpoints;
-use varve_core::{Digest, Durability, Error, FileRef, Handle, Hold, PendingCommit, PendingReads, Store};
+use varve_core::{BlobRef, Digest, Durability, Error, Handle, PendingCommit, PendingReads, Pin, Store};
 
 /// A buffer that grew beyond this for one large answer is given back.
 const HELD_BYTES_KEPT: usize = 1 << 20;
@@ -112,21 +112,21 @@ impl Session {
     }
 
     /// Buffers an entry that needs files. `filed` is `u32 count | count x (32 bytes digest, u64 bytes) | value`.
-    pub fn put_filed(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize, filed: &[u8]) -> Result<()> {
+    pub fn put_with_blobs(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize, filed: &[u8]) -> Result<()> {
         let (files, value) =
             split_filed(filed).ok_or_else(|| Failure::argument("the files of an entry are cut off"))?;
-        Ok(self.handle_mut()?.put_filed(namespace, key_in(scratch, key_bytes)?, value, &files)?)
+        Ok(self.handle_mut()?.put_with_blobs(namespace, key_in(scratch, key_bytes)?, value, &files)?)
     }
 
     /// Reads the content of a file. The answer is held; returns its length, -1 where it is lost.
-    pub fn read_file(&mut self, file: &FileRef) -> Result<i32> {
-        let Some(content) = self.store()?.read_file(file)? else { return Ok(MISS) };
+    pub fn read_file(&mut self, file: &BlobRef) -> Result<i32> {
+        let Some(content) = self.store()?.read_blob(file)? else { return Ok(MISS) };
         self.held = content;
         length_of(self.held.len())
     }
 
     /// Keeps files that were stored until the next commit that this session begins.
-    pub fn keep(&mut self, hold: Hold) -> Result<()> {
+    pub fn keep(&mut self, hold: Pin) -> Result<()> {
         self.handle_mut()?.keep(hold);
         Ok(())
     }
@@ -279,13 +279,13 @@ pub fn commit_alone(store: &Arc<Store>, entry: &Alone, now_ms: u64) -> Result<()
     Ok(())
 }
 
-fn split_filed(filed: &[u8]) -> Option<(Vec<FileRef>, &[u8])> {
+fn split_filed(filed: &[u8]) -> Option<(Vec<BlobRef>, &[u8])> {
     let (count, rest) = filed.split_first_chunk::<4>()?;
     let bytes = (u32::from_le_bytes(*count) as usize).checked_mul(FILE_REF_BYTES)?;
     let (refs, value) = rest.split_at_checked(bytes)?;
     let file = |packed: &[u8]| {
         let (digest, bytes) = packed.split_first_chunk::<32>()?;
-        Some(FileRef { digest: Digest(*digest), bytes: u64::from_le_bytes(*bytes.first_chunk::<8>()?) })
+        Some(BlobRef { digest: Digest(*digest), bytes: u64::from_le_bytes(*bytes.first_chunk::<8>()?) })
     };
     Some((refs.chunks_exact(FILE_REF_BYTES).map(file).collect::<Option<_>>()?, value))
 }

@@ -1,13 +1,13 @@
 //! Buffered entries of the next commit: their bytes exactly as a log has them, and for each its hash and place, which
 //! are all that sorting moves. Lookups before the commit are rare, so only a lookup extends the index.
 
-use crate::blobs::Hold;
+use crate::blobs::Pin;
 use crate::error::{Error, Result};
-use crate::format::blob_refs::{Filed, Form};
+use crate::format::blob_refs::{BlobRefs, Form};
 use crate::format::bytes::Reader;
 use crate::format::entry::{Entry, Kind, NAMESPACES_MAX};
 use crate::format::hash::{key_hash, upper};
-use crate::format::hash_index::KeyMap;
+use crate::format::hash_index::HashIndex;
 use crate::format::hash_sort;
 use crate::format::hash_sort::{Item, hash_of, item, same_hash};
 use crate::format::namespace_ids::NamespaceId;
@@ -35,7 +35,7 @@ pub(crate) struct Batch {
     /// Length of the longest value that may become a blob.
     longest_value: usize,
     /// Pins of the blobs that its entries name or will name.
-    holds: Mutex<Vec<Hold>>,
+    pins: Mutex<Vec<Pin>>,
     /// The namespaces that have entries. An entry names its namespace by the position in this list, so that a commit
     /// contains no number of this process.
     parts: Vec<Part>,
@@ -56,7 +56,7 @@ struct Part {
 /// Places by key of the first `covered` entries.
 #[derive(Debug, Default)]
 struct Index {
-    places: KeyMap<u32>,
+    places: HashIndex<u32>,
     covered: usize,
 }
 
@@ -213,18 +213,18 @@ impl Batch {
     }
 
     /// Keeps blobs pinned until this batch is committed.
-    pub(crate) fn keep(&self, holds: impl IntoIterator<Item = Hold>) {
-        self.holds.lock().unwrap_or_else(PoisonError::into_inner).extend(holds);
+    pub(crate) fn keep(&self, pins: impl IntoIterator<Item = Pin>) {
+        self.pins.lock().unwrap_or_else(PoisonError::into_inner).extend(pins);
     }
 
     /// Takes the pins, which end once the batch is committed.
-    pub(crate) fn take_holds(&self) -> Vec<Hold> {
-        std::mem::take(&mut *self.holds.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn take_pins(&self) -> Vec<Pin> {
+        std::mem::take(&mut *self.pins.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Adds all entries of `newer`, for which there is room.
     pub(crate) fn absorb(&mut self, newer: &Self) {
-        self.keep(newer.take_holds());
+        self.keep(newer.take_pins());
         newer.entries().for_each(|(id, entry)| self.copy(id, entry));
     }
 
@@ -237,7 +237,7 @@ impl Batch {
     /// The entries whose keys are in none of `newer`.
     pub(crate) fn without(&self, newer: &[Arc<Self>]) -> Self {
         let mut kept = Self::default();
-        kept.keep(self.take_holds());
+        kept.keep(self.take_pins());
         for (id, entry) in self.entries() {
             let hash = key_hash(entry.key);
             if !newer.iter().any(|batch| batch.get(id.number, hash, entry.key).is_some()) {
@@ -284,15 +284,15 @@ fn keep_last(entries: &mut Vec<(Item, &[u8])>) {
 impl<'a> Entry<'a> {
     /// The stored value of a put; `None` for a delete.
     pub(crate) fn live_value(&self) -> Option<&'a [u8]> {
-        matches!(self.kind, Kind::Put | Kind::PutFiled).then_some(self.value)
+        matches!(self.kind, Kind::Put | Kind::PutWithBlobs).then_some(self.value)
     }
 
     /// The value of a buffered put, whose large value is not a blob yet.
     pub(crate) fn buffered_value(&self) -> Option<&'a [u8]> {
-        if self.kind != Kind::PutFiled {
+        if self.kind != Kind::PutWithBlobs {
             return self.live_value();
         }
-        match Filed::parse(self.value)?.form {
+        match BlobRefs::parse(self.value)?.form {
             Form::Beside(value) => Some(value),
             Form::Content | Form::Packed { .. } => None,
         }

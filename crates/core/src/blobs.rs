@@ -20,11 +20,11 @@ mod shard;
 mod write;
 
 pub(crate) use read::Content;
-pub(crate) use shard::Name;
+pub(crate) use shard::BlobName;
 pub(crate) use write::each_in_parallel;
 
 use crate::error::{Error, Result};
-use crate::format::digest::{Digest, FileRef};
+use crate::format::digest::{BlobRef, Digest};
 use crate::platform::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::platform::sync::{Mutex, MutexGuard};
 use crate::platform::vfs::{MemVfs, Vfs};
@@ -35,7 +35,7 @@ use std::io::{self, ErrorKind};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 /// The blobs of one cache.
-pub(crate) struct Files {
+pub(crate) struct Blobs {
     vfs: Arc<dyn Vfs>,
     damage: Arc<DamageList>,
     /// Their 256 directories, by the first byte of the digest.
@@ -43,11 +43,11 @@ pub(crate) struct Files {
     /// Blobs written or found here that may not survive a power failure.
     unsynced: Mutex<BTreeSet<Digest>>,
     /// Blobs found damaged or missing.
-    lost: Mutex<BTreeSet<FileRef>>,
+    missing: Mutex<BTreeSet<BlobRef>>,
     /// Numbers for temporary names.
     temporaries: AtomicU32,
     /// Number of [`Pin`]s.
-    holds: Arc<AtomicU32>,
+    pins: Arc<AtomicU32>,
     /// Whether blobs may have become obsolete.
     collect_due: AtomicBool,
     may_write: bool,
@@ -55,39 +55,39 @@ pub(crate) struct Files {
 
 /// Keeps stored blobs from being collected until a commit names them.
 #[derive(Debug)]
-pub struct Hold {
-    holds: Arc<AtomicU32>,
+pub struct Pin {
+    pins: Arc<AtomicU32>,
 }
 
-impl Drop for Hold {
+impl Drop for Pin {
     fn drop(&mut self) {
-        self.holds.fetch_sub(1, Ordering::AcqRel);
+        self.pins.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Files {
+impl Blobs {
     pub(crate) fn new(vfs: Arc<dyn Vfs>, damage: Arc<DamageList>, may_write: bool) -> Self {
         Self {
             vfs,
             damage,
             shards: (0..256).map(|_| OnceLock::new()).collect(),
             unsynced: Mutex::default(),
-            lost: Mutex::default(),
+            missing: Mutex::default(),
             temporaries: AtomicU32::new(0),
-            holds: Arc::default(),
+            pins: Arc::default(),
             collect_due: AtomicBool::new(false),
             may_write,
         }
     }
 
     /// Counts a pin. The caller appends it to the log before it writes a blob.
-    pub(crate) fn hold(&self) -> Hold {
-        self.holds.fetch_add(1, Ordering::AcqRel);
-        Hold { holds: Arc::clone(&self.holds) }
+    pub(crate) fn pin(&self) -> Pin {
+        self.pins.fetch_add(1, Ordering::AcqRel);
+        Pin { pins: Arc::clone(&self.pins) }
     }
 
-    pub(crate) fn is_held(&self) -> bool {
-        self.holds.load(Ordering::Acquire) > 0
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.pins.load(Ordering::Acquire) > 0
     }
 
     /// Sets whether the next compaction collects blobs.
@@ -108,7 +108,7 @@ impl Files {
         let name = format!("{index:02x}");
         let open = || self.vfs.folder("files")?.folder(&name);
         let shard = match open() {
-            Err(error) if error.kind() == ErrorKind::NotADirectory => self.make_room(&name).and_then(|()| open()),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => self.clear_path(&name).and_then(|()| open()),
             shard => shard,
         };
         let shard = match shard {
@@ -120,7 +120,7 @@ impl Files {
     }
 
     /// All valid names in the directories, each with the number of its directory.
-    pub(crate) fn names(&self) -> Result<Vec<(u8, Name)>> {
+    pub(crate) fn names(&self) -> Result<Vec<(u8, BlobName)>> {
         let folders = match self.vfs.folder("files").and_then(|files| files.folders()) {
             // `files` is not a directory.
             Err(error) if error.kind() == ErrorKind::NotADirectory => Vec::new(),
@@ -130,13 +130,13 @@ impl Files {
         for index in folders.iter().filter_map(|folder| shard::index_of(folder)) {
             let listed = self.shard(index)?.list();
             let listed = listed.map_err(|source| Error::io("list", &format!("files/{index:02x}"), source))?;
-            names.extend(listed.iter().filter_map(|name| Some((index, Name::parse(name)?))));
+            names.extend(listed.iter().filter_map(|name| Some((index, BlobName::parse(name)?))));
         }
         Ok(names)
     }
 
     /// Quarantines what blocks the name of a directory: a link, a FIFO, a file.
-    fn make_room(&self, shard: &str) -> io::Result<()> {
+    fn clear_path(&self, shard: &str) -> io::Result<()> {
         if !self.may_write {
             return Ok(());
         }
@@ -151,8 +151,8 @@ impl Files {
     }
 }
 
-impl fmt::Debug for Files {
+impl fmt::Debug for Blobs {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Files").field("holds", &self.holds).finish_non_exhaustive()
+        out.debug_struct("Blobs").field("pins", &self.pins).finish_non_exhaustive()
     }
 }

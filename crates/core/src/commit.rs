@@ -35,7 +35,7 @@ use crate::error::{Error, Result};
 use crate::format::entry::Kind;
 use crate::format::file_names::{FileName, TableName};
 use crate::format::namespace_ids::NamespaceId;
-use crate::format::sequence::next_order;
+use crate::format::sequence::next_sequence;
 use crate::log::{LogCommit, LogWriter, prelude};
 use crate::options::Durability;
 use crate::platform::failpoints;
@@ -57,7 +57,7 @@ const LARGE_BYTES: u64 = 1 << 20;
 const ATTEMPTS: u32 = 64;
 
 /// A checkpoint is due from this many bytes in memtables, or attached tables, on.
-const MEMORY_BYTES_DUE: u64 = 32 << 20;
+const MEMTABLE_BYTES_DUE: u64 = 32 << 20;
 const ATTACHED_TABLES_DUE: usize = 8;
 
 /// The log of this process and its state. It runs one commit at a time.
@@ -71,7 +71,7 @@ pub(crate) struct Committer {
     cache_id: u64,
     tables: u32,
     /// This process has lost a log that pinned blobs; some of those blobs may be gone.
-    lost_hold: bool,
+    lost_pin: bool,
 }
 
 impl Committer {
@@ -84,50 +84,50 @@ impl Committer {
         durability: Durability,
         now_ms: u64,
     ) -> Result<CommitReport> {
-        let outcome = self.try_often("commit", context, state, |committer| {
-            let bytes_min = context.options.file_bytes_min;
-            if batch.longest_value() < bytes_min && !committer.lost_hold {
+        let outcome = self.with_log("commit", context, state, |committer| {
+            let bytes_min = context.options.blob_bytes_min;
+            if batch.longest_value() < bytes_min && !committer.lost_pin {
                 return committer.append(context, state, batch, durability, now_ms);
             }
-            let _hold = context.files.hold();
-            let Some(writer) = committer.append_hold(context, state)? else { return Ok(None) };
-            let kept = if committer.lost_hold { Some(values::without_lost(context, batch)?) } else { None };
-            let filed = values::file_values(context, writer, kept.as_ref().unwrap_or(batch), bytes_min)?;
-            committer.append(context, state, &filed, durability, now_ms)
+            let _pin = context.blobs.pin();
+            let Some(writer) = committer.append_pin(context, state)? else { return Ok(None) };
+            let kept = if committer.lost_pin { Some(values::without_missing(context, batch)?) } else { None };
+            let with_blobs = values::store_values(context, writer, kept.as_ref().unwrap_or(batch), bytes_min)?;
+            committer.append(context, state, &with_blobs, durability, now_ms)
         });
         if outcome.is_ok() {
-            context.noted.set_now(now_ms);
-            batch.namespaces().for_each(|id| context.noted.wrote(id, batch.hashes(id.number)));
-            drop(batch.take_holds());
+            context.usage.set_now(now_ms);
+            batch.namespaces().for_each(|id| context.usage.wrote(id, batch.hashes(id.number)));
+            drop(batch.take_pins());
             self.release(context);
         }
         outcome
     }
 
     /// Pins blobs: appends that to the log before the caller stores any. Returns the number of the writer.
-    pub(crate) fn hold(&mut self, context: &Context, state: &RwLock<State>) -> Result<u32> {
-        self.try_often("store blobs", context, state, |committer| committer.append_hold(context, state))
+    pub(crate) fn pin(&mut self, context: &Context, state: &RwLock<State>) -> Result<u32> {
+        self.with_log("store blobs", context, state, |committer| committer.append_pin(context, state))
     }
 
     /// The number of this process's log, if it pins blobs.
-    pub(crate) fn holding(&self) -> Option<u32> {
-        self.log.as_ref().filter(|log| log.holds).map(|log| log.writer)
+    pub(crate) fn pinning_writer(&self) -> Option<u32> {
+        self.log.as_ref().filter(|log| log.pins).map(|log| log.writer)
     }
 
     /// Ends the pin of the log once this process pins no blobs.
     pub(crate) fn release(&mut self, context: &Context) {
-        if context.files.is_held() {
+        if context.blobs.is_pinned() {
             return;
         }
-        self.lost_hold = false;
+        self.lost_pin = false;
         // If the log cannot be appended to, the writer leaves it; its pin ends when the log does.
-        if self.log.as_mut().is_some_and(|log| log.holds && log.hold(false).is_err()) {
+        if self.log.as_mut().is_some_and(|log| log.pins && log.pin(false).is_err()) {
             let _ = self.leave(context);
         }
     }
 
     /// Runs a step, each time in a new log, until the log is still in place after it.
-    fn try_often<T>(
+    fn with_log<T>(
         &mut self,
         operation: &'static str,
         context: &Context,
@@ -135,7 +135,7 @@ impl Committer {
         mut step: impl FnMut(&mut Self) -> Result<Option<T>>,
     ) -> Result<T> {
         for _ in 0..ATTEMPTS {
-            if state.read()?.lost {
+            if state.read()?.unrecoverable {
                 reset(context, state)?;
             }
             if self.log.is_none() && !self.claim(context, state)? {
@@ -144,7 +144,7 @@ impl Committer {
             match step(self) {
                 Ok(Some(done)) => return Ok(done),
                 Ok(None) => {
-                    self.lost_hold |= self.log.as_ref().is_some_and(|log| log.holds);
+                    self.lost_pin |= self.log.as_ref().is_some_and(|log| log.pins);
                     self.leave(context)?;
                 }
                 Err(error) => {
@@ -168,7 +168,7 @@ impl Committer {
             renew(context, state)?;
         }
         self.base = (found.manifest.number, found.manifest_stat);
-        (self.floor, self.cache_id) = (found.last_order, found.manifest.cache_id);
+        (self.floor, self.cache_id) = (found.last_sequence, found.manifest.cache_id);
         self.log = Some(log);
         self.tables = 0;
         Ok(true)
@@ -199,15 +199,15 @@ impl Committer {
         let known = state.read()?.known_logs();
         let found = outline(context, &known)?;
         self.base = (found.manifest.number, found.manifest_stat);
-        Ok(!found.lost && found.logs.iter().any(|view| view.start() == Some(start)))
+        Ok(!found.unrecoverable && found.logs.iter().any(|view| view.start() == Some(start)))
     }
 
     /// `None` = the log is not in place any more.
-    fn append_hold(&mut self, context: &Context, state: &RwLock<State>) -> Result<Option<u32>> {
+    fn append_pin(&mut self, context: &Context, state: &RwLock<State>) -> Result<Option<u32>> {
         let Some(log) = self.log.as_mut() else { return Ok(None) };
         let (name, writer) = (FileName::Log(log.writer).to_string(), log.writer);
-        if !log.holds {
-            log.hold(true).map_err(|source| Error::io("append to", &name, source))?;
+        if !log.pins {
+            log.pin(true).map_err(|source| Error::io("append to", &name, source))?;
         }
         Ok(self.is_counted(context, state)?.then_some(writer))
     }
@@ -223,18 +223,18 @@ impl Committer {
     ) -> Result<Option<CommitReport>> {
         let Self { log, tables, floor, cache_id, .. } = self;
         let Some(log) = log.as_mut() else { return Ok(None) };
-        let order = next_order(shared.read()?.last_order.max(*floor), &context.options.clock, log.writer)?;
+        let sequence = next_sequence(shared.read()?.last_sequence.max(*floor), &context.options.clock, log.writer)?;
         let mut bytes = 0;
         let durable = durability == Durability::Durable;
         if durable {
-            context.files.sync(&*context.pool)?;
+            context.blobs.sync(&*context.pool)?;
         }
         let attached = if batch.bytes() >= LARGE_BYTES {
             let mut name = || {
                 *tables += 1;
                 TableName { writer: log.writer, index: *tables - 1 }
             };
-            let metas = write_tables(context, *cache_id, &mut name, batch, order, now_ms)?;
+            let metas = write_tables(context, *cache_id, &mut name, batch, sequence, now_ms)?;
             bytes += metas.iter().map(|(_, meta)| meta.bytes).sum::<u64>();
             Some(attach_batch(&metas)?)
         } else {
@@ -245,9 +245,9 @@ impl Committer {
         let names = record.namespaces().zip(0u16..);
         let names: Vec<_> = names.map(|(id, at)| (at, id.name.as_str(), id.version.as_str())).collect();
         let name = FileName::Log(log.writer).to_string();
-        let appended = log.commit(order, &prelude(now_ms, &names), &entries, durable);
+        let appended = log.commit(sequence, &prelude(now_ms, &names), &entries, durable);
         if durable && appended.is_err() {
-            context.doubts.add(log.writer);
+            context.failed_syncs.add(log.writer);
         }
         bytes += appended.map_err(|source| Error::io("append to", &name, source))?;
         failpoints::panics("commit-appended");
@@ -259,7 +259,7 @@ impl Committer {
             sync_log(context, log)?;
         }
         let count = record.len() as usize;
-        let commit = LogCommit { order, time_ms: now_ms, namespaces: names, entries: &entries, count };
+        let commit = LogCommit { sequence, time_ms: now_ms, namespaces: names, entries: &entries, count };
         let mut state = shared.write()?;
         state.apply_own(context, log, &commit)?;
         failpoints::panics("commit-applied");
@@ -269,7 +269,7 @@ impl Committer {
             renew(context, shared)?;
             state = shared.write()?;
         }
-        let is_much = state.memory_bytes >= MEMORY_BYTES_DUE || state.attached_tables() >= ATTACHED_TABLES_DUE;
+        let is_much = state.memtable_bytes >= MEMTABLE_BYTES_DUE || state.attached_tables() >= ATTACHED_TABLES_DUE;
         let maintenance_due = context.damage.is_news() || is_much;
         Ok(Some(CommitReport { entries: batch.len(), bytes, maintenance_due }))
     }
@@ -296,16 +296,16 @@ impl Committer {
     pub(crate) fn seal(&mut self, context: &Context, state: &RwLock<State>) -> Result<bool> {
         self.release(context);
         let Some(mut log) = self.log.take_if(|log| log.commits > 0) else { return Ok(false) };
-        let held = if context.files.is_held() { self.hold(context, state).map(drop) } else { Ok(()) };
+        let pinned = if context.blobs.is_pinned() { self.pin(context, state).map(drop) } else { Ok(()) };
         let name = FileName::Log(log.writer).to_string();
-        if log.holds {
+        if log.pins {
             let is_there = log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &name, source))?;
-            self.lost_hold |= !is_there;
+            self.lost_pin |= !is_there;
         }
         // Other processes rely on everything before a seal being durable.
         sync_log(context, &mut log)?;
         log.seal().map_err(|source| Error::io("seal", &name, source))?;
-        held.map(|()| true)
+        pinned.map(|()| true)
     }
 }
 
@@ -313,7 +313,7 @@ fn sync_log(context: &Context, log: &mut LogWriter) -> Result<()> {
     if log.is_unsynced() {
         let name = FileName::Log(log.writer).to_string();
         log.sync().map_err(|source| {
-            context.doubts.add(log.writer);
+            context.failed_syncs.add(log.writer);
             Error::io("sync", &name, source)
         })?;
         if !log.is_named() {
@@ -330,7 +330,7 @@ fn write_tables(
     cache_id: u64,
     next_name: &mut dyn FnMut() -> TableName,
     batch: &Batch,
-    order: u64,
+    sequence: u64,
     now_ms: u64,
 ) -> Result<Vec<(Arc<NamespaceId>, TableMeta)>> {
     let mut metas = Vec::new();
@@ -343,11 +343,11 @@ fn write_tables(
         failpoints::panics("write-table");
         batch
             .sorted(id.number, |hash, entry| match entry.kind {
-                Kind::PutFiled => table.add_filed(hash, entry.key, 0, entry.value),
+                Kind::PutWithBlobs => table.add_with_blobs(hash, entry.key, 0, entry.value),
                 _ => table.add(hash, entry.key, 0, entry.live_value().map(ValueBytes::Staying)),
             })
             .map_err(wrap)?;
-        metas.push((Arc::clone(id), table.finish(order, now_ms, now_ms).map_err(wrap)?));
+        metas.push((Arc::clone(id), table.finish(sequence, now_ms, now_ms).map_err(wrap)?));
     }
     context.vfs.sync_folder().map_err(|source| Error::io("sync", "the cache directory", source))?;
     Ok(metas)

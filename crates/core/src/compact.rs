@@ -12,6 +12,7 @@
 //! While no other process writes (`alone`), a full merge drops sequence numbers and deletes, so the same entries give
 //! the same bytes.
 
+mod claim_logs;
 mod collect_blobs;
 mod evict;
 mod eviction_cut;
@@ -20,11 +21,10 @@ mod merge;
 mod obsolete_files;
 mod pick;
 mod prune_usage;
-mod take_logs;
 
 use crate::commit::Committer;
 use crate::commit::reload::reload;
-use crate::compact::obsolete_files::{needless, remove_all};
+use crate::compact::obsolete_files::{obsolete, remove_all};
 use crate::error::{Error, Result};
 use crate::format::file_names::{FileName, TableName};
 use crate::format::namespace_ids::NamespaceId;
@@ -41,14 +41,14 @@ use crate::table::TableMeta;
 use crate::usage::Marks;
 use crate::writer::claim::claim_number;
 use crate::writer::reset::reset;
+use claim_logs::{ClaimedLogs, claim_logs, survey};
 use collect_blobs::collect;
 use evict::Evictions;
 use merge::{Merge, Progress, merge};
-pub(crate) use obsolete_files::sweep_manifests;
+pub(crate) use obsolete_files::remove_older_manifests;
 use pick::{Candidate, pick};
-use prune_usage::tidy_uses;
+use prune_usage::prune_usage_records;
 use std::sync::Arc;
-use take_logs::{Taken, survey, take};
 
 /// Tries before other processes count as always faster.
 const ATTEMPTS: u32 = 16;
@@ -75,18 +75,18 @@ pub(crate) fn compact(
         let names = list(context)?;
         let patient = attempt < ATTEMPTS_PATIENT;
         let surveyed = survey(context, state, committer, claim.as_ref().map(|log| log.writer), patient)?;
-        if surveyed.state.lost {
+        if surveyed.state.unrecoverable {
             reset(context, state)?;
             continue;
         }
         let is_over = surveyed.state.manifest.total_bytes() > context.options.bytes_max;
         // If the manifest is not sure, publish it again above the other name.
-        let is_settled = surveyed.state.is_sure() && surveyed.folded.is_empty();
+        let is_settled = surveyed.state.is_sure() && surveyed.writers.is_empty();
         if is_settled && !is_over && plan(context, &surveyed, &Goal::full(full)).is_empty() {
             let number = surveyed.state.manifest.number;
-            remove_all(context, Some(number), &needless(names, &surveyed.state, number))?;
-            context.used.remove_damaged(surveyed.state.manifest.cache_id);
-            let files_removed = collect_files(context, &surveyed.state.tables(), full)?;
+            remove_all(context, Some(number), &obsolete(names, &surveyed.state, number))?;
+            context.usage_folder.remove_damaged(surveyed.state.manifest.cache_id);
+            let files_removed = collect_blobs(context, &surveyed.state.tables(), full)?;
             return Ok(CompactReport { files_removed, ..CompactReport::default() });
         }
         let log = match claim.take() {
@@ -97,35 +97,35 @@ pub(crate) fn compact(
                 log
             }
         };
-        let mut taken = take(context, surveyed, log.writer)?;
-        if taken.state.lost || !still_ours(context, &taken.state.manifest, &log)? {
+        let mut claimed = claim_logs(context, surveyed, log.writer)?;
+        if claimed.state.unrecoverable || !owns_number(context, &claimed.state.manifest, &log)? {
             continue;
         }
-        if taken.has_unbegun(log.writer) {
+        if claimed.has_unbegun(log.writer) {
             claim = Some(log);
             continue;
         }
-        let goal = Goal::of(context, state, &taken, full, tries)?;
-        let plans = plan(context, &taken, &goal);
-        if names_files(&taken, &plans) {
-            context.files.set_collect_due(true);
+        let goal = Goal::of(context, state, &claimed, full, tries)?;
+        let plans = plan(context, &claimed, &goal);
+        if names_blobs(&claimed, &plans) {
+            context.blobs.set_collect_due(true);
         }
-        match fold(context, &mut taken, &plans, &goal, log.writer, &mut tables, watch)? {
-            Folded::Published { mut report, manifest, marks, evicted } => {
+        match checkpoint(context, &mut claimed, &plans, &goal, log.writer, &mut tables, watch)? {
+            Checkpoint::Published { mut report, manifest, marks, evicted } => {
                 drop(log);
                 let names = list(context)?;
-                let merged = Some((&taken.state, manifest)).filter(|_| !evicted);
+                let merged = Some((&claimed.state, manifest)).filter(|_| !evicted);
                 reload(context, state, committer, merged)?;
                 let newest = state.read()?.newest().snapshot();
-                let (unneeded, open) = (needless(names, &newest, manifest), newest.tables());
+                let (obsolete, open) = (obsolete(names, &newest, manifest), newest.tables());
                 let theirs = Some(newest.manifest.number).filter(|number| *number != manifest);
-                tidy_uses(context, &newest, marks, full || goal.is_evicting());
-                remove_all(context, theirs, &unneeded)?;
-                report.files_removed = collect_files(context, &open, full)?;
+                prune_usage_records(context, &newest, marks, full || goal.is_evicting());
+                remove_all(context, theirs, &obsolete)?;
+                report.files_removed = collect_blobs(context, &open, full)?;
                 return Ok(report);
             }
-            Folded::Over => tries += 1,
-            Folded::Lost => {}
+            Checkpoint::Over => tries += 1,
+            Checkpoint::Lost => {}
         }
         claim = Some(log);
     }
@@ -133,26 +133,26 @@ pub(crate) fn compact(
 }
 
 /// Whether the merged entries name blobs, or their logs pinned some, so that some blobs may not be needed any more.
-fn names_files(taken: &Taken, plans: &[Plan]) -> bool {
-    let held = taken.state.logs.iter().any(|view| view.holds && taken.folded.contains(&view.writer));
-    let folded = taken.state.filing.iter().any(|writer| taken.folded.contains(writer));
+fn names_blobs(claimed: &ClaimedLogs, plans: &[Plan]) -> bool {
+    let pinned = claimed.state.logs.iter().any(|view| view.pins && claimed.writers.contains(&view.writer));
+    let named = claimed.state.writers_with_blobs.iter().any(|writer| claimed.writers.contains(writer));
     let merged = plans.iter().any(|plan| {
-        let Some(namespace) = taken.state.namespace(plan.id.number) else { return false };
+        let Some(namespace) = claimed.state.namespace(plan.id.number) else { return false };
         let mut tables = plan.merge.iter().filter_map(|index| namespace.tables.get(*index));
-        tables.any(|live| live.table.meta.file_bytes > 0)
+        tables.any(|live| live.table.meta.blob_bytes > 0)
     });
-    held || folded || merged
+    pinned || named || merged
 }
 
-fn collect_files(context: &Context, open: &OpenTables, full: bool) -> Result<u64> {
-    if full || context.files.is_collect_due() { collect(context, open) } else { Ok(0) }
+fn collect_blobs(context: &Context, open: &OpenTables, full: bool) -> Result<u64> {
+    if full || context.blobs.is_collect_due() { collect(context, open) } else { Ok(0) }
 }
 
 /// Whether this process may still write tables under its number: its log has not been claimed, and no manifest covers
 /// the number. Without a lock, the log may have been claimed; a publication that seemed lost may have counted. An
 /// abandoned claim stays as an empty log for the next compaction, because a number is free again only when a manifest
 /// covers it.
-fn still_ours(context: &Context, manifest: &Manifest, log: &LogWriter) -> Result<bool> {
+fn owns_number(context: &Context, manifest: &Manifest, log: &LogWriter) -> Result<bool> {
     let in_place = log.is_in_place(&*context.vfs);
     let in_place = in_place.map_err(|source| Error::io("check", &FileName::Log(log.writer).to_string(), source))?;
     Ok(in_place && manifest.is_open(log.writer))
@@ -175,15 +175,15 @@ impl Goal {
 
     /// If the cache is over its limit, entries are evicted until it is well below, so that the next compactions need
     /// not evict. Each further try aims lower.
-    fn of(context: &Context, state: &RwLock<State>, taken: &Taken, full: bool, tries: usize) -> Result<Self> {
+    fn of(context: &Context, state: &RwLock<State>, claimed: &ClaimedLogs, full: bool, tries: usize) -> Result<Self> {
         let bytes_max = context.options.bytes_max;
-        if tries == 0 && taken.total_bytes() <= bytes_max {
+        if tries == 0 && claimed.total_bytes() <= bytes_max {
             return Ok(Self::full(full));
         }
         let eighths = EIGHTHS_LEFT.get(tries).copied();
         let target = (u128::from(bytes_max) * u128::from(eighths.unwrap_or(1)) / 8) as u64;
-        let evictions = Evictions::find(context, state, taken, target)?;
-        let garbage = tries > 0 || taken.state.manifest.total_bytes() > bytes_max;
+        let evictions = Evictions::find(context, state, claimed, target)?;
+        let garbage = tries > 0 || claimed.state.manifest.total_bytes() > bytes_max;
         let full = full || garbage || evictions.is_any();
         Ok(Self { full, evictions: Some(evictions), is_last: eighths.is_none() })
     }
@@ -201,19 +201,19 @@ struct Plan {
     whole: bool,
 }
 
-fn plan(context: &Context, taken: &Taken, goal: &Goal) -> Vec<Plan> {
+fn plan(context: &Context, claimed: &ClaimedLogs, goal: &Goal) -> Vec<Plan> {
     let full = goal.full;
-    let leaving = |number| goal.evictions.as_ref().is_some_and(|evictions| evictions.leaving.contains(number));
+    let has_evictions = |number| goal.evictions.as_ref().is_some_and(|evictions| evictions.namespaces.contains(number));
     let mut plans = Vec::new();
-    for Current { id, .. } in taken.state.current.values() {
-        let Some(namespace) = taken.state.namespace(id.number) else { continue };
+    for Current { id, .. } in claimed.state.current.values() {
+        let Some(namespace) = claimed.state.namespace(id.number) else { continue };
         let ours: Vec<usize> = (0..namespace.tables.len())
             .filter(|index| {
                 let live = namespace.tables.get(*index);
-                live.is_some_and(|live| taken.is_folded(live.attached_by) && !live.table.is_unreadable())
+                live.is_some_and(|live| claimed.may_merge(live.attached_by) && !live.table.is_unreadable())
             })
             .collect();
-        let garbage = if full { vec![0; namespace.tables.len()] } else { garbage_of(taken, namespace) };
+        let garbage = if full { vec![0; namespace.tables.len()] } else { garbage_of(claimed, namespace) };
         let candidates: Vec<Candidate> = ours
             .iter()
             .filter_map(|index| namespace.tables.get(*index).zip(garbage.get(*index)))
@@ -221,18 +221,18 @@ fn plan(context: &Context, taken: &Taken, goal: &Goal) -> Vec<Plan> {
                 bytes: live.table.meta.bytes,
                 garbage_bytes: *garbage_bytes,
                 is_damaged: context.damage.has(&live.table.meta.name.to_string())
-                    || taken.names_lost_files(&live.table),
-                is_leaving: leaving(&id.number),
-                is_hidden: live.table.meta.order_min < namespace.hidden_below,
+                    || claimed.names_missing_blobs(&live.table),
+                has_evictions: has_evictions(&id.number),
+                is_hidden: live.table.meta.sequence_min < namespace.hidden_below,
                 is_settled: live.attached_by.is_none()
-                    && live.table.meta.order_max == 0
+                    && live.table.meta.sequence_max == 0
                     && live.table.meta.deletes == 0,
             })
             .collect();
-        let entries = taken.folded_entries(namespace).filter_map(|(_, found)| found.entry());
-        let folded_bytes = entries.map(|entry| entry.bytes() as u64).sum();
-        let picked = pick(&candidates, folded_bytes, full, taken.alone);
-        if folded_bytes > 0 || !picked.is_empty() {
+        let entries = claimed.entries(namespace).filter_map(|(_, found)| found.entry());
+        let checkpoint_bytes = entries.map(|entry| entry.bytes() as u64).sum();
+        let picked = pick(&candidates, checkpoint_bytes, full, claimed.alone);
+        if checkpoint_bytes > 0 || !picked.is_empty() {
             let merge = picked.iter().filter_map(|at| ours.get(*at).copied()).collect::<Vec<_>>();
             let whole = merge.len() == namespace.tables.len();
             plans.push(Plan { id: Arc::clone(id), merge, whole });
@@ -243,13 +243,13 @@ fn plan(context: &Context, taken: &Taken, goal: &Goal) -> Vec<Plan> {
 }
 
 /// Estimated garbage bytes of each table, from a sample: the entries with the lowest hashes.
-fn garbage_of(taken: &Taken, namespace: &Namespace) -> Vec<u64> {
+fn garbage_of(claimed: &ClaimedLogs, namespace: &Namespace) -> Vec<u64> {
     if namespace.tables.is_empty() {
         return Vec::new();
     }
     let mut sources: Vec<Source<'_>> =
         namespace.tables.iter().map(|live| Source::Table(Arc::clone(&live.table))).collect();
-    sources.push(Source::memory(&taken.state.segments, taken.folded_entries(namespace)));
+    sources.push(Source::memtable(&claimed.state.segments, claimed.entries(namespace)));
     let counts = match Ranges::new(sources, 0).next() {
         Some(range) => garbage(&range, namespace.tables.len()),
         None => vec![(0, 0); namespace.tables.len()],
@@ -261,7 +261,7 @@ fn garbage_of(taken: &Taken, namespace: &Namespace) -> Vec<u64> {
 }
 
 /// The outcome of a checkpoint.
-enum Folded {
+enum Checkpoint {
     Published {
         report: CompactReport,
         /// Number of the manifest.
@@ -278,24 +278,24 @@ enum Folded {
 }
 
 /// Writes the tables and publishes the manifest.
-fn fold(
+fn checkpoint(
     context: &Context,
-    taken: &mut Taken,
+    claimed: &mut ClaimedLogs,
     plans: &[Plan],
     goal: &Goal,
     writer: u32,
     index: &mut u32,
     watch: Watch<'_>,
-) -> Result<Folded> {
+) -> Result<Checkpoint> {
     let mut report =
-        CompactReport { changed: true, logs_folded: taken.folded.len() as u64, ..CompactReport::default() };
-    report.bytes_before = taken.bytes();
-    let mut progress = Progress::new(watch, taken, plans.iter().map(|plan| (plan.id.number, plan.merge.as_slice())));
+        CompactReport { changed: true, logs_folded: claimed.writers.len() as u64, ..CompactReport::default() };
+    report.bytes_before = claimed.bytes();
+    let mut progress = Progress::new(watch, claimed, plans.iter().map(|plan| (plan.id.number, plan.merge.as_slice())));
     let mut name = || {
         *index += 1;
         TableName { writer, index: *index }
     };
-    let (written, marks) = match write_tables(context, taken, plans, goal, &mut name, &mut progress, &mut report) {
+    let (written, marks) = match write_tables(context, claimed, plans, goal, &mut name, &mut progress, &mut report) {
         Ok(written) => written,
         Err(error) => {
             obsolete_files::discard_tables(context, writer)?;
@@ -304,24 +304,24 @@ fn fold(
     };
     // An entry of an open log may be the reason why an older one is dropped here, so it must be as durable as the
     // tables.
-    taken.state.sync_others(context, Some(writer))?;
-    let mut manifest = next_manifest(context, taken, plans, &written, writer);
+    claimed.state.sync_others(context, Some(writer))?;
+    let mut manifest = next_manifest(context, claimed, plans, &written, writer);
     if manifest.total_bytes() > context.options.bytes_max && !goal.is_last {
         obsolete_files::discard_tables(context, writer)?;
-        return Ok(Folded::Over);
+        return Ok(Checkpoint::Over);
     }
     let evicted = obsolete_files::evict(&mut manifest, context.options.bytes_max);
     if evicted > 0 {
-        context.files.set_collect_due(true);
+        context.blobs.set_collect_due(true);
     }
     report.entries_dropped += evicted;
     report.bytes_after = manifest.table_bytes();
-    match publish(&*context.vfs, &context.checksum, writer, taken.state.manifest.number, manifest)? {
+    match publish(&*context.vfs, &context.checksum, writer, claimed.state.manifest.number, manifest)? {
         Published::Won(manifest) => {
             let evicted = evicted > 0 || goal.is_evicting();
-            Ok(Folded::Published { report, manifest, marks, evicted })
+            Ok(Checkpoint::Published { report, manifest, marks, evicted })
         }
-        Published::Lost => Ok(Folded::Lost),
+        Published::Lost => Ok(Checkpoint::Lost),
     }
 }
 
@@ -331,7 +331,7 @@ type Written = (u32, Vec<TableMeta>);
 /// Writes one new table for each plan, rarely more.
 fn write_tables(
     context: &Context,
-    taken: &Taken,
+    claimed: &ClaimedLogs,
     plans: &[Plan],
     goal: &Goal,
     name: &mut (dyn FnMut() -> TableName + Send),
@@ -340,11 +340,11 @@ fn write_tables(
 ) -> Result<(Vec<Written>, Marks)> {
     let (mut written, mut marks) = (Vec::new(), Marks::default());
     for plan in plans {
-        let settle = plan.whole && taken.alone;
+        let settle = plan.whole && claimed.alone;
         let evictions = goal.evictions.as_ref();
         let drop_deletes = settle || failpoints::bug("missing-tombstone");
         let merge_plan = Merge { number: plan.id.number, tables: &plan.merge, settle, drop_deletes, evictions };
-        let merged = merge(context, taken, &merge_plan, name, progress)?;
+        let merged = merge(context, claimed, &merge_plan, name, progress)?;
         report.tables_merged += plan.merge.len() as u64;
         report.tables_written += merged.tables.len() as u64;
         report.entries_dropped += merged.dropped;
@@ -357,12 +357,13 @@ fn write_tables(
 /// Builds the next manifest. `next writer` is above the number of this process and those of the checkpointed logs, and
 /// never decreases. Every lower number was created before these, so the list of logs, which is made later, contains
 /// them all.
-fn next_manifest(context: &Context, taken: &Taken, plans: &[Plan], written: &[Written], own: u32) -> Manifest {
-    let state = &taken.state;
-    let done = taken.folded.iter().copied().fold(own, u32::max);
+fn next_manifest(context: &Context, claimed: &ClaimedLogs, plans: &[Plan], written: &[Written], own: u32) -> Manifest {
+    let state = &claimed.state;
+    let done = claimed.writers.iter().copied().fold(own, u32::max);
     let next_writer = state.manifest.next_writer.max(done + 1);
-    let is_folded = |log: &&LogView| taken.folded.contains(&log.writer);
-    let (folded, open): (Vec<_>, Vec<_>) = state.logs.iter().filter(|log| log.writer != own).partition(is_folded);
+    let is_claimed = |log: &&LogView| claimed.writers.contains(&log.writer);
+    let (checkpointed, open): (Vec<_>, Vec<_>) =
+        state.logs.iter().filter(|log| log.writer != own).partition(is_claimed);
     // The end of a checkpointed log is as durable as the tables.
     let whole = |log: &&LogView| log.start().map(|start| KnownLog { writer: log.writer, id: start.id, end: log.end });
     let mut manifest = Manifest {
@@ -370,10 +371,10 @@ fn next_manifest(context: &Context, taken: &Taken, plans: &[Plan], written: &[Wr
         cache_id: state.manifest.cache_id,
         id: context.new_id(),
         parent: state.manifest.id,
-        last_order: state.last_order,
+        last_sequence: state.last_sequence,
         next_writer,
         open_logs: open.into_iter().filter_map(|log| state.known_log(context, log)).collect(),
-        folded_logs: folded.iter().filter_map(whole).collect(),
+        checkpointed_logs: checkpointed.iter().filter_map(whole).collect(),
         namespaces: Vec::new(),
     };
     for Current { id, latest } in state.current.values() {
@@ -381,11 +382,11 @@ fn next_manifest(context: &Context, taken: &Taken, plans: &[Plan], written: &[Wr
         let plan = plans.iter().find(|plan| plan.id.number == id.number);
         let kept = namespace.tables.iter().enumerate().filter(|(index, live)| {
             let merged = plan.is_some_and(|plan| plan.merge.contains(index));
-            !merged && taken.is_folded(live.attached_by) && live.table.meta.order_max >= namespace.hidden_below
+            !merged && claimed.may_merge(live.attached_by) && live.table.meta.sequence_max >= namespace.hidden_below
         });
         let mut tables: Vec<TableMeta> = kept.map(|(_, live)| live.table.meta).collect();
         tables.extend(written.iter().filter(|(number, _)| *number == id.number).flat_map(|(_, metas)| metas));
-        let settled = plan.is_some_and(|plan| plan.whole) && taken.alone;
+        let settled = plan.is_some_and(|plan| plan.whole) && claimed.alone;
         let hidden_below = if settled { 0 } else { namespace.hidden_below };
         let (name, version) = (id.name.clone(), id.version.clone());
         manifest.namespaces.push(ManifestNamespace { name, version, latest: *latest, hidden_below, tables });

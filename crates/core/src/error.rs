@@ -24,7 +24,7 @@ pub enum Error {
     /// An argument is longer than the format can hold.
     TooLong { field: &'static str, bytes: u64, bytes_max: u64 },
     /// A secret short enough to be guessed.
-    ShortKey { bytes: usize, bytes_min: usize },
+    ShortSecret { bytes: usize, bytes_min: usize },
     /// A namespace id that this handle has not issued.
     UnknownNamespace { id: u32 },
     /// The cache was written in a newer format.
@@ -67,7 +67,7 @@ impl Error {
             },
             Self::TooLong { field: "key", .. } => "KEY_TOO_LONG",
             Self::TooLong { field: "value", .. } => "VALUE_TOO_LONG",
-            Self::TooLong { .. } | Self::ShortKey { .. } | Self::UnknownNamespace { .. } => "INVALID_ARGUMENT",
+            Self::TooLong { .. } | Self::ShortSecret { .. } | Self::UnknownNamespace { .. } => "INVALID_ARGUMENT",
             Self::NewerFormat { .. } => "NEWER_FORMAT",
             Self::Damaged { .. } => "DAMAGED",
             Self::FileLost { .. } => "FILES_DAMAGED",
@@ -97,10 +97,12 @@ impl fmt::Display for Error {
                 };
                 write!(out, "{field} has {bytes} bytes, the limit is {bytes_max}; {way_out}")
             }
-            Self::ShortKey { bytes, bytes_min } => {
+            Self::ShortSecret { bytes, bytes_min } => {
                 write!(out, "secret has {bytes} bytes, but needs at least {bytes_min} random bytes")
             }
-            Self::UnknownNamespace { id } => write!(out, "namespace {id} is unknown to this handle; open it by name first"),
+            Self::UnknownNamespace { id } => {
+                write!(out, "namespace {id} is unknown to this handle; open it by name first")
+            }
             Self::NewerFormat { name, found, supported } => write!(
                 out,
                 "'{name}' has format {found}, this version reads up to {supported}; update varve or use another directory"
@@ -109,9 +111,15 @@ impl fmt::Display for Error {
                 write!(out, "{what} in '{name}' at byte {offset} does not match its checksum")
             }
             Self::FileLost { path } => {
-                write!(out, "the content of {} is missing or damaged; treat it as a miss and create it again", Shown(path))
+                write!(
+                    out,
+                    "the content of {} is missing or damaged; treat it as a miss and create it again",
+                    Shown(path)
+                )
             }
-            Self::ReadOnly => write!(out, "the cache was opened with readOnly: true; open it without readOnly to write"),
+            Self::ReadOnly => {
+                write!(out, "the cache was opened with readOnly: true; open it without readOnly to write")
+            }
             Self::Closed => write!(out, "the cache is closed; open it again to continue"),
             Self::Broken => {
                 write!(
@@ -144,9 +152,7 @@ fn way_out(source: &io::Error) -> &'static str {
         io::ErrorKind::ReadOnlyFilesystem => {
             "; choose a directory on a writable disk with `dir`, or open with readOnly: true"
         }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; free some space; earlier commits are intact"
-        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space; earlier commits are intact",
         _ => "",
     }
 }

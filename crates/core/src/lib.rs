@@ -42,10 +42,10 @@ pub mod testing;
 mod usage;
 mod writer;
 
-pub use blobs::Hold;
+pub use blobs::Pin;
 pub use error::{ArchiveProblem, Error, PathProblem, Result, Shown};
-pub use format::digest::{Digest, FileRef};
-pub use format::mac_key::{Key, SECRET_BYTES_MIN, folder_of};
+pub use format::digest::{BlobRef, Digest};
+pub use format::mac_key::{MacKey, SECRET_BYTES_MIN, folder_of};
 pub use format::{KEY_BYTES_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX};
 pub use options::{Durability, Options, Watch};
 pub use platform::clock::Clock;
@@ -57,6 +57,6 @@ pub use report::{
     VerifyReport,
 };
 pub use store::Store;
-pub use store::blob_writer::Intake;
+pub use store::blob_writer::BlobWriter;
 pub use store::handle::{Handle, PendingCommit};
 pub use store::pending_reads::PendingReads;

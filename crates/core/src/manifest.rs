@@ -36,12 +36,12 @@ pub(crate) struct Manifest {
     /// The id of the manifest that it was built on.
     pub(crate) parent: u64,
     /// Highest sequence number known when the manifest was written.
-    pub(crate) last_order: u64,
+    pub(crate) last_sequence: u64,
     /// Writers below this number are used.
     pub(crate) next_writer: u32,
     pub(crate) open_logs: Vec<KnownLog>,
     /// Logs whose entries moved into the tables of this manifest.
-    pub(crate) folded_logs: Vec<KnownLog>,
+    pub(crate) checkpointed_logs: Vec<KnownLog>,
     pub(crate) namespaces: Vec<ManifestNamespace>,
 }
 
@@ -117,17 +117,17 @@ impl Manifest {
 
     /// Bytes of all tables and of the blobs they name. A blob counts once for each table that names it.
     pub(crate) fn total_bytes(&self) -> u64 {
-        self.table_bytes().saturating_add(self.tables().map(|table| table.file_bytes).sum())
+        self.table_bytes().saturating_add(self.tables().map(|table| table.blob_bytes).sum())
     }
 
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        for number in [self.cache_id, self.id, self.parent, self.last_order] {
+        for number in [self.cache_id, self.id, self.parent, self.last_sequence] {
             out.extend_from_slice(&number.to_le_bytes());
         }
         out.extend_from_slice(&self.next_writer.to_le_bytes());
         KnownLog::write_all(&self.open_logs, &mut out);
-        KnownLog::write_all(&self.folded_logs, &mut out);
+        KnownLog::write_all(&self.checkpointed_logs, &mut out);
         out.extend_from_slice(&(self.namespaces.len() as u32).to_le_bytes());
         for namespace in &self.namespaces {
             put_text(&mut out, &namespace.name);
@@ -146,10 +146,10 @@ impl Manifest {
     pub(crate) fn read(number: u64, body: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(body);
         let (cache_id, id, parent) = (reader.u64()?, reader.u64()?, reader.u64()?);
-        let (last_order, next_writer) = (reader.u64()?, reader.u32()?);
-        let mut manifest = Self { number, cache_id, id, parent, last_order, next_writer, ..Self::default() };
+        let (last_sequence, next_writer) = (reader.u64()?, reader.u32()?);
+        let mut manifest = Self { number, cache_id, id, parent, last_sequence, next_writer, ..Self::default() };
         manifest.open_logs = KnownLog::read_all(&mut reader)?;
-        manifest.folded_logs = KnownLog::read_all(&mut reader)?;
+        manifest.checkpointed_logs = KnownLog::read_all(&mut reader)?;
         for _ in 0..reader.u32()? {
             let (name, version) = (reader.text()?.to_owned(), reader.text()?.to_owned());
             let (latest, hidden_below) = (reader.u64()?, reader.u64()?);

@@ -1,6 +1,6 @@
 //! What callers choose: how durable a commit is, how a store is opened, and how a long call reports progress.
 
-use crate::format::mac_key::Key;
+use crate::format::mac_key::MacKey;
 use crate::platform::clock::Clock;
 use std::ops::ControlFlow;
 
@@ -25,12 +25,12 @@ pub struct Options {
     /// recently used entries first.
     pub bytes_max: u64,
     /// Values of at least this length become blobs, which are stored once, however many entries have them.
-    pub file_bytes_min: usize,
+    pub blob_bytes_min: usize,
     /// Memory for decoded blocks in bytes; an index over many tables may take a quarter of it in addition.
     pub block_cache_bytes: usize,
     /// Authenticates every byte: bytes that were written without the secret are damage. The directory depends on it,
     /// see `folder_of`.
-    pub key: Option<Key>,
+    pub mac_key: Option<MacKey>,
     /// A random number, different each time a cache is opened. The ids of the cache, of its manifests and its logs are
     /// derived from it, and the names of blobs being collected.
     pub random: u64,
@@ -44,9 +44,9 @@ impl Default for Options {
             durability: Durability::Relaxed,
             read_only: false,
             bytes_max: 1 << 30,
-            file_bytes_min: 1 << 20,
+            blob_bytes_min: 1 << 20,
             block_cache_bytes: 64 << 20,
-            key: None,
+            mac_key: None,
             random: 0,
             clock: Clock::default(),
         }

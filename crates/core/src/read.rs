@@ -1,4 +1,4 @@
-//! Reading: one key, many keys, all entries, and what statistics say of them. Nothing here changes the cache.
+//! Reading: one key, many keys, all entries, and statistics. Nothing here changes the cache.
 
 pub(crate) mod entries;
 pub(crate) mod lookup;

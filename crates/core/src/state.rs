@@ -14,18 +14,18 @@ pub(crate) mod record_usage;
 mod table_index;
 mod usage;
 
-pub(crate) use current_manifest::{Newest, newest_manifest};
+pub(crate) use current_manifest::{NewestManifest, newest_manifest};
 pub(crate) use load::{catch_up, highest, is_behind, list, load, outline};
 pub(crate) use log_view::LogView;
-pub(crate) use memtable::{MemoryEntry, Place, Segments};
+pub(crate) use memtable::{MemtableEntry, Place, Segments};
 pub(crate) use namespace::{Current, Namespace};
 pub(crate) use table_index::TableIndex;
 
 use crate::error::{Error, Result};
-use crate::format::blob_refs::Filed;
+use crate::format::blob_refs::BlobRefs;
 use crate::format::bytes::Reader;
 use crate::format::checksum::Checksum;
-use crate::format::digest::FileRef;
+use crate::format::digest::BlobRef;
 use crate::format::entry::{Entry, Kind};
 use crate::format::file_names::FileName;
 use crate::format::namespace_ids::NamespaceId;
@@ -47,7 +47,7 @@ const INDEX_SHARE: usize = 4;
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) manifest: Manifest,
-    pub(crate) last_order: u64,
+    pub(crate) last_sequence: u64,
     /// The current version of each namespace, by its number.
     namespaces: Vec<Option<Box<Namespace>>>,
     pub(crate) current: BTreeMap<String, Current>,
@@ -56,9 +56,9 @@ pub(crate) struct State {
     pub(crate) logs: Vec<LogView>,
     pub(crate) segments: Segments,
     commit_times: CommitTimes,
-    pub(crate) memory_bytes: u64,
+    pub(crate) memtable_bytes: u64,
     /// Writers whose entries in `logs` name blobs.
-    pub(crate) filing: BTreeSet<u32>,
+    pub(crate) writers_with_blobs: BTreeSet<u32>,
     /// The manifest's file when it was read.
     pub(crate) manifest_stat: Stat,
     /// Highest number of a manifest and lowest unused number of a writer, by the names in the directory.
@@ -66,15 +66,15 @@ pub(crate) struct State {
     pub(crate) next_writer_seen: u32,
     /// A manifest or a log is damaged, and nothing shows which keys it had: every lookup is a miss until the next
     /// commit resets the cache.
-    pub(crate) lost: bool,
+    pub(crate) unrecoverable: bool,
     /// Only numbers and logs are loaded, neither tables nor entries.
     is_outline: bool,
-    /// Attached tables that `attach_arrived` has not opened yet.
-    arrived: Vec<Arrived>,
+    /// Attached tables that `open_attached` has not opened yet.
+    attached: Vec<AttachedTable>,
     /// A table that a log attaches does not exist; it may have been merged meanwhile.
     vanished: bool,
     /// A newer state with commits of other processes, kept until a handle asks for them (`commit/reload.rs`).
-    pub(crate) aside: Option<Box<State>>,
+    pub(crate) newer: Option<Box<State>>,
 }
 
 /// Syncs logs and the directory, so that they survive a power failure. No lock is held meanwhile, because it takes as
@@ -82,7 +82,7 @@ pub(crate) struct State {
 pub(crate) fn sync_logs(context: &Context, logs: &[LogView]) -> Result<()> {
     for view in logs {
         view.file.sync().map_err(|source| {
-            context.doubts.add(view.writer);
+            context.failed_syncs.add(view.writer);
             Error::io("sync", &view.name.to_string(), source)
         })?;
     }
@@ -104,7 +104,7 @@ pub(crate) struct LiveTable {
 
 /// A table that a commit attached to a namespace.
 #[derive(Clone, Debug)]
-struct Arrived {
+struct AttachedTable {
     id: Arc<NamespaceId>,
     meta: TableMeta,
     attached_by: u32,
@@ -121,9 +121,9 @@ impl State {
             logs: self.logs.clone(),
             segments: self.segments.clone(),
             commit_times: self.commit_times.clone(),
-            filing: self.filing.clone(),
-            arrived: Vec::new(),
-            aside: None,
+            writers_with_blobs: self.writers_with_blobs.clone(),
+            attached: Vec::new(),
+            newer: None,
             ..*self
         }
     }
@@ -136,21 +136,21 @@ impl State {
 
     /// The newest state that is loaded, visible or not.
     pub(crate) fn newest(&self) -> &Self {
-        self.aside.as_deref().unwrap_or(self)
+        self.newer.as_deref().unwrap_or(self)
     }
 
-    /// Applies one commit of a log; `attach_arrived` follows. The entries of `commit` were checked by the log's reader
+    /// Applies one commit of a log; `open_attached` follows. The entries of `commit` were checked by the log's reader
     /// or written by this process.
     pub(crate) fn apply(&mut self, context: &Context, writer: u32, commit: &LogCommit<'_>) -> Result<()> {
         if self.is_outline {
-            self.last_order = self.last_order.max(commit.order);
+            self.last_sequence = self.last_sequence.max(commit.sequence);
             return Ok(());
         }
         let mut ids: Vec<(u16, Arc<NamespaceId>)> = Vec::with_capacity(commit.namespaces.len());
         for (log_id, name, version) in &commit.namespaces {
-            let id = self.note_version(context, name, version, commit.order)?;
+            let id = self.record_version(context, name, version, commit.sequence)?;
             if let Some(namespace) = self.namespace_mut(id.number) {
-                namespace.note_times(commit.time_ms, commit.time_ms);
+                namespace.record_times(commit.time_ms, commit.time_ms);
             }
             ids.push((*log_id, id));
         }
@@ -158,52 +158,56 @@ impl State {
             && let Some(namespace) = self.namespace_mut(id.number)
         {
             // The entries of a commit are usually of one namespace: reserve room for all of them.
-            namespace.memory.reserve(commit.count);
+            namespace.memtable.reserve(commit.count);
         }
         // If an id occurs twice, its first name counts.
         ids.sort_by_key(|(log_id, _)| *log_id);
-        self.commit_times.note(commit.order, commit.time_ms);
-        self.memory_bytes += commit.entries.len() as u64;
-        let mut place = self.segments.add(commit.entries, commit.order, writer);
-        let mut names_files = false;
+        self.commit_times.record(commit.sequence, commit.time_ms);
+        self.memtable_bytes += commit.entries.len() as u64;
+        let mut place = self.segments.add(commit.entries, commit.sequence, writer);
+        let mut with_blobs = false;
         let mut reader = Reader::new(commit.entries);
         while let Some(entry) = Entry::read(&mut reader) {
             let at = ids.partition_point(|(log_id, _)| *log_id < entry.namespace);
             if let Some((_, id)) = ids.get(at).filter(|(log_id, _)| *log_id == entry.namespace) {
                 if entry.kind == Kind::Attach {
                     let meta = TableMeta::read(&mut Reader::new(entry.value));
-                    self.arrived.extend(meta.map(|meta| Arrived { id: Arc::clone(id), meta, attached_by: writer }));
+                    self.attached.extend(meta.map(|meta| AttachedTable {
+                        id: Arc::clone(id),
+                        meta,
+                        attached_by: writer,
+                    }));
                 } else if let Some(namespace) = self.namespace_mut(id.number) {
-                    namespace.memory.add(entry.key, place);
+                    namespace.memtable.add(entry.key, place);
                 }
             }
-            names_files |= entry.kind == Kind::PutFiled;
+            with_blobs |= entry.kind == Kind::PutWithBlobs;
             place = place.after(entry.bytes());
         }
-        if names_files {
-            self.filing.insert(writer);
+        if with_blobs {
+            self.writers_with_blobs.insert(writer);
         }
-        self.last_order = self.last_order.max(commit.order);
+        self.last_sequence = self.last_sequence.max(commit.sequence);
         Ok(())
     }
 
     /// Applies a commit that this process has just appended to its own log, to the newer state as well.
     pub(crate) fn apply_own(&mut self, context: &Context, log: &LogWriter, commit: &LogCommit<'_>) -> Result<()> {
         self.apply(context, log.writer, commit)?;
-        self.attach_arrived(context, false);
-        self.note_own(log);
-        let Some(mut aside) = self.aside.take() else { return Ok(()) };
-        aside.apply(context, log.writer, commit)?;
-        for Arrived { id, meta, .. } in std::mem::take(&mut aside.arrived) {
+        self.open_attached(context, false);
+        self.record_own(log);
+        let Some(mut newer) = self.newer.take() else { return Ok(()) };
+        newer.apply(context, log.writer, commit)?;
+        for AttachedTable { id, meta, .. } in std::mem::take(&mut newer.attached) {
             let opened = self.live_tables().find(|live| live.table.meta == meta).cloned();
-            aside.add_tables(&id, opened.into_iter().collect());
+            newer.add_tables(&id, opened.into_iter().collect());
         }
-        aside.note_own(log);
-        self.aside = Some(aside);
+        newer.record_own(log);
+        self.newer = Some(newer);
         Ok(())
     }
 
-    fn note_own(&mut self, log: &LogWriter) {
+    fn record_own(&mut self, log: &LogWriter) {
         let view = match self.logs.iter_mut().position(|view| view.writer == log.writer) {
             Some(index) => self.logs.get_mut(index),
             None => {
@@ -222,16 +226,16 @@ impl State {
 
     /// Opens all tables that commits attached at once and inserts each in its place. If `ends_at_missing`, a missing
     /// table ends this, because the caller loads the state again.
-    pub(crate) fn attach_arrived(&mut self, context: &Context, ends_at_missing: bool) {
-        let mut arrived = std::mem::take(&mut self.arrived);
-        arrived.sort_by_key(|one| one.id.number);
-        for same in arrived.chunk_by(|left, right| left.id.number == right.id.number) {
+    pub(crate) fn open_attached(&mut self, context: &Context, ends_at_missing: bool) {
+        let mut attached = std::mem::take(&mut self.attached);
+        attached.sort_by_key(|one| one.id.number);
+        for same in attached.chunk_by(|left, right| left.id.number == right.id.number) {
             let Some(id) = same.first().map(|one| &one.id) else { continue };
             let name: Arc<str> = id.name.as_str().into();
             let live = self.namespace(id.number).map_or(&self.superseded, |namespace| &namespace.tables);
             let mut known: HashSet<TableMeta> = live.iter().map(|live| live.table.meta).collect();
             let mut added = Vec::new();
-            for Arrived { meta, attached_by, .. } in same.iter().filter(|one| known.insert(one.meta)) {
+            for AttachedTable { meta, attached_by, .. } in same.iter().filter(|one| known.insert(one.meta)) {
                 let file = context.vfs.open(&meta.name.to_string(), Access::Random).ok();
                 self.vanished |= file.is_none() && !failpoints::bug("attached-may-vanish");
                 if ends_at_missing && self.vanished {
@@ -259,43 +263,43 @@ impl State {
 
     /// The newest entry of a key in the memtable, hidden or not.
     #[inline]
-    pub(crate) fn memory_get(&self, namespace: &Namespace, hash: u64, key: &[u8]) -> Option<MemoryEntry<'_>> {
-        namespace.memory.get(&self.segments, hash, key)
+    pub(crate) fn memtable_get(&self, namespace: &Namespace, hash: u64, key: &[u8]) -> Option<MemtableEntry<'_>> {
+        namespace.memtable.get(&self.segments, hash, key)
     }
 
     /// Entries in the memtable of one namespace in the order of their arrival, without hidden ones. Overwritten entries
     /// are among them.
-    pub(crate) fn memory_entries<'a>(
+    pub(crate) fn memtable_entries<'a>(
         &'a self,
         namespace: &'a Namespace,
-    ) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
-        namespace.memory.iter(&self.segments).filter(|(_, found)| found.order >= namespace.hidden_below)
+    ) -> impl Iterator<Item = (u32, MemtableEntry<'a>)> {
+        namespace.memtable.iter(&self.segments).filter(|(_, found)| found.sequence >= namespace.hidden_below)
     }
 
     /// The manifest's number and the newest commit, which are equal for states with the same content.
     pub(crate) fn moment(&self) -> (u64, u64) {
-        (self.manifest.number, self.last_order)
+        (self.manifest.number, self.last_sequence)
     }
 
     /// Every blob that an entry of a table or a log names, once, without those of tables that cannot be read.
-    pub(crate) fn named_files(&self) -> BTreeSet<FileRef> {
+    pub(crate) fn named_blobs(&self) -> BTreeSet<BlobRef> {
         let directories = self.live_tables().filter_map(|live| live.table.directory());
-        let mut named: BTreeSet<FileRef> = directories.flat_map(Directory::files).collect();
-        if self.filing.is_empty() {
+        let mut named: BTreeSet<BlobRef> = directories.flat_map(Directory::blobs).collect();
+        if self.writers_with_blobs.is_empty() {
             return named;
         }
-        let entries = self.namespaces().flat_map(|namespace| self.memory_entries(namespace));
-        let filed = entries.filter_map(|(_, found)| found.entry().filter(|entry| entry.kind == Kind::PutFiled));
-        let filed = filed.filter_map(|entry| Filed::parse(entry.value));
-        named.extend(filed.flat_map(|filed| filed.files()));
+        let entries = self.namespaces().flat_map(|namespace| self.memtable_entries(namespace));
+        let refs = entries.filter_map(|(_, found)| found.entry().filter(|entry| entry.kind == Kind::PutWithBlobs));
+        let refs = refs.filter_map(|entry| BlobRefs::parse(entry.value));
+        named.extend(refs.flat_map(|refs| refs.blobs()));
         named
     }
 
     /// Sorts the entries of the memtables by hash, for `memtable_window`. Only for a snapshot: lookups and later
     /// commits rely on the order of arrival.
-    pub(crate) fn sort_memory(&mut self) {
+    pub(crate) fn sort_memtables(&mut self) {
         for namespace in self.namespaces.iter_mut().flatten() {
-            namespace.memory.sort();
+            namespace.memtable.sort();
         }
     }
 
@@ -303,7 +307,7 @@ impl State {
     pub(crate) fn sync_others(&mut self, context: &Context, own: Option<u32>) -> Result<()> {
         let unsynced = self.unsynced_others(own);
         sync_logs(context, &unsynced)?;
-        self.note_synced(&unsynced);
+        self.record_synced(&unsynced);
         Ok(())
     }
 
@@ -314,7 +318,7 @@ impl State {
     }
 
     /// Records that these logs were synced, as far as they had been read then.
-    pub(crate) fn note_synced(&mut self, logs: &[LogView]) {
+    pub(crate) fn record_synced(&mut self, logs: &[LogView]) {
         for view in &mut self.logs {
             let synced = logs.iter().find(|log| log.writer == view.writer && log.start() == view.start());
             view.synced = synced.map_or(view.synced, |log| log.end.max(view.synced));
@@ -330,7 +334,7 @@ impl State {
     /// The reference by which other files name a log, after `sync_others`; `None` = its start is not whole. A claimed
     /// log has no certain end: its writer may have appended since, and will commit that again in another log.
     pub(crate) fn known_log(&self, context: &Context, view: &LogView) -> Option<KnownLog> {
-        let is_certain = matches!(view.name, FileName::Log(_)) && !context.doubts.has(view.writer);
+        let is_certain = matches!(view.name, FileName::Log(_)) && !context.failed_syncs.has(view.writer);
         let end = if view.commits > 0 && is_certain { view.end } else { 0 };
         view.start().map(|start| KnownLog { writer: view.writer, id: start.id, end })
     }
@@ -375,7 +379,7 @@ impl State {
 
     /// The tables that are open.
     pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
-        let states = std::iter::once(self).chain(self.aside.as_deref());
+        let states = std::iter::once(self).chain(self.newer.as_deref());
         states.flat_map(Self::live_tables).map(|live| Arc::clone(&live.table)).collect()
     }
 
@@ -400,13 +404,16 @@ impl State {
                 && visible.is_known_to(&[self, merged])
         };
         let is_manifest_same = self.manifest.id == visible.manifest.id && visible.is_known_to(&[self]);
-        (is_manifest_same || merged.is_some_and(is_merged)) && self.is_known_to(&[visible]) && self.lost == visible.lost
+        (is_manifest_same || merged.is_some_and(is_merged))
+            && self.is_known_to(&[visible])
+            && self.unrecoverable == visible.unrecoverable
     }
 
     /// Whether lookups in a namespace read so many tables in vain that an index over them pays.
     #[inline]
     pub(crate) fn is_index_due(&self, id: u32, blocks: &BlockCache) -> bool {
-        let due = |namespace: &Namespace| namespace.which.is_due(&namespace.tables, blocks.bytes_max() / INDEX_SHARE);
+        let due =
+            |namespace: &Namespace| namespace.selector.is_due(&namespace.tables, blocks.bytes_max() / INDEX_SHARE);
         self.namespace(id).is_some_and(due)
     }
 
@@ -423,8 +430,8 @@ impl State {
             live.table = Arc::new(live.table.without_blocks());
             fresh.insert(live.table.meta, Arc::clone(&live.table));
         }
-        let aside = self.aside.iter_mut().flat_map(|state| &mut state.namespaces).flatten();
-        for live in aside.flat_map(|namespace| &mut namespace.tables) {
+        let newer = self.newer.iter_mut().flat_map(|state| &mut state.namespaces).flatten();
+        for live in newer.flat_map(|namespace| &mut namespace.tables) {
             if let Some(table) = fresh.get(&live.table.meta) {
                 live.table = Arc::clone(table);
             }

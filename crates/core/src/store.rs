@@ -9,20 +9,20 @@ pub(crate) mod multi_get;
 pub(crate) mod pending_reads;
 
 use crate::batch::Batch;
-use crate::blobs::{Content, Hold};
+use crate::blobs::{Content, Pin};
 use crate::commit::Committer;
 use crate::commit::reload::{Replaced, advance, look_ahead, renew, replace};
 use crate::compact::compact;
 use crate::compact::list_logs::list_logs;
 use crate::error::{Error, Result};
-use crate::format::digest::FileRef;
+use crate::format::digest::BlobRef;
 use crate::maintain::repair::repair;
 use crate::maintain::verify::verify;
 use crate::options::{Durability, Options, Watch};
 use crate::platform::failpoints;
 use crate::platform::pool::Pool;
 use crate::platform::sync::atomic::{AtomicBool, Ordering};
-use crate::platform::sync::{Doubtful, Mutex, MutexGuard, RwLock, RwLockReadGuard};
+use crate::platform::sync::{Mutex, MutexGuard, Poisonable, RwLock, RwLockReadGuard};
 use crate::platform::vfs::Vfs;
 use crate::read::entries::{Entries, Ranges, Source};
 use crate::read::lookup::lookup;
@@ -32,10 +32,10 @@ use crate::read::top::top;
 use crate::read::walk::Walk;
 use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, TopEntry, TopOrder, VerifyReport};
 use crate::state::context::Context;
-use crate::state::record_usage::{is_due, record_uses};
+use crate::state::record_usage::{is_due, record_usage};
 use crate::state::{LogView, Namespace, State, TableIndex, catch_up, load, sync_logs};
 use crate::store::handle::Handle;
-use crate::store::multi_get::Reader;
+use crate::store::multi_get::MultiGet;
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError};
 
@@ -86,7 +86,7 @@ impl Store {
     }
 
     fn is_broken(&self) -> bool {
-        self.state.is_in_doubt() || self.committer.is_in_doubt() || self.maintenance.is_in_doubt()
+        self.state.has_poison() || self.committer.has_poison() || self.maintenance.has_poison()
     }
 
     pub(crate) fn open_context(&self) -> Result<&Context> {
@@ -116,16 +116,16 @@ impl Store {
     }
 
     /// The committer, after logs with a failed sync were checkpointed.
-    fn sure_committer(&self) -> Result<MutexGuard<'_, Committer>> {
-        if self.context.doubts.is_any() && !self.is_read_only() {
+    fn sound_committer(&self) -> Result<MutexGuard<'_, Committer>> {
+        if self.context.failed_syncs.is_any() && !self.is_read_only() {
             let _one = self.maintenance()?;
-            self.settle_doubts()?;
+            self.checkpoint_failed_syncs()?;
         }
         self.committer()
     }
 
     /// Checkpoints logs with a failed sync. The caller holds the lock `maintenance`.
-    fn settle_doubts(&self) -> Result<()> {
+    fn checkpoint_failed_syncs(&self) -> Result<()> {
         let Self { context, state, committer, .. } = self;
         // The state may have the log's file open, and with it the file's lock.
         {
@@ -136,8 +136,12 @@ impl Store {
         let state = state.read()?;
         // If the writer of a log lives, the sync fails in its own process, too.
         let is_left = |view: &LogView| view.commits > 0 && view.is_done().unwrap_or(true);
-        context.doubts.retain(|writer| state.logs.iter().any(|view| view.writer == writer && is_left(view)));
-        if context.doubts.is_any() { Err(Error::Busy { operation: "checkpoint a log", attempts: 1 }) } else { Ok(()) }
+        context.failed_syncs.retain(|writer| state.logs.iter().any(|view| view.writer == writer && is_left(view)));
+        if context.failed_syncs.is_any() {
+            Err(Error::Busy { operation: "checkpoint a log", attempts: 1 })
+        } else {
+            Ok(())
+        }
     }
 
     pub(crate) fn get<R>(
@@ -149,18 +153,18 @@ impl Store {
     ) -> Result<Option<R>> {
         let (context, state) = (&self.context, self.state()?);
         let answer = match lookup(&state, id, hash, key) {
-            Some(hit) if hit.is_filed => {
-                let filed = hit.bytes().to_vec();
+            Some(hit) if hit.names_blobs => {
+                let refs = hit.bytes().to_vec();
                 drop(state);
-                return Ok(self.filed_value(id, hash, key, &filed)?.map(|value| use_value(&value)));
+                return Ok(self.blob_value(id, hash, key, &refs)?.map(|value| use_value(&value)));
             }
             hit => hit.map(|hit| use_value(hit.bytes())),
         };
-        self.tidy_after_reads(context, id, state)?;
+        self.after_reads(context, id, state)?;
         Ok(answer)
     }
 
-    pub(crate) fn tidy_after_reads(&self, context: &Context, id: u32, state: RwLockReadGuard<'_, State>) -> Result<()> {
+    pub(crate) fn after_reads(&self, context: &Context, id: u32, state: RwLockReadGuard<'_, State>) -> Result<()> {
         let is_index_due = state.is_index_due(id, &context.blocks);
         drop(state);
         if is_index_due {
@@ -175,8 +179,8 @@ impl Store {
     }
 
     /// Many lookups in one state; `each` receives the values.
-    pub(crate) fn reader<E: FnMut(Option<&[u8]>)>(&self, id: u32, each: E) -> Result<Reader<'_, E>> {
-        Ok(Reader::new(self, &self.context, id, self.state()?, each))
+    pub(crate) fn multi_get<E: FnMut(Option<&[u8]>)>(&self, id: u32, each: E) -> Result<MultiGet<'_, E>> {
+        Ok(MultiGet::new(self, &self.context, id, self.state()?, each))
     }
 
     pub(crate) fn has(&self, id: u32, hash: u64, key: &[u8]) -> Result<bool> {
@@ -186,14 +190,14 @@ impl Store {
     /// The value of an entry that names blobs. If a blob is missing, it may have been collected since this state was
     /// loaded. A newer state then does not name it for this key, and the value is a miss. The visible state stays the
     /// same.
-    pub(crate) fn filed_value(&self, id: u32, hash: u64, key: &[u8], filed: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn blob_value(&self, id: u32, hash: u64, key: &[u8], refs: &[u8]) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
         let names =
-            |newest: &State| lookup(newest, id, hash, key).is_some_and(|hit| hit.is_filed && hit.bytes() == filed);
-        Ok(match missing_blob::look(context, || Ok(self.state()?.tables()), names, || context.files.value(filed))? {
+            |newest: &State| lookup(newest, id, hash, key).is_some_and(|hit| hit.names_blobs && hit.bytes() == refs);
+        Ok(match missing_blob::look(context, || Ok(self.state()?.tables()), names, || context.blobs.value(refs))? {
             Some(Content::Whole(value)) => Some(value),
             Some(Content::Missing) => {
-                context.files.note_missing(filed);
+                context.blobs.report_missing(refs);
                 None
             }
             Some(Content::Damaged) | None => None,
@@ -201,17 +205,17 @@ impl Store {
     }
 
     /// Pins blobs that are about to be stored. Returns the writer for their temporary names.
-    pub(crate) fn hold_files(&self) -> Result<(u32, Hold)> {
+    pub(crate) fn pin_blobs(&self) -> Result<(u32, Pin)> {
         let context = self.open_context()?;
         self.check_writable()?;
-        let hold = context.files.hold();
-        let writer = self.sure_committer()?.hold(context, &self.state)?;
-        Ok((writer, hold))
+        let pin = context.blobs.pin();
+        let writer = self.sound_committer()?.pin(context, &self.state)?;
+        Ok((writer, pin))
     }
 
     /// Lists every stored blob, whether or not an entry names it.
-    pub fn list_files(&self) -> Result<Vec<FileRef>> {
-        self.open_context()?.files.list()
+    pub fn list_blobs(&self) -> Result<Vec<BlobRef>> {
+        self.open_context()?.blobs.list()
     }
 
     /// The pool that runs the jobs of this store.
@@ -225,13 +229,13 @@ impl Store {
     }
 
     /// The content of a blob that an entry names; `None` = it is missing or damaged.
-    pub fn read_file(&self, file: &FileRef) -> Result<Option<Vec<u8>>> {
+    pub fn read_blob(&self, file: &BlobRef) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
-        let names = |newest: &State| !newest.lost && newest.named_files().contains(file);
-        Ok(match missing_blob::look(context, || Ok(self.state()?.tables()), names, || context.files.read(file))? {
+        let names = |newest: &State| !newest.unrecoverable && newest.named_blobs().contains(file);
+        Ok(match missing_blob::look(context, || Ok(self.state()?.tables()), names, || context.blobs.read(file))? {
             Some(Content::Whole(content)) => Some(content),
             Some(Content::Missing) => {
-                context.files.note(file, "missing file");
+                context.blobs.report(file, "missing file");
                 None
             }
             Some(Content::Damaged) | None => None,
@@ -246,8 +250,8 @@ impl Store {
         drop(state);
         let (index, covered) = TableIndex::new(tables.iter().map(|table| &**table));
         let Ok(mut state) = self.state.write() else { return };
-        if let Some(Namespace { which, tables: live, .. }) = state.namespace_mut(id) {
-            which.install(live, &tables, index, &covered);
+        if let Some(Namespace { selector, tables: live, .. }) = state.namespace_mut(id) {
+            selector.install(live, &tables, index, &covered);
         }
     }
 
@@ -274,9 +278,9 @@ impl Store {
                     return ControlFlow::Break(Ok(hash));
                 }
                 last_hash = Some(hash);
-                let (key, is_hidden, is_filed) = (entry.key, entry.is_hidden, entry.is_filed());
+                let (key, is_hidden, names_blobs) = (entry.key, entry.is_hidden, entry.names_blobs());
                 let Some(value) = entry.value().filter(|_| !is_hidden) else { return ControlFlow::Continue(()) };
-                let content = if is_filed { context.files.value(value).map(Some) } else { Ok(None) };
+                let content = if names_blobs { context.blobs.value(value).map(Some) } else { Ok(None) };
                 let value = match &content {
                     Ok(None) => value,
                     Ok(Some(Content::Whole(value))) => value,
@@ -298,7 +302,7 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let durability = durability.unwrap_or(context.options.durability);
-        let mut committer = self.sure_committer()?;
+        let mut committer = self.sound_committer()?;
         let report = committer.commit(context, &self.state, batch, durability, now_ms)?;
         let is_too_fast = committer.log.as_ref().is_some_and(|log| log.bytes() >= LOG_BYTES_MAX);
         drop(committer);
@@ -346,28 +350,28 @@ impl Store {
     /// Sets the current time: entries read from now on count as used on that day. A commit sets it, too. Before the
     /// first call, no usage is recorded.
     pub fn set_now(&self, now_ms: u64) {
-        self.context.noted.set_now(now_ms);
+        self.context.usage.set_now(now_ms);
     }
 
     /// Records usage. It is a hint, so errors are ignored; a store with a poisoned lock writes nothing.
-    fn record_uses(&self) {
+    fn record_usage(&self) {
         self.replaced.drop(&self.context);
         if !self.is_broken() {
-            record_uses(&self.context, &self.state);
+            record_usage(&self.context, &self.state);
         }
     }
 
     /// Syncs every commit that this process sees, so that it survives a power failure, and records usage.
     pub fn flush(&self) -> Result<()> {
         let context = self.open_context()?;
-        self.record_uses();
-        let own = self.sure_committer()?.log.as_ref().map(|log| log.writer);
+        self.record_usage();
+        let own = self.sound_committer()?.log.as_ref().map(|log| log.writer);
         let others = self.state()?.unsynced_others(own);
         // Lookups and commits continue while the disk works.
         sync_logs(context, &others)?;
-        self.state.write()?.note_synced(&others);
-        context.files.sync(&*context.pool)?;
-        self.sure_committer()?.flush(context)
+        self.state.write()?.record_synced(&others);
+        context.blobs.sync(&*context.pool)?;
+        self.sound_committer()?.flush(context)
     }
 
     /// Checkpoints logs and merges tables: what is due, or everything if `full`.
@@ -433,7 +437,7 @@ impl Store {
     pub fn status(&self) -> Status {
         Status {
             read_only: self.context.options.read_only,
-            keyed: self.context.options.key.is_some(),
+            keyed: self.context.options.mac_key.is_some(),
             writer: self.committer().ok().and_then(|committer| committer.log.as_ref().map(|log| log.writer)),
             manifest: self.state().map_or(0, |state| state.manifest.number),
             damage: self.context.damage.places(),
@@ -453,7 +457,7 @@ impl Store {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        self.record_uses();
+        self.record_usage();
         let outcome = self.settle();
         *self.committer.lock().unwrap_or_else(PoisonError::into_inner) = Committer::default();
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = State::default();
@@ -466,17 +470,17 @@ impl Store {
         if self.is_broken() {
             return Err(Error::Broken);
         }
-        if self.context.doubts.is_any() {
-            self.settle_doubts()?;
+        if self.context.failed_syncs.is_any() {
+            self.checkpoint_failed_syncs()?;
         }
         let wrote = self.committer.lock()?.log.as_ref().is_some_and(|log| log.commits > 0);
-        self.context.files.sync(&*self.context.pool)?;
+        self.context.blobs.sync(&*self.context.pool)?;
         if !wrote {
             return self.committer.lock()?.flush(&self.context);
         }
         let (logs, bytes, attached) = {
             let state = self.state.read()?;
-            (state.logs.len(), state.memory_bytes, state.attached_tables())
+            (state.logs.len(), state.memtable_bytes, state.attached_tables())
         };
         let bytes_left = LOG_BYTES_LEFT.min(self.context.options.bytes_max / LOG_PART_LEFT);
         // Damaged files are quarantined before a process closes after a commit, so that the next process opens a sound

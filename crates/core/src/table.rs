@@ -22,7 +22,7 @@ mod writer;
 pub(crate) use directory::Directory;
 #[cfg(any(test, feature = "sim"))]
 pub(crate) use directory::{FOOTER_BYTES, Footer, reseal_rows};
-pub(crate) use key_block::{NAMES_FILES, Stored as ScanStored};
+pub(crate) use key_block::{NAMES_BLOBS, Stored as ScanStored};
 pub(crate) use reader::{Found, Keys, Table, Value};
 pub(crate) use scan::{Hole, TableScan};
 pub(crate) use writer::{TableWriter, ValueBytes};
@@ -40,14 +40,14 @@ pub(crate) struct TableMeta {
     pub(crate) entries: u64,
     pub(crate) deletes: u64,
     /// Added to the sequence number of each entry: that of the commit that attached the table, 0 for others.
-    pub(crate) order_base: u64,
+    pub(crate) sequence_base: u64,
     /// Sequence numbers of the oldest and the newest entry, including the base.
-    pub(crate) order_min: u64,
-    pub(crate) order_max: u64,
+    pub(crate) sequence_min: u64,
+    pub(crate) sequence_max: u64,
     pub(crate) key_bytes: u64,
     pub(crate) value_bytes: u64,
     /// Bytes of the blobs that its entries name.
-    pub(crate) file_bytes: u64,
+    pub(crate) blob_bytes: u64,
     /// Times of the commits from which it was written.
     pub(crate) oldest_ms: u64,
     pub(crate) newest_ms: u64,
@@ -62,12 +62,12 @@ impl TableMeta {
             self.root,
             self.entries,
             self.deletes,
-            self.order_base,
-            self.order_min,
-            self.order_max,
+            self.sequence_base,
+            self.sequence_min,
+            self.sequence_max,
             self.key_bytes,
             self.value_bytes,
-            self.file_bytes,
+            self.blob_bytes,
             self.oldest_ms,
             self.newest_ms,
         ] {
@@ -82,12 +82,12 @@ impl TableMeta {
             root: bytes.u64()?,
             entries: bytes.amount()?,
             deletes: bytes.amount()?,
-            order_base: bytes.u64()?,
-            order_min: bytes.u64()?,
-            order_max: bytes.u64()?,
+            sequence_base: bytes.u64()?,
+            sequence_min: bytes.u64()?,
+            sequence_max: bytes.u64()?,
             key_bytes: bytes.amount()?,
             value_bytes: bytes.amount()?,
-            file_bytes: bytes.amount()?,
+            blob_bytes: bytes.amount()?,
             oldest_ms: bytes.amount()?,
             newest_ms: bytes.amount()?,
         })

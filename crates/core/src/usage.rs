@@ -18,16 +18,16 @@
 
 mod bits;
 mod folder;
-mod noted;
 mod record;
 #[cfg(test)]
 mod tests;
+mod tracker;
 
-pub(crate) use bits::UsedBits;
-pub(crate) use folder::UsedFolder;
+pub(crate) use bits::UsageBits;
+pub(crate) use folder::UsageFolder;
 #[cfg(feature = "sim")]
 pub(crate) use folder::number_of_record;
-pub(crate) use noted::Noted;
+pub(crate) use tracker::UsageTracker;
 
 use std::collections::BTreeMap;
 

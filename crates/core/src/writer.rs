@@ -1,5 +1,4 @@
-//! Becoming a writer: a log of its own, in a cache that is created first if there is none and reset if it cannot be
-//! trusted any more.
+//! How a process becomes a writer: it claims a log, creates the cache if there is none, and resets an unrecoverable one.
 
 pub(crate) mod claim;
 pub(crate) mod create;

@@ -13,13 +13,13 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::SystemTime;
-use varve_core::{Clock, Error, Key, Options, Result, Store, folder_of};
+use varve_core::{Clock, Error, MacKey, Options, Result, Store, folder_of};
 
 /// Files of a small folder, and bytes that are read when it is opened: all but tables, whose footers only are read.
 const SMALL_FILES_MAX: usize = 16;
 const SMALL_BYTES_MAX: u64 = 64 << 10;
 
-type Identity = (PathBuf, Option<Key>, bool);
+type Identity = (PathBuf, Option<MacKey>, bool);
 type Place = Arc<Mutex<Weak<Store>>>;
 
 static STORES: LazyLock<Mutex<HashMap<Identity, Place>>> = LazyLock::new(Mutex::default);
@@ -29,8 +29,8 @@ static POOL: LazyLock<Arc<DiskPool>> = LazyLock::new(Arc::default);
 /// options other than `read_only`, `random` and `clock`.
 pub fn open_shared(path: &Path, options: Options) -> Result<Arc<Store>> {
     let folder = real_path(path).map_err(|source| Error::io("find", &path.to_string_lossy(), source))?;
-    let folder = folder.join(folder_of(options.key.as_ref()));
-    let place = place((folder.clone(), options.key.clone(), options.read_only));
+    let folder = folder.join(folder_of(options.mac_key.as_ref()));
+    let place = place((folder.clone(), options.mac_key.clone(), options.read_only));
     open_at(&place, || {
         let vfs = Arc::new(DiskVfs::new(folder));
         // Keys of hash maps are random numbers of the system.
@@ -46,7 +46,7 @@ fn now_us() -> u64 {
 }
 
 /// Whether the store of `path`, with that key, is opened by reading little: few files, and small logs and manifests.
-pub fn is_small(path: &Path, key: Option<&Key>) -> io::Result<bool> {
+pub fn is_small(path: &Path, key: Option<&MacKey>) -> io::Result<bool> {
     let (mut files, mut bytes) = (0, 0);
     let entries = match std::fs::read_dir(path.join(folder_of(key))) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),

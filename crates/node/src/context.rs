@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use varve_bindings::{Failure, Result, Session};
-use varve_core::{Error, Hold, Store};
+use varve_core::{Error, Pin, Store};
 
 /// The failure that ended a session. Shared with its tasks on other threads.
 pub(crate) type Broken = Arc<OnceLock<Failure>>;
@@ -28,7 +28,7 @@ pub(crate) struct Context {
     watches: RefCell<Watches>,
     broken: Broken,
     /// Of files that tasks stored, until the session takes them.
-    holds: Arc<Mutex<Vec<Hold>>>,
+    holds: Arc<Mutex<Vec<Pin>>>,
 }
 
 impl Context {
@@ -76,7 +76,7 @@ impl Context {
         self.seat.borrow().as_ref().map(|seat| Arc::clone(seat.folder())).ok_or_else(|| Error::Closed.into())
     }
 
-    pub(crate) fn holds(&self) -> &Arc<Mutex<Vec<Hold>>> {
+    pub(crate) fn holds(&self) -> &Arc<Mutex<Vec<Pin>>> {
         &self.holds
     }
 

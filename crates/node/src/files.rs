@@ -16,7 +16,7 @@ use varve_bindings::{
     ArchiveRequest, Failure, FileItem, Restored, Result, StoredItem, answer, commit_alone, export_archive,
     import_archive, records_of, request, stored_files, verify_files,
 };
-use varve_core::{Digest, Error, Hold, Intake, Store, Watch};
+use varve_core::{BlobWriter, Digest, Error, Pin, Store, Watch};
 use varve_disk::{Known, Mode, Outcome, Placed, Restore, remove_tree, store_tree};
 
 /// Adds the functions of this file to a session.
@@ -44,7 +44,7 @@ impl Call for PutFiled {
     fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
         let filed = arguments.bytes(2)?;
-        context.with(|desk| desk.session.put_filed(namespace, desk.scratch.bytes(), key_bytes, filed))?;
+        context.with(|desk| desk.session.put_with_blobs(namespace, desk.scratch.bytes(), key_bytes, filed))?;
         Ok(Answer::Nothing)
     }
 }
@@ -272,10 +272,10 @@ fn long<T: Serialize>(
 }
 
 /// Stores files, which stay until the session takes their hold.
-fn storing<T>(store: &Arc<Store>, holds: &Mutex<Vec<Hold>>, job: impl FnOnce(&Intake) -> Result<T>) -> Result<T> {
-    let intake = Intake::new(store)?;
+fn storing<T>(store: &Arc<Store>, holds: &Mutex<Vec<Pin>>, job: impl FnOnce(&BlobWriter) -> Result<T>) -> Result<T> {
+    let intake = BlobWriter::new(store)?;
     let outcome = job(&intake)?;
-    holds.lock().unwrap_or_else(PoisonError::into_inner).push(intake.into_hold());
+    holds.lock().unwrap_or_else(PoisonError::into_inner).push(intake.into_pin());
     Ok(outcome)
 }
 

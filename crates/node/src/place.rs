@@ -51,7 +51,7 @@ impl Seat {
                 // `Seat::sit` makes it visible, on the thread of the session.
                 store.look_ahead()?;
             }
-            if let Some(seat) = Self::join(store, &place, folder.join(folder_of(options.key.as_ref()))) {
+            if let Some(seat) = Self::join(store, &place, folder.join(folder_of(options.mac_key.as_ref()))) {
                 return Ok(seat);
             }
             // The last session left between the two lines above: the next attempt opens a new store.
@@ -62,7 +62,7 @@ impl Seat {
     /// The same for JavaScript's thread, where it takes as long as loading a small module: `None` where there is more
     /// to read, where the store is open already, or where another thread is just joining or leaving.
     pub(crate) fn open_small(folder: &Path, options: &Options) -> Result<Option<Self>> {
-        if !varve_disk::is_small(folder, options.key.as_ref()).unwrap_or(false) {
+        if !varve_disk::is_small(folder, options.mac_key.as_ref()).unwrap_or(false) {
             return Ok(None);
         }
         let (store, place) = found(folder, options)?;
@@ -70,7 +70,7 @@ impl Seat {
         if place.is_taken() {
             return Ok(None);
         }
-        Ok(Self::join(store, &place, folder.join(folder_of(options.key.as_ref()))))
+        Ok(Self::join(store, &place, folder.join(folder_of(options.mac_key.as_ref()))))
     }
 
     /// One more session, unless the store was closed meanwhile. The caller holds the door.

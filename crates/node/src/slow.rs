@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use varve_bindings::{Failure, Result, answer, durability_of, top};
 use varve_core::failpoints;
-use varve_core::{Key, Options, folder_of};
+use varve_core::{MacKey, Options, folder_of};
 
 /// Opens the store in `folder`. The promise gives the functions of a session, or JSON with the failure.
 #[napi(catch_unwind)]
@@ -63,8 +63,8 @@ pub(crate) fn folder_name(secret: Option<Uint8Array>) -> Option<String> {
     key_of(secret).ok().map(|key| folder_of(key.as_ref()))
 }
 
-fn key_of(secret: Option<Uint8Array>) -> Result<Option<Key>> {
-    Ok(secret.map(|secret| Key::new(&secret)).transpose()?)
+fn key_of(secret: Option<Uint8Array>) -> Result<Option<MacKey>> {
+    Ok(secret.map(|secret| MacKey::new(&secret)).transpose()?)
 }
 
 /// The task of `open_store`.
@@ -74,14 +74,14 @@ pub(crate) struct Open {
     durability: String,
     read_only: bool,
     bytes_max: u64,
-    key: Result<Option<Key>>,
+    key: Result<Option<MacKey>>,
 }
 
 impl Open {
     fn options(&self) -> Result<Options> {
         let durability = durability_of(&self.durability)?.unwrap_or_default();
         let (read_only, bytes_max, key) = (self.read_only, self.bytes_max, self.key.clone()?);
-        Ok(Options { durability, read_only, bytes_max, key, ..Options::default() })
+        Ok(Options { durability, read_only, bytes_max, mac_key: key, ..Options::default() })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::watch::{Watcher, watched};
 use std::collections::HashMap;
 use std::sync::Arc;
 use varve_bindings::{Failure, Result, Session, answer, durability_of, top};
-use varve_core::{CommitReport, Intake, Key, Options, PendingCommit, SerialPool, Store, folder_of};
+use varve_core::{BlobWriter, CommitReport, MacKey, Options, PendingCommit, SerialPool, Store, folder_of};
 use wasm_bindgen::prelude::*;
 
 const SCRATCH_BYTES: usize = 128 << 10;
@@ -21,7 +21,7 @@ const FAILED: i32 = -2;
 pub struct WasmStore {
     pub(crate) session: Session,
     /// What takes files, by number.
-    pub(crate) intakes: HashMap<u32, Intake>,
+    pub(crate) intakes: HashMap<u32, BlobWriter>,
     scratch: Box<[u8]>,
     /// Why the last call failed.
     failure: Option<Failure>,
@@ -89,10 +89,10 @@ impl WasmStore {
         self.number(put.map(|()| 0))
     }
 
-    /// Puts an entry that needs files; `filed` is as in `Session::put_filed`. 0, or -2 for a failure.
+    /// Puts an entry that needs files; `filed` is as in `Session::put_with_blobs`. 0, or -2 for a failure.
     #[wasm_bindgen(js_name = putFiled)]
-    pub fn put_filed(&mut self, namespace: u32, key_bytes: usize, filed: &[u8]) -> i32 {
-        let put = self.session.put_filed(namespace, &self.scratch, key_bytes, filed);
+    pub fn put_with_blobs(&mut self, namespace: u32, key_bytes: usize, filed: &[u8]) -> i32 {
+        let put = self.session.put_with_blobs(namespace, &self.scratch, key_bytes, filed);
         self.number(put.map(|()| 0))
     }
 
@@ -257,8 +257,8 @@ pub fn folder_name(secret: Option<Vec<u8>>) -> String {
     answer(key_of(secret).map(|key| folder_of(key.as_ref())))
 }
 
-fn key_of(secret: Option<Vec<u8>>) -> Result<Option<Key>> {
-    Ok(secret.map(|secret| Key::new(&secret)).transpose()?)
+fn key_of(secret: Option<Vec<u8>>) -> Result<Option<MacKey>> {
+    Ok(secret.map(|secret| MacKey::new(&secret)).transpose()?)
 }
 
 impl WasmStore {
@@ -276,7 +276,7 @@ impl WasmStore {
         let bytes_max = bytes_max as u64;
         let folder = HostFolder::new(host);
         let clock = folder.clock();
-        let options = Options { durability, read_only, bytes_max, key, random, clock, ..Options::default() };
+        let options = Options { durability, read_only, bytes_max, mac_key: key, random, clock, ..Options::default() };
         let store = Store::open(Arc::new(folder), Arc::new(SerialPool), options)?;
         let scratch = vec![0; SCRATCH_BYTES].into_boxed_slice();
         Ok(Self { session: Session::new(&store), intakes: HashMap::new(), scratch, failure: None })

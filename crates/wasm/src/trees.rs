@@ -8,7 +8,7 @@ use varve_bindings::{
     ArchiveRequest, Failure, FileItem, Result, StoredItem, answer, commit_alone, export_archive, import_archive,
     records_of, request, stored_files, verify_files,
 };
-use varve_core::{Digest, FileRef, Intake};
+use varve_core::{BlobRef, BlobWriter, Digest};
 use wasm_bindgen::prelude::*;
 
 /// What goes into an archive.
@@ -43,14 +43,14 @@ impl WasmStore {
     #[wasm_bindgen(js_name = endStoring)]
     pub fn end_storing(&mut self, number: u32, keep: bool) -> String {
         let intake = self.intakes.remove(&number).filter(|_| keep);
-        answer(intake.map_or(Ok(()), |intake| self.session.keep(intake.into_hold())))
+        answer(intake.map_or(Ok(()), |intake| self.session.keep(intake.into_pin())))
     }
 
     /// Length of the content, which is held; -1 where it is lost, -2 for a failure.
     #[wasm_bindgen(js_name = readFile)]
     pub fn read_file(&mut self, digest: &str, bytes: f64) -> i32 {
         let digest = Digest::parse(digest).ok_or_else(|| Failure::argument("a digest is 64 hex digits"));
-        let read = digest.and_then(|digest| self.session.read_file(&FileRef { digest, bytes: bytes as u64 }));
+        let read = digest.and_then(|digest| self.session.read_file(&BlobRef { digest, bytes: bytes as u64 }));
         self.number(read)
     }
 
@@ -109,13 +109,13 @@ impl WasmStore {
 
 impl WasmStore {
     fn try_begin_storing(&mut self) -> Result<u32> {
-        let intake = Intake::new(self.session.store()?)?;
+        let intake = BlobWriter::new(self.session.store()?)?;
         let number = (0..).find(|number| !self.intakes.contains_key(number)).unwrap_or(u32::MAX);
         self.intakes.insert(number, intake);
         Ok(number)
     }
 
-    fn intake(&self, number: u32) -> Result<&Intake> {
+    fn intake(&self, number: u32) -> Result<&BlobWriter> {
         self.intakes.get(&number).ok_or_else(|| Failure::argument(format!("nobody stores files as {number}")))
     }
 }

@@ -1,10 +1,10 @@
 //! Reads blobs. Content is copied, and its digest verified, before it is used.
 
-use super::Files;
-use super::shard::{Name, path_of};
+use super::Blobs;
+use super::shard::{BlobName, path_of};
 use crate::error::{Error, Result};
-use crate::format::blob_refs::{Filed, Form};
-use crate::format::digest::{Digest, FileRef};
+use crate::format::blob_refs::{BlobRefs, Form};
+use crate::format::digest::{BlobRef, Digest};
 use crate::format::{VALUE_BYTES_MAX, lz4};
 use crate::platform::failpoints;
 use crate::platform::vfs::{Access, File, Vfs};
@@ -31,11 +31,11 @@ const LOOKS: u32 = 2;
 /// length.
 const JUDGED_BYTES_MAX: u64 = VALUE_BYTES_MAX as u64;
 
-impl Files {
+impl Blobs {
     /// Reads a blob that an entry names.
-    pub(crate) fn read(&self, file: &FileRef) -> Result<Content> {
+    pub(crate) fn read(&self, file: &BlobRef) -> Result<Content> {
         failpoints::panics("read-file");
-        let wrap = |source| Error::io("read", &path_of(Name::Content(file.digest), file.digest.shard()), source);
+        let wrap = |source| Error::io("read", &path_of(BlobName::Content(file.digest), file.digest.shard()), source);
         let Some(open) = self.open(&file.digest)? else { return Ok(Content::Missing) };
         let Some(open) = open else { return self.damaged(file, "no regular file") };
         let bytes = open.len().map_err(wrap)?;
@@ -44,7 +44,7 @@ impl Files {
                 Some(true) => Ok(Content::Missing),
                 Some(false) => self.damaged(file, "length of a file"),
                 None => {
-                    self.note(file, "length of a file");
+                    self.report(file, "length of a file");
                     Ok(Content::Damaged)
                 }
             };
@@ -61,9 +61,9 @@ impl Files {
     }
 
     /// Whether the blob exists with its full length. Called while it is pinned.
-    pub(crate) fn is_stored(&self, file: &FileRef) -> Result<bool> {
-        let wrap = |source| Error::io("check", &path_of(Name::Content(file.digest), file.digest.shard()), source);
-        match self.shard(file.digest.shard())?.open(&Name::Content(file.digest).to_string(), Access::Stream) {
+    pub(crate) fn is_stored(&self, file: &BlobRef) -> Result<bool> {
+        let wrap = |source| Error::io("check", &path_of(BlobName::Content(file.digest), file.digest.shard()), source);
+        match self.shard(file.digest.shard())?.open(&BlobName::Content(file.digest).to_string(), Access::Stream) {
             Ok(open) => Ok(open.len().map_err(wrap)? == file.bytes),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => Ok(false),
             Err(source) => Err(wrap(source)),
@@ -71,9 +71,9 @@ impl Files {
     }
 
     /// The value of an entry whose stored value is `filed`.
-    pub(crate) fn value(&self, filed: &[u8]) -> Result<Content> {
-        let Some(parsed) = Filed::parse(filed) else { return Ok(Content::Damaged) };
-        let content = match (parsed.form, parsed.files().next()) {
+    pub(crate) fn value(&self, refs: &[u8]) -> Result<Content> {
+        let Some(parsed) = BlobRefs::parse(refs) else { return Ok(Content::Damaged) };
+        let content = match (parsed.form, parsed.blobs().next()) {
             (Form::Beside(value), _) => return Ok(Content::Whole(value.to_vec())),
             // No value is longer, so this is forged; reading it could exhaust the memory.
             (_, Some(file)) if file.bytes > VALUE_BYTES_MAX as u64 => self.damaged(&file, "length of a file")?,
@@ -91,15 +91,15 @@ impl Files {
     /// `None` = missing; `Some(None)` = not a regular file. A blob that is about to be collected counts.
     fn open(&self, digest: &Digest) -> Result<Option<Option<Arc<dyn File>>>> {
         let shard = self.shard(digest.shard())?;
-        let content = Name::Content(*digest);
+        let content = BlobName::Content(*digest);
         for _ in 0..LOOKS {
             if let Some(found) = open_named(shard, content, digest)? {
                 return Ok(Some(found));
             }
             let folder = || format!("files/{:02x}", digest.shard());
             let names = shard.list().map_err(|source| Error::io("list", &folder(), source))?;
-            let gone = names.iter().filter_map(|name| Name::parse(name));
-            for name in gone.filter(|name| matches!(name, Name::Gone { digest: gone, .. } if gone == digest)) {
+            let gone = names.iter().filter_map(|name| BlobName::parse(name));
+            for name in gone.filter(|name| matches!(name, BlobName::Gone { digest: gone, .. } if gone == digest)) {
                 if let Some(found) = open_named(shard, name, digest)? {
                     return Ok(Some(found));
                 }
@@ -109,12 +109,12 @@ impl Files {
     }
 
     /// All stored blobs, sorted by digest.
-    pub(crate) fn list(&self) -> Result<Vec<FileRef>> {
+    pub(crate) fn list(&self) -> Result<Vec<BlobRef>> {
         let mut found = Vec::new();
         for (index, name) in self.names()? {
-            let Name::Content(digest) = name else { continue };
+            let BlobName::Content(digest) = name else { continue };
             match self.shard(index)?.open(&name.to_string(), Access::Stream).and_then(|file| file.len()) {
-                Ok(bytes) => found.push(FileRef { digest, bytes }),
+                Ok(bytes) => found.push(BlobRef { digest, bytes }),
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {}
                 Err(source) => return Err(Error::io("open", &path_of(name, index), source)),
             }
@@ -123,42 +123,42 @@ impl Files {
         Ok(found)
     }
 
-    fn damaged(&self, file: &FileRef, what: &str) -> Result<Content> {
-        self.note(file, what);
+    fn damaged(&self, file: &BlobRef, what: &str) -> Result<Content> {
+        self.report(file, what);
         if self.may_write {
             // If it cannot be renamed it stays a miss, and the next write reports the error.
-            let _ = self.set_aside(self.shard(file.digest.shard())?, &file.digest);
+            let _ = self.quarantine(self.shard(file.digest.shard())?, &file.digest);
         }
         Ok(Content::Damaged)
     }
 
     /// The blobs found damaged or missing that are still missing; entries that name them have no value.
-    pub(crate) fn lost(&self) -> Result<BTreeSet<FileRef>> {
-        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn missing(&self) -> Result<BTreeSet<BlobRef>> {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut still = BTreeSet::new();
-        for file in lost.iter() {
+        for file in missing.iter() {
             let wrap =
-                |source| Error::io("check", &path_of(Name::Content(file.digest), file.digest.shard()), source);
+                |source| Error::io("check", &path_of(BlobName::Content(file.digest), file.digest.shard()), source);
             let there = self.open(&file.digest)?.flatten();
             let bytes = there.map(|open| open.len()).transpose().map_err(wrap)?;
             if bytes != Some(file.bytes) {
                 still.insert(*file);
             }
         }
-        lost.clone_from(&still);
+        missing.clone_from(&still);
         Ok(still)
     }
 
     /// Records that blobs named by an entry are missing.
-    pub(crate) fn note_missing(&self, filed: &[u8]) {
-        Filed::parse(filed).iter().flat_map(Filed::files).for_each(|file| self.note(&file, "missing file"));
+    pub(crate) fn report_missing(&self, refs: &[u8]) {
+        BlobRefs::parse(refs).iter().flat_map(BlobRefs::blobs).for_each(|file| self.report(&file, "missing file"));
     }
 
     /// Reports a damaged blob, once until it is stored again.
-    pub(crate) fn note(&self, file: &FileRef, what: &str) {
-        let is_new = self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(*file);
+    pub(crate) fn report(&self, file: &BlobRef, what: &str) {
+        let is_new = self.missing.lock().unwrap_or_else(PoisonError::into_inner).insert(*file);
         if is_new {
-            self.damage.add(Damage::new(path_of(Name::Content(file.digest), file.digest.shard()), 0, what));
+            self.damage.add(Damage::new(path_of(BlobName::Content(file.digest), file.digest.shard()), 0, what));
         }
     }
 }
@@ -180,7 +180,7 @@ fn is_sound(file: &dyn File, bytes: u64, digest: &Digest) -> io::Result<Option<b
 }
 
 /// `None` = missing; `Some(None)` = not a regular file.
-fn open_named(shard: &dyn Vfs, name: Name, digest: &Digest) -> Result<Option<Option<Arc<dyn File>>>> {
+fn open_named(shard: &dyn Vfs, name: BlobName, digest: &Digest) -> Result<Option<Option<Arc<dyn File>>>> {
     match shard.open(&name.to_string(), Access::Stream) {
         Ok(file) => Ok(Some(Some(file))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

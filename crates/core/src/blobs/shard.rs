@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A file's kind by its name. Other names parse as `None`, and their files are never touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(crate) enum BlobName {
     Content(Digest),
     /// About to be removed by the collection of that random number.
     Gone {
@@ -19,7 +19,7 @@ pub(crate) enum Name {
     },
 }
 
-impl Name {
+impl BlobName {
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let Some((stem, kind)) = name.split_once('.') else { return Digest::parse(name).map(Self::Content) };
         match kind {
@@ -38,7 +38,7 @@ impl Name {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for BlobName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Content(digest) => write!(out, "{digest}"),
@@ -56,7 +56,7 @@ pub(super) fn index_of(folder: &str) -> Option<u8> {
 }
 
 /// The path of a file, relative to the cache directory.
-pub(crate) fn path_of(name: Name, shard: u8) -> String {
+pub(crate) fn path_of(name: BlobName, shard: u8) -> String {
     format!("files/{shard:02x}/{name}")
 }
 
@@ -76,15 +76,15 @@ mod tests {
     fn every_blob_name_parses_as_written_and_foreign_names_do_not() {
         let digest = Digest::of(b"content");
         for name in [
-            Name::Content(digest),
-            Name::Gone { digest, by: 12 },
-            Name::Bad(digest),
-            Name::Temporary { writer: 3, index: 12 },
+            BlobName::Content(digest),
+            BlobName::Gone { digest, by: 12 },
+            BlobName::Bad(digest),
+            BlobName::Temporary { writer: 3, index: 12 },
         ] {
-            assert_eq!(Name::parse(&name.to_string()), Some(name));
+            assert_eq!(BlobName::parse(&name.to_string()), Some(name));
         }
         for foreign in ["", ".gone", "notes.txt", "3-.tmp", "03-1.tmp", "+3-1.tmp", "x.0000000000000001.gone"] {
-            assert_eq!(Name::parse(foreign), None, "{foreign}");
+            assert_eq!(BlobName::parse(foreign), None, "{foreign}");
         }
     }
 }

@@ -8,10 +8,10 @@
 //! 4. It removes the temporary name.
 //! 5. For durability it syncs the directories.
 
-use super::Files;
-use super::shard::{Name, path_of};
+use super::Blobs;
+use super::shard::{BlobName, path_of};
 use crate::error::{Error, Result};
-use crate::format::digest::{Digest, FileRef};
+use crate::format::digest::{BlobRef, Digest};
 use crate::platform::failpoints;
 use crate::platform::pool::Pool;
 use crate::platform::sync::Mutex;
@@ -24,14 +24,14 @@ use std::sync::{Arc, PoisonError};
 /// How often a write begins again after its temporary file was removed.
 const ATTEMPTS: u32 = 16;
 
-impl Files {
+impl Blobs {
     /// Stores one blob. `durable` syncs the file but not yet the directory.
-    pub(crate) fn put(&self, writer: u32, content: &[u8], durable: bool) -> Result<FileRef> {
+    pub(crate) fn put(&self, writer: u32, content: &[u8], durable: bool) -> Result<BlobRef> {
         failpoints::panics("store-file");
-        let file = FileRef::of(content);
+        let file = BlobRef::of(content);
         let shard = self.shard(file.digest.shard())?;
-        let name = Name::Content(file.digest).to_string();
-        let wrap = |source| Error::io("write", &path_of(Name::Content(file.digest), file.digest.shard()), source);
+        let name = BlobName::Content(file.digest).to_string();
+        let wrap = |source| Error::io("write", &path_of(BlobName::Content(file.digest), file.digest.shard()), source);
         for attempt in 1.. {
             if self.is_there(shard, &name, &file, durable).map_err(wrap)? {
                 break;
@@ -52,7 +52,7 @@ impl Files {
     }
 
     /// Whether the blob exists with its full length; a file of another length is quarantined.
-    fn is_there(&self, shard: &dyn Vfs, name: &str, file: &FileRef, durable: bool) -> io::Result<bool> {
+    fn is_there(&self, shard: &dyn Vfs, name: &str, file: &BlobRef, durable: bool) -> io::Result<bool> {
         match shard.open(name, Access::Stream) {
             Ok(open) if open.len()? == file.bytes => {
                 if durable {
@@ -60,9 +60,9 @@ impl Files {
                 }
                 Ok(true)
             }
-            Ok(_) => self.set_aside(shard, &file.digest).map(|()| false),
+            Ok(_) => self.quarantine(shard, &file.digest).map(|()| false),
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                self.set_aside(shard, &file.digest).map(|()| false)
+                self.quarantine(shard, &file.digest).map(|()| false)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
@@ -75,7 +75,7 @@ impl Files {
         shard: &dyn Vfs,
         writer: u32,
         name: &str,
-        file: &FileRef,
+        file: &BlobRef,
         content: &[u8],
         durable: bool,
     ) -> io::Result<bool> {
@@ -94,7 +94,7 @@ impl Files {
     fn create_temporary(&self, shard: &dyn Vfs, writer: u32) -> io::Result<(String, Arc<dyn File>)> {
         loop {
             let index = self.temporaries.fetch_add(1, Ordering::Relaxed);
-            let name = Name::Temporary { writer, index }.to_string();
+            let name = BlobName::Temporary { writer, index }.to_string();
             match shard.create_new(&name) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 file => return Ok((name, file?)),
@@ -102,9 +102,9 @@ impl Files {
         }
     }
 
-    pub(super) fn set_aside(&self, shard: &dyn Vfs, digest: &Digest) -> io::Result<()> {
-        let bad = Name::Bad(*digest).to_string();
-        match shard.rename(&Name::Content(*digest).to_string(), &bad) {
+    pub(super) fn quarantine(&self, shard: &dyn Vfs, digest: &Digest) -> io::Result<()> {
+        let bad = BlobName::Bad(*digest).to_string();
+        match shard.rename(&BlobName::Content(*digest).to_string(), &bad) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
@@ -122,7 +122,7 @@ impl Files {
     }
 
     fn sync_one(&self, digest: &Digest) -> Result<()> {
-        let name = Name::Content(*digest);
+        let name = BlobName::Content(*digest);
         match self.shard(digest.shard())?.open(&name.to_string(), Access::Stream).and_then(|file| file.sync()) {
             // Collected since, because no entry named it.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

@@ -24,12 +24,12 @@ use std::sync::PoisonError;
 /// The state that `advance` replaced last.
 #[derive(Debug, Default)]
 pub(crate) struct Replaced {
-    last: Mutex<Option<Old>>,
+    last: Mutex<Option<ReplacedState>>,
 }
 
 /// A replaced state, and the names of the tables that its successor shares.
 #[derive(Debug)]
-pub(crate) struct Old {
+pub(crate) struct ReplacedState {
     state: State,
     kept: HashSet<String>,
 }
@@ -55,7 +55,7 @@ pub(crate) fn reload(
     let fresh = load(context, &open)?;
     let is_same = fresh.is_same_as(&*state.read()?, merged) || failpoints::bug("compaction-takes-up-commits");
     if !is_same {
-        return set_aside(state, fresh);
+        return keep_newer(state, fresh);
     }
     let old = replace(&mut *state.write()?, fresh);
     old.drop(context);
@@ -72,14 +72,14 @@ pub(crate) fn look_ahead(context: &Context, state: &RwLock<State>, committer: &M
         }
         state.tables()
     };
-    set_aside(state, load(context, &open)?)
+    keep_newer(state, load(context, &open)?)
 }
 
-fn set_aside(state: &RwLock<State>, fresh: State) -> Result<()> {
+fn keep_newer(state: &RwLock<State>, fresh: State) -> Result<()> {
     let mut state = state.write()?;
     // Later commits of this process are newer than everything that it has read.
-    state.last_order = state.last_order.max(fresh.last_order);
-    let before = state.aside.replace(Box::new(fresh));
+    state.last_sequence = state.last_sequence.max(fresh.last_sequence);
+    let before = state.newer.replace(Box::new(fresh));
     drop(state);
     drop(before);
     Ok(())
@@ -87,11 +87,11 @@ fn set_aside(state: &RwLock<State>, fresh: State) -> Result<()> {
 
 /// Makes the newer state visible. `true` = there was one.
 pub(crate) fn advance(context: &Context, state: &RwLock<State>, replaced: &Replaced) -> Result<bool> {
-    if state.read()?.aside.is_none() {
+    if state.read()?.newer.is_none() {
         return Ok(false);
     }
     let mut state = state.write()?;
-    let Some(fresh) = state.aside.take() else { return Ok(false) };
+    let Some(fresh) = state.newer.take() else { return Ok(false) };
     let old = replace(&mut state, *fresh);
     drop(state);
     let before = replaced.last.lock().unwrap_or_else(PoisonError::into_inner).replace(old);
@@ -107,7 +107,7 @@ impl Replaced {
     }
 }
 
-impl Old {
+impl ReplacedState {
     /// Drops the state and keeps the usage of what was read in it.
     pub(crate) fn drop(self, context: &Context) {
         keep_reads(context, &self.state, &self.kept);
@@ -115,7 +115,7 @@ impl Old {
 }
 
 /// Replaces the state and returns the old one.
-pub(crate) fn replace(state: &mut State, fresh: State) -> Old {
+pub(crate) fn replace(state: &mut State, fresh: State) -> ReplacedState {
     let kept = fresh.tables().iter().map(|table| table.meta.name.to_string()).collect();
-    Old { state: std::mem::replace(state, fresh), kept }
+    ReplacedState { state: std::mem::replace(state, fresh), kept }
 }

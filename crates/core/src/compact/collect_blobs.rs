@@ -16,7 +16,7 @@
 //! 5. It removes the rest once the logs read in step 4 are durable. If another collection died half way or runs at the
 //!    same time, the next one continues with the blobs it has renamed. Readers find them under that name, too.
 
-use crate::blobs::Name;
+use crate::blobs::BlobName;
 use crate::error::{Error, Result};
 use crate::format::digest::Digest;
 use crate::platform::failpoints;
@@ -29,7 +29,7 @@ use std::io::{self, ErrorKind};
 /// What the state of the cache requires of blobs.
 struct Needed {
     named: HashSet<Digest>,
-    held: bool,
+    pinned: bool,
     /// Writers whose logs are open.
     writers: HashSet<u32>,
 }
@@ -38,41 +38,42 @@ struct Needed {
 /// `open` are open tables, for reuse.
 pub(crate) fn collect(context: &Context, open: &OpenTables) -> Result<u64> {
     failpoints::panics("collect");
-    let files = &context.files;
-    let listed = files.names()?;
+    let blobs = &context.blobs;
+    let listed = blobs.names()?;
     if listed.is_empty() {
-        files.set_collect_due(false);
+        blobs.set_collect_due(false);
         return Ok(0);
     }
-    let Some(needed) = Needed::read(context, open)?.filter(|needed| !needed.held) else { return Ok(0) };
-    let gone_name = |digest| Name::Gone { digest, by: context.options.random };
+    let Some(needed) = Needed::read(context, open)?.filter(|needed| !needed.pinned) else { return Ok(0) };
+    let gone_name = |digest| BlobName::Gone { digest, by: context.options.random };
     let mut gone = Vec::new();
     let mut removed = 0;
     for (shard, name) in listed {
-        let folder = files.shard(shard)?;
+        let folder = blobs.shard(shard)?;
         match name {
-            Name::Content(digest) if needed.named.contains(&digest) => {}
-            Name::Content(digest) | Name::Gone { digest, .. } => {
+            BlobName::Content(digest) if needed.named.contains(&digest) => {}
+            BlobName::Content(digest) | BlobName::Gone { digest, .. } => {
                 if rename(folder, name, gone_name(digest))? {
                     gone.push(digest);
                 }
             }
-            Name::Temporary { writer, .. } if needed.writers.contains(&writer) => {}
-            Name::Temporary { .. } | Name::Bad(_) => removed += u64::from(remove(folder, name)?),
+            BlobName::Temporary { writer, .. } if needed.writers.contains(&writer) => {}
+            BlobName::Temporary { .. } | BlobName::Bad(_) => removed += u64::from(remove(folder, name)?),
         }
     }
     let needed = if gone.is_empty() { Needed::read(context, open)? } else { Needed::read_durable(context, open)? };
-    let is_needed = |digest: &Digest| needed.as_ref().is_none_or(|needed| needed.held || needed.named.contains(digest));
+    let is_needed =
+        |digest: &Digest| needed.as_ref().is_none_or(|needed| needed.pinned || needed.named.contains(digest));
     for digest in gone {
-        let folder = files.shard(digest.shard())?;
+        let folder = blobs.shard(digest.shard())?;
         if is_needed(&digest) {
-            give_back(folder, gone_name(digest), Name::Content(digest))?;
+            restore_name(folder, gone_name(digest), BlobName::Content(digest))?;
         } else {
             removed += u64::from(remove(folder, gone_name(digest))?);
         }
     }
-    let is_done = needed.is_some_and(|needed| !needed.held);
-    files.set_collect_due(!is_done);
+    let is_done = needed.is_some_and(|needed| !needed.pinned);
+    blobs.set_collect_due(!is_done);
     Ok(removed)
 }
 
@@ -90,21 +91,21 @@ impl Needed {
     }
 
     fn of(state: &State) -> Result<Option<Self>> {
-        if state.lost {
+        if state.unrecoverable {
             return Ok(None);
         }
         if state.live_tables().any(|live| live.table.directory().is_none()) {
             return Ok(None);
         }
-        let files = if failpoints::bug("collect-live-file") { BTreeSet::new() } else { state.named_files() };
-        let named = files.into_iter().map(|file| file.digest).collect();
-        let held = state.logs.iter().any(|log| log.holds);
-        Ok(Some(Self { named, held, writers: state.logs.iter().map(|log| log.writer).collect() }))
+        let blobs = if failpoints::bug("collect-live-file") { BTreeSet::new() } else { state.named_blobs() };
+        let named = blobs.into_iter().map(|blob| blob.digest).collect();
+        let pinned = state.logs.iter().any(|log| log.pins);
+        Ok(Some(Self { named, pinned, writers: state.logs.iter().map(|log| log.writer).collect() }))
     }
 }
 
 /// Renames a blob back that is still needed, unless its content was written again.
-fn give_back(folder: &dyn Vfs, gone: Name, content: Name) -> Result<()> {
+fn restore_name(folder: &dyn Vfs, gone: BlobName, content: BlobName) -> Result<()> {
     match folder.link(&gone.to_string(), &content.to_string()) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             return rename(folder, gone, content).map(drop);
@@ -115,12 +116,12 @@ fn give_back(folder: &dyn Vfs, gone: Name, content: Name) -> Result<()> {
     remove(folder, gone).map(drop)
 }
 
-fn rename(folder: &dyn Vfs, source: Name, target: Name) -> Result<bool> {
+fn rename(folder: &dyn Vfs, source: BlobName, target: BlobName) -> Result<bool> {
     let outcome = folder.rename(&source.to_string(), &target.to_string());
     is_ours(outcome).map_err(|error| Error::io("rename", &source.to_string(), error))
 }
 
-fn remove(folder: &dyn Vfs, name: Name) -> Result<bool> {
+fn remove(folder: &dyn Vfs, name: BlobName) -> Result<bool> {
     is_ours(folder.remove(&name.to_string())).map_err(|error| Error::io("remove", &name.to_string(), error))
 }
 

@@ -1,10 +1,10 @@
 //! Chooses what is evicted from a cache over its size limit. One pass over all keys counts the bytes of entries by
 //! rank; `eviction_cut.rs` decides which ranks are evicted. The merge that follows drops those entries (`merge.rs`).
 
+use super::claim_logs::ClaimedLogs;
 use super::eviction_cut::{Cut, Rank, cut};
-use super::take_logs::Taken;
 use crate::error::Result;
-use crate::format::blob_refs::Filed;
+use crate::format::blob_refs::BlobRefs;
 use crate::format::digest::Digest;
 use crate::platform::sync::RwLock;
 use crate::read::entries::{Entries, Ranges, Source, Visit};
@@ -25,14 +25,14 @@ pub(crate) struct Evictions {
     cut: Option<Cut>,
     today: Day,
     /// Usage by number of the namespace; their tables are read in this order.
-    spaces: BTreeMap<u32, Known>,
+    spaces: BTreeMap<u32, Usage>,
     /// Namespaces with entries to evict.
-    pub(crate) leaving: BTreeSet<u32>,
+    pub(crate) namespaces: BTreeSet<u32>,
 }
 
 /// Usage of a namespace, sorted by hash.
 #[derive(Debug, Default)]
-struct Known {
+struct Usage {
     marks: Vec<Mark>,
     own: Vec<u32>,
 }
@@ -55,42 +55,47 @@ impl Ranks<'_> {
             self.own = rest;
         }
         let is_own = self.own.first() == Some(&entry.hash);
-        let used = self.marks.find(entry.hash).map_or(0, Mark::day);
-        let day = used.max(self.state.known_day(entry.table_ms(), entry.order)).min(self.today);
-        Rank { is_own, day, order: entry.order }
+        let last_used = self.marks.find(entry.hash).map_or(0, Mark::day);
+        let day = last_used.max(self.state.known_day(entry.table_ms(), entry.sequence)).min(self.today);
+        Rank { is_own, day, sequence: entry.sequence }
     }
 
     /// Whether the entry is evicted.
-    pub(crate) fn leaves(&mut self, entry: &Visit<'_>) -> bool {
+    pub(crate) fn is_evicted(&mut self, entry: &Visit<'_>) -> bool {
         let Some(cut) = self.cut else { return false };
         let rank = self.rank(entry);
-        cut.takes(rank, entry.hash)
+        cut.evicts(rank, entry.hash)
     }
 }
 
 impl Evictions {
     /// Finds the entries to evict so that the rest, with their blobs, takes about `bytes_max`.
-    pub(crate) fn find(context: &Context, shared: &RwLock<State>, taken: &Taken, bytes_max: u64) -> Result<Self> {
-        let mut used = context.used.read_all(taken.state.manifest.cache_id);
-        let today = context.noted.today().unwrap_or(Day::MAX);
-        let mut found = Self { cut: None, today, spaces: BTreeMap::new(), leaving: BTreeSet::new() };
-        for Current { id, .. } in taken.state.current.values() {
-            let (own, marks) = (own_hashes(context, &*shared.read()?, id), used.take(&id.space()));
-            found.spaces.insert(id.number, Known { marks, own });
+    pub(crate) fn find(
+        context: &Context,
+        shared: &RwLock<State>,
+        claimed: &ClaimedLogs,
+        bytes_max: u64,
+    ) -> Result<Self> {
+        let mut usage = context.usage_folder.read_all(claimed.state.manifest.cache_id);
+        let today = context.usage.today().unwrap_or(Day::MAX);
+        let mut found = Self { cut: None, today, spaces: BTreeMap::new(), namespaces: BTreeSet::new() };
+        for Current { id, .. } in claimed.state.current.values() {
+            let (own, marks) = (own_hashes(context, &*shared.read()?, id), usage.take(&id.space()));
+            found.spaces.insert(id.number, Usage { marks, own });
         }
         let mut sizes = Sizes::default();
         for id in found.spaces.keys() {
-            found.count(taken, *id, &mut sizes);
+            found.count(claimed, *id, &mut sizes);
         }
-        for (rank, bytes) in sizes.files.values() {
+        for (rank, bytes) in sizes.blobs.values() {
             *sizes.ranks.entry(*rank).or_default() += bytes;
         }
         let total: u64 = sizes.ranks.values().sum();
-        let salt = taken.state.manifest_seen as u32;
+        let salt = claimed.state.manifest_seen as u32;
         found.cut = cut(&sizes.ranks, total.saturating_sub(bytes_max), salt);
-        let leaves = |(lowest, _): &(Rank, u32)| found.cut.is_some_and(|cut| cut.reaches(*lowest));
-        found.leaving =
-            sizes.lowest.into_iter().map(|(id, rank)| (rank, id)).filter(leaves).map(|(_, id)| id).collect();
+        let is_hit = |(lowest, _): &(Rank, u32)| found.cut.is_some_and(|cut| cut.reaches(*lowest));
+        found.namespaces =
+            sizes.lowest.into_iter().map(|(id, rank)| (rank, id)).filter(is_hit).map(|(_, id)| id).collect();
         Ok(found)
     }
 
@@ -100,18 +105,18 @@ impl Evictions {
     }
 
     pub(crate) fn ranks<'a>(&'a self, id: u32, state: &'a State) -> Option<Ranks<'a>> {
-        let Known { marks, own } = self.spaces.get(&id)?;
+        let Usage { marks, own } = self.spaces.get(&id)?;
         Some(Ranks { cut: self.cut, today: self.today, marks: Cursor::new(marks), own, state })
     }
 
     /// Adds the entries of one namespace to `sizes`.
-    fn count(&self, taken: &Taken, id: u32, sizes: &mut Sizes) {
-        let (Some(namespace), Some(mut ranks)) = (taken.state.namespace(id), self.ranks(id, &taken.state)) else {
+    fn count(&self, claimed: &ClaimedLogs, id: u32, sizes: &mut Sizes) {
+        let (Some(namespace), Some(mut ranks)) = (claimed.state.namespace(id), self.ranks(id, &claimed.state)) else {
             return;
         };
-        let folded = namespace.tables.iter().filter(|live| taken.is_folded(live.attached_by));
-        let mut sources: Vec<Source<'_>> = folded.map(|live| Source::Table(Arc::clone(&live.table))).collect();
-        sources.push(Source::memory(&taken.state.segments, taken.folded_entries(namespace)));
+        let tables = namespace.tables.iter().filter(|live| claimed.may_merge(live.attached_by));
+        let mut sources: Vec<Source<'_>> = tables.map(|live| Source::Table(Arc::clone(&live.table))).collect();
+        sources.push(Source::memtable(&claimed.state.segments, claimed.entries(namespace)));
         let mut entries = Entries::new(namespace.hidden_below);
         for range in Ranges::new(sources, 0) {
             let _all = entries.visit::<()>(&range, |entry| {
@@ -122,10 +127,10 @@ impl Evictions {
                 *sizes.ranks.entry(rank).or_default() += entry.key.len() as u64 + stored_bytes + ENTRY_BYTES;
                 let lowest = sizes.lowest.entry(id).or_insert(rank);
                 *lowest = rank.min(*lowest);
-                let filed = if entry.is_filed() { entry.value().and_then(Filed::parse) } else { None };
-                for file in filed.iter().flat_map(Filed::files) {
+                let refs = if entry.names_blobs() { entry.value().and_then(BlobRefs::parse) } else { None };
+                for file in refs.iter().flat_map(BlobRefs::blobs) {
                     // A blob stays until the last entry that names it is evicted.
-                    let (highest, _) = sizes.files.entry(file.digest).or_insert((rank, file.bytes));
+                    let (highest, _) = sizes.blobs.entry(file.digest).or_insert((rank, file.bytes));
                     *highest = rank.max(*highest);
                 }
                 ControlFlow::Continue(())
@@ -138,7 +143,7 @@ impl Evictions {
 #[derive(Debug, Default)]
 struct Sizes {
     ranks: BTreeMap<Rank, u64>,
-    files: HashMap<Digest, (Rank, u64)>,
+    blobs: HashMap<Digest, (Rank, u64)>,
     /// For each namespace, the rank that is evicted first.
     lowest: BTreeMap<u32, Rank>,
 }

@@ -14,7 +14,7 @@ pub(crate) struct Rank {
     /// Whether this process wrote or read the entry.
     pub(crate) is_own: bool,
     pub(crate) day: Day,
-    pub(crate) order: u64,
+    pub(crate) sequence: u64,
 }
 
 /// Ranks below are evicted, and a part of the entries of this rank.
@@ -32,7 +32,7 @@ impl Cut {
         rank <= self.rank
     }
 
-    pub(crate) fn takes(&self, rank: Rank, hash: u32) -> bool {
+    pub(crate) fn evicts(&self, rank: Rank, hash: u32) -> bool {
         rank < self.rank || (rank == self.rank && u64::from(spread(hash ^ self.salt)) < self.part)
     }
 }
@@ -65,28 +65,28 @@ pub(crate) fn cut(bytes: &BTreeMap<Rank, u64>, excess: u64, salt: u32) -> Option
 mod tests {
     use super::*;
 
-    fn rank(is_own: bool, day: Day, order: u64) -> Rank {
-        Rank { is_own, day, order }
+    fn rank(is_own: bool, day: Day, sequence: u64) -> Rank {
+        Rank { is_own, day, sequence }
     }
 
     #[test]
     fn the_oldest_day_is_evicted_first_and_own_entries_last() {
         let ranks = [rank(false, 1, 9), rank(false, 2, 0), rank(false, 2, 7), rank(true, 0, 0)];
         let bytes: BTreeMap<Rank, u64> = ranks.iter().map(|rank| (*rank, 100)).collect();
-        let taken = |excess| {
+        let evicted = |excess| {
             let cut = cut(&bytes, excess, 7);
             let share = |rank: &Rank| {
                 let hashes = (0..1_000u32).map(|at| at.wrapping_mul(4_294_967));
-                hashes.filter(|hash| cut.is_some_and(|cut| cut.takes(*rank, *hash))).count() / 10
+                hashes.filter(|hash| cut.is_some_and(|cut| cut.evicts(*rank, *hash))).count() / 10
             };
             ranks.iter().map(share).collect::<Vec<_>>()
         };
-        assert_eq!(taken(0), [0, 0, 0, 0]);
-        assert_eq!(taken(100), [100, 0, 0, 0]);
-        assert_eq!(taken(200), [100, 100, 0, 0]);
-        assert_eq!(taken(300), [100, 100, 100, 0]);
-        assert_eq!(taken(1_000), [100, 100, 100, 100]);
-        let half = taken(150);
+        assert_eq!(evicted(0), [0, 0, 0, 0]);
+        assert_eq!(evicted(100), [100, 0, 0, 0]);
+        assert_eq!(evicted(200), [100, 100, 0, 0]);
+        assert_eq!(evicted(300), [100, 100, 100, 0]);
+        assert_eq!(evicted(1_000), [100, 100, 100, 100]);
+        let half = evicted(150);
         assert!(half[0] == 100 && (45..=55).contains(&half[1]) && half[2..] == [0, 0], "{half:?}");
     }
 }

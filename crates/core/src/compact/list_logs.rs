@@ -4,7 +4,7 @@
 //!
 //! Only sealed logs are listed with their end, because only that is durable. The tables stay as they are.
 
-use crate::compact::sweep_manifests;
+use crate::compact::remove_older_manifests;
 use crate::error::Result;
 use crate::log::Stop;
 use crate::manifest::{KnownLog, Manifest, Published};
@@ -21,20 +21,20 @@ pub(crate) fn list_logs(context: &Context, known: &State) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let found = outline(context, known)?;
         let open_logs: Vec<KnownLog> = found.logs.iter().filter_map(|view| listed(&found, view)).collect();
-        if found.lost || open_logs == found.manifest.open_logs || failpoints::bug("unlisted-logs") {
+        if found.unrecoverable || open_logs == found.manifest.open_logs || failpoints::bug("unlisted-logs") {
             return Ok(());
         }
         let manifest = Manifest {
             number: found.manifest_seen + 1,
             id: context.new_id(),
             parent: found.manifest.id,
-            last_order: found.last_order,
+            last_sequence: found.last_sequence,
             open_logs,
-            folded_logs: Vec::new(),
+            checkpointed_logs: Vec::new(),
             ..found.manifest.clone()
         };
         if let Published::Won(number) = publish_unnumbered(context, found.manifest.number, manifest)? {
-            return sweep_manifests(context, number);
+            return remove_older_manifests(context, number);
         }
     }
     Ok(())

@@ -5,11 +5,11 @@
 //! a damaged block may have had a newer one, or if it is a delete that hides nothing any more. A value that cannot be
 //! read becomes a delete, so that no older one takes its place.
 
+use super::claim_logs::ClaimedLogs;
 use super::evict::{Evictions, Ranks};
-use super::take_logs::Taken;
 use crate::error::{Error, Result};
-use crate::format::blob_refs::Filed;
-use crate::format::digest::FileRef;
+use crate::format::blob_refs::BlobRefs;
+use crate::format::digest::BlobRef;
 use crate::format::file_names::{FileName, TableName};
 use crate::options::Watch;
 use crate::platform::failpoints;
@@ -66,10 +66,14 @@ pub(crate) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    pub(crate) fn new<'p>(watch: Watch<'a>, taken: &Taken, plans: impl Iterator<Item = (u32, &'p [usize])>) -> Self {
-        let mut total = taken.log_bytes();
+    pub(crate) fn new<'p>(
+        watch: Watch<'a>,
+        claimed: &ClaimedLogs,
+        plans: impl Iterator<Item = (u32, &'p [usize])>,
+    ) -> Self {
+        let mut total = claimed.log_bytes();
         for (number, tables) in plans {
-            if let Some(namespace) = taken.state.namespace(number) {
+            if let Some(namespace) = claimed.state.namespace(number) {
                 let picked = tables.iter().filter_map(|index| namespace.tables.get(*index));
                 total += picked.map(|live| live.table.meta.key_bytes + live.table.meta.value_bytes).sum::<u64>();
             }
@@ -93,26 +97,26 @@ impl<'a> Progress<'a> {
 /// Merges and writes; `name` gives the names of new tables.
 pub(crate) fn merge(
     context: &Context,
-    taken: &Taken,
+    claimed: &ClaimedLogs,
     plan: &Merge<'_>,
     name: &mut (dyn FnMut() -> TableName + Send),
     progress: &mut Progress<'_>,
 ) -> Result<Merged> {
-    let Some(namespace) = taken.state.namespace(plan.number) else { return Ok(Merged::default()) };
-    let folded = || taken.folded_entries(namespace);
-    let oldest_ms = folded().map(|(_, found)| taken.state.time_of_commit(found.order)).min();
+    let Some(namespace) = claimed.state.namespace(plan.number) else { return Ok(Merged::default()) };
+    let entries = || claimed.entries(namespace);
+    let oldest_ms = entries().map(|(_, found)| claimed.state.time_of_commit(found.sequence)).min();
     let newest_ms = if oldest_ms.is_some() { namespace.newest_ms } else { 0 };
     let mut times = Times { oldest_ms: oldest_ms.unwrap_or(u64::MAX), newest_ms };
-    let mut sources = vec![Source::memory(&taken.state.segments, folded())];
+    let mut sources = vec![Source::memtable(&claimed.state.segments, entries())];
     for live in plan.tables.iter().filter_map(|index| namespace.tables.get(*index)) {
         times.newest_ms = times.newest_ms.max(live.table.meta.newest_ms);
         times.oldest_ms = times.oldest_ms.min(live.table.meta.oldest_ms);
         sources.push(Source::Table(live.table.clone()));
     }
     let (state, ranks) =
-        (&taken.state, plan.evictions.and_then(|evictions| evictions.ranks(plan.number, &taken.state)));
-    let (lost, merged) = (&taken.lost, Merged::default());
-    let output = Output { context, state, ranks, name, writer: None, lost, merged, times };
+        (&claimed.state, plan.evictions.and_then(|evictions| evictions.ranks(plan.number, &claimed.state)));
+    let (missing, merged) = (&claimed.missing, Merged::default());
+    let output = Output { context, state, ranks, name, writer: None, missing, merged, times };
     let mut merging = Merging { plan, progress, entries: Entries::new(namespace.hidden_below), output };
     let mut ranges = Ranges::new(sources, 0);
     if context.pool.threads() > 1 {
@@ -207,7 +211,7 @@ struct Output<'a> {
     name: &'a mut (dyn FnMut() -> TableName + Send),
     writer: Option<(TableName, TableWriter<'static>)>,
     /// Entries that name one of these blobs have no value.
-    lost: &'a BTreeSet<FileRef>,
+    missing: &'a BTreeSet<BlobRef>,
     merged: Merged,
     times: Times,
 }
@@ -221,44 +225,47 @@ impl Output<'_> {
     /// Adds the newest entry of a key if it is visible.
     #[inline]
     fn take(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> ControlFlow<Error> {
-        let Visit { hash, key, order, shadowed, is_hidden, .. } = entry;
+        let Visit { hash, key, sequence, shadowed, is_hidden, .. } = entry;
         self.merged.dropped += shadowed;
-        let is_filed = entry.is_filed();
-        let known_day = self.state.known_day(entry.table_ms(), order);
-        let is_leaving = self.ranks.as_mut().is_some_and(|ranks| ranks.leaves(&entry));
-        let value = if is_hidden || is_leaving { None } else { entry.value() };
+        let names_blobs = entry.names_blobs();
+        let known_day = self.state.known_day(entry.table_ms(), sequence);
+        let is_evicted = self.ranks.as_mut().is_some_and(|ranks| ranks.is_evicted(&entry));
+        let value = if is_hidden || is_evicted { None } else { entry.value() };
         if value.is_some() && known_day > day_of(self.times.oldest_ms) {
             self.merged.marks.push(Mark::new(hash, known_day, false));
         }
         let is_dropped = shadowed > 0 && failpoints::bug("compaction-drops-newest");
-        let needless = is_hidden || (value.is_none() && plan.drop_deletes) || is_dropped;
-        self.merged.dropped += u64::from(needless || is_leaving);
-        let order = if plan.settle { 0 } else { order };
+        let obsolete = is_hidden || (value.is_none() && plan.drop_deletes) || is_dropped;
+        self.merged.dropped += u64::from(obsolete || is_evicted);
+        let sequence = if plan.settle { 0 } else { sequence };
         let stepped = progress.step(key.len() + value.map_or(0, <[u8]>::len));
         let outcome = stepped.and_then(|()| match value {
-            _ if needless => Ok(()),
-            Some(value) if is_filed => self.add_filed(hash, key, order, value),
-            value => self.add(hash, key, order, value),
+            _ if obsolete => Ok(()),
+            Some(value) if names_blobs => self.add_with_blobs(hash, key, sequence, value),
+            value => self.add(hash, key, sequence, value),
         });
         outcome.map_or_else(ControlFlow::Break, ControlFlow::Continue)
     }
 
     #[inline]
-    fn add(&mut self, hash: u32, key: &[u8], order: u64, value: Option<&[u8]>) -> Result<()> {
+    fn add(&mut self, hash: u32, key: &[u8], sequence: u64, value: Option<&[u8]>) -> Result<()> {
         let (name, writer) = self.open_writer()?;
         writer
-            .add(hash, key, order, value.map(ValueBytes::Passing))
+            .add(hash, key, sequence, value.map(ValueBytes::Passing))
             .map_err(|source| Error::io("write", &name.to_string(), source))
     }
 
     /// Adds a value that names blobs, unless one of them is lost.
     #[cold]
-    fn add_filed(&mut self, hash: u32, key: &[u8], order: u64, value: &[u8]) -> Result<()> {
-        let names_lost = |filed: Filed<'_>| filed.files().any(|file| self.lost.contains(&file));
-        let is_lost = Filed::parse(value).is_none_or(names_lost);
+    fn add_with_blobs(&mut self, hash: u32, key: &[u8], sequence: u64, value: &[u8]) -> Result<()> {
+        let names_missing = |refs: BlobRefs<'_>| refs.blobs().any(|file| self.missing.contains(&file));
+        let is_missing = BlobRefs::parse(value).is_none_or(names_missing);
         let (name, writer) = self.open_writer()?;
-        let added =
-            if is_lost { writer.add(hash, key, order, None) } else { writer.add_filed(hash, key, order, value) };
+        let added = if is_missing {
+            writer.add(hash, key, sequence, None)
+        } else {
+            writer.add_with_blobs(hash, key, sequence, value)
+        };
         added.map_err(|source| Error::io("write", &name.to_string(), source))
     }
 

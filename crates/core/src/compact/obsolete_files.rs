@@ -15,32 +15,32 @@ use crate::platform::vfs::is_gone_or_in_use;
 use crate::state::context::Context;
 use crate::state::{State, list};
 use crate::writer::create::make_durable;
-use crate::writer::quarantine::{set_aside, trim};
+use crate::writer::quarantine::{quarantine, trim};
 use std::collections::HashSet;
 
 /// The obsolete files among `names`, which were listed before `state` was loaded. `published` is the number of the
 /// manifest that the caller published or read.
-pub(crate) fn needless(names: Vec<FileName>, state: &State, published: u64) -> Vec<FileName> {
+pub(crate) fn obsolete(names: Vec<FileName>, state: &State, published: u64) -> Vec<FileName> {
     let manifest = &state.manifest;
-    if state.lost || !state.is_sure() || manifest.number == 0 || manifest.number < published {
+    if state.unrecoverable || !state.is_sure() || manifest.number == 0 || manifest.number < published {
         return Vec::new();
     }
     let writers: HashSet<u32> = names
         .iter()
-        .filter(|name| matches!(name, FileName::Log(_) | FileName::Taken { .. }))
+        .filter(|name| matches!(name, FileName::Log(_) | FileName::Claimed { .. }))
         .filter_map(|name| name.writer())
         .filter(|writer| manifest.is_open(*writer))
         // A log that was created, before its table, during the listing may be missing from the list.
         .chain(state.logs.iter().map(|view| view.writer))
         .collect();
     let mentioned: HashSet<TableName> = state.live_tables().map(|live| live.table.meta.name).collect();
-    let is_needless = |name: &FileName| match *name {
+    let is_obsolete = |name: &FileName| match *name {
         FileName::Manifest(number) => number < manifest.number,
-        FileName::Log(writer) | FileName::Taken { writer, .. } => !manifest.is_open(writer),
+        FileName::Log(writer) | FileName::Claimed { writer, .. } => !manifest.is_open(writer),
         FileName::Table(table) => !mentioned.contains(&table) && !writers.contains(&table.writer),
         FileName::Temporary(writer) => !writers.contains(&writer),
     };
-    names.into_iter().filter(is_needless).collect()
+    names.into_iter().filter(is_obsolete).collect()
 }
 
 /// Removes files and quarantines damaged ones. `theirs` is the number of the newest manifest if another process has
@@ -50,21 +50,21 @@ pub(crate) fn remove_all(context: &Context, theirs: Option<u64>, names: &[FileNa
     if let Some(number) = theirs.filter(|_| !names.is_empty()) {
         make_durable(context, number)?;
     }
-    let mut is_any_aside = false;
+    let mut is_any_quarantined = false;
     for name in names {
         let name = name.to_string();
         // A file that another process has open keeps its name for now, on a system that locks open files.
         if context.damage.has(&name) {
-            is_any_aside |= set_aside(context, &name, None)?;
+            is_any_quarantined |= quarantine(context, &name, None)?;
         } else {
             remove(context, &name)?;
         }
     }
-    if is_any_aside { trim(context) } else { Ok(()) }
+    if is_any_quarantined { trim(context) } else { Ok(()) }
 }
 
 /// Removes manifests older than the published one.
-pub(crate) fn sweep_manifests(context: &Context, published: u64) -> Result<()> {
+pub(crate) fn remove_older_manifests(context: &Context, published: u64) -> Result<()> {
     for name in list(context)?.into_iter().filter(|name| name.manifest().is_some_and(|number| number < published)) {
         remove(context, &name.to_string())?;
     }
@@ -96,13 +96,13 @@ pub(crate) fn evict(manifest: &mut Manifest, bytes_max: u64) -> u64 {
     let entries = |manifest: &Manifest| manifest.tables().map(|table| table.entries).sum::<u64>();
     let before = entries(manifest);
     while manifest.total_bytes() > bytes_max {
-        let oldest = manifest.tables().min_by_key(|table| (table.newest_ms, table.order_max)).copied();
+        let oldest = manifest.tables().min_by_key(|table| (table.newest_ms, table.sequence_max)).copied();
         let Some(oldest) = oldest else { break };
         for namespace in &mut manifest.namespaces {
             if namespace.tables.iter().any(|table| table.name == oldest.name) {
-                namespace.hidden_below = namespace.hidden_below.max(oldest.order_max.saturating_add(1));
+                namespace.hidden_below = namespace.hidden_below.max(oldest.sequence_max.saturating_add(1));
                 let hidden_below = namespace.hidden_below;
-                namespace.tables.retain(|table| table.order_max >= hidden_below);
+                namespace.tables.retain(|table| table.sequence_max >= hidden_below);
             }
         }
     }

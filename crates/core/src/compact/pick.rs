@@ -14,7 +14,7 @@ const WEIGHT_MIN: u64 = 64 << 10;
 
 /// A table of at least this size is large, and so is a checkpoint.
 const LARGE_BYTES: u64 = 24 << 20;
-const LARGE_FOLD_BYTES: u64 = 16 << 20;
+const LARGE_CHECKPOINT_BYTES: u64 = 16 << 20;
 
 /// Number of large tables that are merged together, and how much larger than the smallest of them each may be.
 const RUN: usize = 12;
@@ -31,7 +31,7 @@ pub(crate) struct Candidate {
     pub(crate) garbage_bytes: u64,
     pub(crate) is_damaged: bool,
     /// Its namespace has entries to evict.
-    pub(crate) is_leaving: bool,
+    pub(crate) has_evictions: bool,
     /// It has hidden entries.
     pub(crate) is_hidden: bool,
     /// It has nothing that another merge could drop.
@@ -39,14 +39,14 @@ pub(crate) struct Candidate {
 }
 
 /// Indexes of the tables to merge with `checkpoint_bytes` from logs.
-pub(crate) fn pick(tables: &[Candidate], folded_bytes: u64, full: bool, alone: bool) -> Vec<usize> {
+pub(crate) fn pick(tables: &[Candidate], checkpoint_bytes: u64, full: bool, alone: bool) -> Vec<usize> {
     let everything = || (0..tables.len()).collect::<Vec<_>>();
-    if tables.iter().any(|table| table.is_damaged || table.is_leaving) {
+    if tables.iter().any(|table| table.is_damaged || table.has_evictions) {
         return everything();
     }
     if full {
         let one_settled = matches!(tables, [table] if table.is_settled);
-        let nothing_to_gain = folded_bytes == 0 && (one_settled || (!alone && tables.len() <= 1));
+        let nothing_to_gain = checkpoint_bytes == 0 && (one_settled || (!alone && tables.len() <= 1));
         return if nothing_to_gain { Vec::new() } else { everything() };
     }
     let sum = |bytes: fn(&Candidate) -> u64| tables.iter().map(bytes).sum::<u64>();
@@ -55,20 +55,20 @@ pub(crate) fn pick(tables: &[Candidate], folded_bytes: u64, full: bool, alone: b
     }
     let mut by_size = everything();
     by_size.sort_by_key(|index| tables.get(*index).map_or(0, |table| table.bytes));
-    let mut picked = small(tables, &by_size, folded_bytes);
-    picked.extend(large_run(tables, &by_size, folded_bytes));
-    let one_table_alone = folded_bytes == 0 && picked.len() == 1 && !tables.iter().any(|table| table.is_hidden);
+    let mut picked = small(tables, &by_size, checkpoint_bytes);
+    picked.extend(large_run(tables, &by_size, checkpoint_bytes));
+    let one_table_alone = checkpoint_bytes == 0 && picked.len() == 1 && !tables.iter().any(|table| table.is_hidden);
     if one_table_alone { Vec::new() } else { picked }
 }
 
 /// Small tables, each not much larger than all before it, and tables with hidden entries.
-fn small(tables: &[Candidate], by_size: &[usize], folded_bytes: u64) -> Vec<usize> {
-    let mut gathered = if folded_bytes > 0 { folded_bytes.max(WEIGHT_MIN) } else { 0 };
+fn small(tables: &[Candidate], by_size: &[usize], checkpoint_bytes: u64) -> Vec<usize> {
+    let mut gathered = if checkpoint_bytes > 0 { checkpoint_bytes.max(WEIGHT_MIN) } else { 0 };
     let mut picked = Vec::new();
     for index in by_size {
         let Some(table) = tables.get(*index) else { continue };
         let weight = table.bytes.max(WEIGHT_MIN);
-        let waits = folded_bytes >= LARGE_FOLD_BYTES && table.bytes >= LARGE_BYTES;
+        let waits = checkpoint_bytes >= LARGE_CHECKPOINT_BYTES && table.bytes >= LARGE_BYTES;
         let too_large = waits || (gathered > 0 && weight > gathered * RATIO);
         if too_large && !table.is_hidden {
             break;
@@ -80,8 +80,8 @@ fn small(tables: &[Candidate], by_size: &[usize], folded_bytes: u64) -> Vec<usiz
 }
 
 /// The first large tables of similar size that, with the checkpoint, are enough for a run.
-fn large_run(tables: &[Candidate], by_size: &[usize], folded_bytes: u64) -> Vec<usize> {
-    if folded_bytes < LARGE_FOLD_BYTES {
+fn large_run(tables: &[Candidate], by_size: &[usize], checkpoint_bytes: u64) -> Vec<usize> {
+    if checkpoint_bytes < LARGE_CHECKPOINT_BYTES {
         return Vec::new();
     }
     let bytes = |index: &usize| tables.get(*index).map_or(0, |table| table.bytes);
@@ -96,7 +96,7 @@ fn large_run(tables: &[Candidate], by_size: &[usize], folded_bytes: u64) -> Vec<
             let most = run.first().map_or(0, bytes).saturating_mul(RUN_RATIO);
             run.iter().copied().take_while(|index| bytes(index) <= most).collect::<Vec<_>>()
         })
-        .find(|run| run.len() + usize::from(run.first().map_or(0, bytes) <= folded_bytes * RUN_RATIO) >= RUN)
+        .find(|run| run.len() + usize::from(run.first().map_or(0, bytes) <= checkpoint_bytes * RUN_RATIO) >= RUN)
         .unwrap_or_default()
 }
 
@@ -121,10 +121,10 @@ mod tests {
     fn large_tables_are_copied_a_few_times_only() {
         let (mut sizes, mut copied): (Vec<u64>, u64) = (Vec::new(), 0);
         for _ in 0..100 {
-            let folded = 32 << 20;
-            let picked = pick(&tables(&sizes), folded, false, true);
-            let merged = folded + picked.iter().map(|index| sizes[*index]).sum::<u64>();
-            copied += merged - folded;
+            let checkpointed = 32 << 20;
+            let picked = pick(&tables(&sizes), checkpointed, false, true);
+            let merged = checkpointed + picked.iter().map(|index| sizes[*index]).sum::<u64>();
+            copied += merged - checkpointed;
             let kept = sizes.iter().enumerate().filter(|(index, _)| !picked.contains(index));
             sizes = kept.map(|(_, size)| *size).collect();
             sizes.push(merged);
@@ -144,11 +144,11 @@ mod tests {
     /// checkpointed bytes were small beside a table's own directory and footer.
     #[test]
     fn ten_thousand_checkpoints_of_any_size_leave_few_tables() {
-        for folded in [20, 100, 5_000, 1 << 20] {
+        for checkpointed in [20, 100, 5_000, 1 << 20] {
             let mut sizes: Vec<u64> = Vec::new();
             for _ in 0..10_000 {
-                let picked = pick(&tables(&sizes), folded, false, true);
-                let merged = folded + 200 + picked.iter().map(|index| sizes[*index]).sum::<u64>();
+                let picked = pick(&tables(&sizes), checkpointed, false, true);
+                let merged = checkpointed + 200 + picked.iter().map(|index| sizes[*index]).sum::<u64>();
                 let kept = sizes.iter().enumerate().filter(|(index, _)| !picked.contains(index));
                 sizes = kept.map(|(_, size)| *size).collect();
                 sizes.push(merged);

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 const MARKS_PER_ENTRY: u64 = 2;
 
 /// Adds `marks`; `thorough` = search for marks without an entry in any case.
-pub(crate) fn tidy_uses(context: &Context, state: &State, marks: Marks, thorough: bool) {
-    let today = context.noted.today().unwrap_or_else(|| newest_day(state));
+pub(crate) fn prune_usage_records(context: &Context, state: &State, marks: Marks, thorough: bool) {
+    let today = context.usage.today().unwrap_or_else(|| newest_day(state));
     let ids: HashMap<Space, u32> = state.current.values().map(|Current { id, .. }| (id.space(), id.number)).collect();
-    context.used.tidy(state.manifest.cache_id, marks, today, &mut |marks: &mut Marks| {
+    context.usage_folder.prune(state.manifest.cache_id, marks, today, &mut |marks: &mut Marks| {
         marks.retain(|space, _| ids.contains_key(space));
         for (space, id) in &ids {
             let count = marks.of(space).len() as u64;

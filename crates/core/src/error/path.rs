@@ -89,11 +89,19 @@ impl fmt::Display for PathProblem {
                 write!(out, "conflicts with another name: '{path}' and '{other}' are one text in two forms of Unicode")
             }
             Self::FileAndFolder { path } => {
-                write!(out, "conflicts with another entry: {} is a file or link in one and a directory in the other", Shown(path))
+                write!(
+                    out,
+                    "conflicts with another entry: {} is a file or link in one and a directory in the other",
+                    Shown(path)
+                )
             }
             Self::Repeated => write!(out, "occurs twice"),
             Self::Blocked { part } => {
-                write!(out, "is blocked by {} in the target, which is neither followed nor replaced; remove it", Shown(part))
+                write!(
+                    out,
+                    "is blocked by {} in the target, which is neither followed nor replaced; remove it",
+                    Shown(part)
+                )
             }
             Self::NotAFile => write!(out, "is not a regular file but a link, a device, a pipe or a socket"),
             Self::LinkOutside { target } => write!(out, "is a link to {}, which is not below its root", Shown(target)),

@@ -11,14 +11,14 @@
 
 use super::VALUE_BYTES_MAX;
 use super::bytes::Reader;
-use super::digest::{Digest, FileRef};
+use super::digest::{BlobRef, Digest};
 
 /// Bytes of one reference.
-pub(crate) const FILE_REF_BYTES: usize = 40;
+pub(crate) const BLOB_REF_BYTES: usize = 40;
 
 /// The value of an entry that names blobs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Filed<'a> {
+pub(crate) struct BlobRefs<'a> {
     refs: &'a [u8],
     pub(crate) form: Form<'a>,
 }
@@ -31,11 +31,11 @@ pub(crate) enum Form<'a> {
     Beside(&'a [u8]),
 }
 
-impl<'a> Filed<'a> {
+impl<'a> BlobRefs<'a> {
     /// Appends a value that names `files`.
-    pub(crate) fn write(files: &[FileRef], form: Form<'_>, out: &mut Vec<u8>) {
-        out.extend_from_slice(&(files.len() as u32).to_le_bytes());
-        files.iter().for_each(|file| write_file_ref(file, out));
+    pub(crate) fn write(blobs: &[BlobRef], form: Form<'_>, out: &mut Vec<u8>) {
+        out.extend_from_slice(&(blobs.len() as u32).to_le_bytes());
+        blobs.iter().for_each(|file| write_blob_ref(file, out));
         match form {
             Form::Content => out.push(0),
             Form::Packed { raw_bytes } => {
@@ -53,7 +53,7 @@ impl<'a> Filed<'a> {
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let mut reader = Reader::new(bytes);
         let count = reader.u32()? as usize;
-        let refs = reader.take(count.checked_mul(FILE_REF_BYTES)?)?;
+        let refs = reader.take(count.checked_mul(BLOB_REF_BYTES)?)?;
         let form = match reader.u8()? {
             0 => Form::Content,
             1 => Form::Packed { raw_bytes: reader.u32().filter(|bytes| *bytes as usize <= VALUE_BYTES_MAX)? },
@@ -64,32 +64,32 @@ impl<'a> Filed<'a> {
         (is_one && reader.is_empty()).then_some(Self { refs, form })
     }
 
-    pub(crate) fn files(&self) -> impl Iterator<Item = FileRef> + use<'a> {
-        read_file_refs(self.refs)
+    pub(crate) fn blobs(&self) -> impl Iterator<Item = BlobRef> + use<'a> {
+        read_blob_refs(self.refs)
     }
 
     /// Length of the value.
     pub(crate) fn value_bytes(&self) -> u64 {
         match self.form {
-            Form::Content => self.files().map(|file| file.bytes).sum(),
+            Form::Content => self.blobs().map(|file| file.bytes).sum(),
             Form::Packed { raw_bytes } => u64::from(raw_bytes),
             Form::Beside(value) => value.len() as u64,
         }
     }
 }
 
-pub(crate) fn write_file_ref(file: &FileRef, out: &mut Vec<u8>) {
+pub(crate) fn write_blob_ref(file: &BlobRef, out: &mut Vec<u8>) {
     let Digest(digest) = &file.digest;
     out.extend_from_slice(digest);
     out.extend_from_slice(&file.bytes.to_le_bytes());
 }
 
 /// Consecutive references.
-pub(crate) fn read_file_refs(bytes: &[u8]) -> impl Iterator<Item = FileRef> {
+pub(crate) fn read_blob_refs(bytes: &[u8]) -> impl Iterator<Item = BlobRef> {
     let mut reader = Reader::new(bytes);
     std::iter::from_fn(move || {
         let digest = *reader.take(32)?.first_chunk::<32>()?;
-        Some(FileRef { digest: Digest(digest), bytes: reader.amount()? })
+        Some(BlobRef { digest: Digest(digest), bytes: reader.amount()? })
     })
 }
 
@@ -99,24 +99,24 @@ mod tests {
 
     #[test]
     fn references_to_blobs_parse_as_written_and_every_cut_is_refused() {
-        let files = [FileRef::of(b"one"), FileRef::of(b"two")];
-        for (files, form) in [
-            (&files[..1], Form::Content),
-            (&files[..1], Form::Packed { raw_bytes: 9 }),
-            (&files[..], Form::Beside(b"")),
-            (&files[..], Form::Beside(b"beside")),
+        let blobs = [BlobRef::of(b"one"), BlobRef::of(b"two")];
+        for (blobs, form) in [
+            (&blobs[..1], Form::Content),
+            (&blobs[..1], Form::Packed { raw_bytes: 9 }),
+            (&blobs[..], Form::Beside(b"")),
+            (&blobs[..], Form::Beside(b"beside")),
         ] {
             let mut bytes = Vec::new();
-            Filed::write(files, form, &mut bytes);
-            let read = Filed::parse(&bytes).unwrap();
-            assert_eq!((read.files().collect::<Vec<_>>(), read.form), (files.to_vec(), form));
+            BlobRefs::write(blobs, form, &mut bytes);
+            let read = BlobRefs::parse(&bytes).unwrap();
+            assert_eq!((read.blobs().collect::<Vec<_>>(), read.form), (blobs.to_vec(), form));
             let rest = if let Form::Beside(value) = form { value.len() } else { 0 };
             for length in 0..bytes.len() - rest {
-                assert!(Filed::parse(&bytes[..length]).is_none(), "{length} of {form:?}");
+                assert!(BlobRefs::parse(&bytes[..length]).is_none(), "{length} of {form:?}");
             }
         }
         let mut two = Vec::new();
-        Filed::write(&files, Form::Content, &mut two);
-        assert!(Filed::parse(&two).is_none(), "the content of two files");
+        BlobRefs::write(&blobs, Form::Content, &mut two);
+        assert!(BlobRefs::parse(&two).is_none(), "the content of two files");
     }
 }

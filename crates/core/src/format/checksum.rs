@@ -16,7 +16,7 @@
 
 use super::file_names::FileName;
 use super::hash::mix;
-use crate::format::mac_key::Key;
+use crate::format::mac_key::MacKey;
 use crate::platform::failpoints;
 use std::fmt;
 use std::hash::Hasher;
@@ -54,7 +54,7 @@ impl FramePlace {
 }
 
 impl Checksum {
-    pub(crate) fn new(key: Option<&Key>) -> Self {
+    pub(crate) fn new(key: Option<&MacKey>) -> Self {
         key.map_or(Self::Open, |key| Self::Keyed(*key.for_checksums()))
     }
 
@@ -140,14 +140,14 @@ mod tests {
 
     const PLACE: FramePlace = FramePlace { file_number: 7, offset: 64 };
 
-    fn keyed_with(secret: &[u8]) -> Checksum {
-        Checksum::new(Some(&Key::new(secret).unwrap()))
+    fn with_secret(secret: &[u8]) -> Checksum {
+        Checksum::new(Some(&MacKey::new(secret).unwrap()))
     }
 
     #[test]
     fn a_checksum_of_parts_equals_that_of_the_whole() {
         let bytes: Vec<u8> = (0..5_000u32).map(|index| (index * 7) as u8).collect();
-        for checksum in [Checksum::Open, keyed_with(&[1; 32])] {
+        for checksum in [Checksum::Open, with_secret(&[1; 32])] {
             for cut in [0, 1, 16, 240, 256, 1_024, 4_999, 5_000] {
                 let (head, tail) = bytes.split_at(cut);
                 let whole = checksum.of_body(PLACE, b"fields", &[&bytes]);
@@ -158,13 +158,13 @@ mod tests {
 
     #[test]
     fn a_mac_differs_for_every_secret_file_kind_place_and_field() {
-        let one = keyed_with(&[1; 32]);
+        let one = with_secret(&[1; 32]);
         let bytes = b"the same bytes";
         let elsewhere = FramePlace { file_number: 8, ..PLACE };
         let further = FramePlace { offset: 96, ..PLACE };
         let mut all = vec![
             Checksum::Open.of_part(Kind::Block, 0, bytes),
-            keyed_with(&[2; 32]).of_part(Kind::Block, 0, bytes),
+            with_secret(&[2; 32]).of_part(Kind::Block, 0, bytes),
             one.of_part(Kind::Block, 0, bytes),
             one.of_part(Kind::Block, 1, bytes),
             one.of_part(Kind::Directory, 0, bytes),

@@ -10,7 +10,7 @@ pub struct Digest(pub [u8; 32]);
 /// A blob that an entry names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[expect(missing_docs, reason = "the names of the fields say it")]
-pub struct FileRef {
+pub struct BlobRef {
     pub digest: Digest,
     /// Length of the content.
     pub bytes: u64,
@@ -52,7 +52,7 @@ impl Digest {
     }
 }
 
-impl FileRef {
+impl BlobRef {
     /// The reference to a blob with this content.
     pub fn of(content: &[u8]) -> Self {
         Self { digest: Digest::of(content), bytes: content.len() as u64 }

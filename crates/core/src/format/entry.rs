@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     /// The value describes a table whose entries belong to this commit.
     Attach,
     /// The value names blobs: see `format/blob_refs.rs`.
-    PutFiled,
+    PutWithBlobs,
 }
 
 /// One entry, borrowed from its bytes.
@@ -55,7 +55,7 @@ impl<'a> Entry<'a> {
             0 => Kind::Put,
             1 => Kind::Delete,
             2 => Kind::Attach,
-            _ => Kind::PutFiled,
+            _ => Kind::PutWithBlobs,
         };
         let key = bytes.take(usize::from(key_bytes))?;
         let value = bytes.take(usize::try_from(value_bytes).ok()?)?;

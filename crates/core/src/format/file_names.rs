@@ -20,7 +20,7 @@ const MANIFEST_MAX: u64 = u64::MAX >> 1;
 pub(crate) enum FileName {
     Manifest(u64),
     Log(u32),
-    Taken { writer: u32, by: u32 },
+    Claimed { writer: u32, by: u32 },
     Table(TableName),
     Temporary(u32),
 }
@@ -44,7 +44,7 @@ impl FileName {
             "log" => writer_of(stem).map(Self::Log),
             "taken" => {
                 let (writer, by) = stem.split_once('-')?;
-                Some(Self::Taken { writer: writer_of(writer)?, by: writer_of(by)? })
+                Some(Self::Claimed { writer: writer_of(writer)?, by: writer_of(by)? })
             }
             "table" => {
                 let (writer, index) = stem.split_once('-')?;
@@ -64,7 +64,7 @@ impl FileName {
     /// The writer, if this is a log.
     pub(crate) fn log_writer(self) -> Option<u32> {
         match self {
-            Self::Log(writer) | Self::Taken { writer, .. } => Some(writer),
+            Self::Log(writer) | Self::Claimed { writer, .. } => Some(writer),
             Self::Manifest(_) | Self::Table(_) | Self::Temporary(_) => None,
         }
     }
@@ -72,7 +72,7 @@ impl FileName {
     /// Highest writer number in the name; a claimed log has two.
     pub(crate) fn writer_max(self) -> Option<u32> {
         match self {
-            Self::Taken { writer, by } => Some(writer.max(by)),
+            Self::Claimed { writer, by } => Some(writer.max(by)),
             other => other.writer(),
         }
     }
@@ -81,7 +81,7 @@ impl FileName {
     pub(crate) fn writer(self) -> Option<u32> {
         match self {
             Self::Manifest(_) => None,
-            Self::Log(writer) | Self::Taken { writer, .. } | Self::Temporary(writer) => Some(writer),
+            Self::Log(writer) | Self::Claimed { writer, .. } | Self::Temporary(writer) => Some(writer),
             Self::Table(table) => Some(table.writer),
         }
     }
@@ -92,7 +92,7 @@ impl fmt::Display for FileName {
         match self {
             Self::Manifest(number) => write!(out, "manifest-{number}"),
             Self::Log(writer) => write!(out, "{writer}.log"),
-            Self::Taken { writer, by } => write!(out, "{writer}-{by}.taken"),
+            Self::Claimed { writer, by } => write!(out, "{writer}-{by}.taken"),
             Self::Table(table) => write!(out, "{table}"),
             Self::Temporary(writer) => write!(out, "manifest.{writer}.tmp"),
         }
@@ -125,7 +125,7 @@ mod tests {
         for name in [
             FileName::Manifest(7),
             FileName::Log(0),
-            FileName::Taken { writer: 5, by: 8 },
+            FileName::Claimed { writer: 5, by: 8 },
             table,
             FileName::Temporary(9),
         ] {

@@ -45,15 +45,15 @@ pub(crate) enum FrameKind {
     LogStart = u32::from_le_bytes(*b"VLOG") as isize,
     Commit = u32::from_le_bytes(*b"CMIT") as isize,
     Seen = u32::from_le_bytes(*b"SEEN") as isize,
-    Hold = u32::from_le_bytes(*b"HOLD") as isize,
+    Pin = u32::from_le_bytes(*b"HOLD") as isize,
     Seal = u32::from_le_bytes(*b"SEAL") as isize,
     Manifest = u32::from_le_bytes(*b"VMAN") as isize,
-    Used = u32::from_le_bytes(*b"USED") as isize,
+    Usage = u32::from_le_bytes(*b"USED") as isize,
 }
 
 impl FrameKind {
     pub(crate) fn parse(word: u32) -> Option<Self> {
-        [Self::LogStart, Self::Seen, Self::Commit, Self::Hold, Self::Seal, Self::Manifest, Self::Used]
+        [Self::LogStart, Self::Seen, Self::Commit, Self::Pin, Self::Seal, Self::Manifest, Self::Usage]
             .into_iter()
             .find(|kind| *kind as u32 == word)
     }
@@ -304,13 +304,13 @@ impl Head {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::mac_key::Key;
+    use crate::format::mac_key::MacKey;
     use crate::platform::vfs::{MemVfs, Vfs};
 
     const PLACE: FramePlace = FramePlace { file_number: 3, offset: 0 };
 
     fn both() -> [Checksum; 2] {
-        [None, Some(&Key::new(b"0123456789abcdef0123456789abcdef").unwrap())].map(Checksum::new)
+        [None, Some(&MacKey::new(b"0123456789abcdef0123456789abcdef").unwrap())].map(Checksum::new)
     }
 
     fn file_with(checksum: &Checksum, body: &[u8]) -> Vec<u8> {

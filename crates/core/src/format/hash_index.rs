@@ -19,7 +19,7 @@ const BUCKETS_MIN: usize = 8;
 
 /// Slots by key.
 #[derive(Debug)]
-pub(crate) struct KeyMap<T> {
+pub(crate) struct HashIndex<T> {
     /// Some bits of the hash for each bucket, stored apart because a miss reads nothing else. The number of buckets is
     /// a power of two.
     tags: Vec<u8>,
@@ -37,13 +37,13 @@ struct Slot<T> {
     value: T,
 }
 
-impl<T> Default for KeyMap<T> {
+impl<T> Default for HashIndex<T> {
     fn default() -> Self {
         Self { tags: Vec::new(), numbers: Vec::new(), slots: Vec::new(), crowded: BTreeMap::new() }
     }
 }
 
-impl<T: Copy> KeyMap<T> {
+impl<T: Copy> HashIndex<T> {
     /// The value of `key`.
     #[inline]
     pub(crate) fn find<'k>(&self, hash: u64, key: &[u8], key_of: impl Fn(&T) -> Option<&'k [u8]>) -> Option<T> {
@@ -170,11 +170,11 @@ mod tests {
     use std::cell::Cell;
 
     /// Adds keys, finds those and others; no lookup reads more keys than a key has buckets.
-    fn check(hash_of: impl Fn(u32) -> u64) -> KeyMap<u32> {
+    fn check(hash_of: impl Fn(u32) -> u64) -> HashIndex<u32> {
         const COUNT: u32 = 10_000;
         let keys: Vec<[u8; 4]> = (0..COUNT * 2).map(u32::to_le_bytes).collect();
         let key_of = |number: &u32| keys.get(*number as usize).map(<[u8; 4]>::as_slice);
-        let find = |map: &KeyMap<u32>, number: u32| {
+        let find = |map: &HashIndex<u32>, number: u32| {
             let read = Cell::new(0);
             let counted = |other: &u32| {
                 read.set(read.get() + 1);
@@ -184,7 +184,7 @@ mod tests {
             assert!(read.get() <= PROBES_MAX, "{} keys read for key {number}", read.get());
             found
         };
-        let mut map = KeyMap::default();
+        let mut map = HashIndex::default();
         for number in 0..COUNT {
             let key = &keys[number as usize];
             assert_eq!(find(&map, number), None, "{number} before it is added");

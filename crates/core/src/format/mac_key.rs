@@ -17,16 +17,16 @@ const FOR_FOLDER: &str = "varve 2026-11 format 1: folder of a keyed cache";
 
 /// Derived from a secret, which is not stored.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct MacKey {
     checksums: [u8; 32],
     id: [u8; 8],
 }
 
-impl Key {
+impl MacKey {
     /// Derives the key from a secret of at least [`SECRET_BYTES_MIN`] bytes.
     pub fn new(secret: &[u8]) -> Result<Self> {
         if secret.len() < SECRET_BYTES_MIN {
-            return Err(Error::ShortKey { bytes: secret.len(), bytes_min: SECRET_BYTES_MIN });
+            return Err(Error::ShortSecret { bytes: secret.len(), bytes_min: SECRET_BYTES_MIN });
         }
         let [a, b, c, d, e, f, g, h, ..] = blake3::derive_key(FOR_FOLDER, secret);
         Ok(Self { checksums: blake3::derive_key(FOR_CHECKSUMS, secret), id: [a, b, c, d, e, f, g, h] })
@@ -39,7 +39,7 @@ impl Key {
 
 /// The directory of a cache below the directory that the user named. Caches with different secrets, and those without,
 /// never meet.
-pub fn folder_of(key: Option<&Key>) -> String {
+pub fn folder_of(key: Option<&MacKey>) -> String {
     match key {
         None => FORMAT_FOLDER.to_owned(),
         Some(key) => {
@@ -50,9 +50,9 @@ pub fn folder_of(key: Option<&Key>) -> String {
 }
 
 /// Never prints the key.
-impl fmt::Debug for Key {
+impl fmt::Debug for MacKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Key")
+        out.write_str("MacKey")
     }
 }
 
@@ -63,11 +63,11 @@ mod tests {
     /// Existing caches have these names.
     #[test]
     fn a_secret_always_gives_the_same_directory_and_is_never_printed() {
-        let key = Key::new(b"0123456789abcdef0123456789abcdef").unwrap();
+        let key = MacKey::new(b"0123456789abcdef0123456789abcdef").unwrap();
         assert_eq!((folder_of(None), folder_of(Some(&key))), ("v1".to_owned(), "v1-19f48f872dacaeae".to_owned()));
-        assert_eq!(format!("{key:?}"), "Key");
-        assert_ne!(key, Key::new(b"0123456789abcdef0123456789abcdeg").unwrap());
-        let refused = Key::new(b"0123456789abcdef0123456789abcde").unwrap_err();
+        assert_eq!(format!("{key:?}"), "MacKey");
+        assert_ne!(key, MacKey::new(b"0123456789abcdef0123456789abcdeg").unwrap());
+        let refused = MacKey::new(b"0123456789abcdef0123456789abcde").unwrap_err();
         assert_eq!(refused.code(), "INVALID_ARGUMENT");
         assert!(!refused.to_string().contains("0123"), "{refused}");
     }

@@ -11,12 +11,12 @@ use std::sync::{Arc, PoisonError, Weak};
 
 /// All identities in use in one store.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
-    known: Arc<Mutex<Known>>,
+pub(crate) struct NamespaceIds {
+    in_use: Arc<Mutex<InUse>>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct InUse {
     /// Identities by name and version.
     ids: HashMap<String, HashMap<String, Weak<NamespaceId>>>,
     /// Numbers below `numbers` that are not in use.
@@ -29,10 +29,10 @@ pub(crate) struct NamespaceId {
     pub(crate) number: u32,
     pub(crate) name: String,
     pub(crate) version: String,
-    known: Arc<Mutex<Known>>,
+    in_use: Arc<Mutex<InUse>>,
 }
 
-impl Names {
+impl NamespaceIds {
     /// The identity of a name and a version.
     pub(crate) fn id(&self, name: &str, version: &str) -> Result<Arc<NamespaceId>> {
         for (field, text) in [("namespace", name), ("version", version)] {
@@ -40,25 +40,25 @@ impl Names {
                 return Err(Error::TooLong { field, bytes: text.len() as u64, bytes_max: NAME_BYTES_MAX as u64 });
             }
         }
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(id) = known.ids.get(name).and_then(|versions| versions.get(version)).and_then(Weak::upgrade) {
+        let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = in_use.ids.get(name).and_then(|versions| versions.get(version)).and_then(Weak::upgrade) {
             return Ok(id);
         }
-        let number = known.free.pop().unwrap_or_else(|| {
-            known.numbers += 1;
-            known.numbers - 1
+        let number = in_use.free.pop().unwrap_or_else(|| {
+            in_use.numbers += 1;
+            in_use.numbers - 1
         });
-        let (name, version, shared) = (name.to_owned(), version.to_owned(), Arc::clone(&self.known));
-        let id = Arc::new(NamespaceId { number, name, version, known: shared });
-        known.ids.entry(id.name.clone()).or_default().insert(id.version.clone(), Arc::downgrade(&id));
+        let (name, version, shared) = (name.to_owned(), version.to_owned(), Arc::clone(&self.in_use));
+        let id = Arc::new(NamespaceId { number, name, version, in_use: shared });
+        in_use.ids.entry(id.name.clone()).or_default().insert(id.version.clone(), Arc::downgrade(&id));
         Ok(id)
     }
 
     /// Number of identities in use, and most that were in use at the same time.
     #[cfg(test)]
     fn counts(&self) -> (usize, u32) {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        (known.ids.values().map(HashMap::len).sum(), known.numbers)
+        let in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        (in_use.ids.values().map(HashMap::len).sum(), in_use.numbers)
     }
 }
 
@@ -71,18 +71,18 @@ impl NamespaceId {
 
 impl Drop for NamespaceId {
     fn drop(&mut self) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(versions) = known.ids.get_mut(&self.name) {
+        let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(versions) = in_use.ids.get_mut(&self.name) {
             // Another thread may have created a new identity of this pair since the last reference to this one was
             // dropped.
             if versions.get(&self.version).is_some_and(|id| std::ptr::eq(id.as_ptr(), self)) {
                 versions.remove(&self.version);
             }
             if versions.is_empty() {
-                known.ids.remove(&self.name);
+                in_use.ids.remove(&self.name);
             }
         }
-        known.free.push(self.number);
+        in_use.free.push(self.number);
     }
 }
 
@@ -98,18 +98,18 @@ mod tests {
 
     #[test]
     fn a_namespace_identity_lives_while_referred_to_and_its_number_is_reused_afterwards() {
-        let names = Names::default();
-        let first = names.id("n", "1").unwrap();
-        let same = names.id("n", "1").unwrap();
-        let second = names.id("n", "2").unwrap();
+        let ids = NamespaceIds::default();
+        let first = ids.id("n", "1").unwrap();
+        let same = ids.id("n", "1").unwrap();
+        let second = ids.id("n", "2").unwrap();
         assert!(Arc::ptr_eq(&first, &same));
         assert_ne!(first.number, second.number);
         drop(first);
-        assert_eq!(names.counts(), (2, 2), "it is in use");
+        assert_eq!(ids.counts(), (2, 2), "it is in use");
         drop(same);
-        assert_eq!(names.counts(), (1, 2));
-        let third = names.id("other", "1").unwrap();
+        assert_eq!(ids.counts(), (1, 2));
+        let third = ids.id("other", "1").unwrap();
         assert_ne!(third.number, second.number);
-        assert_eq!(names.counts(), (2, 2), "the number of the first is used again");
+        assert_eq!(ids.counts(), (2, 2), "the number of the first is used again");
     }
 }

@@ -32,7 +32,7 @@ const EPOCH_US: u64 = 1_767_225_600_000_000;
 const TICK_US: u64 = 8;
 
 /// Bits in which all numbers of one writer are equal.
-pub(crate) const ORDER_SHIFT: u8 = RANK_BITS as u8;
+pub(crate) const SEQUENCE_SHIFT: u8 = RANK_BITS as u8;
 
 fn ticks(clock: &Clock) -> u64 {
     let ticks = clock.now_us().saturating_sub(EPOCH_US) / TICK_US;
@@ -45,12 +45,12 @@ pub(crate) fn rank_of_writer(writer: u32) -> u16 {
 }
 
 /// The rank of the commit's writer.
-pub(crate) fn rank_of(order: u64) -> u16 {
-    order as u16
+pub(crate) fn rank_of(sequence: u64) -> u16 {
+    sequence as u16
 }
 
 /// The sequence number of the next commit by `writer`, after everything up to `last`.
-pub(crate) fn next_order(last: u64, clock: &Clock, writer: u32) -> Result<u64> {
+pub(crate) fn next_sequence(last: u64, clock: &Clock, writer: u32) -> Result<u64> {
     let ticks = ticks(clock).max((last >> RANK_BITS) + 1);
     if ticks > TICKS_MAX {
         return Err(Error::Exhausted { field: "commits", limit: TICKS_MAX });
@@ -68,24 +68,24 @@ mod tests {
 
     #[test]
     fn a_commit_is_newer_than_all_its_process_has_read_whatever_the_clock_shows() {
-        let seen = next_order(0, &at(EPOCH_US + (1 << 50)), 7).unwrap();
+        let seen = next_sequence(0, &at(EPOCH_US + (1 << 50)), 7).unwrap();
         for clock in [Clock::default(), at(0), at(EPOCH_US), at(EPOCH_US + (1 << 50)), at(u64::MAX)] {
-            let next = next_order(seen, &clock, 3).unwrap();
+            let next = next_sequence(seen, &clock, 3).unwrap();
             assert_eq!((next >> RANK_BITS, rank_of(next)), ((seen >> RANK_BITS) + 1, 3));
         }
     }
 
     #[test]
     fn a_commit_is_newer_than_an_unread_one_made_a_tick_before() {
-        let one = next_order(0, &at(EPOCH_US + 800), u32::from(u16::MAX)).unwrap();
-        let two = next_order(0, &at(EPOCH_US + 800 + TICK_US), 0).unwrap();
+        let one = next_sequence(0, &at(EPOCH_US + 800), u32::from(u16::MAX)).unwrap();
+        let two = next_sequence(0, &at(EPOCH_US + 800 + TICK_US), 0).unwrap();
         assert!(two > one);
     }
 
     #[test]
     fn a_clock_beyond_the_range_leaves_room_for_commits() {
         let last = CLOCK_TICKS_MAX << RANK_BITS;
-        assert!(next_order(last, &at(u64::MAX), 1).is_ok());
-        assert!(next_order(u64::MAX, &at(0), 1).is_err());
+        assert!(next_sequence(last, &at(u64::MAX), 1).is_ok());
+        assert!(next_sequence(u64::MAX, &at(0), 1).is_err());
     }
 }

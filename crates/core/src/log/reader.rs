@@ -20,7 +20,7 @@ const HEAD_BYTES_READ: usize = 1 << 10;
 /// One commit of a log.
 #[derive(Debug)]
 pub(crate) struct LogCommit<'a> {
-    pub(crate) order: u64,
+    pub(crate) sequence: u64,
     pub(crate) time_ms: u64,
     /// Namespaces by the ids that the entries use.
     pub(crate) namespaces: Vec<(u16, &'a str, &'a str)>,
@@ -59,7 +59,7 @@ pub(crate) struct LogScan {
     pub(crate) end: u64,
     pub(crate) stop: Stop,
     /// Whether blobs are pinned by the last such frame; `None` = there was none.
-    pub(crate) holds: Option<bool>,
+    pub(crate) pins: Option<bool>,
 }
 
 /// Reads the head of a log. Damage in it is left to `scan`.
@@ -92,7 +92,7 @@ pub(crate) fn scan(
     let wrap = |source| Error::io("read", &format!("{writer}.log"), source);
     let begin = || FrameReader::new(file, checksum, u64::from(writer)).map_err(wrap);
     let mut frames = begin()?;
-    let mut state = LogScan { end: from, stop: Stop::End, holds: None };
+    let mut state = LogScan { end: from, stop: Stop::End, pins: None };
     let mut damage_reads = 0;
     loop {
         let damage = match frames.at(state.end).map_err(wrap)? {
@@ -149,8 +149,8 @@ fn read_frame(
             failpoints::panics("read-log");
             Ok(Ok(()))
         }
-        (FrameKind::Hold, false) => {
-            state.holds = Some(tag != 0);
+        (FrameKind::Pin, false) => {
+            state.pins = Some(tag != 0);
             Ok(Ok(()))
         }
         _ => Ok(Err("order of frames")),
@@ -166,7 +166,7 @@ fn parse_seen(body: &[u8]) -> Option<Vec<KnownLog>> {
     Some(seen)
 }
 
-fn parse_commit(order: u64, body: &[u8]) -> Option<LogCommit<'_>> {
+fn parse_commit(sequence: u64, body: &[u8]) -> Option<LogCommit<'_>> {
     let mut reader = Reader::new(body);
     let time_ms = reader.u64()?;
     let count = reader.u16()?;
@@ -185,7 +185,7 @@ fn parse_commit(order: u64, body: &[u8]) -> Option<LogCommit<'_>> {
         known.get(usize::from(entry.namespace / 64)).filter(|bits| **bits >> (entry.namespace % 64) & 1 == 1)?;
         count += 1;
     }
-    Some(LogCommit { order, time_ms, namespaces, entries, count })
+    Some(LogCommit { sequence, time_ms, namespaces, entries, count })
 }
 
 #[cfg(test)]
@@ -212,9 +212,10 @@ mod tests {
             let mut log = log_in(&vfs);
             log.commit(1 << 24, &prelude(1, &[(0, "a", "1")]), &[], false).unwrap();
             log.file().append(&[&vec![0; zeros]]).unwrap();
-            let mut orders = Vec::new();
-            let scan = scan(&*log.file(), &Checksum::Open, 0, 0, &mut |commit| orders.push(commit.order)).unwrap();
-            assert_eq!((orders, scan.stop, scan.end), (vec![1 << 24], Stop::End, log.bytes()), "{zeros} zeros");
+            let mut sequences = Vec::new();
+            let scan =
+                scan(&*log.file(), &Checksum::Open, 0, 0, &mut |commit| sequences.push(commit.sequence)).unwrap();
+            assert_eq!((sequences, scan.stop, scan.end), (vec![1 << 24], Stop::End, log.bytes()), "{zeros} zeros");
         }
     }
 

@@ -25,7 +25,7 @@ pub(crate) struct LogWriter {
     /// Number of commits appended.
     pub(crate) commits: u64,
     /// Whether the log pins blobs.
-    pub(crate) holds: bool,
+    pub(crate) pins: bool,
     /// Whether bytes wait for a sync, and whether the directory was synced since the log was created.
     unsynced: bool,
     named: bool,
@@ -42,8 +42,8 @@ impl LogWriter {
         writer: u32,
         start: LogStart,
     ) -> io::Result<Self> {
-        let (end, commits, holds, unsynced, named, padded) = (0, 0, false, true, false, false);
-        let mut log = Self { file, created, checksum, writer, start, end, commits, holds, unsynced, named, padded };
+        let (end, commits, pins, unsynced, named, padded) = (0, 0, false, true, false, false);
+        let mut log = Self { file, created, checksum, writer, start, end, commits, pins, unsynced, named, padded };
         log.append(FrameKind::LogStart, u64::from(FORMAT), &[&start.write()])?;
         Ok(log)
     }
@@ -61,22 +61,24 @@ impl LogWriter {
 
     /// Appends a commit in one vectored write. A `durable` commit is synced in the same call if nothing else waits for
     /// a sync.
-    pub(crate) fn commit(&mut self, order: u64, prelude: &[u8], entries: &[u8], durable: bool) -> io::Result<u64> {
+    pub(crate) fn commit(&mut self, sequence: u64, prelude: &[u8], entries: &[u8], durable: bool) -> io::Result<u64> {
         let before = self.end;
         if durable && self.named && !self.unsynced {
             self.padded = true;
-            self.append_with(FrameKind::Commit, order, &[prelude, entries], |file, parts| file.append_durable(parts))?;
+            self.append_with(FrameKind::Commit, sequence, &[prelude, entries], |file, parts| {
+                file.append_durable(parts)
+            })?;
         } else {
-            self.append(FrameKind::Commit, order, &[prelude, entries])?;
+            self.append(FrameKind::Commit, sequence, &[prelude, entries])?;
         }
         self.commits += 1;
         Ok(self.end - before)
     }
 
     /// Pins blobs for later commits, or ends the pin.
-    pub(crate) fn hold(&mut self, holds: bool) -> io::Result<()> {
-        self.append(FrameKind::Hold, u64::from(holds), &[])?;
-        self.holds = holds;
+    pub(crate) fn pin(&mut self, pins: bool) -> io::Result<()> {
+        self.append(FrameKind::Pin, u64::from(pins), &[])?;
+        self.pins = pins;
         Ok(())
     }
 

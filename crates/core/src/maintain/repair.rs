@@ -28,7 +28,7 @@ pub(crate) fn repair(
     dry_run: bool,
     watch: Watch<'_>,
 ) -> Result<RepairReport> {
-    let Verified { report: found, lost_files, everything_lost } = verify(context, watch)?;
+    let Verified { report: found, missing_blobs, everything_lost } = verify(context, watch)?;
     let mut report = RepairReport {
         sound: found.sound,
         set_aside: damaged_files(context, &found.damage)?,
@@ -48,10 +48,10 @@ pub(crate) fn repair(
         let _no_commit = committer.lock()?;
         reset(context, state)?;
     }
-    for file in &lost_files {
+    for file in &missing_blobs {
         // Reading a damaged blob quarantines it.
-        context.files.read(file)?;
-        context.files.note(file, "missing file");
+        context.blobs.read(file)?;
+        context.blobs.report(file, "missing file");
     }
     if !failpoints::bug("repair-without-merge") {
         compact(context, state, committer, false, watch)?;
@@ -59,8 +59,8 @@ pub(crate) fn repair(
     let after = verify(context, watch)?.report;
     let mut set_aside = Vec::new();
     for name in std::mem::take(&mut report.set_aside) {
-        let is_aside = name.contains('/') || is_there(context, &format!("{name}.bad"))?;
-        set_aside.extend(is_aside.then_some(name));
+        let is_quarantined = name.contains('/') || is_there(context, &format!("{name}.bad"))?;
+        set_aside.extend(is_quarantined.then_some(name));
     }
     report.set_aside = set_aside;
     report.sound = after.sound;

@@ -2,7 +2,7 @@
 
 use crate::blobs::Content;
 use crate::error::{Error, Result};
-use crate::format::digest::FileRef;
+use crate::format::digest::BlobRef;
 use crate::options::{Options, Watch};
 use crate::platform::failpoints;
 use crate::read::missing_blob;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(crate) struct Verified {
     pub(crate) report: VerifyReport,
     /// Blobs that entries name and that are missing or damaged.
-    pub(crate) lost_files: Vec<FileRef>,
+    pub(crate) missing_blobs: Vec<BlobRef>,
     /// It is unknown which entries are the newest.
     pub(crate) everything_lost: bool,
 }
@@ -30,7 +30,7 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
     let context = Context::new(Arc::clone(&shared.vfs), Arc::clone(&shared.pool), options);
     let state = load(&context, &[])?;
     let tables: Vec<_> = state.live_tables().collect();
-    let files = state.named_files();
+    let files = state.named_blobs();
     let total = tables.iter().map(|live| live.table.meta.bytes).chain(files.iter().map(|file| file.bytes)).sum();
     let mut done = 0;
     for live in &tables {
@@ -42,21 +42,21 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
             return Err(Error::Cancelled);
         }
     }
-    let mut lost_files = Vec::new();
+    let mut missing_blobs = Vec::new();
     let mut named = (state.moment(), Cow::Borrowed(&files));
     for file in &files {
         let names = |newest: &State| {
             if named.0 != newest.moment() {
-                named = (newest.moment(), Cow::Owned(newest.named_files()));
+                named = (newest.moment(), Cow::Owned(newest.named_blobs()));
             }
             named.1.contains(file)
         };
-        match missing_blob::look(&context, || Ok(state.tables()), names, || context.files.read(file))? {
+        match missing_blob::look(&context, || Ok(state.tables()), names, || context.blobs.read(file))? {
             Some(Content::Whole(_)) | None => {}
-            Some(Content::Damaged) => lost_files.push(*file),
+            Some(Content::Damaged) => missing_blobs.push(*file),
             Some(Content::Missing) => {
-                context.files.note(file, "missing file");
-                lost_files.push(*file);
+                context.blobs.report(file, "missing file");
+                missing_blobs.push(*file);
             }
         }
         done += file.bytes;
@@ -64,7 +64,7 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
             return Err(Error::Cancelled);
         }
     }
-    context.used.verify(state.manifest.cache_id, |name, what| context.damage.add(Damage::new(name, 0, what)));
+    context.usage_folder.verify(state.manifest.cache_id, |name, what| context.damage.add(Damage::new(name, 0, what)));
     let stats = stats(&context, &state)?;
     let damage = context.damage.places();
     let report = VerifyReport {
@@ -74,5 +74,5 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
         entries: stats.namespaces.iter().map(|namespace| namespace.entries).sum(),
         damage,
     };
-    Ok(Verified { report, lost_files, everything_lost: state.lost })
+    Ok(Verified { report, missing_blobs, everything_lost: state.unrecoverable })
 }

@@ -42,7 +42,7 @@ use std::io;
 use std::ops::Range;
 
 /// How many names are tried for the quarantine of what is in the way.
-const ASIDE_ATTEMPTS: u32 = 8;
+const QUARANTINE_ATTEMPTS: u32 = 8;
 
 /// The outcome of publishing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ enum Placed {
     Won,
     Lost,
     /// Another publisher has this number or a higher one, or has removed the temporary file.
-    Taken,
+    Exists,
     /// There is a higher name that is not whole.
     Passed,
 }
@@ -97,8 +97,8 @@ pub(crate) fn publish_as(
         match place(vfs, checksum, temporary, below, &manifest)? {
             Placed::Won => return Ok(Published::Won(manifest.number)),
             Placed::Passed => ours.push(manifest.number),
-            Placed::Taken if !ours.is_empty() => {}
-            Placed::Taken | Placed::Lost => break,
+            Placed::Exists if !ours.is_empty() => {}
+            Placed::Exists | Placed::Lost => break,
         }
         let newest = newest_number(vfs)?;
         if ours.last() == Some(&newest) {
@@ -125,7 +125,7 @@ fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manife
     drop(file);
     vfs.sync_folder()?;
     if newest_number(vfs)? >= manifest.number {
-        return Ok(Placed::Taken);
+        return Ok(Placed::Exists);
     }
     failpoints::panics("publish");
     let linked = match vfs.link(temporary, &target) {
@@ -148,9 +148,9 @@ fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manife
     };
     match linked {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            return make_room(vfs, &target).map(|()| Placed::Taken);
+            return clear_name(vfs, &target).map(|()| Placed::Exists);
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Placed::Taken),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Placed::Exists),
         linked => linked?,
     }
     vfs.sync_folder()?;
@@ -165,10 +165,10 @@ fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manife
 
 /// A directory, a link or a FIFO under the name of a manifest is not a manifest, is in no list, and would block the
 /// name for ever: it is quarantined. A regular file is another publisher's manifest and stays.
-fn make_room(vfs: &dyn Vfs, target: &str) -> io::Result<()> {
+fn clear_name(vfs: &dyn Vfs, target: &str) -> io::Result<()> {
     match vfs.open(target, Access::Stream) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-            for attempt in 0..ASIDE_ATTEMPTS {
+            for attempt in 0..QUARANTINE_ATTEMPTS {
                 let name = if attempt == 0 { format!("{target}.bad") } else { format!("{target}.{attempt}.bad") };
                 if vfs.rename(target, &name).is_ok() {
                     return Ok(());

@@ -10,12 +10,12 @@ pub(crate) use shuttle::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, atomi
 pub(crate) use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic};
 
 /// A lock that reports whether a thread has panicked while holding it.
-pub(crate) trait Doubtful {
-    fn is_in_doubt(&self) -> bool;
+pub(crate) trait Poisonable {
+    fn has_poison(&self) -> bool;
 }
 
-impl<T> Doubtful for Mutex<T> {
-    fn is_in_doubt(&self) -> bool {
+impl<T> Poisonable for Mutex<T> {
+    fn has_poison(&self) -> bool {
         #[cfg(not(feature = "shuttle"))]
         return self.is_poisoned();
         #[cfg(feature = "shuttle")]
@@ -23,8 +23,8 @@ impl<T> Doubtful for Mutex<T> {
     }
 }
 
-impl<T> Doubtful for RwLock<T> {
-    fn is_in_doubt(&self) -> bool {
+impl<T> Poisonable for RwLock<T> {
+    fn has_poison(&self) -> bool {
         #[cfg(not(feature = "shuttle"))]
         return self.is_poisoned();
         #[cfg(feature = "shuttle")]

@@ -13,12 +13,12 @@ use crate::table::{Found, Value};
 pub(crate) struct Hit<'a> {
     place: Place<'a>,
     /// Whether the value names blobs: see `format/blob_refs.rs`.
-    pub(crate) is_filed: bool,
+    pub(crate) names_blobs: bool,
 }
 
 #[derive(Debug)]
 enum Place<'a> {
-    Memory(&'a [u8]),
+    Memtable(&'a [u8]),
     Table(Value<'a>),
 }
 
@@ -26,7 +26,7 @@ impl Hit<'_> {
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.place {
-            Place::Memory(bytes) => bytes,
+            Place::Memtable(bytes) => bytes,
             Place::Table(value) => value.bytes(),
         }
     }
@@ -36,40 +36,42 @@ impl Hit<'_> {
 #[inline]
 pub(crate) fn lookup<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Option<Hit<'a>> {
     failpoints::panics("lookup");
-    let namespace = state.namespace(id).filter(|_| !state.lost)?;
-    let mut best_order = None;
+    let namespace = state.namespace(id).filter(|_| !state.unrecoverable)?;
+    let mut best_sequence = None;
     let mut best = None;
-    if let Some(found) = state.memory_get(namespace, hash, key)
-        && found.order >= namespace.hidden_below
+    if let Some(found) = state.memtable_get(namespace, hash, key)
+        && found.sequence >= namespace.hidden_below
     {
-        best_order = Some(found.order);
+        best_sequence = Some(found.sequence);
         let entry = found.entry()?;
-        let is_filed = entry.kind == Kind::PutFiled;
-        best = entry.live_value().map(|value| Hit { place: Place::Memory(value), is_filed });
+        let names_blobs = entry.kind == Kind::PutWithBlobs;
+        best = entry.live_value().map(|value| Hit { place: Place::Memtable(value), names_blobs });
     }
     let mut wasted = 0;
-    for live in namespace.which.tables(&namespace.tables, upper(hash)) {
-        let newest = live.table.meta.order_max;
-        if newest < namespace.hidden_below || best_order.is_some_and(|order| order >= newest) {
+    for live in namespace.selector.tables(&namespace.tables, upper(hash)) {
+        let newest = live.table.meta.sequence_max;
+        if newest < namespace.hidden_below || best_sequence.is_some_and(|sequence| sequence >= newest) {
             break;
         }
-        let (order, value) = match live.table.get(hash, key) {
+        let (sequence, value) = match live.table.get(hash, key) {
             Found::Miss => {
                 wasted += 1;
                 continue;
             }
             Found::Damaged => return None,
-            Found::Deleted { order } => (order, None),
-            Found::Value { order, value, is_filed } => (order, Some(Hit { place: Place::Table(value), is_filed })),
+            Found::Deleted { sequence } => (sequence, None),
+            Found::Value { sequence, value, names_blobs } => {
+                (sequence, Some(Hit { place: Place::Table(value), names_blobs }))
+            }
         };
-        if order >= namespace.hidden_below && best_order.is_none_or(|best| order > best) {
-            best_order = Some(order);
+        if sequence >= namespace.hidden_below && best_sequence.is_none_or(|best| sequence > best) {
+            best_sequence = Some(sequence);
             best = value;
         }
     }
     // A lookup without an index reads at least one table.
     if wasted > 1 {
-        namespace.which.count_wasted(wasted);
+        namespace.selector.count_wasted(wasted);
     }
     best
 }

@@ -1,7 +1,7 @@
 //! Exact sizes and counts: keys are merged, values are not read.
 
 use crate::error::{Error, Result};
-use crate::format::blob_refs::Filed;
+use crate::format::blob_refs::BlobRefs;
 use crate::format::file_names::FileName;
 use crate::format::namespace_ids::NamespaceId;
 use crate::platform::failpoints;
@@ -17,16 +17,16 @@ use std::sync::Arc;
 
 /// All sources of a namespace, and the sequence number below which entries are hidden.
 pub(crate) fn sources_of(state: &State, id: u32) -> (Vec<Source<'_>>, u64) {
-    let Some(namespace) = state.namespace(id).filter(|_| !state.lost) else { return (Vec::new(), 0) };
-    let memory = Source::memory(&state.segments, state.memory_entries(namespace));
-    (with_tables(memory, namespace), namespace.hidden_below)
+    let Some(namespace) = state.namespace(id).filter(|_| !state.unrecoverable) else { return (Vec::new(), 0) };
+    let memtable = Source::memtable(&state.segments, state.memtable_entries(namespace));
+    (with_tables(memtable, namespace), namespace.hidden_below)
 }
 
 /// Memtable entries and the tables that have visible entries.
-pub(crate) fn with_tables<'a>(memory: Source<'a>, namespace: &Namespace) -> Vec<Source<'a>> {
-    let visible = namespace.tables.iter().filter(|live| live.table.meta.order_max >= namespace.hidden_below);
+pub(crate) fn with_tables<'a>(memtable: Source<'a>, namespace: &Namespace) -> Vec<Source<'a>> {
+    let visible = namespace.tables.iter().filter(|live| live.table.meta.sequence_max >= namespace.hidden_below);
     let tables = visible.map(|live| Source::Table(Arc::clone(&live.table)));
-    std::iter::once(memory).chain(tables).collect()
+    std::iter::once(memtable).chain(tables).collect()
 }
 
 pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
@@ -48,32 +48,32 @@ pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
                 stats.tables += 1;
                 stats.table_bytes += bytes;
             }
-            FileName::Log(_) | FileName::Taken { .. } => {
+            FileName::Log(_) | FileName::Claimed { .. } => {
                 stats.logs += 1;
                 stats.log_bytes += bytes;
             }
             FileName::Manifest(_) | FileName::Temporary(_) => {}
         }
     }
-    for file in state.named_files() {
+    for file in state.named_blobs() {
         stats.content_files += 1;
         stats.content_bytes += file.bytes;
     }
     stats.files += stats.content_files;
     stats.bytes += stats.content_bytes;
-    for (_, bytes) in context.used.list() {
+    for (_, bytes) in context.usage_folder.list() {
         stats.files += 1;
         stats.bytes += bytes;
     }
-    let used = context.used.read_all(state.manifest.cache_id);
+    let usage = context.usage_folder.read_all(state.manifest.cache_id);
     for Current { id, .. } in state.current.values() {
-        stats.namespaces.extend(namespace_stats(state, id, &used));
+        stats.namespaces.extend(namespace_stats(state, id, &usage));
     }
     stats.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
     Ok(stats)
 }
 
-fn namespace_stats(state: &State, id: &NamespaceId, used: &Marks) -> Option<NamespaceStats> {
+fn namespace_stats(state: &State, id: &NamespaceId, usage: &Marks) -> Option<NamespaceStats> {
     let namespace = state.namespace(id.number)?;
     let mut stats = NamespaceStats {
         name: id.name.clone(),
@@ -84,7 +84,7 @@ fn namespace_stats(state: &State, id: &NamespaceId, used: &Marks) -> Option<Name
         newest_ms: namespace.newest_ms,
         ..NamespaceStats::default()
     };
-    each_entry(state, id.number, used.of(&id.space()), &mut |entry| {
+    each_entry(state, id.number, usage.of(&id.space()), &mut |entry| {
         let key_bytes = entry.key.len() as u64;
         stats.entries += 1;
         stats.key_bytes += key_bytes;
@@ -99,7 +99,7 @@ fn namespace_stats(state: &State, id: &NamespaceId, used: &Marks) -> Option<Name
 
 /// An entry without its value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sized<'a> {
+pub(crate) struct EntrySummary<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) value_bytes: u64,
     /// Approximate: the oldest time known of its table or log, or the start of a day.
@@ -109,19 +109,19 @@ pub(crate) struct Sized<'a> {
 }
 
 /// Calls `each` for every live entry of a namespace, with times from `marks`.
-pub(crate) fn each_entry(state: &State, id: u32, marks: &[Mark], each: &mut dyn FnMut(Sized<'_>)) {
+pub(crate) fn each_entry(state: &State, id: u32, marks: &[Mark], each: &mut dyn FnMut(EntrySummary<'_>)) {
     let (sources, hidden_below) = sources_of(state, id);
     let mut entries = Entries::new(hidden_below);
     let mut marks = Cursor::new(marks);
     for range in Ranges::new(sources, 0) {
         let _all = entries.visit::<()>(&range, |entry| {
             if let Some(value_bytes) = entry.value_bytes().filter(|_| !entry.is_hidden) {
-                let known_ms = entry.table_ms().unwrap_or_else(|| state.time_of_commit(entry.order));
+                let known_ms = entry.table_ms().unwrap_or_else(|| state.time_of_commit(entry.sequence));
                 let (written_ms, used_ms) = times_of(known_ms, marks.find(entry.hash));
                 let key = entry.key;
-                let filed = if entry.is_filed() { entry.value().and_then(Filed::parse) } else { None };
-                let value_bytes = filed.map_or(value_bytes as u64, |filed| filed.value_bytes());
-                each(Sized { key, value_bytes, written_ms, used_ms });
+                let refs = if entry.names_blobs() { entry.value().and_then(BlobRefs::parse) } else { None };
+                let value_bytes = refs.map_or(value_bytes as u64, |refs| refs.value_bytes());
+                each(EntrySummary { key, value_bytes, written_ms, used_ms });
             }
             ControlFlow::Continue(())
         });

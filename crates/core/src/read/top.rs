@@ -1,7 +1,7 @@
 //! The largest entries, those unused for longest, or those never used since they were written. One pass over all keys
 //! keeps the first ones.
 
-use crate::read::stats::{Sized, each_entry};
+use crate::read::stats::{EntrySummary, each_entry};
 use crate::report::{TopEntry, TopOrder};
 use crate::state::context::Context;
 use crate::state::{Current, State};
@@ -20,7 +20,7 @@ pub(crate) fn top(
     only: Option<&str>,
     limit: usize,
 ) -> Vec<TopEntry> {
-    let marks: Marks = context.used.read_all(state.manifest.cache_id);
+    let marks: Marks = context.usage_folder.read_all(state.manifest.cache_id);
     let mut first: BTreeMap<Place, TopEntry> = BTreeMap::new();
     for (name, Current { id, .. }) in state.current.iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
         each_entry(state, id.number, marks.of(&id.space()), &mut |entry| {
@@ -29,7 +29,7 @@ pub(crate) fn top(
             if limit == 0 || (first.len() >= limit && is_late) {
                 return;
             }
-            let Sized { key, value_bytes, written_ms, used_ms, .. } = entry;
+            let EntrySummary { key, value_bytes, written_ms, used_ms, .. } = entry;
             let found = TopEntry { namespace: name.clone(), key: key.to_vec(), value_bytes, written_ms, used_ms };
             first.insert((Reverse(weight), name.clone(), key.to_vec()), found);
             if first.len() > limit {
@@ -41,7 +41,7 @@ pub(crate) fn top(
 }
 
 /// The weight of an entry, heaviest first; `None` = the order does not include it.
-fn weight(order: TopOrder, entry: &Sized<'_>) -> Option<u64> {
+fn weight(order: TopOrder, entry: &EntrySummary<'_>) -> Option<u64> {
     match order {
         TopOrder::Largest => Some(entry.value_bytes),
         TopOrder::Oldest => Some(u64::MAX - entry.used_ms.unwrap_or(0).max(entry.written_ms)),

@@ -5,8 +5,8 @@
 //! A walk has a snapshot of the state: the tables and the places of memtable entries, no content. It reads one window
 //! of hashes at a time, about as much as a caller takes at once. Stopping inside a window costs reading its keys again.
 
-use crate::blobs::{Content, Files};
-use crate::format::blob_refs::Filed;
+use crate::blobs::{Blobs, Content};
+use crate::format::blob_refs::BlobRefs;
 use crate::format::namespace_ids::NamespaceId;
 use crate::platform::failpoints;
 use crate::read::entries::{Entries, HASHES, Range, Ranges, Source};
@@ -22,13 +22,13 @@ const WINDOW_ENTRIES_MIN: u64 = 64;
 const WINDOW_ENTRIES_MAX: u64 = 8 << 10;
 
 /// Mapped files count as memory of this process once they were read. After this many bytes their pages are released.
-const HELD_BYTES: usize = 8 << 20;
+const RELEASE_BYTES: usize = 8 << 20;
 
 /// A position in a cache.
 #[derive(Debug)]
 pub struct Walk {
     state: State,
-    files: Arc<Files>,
+    blobs: Arc<Blobs>,
     with_values: bool,
     namespaces: Vec<WalkNamespace>,
     /// The memtable's bytes, taken out of the state.
@@ -39,7 +39,7 @@ pub struct Walk {
     /// The window in which the caller stopped.
     stopped: Option<Stopped>,
     /// Bytes of keys and values read since pages were released.
-    held_bytes: usize,
+    read_bytes: usize,
     /// Newest entries of the current namespace.
     entries: Entries,
 }
@@ -86,11 +86,11 @@ impl Walk {
     /// Begins before the first entry; `only` restricts the walk to the namespace of this name. Without values, none is
     /// read.
     pub(crate) fn new(context: &Context, mut state: State, only: Option<&str>, with_values: bool) -> Self {
-        state.sort_memory();
+        state.sort_memtables();
         // The entries are in memory, so the walk must not keep the logs open, and locked, for as long as it takes.
         state.logs.clear();
         let mut namespaces = Vec::new();
-        for (name, Current { id, .. }) in state.current.iter().filter(|_| !state.lost) {
+        for (name, Current { id, .. }) in state.current.iter().filter(|_| !state.unrecoverable) {
             if only.is_none_or(|only| only == name) {
                 namespaces.push(WalkNamespace::new(&state, id));
             }
@@ -100,14 +100,14 @@ impl Walk {
         let segments = Arc::new(std::mem::take(&mut state.segments));
         Self {
             state,
-            files: Arc::clone(&context.files),
+            blobs: Arc::clone(&context.blobs),
             with_values,
             namespaces,
             segments,
             at: 0,
             from: 0,
             stopped: None,
-            held_bytes: 0,
+            read_bytes: 0,
             entries,
         }
     }
@@ -124,7 +124,7 @@ impl Walk {
     pub fn go_on(&mut self, each: &mut dyn FnMut(WalkEntry<'_>) -> ControlFlow<()>) -> bool {
         while self.at < self.namespaces.len() {
             let outcome = self.window(each);
-            self.release(if self.from < HASHES { HELD_BYTES } else { 0 });
+            self.release(if self.from < HASHES { RELEASE_BYTES } else { 0 });
             if outcome.is_break() {
                 return true;
             }
@@ -139,10 +139,10 @@ impl Walk {
 
     /// Releases the pages of this namespace's tables if more than `bytes_max` bytes were read.
     fn release(&mut self, bytes_max: usize) {
-        if self.held_bytes <= bytes_max {
+        if self.read_bytes <= bytes_max {
             return;
         }
-        self.held_bytes = 0;
+        self.read_bytes = 0;
         let here = self.namespaces.get(self.at).and_then(|namespace| self.state.namespace(namespace.number));
         for live in here.map_or(&[][..], |namespace| &namespace.tables) {
             live.table.release();
@@ -151,7 +151,7 @@ impl Walk {
 
     fn window(&mut self, each: &mut dyn FnMut(WalkEntry<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
         failpoints::panics("walk");
-        let Self { state, files, with_values, namespaces, segments, at, from, stopped, held_bytes, entries } = self;
+        let Self { state, blobs, with_values, namespaces, segments, at, from, stopped, read_bytes, entries } = self;
         let (number, with_values) = (*at, *with_values);
         let Some(namespace) = namespaces.get(number) else { return ControlFlow::Continue(()) };
         let Some(in_state) = state.namespace(namespace.number) else { return ControlFlow::Continue(()) };
@@ -160,8 +160,8 @@ impl Walk {
             Some(Stopped { range, end, seen }) => (range, end, Some(seen)),
             None => {
                 let end = from.saturating_add(namespace.width).min(HASHES);
-                let memory = Source::sorted_memory(segments, in_state.memory_window(*from, end));
-                (Ranges::new(with_tables(memory, in_state), first).up_to(end), end, None)
+                let memtable = Source::sorted_memtable(segments, in_state.memtable_window(*from, end));
+                (Ranges::new(with_tables(memtable, in_state), first).up_to(end), end, None)
             }
         };
         let outcome = entries.visit(&range, |entry| {
@@ -171,19 +171,19 @@ impl Walk {
             }
             let (hash, key) = (entry.hash, entry.key);
             let Some(mut value_bytes) = entry.value_bytes() else { return ControlFlow::Continue(()) };
-            let is_filed = entry.is_filed();
-            let value = if with_values || is_filed { entry.value() } else { Some(&[][..]) };
+            let names_blobs = entry.names_blobs();
+            let value = if with_values || names_blobs { entry.value() } else { Some(&[][..]) };
             // A value that cannot be read is a miss.
             let Some(mut value) = value else { return ControlFlow::Continue(()) };
             let content;
-            if is_filed {
-                let Some(filed) = Filed::parse(value) else { return ControlFlow::Continue(()) };
-                value_bytes = filed.value_bytes() as usize;
-                content = if with_values { files.value(value) } else { Ok(Content::Whole(Vec::new())) };
+            if names_blobs {
+                let Some(refs) = BlobRefs::parse(value) else { return ControlFlow::Continue(()) };
+                value_bytes = refs.value_bytes() as usize;
+                content = if with_values { blobs.value(value) } else { Ok(Content::Whole(Vec::new())) };
                 let Ok(Content::Whole(content)) = &content else { return ControlFlow::Continue(()) };
                 value = content;
             }
-            *held_bytes += key.len() + value.len();
+            *read_bytes += key.len() + value.len();
             match each(WalkEntry { number, namespace, key, value, value_bytes }) {
                 ControlFlow::Continue(()) => ControlFlow::Continue(()),
                 ControlFlow::Break(()) => ControlFlow::Break((hash, key.to_vec())),
@@ -207,7 +207,7 @@ impl WalkNamespace {
     fn new(state: &State, id: &NamespaceId) -> Self {
         let (mut entries, mut bytes) = (0, 0);
         if let Some(namespace) = state.namespace(id.number) {
-            for (_, found) in state.memory_entries(namespace) {
+            for (_, found) in state.memtable_entries(namespace) {
                 entries += 1;
                 bytes += found.entry().map_or(0, |entry| (entry.key.len() + entry.value.len()) as u64);
             }

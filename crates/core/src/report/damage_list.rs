@@ -14,7 +14,7 @@ pub(crate) struct DamageList {
     /// Number of places, which can be read without the lock.
     count: AtomicU32,
     /// How many places a commit has reported, and how many a finished compaction has quarantined.
-    told: AtomicU32,
+    reported: AtomicU32,
     merged: AtomicU32,
 }
 
@@ -30,7 +30,7 @@ impl DamageList {
     /// Whether there are places that an earlier call has not seen.
     pub(crate) fn is_news(&self) -> bool {
         let count = self.count();
-        self.told.swap(count, Ordering::AcqRel) < count
+        self.reported.swap(count, Ordering::AcqRel) < count
     }
 
     /// Records that a compaction which knew the first `count` places has finished, so that these are repaired.

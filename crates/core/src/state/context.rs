@@ -1,17 +1,17 @@
 //! The platform and everything that all threads of a store share.
 
-use crate::blobs::Files;
+use crate::blobs::Blobs;
 use crate::format::checksum::Checksum;
 use crate::format::hash::mix;
-use crate::format::namespace_ids::Names;
+use crate::format::namespace_ids::NamespaceIds;
 use crate::options::Options;
 use crate::platform::failpoints;
 use crate::platform::pool::Pool;
 use crate::platform::vfs::Vfs;
 use crate::report::damage_list::DamageList;
-use crate::state::failed_syncs::Doubts;
+use crate::state::failed_syncs::FailedSyncs;
 use crate::table::block_cache::BlockCache;
-use crate::usage::{Noted, UsedFolder};
+use crate::usage::{UsageFolder, UsageTracker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,13 +21,13 @@ pub(crate) struct Context {
     pub(crate) pool: Arc<dyn Pool>,
     pub(crate) options: Options,
     pub(crate) checksum: Checksum,
-    pub(crate) names: Names,
+    pub(crate) namespace_ids: NamespaceIds,
     pub(crate) damage: Arc<DamageList>,
-    pub(crate) doubts: Doubts,
+    pub(crate) failed_syncs: FailedSyncs,
     pub(crate) blocks: Arc<BlockCache>,
-    pub(crate) files: Arc<Files>,
-    pub(crate) used: UsedFolder,
-    pub(crate) noted: Noted,
+    pub(crate) blobs: Arc<Blobs>,
+    pub(crate) usage_folder: UsageFolder,
+    pub(crate) usage: UsageTracker,
     ids: AtomicU64,
 }
 
@@ -38,11 +38,24 @@ impl Context {
         let options = Options { bytes_max, ..options };
         let blocks = Arc::new(BlockCache::new(options.block_cache_bytes));
         let damage: Arc<DamageList> = Arc::default();
-        let files = Arc::new(Files::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only));
-        let checksum = Checksum::new(options.key.as_ref());
-        let (used, noted) = (UsedFolder::new(Arc::clone(&vfs), checksum), Noted::default());
-        let (names, doubts, ids) = (Names::default(), Doubts::default(), AtomicU64::new(0));
-        Self { vfs, pool, options, checksum, names, damage, doubts, blocks, files, used, noted, ids }
+        let blobs = Arc::new(Blobs::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only));
+        let checksum = Checksum::new(options.mac_key.as_ref());
+        let (usage_folder, usage) = (UsageFolder::new(Arc::clone(&vfs), checksum), UsageTracker::default());
+        let (namespace_ids, failed_syncs, ids) = (NamespaceIds::default(), FailedSyncs::default(), AtomicU64::new(0));
+        Self {
+            vfs,
+            pool,
+            options,
+            checksum,
+            namespace_ids,
+            damage,
+            failed_syncs,
+            blocks,
+            blobs,
+            usage_folder,
+            usage,
+            ids,
+        }
     }
 
     /// A random number for a log or a manifest, never 0, derived from the random number of this store.

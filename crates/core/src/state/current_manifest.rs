@@ -11,7 +11,7 @@ use crate::state::context::Context;
 use std::io;
 
 /// The newest manifest in a list of names.
-pub(crate) enum Newest {
+pub(crate) enum NewestManifest {
     /// The manifest, and its file as it was before it was read.
     Found(Manifest, Stat),
     /// No manifest is whole.
@@ -22,18 +22,18 @@ pub(crate) enum Newest {
 }
 
 /// Reads the newest manifest that is whole. One that is not, which only happens without hard links, does not count.
-pub(crate) fn newest_manifest(context: &Context, names: &[FileName]) -> Result<Newest> {
+pub(crate) fn newest_manifest(context: &Context, names: &[FileName]) -> Result<NewestManifest> {
     failpoints::panics("read-manifest");
     let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.manifest()).collect();
     numbers.sort_unstable_by(|left, right| right.cmp(left));
     for number in numbers {
         let name = FileName::Manifest(number).to_string();
         let wrap = |source| Error::io("read", &name, source);
-        let Some(stat) = context.vfs.stat(&name).map_err(wrap)? else { return Ok(Newest::Vanished) };
+        let Some(stat) = context.vfs.stat(&name).map_err(wrap)? else { return Ok(NewestManifest::Vanished) };
         let file = match context.vfs.open(&name, Access::Stream) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Newest::Vanished),
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(Newest::Damaged(number)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(NewestManifest::Vanished),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(NewestManifest::Damaged(number)),
             Err(source) => return Err(Error::io("open", &name, source)),
         };
         let mut frames = FrameReader::new(&*file, &context.checksum, number).map_err(wrap)?;
@@ -43,11 +43,13 @@ pub(crate) fn newest_manifest(context: &Context, names: &[FileName]) -> Result<N
                     return Err(Error::NewerFormat { name, found: tag as u32, supported: FORMAT });
                 }
                 let manifest = Manifest::read(number, body);
-                return Ok(manifest.map_or(Newest::Damaged(number), |manifest| Newest::Found(manifest, stat)));
+                return Ok(
+                    manifest.map_or(NewestManifest::Damaged(number), |manifest| NewestManifest::Found(manifest, stat))
+                );
             }
             Found::End | Found::Torn => {}
-            Found::Frame { .. } | Found::Damaged(_) => return Ok(Newest::Damaged(number)),
+            Found::Frame { .. } | Found::Damaged(_) => return Ok(NewestManifest::Damaged(number)),
         }
     }
-    Ok(Newest::None)
+    Ok(NewestManifest::None)
 }

@@ -8,11 +8,11 @@ use std::sync::PoisonError;
 
 /// Writers of logs that must be checkpointed.
 #[derive(Debug, Default)]
-pub(crate) struct Doubts {
+pub(crate) struct FailedSyncs {
     writers: Mutex<BTreeSet<u32>>,
 }
 
-impl Doubts {
+impl FailedSyncs {
     fn writers(&self) -> MutexGuard<'_, BTreeSet<u32>> {
         self.writers.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -61,9 +61,9 @@ fn has(manifest: &Manifest, logs: &[LogView], foreign: &[usize], seen: &KnownLog
     if let Some(known) = manifest.open_logs.iter().find(|known| known.writer == seen.writer) {
         return known.id == seen.id;
     }
-    let folded = manifest.folded_logs.iter().find(|folded| folded.writer == seen.writer);
-    match folded {
-        Some(folded) => folded.id == seen.id && folded.end >= seen.end,
+    let checkpointed = manifest.checkpointed_logs.iter().find(|checkpointed| checkpointed.writer == seen.writer);
+    match checkpointed {
+        Some(checkpointed) => checkpointed.id == seen.id && checkpointed.end >= seen.end,
         // A log without commits may be gone. `short_log` reports a missing log with commits.
         None => seen.end == 0 || seen.writer >= manifest.next_writer,
     }

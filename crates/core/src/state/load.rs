@@ -1,7 +1,7 @@
 //! Loading the newest committed state. The directory may change at any moment: if a file vanishes between two steps,
 //! another process has published a newer manifest, and the load starts again.
 
-use super::current_manifest::{Newest, newest_manifest};
+use super::current_manifest::{NewestManifest, newest_manifest};
 use super::lineage::foreign_logs;
 use super::{LiveTable, LogView, OpenTables, State};
 use crate::error::{Error, Result};
@@ -31,9 +31,9 @@ const GAP_ATTEMPTS: u32 = 4;
 /// Loads the newest state and reuses open tables.
 pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
     failpoints::panics("load");
-    let mut patience = Patience::default();
+    let mut attempts = Attempts::default();
     for _ in 0..RACES {
-        if let Some(state) = read_folder(context, State::default(), open, &mut patience)? {
+        if let Some(state) = read_folder(context, State::default(), open, &mut attempts)? {
             return Ok(state);
         }
     }
@@ -43,12 +43,12 @@ pub(crate) fn load(context: &Context, open: &OpenTables) -> Result<State> {
 /// Loads only which numbers are in use and how far each log goes, without tables and entries. Logs that are `known` to
 /// be sealed are not read again.
 pub(crate) fn outline(context: &Context, known: &State) -> Result<State> {
-    let mut patience = Patience::default();
+    let mut attempts = Attempts::default();
     for _ in 0..RACES {
         let logs = known.logs.iter().filter(|log| log.stop == Stop::Sealed).cloned().collect();
         let manifest = Manifest { id: known.manifest.id, ..Manifest::default() };
         let state = State { is_outline: true, manifest, logs, ..State::default() };
-        if let Some(state) = read_folder(context, state, &[], &mut patience)? {
+        if let Some(state) = read_folder(context, state, &[], &mut attempts)? {
             return Ok(state);
         }
     }
@@ -57,14 +57,14 @@ pub(crate) fn outline(context: &Context, known: &State) -> Result<State> {
 
 /// Distinguishes damage, which stays, from a race with another process.
 #[derive(Default)]
-struct Patience {
+struct Attempts {
     names: Vec<FileName>,
     /// Consecutive tries that found these names.
     attempt: u32,
 }
 
-impl Patience {
-    fn try_with(&mut self, names: &[FileName]) -> u32 {
+impl Attempts {
+    fn next(&mut self, names: &[FileName]) -> u32 {
         let names = sorted(names);
         self.attempt = if self.names == names { self.attempt + 1 } else { 1 };
         self.names = names;
@@ -94,12 +94,12 @@ fn read_folder(
     context: &Context,
     mut state: State,
     open: &OpenTables,
-    patience: &mut Patience,
+    attempts: &mut Attempts,
 ) -> Result<Option<State>> {
     let names = list(context)?;
-    let attempt = patience.try_with(&names);
+    let attempt = attempts.next(&names);
     let last = attempt >= ATTEMPTS;
-    let mut lost = Vec::new();
+    let mut damaged = Vec::new();
     state.manifest_seen = highest(&names);
     for name in &names {
         if let Some(writer) = name.writer_max().filter(|_| !matches!(name, FileName::Temporary(_))) {
@@ -109,26 +109,26 @@ fn read_folder(
     let known = std::mem::take(&mut state.logs);
     let known_id = std::mem::take(&mut state.manifest).id;
     match newest_manifest(context, &names)? {
-        Newest::Found(manifest, stat) => {
+        NewestManifest::Found(manifest, stat) => {
             (state.manifest, state.manifest_stat) = (manifest, stat);
             if state.manifest.id == known_id {
                 state.logs = known;
             }
         }
-        Newest::Vanished if !last => return Ok(None),
+        NewestManifest::Vanished if !last => return Ok(None),
         // The cache is empty, or processes are creating it and no manifest is whole yet.
-        Newest::None if state.next_writer_seen == 0 => return Ok(Some(state)),
+        NewestManifest::None if state.next_writer_seen == 0 => return Ok(Some(state)),
         // The manifest may have been replaced while the directory was listed.
-        Newest::None if !last => return Ok(None),
-        Newest::None | Newest::Vanished => {
-            lost.push(("manifest".to_owned(), "missing manifest"));
+        NewestManifest::None if !last => return Ok(None),
+        NewestManifest::None | NewestManifest::Vanished => {
+            damaged.push(("manifest".to_owned(), "missing manifest"));
         }
-        Newest::Damaged(number) => {
-            lost.push((FileName::Manifest(number).to_string(), "manifest"));
+        NewestManifest::Damaged(number) => {
+            damaged.push((FileName::Manifest(number).to_string(), "manifest"));
         }
     }
     state.next_writer_seen = state.next_writer_seen.max(state.manifest.next_writer);
-    state.last_order = state.manifest.last_order;
+    state.last_sequence = state.manifest.last_sequence;
     if attempt < GAP_ATTEMPTS && has_gap(&state, &names) {
         return Ok(None);
     }
@@ -141,15 +141,15 @@ fn read_folder(
         return Ok(None);
     }
     // If something is damaged already, further damage makes no difference.
-    let misfit = if state.lost || known_manifest(&state).is_none() { None } else { state.misfit() };
+    let misfit = if state.unrecoverable || known_manifest(&state).is_none() { None } else { state.misfit() };
     if let Some((writer, what)) = misfit {
         if attempt < GAP_ATTEMPTS {
             return Ok(None);
         }
-        lost.push(damage_log(&mut state, writer, what));
+        damaged.push(damage_log(&mut state, writer, what));
     }
-    state.lost |= !lost.is_empty();
-    for (name, what) in lost {
+    state.unrecoverable |= !damaged.is_empty();
+    for (name, what) in damaged {
         context.damage.add(Damage::new(name, 0, what));
     }
     Ok(Some(state))
@@ -163,9 +163,9 @@ fn is_outdated(context: &Context, state: &State, names: &[FileName]) -> Result<b
     let counts = |writer: &u32| !known.contains(writer) && state.manifest.is_open(*writer);
     let is_any_new = now.iter().filter_map(|name| name.log_writer()).any(|writer| counts(&writer));
     // A log that was claimed while it was read may have been read further than by its claimer.
-    let was_taken = state.is_outline && state.logs.iter().any(|log| !now.contains(&log.name));
+    let was_claimed = state.is_outline && state.logs.iter().any(|log| !now.contains(&log.name));
     let are_ghosts = may_be_ghosts(state) && sorted(names) != sorted(&now);
-    Ok(highest(&now) > state.manifest_seen || is_any_new || was_taken || are_ghosts)
+    Ok(highest(&now) > state.manifest_seen || is_any_new || was_claimed || are_ghosts)
 }
 
 /// Whether a log may not be the one that was listed. The name of a claimed log is free, and a slow writer may create it
@@ -203,7 +203,7 @@ fn damage_log(state: &mut State, writer: u32, what: &'static str) -> (String, &'
 fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bool) -> Result<bool> {
     let open: HashMap<TableMeta, &Arc<Table>> = open.iter().map(|table| (table.meta, table)).collect();
     for namespace in std::mem::take(&mut state.manifest.namespaces) {
-        let id = state.note_version(context, &namespace.name, &namespace.version, namespace.latest)?;
+        let id = state.record_version(context, &namespace.name, &namespace.version, namespace.latest)?;
         let mut added = Vec::with_capacity(namespace.tables.len());
         for meta in &namespace.tables {
             let table = match open.get(meta) {
@@ -218,7 +218,7 @@ fn open_tables(context: &Context, state: &mut State, open: &OpenTables, last: bo
         // The manifest has one version of each namespace.
         if let Some(target) = state.namespace_mut(id.number) {
             target.hidden_below = namespace.hidden_below;
-            namespace.tables.iter().for_each(|meta| target.note_times(meta.oldest_ms, meta.newest_ms));
+            namespace.tables.iter().for_each(|meta| target.record_times(meta.oldest_ms, meta.newest_ms));
             target.add_tables(added);
         }
         state.manifest.namespaces.push(namespace);
@@ -249,12 +249,12 @@ fn open_table(
 /// created the free name again.
 fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: bool) -> Result<bool> {
     state.logs.retain(|log| names.contains(&log.name) && state.manifest.is_open(log.writer));
-    let taken: HashSet<u32> = names
+    let claimed: HashSet<u32> = names
         .iter()
-        .filter(|name| matches!(name, FileName::Taken { .. }))
+        .filter(|name| matches!(name, FileName::Claimed { .. }))
         .filter_map(|name| name.log_writer())
         .collect();
-    let is_ghost = |name: &FileName| matches!(name, FileName::Log(writer) if taken.contains(writer));
+    let is_ghost = |name: &FileName| matches!(name, FileName::Log(writer) if claimed.contains(writer));
     state.logs.retain(|log| !is_ghost(&log.name));
     let is_new = |name: &&FileName| !is_ghost(name) && !state.logs.iter().any(|log| log.name == **name);
     for name in names.iter().filter(is_new).collect::<Vec<_>>() {
@@ -290,7 +290,7 @@ fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result
         }
     }
     state.logs = logs;
-    state.attach_arrived(context, ends_at_missing);
+    state.open_attached(context, ends_at_missing);
     Ok(changed)
 }
 
@@ -309,11 +309,11 @@ fn read_on(context: &Context, state: &mut State, log: &mut LogView) -> Result<()
     }
     log.end = log.end.max(outcome.end);
     log.stop = outcome.stop;
-    log.holds = outcome.holds.unwrap_or(log.holds);
+    log.pins = outcome.pins.unwrap_or(log.pins);
     log.commits += commits;
     if let Stop::Damaged(what) = outcome.stop {
         context.damage.add(Damage::new(log.name.to_string(), outcome.end, what));
-        state.lost = true;
+        state.unrecoverable = true;
     }
     Ok(())
 }
@@ -324,7 +324,7 @@ fn is_of(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
     let logs: Vec<&FileName> = names.iter().filter(counts).collect();
     let is_known = |name: &&FileName| state.logs.iter().any(|log| log.name == **name);
     let are_same = highest(names) == state.manifest_seen && logs.len() == state.logs.len() && logs.iter().all(is_known);
-    Ok(are_same && !state.lost && is_manifest_same(context, state)?)
+    Ok(are_same && !state.unrecoverable && is_manifest_same(context, state)?)
 }
 
 /// Whether the directory has more than the state: a newer manifest, other logs, or more in one of them.

@@ -23,14 +23,14 @@ pub(crate) struct LogView {
     pub(crate) is_foreign: bool,
     pub(crate) commits: u64,
     /// Whether the log pins blobs.
-    pub(crate) holds: bool,
+    pub(crate) pins: bool,
 }
 
 impl LogView {
     /// A log that was not read yet.
     pub(crate) fn new(writer: u32, name: FileName, file: Arc<dyn File>) -> Self {
-        let (end, synced, commits, holds, is_foreign) = (0, 0, 0, false, false);
-        Self { writer, name, file, end, synced, stop: Stop::End, head: LogHead::default(), is_foreign, commits, holds }
+        let (end, synced, commits, pins, is_foreign) = (0, 0, 0, false, false);
+        Self { writer, name, file, end, synced, stop: Stop::End, head: LogHead::default(), is_foreign, commits, pins }
     }
 
     /// The start of the log; `None` = it is not whole.

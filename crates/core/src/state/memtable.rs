@@ -4,11 +4,11 @@
 use crate::format::bytes::Reader;
 use crate::format::entry::Entry;
 use crate::format::hash::{key_hash, upper};
-use crate::format::hash_index::KeyMap;
-use crate::format::sequence::ORDER_SHIFT;
+use crate::format::hash_index::HashIndex;
+use crate::format::sequence::SEQUENCE_SHIFT;
 use crate::platform::failpoints;
 use crate::platform::sync::RwLock;
-use crate::usage::UsedBits;
+use crate::usage::UsageBits;
 use std::sync::{Arc, PoisonError};
 
 /// Size of the segments that collect the entries of small commits.
@@ -25,15 +25,15 @@ pub(crate) struct Segments {
 /// The entries of one commit, which are in one segment.
 #[derive(Clone, Copy, Debug)]
 struct Commit {
-    order: u64,
+    sequence: u64,
     segment: u32,
     writer: u32,
 }
 
 /// An entry in the memtable.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MemoryEntry<'a> {
-    pub(crate) order: u64,
+pub(crate) struct MemtableEntry<'a> {
+    pub(crate) sequence: u64,
     pub(crate) writer: u32,
     pub(crate) place: Place,
     /// Bytes from the start of the entry on.
@@ -51,7 +51,7 @@ pub(crate) struct Place {
 
 /// The entries of one namespace in the order of their arrival.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
+pub(crate) struct Memtable {
     entries: Vec<(u32, Place)>,
     index: RwLock<Index>,
 }
@@ -59,17 +59,17 @@ pub(crate) struct Memory {
 /// The newest entry of each key among the first `covered` entries.
 #[derive(Debug, Default)]
 struct Index {
-    places: KeyMap<Place>,
+    places: HashIndex<Place>,
     covered: usize,
     /// Which of them were read.
-    used: UsedBits,
+    usage: UsageBits,
 }
 
 impl Segments {
     /// Copies the entries of a commit and returns the place of the first one.
-    pub(super) fn add(&mut self, entries: &[u8], order: u64, writer: u32) -> Place {
+    pub(super) fn add(&mut self, entries: &[u8], sequence: u64, writer: u32) -> Place {
         let offset = self.copy(entries);
-        self.commits.push(Commit { order, segment: self.all.len() as u32 - 1, writer });
+        self.commits.push(Commit { sequence, segment: self.all.len() as u32 - 1, writer });
         Place { commit: self.commits.len() as u32 - 1, offset }
     }
 
@@ -89,10 +89,10 @@ impl Segments {
     }
 
     #[inline]
-    pub(crate) fn at(&self, place: Place) -> Option<MemoryEntry<'_>> {
-        let Commit { order, segment, writer } = *self.commits.get(place.commit as usize)?;
+    pub(crate) fn at(&self, place: Place) -> Option<MemtableEntry<'_>> {
+        let Commit { sequence, segment, writer } = *self.commits.get(place.commit as usize)?;
         let bytes = self.all.get(segment as usize)?.get(place.offset as usize..)?;
-        Some(MemoryEntry { order, writer, place, bytes })
+        Some(MemtableEntry { sequence, writer, place, bytes })
     }
 
     #[inline]
@@ -100,12 +100,12 @@ impl Segments {
         self.at(place)?.entry().map(|entry| entry.key)
     }
 
-    fn order(&self, place: Place) -> u64 {
-        self.commits.get(place.commit as usize).map_or(0, |commit| commit.order)
+    fn sequence(&self, place: Place) -> u64 {
+        self.commits.get(place.commit as usize).map_or(0, |commit| commit.sequence)
     }
 }
 
-impl<'a> MemoryEntry<'a> {
+impl<'a> MemtableEntry<'a> {
     /// `None` = the bytes do not begin with an entry.
     #[inline]
     pub(crate) fn entry(&self) -> Option<Entry<'a>> {
@@ -120,7 +120,7 @@ impl Place {
     }
 }
 
-impl Memory {
+impl Memtable {
     /// A copy of the entries; lookups in it build an index of its own.
     pub(super) fn snapshot(&self) -> Self {
         Self { entries: self.entries.clone(), index: RwLock::default() }
@@ -136,7 +136,7 @@ impl Memory {
 
     /// The newest entry of a key.
     #[inline]
-    pub(super) fn get<'a>(&self, segments: &'a Segments, hash: u64, key: &[u8]) -> Option<MemoryEntry<'a>> {
+    pub(super) fn get<'a>(&self, segments: &'a Segments, hash: u64, key: &[u8]) -> Option<MemtableEntry<'a>> {
         if self.entries.is_empty() {
             return None;
         }
@@ -163,29 +163,29 @@ impl Memory {
 
     /// Number of entries read from this memtable.
     pub(super) fn reads(&self) -> u64 {
-        self.index.read().unwrap_or_else(PoisonError::into_inner).used.count()
+        self.index.read().unwrap_or_else(PoisonError::into_inner).usage.count()
     }
 
     /// Calls `each` with the hash and sequence number of every entry read from this memtable.
     pub(super) fn each_read(&self, segments: &Segments, mut each: impl FnMut(u32, u64)) {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        for place in index.used.iter().filter_map(|slot| index.places.get(slot)) {
+        for place in index.usage.iter().filter_map(|slot| index.places.get(slot)) {
             if let Some(key) = segments.key(place) {
-                each(upper(key_hash(key)), segments.order(place));
+                each(upper(key_hash(key)), segments.sequence(place));
             }
         }
     }
 
     /// All entries, overwritten ones included.
-    pub(super) fn iter<'a>(&'a self, segments: &'a Segments) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
+    pub(super) fn iter<'a>(&'a self, segments: &'a Segments) -> impl Iterator<Item = (u32, MemtableEntry<'a>)> {
         self.entries.iter().filter_map(|(hash, place)| Some((*hash, segments.at(*place)?)))
     }
 }
 
 impl Index {
-    fn find<'a>(&self, segments: &'a Segments, hash: u64, key: &[u8]) -> Option<MemoryEntry<'a>> {
+    fn find<'a>(&self, segments: &'a Segments, hash: u64, key: &[u8]) -> Option<MemtableEntry<'a>> {
         let (slot, place) = self.places.find_at(hash, key, |place| segments.key(*place))?;
-        self.used.set(slot);
+        self.usage.set(slot);
         segments.at(place)
     }
 
@@ -193,12 +193,12 @@ impl Index {
         for (_, place) in entries.get(self.covered..).unwrap_or_default() {
             let Some(key) = segments.key(*place) else { continue };
             let kept = self.places.entry(key_hash(key), key, |other| segments.key(*other), *place);
-            let forgotten_bits = if failpoints::bug("equal-sequence") { ORDER_SHIFT } else { 0 };
-            if segments.order(*place) >> forgotten_bits >= segments.order(*kept) >> forgotten_bits {
+            let forgotten_bits = if failpoints::bug("equal-sequence") { SEQUENCE_SHIFT } else { 0 };
+            if segments.sequence(*place) >> forgotten_bits >= segments.sequence(*kept) >> forgotten_bits {
                 *kept = *place;
             }
         }
         self.covered = entries.len();
-        self.used.grow(self.places.len());
+        self.usage.grow(self.places.len());
     }
 }

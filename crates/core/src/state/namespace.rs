@@ -1,7 +1,7 @@
 //! Namespaces in a state: the current version of each name, with its memtable and tables.
 
-use super::memtable::Memory;
-use super::namespace_tables::Which;
+use super::memtable::Memtable;
+use super::namespace_tables::TableSelector;
 use super::{LiveTable, Place, State};
 use crate::error::Result;
 use crate::format::namespace_ids::NamespaceId;
@@ -15,10 +15,10 @@ const INSERTED_MAX: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Namespace {
     pub(crate) id: Arc<NamespaceId>,
-    pub(super) memory: Memory,
+    pub(super) memtable: Memtable,
     /// Newest first.
     pub(crate) tables: Vec<LiveTable>,
-    pub(crate) which: Which,
+    pub(crate) selector: TableSelector,
     pub(crate) hidden_below: u64,
     pub(crate) oldest_ms: u64,
     pub(crate) newest_ms: u64,
@@ -55,33 +55,33 @@ impl State {
     /// Records a commit to a version of a name. The version of the newest commit is current, and of its entries only
     /// those count that are newer than every commit of other versions. The result does not depend on the order in which
     /// commits are read, and no entry of a replaced version can count again.
-    pub(super) fn note_version(
+    pub(super) fn record_version(
         &mut self,
         context: &Context,
         name: &str,
         version: &str,
-        order: u64,
+        sequence: u64,
     ) -> Result<Arc<NamespaceId>> {
         let current = self.current.get_mut(name);
         if let Some(current) = current.filter(|current| current.id.version == version) {
-            current.latest = current.latest.max(order);
+            current.latest = current.latest.max(sequence);
             return Ok(Arc::clone(&current.id));
         }
-        let id = context.names.id(name, version)?;
+        let id = context.namespace_ids.id(name, version)?;
         match self.current.get(name).map(|current| (current.latest, current.id.number)) {
-            Some((latest, number)) if order <= latest => {
+            Some((latest, number)) if sequence <= latest => {
                 if let Some(namespace) = self.namespace_mut(number) {
-                    namespace.hidden_below = namespace.hidden_below.max(order.saturating_add(1));
+                    namespace.hidden_below = namespace.hidden_below.max(sequence.saturating_add(1));
                 }
             }
-            _ => self.begin_version(Arc::clone(&id), order),
+            _ => self.begin_version(Arc::clone(&id), sequence),
         }
         Ok(id)
     }
 
     /// Makes a version current.
-    fn begin_version(&mut self, id: Arc<NamespaceId>, order: u64) {
-        let before = self.current.insert(id.name.clone(), Current { id: Arc::clone(&id), latest: order });
+    fn begin_version(&mut self, id: Arc<NamespaceId>, sequence: u64) {
+        let before = self.current.insert(id.name.clone(), Current { id: Arc::clone(&id), latest: sequence });
         let replaced = before.as_ref().and_then(|before| self.namespaces.get_mut(before.id.number as usize)?.take());
         self.superseded.extend(replaced.into_iter().flat_map(|namespace| namespace.tables));
         let index = id.number as usize;
@@ -105,25 +105,25 @@ impl State {
 
 impl Namespace {
     fn new(id: Arc<NamespaceId>, hidden_below: u64) -> Self {
-        let (memory, tables, which) = (Memory::default(), Vec::new(), Which::default());
-        Self { id, memory, tables, which, hidden_below, oldest_ms: 0, newest_ms: 0 }
+        let (memtable, tables, selector) = (Memtable::default(), Vec::new(), TableSelector::default());
+        Self { id, memtable, tables, selector, hidden_below, oldest_ms: 0, newest_ms: 0 }
     }
 
     pub(super) fn snapshot(&self) -> Self {
-        let (id, memory, tables) = (Arc::clone(&self.id), self.memory.snapshot(), self.tables.clone());
-        Self { id, memory, tables, which: Which::default(), ..*self }
+        let (id, memtable, tables) = (Arc::clone(&self.id), self.memtable.snapshot(), self.tables.clone());
+        Self { id, memtable, tables, selector: TableSelector::default(), ..*self }
     }
 
     /// Extends the range of commit times.
-    pub(super) fn note_times(&mut self, oldest_ms: u64, newest_ms: u64) {
+    pub(super) fn record_times(&mut self, oldest_ms: u64, newest_ms: u64) {
         self.newest_ms = self.newest_ms.max(newest_ms);
         self.oldest_ms = if self.oldest_ms == 0 { oldest_ms } else { self.oldest_ms.min(oldest_ms) };
     }
 
     /// Memtable entries with hashes from `from` up to but not including `end`, hidden ones included; after
     /// `sort_memtables`.
-    pub(crate) fn memory_window(&self, from: u64, end: u64) -> &[(u32, Place)] {
-        self.memory.window(from, end)
+    pub(crate) fn memtable_window(&self, from: u64, end: u64) -> &[(u32, Place)] {
+        self.memtable.window(from, end)
     }
 
     /// Inserts tables in their places: newest first; among tables of equal sequence number, the last one first.
@@ -133,14 +133,14 @@ impl Namespace {
         }
         let before = std::mem::take(&mut self.tables);
         self.tables = added.into_iter().rev().chain(before).collect();
-        self.tables.sort_by_key(|live| std::cmp::Reverse(live.table.meta.order_max));
-        self.which = Which::default();
-        self.which.inserted(0, self.tables.iter().map(|live| live.table.meta.entries).sum());
+        self.tables.sort_by_key(|live| std::cmp::Reverse(live.table.meta.sequence_max));
+        self.selector = TableSelector::default();
+        self.selector.inserted(0, self.tables.iter().map(|live| live.table.meta.entries).sum());
     }
 
     fn add_table(&mut self, live: LiveTable) {
-        let at = self.tables.partition_point(|other| other.table.meta.order_max > live.table.meta.order_max);
-        self.which.inserted(at, live.table.meta.entries);
+        let at = self.tables.partition_point(|other| other.table.meta.sequence_max > live.table.meta.sequence_max);
+        self.selector.inserted(at, live.table.meta.entries);
         self.tables.insert(at, live);
     }
 }

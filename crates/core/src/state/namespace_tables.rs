@@ -15,7 +15,7 @@ const TABLES_MIN: usize = 2;
 
 /// Chooses the tables of a lookup: all of them, or those that the index names and those that are newer than it.
 #[derive(Debug, Default)]
-pub(crate) struct Which {
+pub(crate) struct TableSelector {
     index: Option<TableIndex>,
     /// Positions of the tables in the index, by their number, and of all others; both newest first.
     indexed: Vec<u32>,
@@ -25,7 +25,7 @@ pub(crate) struct Which {
     wasted: AtomicU64,
 }
 
-impl Which {
+impl TableSelector {
     /// The tables that may have a key of this hash, the newest first.
     #[inline]
     pub(crate) fn tables<'a>(&'a self, tables: &'a [LiveTable], hash: u32) -> impl Iterator<Item = &'a LiveTable> {

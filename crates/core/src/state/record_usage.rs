@@ -9,22 +9,22 @@ use std::collections::HashSet;
 
 /// Whether reads may be worth recording.
 pub(crate) fn is_due(context: &Context, state: &State) -> bool {
-    let today = context.noted.today().filter(|_| !context.options.read_only);
+    let today = context.usage.today().filter(|_| !context.options.read_only);
     today.is_some_and(|today| reads_before(context, state, today) > 0)
 }
 
 fn reads_before(context: &Context, state: &State, today: Day) -> u64 {
-    state.reads_before(today) + context.noted.reads()
+    state.reads_before(today) + context.usage.reads()
 }
 
 /// Writes a record of the entries that were read and are not yet known to be used today; writes nothing if there are
 /// none.
-pub(crate) fn record_uses(context: &Context, state: &RwLock<State>) {
-    let Some(today) = context.noted.today().filter(|_| !context.options.read_only) else { return };
+pub(crate) fn record_usage(context: &Context, state: &RwLock<State>) {
+    let Some(today) = context.usage.today().filter(|_| !context.options.read_only) else { return };
     let (cache_id, read) = {
         let Ok(state) = state.read() else { return };
         let reads = reads_before(context, &state, today);
-        if reads == 0 || context.noted.is_recorded(today, reads) {
+        if reads == 0 || context.usage.is_recorded(today, reads) {
             return;
         }
         let ids = state.current.values().map(|current| &current.id);
@@ -34,7 +34,7 @@ pub(crate) fn record_uses(context: &Context, state: &RwLock<State>) {
     if read.iter().all(|(_, hashes)| hashes.is_empty()) {
         return;
     }
-    let known = context.used.read_since(cache_id, today);
+    let known = context.usage_folder.read_since(cache_id, today);
     let mut marks = Marks::default();
     for (space, hashes) in read {
         let mut known = Cursor::new(known.of(&space));
@@ -43,14 +43,14 @@ pub(crate) fn record_uses(context: &Context, state: &RwLock<State>) {
         marks.add(space, new);
     }
     if !marks.is_empty() {
-        context.used.add(cache_id, marks, today);
+        context.usage_folder.add(cache_id, marks, today);
     }
 }
 
 /// Hashes of entries of a namespace that were read and whose known day is before `today`, sorted.
 fn read_before(context: &Context, state: &State, id: &NamespaceId, today: Day) -> Vec<u32> {
     let mut marks = state.reads_of(id.number, today, &HashSet::new());
-    marks.extend(context.noted.read_of(id).into_iter().filter(|mark| mark.day() < today));
+    marks.extend(context.usage.read_of(id).into_iter().filter(|mark| mark.day() < today));
     let mut hashes: Vec<u32> = marks.into_iter().map(Mark::hash).collect();
     hashes.sort_unstable();
     hashes.dedup();
@@ -60,8 +60,8 @@ fn read_before(context: &Context, state: &State, id: &NamespaceId, today: Day) -
 /// Hashes of the entries of a namespace that this process wrote or read, sorted. They are evicted last, whatever their
 /// day.
 pub(crate) fn own_hashes(context: &Context, state: &State, id: &NamespaceId) -> Vec<u32> {
-    let mut hashes = context.noted.written_of(id);
-    hashes.extend(context.noted.read_of(id).into_iter().map(Mark::hash));
+    let mut hashes = context.usage.written_of(id);
+    hashes.extend(context.usage.read_of(id).into_iter().map(Mark::hash));
     hashes.extend(state.reads_of(id.number, Day::MAX, &HashSet::new()).into_iter().map(Mark::hash));
     hashes.sort_unstable();
     hashes.dedup();
@@ -71,6 +71,6 @@ pub(crate) fn own_hashes(context: &Context, state: &State, id: &NamespaceId) -> 
 /// Keeps the reads of tables and logs that `fresh` no longer has, before `old` is dropped.
 pub(crate) fn keep_reads(context: &Context, old: &State, fresh: &HashSet<String>) {
     for Current { id, .. } in old.current.values() {
-        context.noted.read(id, old.reads_of(id.number, Day::MAX, fresh));
+        context.usage.read(id, old.reads_of(id.number, Day::MAX, fresh));
     }
 }

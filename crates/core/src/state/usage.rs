@@ -12,16 +12,16 @@ pub(super) struct CommitTimes {
 }
 
 impl CommitTimes {
-    pub(super) fn note(&mut self, order: u64, time_ms: u64) {
-        let times = self.writers.entry(rank_of(order)).or_default();
+    pub(super) fn record(&mut self, sequence: u64, time_ms: u64) {
+        let times = self.writers.entry(rank_of(sequence)).or_default();
         if times.last().is_none_or(|(_, time)| day_of(*time) != day_of(time_ms)) {
-            times.push((order, time_ms));
+            times.push((sequence, time_ms));
         }
     }
 
-    fn of(&self, order: u64) -> u64 {
-        let times = self.writers.get(&rank_of(order)).map_or(&[][..], Vec::as_slice);
-        let after = times.partition_point(|(first, _)| *first <= order);
+    fn of(&self, sequence: u64) -> u64 {
+        let times = self.writers.get(&rank_of(sequence)).map_or(&[][..], Vec::as_slice);
+        let after = times.partition_point(|(first, _)| *first <= sequence);
         after.checked_sub(1).and_then(|at| times.get(at)).map_or(0, |(_, time)| *time)
     }
 
@@ -32,26 +32,26 @@ impl CommitTimes {
 
 impl State {
     /// The time of a commit in a log: that of the first commit of its writer on the same day.
-    pub(crate) fn time_of_commit(&self, order: u64) -> u64 {
-        self.commit_times.of(order)
+    pub(crate) fn time_of_commit(&self, sequence: u64) -> u64 {
+        self.commit_times.of(sequence)
     }
 
     /// The known day of an entry: that of its table's time, or else of its commit.
-    pub(crate) fn known_day(&self, table_ms: Option<u64>, order: u64) -> Day {
-        day_of(table_ms.unwrap_or_else(|| self.commit_times.of(order)))
+    pub(crate) fn known_day(&self, table_ms: Option<u64>, sequence: u64) -> Day {
+        day_of(table_ms.unwrap_or_else(|| self.commit_times.of(sequence)))
     }
 
     /// Number of entries in a namespace, overwritten ones included.
     pub(crate) fn entries_of(&self, id: u32) -> u64 {
         let Some(namespace) = self.namespace(id) else { return 0 };
         let in_tables = namespace.tables.iter().map(|live| live.table.meta.entries).sum::<u64>();
-        in_tables + self.memory_entries(namespace).count() as u64
+        in_tables + self.memtable_entries(namespace).count() as u64
     }
 
     /// Upper halves of the hashes of all keys of a namespace, sorted; `None` = a table cannot be read.
     pub(crate) fn hashes_of(&self, id: u32) -> Option<Vec<u32>> {
         let namespace = self.namespace(id)?;
-        let mut hashes: Vec<u32> = self.memory_entries(namespace).map(|(hash, _)| hash).collect();
+        let mut hashes: Vec<u32> = self.memtable_entries(namespace).map(|(hash, _)| hash).collect();
         let all = namespace.tables.iter().all(|live| live.table.hashes(|hash| hashes.push(hash)));
         hashes.sort_unstable();
         all.then_some(hashes)
@@ -63,8 +63,8 @@ impl State {
         let in_tables = |namespace: &Namespace| {
             namespace.tables.iter().filter(is_before).map(|live| live.table.reads()).sum::<u64>()
         };
-        let in_memory = self.commit_times.any_before(today);
-        let of = |namespace| in_tables(namespace) + if in_memory { namespace.memory.reads() } else { 0 };
+        let in_memtables = self.commit_times.any_before(today);
+        let of = |namespace| in_tables(namespace) + if in_memtables { namespace.memtable.reads() } else { 0 };
         self.namespaces().map(of).sum()
     }
 
@@ -79,8 +79,8 @@ impl State {
                 table.hashes_read(|hash| marks.push(Mark::new(hash, day, true)));
             }
         }
-        namespace.memory.each_read(&self.segments, |hash, order| {
-            let day = day_of(self.time_of_commit(order));
+        namespace.memtable.each_read(&self.segments, |hash, sequence| {
+            let day = day_of(self.time_of_commit(sequence));
             if day < end {
                 marks.push(Mark::new(hash, day, true));
             }

@@ -1,10 +1,10 @@
 //! What one thread of the host uses: its buffered puts in front of the store that all threads of the process share.
 
 use crate::batch::Batch;
-use crate::blobs::Hold;
+use crate::blobs::Pin;
 use crate::error::{Error, Result};
-use crate::format::blob_refs::{FILE_REF_BYTES, Filed, Form};
-use crate::format::digest::FileRef;
+use crate::format::blob_refs::{BLOB_REF_BYTES, BlobRefs, Form};
+use crate::format::digest::BlobRef;
 use crate::format::entry::{Entry, Kind};
 use crate::format::hash::key_hash;
 use crate::format::namespace_ids::NamespaceId;
@@ -15,7 +15,7 @@ use crate::platform::sync::{Mutex, MutexGuard};
 use crate::read::entries::Source;
 use crate::report::CommitReport;
 use crate::store::Store;
-use crate::store::pending_reads::{PendingReads, Question};
+use crate::store::pending_reads::{PendingRead, PendingReads};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
@@ -28,19 +28,19 @@ pub struct Handle {
     /// Ids of this handle, by the number of the namespace in the store.
     numbers: HashMap<u32, u32>,
     pending: Batch,
-    on_the_way: Arc<OnTheWay>,
+    in_flight: Arc<InFlight>,
 }
 
 /// Batches that left the buffer and are not committed yet, oldest first.
 #[derive(Debug, Default)]
-struct OnTheWay {
-    batches: Mutex<Vec<Sent>>,
+struct InFlight {
+    batches: Mutex<Vec<SentBatch>>,
     /// Total bytes, which can be read without the lock.
     bytes: AtomicU64,
 }
 
 #[derive(Debug, Clone)]
-struct Sent {
+struct SentBatch {
     batch: Arc<Batch>,
     /// Its commit failed; the next commit contains it.
     failed: bool,
@@ -49,12 +49,12 @@ struct Sent {
 impl Handle {
     pub(crate) fn new(store: Arc<Store>) -> Self {
         let (namespaces, numbers) = (Vec::new(), HashMap::new());
-        Self { store, namespaces, numbers, pending: Batch::default(), on_the_way: Arc::default() }
+        Self { store, namespaces, numbers, pending: Batch::default(), in_flight: Arc::default() }
     }
 
     /// The id of a namespace in this handle; the same for the same name and version.
     pub fn namespace(&mut self, name: &str, version: &str) -> Result<u32> {
-        let id = self.store.open_context()?.names.id(name, version)?;
+        let id = self.store.open_context()?.namespace_ids.id(name, version)?;
         let Self { namespaces, numbers, .. } = self;
         Ok(*numbers.entry(id.number).or_insert_with(|| {
             namespaces.push(id);
@@ -69,8 +69,8 @@ impl Handle {
         if let Some(entry) = self.pending.get(id.number, hash, key) {
             return Ok(entry.buffered_value().map(use_value));
         }
-        if self.on_the_way.bytes() > 0 {
-            let batches = self.on_the_way.lock();
+        if self.in_flight.bytes() > 0 {
+            let batches = self.in_flight.lock();
             if let Some(entry) = batches.iter().rev().find_map(|sent| sent.batch.get(id.number, hash, key)) {
                 return Ok(entry.buffered_value().map(use_value));
             }
@@ -86,25 +86,25 @@ impl Handle {
         each: impl FnMut(Option<&[u8]>),
     ) -> Result<()> {
         let id = self.known(namespace)?;
-        let mut reader = self.store.reader(id.number, each)?;
+        let mut lookups = self.store.multi_get(id.number, each)?;
         for key in keys {
             let hash = key_hash(key);
-            if self.buffered(id, hash, key, |entry| reader.answer(entry.buffered_value())).is_none() {
-                reader.ask(hash, key);
+            if self.buffered(id, hash, key, |entry| lookups.add(entry.buffered_value())).is_none() {
+                lookups.look_up(hash, key);
             }
         }
-        reader.end()
+        lookups.finish()
     }
 
     /// Prepares lookups of these keys for another thread.
     pub fn begin_reads<'k>(&self, namespace: u32, keys: impl Iterator<Item = &'k [u8]>) -> Result<PendingReads> {
         let id = self.known(namespace)?;
         let copied = |entry: Entry<'_>| entry.buffered_value().map(<[u8]>::to_vec);
-        let questions = keys.map(|key| match self.buffered(id, key_hash(key), key, copied) {
-            Some(value) => Question::Answered(value),
-            None => Question::Open(key.to_vec()),
+        let reads = keys.map(|key| match self.buffered(id, key_hash(key), key, copied) {
+            Some(value) => PendingRead::Buffered(value),
+            None => PendingRead::Key(key.to_vec()),
         });
-        Ok(PendingReads { store: Arc::clone(&self.store), namespace: Arc::clone(id), questions: questions.collect() })
+        Ok(PendingReads { store: Arc::clone(&self.store), namespace: Arc::clone(id), reads: reads.collect() })
     }
 
     /// Whether the entry exists. The value is not read.
@@ -122,10 +122,10 @@ impl Handle {
         if let Some(entry) = self.pending.get(id.number, hash, key) {
             return Some(answer(entry));
         }
-        if self.on_the_way.bytes() == 0 {
+        if self.in_flight.bytes() == 0 {
             return None;
         }
-        self.on_the_way.lock().iter().rev().find_map(|sent| sent.batch.get(id.number, hash, key)).map(answer)
+        self.in_flight.lock().iter().rev().find_map(|sent| sent.batch.get(id.number, hash, key)).map(answer)
     }
 
     /// Buffers a put.
@@ -135,15 +135,15 @@ impl Handle {
 
     /// Buffers an entry that needs `files`, which stay as long as the entry does. They were stored by a
     /// [`BlobWriter`](crate::BlobWriter), or an existing entry names them.
-    pub fn put_filed(&mut self, namespace: u32, key: &[u8], value: &[u8], files: &[FileRef]) -> Result<()> {
-        let mut filed = Vec::with_capacity(value.len() + files.len() * FILE_REF_BYTES + 8);
-        Filed::write(files, Form::Beside(value), &mut filed);
-        self.add(namespace, Kind::PutFiled, key, &filed)
+    pub fn put_with_blobs(&mut self, namespace: u32, key: &[u8], value: &[u8], files: &[BlobRef]) -> Result<()> {
+        let mut refs = Vec::with_capacity(value.len() + files.len() * BLOB_REF_BYTES + 8);
+        BlobRefs::write(files, Form::Beside(value), &mut refs);
+        self.add(namespace, Kind::PutWithBlobs, key, &refs)
     }
 
     /// Keeps blobs pinned until the entries that are buffered now, or buffered next, are committed.
-    pub fn keep(&mut self, hold: Hold) {
-        self.pending.keep([hold]);
+    pub fn keep(&mut self, pin: Pin) {
+        self.pending.keep([pin]);
     }
 
     /// Buffers the removal of an entry.
@@ -179,7 +179,7 @@ impl Handle {
         each: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<u64>> {
         let id = self.known(namespace)?.number;
-        let sent: Vec<Sent> = self.on_the_way.lock().clone();
+        let sent: Vec<SentBatch> = self.in_flight.lock().clone();
         let mut newer = vec![Source::batch(&self.pending, id, sent.len() as u64)];
         for (rank, sent) in sent.iter().enumerate() {
             newer.push(Source::batch(&sent.batch, id, rank as u64));
@@ -199,7 +199,7 @@ impl Handle {
 
     /// Sum over the batches whose commit failed.
     fn sum_of_failed(&self, size: fn(&Batch) -> u64) -> u64 {
-        self.on_the_way.lock().iter().filter(|sent| sent.failed).map(|sent| size(&sent.batch)).sum()
+        self.in_flight.lock().iter().filter(|sent| sent.failed).map(|sent| size(&sent.batch)).sum()
     }
 
     /// Takes the buffered entries for a commit on any thread; they stay readable here. `None` = nothing is buffered.
@@ -207,8 +207,8 @@ impl Handle {
     pub fn begin_commit(&mut self) -> Option<PendingCommit> {
         // If the store is closed or broken, the commit reports it.
         let _ = self.store.advance();
-        let mut batches = self.on_the_way.lock();
-        let (failed, mut sent): (Vec<Sent>, Vec<Sent>) = batches.drain(..).partition(|sent| sent.failed);
+        let mut batches = self.in_flight.lock();
+        let (failed, mut sent): (Vec<SentBatch>, Vec<SentBatch>) = batches.drain(..).partition(|sent| sent.failed);
         let mut batch = Batch::default();
         // A batch that does not fit into this commit is left for the next one, and so are all batches after it.
         let mut waiting = Vec::new();
@@ -228,15 +228,15 @@ impl Handle {
         }
         let batch = Arc::new(batch);
         if !batch.is_empty() {
-            sent.push(Sent { batch: Arc::clone(&batch), failed: false });
+            sent.push(SentBatch { batch: Arc::clone(&batch), failed: false });
         }
         sent.extend(waiting);
         *batches = sent;
-        self.on_the_way.count(&batches);
+        self.in_flight.count(&batches);
         drop(batches);
         let commit = PendingCommit {
             store: Arc::clone(&self.store),
-            on_the_way: Arc::clone(&self.on_the_way),
+            in_flight: Arc::clone(&self.in_flight),
             batch,
             done: false,
         };
@@ -249,12 +249,12 @@ impl Handle {
     }
 }
 
-impl OnTheWay {
-    fn lock(&self) -> MutexGuard<'_, Vec<Sent>> {
+impl InFlight {
+    fn lock(&self) -> MutexGuard<'_, Vec<SentBatch>> {
         self.batches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn count(&self, batches: &[Sent]) {
+    fn count(&self, batches: &[SentBatch]) {
         let bytes = batches.iter().map(|sent| sent.batch.bytes()).sum();
         self.bytes.store(bytes, Ordering::Release);
     }
@@ -268,7 +268,7 @@ impl OnTheWay {
 #[derive(Debug)]
 pub struct PendingCommit {
     store: Arc<Store>,
-    on_the_way: Arc<OnTheWay>,
+    in_flight: Arc<InFlight>,
     batch: Arc<Batch>,
     done: bool,
 }
@@ -284,11 +284,11 @@ impl PendingCommit {
 
 impl Drop for PendingCommit {
     fn drop(&mut self) {
-        let mut batches = self.on_the_way.lock();
+        let mut batches = self.in_flight.lock();
         let Some(index) = batches.iter().position(|sent| Arc::ptr_eq(&sent.batch, &self.batch)) else { return };
         if self.done {
             batches.remove(index);
-            self.on_the_way.count(&batches);
+            self.in_flight.count(&batches);
             return;
         }
         // Batches begun later are newer and may be committed before this one is tried again.
@@ -297,6 +297,6 @@ impl Drop for PendingCommit {
             sent.batch = Arc::new(self.batch.without(&newer));
             sent.failed = true;
         }
-        self.on_the_way.count(&batches);
+        self.in_flight.count(&batches);
     }
 }

@@ -10,22 +10,22 @@ use crate::state::context::Context;
 use crate::store::Store;
 
 /// Lookups in one namespace of one state.
-pub(crate) struct Reader<'s, E> {
+pub(crate) struct MultiGet<'s, E> {
     store: &'s Store,
     context: &'s Context,
     id: u32,
     state: RwLockReadGuard<'s, State>,
     each: E,
-    waiting: Vec<Waiting>,
+    deferred: Vec<Deferred>,
 }
 
 /// A result that follows one that is not read yet.
-enum Waiting {
+enum Deferred {
     Known(Option<Vec<u8>>),
-    File { hash: u64, key: Vec<u8>, filed: Vec<u8> },
+    File { hash: u64, key: Vec<u8>, refs: Vec<u8> },
 }
 
-impl<'s, E: FnMut(Option<&[u8]>)> Reader<'s, E> {
+impl<'s, E: FnMut(Option<&[u8]>)> MultiGet<'s, E> {
     pub(crate) fn new(
         store: &'s Store,
         context: &'s Context,
@@ -33,38 +33,38 @@ impl<'s, E: FnMut(Option<&[u8]>)> Reader<'s, E> {
         state: RwLockReadGuard<'s, State>,
         each: E,
     ) -> Self {
-        Self { store, context, id, state, each, waiting: Vec::new() }
+        Self { store, context, id, state, each, deferred: Vec::new() }
     }
 
     /// Adds a result that is already known.
-    pub(crate) fn answer(&mut self, value: Option<&[u8]>) {
-        if self.waiting.is_empty() {
+    pub(crate) fn add(&mut self, value: Option<&[u8]>) {
+        if self.deferred.is_empty() {
             (self.each)(value);
         } else {
-            self.waiting.push(Waiting::Known(value.map(<[u8]>::to_vec)));
+            self.deferred.push(Deferred::Known(value.map(<[u8]>::to_vec)));
         }
     }
 
     /// Looks a key up and adds the result.
-    pub(crate) fn ask(&mut self, hash: u64, key: &[u8]) {
-        let Self { state, id, each, waiting, .. } = self;
+    pub(crate) fn look_up(&mut self, hash: u64, key: &[u8]) {
+        let Self { state, id, each, deferred, .. } = self;
         match lookup(state, *id, hash, key) {
-            Some(hit) if hit.is_filed => {
-                waiting.push(Waiting::File { hash, key: key.to_vec(), filed: hit.bytes().to_vec() });
+            Some(hit) if hit.names_blobs => {
+                deferred.push(Deferred::File { hash, key: key.to_vec(), refs: hit.bytes().to_vec() });
             }
-            hit if waiting.is_empty() => each(hit.as_ref().map(|hit| hit.bytes())),
-            hit => waiting.push(Waiting::Known(hit.map(|hit| hit.bytes().to_vec()))),
+            hit if deferred.is_empty() => each(hit.as_ref().map(|hit| hit.bytes())),
+            hit => deferred.push(Deferred::Known(hit.map(|hit| hit.bytes().to_vec()))),
         }
     }
 
     /// Returns the results that were kept.
-    pub(crate) fn end(self) -> Result<()> {
-        let Self { store, context, id, state, mut each, waiting } = self;
-        store.tidy_after_reads(context, id, state)?;
-        for answer in waiting {
+    pub(crate) fn finish(self) -> Result<()> {
+        let Self { store, context, id, state, mut each, deferred } = self;
+        store.after_reads(context, id, state)?;
+        for answer in deferred {
             match answer {
-                Waiting::Known(value) => each(value.as_deref()),
-                Waiting::File { hash, key, filed } => each(store.filed_value(id, hash, &key, &filed)?.as_deref()),
+                Deferred::Known(value) => each(value.as_deref()),
+                Deferred::File { hash, key, refs } => each(store.blob_value(id, hash, &key, &refs)?.as_deref()),
             }
         }
         Ok(())

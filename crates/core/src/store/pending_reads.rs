@@ -13,33 +13,33 @@ use std::sync::Arc;
 pub struct PendingReads {
     pub(crate) store: Arc<Store>,
     pub(crate) namespace: Arc<NamespaceId>,
-    pub(crate) questions: Vec<Question>,
+    pub(crate) reads: Vec<PendingRead>,
 }
 
 /// One lookup.
 #[derive(Debug)]
-pub(crate) enum Question {
+pub(crate) enum PendingRead {
     /// The key was buffered: a value, or `None` if it was deleted.
-    Answered(Option<Vec<u8>>),
+    Buffered(Option<Vec<u8>>),
     /// A key to look up in the store.
-    Open(Vec<u8>),
+    Key(Vec<u8>),
 }
 
 impl PendingReads {
     /// Number of keys.
     pub fn count(&self) -> usize {
-        self.questions.len()
+        self.reads.len()
     }
 
     /// Calls `each` once per key, in order, with the value, which is valid during the call only; `None` is a miss.
     pub fn run(self, each: impl FnMut(Option<&[u8]>)) -> Result<()> {
-        let mut reader = self.store.reader(self.namespace.number, each)?;
-        for question in &self.questions {
-            match question {
-                Question::Answered(value) => reader.answer(value.as_deref()),
-                Question::Open(key) => reader.ask(key_hash(key), key),
+        let mut lookups = self.store.multi_get(self.namespace.number, each)?;
+        for read in &self.reads {
+            match read {
+                PendingRead::Buffered(value) => lookups.add(value.as_deref()),
+                PendingRead::Key(key) => lookups.look_up(key_hash(key), key),
             }
         }
-        reader.end()
+        lookups.finish()
     }
 }

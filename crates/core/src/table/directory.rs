@@ -15,10 +15,10 @@
 
 use crate::format::FORMAT;
 use crate::format::VALUE_BYTES_MAX;
-use crate::format::blob_refs::{FILE_REF_BYTES, read_file_refs};
+use crate::format::blob_refs::{BLOB_REF_BYTES, read_blob_refs};
 use crate::format::bytes::Reader;
 use crate::format::checksum::{Checksum, Kind};
-use crate::format::digest::FileRef;
+use crate::format::digest::BlobRef;
 use crate::format::lz4;
 use crate::format::search;
 use crate::platform::failpoints;
@@ -62,11 +62,11 @@ impl BlockRow {
 pub(crate) struct Footer {
     pub(crate) key_blocks: u32,
     pub(crate) value_blocks: u32,
-    pub(crate) files: u32,
+    pub(crate) blobs: u32,
     pub(crate) entries: u64,
     pub(crate) deletes: u64,
-    pub(crate) order_min: u64,
-    pub(crate) order_max: u64,
+    pub(crate) sequence_min: u64,
+    pub(crate) sequence_max: u64,
     pub(crate) directory_offset: u64,
     pub(crate) key_bytes: u64,
     pub(crate) value_bytes: u64,
@@ -78,14 +78,14 @@ impl Footer {
     pub(crate) fn write(&self, checksum: &Checksum) -> (Vec<u8>, u64) {
         let mut out = Vec::with_capacity(FOOTER_BYTES);
         out.extend_from_slice(MAGIC);
-        for number in [FORMAT, self.key_blocks, self.value_blocks, self.files] {
+        for number in [FORMAT, self.key_blocks, self.value_blocks, self.blobs] {
             out.extend_from_slice(&number.to_le_bytes());
         }
         for number in [
             self.entries,
             self.deletes,
-            self.order_min,
-            self.order_max,
+            self.sequence_min,
+            self.sequence_max,
             self.directory_offset,
             self.key_bytes,
             self.value_bytes,
@@ -110,15 +110,15 @@ impl Footer {
     pub(crate) fn parse(head: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(head);
         let known = reader.take(8)? == MAGIC && reader.u32()? == FORMAT;
-        let (key_blocks, value_blocks, files) = (reader.u32()?, reader.u32()?, reader.u32()?);
+        let (key_blocks, value_blocks, blobs) = (reader.u32()?, reader.u32()?, reader.u32()?);
         let footer = Self {
             key_blocks,
             value_blocks,
-            files,
+            blobs,
             entries: reader.amount()?,
             deletes: reader.amount()?,
-            order_min: reader.u64()?,
-            order_max: reader.u64()?,
+            sequence_min: reader.u64()?,
+            sequence_max: reader.u64()?,
             directory_offset: reader.amount()?,
             key_bytes: reader.amount()?,
             value_bytes: reader.amount()?,
@@ -131,7 +131,7 @@ impl Footer {
         let blocks = u64::from(self.key_blocks) + u64::from(self.value_blocks);
         u64::from(self.key_blocks) * HASH_BYTES as u64
             + blocks * ROW_BYTES as u64
-            + u64::from(self.files) * FILE_REF_BYTES as u64
+            + u64::from(self.blobs) * BLOB_REF_BYTES as u64
     }
 }
 
@@ -205,9 +205,9 @@ impl Directory {
     }
 
     /// Every blob that an entry of the table names, once.
-    pub(crate) fn files(&self) -> impl Iterator<Item = FileRef> {
+    pub(crate) fn blobs(&self) -> impl Iterator<Item = BlobRef> {
         let rows_end = self.key_blocks * HASH_BYTES + (self.key_blocks + self.value_blocks) * ROW_BYTES;
-        read_file_refs(self.bytes.get(rows_end..).unwrap_or_default())
+        read_blob_refs(self.bytes.get(rows_end..).unwrap_or_default())
     }
 
     fn row(&self, index: usize) -> Option<BlockRow> {

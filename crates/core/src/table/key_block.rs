@@ -15,7 +15,7 @@
 
 use crate::format::bytes::{Reader, put_bytes, u32_at};
 use crate::format::search;
-use crate::format::sequence::ORDER_SHIFT;
+use crate::format::sequence::SEQUENCE_SHIFT;
 use std::cmp::Ordering;
 
 const HEAD_BYTES: usize = 24;
@@ -25,7 +25,7 @@ const INLINE: u8 = 1;
 const PLACED: u8 = 2;
 
 /// Bit in the number of a value block: the value names blobs.
-pub(crate) const NAMES_FILES: u32 = 1 << 31;
+pub(crate) const NAMES_BLOBS: u32 = 1 << 31;
 
 /// Most entries of a block.
 pub(crate) const ENTRIES_MAX: usize = 256;
@@ -45,7 +45,7 @@ pub(crate) enum Stored<'a> {
         bytes: u32,
     },
     /// An entry of a log whose value names blobs.
-    Filed(&'a [u8]),
+    WithBlobs(&'a [u8]),
 }
 
 impl Stored<'_> {
@@ -53,7 +53,7 @@ impl Stored<'_> {
     pub(crate) fn bytes(&self) -> Option<usize> {
         match self {
             Self::Deleted => None,
-            Self::Inline(bytes) | Self::Filed(bytes) => Some(bytes.len()),
+            Self::Inline(bytes) | Self::WithBlobs(bytes) => Some(bytes.len()),
             Self::Placed { bytes, .. } => Some(*bytes as usize),
         }
     }
@@ -64,8 +64,8 @@ impl Stored<'_> {
 pub(crate) struct KeyBlockBuilder {
     hashes: Vec<u8>,
     /// Empty while all are equal to `sequence`.
-    orders: Vec<u64>,
-    order: u64,
+    sequences: Vec<u64>,
+    sequence: u64,
     ends: Vec<u8>,
     body: Vec<u8>,
     count: usize,
@@ -85,7 +85,7 @@ impl KeyBlockBuilder {
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, hash: u32, key: &[u8], order: u64, value: Stored<'_>) {
+    pub(crate) fn add(&mut self, hash: u32, key: &[u8], sequence: u64, value: Stored<'_>) {
         let stride = match value {
             Stored::Inline(bytes) => Some((key.len() as u16, bytes.len() as u16)).filter(|(key, _)| *key != VARIES),
             _ => None,
@@ -93,43 +93,43 @@ impl KeyBlockBuilder {
         if self.count == 0 {
             self.first_hash = hash;
             self.stride = stride;
-            self.order = order;
+            self.sequence = sequence;
         } else if self.stride.is_some() && self.stride != stride {
-            self.spell_out();
+            self.expand();
         }
         self.hashes.extend_from_slice(&hash.to_le_bytes());
-        if order != self.order && self.orders.is_empty() {
-            self.orders.resize(self.count, self.order);
+        if sequence != self.sequence && self.sequences.is_empty() {
+            self.sequences.resize(self.count, self.sequence);
         }
-        if order != self.order || !self.orders.is_empty() {
-            self.orders.push(order);
+        if sequence != self.sequence || !self.sequences.is_empty() {
+            self.sequences.push(sequence);
         }
         self.count += 1;
         if let (Some(_), Stored::Inline(bytes)) = (self.stride, value) {
             put_bytes(&mut self.body, key);
             put_bytes(&mut self.body, bytes);
         } else {
-            write_spelled(&mut self.body, &mut self.ends, key, value);
+            write_varying(&mut self.body, &mut self.ends, key, value);
         }
     }
 
     /// Converts the entries added so far to the form with varying lengths.
-    fn spell_out(&mut self) {
+    fn expand(&mut self) {
         let Some((key_bytes, value_bytes)) = self.stride.take() else { return };
         let even = std::mem::take(&mut self.body);
         let stride = usize::from(key_bytes) + usize::from(value_bytes);
         for index in 0..self.count {
             let entry = even.get(index * stride..(index + 1) * stride).unwrap_or_default();
             if let Some((key, value)) = entry.split_at_checked(usize::from(key_bytes)) {
-                write_spelled(&mut self.body, &mut self.ends, key, Stored::Inline(value));
+                write_varying(&mut self.body, &mut self.ends, key, Stored::Inline(value));
             }
         }
     }
 
     /// Appends the block to `out` and begins the next one.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
-        let base = self.orders.iter().copied().min().unwrap_or(self.order);
-        let (width, shift) = order_width(&self.orders, base);
+        let base = self.sequences.iter().copied().min().unwrap_or(self.sequence);
+        let (width, shift) = sequence_width(&self.sequences, base);
         let (key_bytes, value_bytes) = self.stride.unwrap_or((VARIES, VARIES));
         out.extend_from_slice(&(self.count as u32).to_le_bytes());
         out.extend_from_slice(&key_bytes.to_le_bytes());
@@ -137,24 +137,24 @@ impl KeyBlockBuilder {
         out.extend_from_slice(&[width, shift, 0, 0, 0, 0, 0, 0]);
         out.extend_from_slice(&base.to_le_bytes());
         out.extend_from_slice(&self.hashes);
-        for order in &self.orders {
-            let delta = ((order - base) >> shift).to_le_bytes();
+        for sequence in &self.sequences {
+            let delta = ((sequence - base) >> shift).to_le_bytes();
             out.extend_from_slice(delta.get(..usize::from(width)).unwrap_or_default());
         }
         out.extend_from_slice(&self.ends);
         out.extend_from_slice(&self.body);
         self.hashes.clear();
-        self.orders.clear();
+        self.sequences.clear();
         self.ends.clear();
         self.body.clear();
         self.count = 0;
     }
 }
 
-fn write_spelled(body: &mut Vec<u8>, ends: &mut Vec<u8>, key: &[u8], value: Stored<'_>) {
+fn write_varying(body: &mut Vec<u8>, ends: &mut Vec<u8>, key: &[u8], value: Stored<'_>) {
     let kind = match value {
         Stored::Deleted => DELETED,
-        Stored::Inline(_) | Stored::Filed(_) => INLINE,
+        Stored::Inline(_) | Stored::WithBlobs(_) => INLINE,
         Stored::Placed { .. } => PLACED,
     };
     let [low, high] = (key.len() as u16).to_le_bytes();
@@ -162,7 +162,7 @@ fn write_spelled(body: &mut Vec<u8>, ends: &mut Vec<u8>, key: &[u8], value: Stor
     body.extend_from_slice(key);
     match value {
         Stored::Deleted => {}
-        Stored::Inline(bytes) | Stored::Filed(bytes) => body.extend_from_slice(bytes),
+        Stored::Inline(bytes) | Stored::WithBlobs(bytes) => body.extend_from_slice(bytes),
         Stored::Placed { block, offset, bytes } => {
             for number in [block, offset, bytes] {
                 body.extend_from_slice(&number.to_le_bytes());
@@ -173,10 +173,10 @@ fn write_spelled(body: &mut Vec<u8>, ends: &mut Vec<u8>, key: &[u8], value: Stor
 }
 
 /// Bytes of each sequence number, and whether the writer's bits can be omitted because they are all equal.
-fn order_width(orders: &[u64], base: u64) -> (u8, u8) {
-    let one_writer = orders.iter().all(|order| (order - base).trailing_zeros() >= u32::from(ORDER_SHIFT));
-    let shift = if one_writer { ORDER_SHIFT } else { 0 };
-    let largest = orders.iter().map(|order| (order - base) >> shift).max().unwrap_or(0);
+fn sequence_width(sequences: &[u64], base: u64) -> (u8, u8) {
+    let one_writer = sequences.iter().all(|sequence| (sequence - base).trailing_zeros() >= u32::from(SEQUENCE_SHIFT));
+    let shift = if one_writer { SEQUENCE_SHIFT } else { 0 };
+    let largest = sequences.iter().map(|sequence| (sequence - base) >> shift).max().unwrap_or(0);
     let width = match largest {
         0 => 0,
         1..=0xFF => 1,
@@ -190,15 +190,15 @@ fn order_width(orders: &[u64], base: u64) -> (u8, u8) {
 /// Offsets of the parts of a key block, parsed once and used with the same bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyBlock {
-    order_base: u64,
-    orders: u32,
+    sequence_base: u64,
+    sequences: u32,
     ends: u32,
     body: u32,
     pub(crate) count: u16,
     key_bytes: u16,
     value_bytes: u16,
-    order_width: u8,
-    order_shift: u8,
+    sequence_width: u8,
+    sequence_shift: u8,
 }
 
 impl KeyBlock {
@@ -206,35 +206,35 @@ impl KeyBlock {
         let mut reader = Reader::new(bytes);
         let count = reader.u32()? as usize;
         let (key_bytes, value_bytes) = (reader.u16()?, reader.u16()?);
-        let (order_width, order_shift) = (reader.u8()?, reader.u8()?);
+        let (sequence_width, sequence_shift) = (reader.u8()?, reader.u8()?);
         reader.take(6)?;
-        let order_base = reader.u64()?;
-        if count == 0 || count > ENTRIES_MAX || order_width > 8 || order_shift >= 64 {
+        let sequence_base = reader.u64()?;
+        if count == 0 || count > ENTRIES_MAX || sequence_width > 8 || sequence_shift >= 64 {
             return None;
         }
-        let orders = HEAD_BYTES + count * 4;
-        let ends = orders + count * usize::from(order_width);
+        let sequences = HEAD_BYTES + count * 4;
+        let ends = sequences + count * usize::from(sequence_width);
         let varies = key_bytes == VARIES;
         let body = if varies { ends + count * 4 } else { ends };
         let stride = usize::from(key_bytes) + usize::from(value_bytes);
         let sound = if varies { body <= bytes.len() } else { body + count * stride == bytes.len() };
         sound.then_some(Self {
-            order_base,
-            orders: orders as u32,
+            sequence_base,
+            sequences: sequences as u32,
             ends: ends as u32,
             body: body as u32,
             count: count as u16,
             key_bytes,
             value_bytes,
-            order_width,
-            order_shift,
+            sequence_width,
+            sequence_shift,
         })
     }
 
     /// Upper halves of the hashes.
     #[inline]
     pub(crate) fn hashes<'a>(&self, bytes: &'a [u8]) -> &'a [[u8; 4]] {
-        let all = bytes.get(HEAD_BYTES..self.orders as usize).unwrap_or_default();
+        let all = bytes.get(HEAD_BYTES..self.sequences as usize).unwrap_or_default();
         all.as_chunks::<4>().0
     }
 
@@ -285,15 +285,15 @@ impl KeyBlock {
     }
 
     #[inline]
-    pub(crate) fn order(&self, bytes: &[u8], index: usize) -> Option<u64> {
-        let width = usize::from(self.order_width);
+    pub(crate) fn sequence(&self, bytes: &[u8], index: usize) -> Option<u64> {
+        let width = usize::from(self.sequence_width);
         if width == 0 {
-            return Some(self.order_base);
+            return Some(self.sequence_base);
         }
-        let start = self.orders as usize + index * width;
+        let start = self.sequences as usize + index * width;
         let mut wide = [0; 8];
         wide.get_mut(..width)?.copy_from_slice(bytes.get(start..start + width)?);
-        self.order_base.checked_add(u64::from_le_bytes(wide).checked_shl(u32::from(self.order_shift))?)
+        self.sequence_base.checked_add(u64::from_le_bytes(wide).checked_shl(u32::from(self.sequence_shift))?)
     }
 
     #[inline]
@@ -326,12 +326,12 @@ impl KeyBlock {
             let (key, value) = span.split_at_checked(usize::from(self.key_bytes))?;
             return Some((key, Stored::Inline(value)));
         }
-        spelled_entry(span)
+        varying_entry(span)
     }
 }
 
 /// Key and value of an entry in a block with varying lengths.
-fn spelled_entry(span: &[u8]) -> Option<(&[u8], Stored<'_>)> {
+fn varying_entry(span: &[u8]) -> Option<(&[u8], Stored<'_>)> {
     let mut reader = Reader::new(span);
     let kind = reader.u8()?;
     let length = reader.u16()?;

@@ -3,7 +3,7 @@
 
 use super::TableMeta;
 use super::directory::{BlockRow, Directory, FOOTER_BYTES, Footer};
-use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlock, NAMES_FILES, Stored};
+use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlock, NAMES_BLOBS, Stored};
 use crate::format::checksum::{Checksum, Kind};
 use crate::format::hash::upper;
 use crate::format::lz4;
@@ -13,7 +13,7 @@ use crate::platform::vfs::File;
 use crate::report::damage_list::DamageList;
 use crate::report::{Damage, DamagedKeys};
 use crate::table::block_cache::BlockCache;
-use crate::usage::{Day, UsedBits, day_of};
+use crate::usage::{Day, UsageBits, day_of};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -50,7 +50,7 @@ const READS: u32 = 3;
 struct Loaded {
     directory: Arc<Directory>,
     /// Which entries were read; each key block has room for its most entries.
-    used: Arc<UsedBits>,
+    usage: Arc<UsageBits>,
     keys: Box<[OnceLock<Keys>]>,
     values: Box<[OnceLock<Box<[u8]>>]>,
 }
@@ -67,13 +67,13 @@ pub(crate) struct Keys {
 pub(crate) enum Found<'a> {
     Miss,
     Value {
-        order: u64,
+        sequence: u64,
         value: Value<'a>,
         /// Whether the value names blobs.
-        is_filed: bool,
+        names_blobs: bool,
     },
     Deleted {
-        order: u64,
+        sequence: u64,
     },
     /// The table may have had an entry newer than in any other table, so no other entry is valid.
     Damaged,
@@ -137,7 +137,7 @@ impl Table {
         let (namespace, file) = (Arc::clone(&self.namespace), self.file.clone());
         let fresh = Self::new(self.meta, namespace, file, self.checksum, &self.damage, &self.cache);
         if let Some(Some(loaded)) = self.loaded.get() {
-            let _ = fresh.loaded.set(Some(Loaded::new(Arc::clone(&loaded.directory), Arc::clone(&loaded.used))));
+            let _ = fresh.loaded.set(Some(Loaded::new(Arc::clone(&loaded.directory), Arc::clone(&loaded.usage))));
         }
         fresh.unreadable.store(self.is_unreadable(), Ordering::Relaxed);
         fresh
@@ -171,7 +171,7 @@ impl Table {
         let Some(at) = keys.layout.find(&keys.bytes, bounds, hash, key) else {
             return Found::Miss;
         };
-        loaded.used.set(index * ENTRIES_MAX + at);
+        loaded.usage.set(index * ENTRIES_MAX + at);
         self.found(keys, at).unwrap_or_else(|| self.damaged_layout(index))
     }
 
@@ -198,23 +198,23 @@ impl Table {
 
     #[inline]
     fn found(&self, keys: &Keys, at: usize) -> Option<Found<'_>> {
-        let order = self.meta.order_base.saturating_add(keys.layout.order(&keys.bytes, at)?);
+        let sequence = self.meta.sequence_base.saturating_add(keys.layout.sequence(&keys.bytes, at)?);
         let (_, stored) = keys.layout.entry(&keys.bytes, at)?;
         Some(match stored {
-            Stored::Deleted => Found::Deleted { order },
+            Stored::Deleted => Found::Deleted { sequence },
             // Tables have no such values.
-            Stored::Filed(_) => return None,
+            Stored::WithBlobs(_) => return None,
             Stored::Inline(bytes) => {
                 let mut inline = [0; INLINE_BYTES_MAX];
                 inline.get_mut(..bytes.len())?.copy_from_slice(bytes);
                 Found::Value {
-                    order,
+                    sequence,
                     value: Value::Inline { bytes: inline, length: bytes.len() as u8 },
-                    is_filed: false,
+                    names_blobs: false,
                 }
             }
-            Stored::Placed { block, offset, bytes } => match self.value(block & !NAMES_FILES, offset, bytes) {
-                Some(value) => Found::Value { order, value, is_filed: block & NAMES_FILES != 0 },
+            Stored::Placed { block, offset, bytes } => match self.value(block & !NAMES_BLOBS, offset, bytes) {
+                Some(value) => Found::Value { sequence, value, names_blobs: block & NAMES_BLOBS != 0 },
                 None => Found::Damaged,
             },
         })
@@ -288,14 +288,14 @@ impl Table {
 
     /// Number of entries read from this table.
     pub(crate) fn reads(&self) -> u64 {
-        self.loaded.get().and_then(Option::as_ref).map_or(0, |loaded| loaded.used.count())
+        self.loaded.get().and_then(Option::as_ref).map_or(0, |loaded| loaded.usage.count())
     }
 
     /// Calls `each` with the upper half of the hash of every key that was read, sorted.
     pub(crate) fn hashes_read(&self, mut each: impl FnMut(u32)) {
         let Some(loaded) = self.loaded.get().and_then(Option::as_ref) else { return };
         let mut last = None;
-        for place in loaded.used.iter() {
+        for place in loaded.usage.iter() {
             let (index, at) = (place / ENTRIES_MAX, place % ENTRIES_MAX);
             if last.as_ref().is_none_or(|(other, _)| *other != index) {
                 last = self.keys(loaded, index).map(|block| (index, block));
@@ -312,7 +312,7 @@ impl Table {
     pub(crate) fn read_keys(&self, index: usize) -> Option<Keys> {
         let read = self.try_block(self.directory()?.key_row(index)?);
         if read.is_none() {
-            self.note_keys(index, None);
+            self.report_keys(index, None);
         }
         let bytes = read?;
         let layout = KeyBlock::parse(&bytes);
@@ -327,7 +327,7 @@ impl Table {
         let row = self.directory()?.value_row(index)?;
         let block = self.try_block(row);
         if block.is_none() {
-            self.note(row.offset, "block of values", None);
+            self.report(row.offset, "block of values", None);
         }
         block
     }
@@ -348,7 +348,7 @@ impl Table {
     }
 
     /// Repeats a failing read before the table counts as unreadable.
-    fn try_often<T>(&self, mut read: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    fn retry<T>(&self, mut read: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         let mut outcome = read();
         for _ in 1..READS {
             match &outcome {
@@ -371,13 +371,13 @@ impl Table {
     }
 
     fn load(&self) -> Option<Loaded> {
-        let loaded = self.file.as_ref().map(|file| self.try_often(|| self.load_directory(&**file)));
+        let loaded = self.file.as_ref().map(|file| self.retry(|| self.load_directory(&**file)));
         if let Some(Ok(Some(directory))) = loaded {
-            let used = Arc::new(UsedBits::new(directory.key_blocks * ENTRIES_MAX));
-            return Some(Loaded::new(Arc::new(directory), used));
+            let usage = Arc::new(UsageBits::new(directory.key_blocks * ENTRIES_MAX));
+            return Some(Loaded::new(Arc::new(directory), usage));
         }
         let what = if self.file.is_none() { "missing file" } else { "directory of a table" };
-        self.note(self.meta.bytes, what, None);
+        self.report(self.meta.bytes, what, None);
         None
     }
 
@@ -414,7 +414,7 @@ impl Table {
             return None;
         }
         let file = self.file.as_ref()?;
-        let copy = self.try_often(|| file.read(row.offset, row.stored_bytes as usize)).ok()?.into_owned();
+        let copy = self.retry(|| file.read(row.offset, row.stored_bytes as usize)).ok()?.into_owned();
         if self.checksum.of_part(Kind::Block, row.offset, &copy) != row.checksum {
             return None;
         }
@@ -426,17 +426,17 @@ impl Table {
 
     fn damaged_layout(&self, index: usize) -> Found<'static> {
         let offset = self.directory().and_then(|directory| directory.key_row(index)).map_or(0, |row| row.offset);
-        self.note(offset, "layout of a block of keys", self.hashes_of(index));
+        self.report(offset, "layout of a block of keys", self.hashes_of(index));
         Found::Damaged
     }
 
     /// Reports a damaged key block; `entries` is the number of entries that it had.
-    pub(super) fn note_keys(&self, index: usize, entries: Option<u64>) {
+    pub(super) fn report_keys(&self, index: usize, entries: Option<u64>) {
         let Some(row) = self.directory().and_then(|directory| directory.key_row(index)) else { return };
-        self.note(row.offset, "block of keys", self.hashes_of(index).map(|keys| DamagedKeys { entries, ..keys }));
+        self.report(row.offset, "block of keys", self.hashes_of(index).map(|keys| DamagedKeys { entries, ..keys }));
     }
 
-    pub(super) fn note(&self, offset: u64, what: &str, keys: Option<DamagedKeys>) {
+    pub(super) fn report(&self, offset: u64, what: &str, keys: Option<DamagedKeys>) {
         if self.gone.load(Ordering::Relaxed) {
             return;
         }
@@ -458,9 +458,9 @@ impl Drop for Table {
 }
 
 impl Loaded {
-    fn new(directory: Arc<Directory>, used: Arc<UsedBits>) -> Self {
+    fn new(directory: Arc<Directory>, usage: Arc<UsageBits>) -> Self {
         let keys = (0..directory.key_blocks).map(|_| OnceLock::new()).collect();
         let values = (0..directory.value_blocks).map(|_| OnceLock::new()).collect();
-        Self { directory, used, keys, values }
+        Self { directory, usage, keys, values }
     }
 }

@@ -11,7 +11,7 @@ pub(crate) struct Hole {
     pub(crate) end: Option<u32>,
     /// Entries up to this sequence number may have been overwritten in the block, except those of the same table, which
     /// has a key only once.
-    pub(crate) order_max: u64,
+    pub(crate) sequence_max: u64,
     pub(crate) table: TableName,
 }
 
@@ -31,10 +31,10 @@ impl TableScan {
 
     /// The next block that can be read; `holes` receives those that cannot.
     pub(crate) fn next(&mut self, holes: &mut Vec<Hole>) -> Option<Keys> {
-        let (order_max, table) = (self.table.meta.order_max, self.table.meta.name);
+        let (sequence_max, table) = (self.table.meta.sequence_max, self.table.meta.name);
         let Some(directory) = self.table.directory() else {
             if self.next_block == 0 {
-                holes.push(Hole { start: 0, end: None, order_max, table });
+                holes.push(Hole { start: 0, end: None, sequence_max, table });
                 self.next_block = 1;
             }
             return None;
@@ -48,7 +48,7 @@ impl TableScan {
             let start = directory.first_hash(index).unwrap_or(0);
             // This block may have entries with the first hash of the next one.
             let end = directory.first_hash(index + 1).and_then(|next| next.checked_add(1));
-            holes.push(Hole { start, end, order_max, table });
+            holes.push(Hole { start, end, sequence_max, table });
         }
         None
     }

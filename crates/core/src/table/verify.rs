@@ -1,7 +1,7 @@
 //! Reads every block of a table, and reports for a damaged one which keys it had.
 
 use super::directory::Directory;
-use super::key_block::{NAMES_FILES, Stored};
+use super::key_block::{NAMES_BLOBS, Stored};
 use super::reader::Table;
 use crate::report::DamagedKeys;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ impl Table {
         let (mut place, mut damaged_keys, mut damaged_values) = (0, Vec::new(), BTreeMap::new());
         for (row, block) in rows {
             if row.offset != place {
-                self.note(place, "gap between blocks", None);
+                self.report(place, "gap between blocks", None);
             }
             place = row.offset + u64::from(row.stored_bytes);
             if self.try_block(row).is_none() {
@@ -40,13 +40,13 @@ impl Table {
             }
         }
         if !damaged_keys.is_empty() || !damaged_values.is_empty() {
-            self.note_damaged(directory, &damaged_keys, damaged_values);
+            self.report_damaged(directory, &damaged_keys, damaged_values);
         }
         true
     }
 
     /// Reports damaged blocks with the keys that they had, as far as the readable key blocks show.
-    fn note_damaged(&self, directory: &Directory, keys: &[usize], mut values: BTreeMap<usize, Option<DamagedKeys>>) {
+    fn report_damaged(&self, directory: &Directory, keys: &[usize], mut values: BTreeMap<usize, Option<DamagedKeys>>) {
         let mut readable = 0;
         for index in (0..directory.key_blocks).filter(|index| !keys.contains(index)) {
             let Some(block) = self.read_keys(index) else { continue };
@@ -55,7 +55,7 @@ impl Table {
                 let Some((key, Stored::Placed { block: placed, .. })) = block.layout.entry(&block.bytes, at) else {
                     continue;
                 };
-                if let Some(found) = values.get_mut(&((placed & !NAMES_FILES) as usize)) {
+                if let Some(found) = values.get_mut(&((placed & !NAMES_BLOBS) as usize)) {
                     extend(found, u32::from_le_bytes(*hash), key);
                 }
             }
@@ -65,11 +65,11 @@ impl Table {
             _ => None,
         };
         for index in keys {
-            self.note_keys(*index, entries);
+            self.report_keys(*index, entries);
         }
         for (index, found) in values {
             let offset = directory.value_row(index).map_or(0, |row| row.offset);
-            self.note(offset, "block of values", found);
+            self.report(offset, "block of values", found);
         }
     }
 }

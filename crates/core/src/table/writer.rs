@@ -3,10 +3,10 @@
 
 use super::TableMeta;
 use super::directory::{BlockRow, Footer};
-use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlockBuilder, NAMES_FILES, Stored};
-use crate::format::blob_refs::{Filed, write_file_ref};
+use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlockBuilder, NAMES_BLOBS, Stored};
+use crate::format::blob_refs::{BlobRefs, write_blob_ref};
 use crate::format::checksum::{Checksum, Kind};
-use crate::format::digest::FileRef;
+use crate::format::digest::BlobRef;
 use crate::format::file_names::TableName;
 use crate::format::lz4;
 use crate::platform::file_writer::{FileWriter, Outbox};
@@ -37,7 +37,7 @@ pub(crate) struct TableWriter<'v> {
     shared_row: usize,
     scratch: Vec<u8>,
     /// Blobs that its entries name.
-    files: BTreeSet<FileRef>,
+    blobs: BTreeSet<BlobRef>,
     footer: Footer,
 }
 
@@ -64,11 +64,11 @@ impl<'v> TableWriter<'v> {
         let footer = Footer {
             key_blocks: 0,
             value_blocks: 0,
-            files: 0,
+            blobs: 0,
             entries: 0,
             deletes: 0,
-            order_min: u64::MAX,
-            order_max: 0,
+            sequence_min: u64::MAX,
+            sequence_max: 0,
             directory_offset: 0,
             key_bytes: 0,
             value_bytes: 0,
@@ -85,7 +85,7 @@ impl<'v> TableWriter<'v> {
             shared: Vec::new(),
             shared_row: 0,
             scratch: Vec::new(),
-            files: BTreeSet::new(),
+            blobs: BTreeSet::new(),
             footer,
         }
     }
@@ -96,7 +96,7 @@ impl<'v> TableWriter<'v> {
         &mut self,
         hash: u32,
         key: &[u8],
-        order: u64,
+        sequence: u64,
         value: Option<ValueBytes<'b, 'v>>,
     ) -> io::Result<()>
     where
@@ -108,20 +108,20 @@ impl<'v> TableWriter<'v> {
             Some(bytes) if bytes.get().len() <= INLINE_BYTES_MAX => Stored::Inline(bytes.get()),
             Some(bytes) => self.place(bytes)?,
         };
-        self.add_stored(hash, key, order, stored, value.map(|bytes| bytes.get().len()));
+        self.add_stored(hash, key, sequence, stored, value.map(|bytes| bytes.get().len()));
         Ok(())
     }
 
     /// Adds an entry whose value names blobs.
     #[cold]
-    pub(crate) fn add_filed(&mut self, hash: u32, key: &[u8], order: u64, value: &[u8]) -> io::Result<()> {
+    pub(crate) fn add_with_blobs(&mut self, hash: u32, key: &[u8], sequence: u64, value: &[u8]) -> io::Result<()> {
         self.make_room()?;
-        self.files.extend(Filed::parse(value).into_iter().flat_map(|filed| filed.files()));
+        self.blobs.extend(BlobRefs::parse(value).into_iter().flat_map(|refs| refs.blobs()));
         let placed = match self.place(ValueBytes::Passing(value))? {
-            Stored::Placed { block, offset, bytes } => Stored::Placed { block: block | NAMES_FILES, offset, bytes },
+            Stored::Placed { block, offset, bytes } => Stored::Placed { block: block | NAMES_BLOBS, offset, bytes },
             stored => stored,
         };
-        self.add_stored(hash, key, order, placed, Some(value.len()));
+        self.add_stored(hash, key, sequence, placed, Some(value.len()));
         Ok(())
     }
 
@@ -132,12 +132,12 @@ impl<'v> TableWriter<'v> {
     }
 
     #[inline]
-    fn add_stored(&mut self, hash: u32, key: &[u8], order: u64, stored: Stored<'_>, value_bytes: Option<usize>) {
-        self.keys.add(hash, key, order, stored);
+    fn add_stored(&mut self, hash: u32, key: &[u8], sequence: u64, stored: Stored<'_>, value_bytes: Option<usize>) {
+        self.keys.add(hash, key, sequence, stored);
         self.footer.entries += 1;
         self.footer.deletes += u64::from(value_bytes.is_none());
-        self.footer.order_min = self.footer.order_min.min(order);
-        self.footer.order_max = self.footer.order_max.max(order);
+        self.footer.sequence_min = self.footer.sequence_min.min(sequence);
+        self.footer.sequence_max = self.footer.sequence_max.max(sequence);
         self.footer.key_bytes += key.len() as u64;
         self.footer.value_bytes += value_bytes.unwrap_or(0) as u64;
     }
@@ -153,7 +153,7 @@ impl<'v> TableWriter<'v> {
     }
 
     /// Writes the rest, syncs the file and returns its description.
-    pub(crate) fn finish(mut self, order_base: u64, oldest_ms: u64, newest_ms: u64) -> io::Result<TableMeta> {
+    pub(crate) fn finish(mut self, sequence_base: u64, oldest_ms: u64, newest_ms: u64) -> io::Result<TableMeta> {
         assert!(self.footer.entries > 0, "an empty table is not written");
         self.close_key_block()?;
         self.close_shared()?;
@@ -162,12 +162,12 @@ impl<'v> TableWriter<'v> {
         for row in self.key_rows.iter().chain(&self.value_rows) {
             row.write(&mut directory);
         }
-        self.files.iter().for_each(|file| write_file_ref(file, &mut directory));
+        self.blobs.iter().for_each(|file| write_blob_ref(file, &mut directory));
         self.out.write(&directory)?;
         let footer = Footer {
             key_blocks: self.key_rows.len() as u32,
             value_blocks: self.value_rows.len() as u32,
-            files: self.files.len() as u32,
+            blobs: self.blobs.len() as u32,
             directory_offset,
             directory_checksum: self.checksum.of_part(Kind::Directory, 0, &directory),
             ..self.footer
@@ -182,12 +182,12 @@ impl<'v> TableWriter<'v> {
             root,
             entries: footer.entries,
             deletes: footer.deletes,
-            order_base,
-            order_min: order_base + footer.order_min,
-            order_max: order_base + footer.order_max,
+            sequence_base,
+            sequence_min: sequence_base + footer.sequence_min,
+            sequence_max: sequence_base + footer.sequence_max,
             key_bytes: footer.key_bytes,
             value_bytes: footer.value_bytes,
-            file_bytes: self.files.iter().map(|file| file.bytes).sum(),
+            blob_bytes: self.blobs.iter().map(|file| file.bytes).sum(),
             oldest_ms,
             newest_ms,
         })

@@ -13,7 +13,7 @@ use crate::format::checksum::{Checksum, FramePlace, Kind as Of};
 use crate::format::entry::{Entry, Kind};
 use crate::format::file_names::{FileName, TableName};
 use crate::format::frame::{FrameKind, HEAD_BYTES, Label, seal_parts};
-use crate::format::mac_key::Key;
+use crate::format::mac_key::MacKey;
 use crate::manifest::Manifest;
 use crate::table::{FOOTER_BYTES, Footer, TableMeta, reseal_rows};
 use crate::testing::sim::SimVfs;
@@ -29,7 +29,7 @@ pub fn reseal(vfs: &SimVfs) {
 }
 
 /// Gives every byte a valid checksum for that secret.
-pub fn reseal_with(vfs: &SimVfs, key: Option<&Key>) {
+pub fn reseal_with(vfs: &SimVfs, key: Option<&MacKey>) {
     let main = Checksum::new(key);
     let cache_id = newest_cache_id(vfs);
     let parsed = || vfs.names().into_iter().filter_map(|name| Some((FileName::parse(&name)?, name)));
@@ -46,7 +46,7 @@ pub fn reseal_with(vfs: &SimVfs, key: Option<&Key>) {
     for (parsed, name) in parsed() {
         let (number, checksum) = match parsed {
             FileName::Manifest(number) => (number, main),
-            FileName::Log(writer) | FileName::Taken { writer, .. } => {
+            FileName::Log(writer) | FileName::Claimed { writer, .. } => {
                 (u64::from(writer), main.of_file(cache_id, FileName::Log(writer)))
             }
             FileName::Table(_) | FileName::Temporary(_) => continue,
@@ -95,11 +95,11 @@ pub fn table(keys: (&[u8], u32), values: (&[u8], u32)) -> Vec<u8> {
     let footer = Footer {
         key_blocks: 1,
         value_blocks: 1,
-        files: 0,
+        blobs: 0,
         entries: 1,
         deletes: 0,
-        order_min: 0,
-        order_max: u64::from(u32::MAX),
+        sequence_min: 0,
+        sequence_max: u64::from(u32::MAX),
         directory_offset,
         key_bytes: 1,
         value_bytes: 1,
@@ -164,7 +164,7 @@ fn new_roots(kind: FrameKind, body: &[u8], roots: &Roots) -> Vec<u8> {
             manifest.write()
         }
         FrameKind::Commit => attached(body, set).unwrap_or_else(|| body.to_vec()),
-        FrameKind::LogStart | FrameKind::Seen | FrameKind::Hold | FrameKind::Seal | FrameKind::Used => body.to_vec(),
+        FrameKind::LogStart | FrameKind::Seen | FrameKind::Pin | FrameKind::Seal | FrameKind::Usage => body.to_vec(),
     }
 }
 

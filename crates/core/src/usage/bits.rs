@@ -6,11 +6,11 @@ const WORD_BITS: usize = u64::BITS as usize;
 
 /// One bit for each entry.
 #[derive(Debug, Default)]
-pub(crate) struct UsedBits {
+pub(crate) struct UsageBits {
     words: Vec<AtomicU64>,
 }
 
-impl UsedBits {
+impl UsageBits {
     pub(crate) fn new(count: usize) -> Self {
         let mut bits = Self::default();
         bits.grow(count);

@@ -41,7 +41,7 @@ const TORN: &str = "end of a use record";
 const FOREIGN: &str = "use record of another cache";
 
 /// The directory of the records.
-pub(crate) struct UsedFolder {
+pub(crate) struct UsageFolder {
     vfs: Arc<dyn Vfs>,
     checksum: Checksum,
     folder: OnceLock<Arc<dyn Vfs>>,
@@ -77,7 +77,7 @@ impl fmt::Display for Name {
     }
 }
 
-impl UsedFolder {
+impl UsageFolder {
     pub(crate) fn new(vfs: Arc<dyn Vfs>, checksum: Checksum) -> Self {
         Self { vfs, checksum, folder: OnceLock::new() }
     }
@@ -133,8 +133,8 @@ impl UsedFolder {
     }
 
     /// Adds marks and removes invalid records; if it merges records, `prune` may drop marks.
-    pub(crate) fn tidy(&self, cache_id: u64, marks: Marks, today: Day, tidy: &mut dyn FnMut(&mut Marks)) {
-        let _hint = self.try_add(cache_id, marks, today, Some(tidy));
+    pub(crate) fn prune(&self, cache_id: u64, marks: Marks, today: Day, prune: &mut dyn FnMut(&mut Marks)) {
+        let _hint = self.try_add(cache_id, marks, today, Some(prune));
     }
 
     /// Removes invalid records.
@@ -152,13 +152,13 @@ impl UsedFolder {
         cache_id: u64,
         mut marks: Marks,
         today: Day,
-        tidy: Option<&mut dyn FnMut(&mut Marks)>,
+        prune: Option<&mut dyn FnMut(&mut Marks)>,
     ) -> io::Result<()> {
         let folder = self.folder()?;
         let names = names(folder);
         let is_sound =
-            |name: &Name| tidy.is_none() || !matches!(self.read(folder, cache_id, *name), Content::Nothing(_));
-        let (sound, mut needless): (Vec<Name>, Vec<Name>) = names.into_iter().partition(is_sound);
+            |name: &Name| prune.is_none() || !matches!(self.read(folder, cache_id, *name), Content::Nothing(_));
+        let (sound, mut obsolete): (Vec<Name>, Vec<Name>) = names.into_iter().partition(is_sound);
         let merged = if sound.len() < RECORDS_MAX { Vec::new() } else { to_merge(folder, &sound, marks.len()) };
         for name in &merged {
             match self.read(folder, cache_id, *name) {
@@ -166,15 +166,15 @@ impl UsedFolder {
                 Content::Nothing(_) => {}
                 Content::Unknown => continue,
             }
-            needless.push(*name);
+            obsolete.push(*name);
         }
-        if let Some(tidy) = tidy.filter(|_| !merged.is_empty()) {
-            tidy(&mut marks);
+        if let Some(prune) = prune.filter(|_| !merged.is_empty()) {
+            prune(&mut marks);
         }
         marks.settle_at(today);
         let written =
-            if marks.is_empty() { None } else { Some(self.write(folder, cache_id, &marks, !needless.is_empty())?) };
-        for name in needless.into_iter().filter(|name| Some(*name) != written) {
+            if marks.is_empty() { None } else { Some(self.write(folder, cache_id, &marks, !obsolete.is_empty())?) };
+        for name in obsolete.into_iter().filter(|name| Some(*name) != written) {
             // Another process was faster, or has it open on a system that locks open files.
             let _ = folder.remove(&name.to_string());
         }
@@ -218,12 +218,12 @@ fn to_merge(folder: &dyn Vfs, names: &[Name], new_marks: usize) -> Vec<Name> {
     merged
 }
 
-impl UsedFolder {
+impl UsageFolder {
     fn read(&self, folder: &dyn Vfs, cache_id: u64, name: Name) -> Content {
         let Ok(file) = folder.open(&name.to_string(), Access::Stream) else { return Content::Unknown };
         let Ok(mut frames) = FrameReader::new(&*file, &self.checksum, name.number) else { return Content::Unknown };
         match frames.at(0) {
-            Ok(Found::Frame { kind: FrameKind::Used, tag, body, .. }) if tag == u64::from(FORMAT) => {
+            Ok(Found::Frame { kind: FrameKind::Usage, tag, body, .. }) if tag == u64::from(FORMAT) => {
                 match record::read(body) {
                     Some((id, marks)) if id == cache_id && marks.newest() == Some(name.day) => Content::Marks(marks),
                     Some((id, _)) if id != cache_id => Content::Nothing(FOREIGN),
@@ -271,12 +271,12 @@ impl UsedFolder {
 
     fn seal(&self, name: Name, body: &[u8]) -> ([u8; HEAD_BYTES], &'static [u8]) {
         let place = FramePlace { file_number: name.number, offset: 0 };
-        seal_parts(&self.checksum, Label::new(FrameKind::Used, u64::from(FORMAT)), place, &[body])
+        seal_parts(&self.checksum, Label::new(FrameKind::Usage, u64::from(FORMAT)), place, &[body])
     }
 }
 
-impl fmt::Debug for UsedFolder {
+impl fmt::Debug for UsageFolder {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("UsedFolder").finish_non_exhaustive()
+        out.debug_struct("UsageFolder").finish_non_exhaustive()
     }
 }

@@ -22,8 +22,8 @@ fn found(marks: &Marks) -> Vec<(u32, Day, bool)> {
 /// Id of the cache.
 const ID: u64 = 77;
 
-fn folder(vfs: &SimVfs) -> UsedFolder {
-    UsedFolder::new(Arc::new(vfs.clone()), Checksum::Open)
+fn folder(vfs: &SimVfs) -> UsageFolder {
+    UsageFolder::new(Arc::new(vfs.clone()), Checksum::Open)
 }
 
 #[test]
@@ -75,17 +75,17 @@ fn forged_usage_records_are_refused_without_much_memory() {
 #[test]
 fn a_thousand_usage_records_become_few_files_and_no_mark_is_lost() {
     let vfs = SimVfs::new();
-    let used = folder(&vfs);
+    let usage = folder(&vfs);
     let mut expected = Marks::default();
     for build in 0..1_000u32 {
         let day = 100 + (build / 20) as Day;
         let new = marks(&(0..20).map(|at| ((build % 300) * 20 + at, day, true)).collect::<Vec<_>>());
         expected.absorb(new.clone());
-        used.add(ID, new, day);
-        assert!(used.list().len() <= 9, "{:?}", used.list());
+        usage.add(ID, new, day);
+        assert!(usage.list().len() <= 9, "{:?}", usage.list());
     }
-    assert_eq!(found(&used.read_all(ID)), found(&expected));
-    let bytes: u64 = used.list().iter().map(|(_, bytes)| bytes).sum();
+    assert_eq!(found(&usage.read_all(ID)), found(&expected));
+    let bytes: u64 = usage.list().iter().map(|(_, bytes)| bytes).sum();
     assert!(bytes < 3 * 5 * 6_000, "{bytes} bytes");
 }
 
@@ -142,12 +142,12 @@ fn torn_and_damaged_usage_records_are_ignored_and_then_removed() {
     }
     for length in 0..bytes.len() {
         let vfs = with(&bytes[..length]);
-        let used = folder(&vfs);
-        assert!(used.read_all(ID).is_empty(), "length {length}");
+        let usage = folder(&vfs);
+        assert!(usage.read_all(ID).is_empty(), "length {length}");
         // The same marks again, although their name is taken by the torn rest.
-        used.add(ID, marks(&[(1, 50, true), (90_000, 50, true)]), 50);
-        assert_eq!(used.read_all(ID).len(), 2);
-        used.tidy(ID, Marks::default(), 50, &mut |_| {});
-        assert_eq!((used.list().len(), used.read_all(ID).len()), (1, 2), "length {length}");
+        usage.add(ID, marks(&[(1, 50, true), (90_000, 50, true)]), 50);
+        assert_eq!(usage.read_all(ID).len(), 2);
+        usage.prune(ID, Marks::default(), 50, &mut |_| {});
+        assert_eq!((usage.list().len(), usage.read_all(ID).len()), (1, 2), "length {length}");
     }
 }

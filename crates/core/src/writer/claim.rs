@@ -57,7 +57,7 @@ pub(crate) fn claim_number(context: &Context, known: &State) -> Result<Option<Cl
     let mut found = outline(context, known)?;
     let mut next = found.next_writer_seen;
     for _ in 0..ATTEMPTS {
-        if found.lost {
+        if found.unrecoverable {
             return Ok(None);
         }
         if !found.is_sure() || found.manifest.is_first() && found.logs.is_empty() {

@@ -13,7 +13,7 @@ use crate::format::sequence::WRITER_MAX;
 use crate::manifest::{Manifest, Published, publish_as};
 use crate::platform::vfs::Access;
 use crate::state::context::Context;
-use crate::state::{Newest, highest, list, newest_manifest};
+use crate::state::{NewestManifest, highest, list, newest_manifest};
 use std::io;
 
 /// Tries before another process counts as always faster.
@@ -25,11 +25,11 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let names = list(context)?;
         let newest = match newest_manifest(context, &names)? {
-            Newest::Found(manifest, _) => manifest,
-            Newest::None => Manifest::default(),
-            Newest::Vanished => continue,
+            NewestManifest::Found(manifest, _) => manifest,
+            NewestManifest::None => Manifest::default(),
+            NewestManifest::Vanished => continue,
             // The next load reports the damage.
-            Newest::Damaged(_) => return Ok(()),
+            NewestManifest::Damaged(_) => return Ok(()),
         };
         if newest.number > 0 && newest.number == highest(&list(context)?) {
             return make_durable(context, newest.number);

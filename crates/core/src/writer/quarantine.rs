@@ -1,7 +1,7 @@
 //! Quarantine: a damaged file is renamed to `<name>.bad`, which Varve never reads and a user may inspect. Up to
 //! [`BAD_BYTES_MAX`] of such files stay, those of the newest writers. Files with other names are never touched.
 
-use crate::blobs::Name;
+use crate::blobs::BlobName;
 use crate::error::{Error, Result};
 use crate::format::file_names::FileName;
 use crate::platform::vfs::{Access, Vfs, is_gone_or_in_use};
@@ -12,7 +12,7 @@ const BAD_BYTES_MAX: u64 = 64 << 20;
 
 /// Quarantines a damaged file, which may have had another name `before`. `false` = it does not exist, or is in use for
 /// now.
-pub(crate) fn set_aside(context: &Context, name: &str, before: Option<&str>) -> Result<bool> {
+pub(crate) fn quarantine(context: &Context, name: &str, before: Option<&str>) -> Result<bool> {
     match context.vfs.rename(name, &format!("{}.bad", before.unwrap_or(name))) {
         Ok(()) => Ok(true),
         Err(error) if is_gone_or_in_use(&error) => Ok(false),
@@ -33,9 +33,9 @@ pub(crate) fn trim(context: &Context) -> Result<()> {
         };
         found.push((age + 1, &*context.vfs, name, 0));
     }
-    for (index, name) in context.files.names()? {
-        if matches!(name, Name::Bad(_)) {
-            found.push((0, context.files.shard(index)?, name.to_string(), 0));
+    for (index, name) in context.blobs.names()? {
+        if matches!(name, BlobName::Bad(_)) {
+            found.push((0, context.blobs.shard(index)?, name.to_string(), 0));
         }
     }
     for (_, folder, name, bytes) in &mut found {
@@ -74,8 +74,8 @@ mod tests {
         for name in ["3-1.table.bad", "12-1.table", "2.log.bad", "notes.bad", "07.log.bad", "11-1.table.bad"] {
             vfs.create_new(name).unwrap().append(&[&block]).unwrap();
         }
-        assert!(set_aside(&context, "12-1.table", None).unwrap());
-        assert!(!set_aside(&context, "12-1.table", None).unwrap());
+        assert!(quarantine(&context, "12-1.table", None).unwrap());
+        assert!(!quarantine(&context, "12-1.table", None).unwrap());
         trim(&context).unwrap();
         let mut left = vfs.list().unwrap();
         left.sort();

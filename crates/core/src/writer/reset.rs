@@ -22,7 +22,7 @@ use crate::platform::sync::RwLock;
 use crate::state::context::Context;
 use crate::state::{State, list, load};
 use crate::writer::create::publish_unnumbered;
-use crate::writer::quarantine::{set_aside, trim};
+use crate::writer::quarantine::{quarantine, trim};
 use std::io;
 
 /// Tries before another process counts as always faster.
@@ -32,37 +32,37 @@ const ATTEMPTS: u32 = 16;
 pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let found = load(context, &[])?;
-        if !found.lost {
+        if !found.unrecoverable {
             *state.write()? = found;
             return Ok(());
         }
         let by = match failpoints::bug("reset-leaves-logs") {
             true => found.next_writer_seen,
-            false => take_all(context, found.next_writer_seen)?,
+            false => claim_all(context, found.next_writer_seen)?,
         };
         let manifest = Manifest {
             number: found.manifest_seen + 1,
             cache_id: context.new_id(),
             id: context.new_id(),
-            last_order: found.last_order,
+            last_sequence: found.last_sequence,
             next_writer: if failpoints::bug("reset-counts-old-logs") { 0 } else { by + 1 },
             ..Manifest::default()
         };
         if matches!(publish_unnumbered(context, found.manifest_seen, manifest)?, Published::Won(_)) {
-            set_damaged_aside(context, &found)?;
-            context.files.set_collect_due(true);
+            quarantine_damaged(context, &found)?;
+            context.blobs.set_collect_due(true);
         }
     }
     Err(Error::Busy { operation: "reset the cache", attempts: ATTEMPTS })
 }
 
 /// Renames every log to a name with a number above those of all writers, and returns that number.
-fn take_all(context: &Context, next_writer: u32) -> Result<u32> {
+fn claim_all(context: &Context, next_writer: u32) -> Result<u32> {
     let names = list(context)?;
     let logs: Vec<u32> = names.iter().filter_map(|name| name.log_writer()).collect();
     let by = logs.iter().fold(next_writer, |by, writer| by.max(writer + 1));
     for writer in logs {
-        let (source, target) = (FileName::Log(writer).to_string(), FileName::Taken { writer, by }.to_string());
+        let (source, target) = (FileName::Log(writer).to_string(), FileName::Claimed { writer, by }.to_string());
         match context.vfs.rename(&source, &target) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("claim", &source, error)),
             _ => {}
@@ -72,14 +72,16 @@ fn take_all(context: &Context, next_writer: u32) -> Result<u32> {
 }
 
 /// Quarantines the damaged manifest and logs. The next compaction removes the rest.
-fn set_damaged_aside(context: &Context, found: &State) -> Result<()> {
+fn quarantine_damaged(context: &Context, found: &State) -> Result<()> {
     let is_damaged =
         |writer| found.logs.iter().any(|view| view.writer == writer && matches!(view.stop, Stop::Damaged(_)));
     for name in list(context)? {
         match name {
-            FileName::Manifest(number) if number <= found.manifest_seen => set_aside(context, &name.to_string(), None)?,
-            FileName::Log(writer) | FileName::Taken { writer, .. } if is_damaged(writer) => {
-                set_aside(context, &name.to_string(), Some(&FileName::Log(writer).to_string()))?
+            FileName::Manifest(number) if number <= found.manifest_seen => {
+                quarantine(context, &name.to_string(), None)?
+            }
+            FileName::Log(writer) | FileName::Claimed { writer, .. } if is_damaged(writer) => {
+                quarantine(context, &name.to_string(), Some(&FileName::Log(writer).to_string()))?
             }
             _ => false,
         };

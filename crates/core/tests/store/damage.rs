@@ -12,10 +12,10 @@ fn small_cache(folds: &[bool]) -> (SimVfs, Expected) {
     small_cache_filing(folds, 1 << 20)
 }
 
-/// The same; values of `file_bytes_min` and more are files.
-fn small_cache_filing(folds: &[bool], file_bytes_min: usize) -> (SimVfs, Expected) {
+/// The same; values of `blob_bytes_min` and more are files.
+fn small_cache_filing(folds: &[bool], blob_bytes_min: usize) -> (SimVfs, Expected) {
     let vfs = SimVfs::new();
-    let mut handle = open_filing(&vfs, file_bytes_min).expect("open");
+    let mut handle = open_filing(&vfs, blob_bytes_min).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     let mut content = Expected::new();
     for (round, fold) in folds.iter().enumerate() {

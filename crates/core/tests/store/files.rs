@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::{Access, File, Stat, Vfs};
-use varve_core::{Durability, FileRef, Handle, Hold, Intake, Options, SerialPool, Store};
+use varve_core::{BlobRef, BlobWriter, Durability, Handle, Options, Pin, SerialPool, Store};
 
 const FILED: usize = 64;
 
@@ -32,10 +32,10 @@ fn get(handle: &mut Handle, key: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Stores contents one by one.
-fn store(handle: &Handle, contents: &[&[u8]]) -> (Vec<FileRef>, Hold) {
-    let intake = Intake::new(handle.store()).expect("hold");
+fn store(handle: &Handle, contents: &[&[u8]]) -> (Vec<BlobRef>, Pin) {
+    let intake = BlobWriter::new(handle.store()).expect("hold");
     let files = contents.iter().map(|content| intake.store(content).expect("store")).collect();
-    (files, intake.into_hold())
+    (files, intake.into_pin())
 }
 
 fn is_sound(handle: &Handle) -> bool {
@@ -71,27 +71,27 @@ fn stored_files_stay_until_they_are_named_and_as_long_as_they_are() {
     let mut handle = open(&vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     let (files, hold) = store(&handle, &[b"one", b"two", b"one"]);
-    assert_eq!(files, [FileRef::of(b"one"), FileRef::of(b"two"), FileRef::of(b"one")]);
+    assert_eq!(files, [BlobRef::of(b"one"), BlobRef::of(b"two"), BlobRef::of(b"one")]);
     handle.keep(hold);
     // Neither a compaction of this process nor one of another collects them before they are named.
     put(&mut open(&vfs).expect("open"), b"other", b"entry");
     compact(&handle, true).expect("compact");
     compact(&open(&vfs).expect("open"), true).expect("compact by another process");
     assert_eq!(files_of(&vfs).len(), 2);
-    handle.put_filed(id, b"outputs", b"manifest", &files).expect("put");
+    handle.put_with_blobs(id, b"outputs", b"manifest", &files).expect("put");
     assert_eq!(get(&mut handle, b"outputs").as_deref(), Some(&b"manifest"[..]));
     commit(&mut handle, Durability::Durable).expect("commit");
     for _ in 0..2 {
         compact(&handle, true).expect("compact");
         compact(&open(&vfs).expect("open"), true).expect("compact by another process");
         assert_eq!(get(&mut handle, b"outputs").as_deref(), Some(&b"manifest"[..]));
-        assert_eq!(handle.store().read_file(&files[1]).expect("read").as_deref(), Some(&b"two"[..]));
+        assert_eq!(handle.store().read_blob(&files[1]).expect("read").as_deref(), Some(&b"two"[..]));
     }
     handle.delete(id, b"outputs").expect("delete");
     commit(&mut handle, Durability::Relaxed).expect("commit");
     compact(&handle, true).expect("compact");
     assert_eq!(files_of(&vfs), [""; 0]);
-    assert_eq!(handle.store().read_file(&files[1]).expect("read"), None);
+    assert_eq!(handle.store().read_blob(&files[1]).expect("read"), None);
 }
 
 #[test]
@@ -142,22 +142,22 @@ fn a_manifest_with_a_wrong_size_does_not_cost_the_content() {
     let id = handle.namespace("n", "1").expect("namespace");
     let (files, hold) = store(&handle, &[b"content"]);
     handle.keep(hold);
-    handle.put_filed(id, b"key", b"manifest", &files).expect("put");
+    handle.put_with_blobs(id, b"key", b"manifest", &files).expect("put");
     commit(&mut handle, Durability::Durable).expect("commit");
     for bytes in [0, 6, 8, u64::MAX] {
-        let wrong = FileRef { bytes, ..files[0] };
-        assert_eq!(handle.store().read_file(&wrong).expect("read"), None);
+        let wrong = BlobRef { bytes, ..files[0] };
+        assert_eq!(handle.store().read_blob(&wrong).expect("read"), None);
         assert!(handle.store().status().damage.is_empty(), "{bytes}");
     }
-    assert_eq!(handle.store().read_file(&files[0]).expect("read").as_deref(), Some(&b"content"[..]));
+    assert_eq!(handle.store().read_blob(&files[0]).expect("read").as_deref(), Some(&b"content"[..]));
     // An entry that names the wrong size is a miss, and takes no other entry with it.
-    let wrong = [FileRef { bytes: 3, ..files[0] }];
-    handle.put_filed(id, b"liar", b"manifest", &wrong).expect("put");
+    let wrong = [BlobRef { bytes: 3, ..files[0] }];
+    handle.put_with_blobs(id, b"liar", b"manifest", &wrong).expect("put");
     commit(&mut handle, Durability::Durable).expect("commit");
-    assert_eq!(handle.store().read_file(&wrong[0]).expect("read"), None);
+    assert_eq!(handle.store().read_blob(&wrong[0]).expect("read"), None);
     compact(&handle, true).expect("compact");
     assert_eq!((get(&mut handle, b"key").is_some(), get(&mut handle, b"liar")), (true, None));
-    assert_eq!(handle.store().read_file(&files[0]).expect("read").as_deref(), Some(&b"content"[..]));
+    assert_eq!(handle.store().read_blob(&files[0]).expect("read").as_deref(), Some(&b"content"[..]));
 }
 
 /// Another thread of the process commits while the first file is read: what is asked for after it was of that commit.
@@ -203,7 +203,7 @@ fn a_damaged_file_is_set_aside_and_written_anew_in_the_same_run() {
 #[test]
 fn files_count_for_the_cap() {
     let vfs = SimVfs::new();
-    let options = Options { bytes_max: 2_000, file_bytes_min: FILED, ..Options::default() };
+    let options = Options { bytes_max: 2_000, blob_bytes_min: FILED, ..Options::default() };
     let mut handle = open_with(&vfs, options).expect("open");
     let mut random = vec![0; 5_000];
     fastrand::Rng::with_seed(1).fill(&mut random);
@@ -273,7 +273,7 @@ fn open_interrupted(vfs: &SimVfs, at: usize, act: impl FnMut() + Send + 'static)
     let calls: Arc<AtomicUsize> = Arc::default();
     let folder =
         Interrupted { folder: Arc::new(vfs.clone()), calls: Arc::clone(&calls), at, act: Arc::new(Mutex::new(act)) };
-    let options = Options { file_bytes_min: FILED, ..Options::default() };
+    let options = Options { blob_bytes_min: FILED, ..Options::default() };
     (Store::open(Arc::new(folder), Arc::new(SerialPool), options).expect("open").handle(), calls)
 }
 
@@ -337,7 +337,7 @@ fn files_stored_at_any_moment_of_a_collection_stay_until_they_are_named() {
             };
             other.keep(hold);
             let id = other.namespace("n", "1").expect("namespace");
-            other.put_filed(id, b"new", &value(1), &files).expect("put");
+            other.put_with_blobs(id, b"new", &value(1), &files).expect("put");
             commit(&mut other, Durability::Relaxed).expect("commit");
             compact(&handle, true).expect("compact");
             drop((handle, other));

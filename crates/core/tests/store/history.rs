@@ -11,12 +11,12 @@ pub(crate) type Expected = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Opens the folder as a new participant.
 pub(crate) fn open(vfs: &SimVfs) -> varve_core::Result<Handle> {
-    open_filing(vfs, Options::default().file_bytes_min)
+    open_filing(vfs, Options::default().blob_bytes_min)
 }
 
-/// The same; values of `file_bytes_min` and more are files.
-pub(crate) fn open_filing(vfs: &SimVfs, file_bytes_min: usize) -> varve_core::Result<Handle> {
-    open_with(vfs, Options { block_cache_bytes: 1 << 20, file_bytes_min, ..Options::default() })
+/// The same; values of `blob_bytes_min` and more are files.
+pub(crate) fn open_filing(vfs: &SimVfs, blob_bytes_min: usize) -> varve_core::Result<Handle> {
+    open_with(vfs, Options { block_cache_bytes: 1 << 20, blob_bytes_min, ..Options::default() })
 }
 
 pub(crate) fn open_with(vfs: &SimVfs, options: Options) -> varve_core::Result<Handle> {

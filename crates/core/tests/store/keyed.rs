@@ -8,22 +8,22 @@ use std::sync::Arc;
 use varve_core::testing::reseal;
 use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::{Key, Options, SerialPool, Store};
+use varve_core::{MacKey, Options, SerialPool, Store};
 
 const KEYS: usize = 40;
 const FORGED_MIN: usize = 1_000;
 
-fn secret(number: u8) -> Option<Key> {
-    Some(Key::new(&[number; 32]).unwrap())
+fn secret(number: u8) -> Option<MacKey> {
+    Some(MacKey::new(&[number; 32]).unwrap())
 }
 
-fn open(vfs: &SimVfs, key: Option<&Key>) -> Arc<Store> {
-    let options = Options { key: key.cloned(), ..Options::default() };
+fn open(vfs: &SimVfs, key: Option<&MacKey>) -> Arc<Store> {
+    let options = Options { mac_key: key.cloned(), ..Options::default() };
     Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).expect("every folder opens")
 }
 
 /// Two tables of two namespaces and a log with commits to both; every value begins with `word`.
-fn cache(key: Option<&Key>, word: &str) -> SimVfs {
+fn cache(key: Option<&MacKey>, word: &str) -> SimVfs {
     let vfs = SimVfs::new();
     for round in 0..2 {
         let store = open(&vfs, key);
@@ -46,7 +46,7 @@ fn cache(key: Option<&Key>, word: &str) -> SimVfs {
 }
 
 /// Values that are found and were not written to this namespace of this cache; then a commit.
-fn accepted(vfs: &SimVfs, key: Option<&Key>, word: &str) -> usize {
+fn accepted(vfs: &SimVfs, key: Option<&MacKey>, word: &str) -> usize {
     let store = open(vfs, key);
     let mut handle = store.handle();
     let mut wrong = 0;
@@ -78,7 +78,7 @@ fn poisoned(bytes: &[u8], from: usize) -> Option<Vec<u8>> {
 }
 
 /// Every forgery with a name for the message.
-fn forgeries(mine: &SimVfs, key: &Key) -> Vec<(String, SimVfs)> {
+fn forgeries(mine: &SimVfs, key: &MacKey) -> Vec<(String, SimVfs)> {
     let mut all = Vec::new();
     let foreign = [("without a key", None), ("with another key", secret(2))];
     for (how, other) in &foreign {
@@ -171,7 +171,7 @@ fn commits_of_another_cache_with_the_same_secret_are_refused() {
     let key = secret(1);
     let vfs = [1, 2].map(|random| {
         let vfs = SimVfs::new();
-        let options = Options { key: key.clone(), random, ..Options::default() };
+        let options = Options { mac_key: key.clone(), random, ..Options::default() };
         let mut handle = Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).unwrap().handle();
         let namespace = handle.namespace("n", "1").unwrap();
         handle.put(namespace, b"key", &[random as u8]).unwrap();
@@ -197,7 +197,7 @@ fn use_records_of_another_cache_with_the_same_secret_or_of_another_day_count_for
     let key = secret(1);
     let cache = |random| {
         let vfs = SimVfs::new();
-        let options = Options { key: key.clone(), random, ..Options::default() };
+        let options = Options { mac_key: key.clone(), random, ..Options::default() };
         let store = Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).unwrap();
         let mut handle = store.handle();
         let namespace = handle.namespace("n", "1").unwrap();

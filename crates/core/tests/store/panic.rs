@@ -26,7 +26,7 @@ impl Pool for PanickingPool {
 /// A panic within `call`, and a call of another thread that needs what was being changed.
 fn panics_in(call: impl Fn(&mut Handle, u32), later: impl Fn(&mut Handle, u32) -> Result<()>) {
     let (vfs, pool) = (SimVfs::new(), Arc::new(PanickingPool::default()));
-    let options = Options { file_bytes_min: 100, ..Options::default() };
+    let options = Options { blob_bytes_min: 100, ..Options::default() };
     let store = Store::open(Arc::new(vfs.clone()), pool.clone(), options).expect("open");
     let (mut handle, mut other) = (store.handle(), store.handle());
     let id = handle.namespace("n", "1").expect("namespace");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use varve_core::testing::reseal;
 use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::{Durability, FileRef, Handle, Intake};
+use varve_core::{BlobRef, BlobWriter, Durability, Handle};
 
 /// Another thread is at its lock by then; where it is not, a test proves less and is not wrong.
 const WAIT: Duration = Duration::from_millis(50);
@@ -116,7 +116,7 @@ fn who_compacts_while_a_table_is_merged_away_reports_no_missing_file() {
 fn content_that_others_store_and_collect_meanwhile_is_stored() {
     let vfs = SimVfs::new();
     let content = [7; 50];
-    let file = FileRef::of(&content);
+    let file = BlobRef::of(&content);
     let name = file.digest.to_string();
     let path = format!("files/{}/{name}", &name[..2]);
     let (other, mut calls) = (vfs.clone(), 0u32);
@@ -132,9 +132,9 @@ fn content_that_others_store_and_collect_meanwhile_is_stored() {
         }
     });
     let handle = meddled(&vfs, meddler);
-    let intake = Intake::new(handle.store()).expect("hold");
+    let intake = BlobWriter::new(handle.store()).expect("hold");
     assert_eq!(intake.store(&content).expect("store"), file);
-    assert_eq!(handle.store().read_file(&file).expect("read"), Some(content.to_vec()));
+    assert_eq!(handle.store().read_blob(&file).expect("read"), Some(content.to_vec()));
 }
 
 /// Without hard links somebody may die between creating the name of a manifest and writing it. Whoever had written a
@@ -184,8 +184,8 @@ fn a_log_that_was_taken_is_not_replaced_by_one_created_under_its_number() {
 fn content_that_is_stored_between_two_collections_stays() {
     let vfs = SimVfs::new();
     let content = [7; 50];
-    let file = FileRef::of(&content);
-    Intake::new(open(&vfs).expect("open").store()).expect("hold").store(&content).expect("store");
+    let file = BlobRef::of(&content);
+    BlobWriter::new(open(&vfs).expect("open").store()).expect("hold").store(&content).expect("store");
     let (reached, is_reached) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel();
     let mut second = Some(meddled_with(
@@ -208,7 +208,7 @@ fn content_that_is_stored_between_two_collections_stays() {
             {
                 running = Some(thread::spawn(move || compact(&second, true)));
                 is_reached.recv().expect("the second one is about to remove it");
-                let intake = Intake::new(open(&other).expect("open").store()).expect("hold");
+                let intake = BlobWriter::new(open(&other).expect("open").store()).expect("hold");
                 assert_eq!(intake.store(&content).expect("store"), file);
                 kept = Some(intake);
             } else if call == "link"
@@ -222,7 +222,7 @@ fn content_that_is_stored_between_two_collections_stays() {
         }),
     );
     compact(&first, true).expect("compact");
-    assert_eq!(first.store().read_file(&file).expect("read"), Some(content.to_vec()));
+    assert_eq!(first.store().read_blob(&file).expect("read"), Some(content.to_vec()));
 }
 
 /// A log that is renamed while the folder is listed may be in no list. Who refreshed at that moment missed commits that
@@ -362,7 +362,7 @@ fn commits_to_a_cache_that_was_begun_again_stay_although_an_older_log_is_appende
                 return;
             }
             let late = meddled_with(&other, Box::new(|_, _| ()), 2);
-            let _hold = Intake::new(late.store()).expect("hold");
+            let _hold = BlobWriter::new(late.store()).expect("hold");
             let bytes = other.contents("0.log");
             // Before its last frame, which says that files are held.
             other.truncate("0.log", bytes.len() as u64 - 32);

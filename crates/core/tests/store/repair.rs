@@ -14,9 +14,9 @@ fn get(handle: &Handle, id: u32, key: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// One table of several blocks of keys and of values, and beside it a log with one entry.
-fn cache(file_bytes_min: usize) -> (SimVfs, Expected) {
+fn cache(blob_bytes_min: usize) -> (SimVfs, Expected) {
     let vfs = SimVfs::new();
-    let mut handle = open_filing(&vfs, file_bytes_min).expect("open");
+    let mut handle = open_filing(&vfs, blob_bytes_min).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     let mut content = Expected::new();
     for number in 0..2_000_u32 {

@@ -294,7 +294,7 @@ fn no_compaction_in_ten_thousand_steps_leaves_more_than_the_cap() {
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let vfs = SimVfs::new();
-    let open = || open_as(&vfs, TODAY, Options { bytes_max: CAP, file_bytes_min: 8_000, ..Options::default() });
+    let open = || open_as(&vfs, TODAY, Options { bytes_max: CAP, blob_bytes_min: 8_000, ..Options::default() });
     let ((mut handle, mut id), mut compactions, mut dropped) = (open(), 0, 0);
     for _ in 0..10_000 {
         let at = random.u32(..2_000);

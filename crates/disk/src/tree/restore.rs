@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use varve_archive::tar::{Content, FileRecord};
 use varve_core::failpoints;
-use varve_core::{Digest, Error, FileRef, Result, Store, Watch};
+use varve_core::{BlobRef, Digest, Error, Result, Store, Watch};
 
 /// A file that changed less than this before it was known may change again without a new time.
 const RACY_NS: i64 = 2_000_000_000;
@@ -111,7 +111,7 @@ impl Restore<'_> {
         let wrap = |error| failed(path, name, error);
         match &record.content {
             Content::File { digest, bytes, executable } => {
-                let file = Wanted { file: FileRef { digest: *digest, bytes: *bytes }, executable: *executable };
+                let file = Wanted { file: BlobRef { digest: *digest, bytes: *bytes }, executable: *executable };
                 if let Some(placed) = self.unchanged(folder, path, name, &file).map_err(wrap)? {
                     return Ok(placed);
                 }
@@ -210,14 +210,14 @@ impl Restore<'_> {
                     let content = read_all(file, wanted.file.bytes);
                     let content = content.map_err(|source| Error::io("read", path, source))?;
                     // What the clone shows cannot change any more, whatever happens to the file of the cache.
-                    return if FileRef::of(&content) == wanted.file { Ok(Outcome::Cloned) } else { Err(lost()) };
+                    return if BlobRef::of(&content) == wanted.file { Ok(Outcome::Cloned) } else { Err(lost()) };
                 }
                 Err(source) if self.mode == Mode::Reflink => return Err(Error::io("clone", path, source)),
                 Err(_) => clones.store(false, Ordering::Relaxed),
             }
         }
         let write = |source| Error::io("write", path, source);
-        let content = self.store.read_file(&wanted.file)?.ok_or_else(lost)?;
+        let content = self.store.read_blob(&wanted.file)?.ok_or_else(lost)?;
         file.rewind().map_err(write)?;
         file.write_all(&content).map_err(write)?;
         Ok(Outcome::Copied)
@@ -228,7 +228,7 @@ impl Restore<'_> {
         let Ok(((), temporary)) = fresh(|temporary| folder.link(stored, temporary)) else { return Ok(None) };
         let verified = folder.read(&temporary).and_then(|(mut file, stat)| {
             let is_whole =
-                stat.bytes == wanted.file.bytes && FileRef::of(&read_all(&mut file, stat.bytes)?) == wanted.file;
+                stat.bytes == wanted.file.bytes && BlobRef::of(&read_all(&mut file, stat.bytes)?) == wanted.file;
             Ok((is_whole && make_read_only(&file, wanted.executable)?).then_some(file))
         });
         let Ok(Some(file)) = verified else {
@@ -246,7 +246,7 @@ impl Restore<'_> {
 
 /// A file as the manifest wants it.
 struct Wanted {
-    file: FileRef,
+    file: BlobRef,
     executable: bool,
 }
 
@@ -259,7 +259,7 @@ impl Wanted {
     }
 
     fn known(&self, stat: &Stat) -> Known {
-        let FileRef { digest, bytes } = self.file;
+        let BlobRef { digest, bytes } = self.file;
         let Stat { modified_ns, changed_ns, number, .. } = *stat;
         Known { digest, executable: self.executable, bytes, modified_ns, changed_ns, number }
     }

@@ -7,13 +7,13 @@ use super::walker::{Walker, failed};
 use std::io::ErrorKind;
 use std::path::Path;
 use varve_archive::path::{PathProblem, check};
-use varve_core::{Error, FileRef, Intake, Pool, Result, Watch};
+use varve_core::{BlobRef, BlobWriter, Error, Pool, Result, Watch};
 
 /// What a file was when it was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredFile {
     /// Its content.
-    pub file: FileRef,
+    pub file: BlobRef,
     /// Whether somebody may execute it.
     pub executable: bool,
 }
@@ -25,7 +25,7 @@ pub struct StoredFile {
 pub fn store_tree(
     root: &Path,
     paths: &[String],
-    intake: &Intake,
+    intake: &BlobWriter,
     pool: &dyn Pool,
     watch: Watch<'_>,
 ) -> Result<Vec<StoredFile>> {

@@ -11,7 +11,7 @@ use std::io::Cursor;
 use std::ops::ControlFlow;
 use varve_archive::tar::{ImportOptions, Links, import};
 use varve_core::testing::reseal;
-use varve_core::{FileRef, SerialPool};
+use varve_core::{BlobRef, SerialPool};
 
 /// A target: takes one input.
 pub type Target = fn(&[u8]);

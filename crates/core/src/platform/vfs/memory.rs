@@ -34,11 +34,11 @@ impl MemVfs {
 
     /// Whether there is a file in it or below it.
     fn is_used(&self) -> bool {
-        !self.names().is_empty() || hold(&self.folders).values().any(Self::is_used)
+        !self.names().is_empty() || lock(&self.folders).values().any(Self::is_used)
     }
 
     fn names(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Inode>>> {
-        hold(&self.names)
+        lock(&self.names)
     }
 }
 
@@ -48,7 +48,7 @@ impl Vfs for MemVfs {
     }
 
     fn folders(&self) -> io::Result<Vec<String>> {
-        let folders = hold(&self.folders);
+        let folders = lock(&self.folders);
         Ok(folders.iter().filter(|(_, folder)| folder.is_used()).map(|(name, _)| name.clone()).collect())
     }
 
@@ -57,7 +57,7 @@ impl Vfs for MemVfs {
         Ok(match access {
             Access::Stream => Arc::new(StreamFile::new(inode, false)),
             Access::Random => {
-                let bytes = hold(&inode.bytes).clone();
+                let bytes = lock(&inode.bytes).clone();
                 Arc::new(RandomFile { stream: StreamFile::new(inode, false), bytes })
             }
         })
@@ -77,7 +77,7 @@ impl Vfs for MemVfs {
         let inode = self.names().get(name).cloned();
         Ok(inode.map(|inode| Stat {
             file: Arc::as_ptr(&inode).addr() as u64,
-            bytes: hold(&inode.bytes).len() as u64,
+            bytes: lock(&inode.bytes).len() as u64,
             changed: 0,
         }))
     }
@@ -104,7 +104,7 @@ impl Vfs for MemVfs {
     }
 
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
-        Ok(Arc::new(hold(&self.folders).entry(name.to_owned()).or_default().clone()))
+        Ok(Arc::new(lock(&self.folders).entry(name.to_owned()).or_default().clone()))
     }
 
     fn sync_folder(&self) -> io::Result<()> {
@@ -128,11 +128,11 @@ impl StreamFile {
 
 impl File for StreamFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(hold(&self.inode.bytes).len() as u64)
+        Ok(lock(&self.inode.bytes).len() as u64)
     }
 
     fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>> {
-        let bytes = hold(&self.inode.bytes);
+        let bytes = lock(&self.inode.bytes);
         Ok(Cow::Owned(window(&bytes, offset, length)?.to_vec()))
     }
 
@@ -140,7 +140,7 @@ impl File for StreamFile {
         if !self.writable {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        let mut bytes = hold(&self.inode.bytes);
+        let mut bytes = lock(&self.inode.bytes);
         let bytes = Arc::make_mut(&mut bytes);
         let added: usize = parts.iter().map(|part| part.len()).sum();
         bytes.try_reserve(added).map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -209,7 +209,7 @@ fn window(bytes: &[u8], offset: u64, length: usize) -> io::Result<&[u8]> {
 }
 
 /// A panic elsewhere leaves every value here complete, so a poisoned lock can be used.
-fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -4,7 +4,7 @@ use crate::batch::Batch;
 use crate::format::entry::{Entry, Kind};
 use crate::format::hash_sort;
 use crate::format::hash_sort::{Item, item};
-use crate::state::{MemoryEntry, Place, Segments};
+use crate::state::{MemtableEntry, Place, Segments};
 use crate::table::{Hole, Keys, ScanStored, Table, TableScan};
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -21,7 +21,7 @@ const CHUNK_ENTRIES: usize = 1 << CHUNK_BITS;
 pub(crate) const HASHES: u64 = 1 << 32;
 
 /// Buffered entries have no sequence number yet; this one is higher than that of any commit.
-pub(super) const BATCH_ORDER: u64 = u64::MAX - (1 << 20);
+pub(super) const BATCH_SEQUENCE: u64 = u64::MAX - (1 << 20);
 
 /// Hashes and places of entries in memory, by hash; entries of equal hash are in order of arrival.
 #[derive(Debug)]
@@ -45,9 +45,9 @@ impl<'a> Places<'a> {
         let segments = match &self.owner {
             Owner::Logs(segments) => segments,
             Owner::Shared(segments) => &**segments,
-            Owner::Batch(batch, order) => return Some((*order, batch.entry_at(place.offset)?)),
+            Owner::Batch(batch, sequence) => return Some((*sequence, batch.entry_at(place.offset)?)),
         };
-        segments.at(*place).and_then(|found| Some((found.order, found.entry()?)))
+        segments.at(*place).and_then(|found| Some((found.sequence, found.entry()?)))
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) enum Source<'a> {
 
 impl<'a> Source<'a> {
     /// Memtable entries in order of arrival.
-    pub(crate) fn memory(logs: &'a Segments, found: impl Iterator<Item = (u32, MemoryEntry<'a>)>) -> Self {
+    pub(crate) fn memtable(logs: &'a Segments, found: impl Iterator<Item = (u32, MemtableEntry<'a>)>) -> Self {
         // Reserve room for all entries at once.
         let mut all = Vec::with_capacity(found.size_hint().1.unwrap_or(0));
         all.extend(found.map(|(hash, found)| (hash, found.place)));
@@ -69,7 +69,7 @@ impl<'a> Source<'a> {
     }
 
     /// Memtable entries sorted by hash, then by arrival; the source owns its places and shares the segments.
-    pub(crate) fn sorted_memory(logs: &Arc<Segments>, places: &[(u32, Place)]) -> Self {
+    pub(crate) fn sorted_memtable(logs: &Arc<Segments>, places: &[(u32, Place)]) -> Self {
         Self::Memory(Places { owner: Owner::Shared(Arc::clone(logs)), all: places.to_vec().into() })
     }
 
@@ -80,7 +80,7 @@ impl<'a> Source<'a> {
             all.push((hash, Place { commit: 0, offset }));
             Ok(())
         });
-        Self::Memory(Places { owner: Owner::Batch(batch, BATCH_ORDER + rank), all: all.into() })
+        Self::Memory(Places { owner: Owner::Batch(batch, BATCH_SEQUENCE + rank), all: all.into() })
     }
 
     fn entries(&self) -> u64 {
@@ -102,7 +102,7 @@ enum Chunk<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row<'r> {
     pub(super) key: &'r [u8],
-    pub(super) order: u64,
+    pub(super) sequence: u64,
     pub(super) stored: ScanStored<'r>,
     /// The table of the entry, and the number of its source.
     pub(super) table: Option<(&'r Table, u32)>,
@@ -130,17 +130,17 @@ impl Range<'_> {
         match self.chunks.get((place >> CHUNK_BITS) as usize)? {
             Chunk::Table { keys, table, source } => {
                 let (key, stored) = keys.layout.entry(&keys.bytes, index)?;
-                let order = table.meta.order_base.saturating_add(keys.layout.order(&keys.bytes, index)?);
-                Some(Row { key, order, stored, table: Some((table, *source)) })
+                let sequence = table.meta.sequence_base.saturating_add(keys.layout.sequence(&keys.bytes, index)?);
+                Some(Row { key, sequence, stored, table: Some((table, *source)) })
             }
             Chunk::Memory { places, start } => {
-                let (order, entry) = places.entry(start + index)?;
+                let (sequence, entry) = places.entry(start + index)?;
                 let stored = match entry.kind {
                     Kind::Put => ScanStored::Inline(entry.value),
-                    Kind::PutFiled => ScanStored::Filed(entry.value),
+                    Kind::PutWithBlobs => ScanStored::WithBlobs(entry.value),
                     Kind::Delete | Kind::Attach => ScanStored::Deleted,
                 };
-                Some(Row { key: entry.key, order, stored, table: None })
+                Some(Row { key: entry.key, sequence, stored, table: None })
             }
         }
     }

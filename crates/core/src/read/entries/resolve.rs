@@ -1,8 +1,8 @@
 //! Finds the newest entry of each key in a range.
 
-use super::gather::{BATCH_ORDER, Range, Row};
+use super::gather::{BATCH_SEQUENCE, Range, Row};
 use crate::format::hash_sort::{Item, hash_of, same_hash};
-use crate::table::{Hole, NAMES_FILES, ScanStored};
+use crate::table::{Hole, NAMES_BLOBS, ScanStored};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ pub(crate) struct Entries {
 pub(crate) struct Visit<'v> {
     pub(crate) hash: u32,
     pub(crate) key: &'v [u8],
-    pub(crate) order: u64,
+    pub(crate) sequence: u64,
     /// Number of older entries with the same key.
     pub(crate) shadowed: u64,
     /// Whether the entry is invisible: it is of another version, or an unreadable part of a table may have overwritten
@@ -38,19 +38,19 @@ impl<'v> Visit<'v> {
     pub(crate) fn value(self) -> Option<&'v [u8]> {
         match self.row.stored {
             ScanStored::Deleted => None,
-            ScanStored::Inline(bytes) | ScanStored::Filed(bytes) => Some(bytes),
+            ScanStored::Inline(bytes) | ScanStored::WithBlobs(bytes) => Some(bytes),
             ScanStored::Placed { block, offset, bytes } => {
-                self.values.read(&self.row, block & !NAMES_FILES, offset, bytes)
+                self.values.read(&self.row, block & !NAMES_BLOBS, offset, bytes)
             }
         }
     }
 
     /// Whether the value names blobs.
     #[inline]
-    pub(crate) fn is_filed(&self) -> bool {
+    pub(crate) fn names_blobs(&self) -> bool {
         match self.row.stored {
-            ScanStored::Placed { block, .. } => block & NAMES_FILES != 0,
-            ScanStored::Filed(_) => true,
+            ScanStored::Placed { block, .. } => block & NAMES_BLOBS != 0,
+            ScanStored::WithBlobs(_) => true,
             ScanStored::Inline(_) | ScanStored::Deleted => false,
         }
     }
@@ -61,7 +61,7 @@ impl<'v> Visit<'v> {
         let (ScanStored::Placed { block, .. }, Some((table, _))) = (self.row.stored, self.row.table) else {
             return Some(bytes);
         };
-        let block = table.directory().and_then(|all| all.value_row((block & !NAMES_FILES) as usize));
+        let block = table.directory().and_then(|all| all.value_row((block & !NAMES_BLOBS) as usize));
         Some(block.map_or(bytes, |block| bytes * u64::from(block.stored_bytes) / u64::from(block.raw_bytes.max(1))))
     }
 
@@ -78,7 +78,7 @@ impl<'v> Visit<'v> {
 
 impl Entries {
     pub(crate) fn new(hidden_below: u64) -> Self {
-        Self { hidden_below: hidden_below.min(BATCH_ORDER), values: Values::default() }
+        Self { hidden_below: hidden_below.min(BATCH_SEQUENCE), values: Values::default() }
     }
 
     /// Calls `each` for every key of a range.
@@ -122,15 +122,15 @@ impl Entries {
         shadowed: u64,
         each: &mut impl FnMut(Visit<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        let lost = |hole: &Hole| {
-            row.order <= hole.order_max
+        let is_lost = |hole: &Hole| {
+            row.sequence <= hole.sequence_max
                 && hole.start <= hash
                 && hole.end.is_none_or(|end| hash < end)
                 && row.table.is_none_or(|(table, _)| table.meta.name != hole.table)
         };
-        let is_hidden = row.order < self.hidden_below || range.holes.iter().any(lost);
-        let Row { key, order, .. } = row;
-        each(Visit { hash, key, order, shadowed, is_hidden, row, values: &mut self.values })
+        let is_hidden = row.sequence < self.hidden_below || range.holes.iter().any(is_lost);
+        let Row { key, sequence, .. } = row;
+        each(Visit { hash, key, sequence, shadowed, is_hidden, row, values: &mut self.values })
     }
 }
 
@@ -217,7 +217,7 @@ impl Range<'_> {
 }
 
 fn by_key_and_age(left: &Row<'_>, right: &Row<'_>) -> Ordering {
-    left.key.cmp(right.key).then(right.order.cmp(&left.order))
+    left.key.cmp(right.key).then(right.sequence.cmp(&left.sequence))
 }
 
 fn same_key_of(range: &Range<'_>, left: Item, right: Item) -> bool {

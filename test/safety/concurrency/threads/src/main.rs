@@ -85,8 +85,8 @@ fn schedule(seed: u64) {
     };
     let files = random.bool();
     let open = || {
-        let file_bytes_min = if files { FILE_BYTES } else { usize::MAX };
-        let options = Options { file_bytes_min, random: seed, ..Options::default() };
+        let blob_bytes_min = if files { FILE_BYTES } else { usize::MAX };
+        let options = Options { blob_bytes_min, random: seed, ..Options::default() };
         Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).expect("open")
     };
     let (store, acknowledged) = (open(), Acknowledged::default());

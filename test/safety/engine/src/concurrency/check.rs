@@ -2,7 +2,7 @@
 
 use super::participant::Participant;
 use super::world::SharedCommit;
-use varve_core::{FileRef, Result};
+use varve_core::{BlobRef, Result};
 
 /// How often a missing file is looked up in a newer state, as the API does for large values.
 const READS: u32 = 8;
@@ -87,7 +87,7 @@ impl Participant {
             let Some(value) = self.handle.get(self.id, key.as_bytes(), <[u8]>::to_vec)? else { return Ok(()) };
             let mut parts = value.splitn(2, |byte| *byte == b' ');
             let (Some(now), Some(content)) = (parts.next(), parts.next()) else { return Ok(()) };
-            if self.handle.store().read_file(&FileRef::of(content))?.is_some_and(|read| read == content) {
+            if self.handle.store().read_blob(&BlobRef::of(content))?.is_some_and(|read| read == content) {
                 return Ok(());
             }
             if attempt + 1 < READS && self.handle.store().refresh()? {

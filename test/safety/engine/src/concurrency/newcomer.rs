@@ -9,8 +9,8 @@ use varve_core::{Options, Result, SerialPool, Store};
 
 /// Opens a copy of the folder.
 fn open(vfs: &SimVfs, world: &World) -> Result<Arc<Store>> {
-    let file_bytes_min = world.terms.file_bytes_min();
-    let options = Options { read_only: true, block_cache_bytes: 1 << 16, file_bytes_min, ..Options::default() };
+    let blob_bytes_min = world.terms.blob_bytes_min();
+    let options = Options { read_only: true, block_cache_bytes: 1 << 16, blob_bytes_min, ..Options::default() };
     Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options)
 }
 

@@ -12,7 +12,7 @@ use super::turn::TurnVfs;
 use super::world::World;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use varve_core::{Clock, Durability, Error, FileRef, Handle, Hold, Intake, Options, Result, SerialPool, Store};
+use varve_core::{BlobRef, BlobWriter, Clock, Durability, Error, Handle, Options, Pin, Result, SerialPool, Store};
 
 /// The most steps of one life.
 const STEPS_MAX: u64 = 6;
@@ -54,7 +54,7 @@ pub(super) struct Participant {
     pub(super) seen: Vec<u64>,
     pub(super) established: Vec<Vec<u64>>,
     /// Content stored for a commit to come.
-    stored: Option<(Vec<u8>, FileRef, Hold)>,
+    stored: Option<(Vec<u8>, BlobRef, Pin)>,
 }
 
 impl Participant {
@@ -64,7 +64,7 @@ impl Participant {
             clock: Clock::new(move || clocks.clock_us(me)),
             block_cache_bytes: 1 << 16,
             bytes_max: world.terms.bytes_max,
-            file_bytes_min: world.terms.file_bytes_min(),
+            blob_bytes_min: world.terms.blob_bytes_min(),
             random: world.random(u64::MAX),
             ..Options::default()
         };
@@ -116,7 +116,7 @@ impl Participant {
         match self.stored.take() {
             Some((content, file, hold)) => {
                 let value = [text.as_bytes(), b" ", &content].concat();
-                self.handle.put_filed(id, outputs.as_bytes(), &value, &[file])?;
+                self.handle.put_with_blobs(id, outputs.as_bytes(), &value, &[file])?;
                 self.handle.keep(hold);
             }
             None => self.handle.put(id, outputs.as_bytes(), text.as_bytes())?,
@@ -153,9 +153,9 @@ impl Participant {
     fn store_file(&mut self) -> Result<()> {
         let content = format!("content {}", self.world.random(3)).repeat(10).into_bytes();
         self.world.note(|| "store a file".to_owned());
-        let intake = Intake::new(self.handle.store())?;
+        let intake = BlobWriter::new(self.handle.store())?;
         let file = intake.store(&content)?;
-        self.stored = Some((content, file, intake.into_hold()));
+        self.stored = Some((content, file, intake.into_pin()));
         Ok(())
     }
 
@@ -218,7 +218,7 @@ impl Participant {
         if !report.damage.is_empty() {
             self.world.violation(format!("verify found {:?}", report.damage));
         }
-        let stored = self.handle.store().list_files()?.len() as u64;
+        let stored = self.handle.store().list_blobs()?.len() as u64;
         let stats = self.handle.store().stats()?;
         let named = stats.content_files;
         if stored != named {

@@ -46,7 +46,7 @@ impl Terms {
         self.bytes_max < u64::MAX
     }
 
-    pub(super) fn file_bytes_min(&self) -> usize {
+    pub(super) fn blob_bytes_min(&self) -> usize {
         if self.has_large { FILE_BYTES_MIN_LARGE } else { FILE_BYTES_MIN }
     }
 

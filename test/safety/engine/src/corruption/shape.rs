@@ -3,7 +3,7 @@
 use crate::history::{Expected, commit, compact, open_with};
 use std::collections::BTreeSet;
 use varve_core::testing::sim::SimVfs;
-use varve_core::{Durability, Handle, Key, Options};
+use varve_core::{Durability, Handle, MacKey, Options};
 
 /// How a cache was written.
 pub(super) struct Plan {
@@ -11,7 +11,7 @@ pub(super) struct Plan {
     /// One commit each, and what comes after it.
     rounds: &'static [After],
     /// Values of so many bytes and more are files.
-    file_bytes_min: usize,
+    blob_bytes_min: usize,
     /// Values are so many times as long.
     scale: usize,
     /// Whether it has a key.
@@ -31,18 +31,18 @@ use After::{Close, Compact, Die, Fold, Nothing};
 
 /// The shapes; the last has at least 64 KiB.
 pub(super) const SHAPES: [Plan; 9] = [
-    Plan { name: "log only", rounds: &[Nothing, Nothing, Nothing], file_bytes_min: 1 << 20, scale: 1, keyed: false },
-    Plan { name: "several logs", rounds: &[Die, Close, Nothing], file_bytes_min: 1 << 20, scale: 1, keyed: false },
-    Plan { name: "closed", rounds: &[Close, Die, Close], file_bytes_min: 1 << 20, scale: 1, keyed: false },
-    Plan { name: "folded", rounds: &[Fold, Fold, Fold, Nothing], file_bytes_min: 1 << 20, scale: 1, keyed: false },
-    Plan { name: "compacted", rounds: &[Nothing, Nothing, Compact], file_bytes_min: 1 << 20, scale: 1, keyed: false },
-    Plan { name: "files", rounds: &[Nothing, Compact, Nothing], file_bytes_min: 300, scale: 1, keyed: false },
-    Plan { name: "keyed", rounds: &[Die, Fold, Close, Nothing], file_bytes_min: 1 << 20, scale: 1, keyed: true },
-    Plan { name: "keyed files", rounds: &[Nothing, Compact, Nothing], file_bytes_min: 300, scale: 1, keyed: true },
+    Plan { name: "log only", rounds: &[Nothing, Nothing, Nothing], blob_bytes_min: 1 << 20, scale: 1, keyed: false },
+    Plan { name: "several logs", rounds: &[Die, Close, Nothing], blob_bytes_min: 1 << 20, scale: 1, keyed: false },
+    Plan { name: "closed", rounds: &[Close, Die, Close], blob_bytes_min: 1 << 20, scale: 1, keyed: false },
+    Plan { name: "folded", rounds: &[Fold, Fold, Fold, Nothing], blob_bytes_min: 1 << 20, scale: 1, keyed: false },
+    Plan { name: "compacted", rounds: &[Nothing, Nothing, Compact], blob_bytes_min: 1 << 20, scale: 1, keyed: false },
+    Plan { name: "files", rounds: &[Nothing, Compact, Nothing], blob_bytes_min: 300, scale: 1, keyed: false },
+    Plan { name: "keyed", rounds: &[Die, Fold, Close, Nothing], blob_bytes_min: 1 << 20, scale: 1, keyed: true },
+    Plan { name: "keyed files", rounds: &[Nothing, Compact, Nothing], blob_bytes_min: 300, scale: 1, keyed: true },
     Plan {
         name: "large",
         rounds: &[Fold, Nothing, Fold, Close, Nothing, Nothing],
-        file_bytes_min: 7_000,
+        blob_bytes_min: 7_000,
         scale: 9,
         keyed: false,
     },
@@ -51,7 +51,7 @@ pub(super) const SHAPES: [Plan; 9] = [
 /// A cache at rest.
 pub(super) struct Shape {
     pub(super) name: &'static str,
-    pub(super) key: Option<Key>,
+    pub(super) key: Option<MacKey>,
     pub(super) vfs: SimVfs,
     /// Whether its last process closed it.
     pub(super) is_closed: bool,
@@ -76,11 +76,11 @@ impl Shape {
     /// Two caches of one plan with different `salt` have the same keys and other values; the other one has no secret.
     pub(super) fn build_of(plan: &Plan, salt: &str) -> Self {
         let vfs = SimVfs::new();
-        let key = (plan.keyed && salt.is_empty()).then(|| Key::new(&[7; 32]).expect("long enough"));
+        let key = (plan.keyed && salt.is_empty()).then(|| MacKey::new(&[7; 32]).expect("long enough"));
         let mut random = fastrand::Rng::with_seed(salt.len() as u64);
         let mut open = || {
-            let (file_bytes_min, random) = (plan.file_bytes_min, random.u64(..));
-            let options = Options { file_bytes_min, key: key.clone(), random, ..Options::default() };
+            let (blob_bytes_min, random) = (plan.blob_bytes_min, random.u64(..));
+            let options = Options { blob_bytes_min, mac_key: key.clone(), random, ..Options::default() };
             open_with(&vfs, options).expect("open")
         };
         let mut handle = open();
@@ -117,7 +117,7 @@ impl Shape {
 
     /// Opens what became of it, with its key.
     pub(super) fn open(&self, vfs: &SimVfs) -> varve_core::Result<Handle> {
-        open_with(vfs, Options { block_cache_bytes: 1 << 20, key: self.key.clone(), ..Options::default() })
+        open_with(vfs, Options { block_cache_bytes: 1 << 20, mac_key: self.key.clone(), ..Options::default() })
     }
 
     pub(super) fn bytes(&self) -> u64 {

@@ -63,7 +63,7 @@ fn key(number: usize) -> String {
 }
 
 fn open(vfs: &SimVfs) -> varve_core::Result<Handle> {
-    let options = Options { block_cache_bytes: 1 << 20, file_bytes_min: FILE_BYTES_MIN, ..Options::default() };
+    let options = Options { block_cache_bytes: 1 << 20, blob_bytes_min: FILE_BYTES_MIN, ..Options::default() };
     Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).map(|store| store.handle())
 }
 
@@ -146,5 +146,5 @@ fn read_all(handle: &mut Handle) {
     }
     let _ = handle.store().stats();
     let _ = handle.store().verify(NEVER);
-    let _ = handle.store().list_files();
+    let _ = handle.store().list_blobs();
 }

@@ -4,7 +4,7 @@ use super::folders::known_folders;
 use std::fs;
 use std::path::Path;
 use varve_archive::tar::{Content, ExportOptions, FileRecord, export};
-use varve_core::FileRef;
+use varve_core::BlobRef;
 use varve_core::testing::sim::SimVfs;
 
 /// Inputs of a target: sound ones, and those that found a bug (`found/<target>/<symptom>`).
@@ -64,7 +64,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 /// Plain, gzip, zstd.
 fn archives() -> Vec<Vec<u8>> {
     let content = b"content of a file".repeat(20);
-    let FileRef { digest, bytes } = FileRef::of(&content);
+    let BlobRef { digest, bytes } = BlobRef::of(&content);
     let long = format!("{}/file", "folder".repeat(30));
     let records = [
         ("a/b", Content::File { digest, bytes, executable: true }),

@@ -31,7 +31,7 @@ impl Script {
             1 => SimVfs::new().without_locks(),
             _ => SimVfs::new(),
         };
-        let file_bytes_min = if self.seed.is_multiple_of(4) { 200 } else { 1 << 20 };
+        let blob_bytes_min = if self.seed.is_multiple_of(4) { 200 } else { 1 << 20 };
         vfs.limit_calls(CALLS_MAX);
         if let Some(strike) = strike {
             vfs.fail(strike.fault);
@@ -42,7 +42,7 @@ impl Script {
             .is_some_and(|Strike { fault, .. }| fault.forever && matches!(fault.call, Some(Call::Read | Call::Len)));
         let mut run = Run {
             vfs,
-            file_bytes_min,
+            blob_bytes_min,
             loses,
             unreadable,
             handle: None,
@@ -62,7 +62,7 @@ impl Script {
 /// A history on its way.
 pub(super) struct Run {
     pub(super) vfs: SimVfs,
-    file_bytes_min: usize,
+    blob_bytes_min: usize,
     loses: bool,
     /// A table that can never be read again is damaged: what it had is missed.
     unreadable: bool,
@@ -90,7 +90,7 @@ impl Run {
                 "compact"
             }
             7 => {
-                let _ = open_filing(&self.vfs, self.file_bytes_min).map(|other| compact(&other, full));
+                let _ = open_filing(&self.vfs, self.blob_bytes_min).map(|other| compact(&other, full));
                 "compact by another"
             }
             8 => {
@@ -110,7 +110,7 @@ impl Run {
 
     fn opened(&mut self) -> Result<&mut Handle> {
         if self.handle.is_none() {
-            self.handle = Some(open_filing(&self.vfs, self.file_bytes_min)?);
+            self.handle = Some(open_filing(&self.vfs, self.blob_bytes_min)?);
         }
         self.handle.as_mut().ok_or(varve_core::Error::Closed)
     }

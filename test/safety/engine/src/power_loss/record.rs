@@ -52,11 +52,11 @@ pub(crate) fn record(seed: u64) -> Recorded {
         Life::Beside => shapes.push("beside"),
         Life::Days => shapes.push("days"),
     }
-    let file_bytes_min = if random.bool() { 64 } else { Options::default().file_bytes_min };
+    let blob_bytes_min = if random.bool() { 64 } else { Options::default().blob_bytes_min };
     let bytes_max = if life == Life::Days { random.u64(2 << 10..12 << 10) } else { Options::default().bytes_max };
-    let base = if random.u32(..5) == 0 { damaged(&mut random, &vfs, file_bytes_min) } else { Expected::new() };
+    let base = if random.u32(..5) == 0 { damaged(&mut random, &vfs, blob_bytes_min) } else { Expected::new() };
     let first = if vfs.names().is_empty() { "create" } else { "reset" };
-    let options = Options { block_cache_bytes: 1 << 20, file_bytes_min, bytes_max, ..Options::default() };
+    let options = Options { block_cache_bytes: 1 << 20, blob_bytes_min, bytes_max, ..Options::default() };
     let mut recorder = Recorder::begin(vfs, options, life, base);
     recorder.pads = shapes.contains(&"padded");
     recorder.is_windows = shapes.contains(&"windows");
@@ -89,8 +89,8 @@ pub(crate) fn content_of(handle: &mut Handle) -> Expected {
 }
 
 /// A folder with some past in which one file was damaged, and what is left in it.
-fn damaged(random: &mut fastrand::Rng, vfs: &SimVfs, file_bytes_min: usize) -> Expected {
-    let mut handle = open_filing(vfs, file_bytes_min).expect("open");
+fn damaged(random: &mut fastrand::Rng, vfs: &SimVfs, blob_bytes_min: usize) -> Expected {
+    let mut handle = open_filing(vfs, blob_bytes_min).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     for _ in 0..random.usize(1..4) {
         change(random, &mut handle, id, false);
@@ -112,7 +112,7 @@ fn damaged(random: &mut fastrand::Rng, vfs: &SimVfs, file_bytes_min: usize) -> E
     }
     vfs.settle();
     // Reading may set damaged contents aside, so that a copy is read.
-    content_of(&mut open_filing(&vfs.fork(), file_bytes_min).expect("open damaged"))
+    content_of(&mut open_filing(&vfs.fork(), blob_bytes_min).expect("open damaged"))
 }
 
 struct Recorder {

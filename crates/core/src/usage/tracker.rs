@@ -11,18 +11,18 @@ const SORTED_MIN: usize = 4 << 10;
 
 /// The usage of one store.
 #[derive(Debug, Default)]
-pub(crate) struct Noted {
+pub(crate) struct UsageTracker {
     /// The current time as last set by the caller; 0 = never.
     now_ms: AtomicU64,
     /// By name of the namespace.
-    spaces: Mutex<HashMap<String, Noticed>>,
+    spaces: Mutex<HashMap<String, NamespaceUsage>>,
     /// Day and number of reads at the last record; while both are the same, no new record is due.
     recorded: Mutex<(Day, u64)>,
 }
 
 /// Usage of the version of a namespace that was used last.
 #[derive(Debug, Default)]
-struct Noticed {
+struct NamespaceUsage {
     version: String,
     written: Vec<u32>,
     written_sorted: usize,
@@ -30,7 +30,7 @@ struct Noticed {
     read: Vec<Mark>,
 }
 
-impl Noted {
+impl UsageTracker {
     pub(crate) fn set_now(&self, now_ms: u64) {
         self.now_ms.store(now_ms, Ordering::Relaxed);
     }
@@ -48,7 +48,7 @@ impl Noted {
 
     pub(crate) fn wrote(&self, id: &NamespaceId, hashes: impl Iterator<Item = u32>) {
         let mut spaces = self.spaces();
-        let Noticed { written, written_sorted, .. } = noticed(&mut spaces, id);
+        let NamespaceUsage { written, written_sorted, .. } = usage_of(&mut spaces, id);
         written.extend(hashes);
         if written.len() >= (*written_sorted * 2).max(SORTED_MIN) {
             written.sort_unstable();
@@ -63,7 +63,7 @@ impl Noted {
             return;
         }
         let mut spaces = self.spaces();
-        let read = &mut noticed(&mut spaces, id).read;
+        let read = &mut usage_of(&mut spaces, id).read;
         read.extend(marks);
         read.sort_unstable();
         read.dedup();
@@ -85,15 +85,15 @@ impl Noted {
         self.spaces().values().map(|space| space.read.len() as u64).sum()
     }
 
-    fn spaces(&self) -> MutexGuard<'_, HashMap<String, Noticed>> {
+    fn spaces(&self) -> MutexGuard<'_, HashMap<String, NamespaceUsage>> {
         self.spaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The usage of a namespace at this version.
-fn noticed<'a>(spaces: &'a mut HashMap<String, Noticed>, id: &NamespaceId) -> &'a mut Noticed {
+fn usage_of<'a>(spaces: &'a mut HashMap<String, NamespaceUsage>, id: &NamespaceId) -> &'a mut NamespaceUsage {
     if spaces.get(&id.name).is_none_or(|space| space.version != id.version) {
-        spaces.insert(id.name.clone(), Noticed { version: id.version.clone(), ..Noticed::default() });
+        spaces.insert(id.name.clone(), NamespaceUsage { version: id.version.clone(), ..NamespaceUsage::default() });
     }
     spaces.entry(id.name.clone()).or_default()
 }

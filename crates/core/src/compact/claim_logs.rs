@@ -2,27 +2,27 @@
 
 use crate::commit::Committer;
 use crate::error::{Error, Result};
-use crate::format::digest::FileRef;
+use crate::format::digest::BlobRef;
 use crate::format::file_names::FileName;
 use crate::log::Stop;
 use crate::platform::failpoints;
 use crate::platform::sync::{Mutex, RwLock};
 use crate::platform::vfs::is_gone_or_in_use;
 use crate::state::context::Context;
-use crate::state::{LogView, MemoryEntry, Namespace, State, catch_up, list, load};
+use crate::state::{LogView, MemtableEntry, Namespace, State, catch_up, list, load};
 use crate::table::Table;
 use std::collections::BTreeSet;
 
 /// What a compaction works on: a state of its own, independent of the visible one.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct ClaimedLogs {
     pub(crate) state: State,
     /// Writers whose logs are claimed and will be checkpointed.
-    pub(crate) folded: BTreeSet<u32>,
+    pub(crate) writers: BTreeSet<u32>,
     /// No other log existed after the last one was claimed, so every later commit is newer than these entries.
     pub(crate) alone: bool,
     /// Blobs that entries name and that are damaged or missing.
-    pub(crate) lost: BTreeSet<FileRef>,
+    pub(crate) missing: BTreeSet<BlobRef>,
 }
 
 /// A process without locks cannot detect which writers with a lock live. It leaves this many of their newest logs and
@@ -39,24 +39,24 @@ pub(crate) fn survey(
     committer: &Mutex<Committer>,
     claim: Option<u32>,
     patient: bool,
-) -> Result<Taken> {
+) -> Result<ClaimedLogs> {
     let state = sealed(context, state, committer)?;
-    let (mut folded, mut untested) = (BTreeSet::new(), Vec::new());
+    let (mut writers, mut untested) = (BTreeSet::new(), Vec::new());
     // Without a lock, the log of this process looks claimable; its pin would be lost with it.
-    let holding = committer.lock()?.holding();
-    let is_ours = |writer| Some(writer) == claim || Some(writer) == holding;
+    let pinning = committer.lock()?.pinning_writer();
+    let is_ours = |writer| Some(writer) == claim || Some(writer) == pinning;
     for view in state.logs.iter().filter(|view| !is_ours(view.writer)) {
-        let is_taken = matches!(view.name, FileName::Taken { .. });
-        if is_taken || view.is_done()? || !patient && view.start().is_none() {
-            folded.insert(view.writer);
+        let is_claimed = matches!(view.name, FileName::Claimed { .. });
+        if is_claimed || view.is_done()? || !patient && view.start().is_none() {
+            writers.insert(view.writer);
         } else if !view.is_lock_testable() {
             untested.push(view.writer);
         }
     }
     untested.sort_unstable();
     untested.truncate(untested.len().saturating_sub(UNTESTED_LOGS_LEFT));
-    folded.extend(untested);
-    Ok(Taken::new(state, folded, claim, context.files.lost()?))
+    writers.extend(untested);
+    Ok(ClaimedLogs::new(state, writers, claim, context.blobs.missing()?))
 }
 
 /// The newest state, with the log of this process sealed. If only new commits were added, the loaded state is extended.
@@ -68,7 +68,7 @@ fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>
         let state = state.read()?;
         (state.newest().snapshot(), state.tables())
     };
-    if catch_up(context, &mut newest)?.is_some() && !newest.lost {
+    if catch_up(context, &mut newest)?.is_some() && !newest.unrecoverable {
         return Ok(newest);
     }
     drop(committer);
@@ -77,12 +77,12 @@ fn sealed(context: &Context, state: &RwLock<State>, committer: &Mutex<Committer>
 
 /// Claims the logs of the survey by renaming them. The new name contains the number of this process. The old name may
 /// already belong to a slow writer that tries the number; renaming that log must not replace a claimed one.
-pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result<Taken> {
+pub(crate) fn claim_logs(context: &Context, mut surveyed: ClaimedLogs, claim: u32) -> Result<ClaimedLogs> {
     failpoints::panics("take");
     let mut complete = true;
-    for view in surveyed.state.logs.iter_mut().filter(|view| surveyed.folded.contains(&view.writer)) {
+    for view in surveyed.state.logs.iter_mut().filter(|view| surveyed.writers.contains(&view.writer)) {
         if matches!(view.name, FileName::Log(_)) {
-            let (source, name) = (view.name.to_string(), FileName::Taken { writer: view.writer, by: claim });
+            let (source, name) = (view.name.to_string(), FileName::Claimed { writer: view.writer, by: claim });
             let target = name.to_string();
             if context.vfs.exists(&target).map_err(|error| Error::io("check", &target, error))? {
                 complete = false;
@@ -98,13 +98,13 @@ pub(crate) fn take(context: &Context, mut surveyed: Taken, claim: u32) -> Result
         complete &= view.stop == Stop::Sealed;
     }
     if complete && nothing_new(context, &surveyed.state, claim)? {
-        return Ok(Taken::new(surveyed.state, surveyed.folded, Some(claim), surveyed.lost));
+        return Ok(ClaimedLogs::new(surveyed.state, surveyed.writers, Some(claim), surveyed.missing));
     }
     // Load again what was appended before each log lost its name.
     let state = load(context, &surveyed.state.tables())?;
-    let taken = state.logs.iter().filter(|view| matches!(view.name, FileName::Taken { .. }));
-    let folded = taken.map(|view| view.writer).collect();
-    Ok(Taken::new(state, folded, Some(claim), surveyed.lost))
+    let claimed = state.logs.iter().filter(|view| matches!(view.name, FileName::Claimed { .. }));
+    let writers = claimed.map(|view| view.writer).collect();
+    Ok(ClaimedLogs::new(state, writers, Some(claim), surveyed.missing))
 }
 
 /// Whether the directory has the logs and the manifest of the survey, and the log of this process. Logs that were
@@ -118,10 +118,10 @@ fn nothing_new(context: &Context, state: &State, claim: u32) -> Result<bool> {
     }))
 }
 
-impl Taken {
-    fn new(state: State, folded: BTreeSet<u32>, claim: Option<u32>, lost: BTreeSet<FileRef>) -> Self {
-        let alone = state.logs.iter().all(|view| folded.contains(&view.writer) || Some(view.writer) == claim);
-        Self { state, folded, alone, lost }
+impl ClaimedLogs {
+    fn new(state: State, writers: BTreeSet<u32>, claim: Option<u32>, missing: BTreeSet<BlobRef>) -> Self {
+        let alone = state.logs.iter().all(|view| writers.contains(&view.writer) || Some(view.writer) == claim);
+        Self { state, writers, alone, missing }
     }
 
     /// Whether a log with a number below `claim` has no whole start. The next manifest would be above its number and
@@ -132,36 +132,34 @@ impl Taken {
     }
 
     /// Whether a table may be merged: the manifest names it, or the log that attached it is claimed.
-    pub(crate) fn is_folded(&self, attached_by: Option<u32>) -> bool {
-        attached_by.is_none_or(|writer| self.folded.contains(&writer))
+    pub(crate) fn may_merge(&self, attached_by: Option<u32>) -> bool {
+        attached_by.is_none_or(|writer| self.writers.contains(&writer))
     }
 
     /// Memtable entries of one namespace from the claimed logs, in order of arrival.
-    pub(crate) fn folded_entries<'a>(
-        &'a self,
-        namespace: &'a Namespace,
-    ) -> impl Iterator<Item = (u32, MemoryEntry<'a>)> {
-        self.state.memory_entries(namespace).filter(|(_, found)| self.folded.contains(&found.writer))
+    pub(crate) fn entries<'a>(&'a self, namespace: &'a Namespace) -> impl Iterator<Item = (u32, MemtableEntry<'a>)> {
+        self.state.memtable_entries(namespace).filter(|(_, found)| self.writers.contains(&found.writer))
     }
 
-    pub(crate) fn names_lost_files(&self, table: &Table) -> bool {
-        let names_lost = || table.directory().is_some_and(|all| all.files().any(|file| self.lost.contains(&file)));
-        !self.lost.is_empty() && table.meta.file_bytes > 0 && names_lost()
+    pub(crate) fn names_missing_blobs(&self, table: &Table) -> bool {
+        let names_missing =
+            || table.directory().is_some_and(|all| all.blobs().any(|file| self.missing.contains(&file)));
+        !self.missing.is_empty() && table.meta.blob_bytes > 0 && names_missing()
     }
 
     /// Bytes of all tables and logs that go into the next manifest.
     pub(crate) fn bytes(&self) -> u64 {
-        let folded = self.state.live_tables().filter(|live| self.is_folded(live.attached_by));
-        folded.map(|live| live.table.meta.bytes).sum::<u64>() + self.log_bytes()
+        let tables = self.state.live_tables().filter(|live| self.may_merge(live.attached_by));
+        tables.map(|live| live.table.meta.bytes).sum::<u64>() + self.log_bytes()
     }
 
     /// Those bytes and the bytes of the blobs that tables name.
     pub(crate) fn total_bytes(&self) -> u64 {
-        let folded = self.state.live_tables().filter(|live| self.is_folded(live.attached_by));
-        self.bytes().saturating_add(folded.map(|live| live.table.meta.file_bytes).sum())
+        let tables = self.state.live_tables().filter(|live| self.may_merge(live.attached_by));
+        self.bytes().saturating_add(tables.map(|live| live.table.meta.blob_bytes).sum())
     }
 
     pub(crate) fn log_bytes(&self) -> u64 {
-        self.state.logs.iter().filter(|view| self.folded.contains(&view.writer)).map(|view| view.end).sum()
+        self.state.logs.iter().filter(|view| self.writers.contains(&view.writer)).map(|view| view.end).sum()
     }
 }
