@@ -1,7 +1,7 @@
 //! Blobs, files named by their content: values from 1 MiB on, and the outputs of tasks.
 //!
 //! ```text
-//! files/<2 hex>/<64 hex>                the content; its BLAKE3 digest is the name, the digest's first byte the directory
+//! files/<2 hex>/<64 hex>                the content, named by its BLAKE3 digest, in the directory of its first byte
 //! files/<2 hex>/<64 hex>.<16 hex>.gone  about to be removed by the collection of that number
 //! files/<2 hex>/<64 hex>.bad            damaged, quarantined
 //! files/<2 hex>/<w>-<k>.tmp             being written by writer w

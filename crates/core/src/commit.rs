@@ -1,9 +1,9 @@
 //! The commit protocol of a writer; FORMAT.md, "The protocol", section 3.
 //!
 //! ```text
-//!  batch --> [blobs] --> [tables: write, sync, sync directory] --> append frame --> stat log, stat manifest --> [sync log] --> visible
-//!             2           3, from 1 MiB on                          4                5 |                        6              7
-//!                                                                                     +-- not in place: again from 2 in a new log
+//!  batch -> [blobs] -> [tables: write, sync] -> append frame -> stat log, stat manifest -> [sync log] -> visible
+//!              2        3  from 1 MiB on        4               5 |                         6             7
+//!                                                                 +-- not in place: again from 2 in a new log
 //! ```
 //! 1. If the cache is unrecoverable, the writer resets it (`writer/reset.rs`). If the process has no log, it claims one
 //!    (`writer/claim.rs`).

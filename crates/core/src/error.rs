@@ -105,7 +105,8 @@ impl fmt::Display for Error {
             }
             Self::NewerFormat { name, found, supported } => write!(
                 out,
-                "'{name}' has format {found}, this version reads up to {supported}; update varve or use another directory"
+                "'{name}' has format {found}, this version reads up to {supported}; update varve or choose another \
+                 directory"
             ),
             Self::Damaged { name, offset, what } => {
                 write!(out, "{what} in '{name}' at byte {offset} does not match its checksum")
@@ -124,7 +125,7 @@ impl fmt::Display for Error {
             Self::Broken => {
                 write!(
                     out,
-                    "internal error in an earlier call: the cache is closed, its files are intact; open it again to continue"
+                    "internal error in an earlier call: the cache is closed, its files are intact; open it again"
                 )
             }
             Self::Cancelled => write!(out, "stopped on request; no committed entry was changed"),

@@ -4,7 +4,7 @@
 //! ```text
 //! start body:  "LOCK" = the writer holds the file's lock while it lives, "NAME" = it has none;
 //!              u64 id of the log, random | u64 id of the manifest it was begun on
-//! seen body:   count x (u32 writer, u64 id, u64 end) synced logs that its commits may rest on, and how many bytes they have
+//! seen body:   count x (u32 writer, u64 id, u64 end) synced logs that its commits may rest on, and their lengths
 //! commit body: u64 time in ms | u16 count | count x (u16 id, text name, text version) | entries until the end
 //! hold body:   nothing; tag 1 = pin: blobs are stored from now on that only later commits will name, 0 = unpin
 //! seal body:   nothing

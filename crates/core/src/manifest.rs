@@ -6,10 +6,11 @@
 //! one frame (kind VMAN, tag = format), file number = n; body:
 //! u64 id of the cache | u64 id of this manifest | u64 parent | u64 last sequence number | u32 next writer
 //! u32 count | count x log                                logs that are not checkpointed yet
-//! u32 count | count x log                                logs that this manifest has checkpointed and its parent had not
+//! u32 count | count x log                                checkpointed by this manifest and not by its parent
 //! u32 count | count x namespace                          sorted by name
 //! log: u32 writer | u64 id | u64 end                     it has at least `end` bytes
-//! namespace: text name | text version | u64 latest sequence number | u64 hidden below | u32 count | count x table (104 bytes)
+//! namespace: text name | text version | u64 latest sequence number | u64 hidden below
+//!            | u32 count | count x table (104 bytes)
 //! ```
 //! `parent` is the id of the manifest that this one was built on. It is 0 for the first manifest of a cache, and after
 //! a reset.

@@ -4,16 +4,17 @@
 //! one compaction. Locks are taken in the order maintenance, committer, state.
 
 pub(crate) mod blob_writer;
+mod close;
 pub(crate) mod handle;
 pub(crate) mod multi_get;
 pub(crate) mod pending_reads;
+mod reads;
 
 use crate::batch::Batch;
-use crate::blobs::{Content, Pin};
+use crate::blobs::Pin;
 use crate::commit::Committer;
 use crate::commit::reload::{Replaced, advance, look_ahead, renew, replace};
 use crate::compact::compact;
-use crate::compact::list_logs::list_logs;
 use crate::error::{Error, Result};
 use crate::format::digest::BlobRef;
 use crate::maintain::repair::repair;
@@ -24,27 +25,16 @@ use crate::platform::pool::Pool;
 use crate::platform::sync::atomic::{AtomicBool, Ordering};
 use crate::platform::sync::{Mutex, MutexGuard, Poisonable, RwLock, RwLockReadGuard};
 use crate::platform::vfs::Vfs;
-use crate::read::entries::{Entries, Ranges, Source};
-use crate::read::lookup::lookup;
-use crate::read::missing_blob;
-use crate::read::stats::{sources_of, stats};
+use crate::read::stats::stats;
 use crate::read::top::top;
 use crate::read::walk::Walk;
 use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, TopEntry, TopOrder, VerifyReport};
 use crate::state::context::Context;
-use crate::state::record_usage::{is_due, record_usage};
-use crate::state::{LogView, Namespace, State, TableIndex, catch_up, load, sync_logs};
+use crate::state::record_usage::record_usage;
+use crate::state::{LogView, State, catch_up, load, sync_logs};
 use crate::store::handle::Handle;
-use crate::store::multi_get::MultiGet;
 use std::ops::ControlFlow;
-use std::sync::{Arc, PoisonError};
-
-/// At close, logs are checkpointed if there are more than this number of them, or more bytes in them.
-const LOGS_LEFT: usize = 2;
-const LOG_BYTES_LEFT: u64 = 256 << 10;
-
-/// Bytes of logs left at close, as a fraction of the size limit of the cache.
-const LOG_PART_LEFT: u64 = 8;
+use std::sync::Arc;
 
 /// Bytes in the log of this process before a commit checkpoints it itself. They are all in the memtable, too.
 const LOG_BYTES_MAX: u64 = 64 << 20;
@@ -144,66 +134,6 @@ impl Store {
         }
     }
 
-    pub(crate) fn get<R>(
-        &self,
-        id: u32,
-        hash: u64,
-        key: &[u8],
-        use_value: impl FnOnce(&[u8]) -> R,
-    ) -> Result<Option<R>> {
-        let (context, state) = (&self.context, self.state()?);
-        let answer = match lookup(&state, id, hash, key) {
-            Some(hit) if hit.names_blobs => {
-                let refs = hit.bytes().to_vec();
-                drop(state);
-                return Ok(self.blob_value(id, hash, key, &refs)?.map(|value| use_value(&value)));
-            }
-            hit => hit.map(|hit| use_value(hit.bytes())),
-        };
-        self.after_reads(context, id, state)?;
-        Ok(answer)
-    }
-
-    pub(crate) fn after_reads(&self, context: &Context, id: u32, state: RwLockReadGuard<'_, State>) -> Result<()> {
-        let is_index_due = state.is_index_due(id, &context.blocks);
-        drop(state);
-        if is_index_due {
-            self.make_index(id);
-        }
-        if context.blocks.is_over()
-            && let Ok(mut state) = self.state.write()
-        {
-            state.trim_blocks(&context.blocks);
-        }
-        Ok(())
-    }
-
-    /// Many lookups in one state; `each` receives the values.
-    pub(crate) fn multi_get<E: FnMut(Option<&[u8]>)>(&self, id: u32, each: E) -> Result<MultiGet<'_, E>> {
-        Ok(MultiGet::new(self, &self.context, id, self.state()?, each))
-    }
-
-    pub(crate) fn has(&self, id: u32, hash: u64, key: &[u8]) -> Result<bool> {
-        Ok(lookup(&*self.state()?, id, hash, key).is_some())
-    }
-
-    /// The value of an entry that names blobs. If a blob is missing, it may have been collected since this state was
-    /// loaded. A newer state then does not name it for this key, and the value is a miss. The visible state stays the
-    /// same.
-    pub(crate) fn blob_value(&self, id: u32, hash: u64, key: &[u8], refs: &[u8]) -> Result<Option<Vec<u8>>> {
-        let context = self.open_context()?;
-        let names =
-            |newest: &State| lookup(newest, id, hash, key).is_some_and(|hit| hit.names_blobs && hit.bytes() == refs);
-        Ok(match missing_blob::look(context, || Ok(self.state()?.tables()), names, || context.blobs.value(refs))? {
-            Some(Content::Whole(value)) => Some(value),
-            Some(Content::Missing) => {
-                context.blobs.report_missing(refs);
-                None
-            }
-            Some(Content::Damaged) | None => None,
-        })
-    }
-
     /// Pins blobs that are about to be stored. Returns the writer for their temporary names.
     pub(crate) fn pin_blobs(&self) -> Result<(u32, Pin)> {
         let context = self.open_context()?;
@@ -226,76 +156,6 @@ impl Store {
     /// Whether the store was opened with `read_only`.
     pub fn is_read_only(&self) -> bool {
         self.context.options.read_only
-    }
-
-    /// The content of a blob that an entry names; `None` = it is missing or damaged.
-    pub fn read_blob(&self, file: &BlobRef) -> Result<Option<Vec<u8>>> {
-        let context = self.open_context()?;
-        let names = |newest: &State| !newest.unrecoverable && newest.named_blobs().contains(file);
-        Ok(match missing_blob::look(context, || Ok(self.state()?.tables()), names, || context.blobs.read(file))? {
-            Some(Content::Whole(content)) => Some(content),
-            Some(Content::Missing) => {
-                context.blobs.report(file, "missing file");
-                None
-            }
-            Some(Content::Damaged) | None => None,
-        })
-    }
-
-    /// Builds the index over the tables of a namespace without a lock on the state.
-    fn make_index(&self, id: u32) {
-        let Ok(state) = self.state() else { return };
-        let Some(namespace) = state.namespace(id) else { return };
-        let tables: Vec<_> = namespace.tables.iter().map(|live| Arc::clone(&live.table)).collect();
-        drop(state);
-        let (index, covered) = TableIndex::new(tables.iter().map(|table| &**table));
-        let Ok(mut state) = self.state.write() else { return };
-        if let Some(Namespace { selector, tables: live, .. }) = state.namespace_mut(id) {
-            selector.install(live, &tables, index, &covered);
-        }
-    }
-
-    pub(crate) fn scan(
-        &self,
-        id: u32,
-        cursor: u64,
-        bytes_max: u64,
-        newer: Vec<Source<'_>>,
-        each: &mut dyn FnMut(&[u8], &[u8]),
-    ) -> Result<Option<u64>> {
-        let (context, state) = (&self.context, self.state()?);
-        let (mut sources, hidden_below) = sources_of(&state, id);
-        failpoints::panics("scan");
-        sources.extend(newer);
-        let from = u32::try_from(cursor).unwrap_or(u32::MAX);
-        let mut entries = Entries::new(hidden_below);
-        let (mut bytes, mut last_hash) = (0, None);
-        for range in Ranges::new(sources, from) {
-            let outcome = entries.visit(&range, |entry| {
-                // A page ends between two hashes, so that the next one begins exactly at the cursor.
-                let hash = entry.hash;
-                if bytes >= bytes_max && last_hash != Some(hash) {
-                    return ControlFlow::Break(Ok(hash));
-                }
-                last_hash = Some(hash);
-                let (key, is_hidden, names_blobs) = (entry.key, entry.is_hidden, entry.names_blobs());
-                let Some(value) = entry.value().filter(|_| !is_hidden) else { return ControlFlow::Continue(()) };
-                let content = if names_blobs { context.blobs.value(value).map(Some) } else { Ok(None) };
-                let value = match &content {
-                    Ok(None) => value,
-                    Ok(Some(Content::Whole(value))) => value,
-                    Ok(Some(Content::Missing | Content::Damaged)) => return ControlFlow::Continue(()),
-                    Err(_) => return ControlFlow::Break(content.map(|_| hash)),
-                };
-                bytes += (key.len() + value.len()) as u64;
-                each(key, value);
-                ControlFlow::Continue(())
-            });
-            if let ControlFlow::Break(next) = outcome {
-                return next.map(|next| Some(u64::from(next)));
-            }
-        }
-        Ok(None)
     }
 
     pub(crate) fn commit(&self, batch: &Batch, durability: Option<Durability>, now_ms: u64) -> Result<CommitReport> {
@@ -442,60 +302,5 @@ impl Store {
             manifest: self.state().map_or(0, |state| state.manifest.number),
             damage: self.context.damage.places(),
         }
-    }
-
-    /// Whether this process has written nothing and has nothing to write, so that `close` only closes files.
-    pub fn is_unwritten(&self) -> bool {
-        self.committer().is_ok_and(|committer| committer.log.is_none())
-            && self.state().is_ok_and(|state| !is_due(&self.context, &state))
-    }
-
-    /// Checkpoints what is due, seals the log and closes every file. Later calls fail with `Closed`. Entries buffered
-    /// in handles are discarded.
-    pub fn close(&self) -> Result<()> {
-        let _one = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.closed.swap(true, Ordering::AcqRel) {
-            return Ok(());
-        }
-        self.record_usage();
-        let outcome = self.settle();
-        *self.committer.lock().unwrap_or_else(PoisonError::into_inner) = Committer::default();
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = State::default();
-        outcome
-    }
-
-    /// Checkpoints and seals logs if this process has written to the cache.
-    fn settle(&self) -> Result<()> {
-        failpoints::panics("settle");
-        if self.is_broken() {
-            return Err(Error::Broken);
-        }
-        if self.context.failed_syncs.is_any() {
-            self.checkpoint_failed_syncs()?;
-        }
-        let wrote = self.committer.lock()?.log.as_ref().is_some_and(|log| log.commits > 0);
-        self.context.blobs.sync(&*self.context.pool)?;
-        if !wrote {
-            return self.committer.lock()?.flush(&self.context);
-        }
-        let (logs, bytes, attached) = {
-            let state = self.state.read()?;
-            (state.logs.len(), state.memtable_bytes, state.attached_tables())
-        };
-        let bytes_left = LOG_BYTES_LEFT.min(self.context.options.bytes_max / LOG_PART_LEFT);
-        // Damaged files are quarantined before a process closes after a commit, so that the next process opens a sound
-        // cache.
-        if logs > LOGS_LEFT || bytes > bytes_left || attached > 0 || self.context.damage.is_left() {
-            compact(&self.context, &self.state, &self.committer, false, &|_, _| ControlFlow::Continue(()))?;
-        }
-        let mut committer = self.committer.lock()?;
-        let is_sealed = committer.seal(&self.context, &self.state)?;
-        committer.flush(&self.context)?;
-        if is_sealed {
-            // Optional: every commit is in place without it.
-            let known = self.state.read()?.known_logs();
-            let _ = list_logs(&self.context, &known);
-        }
-        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! How a process becomes a writer: it claims a log, creates the cache if there is none, and resets an unrecoverable one.
+//! How a process becomes a writer: it claims a log, creates the cache if necessary, and resets an unrecoverable one.
 
 pub(crate) mod claim;
 pub(crate) mod create;

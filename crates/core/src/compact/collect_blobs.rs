@@ -3,8 +3,8 @@
 //! that hide entries before it removes a blob.
 //!
 //! ```text
-//!  pins? --> list blobs --> load state --> rename unnamed to .gone --> load again: named or pinned? --> sync logs --> remove
-//!   1           2              2                 3                          4 | yes: rename back            5
+//!  pins? -> list -> load -> rename to .gone -> load again: named or pinned? -> sync logs -> remove
+//!  1        2       2       3                  4 | yes: rename back            5
 //! ```
 //! A writer may store the same content at the same time and rely on the existing file:
 //! 1. While the log of any writer pins blobs, the collector collects nothing.

@@ -2,9 +2,10 @@
 //! creates or resets a cache.
 //!
 //! ```text
-//!  tables: sync --> temporary manifest: write, sync --> directory: sync --> link to manifest-<n+1> --> directory: sync --> list --> won
-//!   1                2                                   2                   3 | name exists             4                  5 | higher, whole
-//!                                                                              +---------------------> lost <-----------------+
+//!  tables:   temporary manifest:   directory:   link to           directory:
+//!  sync ---> write, sync --------> sync ------> manifest-<n+1> -> sync -----> list -> won
+//!  1         2                     2            3 | name exists   4           5 | a higher one is whole
+//!                                                 +------------> lost <---------+
 //! ```
 //! 1. The publisher has synced the bytes of its tables.
 //! 2. It writes the manifest under a temporary name and syncs it, then the directory with the names of the tables and

@@ -1,26 +1,19 @@
 //! Reads a table: one key block, then at most one value block. A block is copied first and the copy is verified, so
 //! that later changes of the file cannot affect verified bytes.
 
+mod load;
+
 use super::TableMeta;
-use super::directory::{BlockRow, Directory, FOOTER_BYTES, Footer};
+use super::directory::Directory;
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlock, NAMES_BLOBS, Stored};
-use crate::format::checksum::{Checksum, Kind};
+use crate::format::checksum::Checksum;
 use crate::format::hash::upper;
-use crate::format::lz4;
-use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
-use crate::platform::failpoints;
 use crate::platform::vfs::File;
 use crate::report::damage_list::DamageList;
-use crate::report::{Damage, DamagedKeys};
 use crate::table::block_cache::BlockCache;
 use crate::usage::{Day, UsageBits, day_of};
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-
-/// Most bytes of a block: one long value, or the longest possible keys.
-const BLOCK_BYTES_MAX: usize = if VALUE_BYTES_MAX > KEYS_BYTES_MAX { VALUE_BYTES_MAX } else { KEYS_BYTES_MAX };
-const KEYS_BYTES_MAX: usize = ENTRIES_MAX * (KEY_BYTES_MAX + 64) + 64;
 
 /// A table, open for reading.
 #[derive(Debug)]
@@ -41,9 +34,6 @@ pub(crate) struct Table {
     /// name it.
     gone: AtomicBool,
 }
-
-/// How often a failing read is tried.
-const READS: u32 = 3;
 
 /// The directory, and the blocks read so far.
 #[derive(Debug)]
@@ -308,30 +298,6 @@ impl Table {
         }
     }
 
-    /// Reads a key block from the file; `None` = damaged.
-    pub(crate) fn read_keys(&self, index: usize) -> Option<Keys> {
-        let read = self.try_block(self.directory()?.key_row(index)?);
-        if read.is_none() {
-            self.report_keys(index, None);
-        }
-        let bytes = read?;
-        let layout = KeyBlock::parse(&bytes);
-        if layout.is_none() {
-            self.damaged_layout(index);
-        }
-        layout.map(|layout| Keys { bytes, layout })
-    }
-
-    /// Reads a value block from the file; `None` = damaged.
-    pub(crate) fn read_values(&self, index: usize) -> Option<Box<[u8]>> {
-        let row = self.directory()?.value_row(index)?;
-        let block = self.try_block(row);
-        if block.is_none() {
-            self.report(row.offset, "block of values", None);
-        }
-        block
-    }
-
     /// Number of entries, at most as many as its blocks can have; 0 = the directory is damaged.
     pub(crate) fn entries(&self) -> u64 {
         self.directory().map_or(0, |directory| self.meta.entries.min((directory.key_blocks * ENTRIES_MAX) as u64))
@@ -347,107 +313,9 @@ impl Table {
         self.loaded.get_or_init(|| self.load()).as_ref()
     }
 
-    /// Repeats a failing read before the table counts as unreadable.
-    fn retry<T>(&self, mut read: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-        let mut outcome = read();
-        for _ in 1..READS {
-            match &outcome {
-                Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => outcome = read(),
-                _ => break,
-            }
-        }
-        if outcome.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::UnexpectedEof) {
-            self.unreadable.store(true, Ordering::Relaxed);
-        }
-        if outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-            self.gone.store(true, Ordering::Relaxed);
-        }
-        outcome
-    }
-
     /// Whether the operating system refused a read. Lookups then miss, but a merge must not drop the entries.
     pub(crate) fn is_unreadable(&self) -> bool {
         self.unreadable.load(Ordering::Relaxed)
-    }
-
-    fn load(&self) -> Option<Loaded> {
-        let loaded = self.file.as_ref().map(|file| self.retry(|| self.load_directory(&**file)));
-        if let Some(Ok(Some(directory))) = loaded {
-            let usage = Arc::new(UsageBits::new(directory.key_blocks * ENTRIES_MAX));
-            return Some(Loaded::new(Arc::new(directory), usage));
-        }
-        let what = if self.file.is_none() { "missing file" } else { "directory of a table" };
-        self.report(self.meta.bytes, what, None);
-        None
-    }
-
-    fn load_directory(&self, file: &dyn File) -> io::Result<Option<Directory>> {
-        failpoints::panics("read-directory");
-        let bytes = self.meta.bytes;
-        if file.len()? != bytes || bytes < FOOTER_BYTES as u64 {
-            return Ok(None);
-        }
-        let footer_offset = bytes - FOOTER_BYTES as u64;
-        let Some(footer) = Footer::read(&file.read(footer_offset, FOOTER_BYTES)?, self.meta.root, &self.checksum)
-        else {
-            return Ok(None);
-        };
-        if footer.directory_offset.checked_add(footer.directory_bytes()) != Some(footer_offset) {
-            return Ok(None);
-        }
-        // Every block has at least one byte.
-        if footer.directory_offset < u64::from(footer.key_blocks) + u64::from(footer.value_blocks) {
-            return Ok(None);
-        }
-        let found = file.read(footer.directory_offset, footer.directory_bytes() as usize)?;
-        // A sparse file may describe a directory as long as itself.
-        let mut directory = Vec::new();
-        directory.try_reserve_exact(found.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        directory.extend_from_slice(&found);
-        Ok(Directory::new(directory, &footer, &self.checksum))
-    }
-
-    /// Reads, copies, verifies and decompresses a block, in this order.
-    pub(super) fn try_block(&self, row: BlockRow) -> Option<Box<[u8]>> {
-        failpoints::panics("read-block");
-        if row.stored_bytes.max(row.raw_bytes) as usize > BLOCK_BYTES_MAX {
-            return None;
-        }
-        let file = self.file.as_ref()?;
-        let copy = self.retry(|| file.read(row.offset, row.stored_bytes as usize)).ok()?.into_owned();
-        if self.checksum.of_part(Kind::Block, row.offset, &copy) != row.checksum {
-            return None;
-        }
-        if row.stored_bytes == row.raw_bytes {
-            return Some(copy.into_boxed_slice());
-        }
-        lz4::unpack(&copy, row.raw_bytes as usize).map(Vec::into_boxed_slice)
-    }
-
-    fn damaged_layout(&self, index: usize) -> Found<'static> {
-        let offset = self.directory().and_then(|directory| directory.key_row(index)).map_or(0, |row| row.offset);
-        self.report(offset, "layout of a block of keys", self.hashes_of(index));
-        Found::Damaged
-    }
-
-    /// Reports a damaged key block; `entries` is the number of entries that it had.
-    pub(super) fn report_keys(&self, index: usize, entries: Option<u64>) {
-        let Some(row) = self.directory().and_then(|directory| directory.key_row(index)) else { return };
-        self.report(row.offset, "block of keys", self.hashes_of(index).map(|keys| DamagedKeys { entries, ..keys }));
-    }
-
-    pub(super) fn report(&self, offset: u64, what: &str, keys: Option<DamagedKeys>) {
-        if self.gone.load(Ordering::Relaxed) {
-            return;
-        }
-        let namespace = Some(self.namespace.to_string());
-        self.damage.add(Damage { namespace, keys, ..Damage::new(self.meta.name.to_string(), offset, what) });
-    }
-
-    /// The range of hashes in a key block.
-    fn hashes_of(&self, index: usize) -> Option<DamagedKeys> {
-        let (first_hash, last_hash) = self.directory()?.bounds(index);
-        Some(DamagedKeys { first_hash, last_hash, ..DamagedKeys::default() })
     }
 }
 

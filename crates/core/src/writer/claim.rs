@@ -2,9 +2,10 @@
 //! checks that it counts.
 //!
 //! ```text
-//!  manifest sure? --> choose <w> --> create <w>.log --> lock --> start --> list: does it count? --> sync others, SEEN --> commits
-//!   1                  2              3 | name exists    4        5          6 | no                  7
-//!                      ^----------------+---------------------------------------+
+//!  manifest   choose    create
+//!  sure? ---> <w> ----> <w>.log -> lock -> start -> list: does it count? -> sync other logs, SEEN -> commits
+//!  1          2         3 |        4       5        6 |                     7
+//!             ^-----------+---------------------------+
 //! ```
 //! 1. The writer makes sure that the directory has a sure and durable manifest (`writer/create.rs`).
 //! 2. It chooses a number above every number in the directory and not below the manifest's `next writer`. The rank of

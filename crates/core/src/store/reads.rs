@@ -1,0 +1,149 @@
+//! Reading from a store: one key, many keys, pages of entries, and blobs.
+
+use crate::blobs::Content;
+use crate::error::Result;
+use crate::format::digest::BlobRef;
+use crate::platform::failpoints;
+use crate::platform::sync::RwLockReadGuard;
+use crate::read::entries::{Entries, Ranges, Source};
+use crate::read::lookup::lookup;
+use crate::read::missing_blob;
+use crate::read::stats::sources_of;
+use crate::state::context::Context;
+use crate::state::{Namespace, State, TableIndex};
+use crate::store::Store;
+use crate::store::multi_get::MultiGet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+impl Store {
+    pub(crate) fn get<R>(
+        &self,
+        id: u32,
+        hash: u64,
+        key: &[u8],
+        use_value: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>> {
+        let (context, state) = (&self.context, self.state()?);
+        let answer = match lookup(&state, id, hash, key) {
+            Some(hit) if hit.names_blobs => {
+                let refs = hit.bytes().to_vec();
+                drop(state);
+                return Ok(self.blob_value(id, hash, key, &refs)?.map(|value| use_value(&value)));
+            }
+            hit => hit.map(|hit| use_value(hit.bytes())),
+        };
+        self.after_reads(context, id, state)?;
+        Ok(answer)
+    }
+
+    pub(crate) fn after_reads(&self, context: &Context, id: u32, state: RwLockReadGuard<'_, State>) -> Result<()> {
+        let is_index_due = state.is_index_due(id, &context.blocks);
+        drop(state);
+        if is_index_due {
+            self.make_index(id);
+        }
+        if context.blocks.is_over()
+            && let Ok(mut state) = self.state.write()
+        {
+            state.trim_blocks(&context.blocks);
+        }
+        Ok(())
+    }
+
+    /// Many lookups in one state; `each` receives the values.
+    pub(crate) fn multi_get<E: FnMut(Option<&[u8]>)>(&self, id: u32, each: E) -> Result<MultiGet<'_, E>> {
+        Ok(MultiGet::new(self, &self.context, id, self.state()?, each))
+    }
+
+    pub(crate) fn has(&self, id: u32, hash: u64, key: &[u8]) -> Result<bool> {
+        Ok(lookup(&*self.state()?, id, hash, key).is_some())
+    }
+
+    /// The value of an entry that names blobs. If a blob is missing, it may have been collected since this state was
+    /// loaded. A newer state then does not name it for this key, and the value is a miss. The visible state stays the
+    /// same.
+    pub(crate) fn blob_value(&self, id: u32, hash: u64, key: &[u8], refs: &[u8]) -> Result<Option<Vec<u8>>> {
+        let context = self.open_context()?;
+        let names =
+            |newest: &State| lookup(newest, id, hash, key).is_some_and(|hit| hit.names_blobs && hit.bytes() == refs);
+        Ok(match missing_blob::look(context, || Ok(self.state()?.tables()), names, || context.blobs.value(refs))? {
+            Some(Content::Whole(value)) => Some(value),
+            Some(Content::Missing) => {
+                context.blobs.report_missing(refs);
+                None
+            }
+            Some(Content::Damaged) | None => None,
+        })
+    }
+
+    /// The content of a blob that an entry names; `None` = it is missing or damaged.
+    pub fn read_blob(&self, file: &BlobRef) -> Result<Option<Vec<u8>>> {
+        let context = self.open_context()?;
+        let names = |newest: &State| !newest.unrecoverable && newest.named_blobs().contains(file);
+        Ok(match missing_blob::look(context, || Ok(self.state()?.tables()), names, || context.blobs.read(file))? {
+            Some(Content::Whole(content)) => Some(content),
+            Some(Content::Missing) => {
+                context.blobs.report(file, "missing file");
+                None
+            }
+            Some(Content::Damaged) | None => None,
+        })
+    }
+
+    /// Builds the index over the tables of a namespace without a lock on the state.
+    fn make_index(&self, id: u32) {
+        let Ok(state) = self.state() else { return };
+        let Some(namespace) = state.namespace(id) else { return };
+        let tables: Vec<_> = namespace.tables.iter().map(|live| Arc::clone(&live.table)).collect();
+        drop(state);
+        let (index, covered) = TableIndex::new(tables.iter().map(|table| &**table));
+        let Ok(mut state) = self.state.write() else { return };
+        if let Some(Namespace { selector, tables: live, .. }) = state.namespace_mut(id) {
+            selector.install(live, &tables, index, &covered);
+        }
+    }
+
+    pub(crate) fn scan(
+        &self,
+        id: u32,
+        cursor: u64,
+        bytes_max: u64,
+        newer: Vec<Source<'_>>,
+        each: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<Option<u64>> {
+        let (context, state) = (&self.context, self.state()?);
+        let (mut sources, hidden_below) = sources_of(&state, id);
+        failpoints::panics("scan");
+        sources.extend(newer);
+        let from = u32::try_from(cursor).unwrap_or(u32::MAX);
+        let mut entries = Entries::new(hidden_below);
+        let (mut bytes, mut last_hash) = (0, None);
+        for range in Ranges::new(sources, from) {
+            let outcome = entries.visit(&range, |entry| {
+                // A page ends between two hashes, so that the next one begins exactly at the cursor.
+                let hash = entry.hash;
+                if bytes >= bytes_max && last_hash != Some(hash) {
+                    return ControlFlow::Break(Ok(hash));
+                }
+                last_hash = Some(hash);
+                let (key, is_hidden, names_blobs) = (entry.key, entry.is_hidden, entry.names_blobs());
+                let Some(value) = entry.value().filter(|_| !is_hidden) else { return ControlFlow::Continue(()) };
+                let content = if names_blobs { context.blobs.value(value).map(Some) } else { Ok(None) };
+                let value = match &content {
+                    Ok(None) => value,
+                    Ok(Some(Content::Whole(value))) => value,
+                    Ok(Some(Content::Missing | Content::Damaged)) => return ControlFlow::Continue(()),
+                    Err(_) => return ControlFlow::Break(content.map(|_| hash)),
+                };
+                bytes += (key.len() + value.len()) as u64;
+                each(key, value);
+                ControlFlow::Continue(())
+            });
+            if let ControlFlow::Break(next) = outcome {
+                return next.map(|next| Some(u64::from(next)));
+            }
+        }
+        Ok(None)
+    }
+}
