@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn large_tables_are_copied_a_few_times_only() {
+    fn large_tables_are_copied_only_a_few_times() {
         let (mut sizes, mut copied): (Vec<u64>, u64) = (Vec::new(), 0);
         for _ in 0..100 {
             let checkpointed = 32 << 20;

@@ -67,7 +67,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn the_oldest_go_first_and_names_of_others_stay() {
+    fn the_oldest_quarantined_files_are_removed_first_and_foreign_names_stay() {
         let vfs = Arc::new(MemVfs::default());
         let context = Context::new(vfs.clone(), Arc::new(SerialPool), Options::default());
         let block = vec![7; 24 << 20];

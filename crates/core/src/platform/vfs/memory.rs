@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_random_handle_lends_its_bytes() {
+    fn a_random_access_handle_lends_its_bytes_without_a_copy() {
         let folder = MemVfs::new();
         folder.create_new("a").unwrap().append(&[b"abc"]).unwrap();
         let file = folder.open("a", Access::Random).unwrap();

@@ -106,7 +106,7 @@ fn a_lost_append_before_a_kept_one_becomes_zeros() {
 }
 
 #[test]
-fn tears_follow_the_sectors_of_the_file() {
+fn torn_appends_are_cut_at_sectors_of_the_file() {
     let vfs = SimVfs::new();
     let file = create(&vfs, "a", &[1; 500]);
     file.sync().unwrap();
@@ -122,7 +122,7 @@ fn tears_follow_the_sectors_of_the_file() {
 }
 
 #[test]
-fn a_synced_file_may_lack_its_name_until_the_folder_is_synced() {
+fn a_synced_file_may_lack_its_name_until_the_directory_is_synced() {
     let vfs = SimVfs::new();
     create(&vfs, "a", b"one").sync().unwrap();
     let whole = Some(b"one".to_vec());
@@ -160,7 +160,7 @@ fn after_a_crash_a_rename_has_happened_completely_or_not_at_all() {
 }
 
 #[test]
-fn crash_states_are_many_and_repeatable() {
+fn a_history_has_many_crash_states_and_repeats_them_for_a_seed() {
     let vfs = SimVfs::new();
     for name in ["a", "b", "c"] {
         create(&vfs, name, &[7; 2_000]).append(&[b"tail"]).unwrap();
