@@ -208,7 +208,7 @@ fn folders_meet_like_files() {
     meets(&["Src/a", "src/b"], "'src' and 'Src' differ by case only");
     meets(&["a/Src/x/y", "b", "a/src"], "'a/src' and 'a/Src' differ by case only");
     meets(&["x/caf\u{e9}/a", "x/cafe\u{301}/b"], "two forms");
-    meets(&["a", "a/b"], "'a' is a file or link of one and a folder of the other");
+    meets(&["a", "a/b"], "'a' is a file or link in one and a directory in the other");
     meets(&["a/b/c/d", "a/b"], "'a/b' is a file or link");
     meets(&["A", "a/b"], "'a' and 'A' differ by case only");
 }

@@ -51,7 +51,7 @@ impl fmt::Display for ArchiveProblem {
             Self::Truncated => write!(out, "it ends too early"),
             Self::Trailing => write!(out, "there are bytes after its end"),
             Self::Checksum => write!(out, "a header does not match its checksum"),
-            Self::Number { field } => write!(out, "the {field} in a header is not a valid number"),
+            Self::Number { field } => write!(out, "the {field} in a header is not a number or out of range"),
             Self::Extension { what } => write!(out, "{what}"),
             Self::Content => write!(out, "a link or directory cannot have content"),
             Self::TooLarge { option, limit } => write!(out, "it is over the limit of {limit}; see the option {option}"),

@@ -82,7 +82,7 @@ impl fmt::Display for PathProblem {
                 write!(out, "has the part {}: Windows drops a dot or space at the end", Shown(part))
             }
             Self::SameButCase { path, other } => {
-                write!(out, "conflicts with another name: {} and {} differ only by case", Shown(path), Shown(other))
+                write!(out, "conflicts with another name: {} and {} differ by case only", Shown(path), Shown(other))
             }
             Self::SameButForm { path, other } => {
                 let (path, other) = (path.escape_default(), other.escape_default()); // they look the same
@@ -97,11 +97,7 @@ impl fmt::Display for PathProblem {
             }
             Self::Repeated => write!(out, "occurs twice"),
             Self::Blocked { part } => {
-                write!(
-                    out,
-                    "is blocked by {} in the target, which is neither followed nor replaced; remove it",
-                    Shown(part)
-                )
+                write!(out, "is blocked by {} in the target, which is not replaced; remove it", Shown(part))
             }
             Self::NotAFile => write!(out, "is not a regular file but a link, a device, a pipe or a socket"),
             Self::LinkOutside { target } => write!(out, "is a link to {}, which is not below its root", Shown(target)),

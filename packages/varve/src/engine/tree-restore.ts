@@ -263,7 +263,7 @@ function changeOf(stat: fs.BigIntStats): bigint {
 }
 
 function lost(file: FileItem): EngineFailure {
-  const text = `the content of ${JSON.stringify(file.path)} is missing or damaged; take it as a miss and make it anew`
+  const text = `the content of ${JSON.stringify(file.path)} is missing or damaged; treat it as a miss and create it again`
   return new EngineFailure('FILES_DAMAGED', text)
 }
 

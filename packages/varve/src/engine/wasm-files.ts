@@ -200,7 +200,7 @@ function hostFiles(): typeof fs {
 }
 
 function notAFile(path: string): EngineFailure {
-  return new EngineFailure('UNSAFE_PATH', refused(path, 'is no regular file but a link, a device, a pipe or a socket').message)
+  return new EngineFailure('UNSAFE_PATH', refused(path, 'is not a regular file but a link, a device, a pipe or a socket').message)
 }
 
 function restoredOf(text: string): Restored {

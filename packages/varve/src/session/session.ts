@@ -189,7 +189,7 @@ function attempt<T>(tell: (what: T) => void, what: T): void {
 }
 
 function throwClosed(): never {
-  throw new VarveError('CLOSED', 'the cache is closed; open it again to go on')
+  throw new VarveError('CLOSED', 'the cache is closed; open it again to continue')
 }
 
 function emitWarning(warning: VarveError): void {

@@ -90,8 +90,8 @@ fn a_tree_that_an_import_would_refuse_is_not_written() {
     let empty = |path: &str| file(path, b"", false);
     for (records, reason) in [
         (vec![empty("../x")], "'..'"),
-        (vec![empty("a"), empty("a")], "is there twice"),
-        (vec![empty("a"), empty("a/b")], "a file or link of one"),
+        (vec![empty("a"), empty("a")], "occurs twice"),
+        (vec![empty("a"), empty("a/b")], "a file or link in one"),
         (vec![empty("A"), empty("a")], "case"),
         (vec![link("a", "../b")], "not below its root"),
     ] {

@@ -65,7 +65,7 @@ fn names_that_meet_are_refused_and_both_are_named() {
     let two = |a: &str, b: &str| Maker::default().file(a, b"1").file(b, b"2").end();
     assert_refused(&two("README", "readme"), "UNSAFE_PATH", &["'README'", "'readme'", "case"]);
     assert_refused(&two("caf\u{e9}", "cafe\u{301}"), "UNSAFE_PATH", &["caf\\u{e9}", "cafe\\u{301}", "two forms"]);
-    assert_refused(&two("a", "a/b"), "UNSAFE_PATH", &["'a/b'", "'a' is a file or link of one"]);
+    assert_refused(&two("a", "a/b"), "UNSAFE_PATH", &["'a/b'", "'a' is a file or link in one"]);
     assert_refused(&two("Src/a", "src/b"), "UNSAFE_PATH", &["'src'", "'Src'"]);
     let folder = Maker::default().folder("x").file("x", b"");
     assert_refused(&folder.end(), "UNSAFE_PATH", &["'x'"]);
@@ -195,10 +195,10 @@ fn an_archive_has_one_beginning_and_one_end() {
     let good = Maker::default().file("a", b"content");
     let whole = good.clone().end();
     let cut = |bytes: usize| whole[..bytes].to_vec();
-    assert_refused(b"", "BAD_ARCHIVE", &["no tar archive"]);
-    assert_refused(b"PK\x03\x04 is a zip", "BAD_ARCHIVE", &["no tar archive"]);
-    assert_refused(&[b'x'; 5000], "BAD_ARCHIVE", &["no tar archive"]);
-    assert_refused(&cut(511), "BAD_ARCHIVE", &["no tar archive"]);
+    assert_refused(b"", "BAD_ARCHIVE", &["not a tar archive"]);
+    assert_refused(b"PK\x03\x04 is a zip", "BAD_ARCHIVE", &["not a tar archive"]);
+    assert_refused(&[b'x'; 5000], "BAD_ARCHIVE", &["not a tar archive"]);
+    assert_refused(&cut(511), "BAD_ARCHIVE", &["not a tar archive"]);
     assert_refused(&cut(515), "BAD_ARCHIVE", &["'a'", "ends too early"]);
     assert_refused(&cut(1023), "BAD_ARCHIVE", &["'a'", "ends too early"]);
     assert_refused(&cut(1024), "BAD_ARCHIVE", &["ends too early"]);
