@@ -13,15 +13,15 @@
 //! 4. The writer appends the commit frame. A `durable` commit is synced in the same call if nothing else in the log
 //!    waits for a sync.
 //! 5. The writer checks with two calls of `stat` that its log is in place and that its manifest is unchanged
-//!    (`is_counted`). If another process has claimed the log or reset the cache, or if the directory was removed,
-//!    replaced or restored, the writer repeats steps 2 to 5 in a new log. If the lost log had pinned blobs, those that
-//!    are gone by now become misses.
+//!    (`is_counted`). Otherwise another process has claimed the log or reset the cache, or the directory was removed,
+//!    replaced or restored. The writer then repeats steps 2 to 5 in a new log. If the lost log had pinned blobs, those
+//!    that are gone by now become misses.
 //! 6. For a `durable` commit, the writer syncs the log unless step 4 did, and the directory if the log is new.
 //! 7. The entries become visible in this process. If a compactor has checkpointed the log already, the process loads
 //!    the directory again.
 //!
-//! The check after the append is what makes the protocol safe: a compactor that claims the log before the append is
-//! detected, and one that claims it later reads the commit.
+//! The check after the append makes the protocol safe. A compactor that claims the log before the append is detected;
+//! one that claims it later reads the commit.
 //!
 //! If a step fails, the writer leaves the log under its name and the caller keeps the entries; the next commit begins a
 //! new log. A log whose sync failed is checkpointed before the next commit (`failed_syncs.rs`).

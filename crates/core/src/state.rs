@@ -1,5 +1,5 @@
-//! The state of a cache as one process has loaded it: the manifest, its tables, and a memtable with the entries of all
-//! logs that are not checkpointed yet. Loading only reads.
+//! The state of a cache as one process has loaded it: the manifest, its tables, and memtables with the entries of all
+//! open logs. Loading only reads.
 
 pub(crate) mod context;
 mod current_manifest;
@@ -391,8 +391,8 @@ impl State {
         self.logs.iter().filter(|view| view.commits > 0).all(|view| logs().any(|known| knows(view, known)))
     }
 
-    /// Whether lookups give the same results in this state and in `visible`. `merged` is the state from which a
-    /// compaction made the manifest of this one, and the number of that manifest, if nothing was evicted.
+    /// Whether lookups give the same results in this state and in `visible`. If nothing was evicted, `merged` is the
+    /// state from which a compaction made the manifest of this one, and the number of that manifest.
     pub(crate) fn is_same_as(&self, visible: &Self, merged: Option<(&Self, u64)>) -> bool {
         let is_merged = |(merged, number): (&Self, u64)| {
             // The process that created the cache has not read its first manifest.

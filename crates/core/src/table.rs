@@ -8,8 +8,6 @@
 //! - A **value block** has several small values or one larger value; it is compressed with LZ4 if that pays.
 //! - The **directory** has the place and the checksum of every block, and the first hash of each key block. Hashes are
 //!   uniform, so the block of a hash is guessed from the hash and found within a step or two.
-//! - The **footer** has the checksum of the directory and a checksum of itself, which the manifest repeats: a tree of
-//!   checksums, so that a valid block is refused in any other place.
 
 pub(crate) mod block_cache;
 mod directory;

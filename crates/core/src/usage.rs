@@ -4,13 +4,6 @@
 //! ```text
 //! used/<day>-<number>     a record: hashes of keys by namespace and day; <day> is the newest in it, in days since 1970
 //! ```
-//! - An entry's **known day** is the newest of: the day of its commit while that is in a log, the day of the oldest
-//!   commit of its table, and the days of marks with its hash. So a table with commits of one day needs no marks. When
-//!   it is merged with an older table, marks record the younger entries (`compact/merge.rs`).
-//! - What this process **read** is one bit for each entry (`bits.rs`), set by lookups; hashes are computed only when a
-//!   record is due. `flush` and `close` write a record of the read entries whose known day is before today. So the
-//!   first build of a day writes one small file; later builds, and builds that wrote the entries themselves, write
-//!   none.
 //! - Records are hints. A torn, damaged or missing one only makes entries look older than they are. So records are not
 //!   synced, and no failure to write one fails a call.
 //! - If a hash has several marks, the newest counts. So a process may merge the marks of some records into a new one

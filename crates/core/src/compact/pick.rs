@@ -1,9 +1,5 @@
 //! Which tables to merge. Pure: numbers in, numbers out.
 //!
-//! - Tables are picked from the smallest up, as long as the next one is at most [`RATIO`] times as large as those
-//!   before it together. So each remaining table is more than three times as large as all smaller ones together, and
-//!   the number of tables grows with the logarithm of the data. A table costs a file and a probe for each lookup,
-//!   however small it is, so none weighs less than [`WEIGHT_MIN`].
 //! - During heavy writing, large tables cost more to copy than to read (`state/table_index.rs`). They are merged once
 //!   [`RUN`] of similar size exist, so that each byte is copied once for every [`RUN`]-fold of the data.
 //! - If a quarter of all bytes is overwritten or deleted, everything is merged: the reclaimed space pays for the
@@ -140,7 +136,7 @@ mod tests {
         assert_eq!(pick(&garbage(30 << 20), 1 << 20, false, true), [0]);
     }
 
-    /// Regression: a thousand processes with one tiny commit each left a table for every third of them, because the
+    /// Regression: a thousand processes with one tiny commit each left a table for every third of them. The
     /// checkpointed bytes were small beside a table's own directory and footer.
     #[test]
     fn ten_thousand_checkpoints_of_any_size_leave_few_tables() {

@@ -1,6 +1,6 @@
-//! The checksum of every byte on disk: xxh3, which detects accidents, or keyed BLAKE3 in an authenticated cache, which
-//! also detects bytes that were written without the secret. It has 64 bits and covers the bytes and their place, so
-//! that the same bytes in another place are refused.
+//! The checksum of every byte on disk: xxh3, which detects accidents. In an authenticated cache it is keyed BLAKE3,
+//! which also detects bytes that were written without the secret. It has 64 bits and covers the bytes and their place,
+//! so that the same bytes in another place are refused.
 //!
 //! | of | xxh3, XOR the mixed place | keyed BLAKE3 of the same bytes, then |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //!
 //! The choice is made once for each block or frame, never for each key.
 //!
-//! Each log and table of an authenticated cache has a MAC key of its own, derived from the cache's key, the id of the
-//! cache and the name of the file. So a part of another file is refused, also one of another cache with the same
+//! Each log and table of an authenticated cache has a MAC key of its own. It is derived from the cache's key, the id of
+//! the cache and the name of the file. So a part of another file is refused, also one of another cache with the same
 //! secret. Manifests and usage records have the id of the cache in their checksummed bytes.
 
 use super::file_names::FileName;

@@ -1,6 +1,6 @@
-//! The sequence number of a commit: a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014), with the
-//! lowest bits of the writer's number to break ties. It is one u64, so that of two entries the one with the larger
-//! number is newer, for every reader.
+//! The sequence number of a commit: a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014). The
+//! lowest bits of the writer's number break ties. It is one u64, so that of two entries the one with the larger number
+//! is newer, for every reader.
 //!
 //! ```text
 //! | ticks of 8 us since 2026: 48 bits | rank, the lowest bits of the writer's number: 16 bits |
@@ -9,8 +9,8 @@
 //! than everything its process has read, whatever the clocks show. It is newer than earlier commits of other processes
 //! if the clocks agree. A tick is shorter than a commit, so no process runs ahead of the clock.
 //!
-//! Open logs have different ranks (`writer/claim.rs`), so no two commits have the same number. 0 is older than every
-//! commit: entries of a table that was compacted while no other process wrote.
+//! Open logs have different ranks (`writer/claim.rs`), so no two commits have the same number. Number 0 is older than
+//! every commit: entries of a table that was compacted while no other process wrote.
 
 use crate::error::{Error, Result};
 use crate::platform::clock::Clock;

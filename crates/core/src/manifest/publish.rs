@@ -11,17 +11,18 @@
 //! 2. It writes the manifest under a temporary name and syncs it, then the directory with the names of the tables and
 //!    the manifest.
 //! 3. It links the temporary file to `manifest-<n+1>`, which fails if that name exists.
-//! 4. It syncs the directory. Only now may it remove what the new manifest does not mention.
-//! 5. It lists the directory again. Old manifests are removed at once, so that no older state can replace a lost newest
-//!    one; a number may therefore be free again while a slow publisher still uses it.
+//! 4. It syncs the directory.
+//! 5. It lists the directory again. If no higher manifest is whole, it has won, and may remove what its manifest does
+//!    not mention. Old manifests are removed at once, so that no older state can replace a lost newest one. A number
+//!    may therefore be free again while a slow publisher still uses it.
 //!
-//! The order of the syncs protects against a power failure: no manifest survives without its tables, and no file is
+//! The order of the syncs protects against a power failure. No manifest survives without its tables, and no file is
 //! removed before the manifest that replaces it is durable.
 //!
 //! Without hard links, step 3 creates the name if it is absent, writes and syncs. A name that is not whole may become
 //! whole at any moment, or never if its publisher died; later publishers use a higher number. A manifest is *sure* if a
-//! list made after it was read whole has no higher name; only on a sure manifest may a process remove files or begin a
-//! log. Of two publishers that do not see each other, exactly one wins:
+//! list made after it was read whole has no higher name. A process removes files, or begins a log, only on a sure
+//! manifest. Of two publishers that do not see each other, exactly one wins:
 //! - A publisher that has created a name, and finds a whole manifest that it does not build on, withdraws before it
 //!   writes.
 //! - A publisher that has written, and finds a whole manifest with a higher number, withdraws: its own was never sure.
@@ -164,8 +165,8 @@ fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manife
     Ok(Placed::Passed)
 }
 
-/// A directory, a link or a FIFO under the name of a manifest is not a manifest, is in no list, and would block the
-/// name for ever: it is quarantined. A regular file is another publisher's manifest and stays.
+/// Quarantines a directory, a link or a FIFO under the name of a manifest, which no list contains and which would block
+/// the name for ever. A regular file is another publisher's manifest and stays.
 fn clear_name(vfs: &dyn Vfs, target: &str) -> io::Result<()> {
     match vfs.open(target, Access::Stream) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {

@@ -1,4 +1,4 @@
-//! Planted faults: a panic at a named place, or a defect of a named kind, so that the suites can prove that they detect
+//! Planted faults: a panic at a named place, or a defect of a named kind. With them the suites prove that they detect
 //! it (`test/safety/mutation.mjs` has the names). They exist only with the feature `planted`, which no shipped build
 //! has; `npm run check` verifies that. Without the feature all of this compiles to nothing.
 

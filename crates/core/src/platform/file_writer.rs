@@ -1,7 +1,7 @@
-//! Writes a file from front to back through one buffer of 256 KiB, as in turbo-persistence (next.js PR 90542): large
-//! enough to make the cost of a call negligible, small enough for the L2 cache. The position is counted here and never
-//! read from the file. Bytes that stay valid until the end are lent instead of copied, and are written between pieces
-//! of the buffer. Or full buffers go to an outbox, which another thread writes while this one fills the next.
+//! Writes a file from front to back through one buffer. Its 256 KiB, as in turbo-persistence (next.js PR 90542), make
+//! the cost of a call negligible and fit into the L2 cache. The position is counted here and never read from the file.
+//! Bytes that stay valid until the end are lent instead of copied, and are written between pieces of the buffer. Or
+//! full buffers go to an outbox, which another thread writes while this one fills the next.
 
 use crate::platform::sync::Mutex;
 use crate::platform::vfs::File;

@@ -1,5 +1,5 @@
-//! All entries of a namespace in order of (upper half of the hash, key), each key once with its newest entry: what a
-//! compaction writes and a listing visits.
+//! All entries of a namespace in order of (upper half of the hash, key), each key once with its newest entry.
+//! Compactions write them and listings visit them.
 //!
 //! The sources are sorted already, but merging them key by key would compare each key with one of every source. Instead
 //! the hashes are divided into ranges of some thousand entries. `Ranges` gathers the entries of all sources and sorts

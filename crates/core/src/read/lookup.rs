@@ -1,6 +1,6 @@
-//! Finds the newest entry of a key: first in the memtable, then in the tables from the newest to the oldest, until no
-//! table can have a newer one. A table that cannot be read ends the search, because an older value must not take its
-//! place.
+//! Finds the newest entry of a key: first in the memtable, then in the tables from the newest to the oldest. It stops
+//! once no table can have a newer one. A table that cannot be read ends the search, because an older value must not
+//! take its place.
 
 use crate::format::entry::Kind;
 use crate::format::hash::upper;

@@ -1,6 +1,6 @@
-//! Logs whose sync failed. The operating system may drop what it could not write and report success the next time
-//! (<https://wiki.postgresql.org/wiki/Fsync_Errors>), while readers still see it in memory. So a second sync proves
-//! nothing: such a log is checkpointed, as far as it can be read, before this process makes another promise.
+//! Logs whose sync failed. The operating system may drop what it could not write and report success the next time,
+//! while readers still see it in memory (<https://wiki.postgresql.org/wiki/Fsync_Errors>). So a second sync proves
+//! nothing. Such a log is checkpointed, as far as it can be read, before this process makes another promise.
 
 use crate::platform::sync::{Mutex, MutexGuard};
 use std::collections::BTreeSet;

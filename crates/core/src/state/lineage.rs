@@ -3,10 +3,10 @@
 //! commits rest on entries that are not here.
 //!
 //! Each log and each manifest has a random id, and every reference to one of them contains it. A log belongs to a
-//! manifest
-//! 1. that lists it; or
-//! 2. if its number is not below `next writer`, it was begun on this manifest or its parent, and every log that existed
-//!    when it was begun belongs to the manifest, too: that log is open, or this manifest has checkpointed it.
+//! manifest if one of these holds:
+//! 1. The manifest lists the log.
+//! 2. Its number is not below `next writer`, it was begun on this manifest or its parent, and every log that existed
+//!    when it was begun belongs to the manifest, too. That log is open, or this manifest has checkpointed it.
 //!
 //! The parent is enough: a compaction lists every log that it finds, so only logs begun after that are in no list.
 

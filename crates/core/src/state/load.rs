@@ -17,8 +17,8 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
-/// Consecutive tries that find the same names before a missing file counts as damage and not as a race; a process that
-/// won a race has changed the names.
+/// Consecutive tries that find the same names before a missing file counts as damage. In a race, the other process
+/// changes the names.
 const ATTEMPTS: u32 = 16;
 
 /// Tries in total.

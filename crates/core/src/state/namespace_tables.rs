@@ -6,7 +6,7 @@ use crate::table::Table;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An index pays once the tables read in vain, times this number, exceed all keys: building it costs about 20 ns a key,
+/// An index pays once the tables read in vain, times this number, exceed all keys. Building it costs about 20 ns a key,
 /// reading a table about 80 ns.
 const KEYS_PER_WASTED: u64 = 4;
 

@@ -1,5 +1,5 @@
 //! Many lookups in one state, whatever other threads commit meanwhile. Results are returned in the order of the keys.
-//! After the first value that is a blob, results are kept until all keys were looked up: reading a blob takes long, and
+//! After the first value that is a blob, results are kept until all keys were looked up. Reading a blob takes long, and
 //! commits need the lock on the state.
 
 use crate::error::Result;

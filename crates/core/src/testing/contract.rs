@@ -1,9 +1,9 @@
 //! The promises of [`Vfs`] as a test suite. An implementation passes by `contract(&|| Arc::new(MyVfs::new(..)))`, where
 //! each call returns a directory of its own that does not exist yet.
 //!
-//! One case tests one promise. If a machine lacks an ability (hard links, locks, removing an open file on Windows), a
-//! case accepts only the error that `vfs.rs` names for it, and nothing may have changed. That bytes survive a power
-//! failure cannot be tested on a real disk; `SimVfs` simulates it.
+//! One case tests one promise. A machine may lack an ability (hard links, locks, removing an open file on Windows). A
+//! case then accepts only the error that `vfs.rs` names for it, and nothing may have changed. That bytes survive a
+//! power failure cannot be tested on a real disk; `SimVfs` simulates it.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test suite fails by panic")]
 
 use crate::platform::vfs::{Access, File, Vfs};

@@ -1,5 +1,5 @@
-//! Forging: gives all bytes of a simulated cache valid checksums. A reader detects damage by the first bad checksum;
-//! the checks behind it (lengths, counts, offsets, sequence numbers) matter only for an attacker, or a fuzzer that
+//! Forging: gives all bytes of a simulated cache valid checksums. A reader detects damage by the first bad checksum.
+//! The checks behind it (lengths, counts, offsets, sequence numbers) matter only for an attacker, or a fuzzer that
 //! forges.
 //!
 //! 1. Tables: every block that the directory names, then the directory and the footer, which gives a new root.

@@ -120,9 +120,9 @@ impl SimVfs {
         self.state().journal.iter().map(ToString::to_string).collect()
     }
 
-    /// Directories as a crash could leave them. For every prefix of the journal with at least `from_operation` entries:
-    /// each fate of the unsynced changes that `fate.rs` lists for the file system, and `random_per_prefix` random
-    /// mixtures drawn from `seed`.
+    /// Directories as a crash could leave them, for every prefix of the journal with at least `from_operation` entries.
+    /// Each has the fates of the unsynced changes that `fate.rs` lists for the file system, and `random_per_prefix`
+    /// random mixtures drawn from `seed`.
     pub fn crash_states(
         &self,
         model: Model,

@@ -4,8 +4,8 @@
 //! u64 id of the cache | u32 count | count x section, by name, version, day
 //! section: text name | text version | u16 day | u8 1 = read, 0 = written | u32 count | count x distance
 //! ```
-//! A distance is the difference of a hash (upper half) to the one before, or to 0, as a variable-length number: 7 bits
-//! a byte, lowest first, with the highest bit set if another byte follows. Hashes ascend.
+//! A distance is the difference of a hash (upper half) to the one before, or to 0. It is a variable-length number: 7
+//! bits a byte, lowest first, with the highest bit set if another byte follows. Hashes ascend.
 
 use super::{Day, MARKS_MAX, Mark, Marks};
 use crate::format::bytes::{Reader, put_text};

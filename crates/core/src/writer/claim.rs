@@ -15,9 +15,9 @@
 //!    records that.
 //! 5. It writes the start, which names the manifest of step 1.
 //! 6. It lists the directory again. The log counts if it has its name alone and if the newest manifest is sure, and is
-//!    that of step 5 or lists the log. Otherwise another process has used the number or published a manifest, and the
-//!    writer leaves the log without a commit.
-//! 7. For commits, the writer syncs the logs of other writers and records how many bytes each has: commits may rest on
+//!    that of step 5 or lists the log. Otherwise the writer leaves the log without a commit: another process has used
+//!    the number or published a manifest.
+//! 7. For commits, the writer syncs the logs of other writers and records how many bytes each has. Commits may rest on
 //!    those logs and must not outlive them.
 //!
 //! A log that does not count stays in the directory, so that its number is not reused before a manifest covers it.

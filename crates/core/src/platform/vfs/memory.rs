@@ -1,7 +1,7 @@
 //! Files in memory: a cache without a disk, as in a browser. They are discarded when the process exits, so a sync does
 //! nothing.
 //!
-//! A file opened with [`Access::Random`] never changes again by contract, so its handle has the bytes of the moment
+//! A file opened with [`Access::Random`] never changes again by contract. So its handle has the bytes of the moment
 //! when it was opened and lends them without a copy. [`Access::Stream`] sees appends and therefore copies. An append
 //! while a lending handle is open copies the bytes first, which is slow but correct.
 

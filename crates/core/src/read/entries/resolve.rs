@@ -134,8 +134,8 @@ impl Entries {
     }
 }
 
-/// For each source that is a table, by its number: bytes of keys and values in a range, and how many of them are
-/// garbage, which is overwritten entries and deletes.
+/// Bytes of keys and values in a range, and how many of them are garbage, for each source that is a table. Garbage is
+/// overwritten entries and deletes.
 pub(crate) fn garbage(range: &Range<'_>, sources: usize) -> Vec<(u64, u64)> {
     let mut counts = vec![(0, 0); sources];
     let mut count = |row: &Row<'_>, is_newest: bool| {
