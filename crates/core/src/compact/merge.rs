@@ -1,9 +1,12 @@
 //! Merges memtable entries and some tables of one namespace into new tables, in order of (hash, key). While one thread
 //! writes, another gathers and sorts the next entries.
 //!
-//! The newest entry of each key is written, with three exceptions: it is hidden (`hidden_below`), it lies in a hole
-//! where a damaged block may have had a newer one, or it is a delete that hides nothing any more. A value that cannot
-//! be read becomes a delete, so that no older one takes its place.
+//! The newest entry of each key is written, with three exceptions:
+//! - It is hidden (`hidden_below`).
+//! - It lies in a hole where a damaged block may have had a newer one.
+//! - It is a delete that hides nothing any more.
+//!
+//! A value that cannot be read becomes a delete, so that no older one takes its place.
 
 use super::claim_logs::ClaimedLogs;
 use super::evict::{Evictions, Ranks};
