@@ -1,7 +1,7 @@
 //! A table: immutable entries, sorted by the upper half of their key's hash, then by key.
 //!
 //! ```text
-//! | blocks of keys and blocks of values, as they fill up | directory | footer |
+//! | key blocks and value blocks, as they fill up | directory | footer |
 //! ```
 //! - A **key block** has about 250 entries: hashes, sequence numbers, keys, and for each value its bytes (up to 16) or
 //!   its place.

@@ -15,31 +15,31 @@ pub type Case = (&'static str, fn(vfs: &dyn Vfs));
 
 /// Every promise, in the order of `vfs.rs`.
 pub const CASES: &[Case] = &[
-    ("a folder that does not exist is empty", missing_folder_is_empty),
-    ("a missing file is NotFound", missing_file_is_not_found),
+    ("a missing directory lists no files", missing_directory_lists_no_files),
+    ("opening a missing file fails with NotFound", missing_file_is_not_found),
     ("create_new makes an empty file", create_new_makes_an_empty_file),
-    ("create_new fails where the name is taken", create_new_fails_where_the_name_is_taken),
-    ("create_new lets one of many win", create_new_lets_one_of_many_win),
-    ("list gives every name once", list_gives_every_name_once),
+    ("create_new fails if the name exists", create_new_fails_if_the_name_exists),
+    ("create_new succeeds for one of several callers", create_new_succeeds_for_one_of_several_callers),
+    ("list returns every name once", list_returns_every_name_once),
     ("append adds all parts in order", append_adds_all_parts_in_order),
-    ("append takes many parts", append_takes_many_parts),
-    ("append needs create_new", append_needs_create_new),
-    ("read gives exactly what was asked for", read_gives_exactly_what_was_asked_for),
-    ("read past the end is UnexpectedEof", read_past_the_end_is_unexpected_eof),
-    ("a stream sees what others append", stream_sees_what_others_append),
+    ("append accepts many parts", append_accepts_many_parts),
+    ("append fails on a file that was only opened", append_fails_on_a_file_that_was_only_opened),
+    ("read returns exactly the requested bytes", read_returns_exactly_the_requested_bytes),
+    ("a read past the end fails with UnexpectedEof", read_past_the_end_is_unexpected_eof),
+    ("a stream sees appends of other handles", stream_sees_appends_of_other_handles),
     ("an empty file can be opened", empty_file_can_be_opened),
     ("sync succeeds and keeps the content", sync_succeeds_and_keeps_the_content),
-    ("durable appends mix with others", durable_appends_mix_with_others),
-    ("link gives a second name", link_gives_a_second_name),
-    ("link fails where the target is taken", link_fails_where_the_target_is_taken),
-    ("link lets one of many win", link_lets_one_of_many_win),
+    ("durable appends and other appends can alternate", durable_and_other_appends_can_alternate),
+    ("link adds a second name", link_adds_a_second_name),
+    ("link fails if the target exists", link_fails_if_the_target_exists),
+    ("link succeeds for one of several callers", link_succeeds_for_one_of_several_callers),
     ("rename moves a name", rename_moves_a_name),
     ("rename replaces its target", rename_replaces_its_target),
     ("remove frees the name", remove_frees_the_name),
     ("an open file outlives its name", open_file_outlives_its_name),
     ("an open file outlives its replacement", open_file_outlives_its_replacement),
-    ("a folder in the folder has files of its own", folder_has_files_of_its_own),
-    ("folders are listed apart from files", folders_are_listed_apart),
+    ("a nested directory has files of its own", nested_directory_has_files_of_its_own),
+    ("directories are listed separately from files", directories_are_listed_separately),
     ("one handle holds the lock until it is dropped", one_handle_holds_the_lock),
     ("a lock follows its file through a rename", lock_follows_its_file),
 ];
@@ -53,7 +53,7 @@ pub fn contract(make: &dyn Fn() -> Arc<dyn Vfs>) {
     }
 }
 
-fn missing_folder_is_empty(vfs: &dyn Vfs) {
+fn missing_directory_lists_no_files(vfs: &dyn Vfs) {
     assert_eq!(names(vfs), [""; 0]);
     assert!(!vfs.exists("a").unwrap());
     vfs.sync_folder().expect("nothing to sync");
@@ -74,9 +74,9 @@ fn missing_file_is_not_found(vfs: &dyn Vfs) {
     }
 }
 
-fn folder_has_files_of_its_own(vfs: &dyn Vfs) {
+fn nested_directory_has_files_of_its_own(vfs: &dyn Vfs) {
     let inner = vfs.folder("files").unwrap().folder("a0").unwrap();
-    missing_folder_is_empty(&*inner);
+    missing_directory_lists_no_files(&*inner);
     write(&*inner, "one", b"inner");
     write(vfs, "one", b"outer");
     assert_eq!(names(&*inner), ["one"]);
@@ -91,7 +91,7 @@ fn folder_has_files_of_its_own(vfs: &dyn Vfs) {
     assert_eq!(read(vfs, "one"), b"outer");
 }
 
-fn folders_are_listed_apart(vfs: &dyn Vfs) {
+fn directories_are_listed_separately(vfs: &dyn Vfs) {
     let files = vfs.folder("files").unwrap();
     assert_eq!(folders(vfs), [""; 0]);
     assert_eq!(folders(&*files), [""; 0]);
@@ -112,17 +112,17 @@ fn create_new_makes_an_empty_file(vfs: &dyn Vfs) {
     assert!(!vfs.exists("b").unwrap());
 }
 
-fn create_new_fails_where_the_name_is_taken(vfs: &dyn Vfs) {
+fn create_new_fails_if_the_name_exists(vfs: &dyn Vfs) {
     write(vfs, "a", b"first");
     assert_eq!(kind(vfs.create_new("a")), ErrorKind::AlreadyExists);
     assert_eq!(read(vfs, "a"), b"first");
 }
 
-fn create_new_lets_one_of_many_win(vfs: &dyn Vfs) {
+fn create_new_succeeds_for_one_of_several_callers(vfs: &dyn Vfs) {
     assert_eq!(race(|_| vfs.create_new("a").map(drop)), 1);
 }
 
-fn list_gives_every_name_once(vfs: &dyn Vfs) {
+fn list_returns_every_name_once(vfs: &dyn Vfs) {
     for name in ["manifest-2", "0000000a.log", "0000000a-1.table", "x.tmp"] {
         write(vfs, name, name.as_bytes());
     }
@@ -140,20 +140,20 @@ fn append_adds_all_parts_in_order(vfs: &dyn Vfs) {
 }
 
 /// More parts than a system call takes (1024), and more bytes than a slow disk writes at once.
-fn append_takes_many_parts(vfs: &dyn Vfs) {
+fn append_accepts_many_parts(vfs: &dyn Vfs) {
     let expected: Vec<u8> = (0..3_000_u32 * 700).map(|at| (at % 251) as u8).collect();
     let parts: Vec<&[u8]> = expected.chunks(700).collect();
     vfs.create_new("a").unwrap().append(&parts).unwrap();
     assert!(read(vfs, "a") == expected);
 }
 
-fn append_needs_create_new(vfs: &dyn Vfs) {
+fn append_fails_on_a_file_that_was_only_opened(vfs: &dyn Vfs) {
     write(vfs, "a", b"whole");
     assert!(vfs.open("a", Access::Stream).unwrap().append(&[b"more"]).is_err());
     assert_eq!(read(vfs, "a"), b"whole");
 }
 
-fn read_gives_exactly_what_was_asked_for(vfs: &dyn Vfs) {
+fn read_returns_exactly_the_requested_bytes(vfs: &dyn Vfs) {
     let expected: Vec<u8> = (0..20_000_u32).map(|at| (at % 253) as u8).collect();
     write(vfs, "a", &expected);
     for access in [Access::Stream, Access::Random] {
@@ -185,7 +185,7 @@ fn read_past_the_end_is_unexpected_eof(vfs: &dyn Vfs) {
     }
 }
 
-fn stream_sees_what_others_append(vfs: &dyn Vfs) {
+fn stream_sees_appends_of_other_handles(vfs: &dyn Vfs) {
     let writer = vfs.create_new("a").unwrap();
     let reader = vfs.open("a", Access::Stream).unwrap();
     assert_eq!(reader.len().unwrap(), 0);
@@ -216,7 +216,7 @@ fn sync_succeeds_and_keeps_the_content(vfs: &dyn Vfs) {
 }
 
 /// Each way to append continues at the end of the last append, over the zeros there; a reader sees all of it.
-fn durable_appends_mix_with_others(vfs: &dyn Vfs) {
+fn durable_and_other_appends_can_alternate(vfs: &dyn Vfs) {
     for locked in [false, true] {
         let name = format!("mixed-{locked}");
         let file = vfs.create_new(&name).expect("creates");
@@ -243,7 +243,7 @@ fn durable_appends_mix_with_others(vfs: &dyn Vfs) {
     }
 }
 
-fn link_gives_a_second_name(vfs: &dyn Vfs) {
+fn link_adds_a_second_name(vfs: &dyn Vfs) {
     write(vfs, "a", b"one");
     if !link(vfs, "a", "b") {
         return assert_eq!(names(vfs), ["a"]);
@@ -254,7 +254,7 @@ fn link_gives_a_second_name(vfs: &dyn Vfs) {
     assert_eq!(read(vfs, "b"), b"one");
 }
 
-fn link_fails_where_the_target_is_taken(vfs: &dyn Vfs) {
+fn link_fails_if_the_target_exists(vfs: &dyn Vfs) {
     write(vfs, "a", b"one");
     write(vfs, "b", b"two");
     assert!(matches!(kind(vfs.link("a", "b")), ErrorKind::AlreadyExists | ErrorKind::Unsupported));
@@ -262,7 +262,7 @@ fn link_fails_where_the_target_is_taken(vfs: &dyn Vfs) {
     assert_eq!(read(vfs, "b"), b"two");
 }
 
-fn link_lets_one_of_many_win(vfs: &dyn Vfs) {
+fn link_succeeds_for_one_of_several_callers(vfs: &dyn Vfs) {
     write(vfs, "probe", b"");
     if !link(vfs, "probe", "probe2") {
         return;
@@ -332,11 +332,11 @@ fn one_handle_holds_the_lock(vfs: &dyn Vfs) {
     let writer = vfs.create_new("a").unwrap();
     let Some(taken) = try_lock(&*writer) else { return };
     assert!(taken);
-    assert!(writer.try_lock().unwrap(), "the holder may ask again");
+    assert!(writer.try_lock().unwrap(), "the holder may lock again");
     let other = vfs.open("a", Access::Stream).unwrap();
     assert!(!other.try_lock().unwrap());
     writer.append(&[b"one"]).expect("the holder writes");
-    assert_eq!(&*other.read(0, 3).unwrap(), b"one", "a lock keeps nobody from reading");
+    assert_eq!(&*other.read(0, 3).unwrap(), b"one", "a lock does not prevent reads");
     drop(writer);
     assert!(other.try_lock().unwrap());
     assert!(!vfs.open("a", Access::Stream).unwrap().try_lock().unwrap());
