@@ -62,7 +62,7 @@ pub fn tar(bytes: &[u8]) {
         files_max: 10_000,
         ..ImportOptions::default()
     };
-    let store = |content: &[u8]| Ok(FileRef::of(content).digest);
+    let store = |content: &[u8]| Ok(BlobRef::of(content).digest);
     // The archive may be read or rejected.
     let _ = import(&mut Cursor::new(bytes), &options, &SerialPool, &store, &|_, _| ControlFlow::Continue(()));
 }
