@@ -1,4 +1,4 @@
-/** The same with the rights of an ordinary user, in a process of its own; and what `varve doctor` says of it. */
+/** Directories that an ordinary user must not read or write, in a separate process, and the report of `varve doctor`. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'

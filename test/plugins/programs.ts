@@ -13,7 +13,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Runs a program to its end. Rejects with what it complained about where it printed no answer. */
+/** Runs a program to its end. If it prints no answer, rejects with its error output. */
 export async function runProgram<Answer>(program: string, order: object, { nodeArgs = [], cwd, env = {} }: RunOptions = {}): Promise<Answer> {
   const child = spawn(process.execPath, [...nodeArgs, program, JSON.stringify(order)], { cwd, env: { ...process.env, ...env } })
   let [out, err] = ['', '']

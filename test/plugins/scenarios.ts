@@ -1,6 +1,6 @@
 /**
- * What every tool's plugin must do, with the real tool and each build in a process of its own. A tool's test is its
- * program (`build.mjs`) and these scenarios.
+ * What every tool's plugin must do, with the real tool and each build in a separate process. The test of a tool consists of
+ * its program (`build.mjs`) and these scenarios.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ export interface Order {
   readonly banner?: string
   /** Of the plugin. */
   readonly version?: string
-  /** Whether the cache is told nothing about the plugin's options. */
+  /** Whether the cache gets no key for the plugin's options. */
   readonly isKeyless?: boolean
   /** Whether the build watches: it changes the shared file once, and dies after that is built. */
   readonly watches?: boolean
@@ -263,7 +263,7 @@ function troubles(build: Build, calls: number): void {
     }
   })
 
-  // esbuild took what was said while it began, and nothing of what was met later.
+  // esbuild showed damage that was reported while it started, and none that was found later.
   it('damage that is met in the middle of a build is told once', slow, async () => {
     const folder = makeApplication()
     const { warnings } = await build(folder)

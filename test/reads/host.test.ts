@@ -1,4 +1,4 @@
-/** The recorder leaves its host as it is: results, errors, stack traces, names and other libraries that change `node:fs`. */
+/** The recorder does not change its host: results, errors, stack traces, names and other libraries that change `node:fs`. */
 import fs, { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'

@@ -22,7 +22,7 @@ interface Ran {
   /** Numbers of tests, and whether all of them went well. */
   readonly passed: number
   readonly failed: number
-  /** Lines that tests covered, where that was asked for. */
+  /** Lines that the tests covered, if coverage is on. */
   readonly covered: number
   /** Files that the transformer was asked for. */
   readonly transformed: string[]
@@ -151,7 +151,7 @@ describe('createTransformer', () => {
     const later = await createTransformer({ dir, transformer: makeTransformer(body) })
     expect(later.process).toBeUndefined()
     expect(await later.processAsync?.('ab', '/a.js', options)).toEqual({ code: 'ab 1', map: null })
-    expect(await later.processAsync?.('ac', '/a.js', options)).toEqual({ code: 'ab 1', map: null }) // its own key says that they are the same
+    expect(await later.processAsync?.('ac', '/a.js', options)).toEqual({ code: 'ab 1', map: null }) // by its own key they are the same
     expect(await later.processAsync?.('bc', '/a.js', options)).toEqual({ code: 'bc 2', map: null })
   })
 

@@ -1,4 +1,4 @@
-/** VarveKeyv beyond Keyv's own suite: what survives, what expires, what is told. */
+/** VarveKeyv beyond Keyv's own suite: persistence, expiry and reports. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'

@@ -26,7 +26,7 @@ export const VALUES = 500
 /** Every so many rounds the records of tasks are spoiled and not their results. */
 const RECORDS_EVERY = 6
 
-/** What the cache says of itself, which is no part of what is compared. */
+/** Messages of the cache about itself, which are not compared. */
 const isOurs = (text: string): boolean => /the cache |counts as a miss/.test(text)
 
 const compared = ({ files, messages }: Outcome): unknown => ({ files, messages: messages.filter((text) => !isOurs(text)).sort() })

@@ -1,4 +1,4 @@
-/** The bytes of a pack: what they repeat is written once, what is lazy is told from what is not. */
+/** The bytes of a pack: repeated bytes are written once, and lazy sections are separate. */
 import { describe, expect, it } from 'vitest'
 import { decodeRepeats, encodeRepeats } from '../../../packages/plugins/dist/webpack/repeats.js'
 import { lengthOf, type Resolved, sectionsOf, streamOf } from '../../../packages/plugins/dist/webpack/sections.js'

@@ -23,7 +23,7 @@ export interface Built {
   readonly misses: number
   readonly skipped: number
   readonly stored: number
-  /** Warnings of infrastructure: what the plugin says. */
+  /** Infrastructure warnings, which are messages of the plugin. */
   readonly complaints: string[]
   readonly errors: string[]
   readonly warnings: string[]

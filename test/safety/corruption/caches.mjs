@@ -74,8 +74,8 @@ const taskOf = (cache, dir) => cache.task('t', { version: '1', codec: 'text', ro
 const outputsOf = (cache) => cache.namespace('outputs', { version: '1', codec: 'json' })
 
 /**
- * Asks for every key in every way there is. Returns for each key that was found the round whose value it is, and in
- * words what nobody ever wrote.
+ * Reads every key through every call. Returns the round of each value found, and a text for each value that was never
+ * written.
  * @param {Cache} cache @param {Kind} kind @param {string} salt @param {string} dir
  */
 export async function askAll(cache, kind, salt, dir) {

@@ -22,7 +22,7 @@ import { AGAIN, stepsOf } from './scenario.mjs'
 /** A build that takes longer hangs. */
 const BUILD_MS_MAX = 240_000
 
-/** Projects are inside the repository, where they find its packages; those of the suite are beside. */
+/** Projects are inside the repository, so that they find its packages; the packages of the suite are beside them. */
 export const PROJECTS = join(import.meta.dirname, 'target')
 
 /**
