@@ -42,7 +42,7 @@ export function throughBuilds(tool, counts) {
       withFolder(async (base) => {
         const digest = await prepare(tool, base)
         const cases = order.replay === undefined ? casesOf(base, counts, order) : [order.replay]
-        const bad = /** @type {const} */ (['deaths', 'hangs', 'failures', 'otherOutputs', 'complaints', 'surplusReports', 'unsound', 'unhealed'])
+        const bad = /** @type {const} */ (['deaths', 'hangs', 'failures', 'otherOutputs', 'complaints', 'wrongReports', 'unsound', 'unhealed'])
         const figures = zeros('caches', 'flips', 'sameOutput', 'worked', 'reports', 'sound', 'healed', 'slowestMs', ...bad)
         /** @type {Violation[]} */
         const violations = []
@@ -157,8 +157,9 @@ function count(figures, violations, digest, met, again) {
   add('worked', worked)
   add('reports', reports.length)
   // A flipped bit never looks like an incomplete append, so a build that misses entries because of it reports the damage.
-  if (reports.length > 1 || (isFlip && worked > 0 && reports.length === 0)) violate('surplusReports', `${worked} worked, reports: ${reports.join('; ') || 'nothing'}`)
-  if (again.answer.reports.length > 0) violate('surplusReports', `again: ${again.answer.reports.join('; ')}`)
+  const isUnreported = isFlip && worked > 0 && reports.length === 0
+  if (reports.length > 1 || isUnreported) violate('wrongReports', `${worked} worked, reports: ${reports.join('; ') || 'none'}`)
+  if (again.answer.reports.length > 0) violate('wrongReports', `again: ${again.answer.reports.join('; ')}`)
   // What no build needs, no build meets.
   if (again.answer.sound) add('sound')
   else if (reports.length > 0) violate('unsound', `reports: ${reports.join('; ')}`)

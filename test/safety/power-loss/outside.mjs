@@ -23,7 +23,8 @@ import { WORKLOADS } from './workloads.mjs'
  * @property {{ model: ModelName, number: number } | undefined} only
  */
 
-/** @typedef {{ digests: Record<ModelName, string[]>, states: number, violations: Violation[] } | { error: string, order: Order }} Report by a worker */
+/** The message of a worker. */
+/** @typedef {{ digests: Record<ModelName, string[]>, states: number, violations: Violation[] } | { error: string, order: Order }} Report */
 
 /** A worker that sends no message for so many milliseconds counts as hanging. */
 const SILENCE_MS = 240_000
