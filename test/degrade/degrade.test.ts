@@ -217,7 +217,7 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     attempt('ln', ['-s', outside, join(dir, 'v1', 'files')])
     const { cache, space } = await opened(dir, engine)
     space.put('large', 'x'.repeat(1 << 21))
-    await codeOf(cache.commit()) // the link is set aside, or refused
+    await codeOf(cache.commit()) // the link is quarantined, or refused
     expect(space.get('large')?.length).toBe(1 << 21)
     await cache.close()
     expect(readdirSync(outside)).toEqual(['theirs'])

@@ -40,7 +40,7 @@ describe.each(ENGINES)('restoring files: %s', (engine) => {
     await cache.close()
   })
 
-  /** Two engines waited for the other end for ever. */
+  /** Two engines waited forever for the other end of the FIFO. */
   test.skipIf(process.platform === 'win32').each(MODES)('a FIFO in place of a stored file is a missing file: %s', async (mode) => {
     const dir = join(makeFolder(), 'cache')
     const cache = await open(engine, dir)
@@ -59,7 +59,7 @@ describe.each(ENGINES)('restoring files: %s', (engine) => {
     expect(peakMiB).toBeLessThan(256)
   })
 
-  /** The content was set aside, and every other manifest that names it lost it. */
+  /** The stored file was quarantined, and every other manifest that names it lost it. */
   test('a manifest with a wrong size does not remove the stored file', async () => {
     const cache = await open(engine)
     const manifest = await cache.files.store(write({ 'a.txt': 'hello' }))

@@ -1,5 +1,5 @@
 // @ts-check
-// What a test asks of a build in a process of its own, and what the process prints. Run with the application's folder as
+// What a test asks of a build in a separate process, and what the process prints. Run with the application's folder as
 // the working directory.
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -63,7 +63,7 @@ function changeShared() {
 }
 
 /**
- * Runs the build and prints what came of it.
+ * Runs the build and prints the result.
  * @param {() => Promise<unknown>} build
  */
 export async function report(build) {

@@ -1,4 +1,4 @@
-/** Programs of plugin tests: each runs in a process of its own, takes an order and prints what came of it, both as JSON. */
+/** Programs of plugin tests: each runs in a separate process, takes an order and prints the result, both as JSON. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -22,7 +22,7 @@ async function ask(worker: Worker, order: string, key = ''): Promise<unknown> {
   return value
 }
 
-/** Runs a script in a process of its own. */
+/** Runs a script in a separate process. */
 function run(script: string, flags: string[] = [], env: Record<string, string> = {}): { status: number | null; text: string } {
   const args = [...flags, '--input-type=module', '--eval', `import { openCache } from 'varve'\n${script}`]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { env: { ...process.env, ...env }, encoding: 'utf8' })

@@ -1,4 +1,4 @@
-/** The same work on several threads of a process is done once, and no thread that ends makes another one wait for ever. */
+/** The same work on several threads of a process is done once, and no thread waits for one that has ended. */
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'

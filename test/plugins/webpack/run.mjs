@@ -112,7 +112,7 @@ async function watch(compiler, folder, changes) {
       const next = rest.shift()
       if (error) reject(error)
       else if (next === undefined) resolve(stats)
-      // Later than what the watcher takes for part of the build before.
+      // Late enough that the watcher does not add the change to the previous build.
       else setTimeout(() => writeFileSync(join(folder, next[0]), next[1]), 1200)
     })
   })

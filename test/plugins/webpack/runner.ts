@@ -14,7 +14,7 @@ export interface Order {
   readonly options?: object
 }
 
-/** What came of it. */
+/** The result. */
 export interface Built {
   /** Modules taken from a cache, and modules built, over all compilers and builds. */
   readonly taken: number

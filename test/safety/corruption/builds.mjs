@@ -81,7 +81,7 @@ async function prepare(tool, base) {
         if (failure !== null) throw new Error(failure)
         if (form === 'folded') await fold(tool, cache)
       }
-      // Three rounds in one folder would be folded by themselves.
+      // After three rounds in one folder the engine would checkpoint the logs by itself.
       await fill(form === 'logs' ? 'generation-0' : 'cache', 'round 0')
       if (form === 'folded') cpSync(join(place, 'cache'), join(place, 'generation-0'), { recursive: true })
       await fill('cache', 'round 1')
@@ -160,7 +160,7 @@ function count(figures, violations, digest, met, again) {
   const isUnreported = isFlip && worked > 0 && reports.length === 0
   if (reports.length > 1 || isUnreported) violate('wrongReports', `${worked} worked, reports: ${reports.join('; ') || 'none'}`)
   if (again.answer.reports.length > 0) violate('wrongReports', `again: ${again.answer.reports.join('; ')}`)
-  // What no build needs, no build meets.
+  // Builds do not read entries that they do not need.
   if (again.answer.sound) add('sound')
   else if (reports.length > 0) violate('unsound', `reports: ${reports.join('; ')}`)
   if (again.answer.worked > 0) violate('unhealed', `the next build works on ${again.answer.worked} modules`)

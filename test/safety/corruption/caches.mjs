@@ -12,7 +12,7 @@ import { readFolder } from './folder.mjs'
 /** @typedef {{ kind: Kind, form: Form }} Shape */
 /** @typedef {import('varve').Cache} Cache */
 
-/** Which rounds one open cache commits, and after which of these it folds everything. */
+/** The rounds that one open cache commits, and those after which it compacts everything. */
 const SESSIONS = /** @type {const} */ ({
   logs: [
     { rounds: [0, 1, 2], folds: false },

@@ -108,7 +108,7 @@ export function* statesOf({ base, operations }, modelName, seed, random) {
     } else if (operation !== undefined && operation.kind !== 'mark') {
       pending.push({ position: prefix - 1, operation, isFileSynced: false })
     }
-    // What follows an acknowledgement or a sync at once is judged with it: before the next operation that changes something.
+    // An acknowledgement or a sync counts from the next operation that changes something.
     const next = operations[prefix]
     if (operation?.kind === 'mark' && next?.kind === 'mark') continue
     for (const { label, fates } of model.plans(pending, mix(seed, prefix), random)) {

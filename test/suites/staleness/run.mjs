@@ -1,6 +1,6 @@
 // @ts-check
 // Runs a scenario: after each step one build without a cache, one with Varve and, for webpack, one with webpack's own
-// cache, each in a process of its own, and compares what they came to.
+// cache, each in a separate process, and compares what they came to.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { MARK } from './build/outcome.mjs'

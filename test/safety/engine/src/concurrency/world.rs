@@ -11,7 +11,7 @@ const CALLS_MAX: u64 = 300_000;
 /// How many calls a trace shows; it shows the last ones.
 const TRACE_MAX: usize = 10_000;
 
-/// What participants share beside the folder.
+/// What participants share besides the folder.
 pub(super) struct World {
     pub(super) vfs: SimVfs,
     pub(super) terms: Terms,
@@ -275,7 +275,7 @@ fn hand_over() {
     generator::yield_with(());
 }
 
-/// What came of a schedule.
+/// The result of a schedule.
 pub(super) struct Summary {
     pub(super) violations: Vec<String>,
     pub(super) trace: Vec<String>,
