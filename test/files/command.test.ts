@@ -1,4 +1,4 @@
-/** `varve files`: for people and as JSON, exit codes, and nothing written by who only looks. */
+/** `varve files`: text for people, JSON for programs, exit codes; reading commands write nothing. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FileManifest } from 'varve'

@@ -32,7 +32,7 @@ describe.each(ENGINES)('hostile: %s', (engine) => {
   })
   afterAll(() => cache.close())
 
-  /** A target with traps under every name that the paths of `NAMES` begin with, beside a folder to be kept as it is. */
+  /** A target with traps under every name that the paths of `NAMES` begin with, beside a folder that must not change. */
   function trapped(trap: (typeof TRAPS)[number]): { target: string; outside: string; all: string } {
     const all = makeFolder()
     const [outside, target] = [join(all, 'outside'), join(all, 'target')]

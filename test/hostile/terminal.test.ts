@@ -75,7 +75,7 @@ describe('hostile names', () => {
 const HAS_SCRIPT = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0
 if (!HAS_SCRIPT) console.warn('SKIPPED: what commands write to a terminal; it takes script of util-linux')
 
-/** Values were written as they are. */
+/** `varve get` printed values without escaping them. */
 describe.skipIf(!HAS_SCRIPT)('get, to a terminal', () => {
   let dir = ''
   beforeAll(async () => {

@@ -2,7 +2,7 @@
  * What every adapter promises, through the tool it is for: a second process hits, on either engine; damage is a miss;
  * processes that write at the same time lose nothing; another version misses.
  *
- * The tool's program asks for `count` values from number `first` on, makes what is missing, and counts.
+ * The program of the tool reads `count` values from number `first` on, makes the missing ones, and counts both.
  */
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -50,7 +50,7 @@ export function noteWarning(text) {
 
 let [hasEnded, hasChanged] = [false, false]
 
-/** A build of a watching tool is done. Watchers need a moment before they see changes, and some build twice at first. */
+/** Runs after each build of a watching tool. Watchers need a moment before they see changes, and some build twice at first. */
 export function noteEnd() {
   if (hasChanged) process.kill(process.pid, 'SIGKILL')
   if (!hasEnded) setTimeout(changeShared, 500)

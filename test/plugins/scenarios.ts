@@ -13,7 +13,7 @@ import { slow } from '../slow.ts'
 
 /** What a test asks of a build; `order.mjs` has the defaults. */
 export interface Order {
-  /** False: the plugin as it is. */
+  /** False: the plugin without Varve. */
   readonly isCached?: boolean
   readonly entry?: string
   /** Folder. */
@@ -24,7 +24,7 @@ export interface Order {
   readonly version?: string
   /** Whether the cache gets no key for the plugin's options. */
   readonly isKeyless?: boolean
-  /** Whether the build watches: it changes the shared file once, and dies after that is built. */
+  /** Whether the build watches: it changes the shared file once, and kills itself after the next build. */
   readonly watches?: boolean
   /** Whether the plugin asks its tool what cannot be replayed. */
   readonly asks?: boolean

@@ -24,7 +24,7 @@ interface Ran {
   readonly failed: number
   /** Lines that the tests covered, if coverage is on. */
   readonly covered: number
-  /** Files that the transformer was asked for. */
+  /** Files that the transformer transformed. */
   readonly transformed: string[]
 }
 

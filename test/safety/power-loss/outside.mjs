@@ -119,7 +119,7 @@ async function runAll(orders, tally, say) {
 }
 
 /**
- * One worker for one order. Its death, or that nothing comes of it, is a violation.
+ * One worker for one order. If it crashes or sends nothing, that is a violation.
  * @param {Order} order
  * @param {string} current
  * @returns {Promise<Report>}

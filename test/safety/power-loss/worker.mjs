@@ -17,7 +17,7 @@ import { WORKLOADS } from './workloads.mjs'
 /** @import { Verdict } from './check.mjs' */
 /** @import { Order, Report } from './outside.mjs' */
 
-/** Of the states that a part of all is asked for, so much: the weakest model has the most. */
+/** The share of all states that each model gets; the weakest model has the most states. */
 const PARTS = { weakest: 0.6, ext4: 1, strict: 1 }
 
 const current = openSync(process.argv[2] ?? '', 'w')

@@ -208,7 +208,7 @@ impl Participant {
             if !remaining.is_empty() {
                 self.world.violation(format!("a repair leaves {remaining:?}"));
             }
-            // As one whose last life is over.
+            // Acts as a participant after its last life.
             self.me = 0;
             self.commit()?;
         }

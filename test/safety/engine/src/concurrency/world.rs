@@ -119,10 +119,10 @@ impl World {
         one_in > 0 && !inner.is_over && inner.random.u64(..one_in) == 0
     }
 
-    /// A call is about to be made by the participant whose turn it is.
+    /// Runs before each call of the participant whose turn it is.
     pub(super) fn turn(&self, call: &str, name: &str) {
         if std::thread::panicking() {
-            return; // it was killed and lets go of what it had
+            return; // it was killed and only releases its resources
         }
         let mut inner = self.inner();
         inner.calls += 1;

@@ -97,7 +97,8 @@ impl Run {
                 self.flush();
                 "flush"
             }
-            // Who opens a cache sees what a failed sync has lost as long as it is in memory, and cannot know.
+            // A process that opens the cache reads bytes that a failed sync lost from the system's memory, and cannot
+            // detect that.
             _ if durable_only => "nothing",
             _ => {
                 // A rejected commit is discarded with the handle, or is on the disk after all.
