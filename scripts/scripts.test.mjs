@@ -22,11 +22,11 @@ describe('what is installed', () => {
   }
   const { 'node_modules/b': b, 'node_modules/c': c, ...links } = wanted
 
-  it('may lack what belongs to other platforms', () => {
+  it('an installation may lack packages of other platforms', () => {
     expect(firstDifference(wanted, { ...links, 'node_modules/b': b })).toBeUndefined()
   })
 
-  it('differs by a package that is missing, older or left over', () => {
+  it('an installation with a missing, older or surplus package is not up to date', () => {
     expect(firstDifference(wanted, { ...links, 'node_modules/c': c })).toBe('node_modules/b')
     const older = { version: '0.9.0', integrity: 'x' }
     expect(firstDifference(wanted, { ...links, 'node_modules/b': older })).toBe('node_modules/b')
@@ -45,14 +45,14 @@ describe('the Node that runs', () => {
 })
 
 describe('the sum of all runners', () => {
-  it('reads the closing lines of cargo', () => {
+  it('the sum of all runners reads the closing lines of cargo', () => {
     /** @param {string} verdict @param {string} counts */
     const line = (verdict, counts) => `test result: ${verdict}. ${counts}; 0 ignored\n`
     const output = `running 3 tests\n${line('ok', '3 passed; 0 failed')}${line('FAILED', '1 passed; 2 failed')}`
     expect(readCargo(output)).toEqual({ passed: 4, failed: 2 })
   })
 
-  it('is never better than the exit codes', () => {
+  it('the sum of all runners has a failure if an exit code has one', () => {
     const passed = { outcome: { passed: 3, failed: 0 }, exitCode: 0 }
     const failed = { outcome: { passed: 1, failed: 2 }, exitCode: 1 }
     const broken = { outcome: { passed: 0, failed: 0 }, exitCode: 101 }
@@ -64,7 +64,7 @@ describe('what was built', () => {
   const folder = mkdtempSync(join(tmpdir(), 'varve-scripts-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('a clone that was moved or copied is not built again, one whose sources changed is', () => {
+  it('a clone that was moved or copied is not built again; one with changed sources is', () => {
     const built = { inputs: ['a.txt', 'src', 'none'] }
     mkdirSync(join(folder, 'one/src/below'), { recursive: true })
     writeFileSync(join(folder, 'one/a.txt'), 'a')

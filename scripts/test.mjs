@@ -34,7 +34,7 @@ const CARGO = ['--workspace', '--exclude=varve-node', '--exclude=varve-wasm', '-
 const FORMS = {
   short: { cargo: true, vitest: ['--tags-filter=!slow'], safety: 'sample', minutes: '4' },
   all: { cargo: true, vitest: [], safety: 'all', minutes: '30' },
-  rest: { cargo: false, vitest: ['--tags-filter=slow'], safety: 'rest', minutes: '26' },
+  rest: { cargo: false, vitest: ['--tags-filter=slow'], safety: 'rest', minutes: '22' },
 }
 
 /** What a fresh clone needs before: installing, building, compiling the tests. */

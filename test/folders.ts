@@ -1,4 +1,4 @@
-/** Temporary folders of a test file, gone when the file is done. */
+/** Temporary folders of a test file, removed at its end. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** `varve`: text for people, JSON for programs, exit codes, and nothing written by who only looks. */
+/** `varve`: text for people, JSON for programs, exit codes; reading commands write nothing. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
@@ -24,7 +24,7 @@ async function makeCache(dir: string = join(makeFolder(), 'cache')): Promise<str
 }
 
 describe('varve', () => {
-  it('stats, for people and as JSON', async () => {
+  it('varve stats prints text, and JSON with --json', async () => {
     const dir = await makeCache()
     const text = varve('stats', '--dir', dir)
     expect([text.status, text.err]).toEqual([0, ''])
@@ -36,7 +36,7 @@ describe('varve', () => {
     expect(counts).toEqual([['bytes', 501], ['text', 7]])
   })
 
-  it('ls escapes what a terminal would act on, and get takes the escaped key back', slow, async () => {
+  it('varve ls escapes control characters, and varve get accepts the escaped key', slow, async () => {
     const dir = await makeCache()
     const { out } = varve('ls', '--dir', dir, '--namespace', 'text')
     const lines = out.trimEnd().split('\n')
@@ -49,7 +49,7 @@ describe('varve', () => {
     expect(JSON.parse(binary.out).entry).toMatchObject({ keyBase64: '//4=', value: '\0\u0001\u0002' })
   })
 
-  it('ls: --limit, --long, --json', async () => {
+  it('varve ls supports --limit, --long and --json', async () => {
     const dir = await makeCache()
     expect(varve('ls', '--dir', dir, '--limit', '3').out.trimEnd().split('\n').length).toBe(3)
     expect(varve('ls', '--dir', dir, '--namespace', 'bytes', '--long', '--limit', '1').out).toMatch(/KiB|B/)
@@ -58,13 +58,13 @@ describe('varve', () => {
     expect(varve('ls', '--dir', dir, '--limit', 'x').status).toBe(2)
   })
 
-  it('get: exit code 1 where there is no such key', async () => {
+  it('varve get of a missing key exits with 1', async () => {
     const dir = await makeCache()
     const { status, out, err } = varve('get', 'nothing', '--dir', dir)
     expect([status, out, err]).toEqual([1, '', "varve: no entry 'nothing'\n"])
   })
 
-  it('verify names file and byte of damage, exit code 1', async () => {
+  it('varve verify names the file and the byte of damage, and exits with 1', async () => {
     const dir = await makeCache()
     expect(varve('verify', '--dir', dir)).toMatchObject({ status: 0, out: expect.stringContaining('sound') })
     const table = readdirSync(join(dir, 'v1')).find((name) => name.endsWith('.table')) ?? ''
@@ -77,7 +77,7 @@ describe('varve', () => {
     expect(varve('doctor', '--dir', dir).status).toBe(varve('doctor', '--dir', dir, '--json').status)
   })
 
-  it('who looks writes nothing, and compact makes one table of each namespace', slow, async () => {
+  it('reading commands write nothing, and varve compact leaves one table per namespace', slow, async () => {
     const dir = await makeCache()
     const before = snapshot(dir)
     for (const command of ['stats', 'ls', 'verify', 'doctor']) varve(command, '--dir', dir)
@@ -87,7 +87,7 @@ describe('varve', () => {
     expect(varve('compact', '--dir', dir).out).toContain('nothing to do')
   })
 
-  it('a folder that is no cache: a clear error with the path as it is, exit code 3', () => {
+  it('a directory without a cache is an error with its path, and exit code 3', () => {
     const folder = join(makeFolder(), 'back\\slash') // as in every path of Windows; it was shown doubled
     mkdirSync(folder, { recursive: true })
     const { status, out, err } = varve('stats', '--dir', folder)
@@ -97,7 +97,7 @@ describe('varve', () => {
     expect([json.status, JSON.parse(json.out).error.code]).toEqual([3, 'NOT_A_CACHE'])
   })
 
-  it('several caches below one folder', async () => {
+  it('commands find several caches below one directory', async () => {
     const folder = makeFolder()
     await makeCache(join(folder, 'one'))
     await makeCache(join(folder, 'two'))
@@ -128,7 +128,7 @@ describe('varve', () => {
     }
   })
 
-  it('--version prints the version', () => {
+  it('varve --version prints the version', () => {
     const { version } = JSON.parse(readFileSync(new URL('../../packages/varve/package.json', import.meta.url), 'utf8'))
     for (const flag of ['--version', '-V']) expect(varve(flag)).toEqual({ status: 0, out: `${version}\n`, err: '' })
   })
@@ -144,7 +144,7 @@ describe('varve', () => {
     expect([text.includes('engine: WebAssembly reads and writes'), text.includes('!')]).toEqual([true, false])
   })
 
-  it('a wrong command line: exit code 2; help tells the codes', () => {
+  it('a wrong command line exits with 2, and help lists the exit codes', () => {
     expect(varve('nonsense').status).toBe(2)
     expect(varve('stats', '--nonsense').status).toBe(2)
     expect(varve('verify', '--help')).toMatchObject({ status: 0, out: expect.stringContaining('Exit codes') })

@@ -1,5 +1,5 @@
 /**
- * Every command writes with `--json` what `varve/cli-json` says. The compiler compares: outputs are written into a module as
+ * The `--json` of every command matches the types of `varve/cli-json`. The compiler checks: outputs are written into a module as
  * values of these types, so a field too many, too few or of another type is an error, and so is a command without output.
  */
 import { spawnSync } from 'node:child_process'
@@ -69,7 +69,7 @@ export const outputs: { readonly [Name in keyof CliJson]: readonly CliJson[Name]
 }
 
 describe('--json', () => {
-  it('of every command is what its type says, for one cache and for several', slow, async () => {
+  it('--json of every command matches its type, for one cache and for several', slow, async () => {
     const { folder, one, two } = await makeProject()
     const caches = join(one, '..')
     const [file, target, damaged] = [join(folder, 'export.json'), join(folder, 'target'), join(folder, 'damaged')]
@@ -101,7 +101,7 @@ describe('--json', () => {
     expect(problemsOf(new Map([['verify', [verify]]]))).toMatch(/missing the following properties .*: .*stats|is missing/)
   })
 
-  it('has a type for every command there is', () => {
+  it('every command has a type for its --json', () => {
     const names = /^ {2}([a-z]+)(?= )/gm
     const commandsOf = (...args: string[]): string[] => {
       const [, list = ''] = runVarve([...args, '--help']).out.split('Commands:\n')
@@ -114,7 +114,7 @@ describe('--json', () => {
     for (const name of all) expect(types).toMatch(new RegExp(`readonly '?${name}'?: `))
   })
 
-  it('is documented as its types are written', () => {
+  it('the documentation of --json repeats its types', () => {
     const types = readFileSync(at('packages/varve/src/cli-json.ts'), 'utf8')
     const page = readFileSync(at('docs/command.md'), 'utf8')
     expect(page).toContain(types.slice(types.indexOf('/** `format` of every value.')).trimEnd())

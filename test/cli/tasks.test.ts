@@ -1,4 +1,4 @@
-/** `varve why` and `varve ls --task`: what is known of tasks from what lies on disk. */
+/** `varve why` and `varve ls --task`: reports about tasks, from the cache alone. */
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
@@ -32,7 +32,7 @@ async function project(): Promise<{ root: string; varve(args: readonly string[],
 }
 
 describe('varve ls --task', () => {
-  it('lists tasks and ids, or the ids of one task', async () => {
+  it('varve ls --task lists tasks and ids, or the ids of one task', async () => {
     const { varve } = await project()
     expect(varve(['ls', '--task']).out.trimEnd().split('\n').sort()).toEqual([
       'scripts  src/a.css',
@@ -48,7 +48,7 @@ describe('varve ls --task', () => {
 })
 
 describe('varve why', () => {
-  it('says of each variant whether files and environment are as they were, and in what the last two differ', async () => {
+  it('varve why reports for each variant what changed, and how the last two differ', async () => {
     const { root, varve } = await project()
     const { status, out } = varve(['why', 'src/a.css', '--task', 'styles', '--json'])
     const [before] = JSON.parse(out).records
@@ -70,7 +70,7 @@ describe('varve why', () => {
     expect(text).not.toContain('source')
   })
 
-  it('says where a result is gone', async () => {
+  it('varve why reports a missing result', async () => {
     const { root, varve } = await project()
     const cache = await openCache({ name: 'tool', dir: join(root, 'node_modules/.cache/varve/tool') })
     const { namespaces } = await cache.stats()
@@ -86,7 +86,7 @@ describe('varve why', () => {
     expect(varve(['why', 'src/a.css', '--task', 'styles']).out).toContain('its result is gone')
   })
 
-  it('looks into all tasks unless one is named, and takes escaped ids', async () => {
+  it('varve why searches all tasks unless one is named, and accepts escaped ids', async () => {
     const { varve } = await project()
     const both = JSON.parse(varve(['why', 'src/a.css', '--json']).out).records
     expect(both.map(({ task }: { task: string }) => task).sort()).toEqual(['scripts', 'styles'])
@@ -94,7 +94,7 @@ describe('varve why', () => {
     expect(varve(['why', 'src/a.css', '--task', 'scripts']).out).toMatch(/a hit, if its inputs are the same/)
   })
 
-  it('of an id that is not there: exit code 1 and what is', async () => {
+  it('varve why of a missing id exits with 1 and lists the ids', async () => {
     const { varve } = await project()
     expect(varve(['why', 'a.css'])).toMatchObject({ status: 1, out: '', err: expect.stringContaining('src/a.css') })
     expect(varve(['why', 'nothing'])).toMatchObject({ status: 1, out: '', err: expect.stringContaining('varve ls --task') })

@@ -26,7 +26,7 @@ async function makeCache(dir: string = join(makeFolder(), 'cache'), count = 300)
 }
 
 describe('varve export and import', () => {
-  it('a file and back, the same on both engines, and nothing is written to the cache', async () => {
+  it('varve export and import use a file, the same on both engines, and an export writes nothing to the cache', async () => {
     const [dir, folder] = [await makeCache(), makeFolder()]
     const before = snapshot(dir)
     const [file, ndjson, target] = [join(folder, 'a.json'), join(folder, 'a.ndjson'), join(folder, 'target')]
@@ -44,7 +44,7 @@ describe('varve export and import', () => {
     expect(varve(['diff', dir, target]).status).toBe(0)
   })
 
-  it('pipes: standard output, standard input, and a reader that has enough', async () => {
+  it('varve export and import use pipes, also with a reader that stops early', async () => {
     const dir = await makeCache(undefined, 3000)
     const { status, out, err } = varve(['export', '--dir', dir, '--namespace', 'text', '--format', 'ndjson', '-o', '-'])
     expect([status, err]).toEqual([0, ''])
@@ -63,7 +63,7 @@ describe('varve export and import', () => {
     expect([code, said]).toEqual([0, ''])
   })
 
-  it('keys only; a namespace that is not there; a wrong format', async () => {
+  it('varve export supports --keys-only, and refuses a missing namespace and a wrong format', async () => {
     const dir = await makeCache()
     const keys = JSON.parse(varve(['export', '--dir', dir, '--keys-only', '--namespace', 'bytes']).out)
     expect(keys.length).toBe(301)
@@ -74,7 +74,7 @@ describe('varve export and import', () => {
     expect(varve(['export', '--dir', makeFolder()]).status).toBe(3)
   })
 
-  it('a file that cannot be written stays as it was, and no other is left', async () => {
+  it('an export to an unwritable file changes nothing and leaves no file', async () => {
     const [dir, folder] = [await makeCache(), makeFolder()]
     const file = join(folder, 'file')
     mkdirSync(file)
@@ -84,7 +84,7 @@ describe('varve export and import', () => {
     expect(varve(['export', '--dir', dir, '-o', join(folder, 'missing', 'file')])).toMatchObject({ status: 4, out: '' })
   })
 
-  it('what is no export: line and field, exit code 2, nothing there', async () => {
+  it('an import of another file names line and field, exits with 2, and writes nothing', async () => {
     const target = join(makeFolder(), 'target')
     const good = '{"namespace":"n","version":"","key":"a","base64":"AA=="}\n'
     const { status, out, err } = varve(['import', '--dir', target], `${good}{"namespace":"n","version":"","key":"\u009b","text":1}`)
@@ -97,7 +97,7 @@ describe('varve export and import', () => {
     expect(varve(['import', makeFolder(), '--dir', target])).toMatchObject({ status: 2, err: expect.stringContaining('is a folder') })
   })
 
-  it('another version of a namespace is taken with --overwrite only', async () => {
+  it('varve import replaces a namespace of another version only with --overwrite', async () => {
     const dir = await makeCache()
     const line = '{"namespace":"text","version":"3 text","key":"new","text":"x"}\n'
     expect(varve(['import', '--dir', dir], line)).toMatchObject({ status: 2, err: expect.stringContaining("has '2 text' here") })
@@ -107,7 +107,7 @@ describe('varve export and import', () => {
 })
 
 describe('varve diff', () => {
-  it('counts by namespace, names entries, exit code 1 where there are differences', slow, async () => {
+  it('varve diff counts by namespace, names entries, and exits with 1 if there are differences', slow, async () => {
     const [left, right] = [await makeCache(), await makeCache()]
     expect(varve(['diff', left, right])).toMatchObject({ status: 0, err: '' })
     const cache = await openCache({ name: 'cli', dir: right })
@@ -136,7 +136,7 @@ describe('varve diff', () => {
     expect(varve(['diff', left]).status).toBe(2)
   })
 
-  it('entries of another version are not the same', async () => {
+  it('varve diff reports entries of another version as different', async () => {
     const [left, right] = [await makeCache(), await makeCache()]
     const cache = await openCache({ name: 'cli', dir: right })
     cache.namespace('text', { version: '3', codec: 'text' }).put('plain', 'value of plain')
@@ -148,7 +148,7 @@ describe('varve diff', () => {
 })
 
 describe('varve clear, gc and top', () => {
-  it('clear removes one namespace and leaves the others', slow, async () => {
+  it('varve clear removes one namespace and keeps the others', slow, async () => {
     for (const engine of ['native', 'wasm']) {
       const dir = await makeCache()
       expect(varve(['clear', '--dir', dir], '', engine)).toMatchObject({ status: 2, out: '' })
@@ -163,7 +163,7 @@ describe('varve clear, gc and top', () => {
     }
   })
 
-  it('gc says what it freed, and keeps a cap', slow, async () => {
+  it('varve gc reports what it freed, and enforces a cap', slow, async () => {
     for (const engine of ['native', 'wasm']) {
       const dir = join(makeFolder(), 'cache')
       const cache = await openCache({ name: 'cli', dir })
@@ -189,7 +189,7 @@ describe('varve clear, gc and top', () => {
     }
   })
 
-  it('top names the largest entries and namespaces', async () => {
+  it('varve top lists the largest entries and namespaces', async () => {
     const dir = await makeCache()
     const { namespaces, entries } = JSON.parse(varve(['top', '--dir', dir, '--limit', '2', '--json']).out)
     expect(namespaces.map(({ name }: { name: string }) => name)).toEqual(['bytes', 'text'])
@@ -208,7 +208,7 @@ describe('varve clear, gc and top', () => {
     expect(varve(['top', '--dir', old, '--limit', '1']).out.split('\n').find((line) => line.includes('key 299'))).toMatch(/│ +never │/)
   })
 
-  it('top names what is oldest and what was never used, on either engine', slow, async () => {
+  it('varve top lists the oldest and the never used entries, on either engine', slow, async () => {
     const dir = await makeCache()
     // A build of tomorrow reads one entry, with the one engine or the other.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })

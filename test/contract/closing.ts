@@ -1,4 +1,4 @@
-/** What `close` promises: what was put is there in the next process, unless it is told to discard it. */
+/** What `close` promises about puts, and which calls it allows afterwards. */
 import { describe, expect, it } from 'vitest'
 import type { Cache, VarveError } from 'varve'
 import type { Subject } from './contract.ts'
@@ -32,7 +32,7 @@ export function closingContract({ newDir, open }: Subject): void {
       expect(await reopened(dir)).toEqual([['key', 'one']])
     })
 
-    it('discards what is buffered with commit: false, and nothing that was committed', async () => {
+    it('close with commit: false discards the batch, and nothing that was committed', async () => {
       const dir = newDir()
       const cache = await open(dir)
       put(cache, 'committed', 'one')
@@ -43,7 +43,7 @@ export function closingContract({ newDir, open }: Subject): void {
       expect(await reopened(dir)).toEqual([['committed', 'one']])
     })
 
-    it('commits behind commits that are under way', async () => {
+    it('close commits after the commits that are running', async () => {
       const dir = newDir()
       const cache = await open(dir)
       const commits: Promise<unknown>[] = []
@@ -57,7 +57,7 @@ export function closingContract({ newDir, open }: Subject): void {
       expect(await reopened(dir)).toEqual([['large', 'last']])
     })
 
-    it('writes nothing in a cache that is read only, and warns of nothing', async () => {
+    it('close of a read-only cache writes nothing and does not warn', async () => {
       const dir = newDir()
       const writer = await open(dir)
       put(writer, 'key', 'one')
@@ -70,7 +70,7 @@ export function closingContract({ newDir, open }: Subject): void {
       expect([await reopened(dir), warnings]).toEqual([[['key', 'one']], []])
     })
 
-    it('refuses later calls at once, and options that do not exist', async () => {
+    it('close refuses unknown options, and all later calls are refused', async () => {
       const cache = await open(newDir())
       put(cache, 'key', 'one')
       const refused = Reflect.apply(cache.close, cache, [{ comit: false }])
@@ -84,7 +84,7 @@ export function closingContract({ newDir, open }: Subject): void {
   })
 
   describe('status().pending', () => {
-    it('counts what is buffered: calls of put and delete, and their bytes', async () => {
+    it('status().pending counts the buffered puts and deletes, and their bytes', async () => {
       const cache = await open(newDir())
       expect(cache.status().pending).toEqual({ entries: 0, bytes: 0 })
       put(cache, 'key', 'x'.repeat(1000))

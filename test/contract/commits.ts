@@ -1,10 +1,10 @@
-/** What a commit promises: all of it or nothing, for this handle at once, for others after `refresh`. */
+/** What a commit promises: other handles see all of it or nothing, after `refresh`; this handle sees it immediately. */
 import { describe, expect, it } from 'vitest'
 import type { Subject } from './contract.ts'
 
 export function commitsContract({ newDir, open }: Subject): void {
   describe('commit', () => {
-    it('is what makes puts and deletes visible to others; this handle sees them at once', async () => {
+    it('a commit makes puts and deletes visible to other handles; the same handle sees them immediately', async () => {
       const dir = newDir()
       const writer = await open(dir)
       const reader = await open(dir)
@@ -25,7 +25,7 @@ export function commitsContract({ newDir, open }: Subject): void {
       await Promise.all([writer.close(), reader.close()])
     })
 
-    it('keeps the last of several puts and deletes of a key', async () => {
+    it('a commit keeps the last of several puts and deletes of a key', async () => {
       const dir = newDir()
       const cache = await open(dir)
       const namespace = cache.namespace('a', { codec: 'text' })
@@ -46,7 +46,7 @@ export function commitsContract({ newDir, open }: Subject): void {
       await again.close()
     })
 
-    it('covers all namespaces at once, and says what it wrote', async () => {
+    it('a commit covers all namespaces, and reports what it wrote', async () => {
       const dir = newDir()
       const writer = await open(dir)
       const reader = await open(dir)
@@ -62,14 +62,14 @@ export function commitsContract({ newDir, open }: Subject): void {
       await Promise.all([writer.close(), reader.close()])
     })
 
-    it('with nothing buffered writes nothing', async () => {
+    it('a commit without buffered entries writes nothing', async () => {
       const cache = await open(newDir())
       expect(await cache.commit()).toMatchObject({ entries: 0, bytes: 0 })
       expect(cache.status().writer).toBeNull()
       await cache.close()
     })
 
-    it('of 10,000 entries keeps each of them', async () => {
+    it('a commit of 10,000 entries keeps each of them', async () => {
       const dir = newDir()
       let cache = await open(dir)
       const keys = Array.from({ length: 10_000 }, (_, i) => `src/module-${i}.ts`)
@@ -84,7 +84,7 @@ export function commitsContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('may be called again before the last one is done', async () => {
+    it('commit can be called again before the last commit is done', async () => {
       const dir = newDir()
       let cache = await open(dir)
       const namespace = cache.namespace('a', { codec: 'text' })
@@ -123,7 +123,7 @@ export function commitsContract({ newDir, open }: Subject): void {
   })
 
   describe('handles', () => {
-    it('on one folder write in turns and at once, and lose nothing', async () => {
+    it('handles of one cache commit in turns and at the same time, and lose nothing', async () => {
       const dir = newDir()
       const handles = await Promise.all([open(dir), open(dir), open(dir)])
       for (let round = 0; round < 10; round++) {
@@ -141,7 +141,7 @@ export function commitsContract({ newDir, open }: Subject): void {
       }
     })
 
-    it('on two folders do not meet', async () => {
+    it('handles of two caches do not share entries', async () => {
       const [one, two] = await Promise.all([open(newDir()), open(newDir())])
       one.namespace('a', { codec: 'text' }).put('key', 'one')
       two.namespace('a', { codec: 'text' }).put('key', 'two')
@@ -153,7 +153,7 @@ export function commitsContract({ newDir, open }: Subject): void {
   })
 
   describe('version', () => {
-    it('of a namespace drops that namespace when it changes, and no other', async () => {
+    it('a new version of a namespace discards the entries of this namespace only', async () => {
       const dir = newDir()
       let cache = await open(dir)
       for (const name of ['a', 'b']) cache.namespace(name, { version: '1', codec: 'text' }).put('key', name)
@@ -177,7 +177,7 @@ export function commitsContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('of the cache drops every namespace; a codec drops its own', async () => {
+    it('a new version of the cache discards all namespaces; a new codec discards its own', async () => {
       const dir = newDir()
       let cache = await open(dir, { version: '1' })
       cache.namespace('a', { codec: 'text' }).put('key', '{}')
@@ -194,7 +194,7 @@ export function commitsContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('is one per namespace and open cache', async () => {
+    it('an open cache accepts one version per namespace', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('a', { version: '1' })
       expect(cache.namespace('a', { version: '1' })).toBe(namespace)
@@ -210,7 +210,7 @@ export function commitsContract({ newDir, open }: Subject): void {
     })
 
     // From the 16,385th on, every namespace of the process was refused.
-    it('can be opened any number of times in one process, under any names and versions', async () => {
+    it('a cache can be opened any number of times in one process, under any names and versions', async () => {
       const dir = newDir()
       const cache = await open(dir)
       for (let number = 0; number < 20_000; number++) {

@@ -1,10 +1,10 @@
-/** What a key may be, and that two keys never meet. */
+/** Valid keys, and that two keys never share an entry. */
 import { describe, expect, it } from 'vitest'
 import type { Subject } from './contract.ts'
 
 const LONGEST = 65_535
 
-/** Keys that careless code takes for one another. */
+/** Keys that careless code confuses. */
 const KEYS: readonly (string | Uint8Array)[] = [
   '',
   'a',
@@ -38,7 +38,7 @@ const KEYS: readonly (string | Uint8Array)[] = [
 
 export function keysContract({ newDir, open }: Subject): void {
   describe('keys', () => {
-    it('never meet, whatever they hold, before and after a commit and after opening again', async () => {
+    it('different keys have different entries, before and after a commit and after reopening', async () => {
       const dir = newDir()
       let cache = await open(dir)
       const put = cache.namespace('keys', { codec: 'text' })
@@ -63,7 +63,7 @@ export function keysContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('are the same as a string and as its UTF-8', async () => {
+    it('a string and its UTF-8 bytes are the same key', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('keys', { codec: 'text' })
       namespace.put('käse', 'from string')
@@ -73,7 +73,7 @@ export function keysContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('may be changed by the caller after the call', async () => {
+    it('the caller may change the bytes of a key after the call', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('keys')
       const key = new Uint8Array([1, 2, 3])
@@ -84,7 +84,7 @@ export function keysContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('of more than 65,535 bytes are refused by every call, and nothing else changes', async () => {
+    it('every call refuses keys of more than 65,535 bytes, and nothing else changes', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('keys')
       namespace.put('here', new Uint8Array([1]))
@@ -113,7 +113,7 @@ export function keysContract({ newDir, open }: Subject): void {
   })
 
   describe('getManyAsync', () => {
-    it('answers in order with what was put, deleted and committed before the call', async () => {
+    it('getManyAsync answers in order, with what was put, deleted and committed before the call', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('a', { codec: 'text' })
       const keys = Array.from({ length: 1500 }, (_, index) => `key ${index}`)
@@ -132,7 +132,7 @@ export function keysContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('closing waits for it; after that it is CLOSED', async () => {
+    it('close waits for getManyAsync, which fails with CLOSED afterwards', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('a')
       namespace.put('large', new Uint8Array(5 << 20).fill(7))
@@ -145,7 +145,7 @@ export function keysContract({ newDir, open }: Subject): void {
   })
 
   describe('getMany', () => {
-    it('answers in order, with misses and repeated keys, for many keys of both types', async () => {
+    it('getMany answers in order, with misses and repeated keys, for many keys of both types', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('many', { codec: 'json' })
       for (let i = 0; i < 10_000; i += 2) namespace.put(`key ${i}`, i)
@@ -160,7 +160,7 @@ export function keysContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('carries keys and values of any size', async () => {
+    it('getMany returns values of any size, for keys of any size', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('many', { codec: 'text' })
       const keys = Array.from({ length: 40 }, (_, i) => String(i).padEnd(i % 2 === 0 ? 60_000 : 3, '-'))

@@ -1,4 +1,4 @@
-/** A cache over its cap: what was used lately stays. Days come from a clock that the test sets. */
+/** A cache over its cap keeps recently used entries. The test sets the clock. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Cache } from 'varve'
@@ -41,7 +41,7 @@ export function leastRecentlyUsedContract({ newDir, open }: Subject): void {
     beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
     afterEach(() => void vi.useRealTimers())
 
-    it('entries that a build read yesterday stay, unread ones leave', async () => {
+    it('eviction keeps entries that a build read yesterday, and removes unread ones', async () => {
       const dir = newDir()
       setDay(0)
       await during(open(dir), (cache) => put(cache, range(0, 200)))
@@ -61,7 +61,7 @@ export function leastRecentlyUsedContract({ newDir, open }: Subject): void {
       })
     })
 
-    it('only the first build of a day that reads writes, and stats tell what was never used', async () => {
+    it('only the first reading build of a day writes usage, and stats count entries that were never used', async () => {
       const dir = newDir()
       setDay(0)
       await during(open(dir), (cache) => put(cache, range(0, 10)))

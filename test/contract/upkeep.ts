@@ -28,7 +28,7 @@ function contentOf(cache: Cache): Map<unknown, string> {
 
 export function upkeepContract({ newDir, open }: Subject): void {
   describe('entries', () => {
-    it('are complete, each once, over many pages, and include what is buffered', async () => {
+    it('entries() returns each entry once, over many pages, including buffered ones', async () => {
       const dir = newDir()
       const cache = await open(dir)
       const expected = await fill(cache, 500, 20_000)
@@ -45,7 +45,7 @@ export function upkeepContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('are read as the loop goes on, and it may stop early or write meanwhile', async () => {
+    it('entries() reads while the loop runs; the loop may stop early or write', async () => {
       const cache = await open(newDir())
       await fill(cache, 300, 20_000)
       const namespace = cache.namespace('filled', { codec: 'text' })
@@ -59,7 +59,7 @@ export function upkeepContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('keep binary keys as they are', async () => {
+    it('entries() returns binary keys unchanged', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('binary', { codec: 'json' })
       const keys = [new Uint8Array([0xc3]), new Uint8Array([0xff, 0, 1]), new Uint8Array([0xff]), 'text', '\ud800']
@@ -72,7 +72,7 @@ export function upkeepContract({ newDir, open }: Subject): void {
   })
 
   describe('compact', () => {
-    it('keeps the content, reports numbers and progress, for all handles', async () => {
+    it('compact keeps the content and reports numbers and progress, for all handles', async () => {
       const dir = newDir()
       const cache = await open(dir)
       const other = await open(dir)
@@ -93,7 +93,7 @@ export function upkeepContract({ newDir, open }: Subject): void {
       await again.close()
     })
 
-    it('stops on a signal and loses nothing', async () => {
+    it('compact stops on a signal and loses nothing', async () => {
       const dir = newDir()
       const cache = await open(dir)
       const expected = await fill(cache, 1000, 5000)
@@ -111,7 +111,7 @@ export function upkeepContract({ newDir, open }: Subject): void {
       await again.close()
     })
 
-    it('rejects with what onProgress throws', async () => {
+    it('compact rejects with the error that onProgress throws', async () => {
       const cache = await open(newDir())
       const expected = await fill(cache, 1000, 5000)
       const thrown = new Error('from the caller')
@@ -125,7 +125,7 @@ export function upkeepContract({ newDir, open }: Subject): void {
   })
 
   describe('stats', () => {
-    it('are exact', async () => {
+    it('stats are exact', async () => {
       const dir = newDir()
       const cache = await open(dir, { version: '1' })
       const namespace = cache.namespace('a', { version: '2', codec: 'text' })
@@ -150,7 +150,7 @@ export function upkeepContract({ newDir, open }: Subject): void {
   })
 
   describe('verify', () => {
-    it('reads everything and finds it sound', async () => {
+    it('verify reads everything and finds no damage', async () => {
       const cache = await open(newDir())
       const expected = await fill(cache, 200, 3000)
       const before = await cache.verify()
@@ -165,7 +165,7 @@ export function upkeepContract({ newDir, open }: Subject): void {
   })
 
   describe('close', () => {
-    it('makes every call end with CLOSED, and may be called again', async () => {
+    it('after close every call fails with CLOSED, and close can be called again', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('a')
       namespace.put('key', new Uint8Array(3))
@@ -196,7 +196,7 @@ export function upkeepContract({ newDir, open }: Subject): void {
   })
 
   describe('status', () => {
-    it('tells engine, folder and writer', async () => {
+    it('status reports the engine, the directory and the writer', async () => {
       const dir = newDir()
       const cache = await open(dir)
       expect(cache.status()).toMatchObject({ dir, readOnly: false, durability: 'relaxed', writer: null, damage: [] })
@@ -209,7 +209,7 @@ export function upkeepContract({ newDir, open }: Subject): void {
   })
 
   describe('options', () => {
-    it('that are unknown are refused with a suggestion', async () => {
+    it('unknown options are refused with a suggestion', async () => {
       const wrong: object = { readonly: true }
       const refused = expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining("did you mean 'readOnly'?") })
       await expect(open(newDir(), wrong)).rejects.toThrow(refused)

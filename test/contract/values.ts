@@ -1,8 +1,8 @@
-/** Values come back as they were, for every codec and size, and share no memory with the caller. */
+/** Values are read back unchanged, for every codec and size, and share no memory with the caller. */
 import { describe, expect, it } from 'vitest'
 import type { Subject } from './contract.ts'
 
-/** Around every boundary of the way: on-heap copies, pooled copies, scratch memory, files of their own. */
+/** Around every limit of the implementation: on-heap copies, pooled copies, scratch memory, files. */
 const SIZES = [0, 1, 2, 63, 64, 65, 4095, 8192, 8193, 65_535, 131_071, 131_072, 131_073, 1 << 20, 10 << 20]
 
 const TEXTS = ['', 'a', '\0', 'line\nbreak', 'Käse', '日本語', '😀', '\ufeffwith a mark', '\ud800', 'a\udc00b', 'é\ud83d', '\uffff']
@@ -46,7 +46,7 @@ export function valuesContract({ newDir, open }: Subject): void {
   }
 
   describe('values', () => {
-    it.each(SIZES)('of %i bytes come back', async (size) => {
+    it.each(SIZES)('a value of %i bytes is read back', async (size) => {
       const dir = newDir()
       const value = pseudoRandom(size)
       let cache = await open(dir)
@@ -63,20 +63,20 @@ export function valuesContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('of codec text come back, also such that have no UTF-8', async () => {
+    it('values of the codec text are read back, also strings without a UTF-8 form', async () => {
       await roundTrip('text', [...TEXTS, ...TEXTS.map((text) => text.repeat(9000))])
     })
 
-    it('of codec json come back', async () => {
+    it('values of the codec json are read back', async () => {
       await roundTrip('json', JSON_VALUES)
       expect(Reflect.get({}, 'polluted')).toBeUndefined()
     })
 
-    it('of codec v8 come back', async () => {
+    it('values of the codec v8 are read back', async () => {
       await roundTrip('v8', V8_VALUES)
     })
 
-    it('come back as Uint8Array, and as many different ones', async () => {
+    it('bytes are returned as a new Uint8Array each time', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('bytes')
       const values = Array.from({ length: 300 }, (_, i) => pseudoRandom(i * 7))
@@ -87,7 +87,7 @@ export function valuesContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('share no memory with what the caller gave or got', async () => {
+    it('values share no memory with arrays that the caller passed or received', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('bytes')
       for (const size of [3, 500, 200_000]) {
@@ -110,7 +110,7 @@ export function valuesContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('over the limit are refused, at the limit they are taken', async () => {
+    it('values over the limit are refused, values at the limit are stored', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('bytes')
       const limit = valueBytesMax(() => namespace.put('key', new Uint8Array(65 << 20)))
@@ -124,7 +124,7 @@ export function valuesContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('that a codec cannot hold come back as something else', async () => {
+    it('values that a codec cannot represent are read back as other values', async () => {
       class Point {
         x = 1
       }
@@ -210,7 +210,7 @@ function same(found: Uint8Array | undefined, expected: Uint8Array | undefined): 
   return found !== undefined && expected !== undefined && Buffer.compare(found, expected) === 0
 }
 
-/** The limit as the error tells it. */
+/** The limit in the error message. */
 function valueBytesMax(put: () => void): number {
   try {
     put()

@@ -1,4 +1,4 @@
-/** Who only reads writes nothing; `readOnly` makes sure of it. Told by the bytes of every file of the folder. */
+/** Reading writes nothing, and `readOnly` enforces that. The test compares the bytes of every file in the directory. */
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { snapshot } from '../folders.ts'
@@ -30,7 +30,7 @@ export function writesNothingContract({ newDir, open }: Subject): void {
       expect(snapshot(dir)).toEqual(before)
     })
 
-    it('a missing folder is not made by a reader', async () => {
+    it('a reader does not create a missing cache directory', async () => {
       for (const readOnly of [true, false]) {
         const dir = newDir()
         const cache = await open(dir, { readOnly })
@@ -40,7 +40,7 @@ export function writesNothingContract({ newDir, open }: Subject): void {
       }
     })
 
-    it('readOnly keeps puts in memory and refuses to commit them', async () => {
+    it('a read-only cache keeps puts in memory and refuses to commit them', async () => {
       const dir = await made()
       const before = snapshot(dir)
       const cache = await open(dir, { readOnly: true })
@@ -55,7 +55,7 @@ export function writesNothingContract({ newDir, open }: Subject): void {
       expect(snapshot(dir)).toEqual(before)
     })
 
-    it('stats count the files that are there', async () => {
+    it('stats count the files of the cache directory', async () => {
       const dir = await made()
       const cache = await open(dir, { readOnly: true })
       const files = Object.values(snapshot(dir))

@@ -1,6 +1,6 @@
 /**
- * Damage is a miss, told once for each place: `onDamage`, one warning, `status()`; with `strict` it is an error. `verify`
- * names file, place, namespace and keys; `repair` sets aside what is damaged and keeps the rest.
+ * Damage is a miss and is reported once for each place, by `onDamage`, one warning and `status()`. With `strict` it is an
+ * error. `verify` names file, byte, namespace and keys; `repair` quarantines damaged files and keeps the rest.
  */
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -10,13 +10,13 @@ import { ENGINES, type EngineName } from '../engines.ts'
 import { snapshot } from '../folders.ts'
 import { COUNT, fileOf, flip, keyOf, makeCache, valueOf } from './caches.ts'
 
-/** A cache and what it tells. */
+/** A cache and its reports. */
 async function watched(dir: string, engine: EngineName, options: Partial<CacheOptions> = {}) {
-  const [told, warnings]: [Damage[], VarveError[]] = [[], []]
-  const onDamage = (damage: Damage): void => void told.push(damage)
+  const [reported, warnings]: [Damage[], VarveError[]] = [[], []]
+  const onDamage = (damage: Damage): void => void reported.push(damage)
   const onWarning = (warning: VarveError): void => void warnings.push(warning)
   const cache = await openCache({ name: 'damage', dir, engine, onDamage, onWarning, ...options })
-  return { cache, told, warnings }
+  return { cache, reported, warnings }
 }
 
 /** The entries of `makeCache` that are there; a wrong value fails. */
@@ -40,55 +40,55 @@ const READS: Record<string, (space: Namespace<string>) => unknown[] | Promise<un
 const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe.each(ENGINES)('damage: %s', (engine) => {
-  it('is told soon after the read that met it, each place once, and never inside of a call', async () => {
+  it('damage is reported soon after the read, once per place, and never during a call', async () => {
     const dir = await makeCache(engine)
     flip(fileOf(dir, '.table'), 100)
     flip(fileOf(dir, '.table'), 20_000)
-    const { cache, told, warnings } = await watched(dir, engine)
+    const { cache, reported, warnings } = await watched(dir, engine)
     const found = readable(cache)
-    expect([told.length, found.length > 100, found.length < COUNT]).toEqual([0, true, true])
+    expect([reported.length, found.length > 100, found.length < COUNT]).toEqual([0, true, true])
     await soon()
-    expect(told.length).toBe(2)
+    expect(reported.length).toBe(2)
     const name = basename(fileOf(dir, '.table'))
-    for (const place of told) expect(place).toMatchObject({ file: name, offset: expect.any(Number), namespace: 'n' })
-    expect(told.map((place) => place.what)).toContain('block of values')
+    for (const place of reported) expect(place).toMatchObject({ file: name, offset: expect.any(Number), namespace: 'n' })
+    expect(reported.map((place) => place.what)).toContain('block of values')
     expect(warnings.map(({ code, message }) => [code, message.includes(String(name))])).toEqual([['DAMAGED', true]])
     readable(cache)
     await cache.verify()
     cache.refresh()
     await cache.close()
-    expect([told.length, warnings.length]).toEqual([2, 1])
+    expect([reported.length, warnings.length]).toEqual([2, 1])
   })
 
-  it.each(Object.entries(READS))('is told after %s', async (_, read) => {
+  it.each(Object.entries(READS))('damage is reported after %s', async (_, read) => {
     const dir = await makeCache(engine)
     flip(fileOf(dir, '.table'), -200) // the directory: every block of the table is lost
-    const { cache, told } = await watched(dir, engine)
+    const { cache, reported } = await watched(dir, engine)
     expect(await read(cache.namespace('n', { codec: 'text' }))).toEqual([])
     await soon()
-    expect(told).toMatchObject([{ what: 'directory of a table', namespace: 'n' }])
+    expect(reported).toMatchObject([{ what: 'directory of a table', namespace: 'n' }])
     await cache.close()
   })
 
-  it('of a log is told by openCache, and everything is a miss until the next commit, which works', async () => {
+  it('openCache reports damage of a log; everything is a miss until the next commit, which works', async () => {
     const dir = await makeCache(engine)
     const log = fileOf(dir, '.log')
     flip(log, 100)
-    const { cache, told, warnings } = await watched(dir, engine)
+    const { cache, reported, warnings } = await watched(dir, engine)
     await soon()
-    expect(told).toMatchObject([{ file: basename(log), namespace: null, keys: null }])
+    expect(reported).toMatchObject([{ file: basename(log), namespace: null, keys: null }])
     expect(readable(cache)).toEqual([])
     cache.namespace('n', { codec: 'text' }).put('new', 'value')
     await cache.commit()
     await cache.close()
-    expect([told.length, warnings.length]).toEqual([1, 1])
+    expect([reported.length, warnings.length]).toEqual([1, 1])
     expect(readdirSync(join(dir, 'v1')).filter((name) => name.endsWith('.bad')).length).toBeGreaterThan(0)
     const after = await watched(dir, engine)
     expect([after.cache.namespace('n', { codec: 'text' }).get('new'), (await after.cache.verify()).sound]).toEqual(['value', true])
     await after.cache.close()
   })
 
-  it('is told to a listener that throws or uses the cache, and to process.emitWarning where there is none', async () => {
+  it('damage is reported to a listener that throws or uses the cache, and without one to process.emitWarning', async () => {
     const dir = await makeCache(engine)
     flip(fileOf(dir, '.table'), -200)
     let values: unknown[] = []
@@ -108,21 +108,21 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     await other.close()
   })
 
-  it('that is first met in close() is told, too', async () => {
+  it('damage that close() finds is reported, too', async () => {
     const dir = await makeCache(engine)
     const table = fileOf(dir, '.table')
     flip(table, 100)
-    const { cache, told, warnings } = await watched(dir, engine)
+    const { cache, reported, warnings } = await watched(dir, engine)
     const space = cache.namespace('n', { codec: 'text' })
     for (let number = 0; number < COUNT / 2; number++) space.put(keyOf(number), valueOf(number).repeat(8))
     await cache.commit()
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
     await cache.close() // which compacts, for the commit was large
-    expect(told).toMatchObject([{ file: basename(table), what: 'block of values' }])
+    expect(reported).toMatchObject([{ file: basename(table), what: 'block of values' }])
     expect(warnings.length).toBe(1)
   })
 
-  it('is an error with strict: true', async () => {
+  it('damage is an error with strict: true', async () => {
     const dir = await makeCache(engine)
     const strict = await watched(dir, engine, { strict: true })
     expect(readable(strict.cache).length).toBe(COUNT)
@@ -140,7 +140,7 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     await expect(watched(dir, engine, { strict: true })).rejects.toThrow(damaged)
   })
 
-  it('is named by verify: file, byte, namespace and keys; nothing is modified', async () => {
+  it('verify names file, byte, namespace and keys of damage, and changes nothing', async () => {
     const dir = await makeCache(engine)
     const table = fileOf(dir, '.table')
     flip(table, 100)
@@ -159,7 +159,7 @@ describe.each(ENGINES)('damage: %s', (engine) => {
     expect(snapshot(dir)).toEqual(before)
   })
 
-  it('is set aside by repair, every other entry stays, a dry run writes nothing', async () => {
+  it('repair quarantines damaged files and keeps every other entry; a dry run writes nothing', async () => {
     const dir = await makeCache(engine)
     const table = fileOf(dir, '.table')
     flip(table, 100)

@@ -1,4 +1,4 @@
-/** Caches to be damaged, and ways to damage them. */
+/** Writes caches and damages them. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
@@ -32,7 +32,7 @@ export function fileOf(dir: string, ending: string): string {
   return join(dir, 'v1', found)
 }
 
-/** Changes one byte; `at` counts from the end where it is negative. */
+/** Changes one byte; a negative `at` counts from the end. */
 export function flip(path: string, at: number): void {
   const bytes = readFileSync(path)
   const index = at < 0 ? bytes.length + at : at

@@ -1,4 +1,4 @@
-/** `varve verify` and `varve repair`: what they name, their exit codes, and that only a repair writes. */
+/** `varve verify` and `varve repair`: their output and exit codes; only repair writes. */
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Ran, runVarve } from '../command.ts'
@@ -10,7 +10,7 @@ import { COUNT, fileOf, flip, makeCache } from './caches.ts'
 describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
   const varve = (...args: string[]): Ran => runVarve(args, { env: { VARVE_ENGINE: engine } })
 
-  it('name what is damaged, repair it, and then find nothing', slowOnWasm(engine), async () => {
+  it('varve verify names damage, varve repair repairs it, and verify then finds nothing', slowOnWasm(engine), async () => {
     const dir = await makeCache(engine)
     expect(varve('verify', '--dir', dir).status).toBe(0)
     expect(varve('repair', '--dir', dir)).toMatchObject({ status: 0, out: expect.stringContaining('nothing to repair') })
@@ -34,7 +34,7 @@ describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
     expect(varve('verify', '--dir', dir, '--json')).toMatchObject({ status: 0 })
   })
 
-  it('say where everything is lost', async () => {
+  it('varve verify and repair report a cache that is unrecoverable', async () => {
     const dir = await makeCache(engine)
     flip(fileOf(dir, 'manifest-'), 50)
     expect(varve('verify', '--dir', dir).status).toBe(1)

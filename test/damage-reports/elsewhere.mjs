@@ -1,6 +1,6 @@
 // @ts-check
-// Writes a cache that is large enough to be compacted in a thread of its own, damages it, compacts it unread, and prints
-// what was told of the damage.
+// Writes a cache that is large enough for a compaction in another thread, damages it, compacts it without reading it, and
+// prints the reported damage.
 import { randomFillSync } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,8 +8,8 @@ import { openCache } from 'varve'
 
 const [dir = ''] = process.argv.slice(2)
 /** @type {import('varve').Damage[]} */
-const told = []
-const open = () => openCache({ name: 'damage', dir, engine: 'wasm', onDamage: (place) => void told.push(place) })
+const reported = []
+const open = () => openCache({ name: 'damage', dir, engine: 'wasm', onDamage: (place) => void reported.push(place) })
 
 let cache = await open()
 for (let key = 0; key < 300; key++) cache.namespace('n').put(`key ${key}`, randomFillSync(new Uint8Array(40_000)))
@@ -29,4 +29,4 @@ await cache.compact({ full: true })
 await new Promise((resolve) => setImmediate(resolve))
 const { damage } = cache.status()
 await cache.close()
-process.stdout.write(JSON.stringify({ table, told, damage, left: readdirSync(join(dir, 'v1')) }))
+process.stdout.write(JSON.stringify({ table, reported, damage, left: readdirSync(join(dir, 'v1')) }))

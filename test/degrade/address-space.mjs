@@ -1,5 +1,5 @@
 // @ts-check
-// A build and a store with `@varve/plugins`, for a process in which no engine can be had: prints what they made and every warning.
+// A build and a store with `@varve/plugins`, for a process without an engine: prints their results and every warning.
 import { join } from 'node:path'
 import { cached } from '@varve/plugins/rollup'
 import { VarveKeyv } from '@varve/plugins/keyv'

@@ -1,4 +1,4 @@
-/** A process whose address space is too small for a memory of WebAssembly, and that has no addon: no engine, not even in memory. */
+/** A process without an addon and with too little address space for WebAssembly has no engine, not even an in-memory cache. */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

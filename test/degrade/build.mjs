@@ -1,5 +1,5 @@
 // @ts-check
-// A tool that uses a cache with the rights it is given; prints what came of it as JSON.
+// A tool that uses a cache with the rights of its user; prints the result as JSON.
 import { openCache } from 'varve'
 
 const [dir, engine] = process.argv.slice(2)

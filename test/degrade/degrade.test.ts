@@ -1,6 +1,6 @@
 /**
- * A folder that cannot be used costs the cache, never the build: what can be read is read, the rest is in memory, one
- * warning and `status().degraded` say why and how to mend it. Whoever asks for a disk is told the truth.
+ * A cache directory that cannot be used never fails a build. The cache reads what is readable and keeps the rest in memory.
+ * One warning and `status().degraded` report the reason and the solution. A durable commit fails if nothing is on disk.
  */
 import { chownSync, existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -217,7 +217,7 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     attempt('ln', ['-s', outside, join(dir, 'v1', 'files')])
     const { cache, space } = await opened(dir, engine)
     space.put('large', 'x'.repeat(1 << 21))
-    await codeOf(cache.commit()) // the link is set aside, or refused
+    await codeOf(cache.commit()) // the link is quarantined, or refused
     expect(space.get('large')?.length).toBe(1 << 21)
     await cache.close()
     expect(readdirSync(outside)).toEqual(['theirs'])

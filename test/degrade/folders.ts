@@ -1,4 +1,4 @@
-/** Folders that cannot be used as they should be. */
+/** Cache directories that cannot be used. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ export async function made(engine: EngineName, dir: string = join(makeFolder(), 
   return dir
 }
 
-/** Folders of which nothing may be read, each with what `why` and `mend` say. */
+/** Directories that must not be read, each with the texts of `why` and `mend`. */
 export const UNUSABLE: Readonly<Record<string, (dir: string) => readonly [why: RegExp, mend: RegExp]>> = {
   'a file where the folder should be'(dir) {
     writeFileSync(dir, 'theirs')
@@ -60,7 +60,7 @@ export const UNUSABLE: Readonly<Record<string, (dir: string) => readonly [why: R
   },
 }
 
-/** What a command did as root; false where this machine does not let us. */
+/** Runs a command as root; false if this machine does not allow it. */
 export function attempt(command: string, args: string[]): boolean {
   try {
     execFileSync(command, args, { stdio: 'ignore' })

@@ -1,5 +1,5 @@
 // @ts-check
-// A build that goes on when it is told: each line of its input is a step, each line of its output what came of it.
+// A build in steps: each line of its input starts one step, and each line of its output is the result.
 import { createInterface } from 'node:readline'
 import { openCache } from 'varve'
 

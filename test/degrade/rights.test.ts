@@ -1,4 +1,4 @@
-/** The same with the rights of an ordinary user, in a process of its own; and what `varve doctor` says of it. */
+/** Directories that an ordinary user must not read or write, in a separate process, and the report of `varve doctor`. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ describe.skipIf(!canRun).each(ENGINES)('rights: %s', (engine) => {
     return JSON.parse(stdout)
   }
 
-  it('a folder without the right to write is read', async () => {
+  it('a cache directory without write permission is read', async () => {
     const folder = ownFolder()
     const dir = await given(engine, folder)
     chmodSync(join(dir, 'v1'), 0o500)
@@ -57,7 +57,7 @@ describe.skipIf(!canRun).each(ENGINES)('rights: %s', (engine) => {
     expect(build(folder, dir)).toEqual({ values: ['safe', 'value'], warnings: [] })
   })
 
-  it('a folder that may not be read, or not be made, is kept in memory', async () => {
+  it('a directory that cannot be read or created means an in-memory cache', async () => {
     const folder = ownFolder()
     const dir = await given(engine, folder)
     chmodSync(join(dir, 'v1'), 0o000)
@@ -69,7 +69,7 @@ describe.skipIf(!canRun).each(ENGINES)('rights: %s', (engine) => {
     chmodSync(folder, 0o700)
   })
 
-  it('where there is no place for a folder, as in /tmp, it is kept in memory', () => {
+  it('a parent that is open to others, such as /tmp, means an in-memory cache', () => {
     const shared = makeFolder()
     chmodSync(shared, 0o1777)
     mkdirSync(join(shared, 'below'))

@@ -1,5 +1,5 @@
 // @ts-check
-// A tool in a sandbox of its host, which uses everything of a cache; prints what came of it as JSON.
+// A tool in a sandbox of its host, which uses all functions of a cache; prints the result as JSON.
 import { openCache, VarveError } from 'varve'
 
 const [dir = '', engine = 'auto'] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-/** Who can replace a cache decides what builds emit: each component of its path is looked at, by the API and the command. */
+/** Anyone who can replace a cache can change the build output, so the API and the command check each component of its path. */
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { chmodSync, chownSync, existsSync, lchownSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'

@@ -56,7 +56,7 @@ export interface Built {
   readonly warnings: readonly string[]
 }
 
-/** Runs a build, of the package at `from` where that is given. */
+/** Runs a build, with the package at `from` if it is given. */
 export function build(user: number, dir: string, engine: EngineName, { program = BUILD, cwd = '/' } = {}): Built {
   const env = { ...process.env, CACHE_DIR: '', VARVE_DIR: '' }
   const { status, stdout, stderr } = spawnSync('setpriv', [...as(user), process.execPath, program, dir, engine], { cwd, env, encoding: 'utf8' })
@@ -70,7 +70,7 @@ export function varveAs(user: number, args: readonly string[], cwd: string): Ran
   return { status: ran.status, out: ran.stdout, err: ran.stderr }
 }
 
-/** A build that takes its steps when it is told. */
+/** A build whose steps the test starts. */
 export class LateBuild {
   readonly #child: ChildProcess
   readonly #lines: AsyncIterator<string>

@@ -65,7 +65,7 @@ function compile(folder: string, { language, code, line }: Block): string {
   return path.replace(/\.mts$/, '.mjs')
 }
 
-/** Runs a page: what its blocks printed, and what the page says, each with its line. */
+/** Runs a page: the output of its blocks and the output on the page, each with its line. */
 function runPage(path: string, engine: string): { readonly printed: string[]; readonly expected: string[] } {
   const folder = makeProject()
   const [printed, expected]: [string[], string[]] = [[], []]

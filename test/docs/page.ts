@@ -1,5 +1,5 @@
 /**
- * The code in a page of documentation, to be run as a reader would. What a fenced block is for, its first line says:
+ * The code in a page of documentation, run as a reader would. The first line of a fenced block defines its purpose:
  *
  *   ```js                  run as a module, in a folder that the blocks of the page share; so is ts, which is checked too
  *   ```css file=src/a.css  written to that file first, in any language

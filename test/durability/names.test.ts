@@ -1,5 +1,5 @@
 /**
- * A name survives a loss of power only once the folder it stands in is synced. The WebAssembly engine synced the folder
+ * A file name survives a power failure only after its folder is synced. The WebAssembly engine synced the folder
  * of its files and not those above, so a durable first commit could vanish together with the folder it was in.
  */
 import fs from 'node:fs'

@@ -1,5 +1,5 @@
 // @ts-check
-// Opens a folder twice, as relaxed and as durable, commits through the one that is asked for, and dies.
+// Opens a cache twice, as relaxed and as durable, commits through the handle that its order names, and kills itself.
 import { openCache } from 'varve'
 
 const [dir, wanted] = process.argv.slice(2)

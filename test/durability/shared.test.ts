@@ -1,6 +1,6 @@
 /**
- * Caches of one folder in one process share a native store. A cache opened as durable committed relaxed where another one
- * had opened the folder as relaxed before: what it had acknowledged could go with a loss of power.
+ * Caches of one folder in one process share a native store. If the first handle was opened as relaxed, a durable
+ * handle committed relaxed, too, and a power failure could lose its acknowledged commits.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

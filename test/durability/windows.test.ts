@@ -1,6 +1,6 @@
 /**
- * Windows syncs a file only for whoever may write it. The WebAssembly engine opened the files of others for reading and
- * synced them: on Windows every commit beside another writer, and every stored file, failed with "permission denied".
+ * Windows syncs a file only through a writable handle. The WebAssembly engine opened the files of other writers for reading
+ * and synced them, so on Windows each commit beside another writer, and each stored file, failed with "permission denied".
  */
 import fs from 'node:fs'
 import { join } from 'node:path'

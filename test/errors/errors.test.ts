@@ -1,4 +1,4 @@
-/** Bad input and bad folders: a VarveError that names the field, the value and the way out; nothing committed is lost. */
+/** Bad input and bad directories: a VarveError names the field, the value and the solution, and no commit is lost. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Cache, openCache, VarveError } from 'varve'
@@ -33,7 +33,7 @@ async function failureOf(call: () => unknown): Promise<VarveError> {
 }
 
 describe.each(ENGINES)('errors: %s', (engine) => {
-  it('long keys and values', async () => {
+  it('keys and values that are too long are refused, and nothing else is lost', async () => {
     const dir = join(makeFolder(), 'cache')
     const cache = await made(dir, engine)
     const space = cache.namespace('n', { codec: 'text' })
@@ -48,7 +48,7 @@ describe.each(ENGINES)('errors: %s', (engine) => {
     expect(await stillThere(dir, engine)).toBe('safe')
   })
 
-  it('a newer format is left alone', async () => {
+  it('a cache of a newer format is not changed', async () => {
     const dir = join(makeFolder(), 'cache')
     mkdirSync(join(dir, 'v2'), { recursive: true })
     writeFileSync(join(dir, 'v2', 'manifest-7'), 'from the future')
@@ -59,7 +59,7 @@ describe.each(ENGINES)('errors: %s', (engine) => {
     expect(snapshot(join(dir, 'v2'))).toEqual(before)
   })
 
-  it('a full disk', async ({ skip }) => {
+  it('a commit on a full disk fails with DISK_FULL, and a later commit writes everything', async ({ skip }) => {
     const dir = makeFolder()
     if (!attempt('mount', ['-t', 'tmpfs', '-o', 'size=512k,mode=700', 'tmpfs', dir])) return skip('only root may mount')
     try {

@@ -1,4 +1,4 @@
-/** What an import takes, what it refuses and how it says so, and what is there afterwards. */
+/** What an import accepts, what it refuses with which error, and what the cache holds afterwards. */
 import { join } from 'node:path'
 import { type Cache, openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ const open = (engine: 'native' | 'wasm'): Promise<Cache> => openCache({ name: 'i
 
 const GOOD = line({ key: 'a', text: 'b' })
 
-/** Input, and what is said about it. */
+/** Input, and the error for it. */
 const REFUSED: readonly (readonly [string, string, string])[] = [
   ['no JSON', `${GOOD}nonsense\n`, "line 2: expected '{', found 'n'"],
   ['a file of something else', 'GIF89a', "line 1: expected '{' or '[', found 'G'"],
@@ -41,7 +41,7 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
 ]
 
 describe.each(['native', 'wasm'] as const)('an import, %s', (engine) => {
-  it.each(REFUSED)('refuses %s, with the line and the field, and leaves nothing behind', async (_name, input, message) => {
+  it.each(REFUSED)('an import refuses %s, names line and field, and writes nothing', async (_name, input, message) => {
     const cache = await open(engine)
     for (const pieceBytes of [1 << 16, 7]) {
       await expect(imported(cache, input, {}, pieceBytes)).rejects.toMatchObject({
@@ -55,14 +55,14 @@ describe.each(['native', 'wasm'] as const)('an import, %s', (engine) => {
     await cache.close()
   })
 
-  it('refuses a key that is too long by its own code', async () => {
+  it('an import of a key that is too long fails with its own code', async () => {
     const cache = await open(engine)
     const input = line({ key: 'x'.repeat(65_536), text: '' })
     await expect(imported(cache, input)).rejects.toMatchObject({ code: 'KEY_TOO_LONG', message: expect.stringContaining('line 1: key') })
     await cache.close()
   })
 
-  it('takes objects however they are spaced, and fields in any order', async () => {
+  it('an import accepts any white space, and fields in any order', async () => {
     const cache = await open(engine)
     const fields = { json: { a: [1, '}'] }, key: 'k"}\\', version: ' json', namespace: 'n' }
     const inputs = [
@@ -81,7 +81,7 @@ describe.each(['native', 'wasm'] as const)('an import, %s', (engine) => {
     await cache.close()
   })
 
-  it('fails with whole commits before it and nothing else; what the caller has buffered is not touched', async () => {
+  it('a failed import leaves complete commits only, and does not change the batch of the caller', async () => {
     const cache = await open(engine)
     const space = cache.namespace('n')
     space.put('own', new Uint8Array([1]))
@@ -101,7 +101,7 @@ describe.each(['native', 'wasm'] as const)('an import, %s', (engine) => {
     await cache.close()
   })
 
-  it('takes another version of a namespace only where it may drop what is there', async () => {
+  it('an import replaces a namespace of another version only if it is allowed to', async () => {
     const [cache, other] = [await open(engine), await open(engine)]
     cache.namespace('n', { version: '2', codec: 'text' }).put('here', 'x')
     await cache.commit()

@@ -1,4 +1,4 @@
-/** Exports come back to the byte, whatever the keys and values, and do not depend on engine, format or history. */
+/** Exports preserve all keys and values to the byte, and do not depend on engine, format or history. */
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { type Cache, type CacheOptions, openCache } from 'varve'
@@ -51,7 +51,7 @@ function contentOf(cache: Cache): unknown[] {
 }
 
 describe('an export', () => {
-  it('comes back to the byte, the same on both engines, in both formats, after any history', { ...slow, timeout: 120_000 }, async () => {
+  it('an export is imported unchanged, on both engines, in both formats, after any history', { ...slow, timeout: 120_000 }, async () => {
     const seed = runSeed('export round trip')
     const history = fc.record({
       puts: fc.array(anyPut, { maxLength: 60 }),
@@ -85,7 +85,7 @@ describe('an export', () => {
     )
   })
 
-  it.each(ENGINES)('looks like this: %s', async (engine) => {
+  it.each(ENGINES)('an export looks like this: %s', async (engine) => {
     const cache = await open(engine, { version: '1.2' })
     cache.namespace('code', { version: '3', codec: 'text' }).put('src/a.ts', 'a\n"b" \u001b[31m\u007f\u009b')
     cache.namespace<object>('meta', { codec: 'json' }).put('src/a.ts', { size: 3, __proto__: null, at: [1.5, null] })
@@ -107,7 +107,7 @@ describe('an export', () => {
     await cache.close()
   })
 
-  it.each(ENGINES)('of a JSON namespace holds values that are no plain JSON as base64: %s', async (engine) => {
+  it.each(ENGINES)('an export of a JSON namespace has base64 for values that are not plain JSON: %s', async (engine) => {
     const cache = await open(engine)
     const values = ['{"a":1}', ' 1', '[1,\n2]', '{', '', '"\u007f"', '"\u009b31m"', '01', '"\ud83d\ude00"', '1e999', '{"a":1,"a":2}']
     const planted = values.map((value, index) => line({ version: ' json', key: `${index}`, base64: Buffer.from(value).toString('base64') }))
@@ -122,7 +122,7 @@ describe('an export', () => {
     await Promise.all([cache.close(), other.close()])
   })
 
-  it('is of one moment: what is buffered, or committed and compacted meanwhile, is not in it', async () => {
+  it('an export is a snapshot without buffered entries, and without later commits and compactions', async () => {
     for (const engine of ENGINES) {
       const cache = await open(engine)
       const space = cache.namespace('n', { codec: 'text' })

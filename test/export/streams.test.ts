@@ -1,4 +1,4 @@
-/** Exports and imports keep to the pace of their streams, can be stopped, and survive streams that fail. */
+/** Exports and imports respect backpressure, can be aborted, and handle streams that fail. */
 import { join } from 'node:path'
 import { PassThrough, Readable, Writable } from 'node:stream'
 import { type Cache, openCache, VarveError } from 'varve'
@@ -18,7 +18,7 @@ async function filled(engine: 'native' | 'wasm'): Promise<Cache> {
 }
 
 describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
-  it('gets chunks of 256 KiB that end with an entry, one at a time', async () => {
+  it('an export writes chunks of 256 KiB that end with an entry, one at a time', async () => {
     const cache = await filled(engine)
     let [waiting, waitingMax] = [0, 0]
     const chunks: Buffer[] = []
@@ -48,7 +48,7 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     await cache.close()
   })
 
-  it('of the web will do as well', async () => {
+  it('an export accepts a web stream', async () => {
     const [cache, other] = [await filled(engine), await openCache({ name: 'other', dir: join(makeFolder(), 'cache'), engine })]
     const through = new TransformStream<Uint8Array, Uint8Array>()
     const reading = other.importJson(through.readable)
@@ -59,7 +59,7 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     await Promise.all([cache.close(), other.close()])
   })
 
-  it('that stands still is left when the signal aborts', async () => {
+  it('an aborted export leaves a stream that does not accept data', async () => {
     const cache = await filled(engine)
     const cancelled = { name: 'VarveError', code: 'CANCELLED' }
     const stuck = new Writable({ write: () => {} })
@@ -71,7 +71,7 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     await cache.close()
   })
 
-  it('that never makes the export wait leaves room for others, who may stop it', async () => {
+  it('an export to a stream that never waits lets other work run, which may abort it', async () => {
     const cache = await filled(engine)
     const stop = new AbortController()
     const eager = { on: () => {}, off: () => {}, write: (_chunk: Uint8Array, done: () => void) => (done(), true) }
@@ -83,7 +83,7 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     await cache.close()
   })
 
-  it('that fails makes the call fail, and nothing else', async () => {
+  it('a failing stream makes only its own export or import fail', async () => {
     const cache = await filled(engine)
     const full = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error('no space'), { code: 'ENOSPC' })) })
     const failure = await cache.exportJson(full).catch((error: unknown) => error)
@@ -102,7 +102,7 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     await cache.close()
   })
 
-  it('is told progress, up to the end; who throws in it stops the call with his own error', async () => {
+  it('onProgress reports up to the end, and an error that it throws stops the call', async () => {
     const cache = await filled(engine)
     const told: [number, number][] = []
     const target = new PassThrough().resume()
@@ -121,7 +121,7 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     await cache.close()
   })
 
-  it('is let go of when the cache closes', async () => {
+  it('close ends the exports and imports of the cache', async () => {
     const cache = await filled(engine)
     const slow = new Writable({ write: (_chunk, _encoding, done) => void setTimeout(done, 5) })
     const call = cache.exportJson(slow)
@@ -130,7 +130,7 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
     expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'CLOSED' } })
   })
 
-  it('is checked, as options are', async () => {
+  it('a wrong stream is refused, as wrong options are', async () => {
     const cache = await filled(engine)
     const wrong = { name: 'VarveError', code: 'INVALID_ARGUMENT' }
     const anything = (value: unknown): never => value as never

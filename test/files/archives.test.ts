@@ -1,4 +1,4 @@
-/** Archives: the same manifest to the byte on both engines, whatever made them; nothing hostile gets in. */
+/** Archives: both engines import the same manifest from any archiver, and refuse hostile archives. */
 import { execFileSync } from 'node:child_process'
 import { createReadStream, mkdirSync, readFileSync, symlinkSync, linkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ function tar(root: string, file: string, ...options: string[]): string {
   return file
 }
 
-/** A .zst of raw blocks, which is as good as any to whoever reads it. */
+/** A .zst of raw blocks, which every reader accepts. */
 function zstd(bytes: Uint8Array): Buffer {
   const header = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0])
   header.writeUInt32LE(bytes.length, 5)
@@ -38,7 +38,7 @@ function zstd(bytes: Uint8Array): Buffer {
 }
 
 describe('archives', () => {
-  test.each(Object.entries(TREES))('the same manifest from a folder and from archives: %s', async (_name, tree) => {
+  test.each(Object.entries(TREES))('a folder and its archives have the same manifest: %s', async (_name, tree) => {
     const root = write(tree)
     const folder = makeFolder()
     const archives = [
@@ -69,7 +69,7 @@ describe('archives', () => {
     expect(texts[0]).toBe(texts[1])
   })
 
-  test('an archive that is written is the same on both engines, to a path and to a stream, and comes back', async () => {
+  test('both engines write the same archive, to a path and to a stream, and read it back', async () => {
     const root = write(EVERYTHING)
     const written = []
     for (const engine of ENGINES) {
@@ -96,7 +96,7 @@ describe('archives', () => {
   })
 
   describe.each(ENGINES)('%s', (engine) => {
-    test('the last of two entries with one path counts, and is told of', async () => {
+    test('of two archive entries with one path the last one counts, and is reported', async () => {
       const cache = await open(engine)
       const [first, second, folder] = [write({ 'a.txt': 'first' }), write({ 'a.txt': 'second' }), makeFolder()]
       const archive = join(folder, 'twice.tar')
@@ -108,7 +108,7 @@ describe('archives', () => {
       await cache.close()
     })
 
-    test('links and devices are refused by name; symbolic links that stay inside are taken by option', async () => {
+    test('an import refuses links and devices by name; an option allows symbolic links that stay inside', async () => {
       const cache = await open(engine)
       const [soft, hard, out, pipe, folder] = [write({ t: 't' }), write({ t: 't' }), makeFolder(), makeFolder(), makeFolder()]
       symlinkSync('t', join(soft, 'soft'))
@@ -129,7 +129,7 @@ describe('archives', () => {
       await cache.close()
     })
 
-    test('names that lead out, bombs, damage and limits are errors, and nothing is kept', async () => {
+    test('archives with names that lead out, bombs or damage, or above a limit, are errors and store nothing', async () => {
       const cache = await open(engine)
       const folder = makeFolder()
       const root = write({ 'in/x': 'x' })
@@ -152,7 +152,7 @@ describe('archives', () => {
       await cache.close()
     })
 
-    test('an export that fails leaves what was there', async () => {
+    test('a failed export keeps the file that was there', async () => {
       const cache = await open(engine)
       const folder = makeFolder()
       mkdirSync(join(folder, 'd'))

@@ -1,4 +1,4 @@
-/** `varve files`: for people and as JSON, exit codes, and nothing written by who only looks. */
+/** `varve files`: text for people, JSON for programs, exit codes; reading commands write nothing. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FileManifest } from 'varve'
@@ -24,7 +24,7 @@ async function makeCache(): Promise<string> {
   return dir
 }
 
-test('ls, verify and restore look and write nothing into the cache', slow, async () => {
+test('varve files ls, verify and restore write nothing into the cache', slow, async () => {
   const dir = await makeCache()
   const before = snapshot(dir)
   const { status, out, err } = varve('ls', '--dir', dir, '--v8')
@@ -44,8 +44,8 @@ test('ls, verify and restore look and write nothing into the cache', slow, async
   expect(snapshot(dir)).toEqual(before)
 })
 
-/** V8 deserialised whatever the cache held as soon as somebody listed it. */
-test('values of codec v8 are deserialised only when that is asked for, and counted otherwise', async () => {
+/** `varve files ls` deserialised every value of the codec v8. */
+test('varve files deserialises values of the codec v8 only on request, and counts them otherwise', async () => {
   const dir = await makeCache()
   const note = "varve: 1 value of codec 'v8' may be manifests, too; look at them with --v8\n"
   const plain = varve('ls', '--dir', dir, '--json')
@@ -57,7 +57,7 @@ test('values of codec v8 are deserialised only when that is asked for, and count
   expect(read(target)).toEqual({ 'a.d.ts': 'declare let a' })
 })
 
-test('verify tells what is lost, gc removes what nobody names', async () => {
+test('varve files verify reports missing files, and gc removes unreferenced ones', async () => {
   const dir = await makeCache()
   const [report] = JSON.parse(varve('gc', '--dir', dir, '--json').out).caches
   expect(report).toMatchObject({ contents: storedFiles(dir).length })

@@ -1,4 +1,4 @@
-/** What `cache.files` promises of folders, on both engines; what restoring promises is in `restore.test.ts`. */
+/** What `cache.files` promises about folders, on both engines; `restore.test.ts` covers restoring. */
 import { chmodSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type FileManifest, VarveError } from 'varve'
@@ -8,7 +8,7 @@ import { makeFolder, snapshot } from '../folders.ts'
 import { EVERYTHING, open, read, storedFiles, write } from './trees.ts'
 
 describe.each(ENGINES)('files: %s', (engine) => {
-  test('a folder comes back as it was, in every mode', async () => {
+  test('a stored folder is restored unchanged, in every mode', async () => {
     const cache = await open(engine)
     const manifest = await cache.files.store(write(EVERYTHING))
     expect(manifest).toMatchObject({ kind: 'varve-files', version: 1 })
@@ -23,7 +23,7 @@ describe.each(ENGINES)('files: %s', (engine) => {
     await cache.close()
   })
 
-  test('a manifest survives every codec and keeps its files through a full compaction', async () => {
+  test('a manifest can be stored with every codec, and keeps its files through a full compaction', async () => {
     const dir = join(makeFolder(), 'cache')
     let cache = await open(engine, dir)
     const json = cache.namespace<FileManifest>('json', { codec: 'json' })
@@ -51,7 +51,7 @@ describe.each(ENGINES)('files: %s', (engine) => {
     await cache.close()
   })
 
-  test('files that no entry names are collected; until the next commit they stay', async () => {
+  test('a compaction removes files that no entry names, but not before the next commit', async () => {
     const cache = await open(engine)
     const namespace = cache.namespace<unknown>('n', { codec: 'json' })
     const manifest = await cache.files.store(write({ 'a.txt': 'nobody will name me' }))
@@ -65,7 +65,7 @@ describe.each(ENGINES)('files: %s', (engine) => {
     await cache.close()
   })
 
-  test('deleting the entry lets its files go', async () => {
+  test('after its entry is deleted, a compaction removes its files', async () => {
     const cache = await open(engine)
     const namespace = cache.namespace<FileManifest>('n', { codec: 'json' })
     namespace.put('k', await cache.files.store(write({ 'a.txt': 'short life' })))
@@ -77,7 +77,7 @@ describe.each(ENGINES)('files: %s', (engine) => {
     await cache.close()
   })
 
-  test('only the executable bit is kept, and nothing is open to others that the cache keeps', async () => {
+  test('the cache keeps only the executable bit, and its files are not open to other users', async () => {
     const dir = join(makeFolder(), 'cache')
     const source = write({ 'a.txt': 'a', suid: { executable: 's' }, sticky: 't' })
     chmodSync(join(source, 'suid'), 0o4777)
@@ -138,7 +138,7 @@ describe.each(ENGINES)('files: %s', (engine) => {
     expect(snapshot(dir)).toEqual(before)
   })
 
-  test('an abort leaves whole files only, and the next restore completes them', async () => {
+  test('an aborted restore leaves complete files only, and the next restore adds the others', async () => {
     const tree = Object.fromEntries(Array.from({ length: 400 }, (_, index) => [`d${index % 7}/${index}.txt`, `${index} `.repeat(2000)]))
     const cache = await open(engine)
     const manifest = await cache.files.store(write(tree))
@@ -156,7 +156,7 @@ describe.each(ENGINES)('files: %s', (engine) => {
     await cache.close()
   })
 
-  test('progress counts files; a callback that throws stops the call', async () => {
+  test('onProgress counts files, and an error that it throws stops the call', async () => {
     const cache = await open(engine)
     const manifest = await cache.files.store(write(EVERYTHING))
     const seen: [number, number][] = []
@@ -169,7 +169,7 @@ describe.each(ENGINES)('files: %s', (engine) => {
     await cache.close()
   })
 
-  test('lists of paths are relative to their base; what is outside, a link or a device is refused by name', async () => {
+  test('paths of a list are relative to its base; links, devices and paths outside are refused by name', async () => {
     const cache = await open(engine)
     const base = write({ 'src/a.js': 'a', 'out/b.js': 'b', 'out/c/d.js': 'd', 'loose.txt': 'l', link: { link: 'loose.txt' } })
     const paths = async (what: string | string[], options?: object): Promise<string[]> => {
@@ -186,7 +186,7 @@ describe.each(ENGINES)('files: %s', (engine) => {
     await cache.close()
   })
 
-  test('links that stay inside are kept by option, others are not', async () => {
+  test('an option keeps links that stay inside, and other links are refused', async () => {
     const cache = await open(engine)
     const tree = { 'a/b.txt': 'b', 'c/link': { link: '../a/b.txt' } } as const
     const manifest = await cache.files.store(write(tree), { links: 'inside' })
@@ -200,7 +200,7 @@ describe.each(ENGINES)('files: %s', (engine) => {
     await cache.close()
   })
 
-  test('wrong arguments are refused', async () => {
+  test('cache.files refuses wrong arguments', async () => {
     const cache = await open(engine)
     const manifest = await cache.files.store(write({ a: 'a' }))
     const target = makeFolder()

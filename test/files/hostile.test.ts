@@ -1,6 +1,6 @@
 /**
- * Manifests of an attacker, and traps in the target: nothing is ever written, removed or changed outside of the target,
- * and what is refused is named.
+ * Manifests of an attacker, and traps in the target: a restore never writes, removes or changes anything outside of the
+ * target, and its error names what it refuses.
  */
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -32,7 +32,7 @@ describe.each(ENGINES)('hostile: %s', (engine) => {
   })
   afterAll(() => cache.close())
 
-  /** A target with traps under every name that the paths of `NAMES` begin with, beside a folder to be kept as it is. */
+  /** A target with traps under every name that the paths of `NAMES` begin with, beside a folder that must not change. */
   function trapped(trap: (typeof TRAPS)[number]): { target: string; outside: string; all: string } {
     const all = makeFolder()
     const [outside, target] = [join(all, 'outside'), join(all, 'target')]
@@ -48,7 +48,7 @@ describe.each(ENGINES)('hostile: %s', (engine) => {
     return { target, outside, all }
   }
 
-  test.each(TRAPS)('names that are refused, and %s in the target', async (trap) => {
+  test.each(TRAPS)('a restore refuses hostile names, with %s in the target', async (trap) => {
     const { target, all } = trapped(trap)
     const before = snapshot(all)
     for (const path of NAMES) {
@@ -63,7 +63,7 @@ describe.each(ENGINES)('hostile: %s', (engine) => {
     expect(snapshot(all)).toEqual(before)
   })
 
-  test.each(TRAPS)('good names, and %s on the way: outside nothing changes', async (trap) => {
+  test.each(TRAPS)('a restore changes nothing outside of the target, with %s on the way', async (trap) => {
     for (const path of ['x', 'a/x', 'a/b/x', 'b/x', 'a', 'x/a/b/c']) {
       for (const options of [{}, { clean: true }, { mode: 'hardlink' }, { mode: 'copy', clean: true }] as const) {
         const { target, outside } = trapped(trap)
@@ -82,7 +82,7 @@ describe.each(ENGINES)('hostile: %s', (engine) => {
     }
   })
 
-  test('links of a manifest that lead out, in whatever words', async () => {
+  test('a restore refuses links of a manifest that lead out of the target', async () => {
     const { target, all } = trapped('nothing')
     const before = snapshot(all)
     const links = ['..', '../x', '/etc/passwd', 'a/../../x', '../../outside/victim.txt', './../../x', 'C:/x', '\\x', '//x', '', '.', 'x\0', 'a/..']
@@ -93,14 +93,14 @@ describe.each(ENGINES)('hostile: %s', (engine) => {
     expect(snapshot(all)).toEqual(before)
   })
 
-  test('a link of the manifest is not a way for its other entries', async () => {
+  test('a restore does not write through a link of its own manifest', async () => {
     const { target, outside } = trapped('nothing')
     const files = [{ path: 'd', link: 'e' }, { ...item, path: 'd/x' }]
     await expect(cache.files.restore({ kind: 'varve-files', version: 1, files }, target)).rejects.toMatchObject({ code: 'UNSAFE_PATH' })
     expect(Object.keys(snapshot(outside))).toHaveLength(2)
   })
 
-  test('names that are one name on some system', async () => {
+  test('a restore refuses names that are equal on some file system', async () => {
     const { target } = trapped('nothing')
     for (const [one, other] of [['a.txt', 'A.txt'], ['é', 'e\u0301'], ['d/x', 'D/y'], ['a', 'a/b'], ['same', 'same'], ['ß', 'SS']] as const) {
       const manifest: FileManifest = { kind: 'varve-files', version: 1, files: [{ ...item, path: one }, { ...item, path: other }] }

@@ -1,5 +1,5 @@
 // @ts-check
-// Restores a content that was replaced by 4 GiB of nothing; prints how that ended and the peak of memory in MiB.
+// Restores a stored file that was replaced by 4 GiB of zeros; prints the result and the peak memory in MiB.
 import { truncateSync } from 'node:fs'
 import { openCache } from 'varve'
 

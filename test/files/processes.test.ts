@@ -10,7 +10,7 @@ import { open, read, storedFiles, write } from './trees.ts'
 
 const run = promisify(execFile)
 
-test('the same content from processes of both engines is stored once, and is whole', async () => {
+test('processes of both engines that store the same content store it once, and complete', async () => {
   const dir = join(makeFolder(), 'cache')
   const tree = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`d${index % 4}/${index}.txt`, `content ${index} `.repeat(50)]))
   const root = write(tree)

@@ -1,4 +1,4 @@
-/** Somebody swaps a folder of the target for a link, again and again, while files are restored and removed there. */
+/** Another process swaps a folder of the target for a link, again and again, while files are restored and removed there. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 import { open, write } from './trees.ts'
 
-/** In a process of its own: the folder, then a link to the place outside, then the folder. Says how often so far. */
+/** In a process of its own: the folder, then a link to the place outside, then the folder again. Prints how often so far. */
 const SWAPPER = `
 const { renameSync, rmSync, symlinkSync, mkdirSync } = require('node:fs')
 const [folder, outside] = process.argv.slice(1)
@@ -32,7 +32,7 @@ turn()
 /** For each engine. */
 const SWAPS = 1500
 
-test.each(ENGINES)('links swapped in the way of a restore: %s', async (engine) => {
+test.each(ENGINES)('a restore never writes through a folder that is swapped for a link meanwhile: %s', async (engine) => {
   const all = makeFolder()
   const [outside, target] = [join(all, 'outside'), join(all, 'target')]
   write({ 'f0.txt': 'untouched', 'sub/f0.txt': 'untouched', 'victim.txt': 'untouched' }, outside)

@@ -1,4 +1,4 @@
-/** What restoring does with what is in the target already, on both engines. */
+/** What a restore does with existing files in the target, on both engines. */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, linkSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ function placeOf(dir: string, { files: [file] }: FileManifest): string {
 
 describe.each(ENGINES)('restoring files: %s', (engine) => {
   /** Size, modification time and inode were compared; the time of the last change was not. */
-  test.skipIf(process.platform === 'win32')('a file that was written again with as many bytes and its old time is not unchanged', slow, async () => {
+  test.skipIf(process.platform === 'win32')('a file that was rewritten with the same size and time is restored', slow, async () => {
     const cache = await open(engine)
     const target = makeFolder()
     const file = join(target, 'main.js')
@@ -40,8 +40,8 @@ describe.each(ENGINES)('restoring files: %s', (engine) => {
     await cache.close()
   })
 
-  /** Two engines waited for the other end for ever. */
-  test.skipIf(process.platform === 'win32').each(MODES)('a FIFO in place of a content is a lost content: %s', async (mode) => {
+  /** Two engines waited forever for the other end of the FIFO. */
+  test.skipIf(process.platform === 'win32').each(MODES)('a FIFO in place of a stored file is a missing file: %s', async (mode) => {
     const dir = join(makeFolder(), 'cache')
     const cache = await open(engine, dir)
     const manifest = await cache.files.store(write({ 'a.txt': 'hello' }))
@@ -52,15 +52,15 @@ describe.each(ENGINES)('restoring files: %s', (engine) => {
   })
 
   /** All of it was read before its length was compared. */
-  test.skipIf(process.platform === 'win32').each(MODES)('a content that is 4 GiB of nothing costs no memory: %s', (mode) => {
+  test.skipIf(process.platform === 'win32').each(MODES)('a stored file replaced by 4 GiB of zeros needs no memory: %s', (mode) => {
     const args = [PEAK, join(makeFolder(), 'cache'), write({ 'a.txt': 'hello' }), makeFolder(), engine, mode]
     const { code, peakMiB } = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
     expect(code).toBe('FILES_DAMAGED')
     expect(peakMiB).toBeLessThan(256)
   })
 
-  /** The content was set aside, and every other manifest that names it lost it. */
-  test('a manifest with a wrong size does not cost the content', async () => {
+  /** The stored file was quarantined, and every other manifest that names it lost it. */
+  test('a manifest with a wrong size does not remove the stored file', async () => {
     const cache = await open(engine)
     const manifest = await cache.files.store(write({ 'a.txt': 'hello' }))
     for (const size of [0, 4, 7, 2 ** 40]) {
@@ -73,7 +73,7 @@ describe.each(ENGINES)('restoring files: %s', (engine) => {
     await cache.close()
   })
 
-  test('what is unchanged is left untouched, by what is remembered and by digest', async () => {
+  test('a restore does not touch unchanged files, found by record or by digest', async () => {
     const dir = join(makeFolder(), 'cache')
     const [source, target] = [write({ 'a.txt': 'same', 'b/c.txt': 'other' }), makeFolder()]
     const old = new Date(Date.now() - 3_600_000)
@@ -93,7 +93,7 @@ describe.each(ENGINES)('restoring files: %s', (engine) => {
     await again.close()
   })
 
-  test('a change is seen, also one of the same size in the same moment', async () => {
+  test('a restore detects a change, also one of the same size at the same time', async () => {
     const cache = await open(engine)
     const target = makeFolder()
     const manifest = await cache.files.store(write({ 'a.txt': 'right', 'x.sh': { executable: 'run' }, 'same.txt': 'same' }))
@@ -108,7 +108,7 @@ describe.each(ENGINES)('restoring files: %s', (engine) => {
     await cache.close()
   })
 
-  test('clean removes what the manifest does not have, links never what they lead to', async () => {
+  test('clean removes files that the manifest does not name, and never the targets of links', async () => {
     const cache = await open(engine)
     const outside = write({ 'precious.txt': 'keep me' })
     const manifest = await cache.files.store(write({ 'a.txt': 'a', 'b/c.txt': 'c' }))
@@ -121,7 +121,7 @@ describe.each(ENGINES)('restoring files: %s', (engine) => {
     await cache.close()
   })
 
-  test('what is in the way is named, and clean clears it', async () => {
+  test('an obstacle in the target is an error that names it, and clean removes it', async () => {
     const cache = await open(engine)
     const manifest = await cache.files.store(write({ 'a/b.txt': 'b' }))
     for (const obstacle of [{ a: 'a file' }, { 'a/b.txt/c': 'a folder' }, { a: { link: makeFolder() } }]) {

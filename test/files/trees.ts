@@ -5,7 +5,7 @@ import { type Cache, type CacheOptions, openCache } from 'varve'
 import type { EngineName } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
-/** Opens a cache in `dir`, a new folder where none is given. */
+/** Opens a cache in `dir`, by default a new folder. */
 export function open(engine: EngineName, dir: string = join(makeFolder(), 'cache'), options: Partial<CacheOptions> = {}): Promise<Cache> {
   return openCache({ name: 'files', dir, engine, ...options })
 }
@@ -29,7 +29,7 @@ export function write(tree: Tree, root: string = makeFolder()): string {
   return root
 }
 
-/** What is below `root`, links not followed; folders only where they are empty. */
+/** Everything below `root` without following links; of folders only the empty ones. */
 export function read(root: string): Tree {
   const tree: Tree = {}
   const visit = (folder: string): void => {

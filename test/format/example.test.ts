@@ -15,7 +15,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Rows of hexadecimal bytes in the example, by file: where they stand and what they are. */
+/** Rows of hexadecimal bytes in the example, by file: their offset and their values. */
 function rowsOf(file: string): { offset: number; bytes: Buffer }[] {
   const example = FORMAT.slice(FORMAT.indexOf('## An example'))
   const start = example.indexOf(`\n${file}\n`) + file.length + 2
@@ -36,7 +36,7 @@ function compare(folder: string, file: string): void {
   }
 }
 
-it('shows the bytes that are written', async () => {
+it('the example of FORMAT.md shows the bytes that the engine writes', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 })
   vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => (array instanceof BigUint64Array ? array.fill(ID) : array))
   const folder = makeFolder()

@@ -1,6 +1,6 @@
 /**
- * Where a package has no addon for a machine, what it loads instead: nothing but a package that its own manifest names, in
- * its own version. `node_modules` on the way up may belong to anybody.
+ * A package without an addon for this machine loads only a package that its own manifest names, in its own version. Any user
+ * may own a `node_modules` directory further up.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ const { platform, arch } = process
 const LIBC = JSON.stringify(process.report.getReport()).includes('glibcVersionRuntime') ? 'gnu' : 'musl'
 const MACHINE = platform === 'linux' ? `${platform}-${arch}-${LIBC}` : `${platform}-${arch}`
 
-/** A project with a package that has no addon of its own; `declared` is what its manifest says of the package `@varve/<machine>`. */
+/** A project with a package that has no addon of its own; `declared` is the version of the package `@varve/<machine>` in its manifest. */
 function project(root: string, declared: string | undefined): string {
   const folder = join(root, 'home/project')
   const to = join(folder, 'node_modules/varve')

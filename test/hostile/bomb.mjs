@@ -1,5 +1,5 @@
 // @ts-check
-// Reads a value of JSON that a few bytes of a directory unpack to; prints what came of it and the peak of memory in MiB.
+// Reads a JSON value that a few stored bytes unpack to; prints the result and the peak memory in MiB.
 import { openCache } from 'varve'
 
 const [dir = '', engine] = process.argv.slice(2)

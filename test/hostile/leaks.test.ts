@@ -1,4 +1,4 @@
-/** S15: the files of a cache tell nothing of the machine, the user, the environment or the folder they are in. */
+/** S15: the files of a cache contain nothing about the machine, the user, the environment or their directory. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -24,7 +24,7 @@ const PROGRAM = `
 `
 
 describe.each(['native', 'wasm'])('leaks: %s', (engine) => {
-  it('no environment, user, host, folder or process is in any file', () => {
+  it('no cache file contains the environment, the user, the host, a path or a process', () => {
     const root = join(makeFolder(), `cwd-${MARK}`)
     const dir = join(root, 'cache')
     const identity = { USER: `user-${MARK}`, LOGNAME: `user-${MARK}`, HOME: `/home/${MARK}`, HOSTNAME: `host-${MARK}`, SECRET_TOKEN: `token-${MARK}` }

@@ -1,4 +1,4 @@
-/** S10: whatever keys, versions and names hold, no command prints what a terminal acts on, and `--json` is JSON. */
+/** S10: for all keys, versions and names, no command prints control characters, and `--json` is valid JSON. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { openCache } from 'varve'
@@ -8,7 +8,7 @@ import { slow } from '../slow.ts'
 import { fileOf, flip } from '../damage-reports/caches.ts'
 import { makeFolder } from '../folders.ts'
 
-/** Each with a part that tells it apart from what commands print by themselves. */
+/** Hostile names, each with a part that commands do not print otherwise. */
 const HOSTILE = [
   'esc-\u001b[2J\u001b]0;title\u0007', 'csi-\u009b31m', 'osc-\u001b]8;;http://x\u001b\\link', 'back-\b\b\b', 'return-\rok', 'line-\nnext',
   'nul-\0', 'del-\u007f', 'turn-\u202e', 'isolate-\u2066', 'join-\u200d', 'mark-\ufeff', 'separator-\u2028', 'lone-\ud800', 'back-\\x1b',
@@ -52,7 +52,7 @@ describe('hostile names', () => {
     ['stats'], ['ls'], ['ls', '--long'], ['ls', '--task'], ['top'], ['verify'], ['doctor'], ['repair', '--dry-run'], ['get', 'no such key'],
     ['files', 'ls'], ['files', 'verify'], ['export', '--keys-only'], ['export', '--format', 'ndjson', '--keys-only'], ['why', 'esc-'],
     ['ls', '--namespace', id], ['get', id, '--namespace', id], ['clear', '--namespace', id],
-  ])('%s %s %s', slow, (...args) => {
+  ])('varve %s %s %s escapes hostile names', slow, (...args) => {
     for (const folder of [dir, damaged]) {
       const { out, err } = varve(...args, '--dir', folder)
       // An export is data: it escapes what a terminal acts on, and keeps what only changes how a text looks.
@@ -64,7 +64,7 @@ describe('hostile names', () => {
     }
   })
 
-  it('diff, and a folder that holds several', () => {
+  it('varve diff, and commands on a directory with several caches, escape hostile names', () => {
     const diff = varve('diff', dir, other)
     expect([diff.status, UNSAFE.exec(diff.out), UNSAFE.exec(diff.err)]).toEqual([1, null, null])
     const several = varve('ls', '--dir', join(dir, '..'))
@@ -75,7 +75,7 @@ describe('hostile names', () => {
 const HAS_SCRIPT = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0
 if (!HAS_SCRIPT) console.warn('SKIPPED: what commands write to a terminal; it takes script of util-linux')
 
-/** Values were written as they are. */
+/** `varve get` printed values without escaping them. */
 describe.skipIf(!HAS_SCRIPT)('get, to a terminal', () => {
   let dir = ''
   beforeAll(async () => {
@@ -97,14 +97,14 @@ describe.skipIf(!HAS_SCRIPT)('get, to a terminal', () => {
     return { status, out: stdout, err: '' }
   }
 
-  it.each(['clipboard', 'direction', 'return', 'binary'])('refuses what a terminal acts on: %s', (key) => {
+  it.each(['clipboard', 'direction', 'return', 'binary'])('varve get refuses to print control characters to a terminal: %s', (key) => {
     const { status, out } = typed(key)
     expect([status, UNSAFE.exec(out.replaceAll('\r', ''))]).toEqual([2, null])
     expect(out).toContain('--raw')
     expect(typed(`${key} --json`).status).toBe(0)
   })
 
-  it('writes plain text, and everything with --raw', () => {
+  it('varve get prints plain text to a terminal, and everything with --raw', () => {
     expect(typed('plain')).toMatchObject({ status: 0, out: expect.stringContaining('if (') })
     expect(typed('clipboard --raw').out).toContain('\u001b]52;c;')
     expect(varve('get', 'clipboard', '--dir', dir).out).toBe('\u001b]52;c;cm0gLXJmIH4=\u0007')

@@ -1,6 +1,6 @@
 /**
- * S7: bytes of values that were changed, as by somebody who can forge checksums. Decoding them gives a value or a miss; it
- * pollutes no prototype and throws nothing.
+ * S7: values with changed bytes and forged checksums. Decoding them returns a value or a miss, and neither pollutes a prototype
+ * nor throws.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'

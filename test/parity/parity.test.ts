@@ -1,6 +1,6 @@
 /**
- * Both engines on one folder: what one has written the other reads, compacts and adds to; the first one reads it again.
- * And the same history twice on one engine gives the same files.
+ * Both engines on one cache: one writes, the other reads, compacts and adds entries, and the first one reads again. The same
+ * history, run twice on one engine, writes the same files.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -99,7 +99,7 @@ describe('parity', () => {
     for (let history = 0; history < HISTORIES; history++) await checkBothWays(seed + history)
   })
 
-  it.each(['native', 'wasm'] as const)('the same history gives the same bytes: %s', async (engine) => {
+  it.each(['native', 'wasm'] as const)('the same history writes the same bytes: %s', async (engine) => {
     const seed = runSeed('canonical')
     for (let history = 0; history < 15; history++) {
       const tables = []

@@ -2,7 +2,7 @@
  * What every adapter promises, through the tool it is for: a second process hits, on either engine; damage is a miss;
  * processes that write at the same time lose nothing; another version misses.
  *
- * The tool's program asks for `count` values from number `first` on, makes what is missing, and counts.
+ * The program of the tool reads `count` values from number `first` on, makes the missing ones, and counts both.
  */
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ interface Order {
   readonly count?: number
 }
 
-/** What came of it. */
+/** The result. */
 interface Counts {
   readonly hits: number
   readonly misses: number
@@ -35,7 +35,7 @@ export function adapterContract(program: string): void {
   const none = { hits: 0, misses: COUNT, wrong: 0 }
 
   describe('in processes of their own', () => {
-    it('the second one hits, whichever engine wrote', async () => {
+    it('a second process hits, on either engine', async () => {
       for (const nodeArgs of [[], ['--no-addons']]) {
         const options = { dir: makeFolder() }
         expect(await run({ options }, nodeArgs)).toEqual(none)
@@ -44,7 +44,7 @@ export function adapterContract(program: string): void {
       }
     })
 
-    it('damage is a miss, and is healed', slow, async () => {
+    it('damage is a miss, and the next run replaces the entry', slow, async () => {
       const dir = makeFolder()
       const options = { dir }
       await run({ options })
@@ -62,14 +62,14 @@ export function adapterContract(program: string): void {
       expect(missed).toBeGreaterThan(0) // else nothing was damaged
     })
 
-    it('four at the same time, on both engines, lose nothing', slow, async () => {
+    it('four concurrent processes on both engines lose nothing', slow, async () => {
       const options = { dir: makeFolder() }
       const firsts = [0, COUNT, 2 * COUNT, 3 * COUNT]
       await Promise.all(firsts.map((first, index) => run({ options, first }, index % 2 === 0 ? [] : ['--no-addons'])))
       expect(await run({ options, count: 4 * COUNT })).toEqual({ hits: 4 * COUNT, misses: 0, wrong: 0 })
     })
 
-    it('another version misses', slow, async () => {
+    it('an adapter with another version misses', slow, async () => {
       const dir = makeFolder()
       await run({ options: { dir, version: '1' } })
       expect(await run({ options: { dir, version: '2' } })).toEqual(none)

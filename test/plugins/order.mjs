@@ -1,5 +1,5 @@
 // @ts-check
-// What a test asks of a build in a process of its own, and what the process prints. Run with the application's folder as
+// What a test asks of a build in a separate process, and what the process prints. Run with the application's folder as
 // the working directory.
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -50,7 +50,7 @@ export function noteWarning(text) {
 
 let [hasEnded, hasChanged] = [false, false]
 
-/** A build of a watching tool is done. Watchers need a moment before they see changes, and some build twice at first. */
+/** Runs after each build of a watching tool. Watchers need a moment before they see changes, and some build twice at first. */
 export function noteEnd() {
   if (hasChanged) process.kill(process.pid, 'SIGKILL')
   if (!hasEnded) setTimeout(changeShared, 500)
@@ -63,7 +63,7 @@ function changeShared() {
 }
 
 /**
- * Runs the build and prints what came of it.
+ * Runs the build and prints the result.
  * @param {() => Promise<unknown>} build
  */
 export async function report(build) {

@@ -1,4 +1,4 @@
-/** Programs of plugin tests: each runs in a process of its own, takes an order and prints what came of it, both as JSON. */
+/** Programs of plugin tests: each runs in a separate process, takes an order and prints the result, both as JSON. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Runs a program to its end. Rejects with what it complained about where it printed no answer. */
+/** Runs a program to its end. If it prints no answer, rejects with its error output. */
 export async function runProgram<Answer>(program: string, order: object, { nodeArgs = [], cwd, env = {} }: RunOptions = {}): Promise<Answer> {
   const child = spawn(process.execPath, [...nodeArgs, program, JSON.stringify(order)], { cwd, env: { ...process.env, ...env } })
   let [out, err] = ['', '']

@@ -1,6 +1,6 @@
 /**
- * What every tool's plugin must do, with the real tool and each build in a process of its own. A tool's test is its
- * program (`build.mjs`) and these scenarios.
+ * What every tool's plugin must do, with the real tool and each build in a separate process. The test of a tool consists of
+ * its program (`build.mjs`) and these scenarios.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ import { slow } from '../slow.ts'
 
 /** What a test asks of a build; `order.mjs` has the defaults. */
 export interface Order {
-  /** False: the plugin as it is. */
+  /** False: the plugin without Varve. */
   readonly isCached?: boolean
   readonly entry?: string
   /** Folder. */
@@ -22,9 +22,9 @@ export interface Order {
   readonly banner?: string
   /** Of the plugin. */
   readonly version?: string
-  /** Whether the cache is told nothing about the plugin's options. */
+  /** Whether the cache gets no key for the plugin's options. */
   readonly isKeyless?: boolean
-  /** Whether the build watches: it changes the shared file once, and dies after that is built. */
+  /** Whether the build watches: it changes the shared file once, and kills itself after the next build. */
   readonly watches?: boolean
   /** Whether the plugin asks its tool what cannot be replayed. */
   readonly asks?: boolean
@@ -96,7 +96,7 @@ function hitRate({ hits, misses }: Built): number {
 
 /** The scenarios. `calls` is how often the plugin runs for a whole build of the application. */
 export function scenarios(build: Build, calls: number): void {
-  it('a second process takes everything from the cache: same files, same warnings', async () => {
+  it('a second build takes everything from the cache, with the same files and warnings', async () => {
     const folder = makeApplication()
     const none = await build(folder, { isCached: false })
     const cold = await build(folder)
@@ -107,7 +107,7 @@ export function scenarios(build: Build, calls: number): void {
     expect(hitRate(warm)).toBeGreaterThanOrEqual(0.95)
   })
 
-  it('runs for a changed module and no other', async () => {
+  it('the plugin runs for a changed module and no other one', async () => {
     const folder = makeApplication()
     await build(folder)
     appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')
@@ -116,7 +116,7 @@ export function scenarios(build: Build, calls: number): void {
     expect(changed.digest).toBe((await build(folder, { isCached: false })).digest)
   })
 
-  it('runs again for what watches a changed file', slow, async () => {
+  it('the plugin runs again for modules that watch a changed file', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     writeFileSync(join(folder, 'shared.txt'), 'other\n')
@@ -132,7 +132,7 @@ export function scenarios(build: Build, calls: number): void {
 }
 
 function changesOfWhatDecides(build: Build, calls: number): void {
-  it('a changed option or version of the plugin, lock file, config file or variable is a full miss', slow, async () => {
+  it('a changed plugin option, plugin version, lock file, config file or variable is a full miss', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     const fullMiss = { failure: null, hits: 0, misses: calls }
@@ -148,7 +148,7 @@ function changesOfWhatDecides(build: Build, calls: number): void {
     expect(await build(folder)).toMatchObject({ ran: [] })
   })
 
-  it('an unknown option is refused with a suggestion', async () => {
+  it('an unknown plugin option is refused with a suggestion', async () => {
     const folder = makeApplication()
     expect((await build(folder, { options: { verion: '1' } })).failure).toContain("did you mean 'version'")
   })
@@ -156,7 +156,7 @@ function changesOfWhatDecides(build: Build, calls: number): void {
 
 /** For tools whose plugins hide their options. */
 export function keyScenario(build: Build, calls: number): void {
-  it('without a key nothing is cached, and it says so', slow, async () => {
+  it('without a key nothing is cached, and the plugin reports that', slow, async () => {
     const folder = makeApplication()
     const { digest } = await build(folder, { isCached: false })
     for (let round = 0; round < 2; round++) {
@@ -170,7 +170,7 @@ export function keyScenario(build: Build, calls: number): void {
 
 /** For tools that watch. */
 export function watchScenario(build: Build): void {
-  it('in watch mode what a replayed call watches is watched, and each build is kept even if the process dies', slow, async () => {
+  it('watch mode watches the files of replayed calls, and keeps each build even if the process is killed', slow, async () => {
     const folder = makeApplication()
     const shared = join(folder, 'shared.txt')
     for (const hasRun of [true, false]) {
@@ -183,7 +183,7 @@ export function watchScenario(build: Build): void {
 }
 
 function placesAndProcesses(build: Build, calls: number): void {
-  it('hits in a moved folder, with what a build there makes', slow, async () => {
+  it('a moved project hits, with the output of a build in its new folder', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     // No text to replace with: '$$' is '$' there. The plugin's files are outside, and stay as far away.
@@ -195,7 +195,7 @@ function placesAndProcesses(build: Build, calls: number): void {
     expect(warm.digest).toBe((await build(moved, { isCached: false })).digest)
   })
 
-  it('builds at the same time lose nothing', slow, async () => {
+  it('concurrent builds of one project lose nothing', slow, async () => {
     const folder = makeApplication()
     const orders = [{}, { entry: 'other.js', output: 'dist-other' }]
     const built = await Promise.all(orders.map((order) => build(folder, order)))
@@ -203,7 +203,7 @@ function placesAndProcesses(build: Build, calls: number): void {
     for (const order of orders) expect((await build(folder, order)).ran).toEqual([])
   })
 
-  it('without addons, on WebAssembly, and each engine reads what the other one wrote', slow, async () => {
+  it('builds run on WebAssembly without addons, and each engine reads entries of the other one', slow, async () => {
     const folder = makeApplication()
     const { digest } = await build(folder, { isCached: false })
     expect(await build(folder, {}, true)).toMatchObject({ failure: null, digest, misses: calls })
@@ -211,7 +211,7 @@ function placesAndProcesses(build: Build, calls: number): void {
     expect(await build(folder)).toMatchObject({ failure: null, digest, ran: [] })
   })
 
-  it('readonly changes no byte', slow, async () => {
+  it('a build with readOnly changes no byte of the cache', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     const before = snapshot(join(folder, 'cache'))
@@ -222,7 +222,7 @@ function placesAndProcesses(build: Build, calls: number): void {
 }
 
 function troubles(build: Build, calls: number): void {
-  it('an error is not cached, and what else was built is', slow, async () => {
+  it('an error is not cached, and the other results are', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     const path = join(folder, 'module-7.js')
@@ -232,14 +232,14 @@ function troubles(build: Build, calls: number): void {
     expect(await build(folder)).toMatchObject({ failure: null, ran: ['module-7.js'] })
   })
 
-  it('a call that cannot be replayed is made each time', slow, async () => {
+  it('a call that cannot be replayed always runs', slow, async () => {
     const folder = makeApplication()
     const { digest } = await build(folder, { isCached: false, asks: true })
     expect(await build(folder, { asks: true })).toMatchObject({ failure: null, digest, misses: calls - 1 })
     expect(await build(folder, { asks: true })).toMatchObject({ failure: null, digest, misses: 0, ran: ['module-3.js'] })
   })
 
-  it('a folder that cannot be used costs one warning, not the build', slow, async () => {
+  it('an unusable cache directory costs one warning, not the build', slow, async () => {
     const folder = makeApplication()
     writeFileSync(join(folder, 'cache'), 'a file where the folder should be')
     const none = await build(folder, { isCached: false })
@@ -249,7 +249,7 @@ function troubles(build: Build, calls: number): void {
     expect(more).toEqual([expect.stringContaining('the cache is kept in memory')])
   })
 
-  it('damage costs time, never the build', slow, async () => {
+  it('a damaged cache costs time and never fails the build', slow, async () => {
     const folder = makeApplication()
     const { digest } = await build(folder)
     const home = join(folder, 'cache', 'v1')
@@ -263,8 +263,8 @@ function troubles(build: Build, calls: number): void {
     }
   })
 
-  // esbuild took what was said while it began, and nothing of what was met later.
-  it('damage that is met in the middle of a build is told once', slow, async () => {
+  // esbuild showed damage that was reported while it started, and none that was found later.
+  it('damage that is found during a build is reported once', slow, async () => {
     const folder = makeApplication()
     const { warnings } = await build(folder)
     const cache = await openCache({ name: 'folded', dir: join(folder, 'cache') })

@@ -1,5 +1,5 @@
 // @ts-check
-// Everything that a reader may do with a cache, for strace to watch.
+// All calls of a reader, for strace to record.
 import { openCache } from 'varve'
 
 const [dir = '', engine = 'auto', mode] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 /**
- * `readOnly: true`, and every command that looks, writes nothing: no call below the cache's folder that makes, changes,
- * removes or locks anything, as the kernel sees them; in a sound folder and in a damaged one.
+ * `readOnly: true`, and every reading command, write nothing: the kernel sees no call below the cache directory that creates,
+ * changes, removes or locks anything, in a sound directory and in a damaged one.
  */
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,14 +34,14 @@ async function makeCache(engine: EngineName): Promise<string> {
 describe.skipIf(!CAN_TRACE).each(ENGINES)('readOnly: %s', (engine) => {
   const env = { VARVE_ENGINE: engine }
 
-  it('the trace would notice a write', async () => {
+  it('the trace of a read-only cache detects a write', async () => {
     const dir = await makeCache(engine)
     const { status, writes } = traced(dir, [PROGRAM, dir, engine, 'writing'])
     const found = new Set(writes.map((call) => call.slice(0, call.indexOf('('))))
     expect([status, found.has('openat'), found.has('write') || found.has('writev'), found.has('unlink')]).toEqual([0, true, true, true])
   })
 
-  it('no call of the library writes, in a sound folder and in damaged ones', slowOnWasm(engine), async () => {
+  it('no call of a read-only cache writes, in a sound directory and in damaged ones', slowOnWasm(engine), async () => {
     const sound = await makeCache(engine)
     const damages: ((dir: string) => void)[] = [
       () => undefined,
@@ -61,7 +61,7 @@ describe.skipIf(!CAN_TRACE).each(ENGINES)('readOnly: %s', (engine) => {
     }
   })
 
-  it.each([false, true])('no command that looks writes (damaged: %s)', slow, async (isDamaged) => {
+  it.each([false, true])('no reading command writes (damaged: %s)', slow, async (isDamaged) => {
     const dir = await makeCache(engine)
     if (isDamaged) flip(fileOf(dir, '.table'), 300)
     const before = snapshot(dir)

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../folders.ts'
 
-/** Calls that make, change or remove something, whatever they are told. */
+/** Calls that always create, change or remove something. */
 const WRITES = [
   'creat', 'mkdir', 'mkdirat', 'mknod', 'mknodat', 'unlink', 'unlinkat', 'rmdir', 'rename', 'renameat', 'renameat2', 'link', 'linkat', 'symlink',
   'symlinkat', 'truncate', 'ftruncate', 'fallocate', 'utime', 'utimes', 'utimensat', 'futimesat', 'chmod', 'fchmod', 'fchmodat', 'chown', 'fchown',
@@ -14,7 +14,7 @@ const WRITES = [
 /** Calls that write to a file that is open: what they write may name the folder, too. */
 const WRITES_OPEN = ['write', 'pwrite64', 'writev', 'pwritev', 'pwritev2', 'sendfile']
 
-/** Calls that write depending on their flags. A lock counts: to others it says that a writer lives. */
+/** Calls that write depending on their flags. A lock counts, because other processes take it for a live writer. */
 const FLAGS = /^(?:open|openat|openat2)\(.*\bO_(?:CREAT|WRONLY|RDWR|TRUNC|APPEND|TMPFILE)\b|^flock\(.*LOCK_EX|^mmap\(.*PROT_WRITE.*MAP_SHARED/
 
 /** Whether programs can be traced here. */

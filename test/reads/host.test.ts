@@ -1,4 +1,4 @@
-/** The recorder leaves its host as it is: results, errors, stack traces, names and other libraries that change `node:fs`. */
+/** The recorder does not change its host: results, errors, stack traces, names and other libraries that change `node:fs`. */
 import fs, { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ describe('the recorder', () => {
   beforeEach(() => uninstallReads())
   afterEach(() => uninstallReads())
 
-  it('is installed once, and uninstalling gives every function back', () => {
+  it('the recorder is installed once, and uninstalling restores every function', () => {
     const env = process.env
     expect(installReads()).toBe(installReads())
     expect(fs.readFileSync).not.toBe(original.readFileSync)
@@ -33,7 +33,7 @@ describe('the recorder', () => {
     expect(Object.getOwnPropertyDescriptor(process, 'env')).toMatchObject({ value: env, writable: true })
   })
 
-  it('keeps the name, the length and the own properties of each function', () => {
+  it('the recorder keeps the name, the length and the own properties of each function', () => {
     installReads()
     for (const [name, value] of Object.entries(original)) {
       const wrapped: unknown = Reflect.get(fs, name)
@@ -44,7 +44,7 @@ describe('the recorder', () => {
     expect(typeof fs.realpathSync.native).toBe('function')
   })
 
-  it('leaves no line of its own in the stack of an error, and throws the same error', () => {
+  it('the recorder adds no line to the stack of an error, and throws the same error', () => {
     installReads()
     let error: unknown
     try {
@@ -57,7 +57,7 @@ describe('the recorder', () => {
     expect(String(Reflect.get(Object(error), 'stack'))).toContain('host.test.ts')
   })
 
-  it('records default, named and promise functions, promisify and native variants', async () => {
+  it('the recorder records default, named and promise functions, promisify and native variants', async () => {
     installReads()
     expect(filesOf((path) => fs.readFileSync(path))).toEqual(['a.txt'])
     expect(filesOf((path) => readFileSync(path))).toEqual(['a.txt'])

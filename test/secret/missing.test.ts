@@ -1,6 +1,6 @@
 /**
- * A secret that is missing: an empty `VARVE_KEY`, which is what CI makes of a secret with a wrong name, used to open the
- * cache for builds without a secret, which pull requests write, without a word.
+ * A missing secret: CI turns a secret with a wrong name into an empty `VARVE_KEY`. This used to open the cache of builds
+ * without a secret, which pull requests can write, without a warning.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -49,7 +49,7 @@ it('a secret that is required and missing or empty is an error, not the cache wi
   for (const env of [{}, { VARVE_KEY: '' }]) {
     expect(await opened(env, { requireSecret: true })).toMatchObject(refused)
     for (const wanted of ['1', 'true', 'yes']) expect(await opened({ ...env, VARVE_REQUIRE_SECRET: wanted }), wanted).toMatchObject(refused)
-    // The environment is that of whoever runs the build: an option cannot take it back.
+    // The person who runs the build sets the environment, and an option cannot override it.
     expect(await opened({ ...env, VARVE_REQUIRE_SECRET: '1' }, { requireSecret: false })).toMatchObject(refused)
   }
   expect(await opened({ VARVE_KEY: KEY, VARVE_REQUIRE_SECRET: '1' })).toEqual([true, []])

@@ -1,6 +1,6 @@
 /**
- * A keyed cache: only what was written with the key counts. What must hold for files that were changed with every
- * checksum made anew is tested in the engine (`crates/core/tests/store/keyed.rs`); here is what a user can see.
+ * A cache with a secret: only entries that were written with the secret count. The tests of the engine
+ * (`crates/core/tests/store/keyed.rs`) cover files with forged checksums; these tests cover what a user can observe.
  */
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

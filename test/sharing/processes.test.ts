@@ -1,4 +1,4 @@
-/** Many processes in one folder at the same time: nothing that was acknowledged is lost, and few files are left. */
+/** Many processes use one cache at the same time: no acknowledged commit is lost, and few files remain. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
@@ -22,7 +22,7 @@ async function missingOf(dir: string, engine: 'native' | 'wasm', acknowledged: r
 const keysOf = (writer: Writer): string[] => writer.acknowledged.map((number) => `${writer.name} ${number}`)
 
 describe('many writers', () => {
-  it.each(['native', 'wasm'] as const)('4 processes x 200 commits while a fifth (%s) folds and compacts', slow, async (compactor) => {
+  it.each(['native', 'wasm'] as const)('4 processes make 200 commits each while a fifth (%s) compacts, and none is lost', slow, async (compactor) => {
     const dir = join(makeFolder(), 'cache')
     const writers = ENGINES.map((engine, index) => new Writer(dir, engine, `w${index}`))
     const fifth = new Writer(dir, compactor, 'compactor')
@@ -38,7 +38,7 @@ describe('many writers', () => {
     expect(readdirSync(join(dir, 'v1')).length).toBeLessThanOrEqual(FILES_MAX)
   })
 
-  it('100 rounds of kill -9 lose nothing that was acknowledged', { ...slow, timeout: 180_000 }, async () => {
+  it('100 rounds of kill -9 lose no acknowledged commit', { ...slow, timeout: 180_000 }, async () => {
     const random = randomOf(runSeed('kills'))
     const dir = join(makeFolder(), 'cache')
     const acknowledged: string[] = []

@@ -1,4 +1,4 @@
-/** Writing processes of a test: started, told what to do, killed. */
+/** Writing processes that a test starts, controls and kills. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -9,7 +9,7 @@ const SCRIPT = fileURLToPath(new URL('writer.mjs', import.meta.url))
 /** A process of `writer.mjs`. */
 export class Writer {
   readonly name: string
-  /** Numbers of the commits it was told are done. */
+  /** Numbers of its acknowledged commits. */
   readonly acknowledged: number[] = []
   readonly #child: ChildProcess
   readonly #ended: Promise<unknown>
@@ -20,7 +20,7 @@ export class Writer {
     this.name = name
     this.#child = spawn(process.execPath, [SCRIPT, dir, engine, name], { stdio: ['pipe', 'pipe', 'pipe'] })
     this.#ended = once(this.#child, 'close')
-    this.#child.stdin?.on('error', () => undefined) // it may be killed while it is told something
+    this.#child.stdin?.on('error', () => undefined) // it may be killed while an order is written
     this.#child.stderr?.on('data', (chunk: Buffer) => void (this.#errors += chunk.toString()))
     if (this.#child.stdout !== null) createInterface({ input: this.#child.stdout }).on('line', (line) => this.#heard(line))
   }
@@ -35,7 +35,7 @@ export class Writer {
     this.#child.stdin?.write(`${order}\n`)
   }
 
-  /** kill -9; resolves when it is gone and everything it said was heard. */
+  /** kill -9; resolves when the process has ended and its last message has arrived. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL')
     await this.#ended

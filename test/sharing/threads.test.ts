@@ -1,4 +1,4 @@
-/** Worker threads: native ones share one engine, WebAssembly ones are writers of their own; ending them hurts nobody. */
+/** Worker threads: native ones share one engine, WebAssembly ones are separate writers; ending one does not affect the others. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ async function ask(worker: Worker, order: string, key = ''): Promise<unknown> {
   return value
 }
 
-/** Runs a script in a process of its own. */
+/** Runs a script in a separate process. */
 function run(script: string, flags: string[] = [], env: Record<string, string> = {}): { status: number | null; text: string } {
   const args = [...flags, '--input-type=module', '--eval', `import { openCache } from 'varve'\n${script}`]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { env: { ...process.env, ...env }, encoding: 'utf8' })
@@ -36,7 +36,7 @@ function limited(limit: string, script: string): { stdout: string; stderr: strin
 }
 
 describe('worker threads', () => {
-  it('native: a commit of one thread is there for all at once', async () => {
+  it('native: all threads see a commit of one thread immediately', async () => {
     const dir = join(makeFolder(), 'cache')
     const [one, two] = await Promise.all([start(dir, 'native'), start(dir, 'native')])
     expect(await ask(one, 'put', 'a')).toBe('committed')
@@ -44,7 +44,7 @@ describe('worker threads', () => {
     await Promise.all([one.terminate(), two.terminate()])
   })
 
-  it('WebAssembly: a thread is a writer of its own and sees others after refresh', async () => {
+  it('WebAssembly: each thread is a separate writer and sees others after refresh', async () => {
     const dir = join(makeFolder(), 'cache')
     const [one, two] = await Promise.all([start(dir, 'wasm'), start(dir, 'wasm')])
     await ask(one, 'put', 'a')
@@ -54,7 +54,7 @@ describe('worker threads', () => {
     await Promise.all([one.terminate(), two.terminate()])
   })
 
-  it.each(ENGINES)('%s: what a thread put is gone after its close()', async (engine) => {
+  it.each(ENGINES)('%s: the uncommitted puts of a thread are discarded by its close()', async (engine) => {
     const dir = join(makeFolder(), 'cache')
     const [one, two] = await Promise.all([start(dir, engine), start(dir, engine)])
     expect(await ask(one, 'put and close', 'a')).toBe('closed')
@@ -66,7 +66,7 @@ describe('worker threads', () => {
     await Promise.all([cache.close(), one.terminate(), two.terminate()])
   })
 
-  it.each(ENGINES)('%s: 20 threads ended in the middle of commits', slow, async (engine) => {
+  it.each(ENGINES)('%s: 20 threads that end during commits lose no acknowledged commit', slow, async (engine) => {
     const dir = join(makeFolder(), 'cache')
     for (let round = 0; round < 5; round++) {
       const workers = await Promise.all([0, 1, 2, 3].map(() => start(dir, engine)))
@@ -87,7 +87,7 @@ describe('a cache that is opened again in one process', () => {
     await cache.commit()
     await cache.close()`)
 
-  it.each(ENGINES)('%s: shows what other processes committed since it was opened first', async (engine) => {
+  it.each(ENGINES)('%s: a cache that is opened again shows later commits of other processes', async (engine) => {
     const dir = join(makeFolder(), 'cache')
     other(dir, 'old')
     const first = await openCache({ name: 'threads', dir, engine })
@@ -101,7 +101,7 @@ describe('a cache that is opened again in one process', () => {
     await Promise.all([first.close(), second.close()])
   })
 
-  it.each(ENGINES)('%s: a compaction shows nothing that other processes committed', async (engine) => {
+  it.each(ENGINES)('%s: a compaction does not show commits of other processes', async (engine) => {
     const dir = join(makeFolder(), 'cache')
     other(dir, 'old')
     const cache = await openCache({ name: 'threads', dir, engine })
@@ -119,7 +119,7 @@ describe('a cache that is opened again in one process', () => {
 })
 
 describe('processes', () => {
-  it.each(ENGINES)('%s: process.exit with a commit in flight ends with the code that was asked for', (engine) => {
+  it.each(ENGINES)('%s: process.exit during a commit ends with its exit code', (engine) => {
     const dir = join(makeFolder(), 'cache')
     const script = `const cache = await openCache({ name: 'x', dir: ${JSON.stringify(dir)}, engine: '${engine}' })
       cache.namespace('n').put('k', new Uint8Array(3_000_000))

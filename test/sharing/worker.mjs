@@ -1,5 +1,5 @@
 // @ts-check
-// A worker thread of a test: commits what it is told, reads what it is asked for, or commits until it is ended.
+// A worker thread of a test: commits or reads on request, or commits until it is ended.
 import { parentPort, workerData } from 'node:worker_threads'
 import { openCache } from 'varve'
 
@@ -21,7 +21,7 @@ parentPort?.on('message', async ({ order, key }) => {
     for (let number = 0; ; number++) {
       space.put(`${key} ${number}`, 'x'.repeat(number % 5000))
       await cache.commit({ durability: number % 5 === 0 ? 'durable' : 'relaxed' })
-      // Whoever ends this thread may rely on the first commit.
+      // The test may end this thread after its first commit.
       if (number === 0) parentPort?.postMessage('storming')
       await new Promise((resolve) => setImmediate(resolve))
     }

@@ -1,5 +1,5 @@
 // @ts-check
-// One writing process: commits on request, says what was acknowledged. Also compacts until it is told to stop.
+// A writing process: commits on request and reports acknowledged commits. Compacts until it is stopped.
 // Orders on standard input, one a line: "commit <first> <count>", "compact", "close".
 import { createInterface } from 'node:readline'
 import { openCache } from 'varve'

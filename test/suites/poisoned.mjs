@@ -1,5 +1,5 @@
 // @ts-check
-// The poisoned-value suite of all plugins, which `npm test` runs as well: here beside the other suites of plugins.
+// The suite of poisoned values of all plugins; `npm test` runs it, too.
 import { spawn } from 'node:child_process'
 import { root } from '../../scripts/root.mjs'
 import { toolPath } from '../../scripts/tools.mjs'

@@ -1,4 +1,4 @@
-/** Work that waits for itself, directly or through others, is refused; work that does not is not. */
+/** Work that waits for itself, directly or through other work, is refused, and no other work. */
 import type { Task } from 'varve'
 import { TaskCycleError, VarveError } from 'varve'
 import { describe, expect, it } from 'vitest'

@@ -8,7 +8,7 @@ const WHILE_RUNNING: readonly ('asked for' | 'added' | 'added with content')[] =
 
 export function filesContract(subject: Subject): void {
   describe('files', () => {
-    it.each(WHILE_RUNNING)('%s: changed is a miss, changed back is a hit, by content and not by time', async (how) => {
+    it.each(WHILE_RUNNING)('a changed %s is a miss, and one that is changed back is a hit, by content and not by time', async (how) => {
       const project = subject.project()
       await project.settle('src/a.css', 'one')
       await withCache(subject, project, async (cache) => {
@@ -25,7 +25,7 @@ export function filesContract(subject: Subject): void {
       })
     })
 
-    it('of the same size that get their old time back are found out', async () => {
+    it('a changed file with its old size and time is a miss', async () => {
       const project = subject.project()
       const settleOld = async (content: string): Promise<void> => {
         project.write('a', content)
@@ -41,7 +41,7 @@ export function filesContract(subject: Subject): void {
       })
     })
 
-    it('that nobody asked for before are a miss', async () => {
+    it('a file that is an input for the first time is a miss', async () => {
       const project = subject.project()
       await project.settle('a', '')
       await withCache(subject, project, async (cache) => {
@@ -51,7 +51,7 @@ export function filesContract(subject: Subject): void {
       })
     })
 
-    it('whose time moved and whose content did not: a hit, and the entry is healed once', async () => {
+    it('a file with a new time and its old content is a hit, and the entry is updated once', async () => {
       const project = subject.project()
       await project.settle('a', 'same')
       const hour = 3600
@@ -69,7 +69,7 @@ export function filesContract(subject: Subject): void {
       })
     })
 
-    it('written again and again faster than the clock ticks are never taken for one another', async () => {
+    it('files that are rewritten faster than the clock ticks never get a stale result', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const task = cache.task('read', { root: project.root, codec: 'text' })
@@ -84,7 +84,7 @@ export function filesContract(subject: Subject): void {
       })
     })
 
-    it.each(WHILE_RUNNING)('%s and not there: a state of its own, there and gone again', async (how) => {
+    it.each(WHILE_RUNNING)('%s: a missing file is a state of its own, when it appears and when it disappears again', async (how) => {
       if (how === 'added with content') return
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
@@ -125,7 +125,7 @@ export function filesContract(subject: Subject): void {
       })
     })
 
-    it('changed and changed back while the work runs, with the old time: not stored', async () => {
+    it('a file that is changed and changed back during the work, with its old time, is not stored', async () => {
       const project = subject.project()
       await project.settle('a', 'one')
       const { atime, mtime } = statSync(project.path('a'))
@@ -140,7 +140,7 @@ export function filesContract(subject: Subject): void {
       })
     })
 
-    it('told with another content than they have are looked at again', async () => {
+    it('a declared digest that differs from the content of the file is checked again', async () => {
       const project = subject.project()
       await project.settle('a', 'on disk')
       await withCache(subject, project, async (cache) => {
@@ -152,7 +152,7 @@ export function filesContract(subject: Subject): void {
       })
     })
 
-    it('may be large', async () => {
+    it('an input file may be large', async () => {
       const project = subject.project()
       const large = 'x'.repeat(9_000_000)
       await project.settle('large', `${large}1`)
@@ -171,7 +171,7 @@ export function filesContract(subject: Subject): void {
   })
 
   describe('folders', () => {
-    it('count as the names in them', async () => {
+    it('a folder as input counts as the names in it', async () => {
       const project = subject.project()
       await project.settle('icons/a.svg', '')
       await withCache(subject, project, async (cache) => {
@@ -194,7 +194,7 @@ export function filesContract(subject: Subject): void {
   })
 
   describe.skipIf(process.platform === 'win32')('what is no file', () => {
-    it('a pipe never blocks and is never stored; a link is what it points to', async () => {
+    it('a pipe as input never blocks and is never stored, and a link is its target', async () => {
       const project = subject.project()
       execFileSync('mkfifo', [project.path('pipe')])
       mkdirSync(project.path('sub'))

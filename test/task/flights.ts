@@ -1,4 +1,4 @@
-/** Work under way is done once, and what fails is not kept. */
+/** Concurrent runs share in-flight work, and a failure is not stored. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { Counted, type Subject, withCache } from './subject.ts'
@@ -7,7 +7,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 export function flightsContract(subject: Subject): void {
   describe('runs at the same time', () => {
-    it('of the same request do the work once, of others each their own', async () => {
+    it('concurrent runs of one request do the work once, and runs of other requests do their own', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
@@ -21,7 +21,7 @@ export function flightsContract(subject: Subject): void {
       })
     })
 
-    it('all see the same error; the next run does the work again', async () => {
+    it('concurrent runs get the same error, and the next run does the work again', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const task = cache.task<number>('fails', { root: project.root })
@@ -43,7 +43,7 @@ export function flightsContract(subject: Subject): void {
       })
     })
 
-    it('do not wait for the result of files that changed meanwhile', async () => {
+    it('a run does not join in-flight work whose files changed meanwhile', async () => {
       const project = subject.project()
       await project.settle('a', 'old')
       await withCache(subject, project, async (cache) => {
@@ -65,7 +65,7 @@ export function flightsContract(subject: Subject): void {
       })
     })
 
-    it('do not share what is not to be stored', async () => {
+    it('concurrent runs do not share a result that must not be stored', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
@@ -80,7 +80,7 @@ export function flightsContract(subject: Subject): void {
       })
     })
 
-    it('may run other tasks inside', async () => {
+    it('work may run other tasks', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const outer = cache.task<string>('outer', { root: project.root })
@@ -90,7 +90,7 @@ export function flightsContract(subject: Subject): void {
       })
     })
 
-    it('refuse a context that is used after its run', async () => {
+    it('a context that is used after its run is refused', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         let late: (() => void) | undefined

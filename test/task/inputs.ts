@@ -42,7 +42,7 @@ const DIFFERENT: readonly unknown[] = [
 
 export function inputsContract(subject: Subject): void {
   describe('inputs', () => {
-    it('tell apart what differs, and know again what does not, also after opening again', async () => {
+    it('different inputs miss and equal inputs hit, also after reopening', async () => {
       const project = subject.project()
       const numbers = await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root, { variants: 100 })
@@ -60,7 +60,7 @@ export function inputsContract(subject: Subject): void {
       })
     })
 
-    it('have names that count, in any order; keys of objects too', async () => {
+    it('names of inputs count and their order does not, also for keys of objects', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root, { variants: 10 })
@@ -74,7 +74,7 @@ export function inputsContract(subject: Subject): void {
       })
     })
 
-    it('of the whole task are inputs like others', async () => {
+    it('inputs of the whole task count like other inputs', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const minified = new Counted(cache, project.root, { inputs: { options: { minify: true }, zoom: 1 } })
@@ -108,7 +108,7 @@ export function inputsContract(subject: Subject): void {
       })
     })
 
-    it('refuse a cycle', async () => {
+    it('a cycle in inputs is refused', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const cycle: Record<string, unknown> = {}
@@ -119,7 +119,7 @@ export function inputsContract(subject: Subject): void {
   })
 
   describe('environment', () => {
-    it('named or read while running, is checked; unset is not empty', async () => {
+    it('an environment variable that is named or read is checked, and unset differs from empty', async () => {
       const project = subject.project()
       const set = (name: string, value: string | undefined): void => {
         if (value === undefined) delete process.env[name]
@@ -144,7 +144,7 @@ export function inputsContract(subject: Subject): void {
   })
 
   describe('inputs added while running', () => {
-    it('are found and compared before the result is used again', async () => {
+    it('inputs added during a run are compared before the result is used again', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         let browsers = 'chrome 1'
@@ -164,7 +164,7 @@ export function inputsContract(subject: Subject): void {
       })
     })
 
-    it('are a miss where they cannot be found, and refused where nobody can find them', async () => {
+    it('an input added during a run is a miss if it cannot be resolved, and refused without a resolver', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const findInput = (): never => {

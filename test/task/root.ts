@@ -7,7 +7,7 @@ import { Counted, type Subject, withCache } from './subject.ts'
 
 export function rootContract(subject: Subject): void {
   describe('the root', () => {
-    it('may move with everything in it, or be copied: absolute paths and ids hit, also of files outside of it', async () => {
+    it('a moved or copied root hits, with absolute paths and ids, also of files outside of it', async () => {
       const project = subject.project()
       await project.settle('packages/app/src/a.ts', 'a')
       await project.settle('packages/other/b.ts', 'b')
@@ -34,7 +34,7 @@ export function rootContract(subject: Subject): void {
       await cache.close()
     })
 
-    it('is part of no id: a relative id and the absolute one below the root are the same', async () => {
+    it('a relative id and the absolute one below the root are the same id', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
@@ -45,7 +45,7 @@ export function rootContract(subject: Subject): void {
       })
     })
 
-    it('ids of any length are kept apart', async () => {
+    it('different ids of any length have different results', async () => {
       const project = subject.project()
       const long = 'x'.repeat(200_000)
       await withCache(subject, project, async (cache) => {

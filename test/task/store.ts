@@ -8,7 +8,7 @@ const RECORDS = 'task:counted'
 
 export function storeContract(subject: Subject): void {
   describe('results', () => {
-    it('come back as the codec keeps them', async () => {
+    it('results are returned as the codec represents them', async () => {
       const project = subject.project()
       const date = new Date(0)
       const results = async (): Promise<unknown[]> =>
@@ -31,7 +31,7 @@ export function storeContract(subject: Subject): void {
       expect(await results()).toEqual(made)
     })
 
-    it('are buffered: there for this handle at once, for others after a commit', async () => {
+    it('results are buffered: this handle reads them immediately, others after a commit', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
@@ -47,7 +47,7 @@ export function storeContract(subject: Subject): void {
       })
     })
 
-    it('that the caller does not accept are made again, and replaced', async () => {
+    it('results that the caller does not accept are made again, and replaced', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
@@ -64,7 +64,7 @@ export function storeContract(subject: Subject): void {
       })
     })
 
-    it('that the codec cannot hold are themselves at a miss and something else at a hit', async () => {
+    it('a result that the codec cannot represent is itself at a miss and something else at a hit', async () => {
       const project = subject.project()
       const warnings: VarveError[] = []
       const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
@@ -82,7 +82,7 @@ export function storeContract(subject: Subject): void {
       await cache.close()
     })
 
-    it('over 64 MiB are returned and not stored, with one warning', async () => {
+    it('results over 64 MiB are returned and not stored, with one warning', async () => {
       const project = subject.project()
       const warnings: VarveError[] = []
       const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
@@ -95,7 +95,7 @@ export function storeContract(subject: Subject): void {
       await cache.close()
     })
 
-    it('are made and not stored in a cache that is read only', async () => {
+    it('a read-only cache makes results and does not store them', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         await new Counted(cache, project.root).run({ id: 'there' })
@@ -109,7 +109,7 @@ export function storeContract(subject: Subject): void {
       await cache.close()
     })
 
-    it('are returned where the cache is closed meanwhile; later runs are refused', async () => {
+    it('a run returns its result if the cache is closed meanwhile, and later runs are refused', async () => {
       const project = subject.project()
       const warnings: VarveError[] = []
       const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
@@ -152,7 +152,7 @@ export function storeContract(subject: Subject): void {
       })
     })
 
-    it('a result that is gone is a miss, and is replaced', async () => {
+    it('a missing result is a miss, and is replaced', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         await cache.task<number>('harmed', { root: project.root }).run({ id: 'id' }, () => 1)
@@ -189,7 +189,7 @@ export function storeContract(subject: Subject): void {
   })
 
   describe('options', () => {
-    it('a run without work is an error of the host, and none at a hit', async () => {
+    it('a run without work is an error of the host, but not at a hit', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
@@ -201,7 +201,7 @@ export function storeContract(subject: Subject): void {
       })
     })
 
-    it('unknown or wrong are refused with a suggestion', async () => {
+    it('unknown or wrong task options are refused with a suggestion', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const make = (options: object): unknown => Reflect.apply(cache.task, cache, ['name', options])

@@ -5,7 +5,7 @@ import { type Cache, type CacheOptions, openCache, type Task, type TaskContext, 
 import { describe } from 'vitest'
 import { makeFolder } from '../folders.ts'
 
-/** Longer than files stay "young", so that their times alone tell whether they changed. */
+/** Longer than files stay "young", so that their times alone show whether they changed. */
 const SETTLE_MS = 50
 
 /** What a test of tasks gets. */

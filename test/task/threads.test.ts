@@ -1,4 +1,4 @@
-/** The same work on several threads of a process is done once, and no thread that ends makes another one wait for ever. */
+/** The same work on several threads of a process is done once, and no thread waits for one that has ended. */
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -38,7 +38,7 @@ afterEach(async () => {
 })
 
 describe.each(['native', 'wasm'] as const)('tasks on threads: %s', (engine) => {
-  it('the same work at the same time is done once, and all have its result', async () => {
+  it('threads that run the same work at the same time do it once, and all get the result', async () => {
     const { workers, count } = await team(engine, 4)
     for (let round = 1; round <= 5; round++) {
       const answers = await Promise.all(workers.map((worker) => ask(worker, { id: `round ${round}`, ms: 500 })))
@@ -46,7 +46,7 @@ describe.each(['native', 'wasm'] as const)('tasks on threads: %s', (engine) => {
     }
   })
 
-  it('a thread and the workers it starts need no time to settle', async () => {
+  it('a thread and the workers that it starts share work immediately', async () => {
     const root = makeFolder()
     const cache = await openCache({ name: 'tasks', dir: join(root, 'cache'), engine })
     const task = cache.task<{ number: number }>('threads', { root })
@@ -58,19 +58,19 @@ describe.each(['native', 'wasm'] as const)('tasks on threads: %s', (engine) => {
     await cache.close()
   })
 
-  it('other work is done by each', async () => {
+  it('threads with different work do their own', async () => {
     const { workers, count } = await team(engine, 3)
     await Promise.all(workers.map((worker, index) => ask(worker, { id: `id ${index}`, ms: 50 })))
     expect(count()).toBe(3)
   })
 
-  it('where it fails, each does it and sees its own error', async () => {
+  it('if shared work fails, each thread repeats it and gets its own error', async () => {
     const { workers } = await team(engine, 2)
     const answers = await Promise.all(workers.map((worker) => ask(worker, { order: 'fail', id: 'id', ms: 50 })))
     expect(answers.sort()).toEqual(['failed 1', 'failed 2'])
   })
 
-  it('a thread that is ended while it works is replaced', slow, async () => {
+  it('another thread does the work of a thread that ends while it works', slow, async () => {
     const { workers, count } = await team(engine, 3)
     const [doomed, ...others] = workers
     expect(await ask(doomed, { order: 'stop here', id: 'id', ms: 1e9 })).toBe('stopped')
@@ -93,14 +93,14 @@ describe.each(['native', 'wasm'] as const)('tasks on threads: %s', (engine) => {
     expect(performance.now() - startMs).toBeLessThan(10_000)
   })
 
-  it('threads whose work waits for work of another thread without a cycle get its result', async () => {
+  it('threads that wait for each other without a cycle get the result', async () => {
     const { workers, count } = await team(engine, 3)
     const orders = workers.map((_, index) => ({ order: 'chain', id: `id ${index}`, next: ['b', 'c'], ms: 60 }))
     const answers = await Promise.all(workers.map((worker, index) => ask(worker, orders[index] ?? {})))
     expect([answers, count()]).toEqual([['0', '0', '0'], 5])
   })
 
-  it('a thread that blocks its event loop for seconds is not waited for', slow, async () => {
+  it('no thread waits for one that blocks its event loop for seconds', slow, async () => {
     const { workers, count } = await team(engine, 2)
     const [busy, other] = workers
     const blocked = ask(busy, { order: 'block', id: 'id', ms: 5000 })

@@ -23,7 +23,7 @@ describe.each(['native', 'wasm'] as const)('a file written twice in one tick: %s
     { agoMs: 5, seconds: 'fractions', isFoundOut: true },
     { agoMs: -HOUR_MS, seconds: 'fractions', isFoundOut: true },
     { agoMs: 500, seconds: 'whole', isFoundOut: true },
-    // So long after, nobody can have written in the same tick again: the content is not even read.
+    // After so long, another write in the same tick is impossible, so the content is not read.
     { agoMs: HOUR_MS, seconds: 'fractions', isFoundOut: false },
     { agoMs: HOUR_MS, seconds: 'whole', isFoundOut: false },
   ])('$agoMs ms before the run, $seconds seconds: found out $isFoundOut', async ({ agoMs, seconds, isFoundOut }) => {

@@ -4,7 +4,7 @@ import { Counted, type Subject, withCache } from './subject.ts'
 
 export function variantsContract(subject: Subject): void {
   describe('variants', () => {
-    it('switching between branches hits', async () => {
+    it('a task hits after switching between branches', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
@@ -35,7 +35,7 @@ export function variantsContract(subject: Subject): void {
       })
     })
 
-    it('with equal results share one, until the last of them goes', async () => {
+    it('variants with equal results share one, until the last of them is removed', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const task = cache.task('same', { root: project.root, codec: 'text', variants: 2 })
@@ -51,7 +51,7 @@ export function variantsContract(subject: Subject): void {
       })
     })
 
-    it('two that are used in turn write nothing', async () => {
+    it('two variants that are used in turn write nothing', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
@@ -62,7 +62,7 @@ export function variantsContract(subject: Subject): void {
       })
     })
 
-    it('of another version are not used', async () => {
+    it('variants of another version are not used', async () => {
       const project = subject.project()
       for (const [index, version] of ['1', '2', '2'].entries()) {
         await withCache(subject, project, async (cache) => {

@@ -8,7 +8,7 @@ const digest = (letter: string, content: string): string => letter + createHash(
 
 export function whyContract(subject: Subject): void {
   describe('why', () => {
-    it('new, hit, and exactly what changed, with digests before and after', async () => {
+    it('why reports new, hit, and exactly what changed, with both digests', async () => {
       const project = subject.project()
       await project.settle('a.css', 'one')
       await project.settle('b.css', 'one')
@@ -43,7 +43,7 @@ export function whyContract(subject: Subject): void {
       })
     })
 
-    it('names what is there now and was not, and what nobody asked for before', async () => {
+    it('why names files that appeared, and inputs that are new', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
@@ -60,7 +60,7 @@ export function whyContract(subject: Subject): void {
       })
     })
 
-    it('compares with the nearest of several variants', async () => {
+    it('why compares with the variant that differs least', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)
@@ -72,7 +72,7 @@ export function whyContract(subject: Subject): void {
       })
     })
 
-    it('stats count the reasons of misses', async () => {
+    it('task stats count the reasons of misses', async () => {
       const project = subject.project()
       await project.settle('a', 'one')
       await withCache(subject, project, async (cache) => {

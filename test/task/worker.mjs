@@ -1,5 +1,5 @@
 // @ts-check
-// A worker thread of a test: runs the task it is told to, counting in shared memory how often the work is done.
+// A worker thread of a test: runs a task on request, and counts in shared memory how often the work runs.
 import { parentPort, workerData } from 'node:worker_threads'
 import { openCache } from 'varve'
 

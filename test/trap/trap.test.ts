@@ -1,8 +1,8 @@
 /**
- * A trap ends the WebAssembly instance of its thread, and the next cache gets a fresh one. Caches opened afterwards found
- * nothing, or values of other keys: keys and values still went through the memory of the instance that was gone. And a
- * cache of that instance threw a bare RuntimeError where the memory had grown before. And the files that it had open
- * stayed open as long as the process.
+ * A trap ends the WebAssembly instance of its thread, and the next cache gets a new one. Three bugs that these tests keep out:
+ * - later caches found nothing or values of other keys, because they used the memory of the old instance;
+ * - a cache of the old instance threw a plain RuntimeError if its memory had grown before;
+ * - the files of the old instance stayed open until the process ended.
  */
 import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ function openIn(folder: string): string[] {
   return paths.filter((path) => path.startsWith(folder))
 }
 
-it.skipIf(process.platform !== 'linux')('files of an instance that is gone are closed', async () => {
+it.skipIf(process.platform !== 'linux')('after a trap the files of the old WebAssembly instance are closed', async () => {
   const dir = join(makeFolder(), 'cache')
   const open = () => openCache({ name: 'trap', dir, engine: 'wasm', onWarning() {} })
   const [broken, other] = [await open(), await open()]

@@ -15,7 +15,7 @@ describe('cached, in esbuild', () => {
   keyScenario(build, calls)
   watchScenario(build)
 
-  it('runs again for what watches a folder in which a file appears', slow, async () => {
+  it('an esbuild plugin runs again for modules that watch a folder in which a file appears', slow, async () => {
     const folder = makeApplication()
     mkdirSync(join(folder, 'watched'))
     await build(folder)
@@ -23,7 +23,7 @@ describe('cached, in esbuild', () => {
     expect((await build(folder)).ran.length).toBe(MODULES + 1)
   })
 
-  it('another target is a full miss', slow, async () => {
+  it('another esbuild target is a full miss', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     expect((await build(folder, { config: { target: 'es2017' } })).ran.length).toBe(MODULES + 2)

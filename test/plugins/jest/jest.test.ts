@@ -1,4 +1,4 @@
-/** The transformer with the real Jest and babel-jest, each run in a process of its own, without Jest's own cache. */
+/** The transformer with the real Jest and babel-jest, each run in a separate process, without Jest's own cache. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,9 +22,9 @@ interface Ran {
   /** Numbers of tests, and whether all of them went well. */
   readonly passed: number
   readonly failed: number
-  /** Lines that tests covered, where that was asked for. */
+  /** Lines that the tests covered, if coverage is on. */
   readonly covered: number
-  /** Files that the transformer was asked for. */
+  /** Files that the transformer transformed. */
   readonly transformed: string[]
 }
 
@@ -71,7 +71,7 @@ async function run(folder: string, options: object = {}, args: readonly string[]
 const good = { passed: MODULES, failed: 0 }
 
 describe('the transformer in Jest', () => {
-  it('a second process transforms nothing; then one changed file, and all with another option, mode or version', async () => {
+  it('a second Jest run transforms nothing, then one changed file, and everything after another option, mode or version', async () => {
     const folder = makeProject()
     const cold = await run(folder)
     expect(cold).toMatchObject(good)
@@ -84,7 +84,7 @@ describe('the transformer in Jest', () => {
     expect((await run(folder, { version: '2' })).transformed.length).toBe(FILES)
   })
 
-  it('coverage is kept apart and the same from the cache', slow, async () => {
+  it('Jest coverage has its own entries, and is the same from the cache', slow, async () => {
     const folder = makeProject()
     await run(folder)
     const cold = await run(folder, {}, ['--coverage', '--coverageReporters=json'])
@@ -96,13 +96,13 @@ describe('the transformer in Jest', () => {
   })
 
   // Jest itself does not run with --no-addons: its resolver is one.
-  it.each([['native', 'wasm'], ['wasm', 'native']])('workers (%s) write at once and lose nothing; %s reads it', slow, async (writer, reader) => {
+  it.each([['native', 'wasm'], ['wasm', 'native']])('concurrent Jest workers (%s) lose nothing, and %s reads it', slow, async (writer, reader) => {
     const folder = makeProject()
     expect(await run(folder, {}, WORKERS, writer)).toMatchObject(good)
     expect(await run(folder, {}, WORKERS, reader)).toMatchObject({ ...good, transformed: [] })
   })
 
-  it('damage costs time, never a test', slow, async () => {
+  it('a damaged cache costs Jest time and never fails a test', slow, async () => {
     const folder = makeProject()
     await run(folder)
     const restore = keepFolder(join(folder, 'cache'), join(makeFolder(), 'kept'))
@@ -114,7 +114,7 @@ describe('the transformer in Jest', () => {
     }
   })
 
-  it('many runs leave few files', slow, async () => {
+  it('many Jest runs leave few cache files', slow, async () => {
     const folder = makeProject()
     for (let round = 0; round < 5; round++) {
       writeFileSync(join(folder, `module-${round}.js`), `exports.double = (x = ${round}) => x + x\n`)
@@ -136,7 +136,7 @@ describe('createTransformer', () => {
     return join(folder, 'package', 'index.cjs')
   }
 
-  it('wraps what there is: process, processAsync, canInstrument, keys', async () => {
+  it('createTransformer wraps process, processAsync, canInstrument and cache keys', async () => {
     const dir = makeFolder()
     const both = 'canInstrument: true, process: (text) => ({ code: `${text} ${++runs}` })'
     const sync = await createTransformer({ dir, transformer: makeTransformer(both) })
@@ -151,11 +151,11 @@ describe('createTransformer', () => {
     const later = await createTransformer({ dir, transformer: makeTransformer(body) })
     expect(later.process).toBeUndefined()
     expect(await later.processAsync?.('ab', '/a.js', options)).toEqual({ code: 'ab 1', map: null })
-    expect(await later.processAsync?.('ac', '/a.js', options)).toEqual({ code: 'ab 1', map: null }) // its own key says that they are the same
+    expect(await later.processAsync?.('ac', '/a.js', options)).toEqual({ code: 'ab 1', map: null }) // by its own key they are the same
     expect(await later.processAsync?.('bc', '/a.js', options)).toEqual({ code: 'bc 2', map: null })
   })
 
-  it('a changed transformer misses; its errors pass through and are not kept', async () => {
+  it('a changed transformer misses; its errors pass through and are not cached', async () => {
     const dir = makeFolder()
     const file = makeTransformer('process: (text) => { if (++runs === 1) throw new Error("no"); return { code: text } }')
     const failing = await createTransformer({ dir, transformer: file })
@@ -168,7 +168,7 @@ describe('createTransformer', () => {
     expect(new Set(keys).size).toBe(3)
   })
 
-  it('names what is wrong with an option', async () => {
+  it('createTransformer names a wrong option', async () => {
     const make = (given: object): Promise<unknown> => createTransformer({ transformer: 'babel-jest', ...given })
     await expect(make({ transform: 'x' })).rejects.toThrow("@varve/plugins/jest has no option 'transform'; did you mean 'transformer'?")
     await expect(make({ transformer: undefined })).rejects.toThrow("option 'transformer' is ''")

@@ -1,5 +1,5 @@
 // @ts-check
-// Sets 200 values and ends without disconnect: killed once all are awaited, or by itself while nobody awaits them.
+// Sets 200 values and ends without disconnect: it kills itself after awaiting all of them, or just ends without awaiting them.
 import { VarveKeyv } from '@varve/plugins/keyv'
 
 const [dir, engine, end] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-/** VarveKeyv beyond Keyv's own suite: what survives, what expires, what is told. */
+/** VarveKeyv beyond Keyv's own suite: persistence, expiry and reports. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ const END = fileURLToPath(new URL('end.mjs', import.meta.url))
 describe('VarveKeyv', () => {
   adapterContract(fileURLToPath(new URL('program.mjs', import.meta.url)))
 
-  it('is a store of Keyv by its types, and opens nothing before it is used', async () => {
+  it('VarveKeyv is a Keyv store by its types, and opens the cache on first use', async () => {
     const dir = join(makeFolder(), 'cache')
     const store: Omit<KeyvStoreAdapter, 'setMany'> = new VarveKeyv({ dir })
     expect(existsSync(dir)).toBe(false)
@@ -26,7 +26,7 @@ describe('VarveKeyv', () => {
     await store.disconnect?.()
   })
 
-  it('what was set and awaited is there for another handle, without disconnect', async () => {
+  it('another handle reads an awaited set without disconnect', async () => {
     const dir = makeFolder()
     const [one, other] = [new VarveKeyv({ dir, engine: 'wasm' }), new VarveKeyv({ dir, engine: 'wasm' })]
     expect(await other.get('key')).toBeUndefined()
@@ -37,7 +37,7 @@ describe('VarveKeyv', () => {
     await Promise.all([one.disconnect(), other.disconnect()])
   })
 
-  it('ttl counts in milliseconds for get, has, getMany, delete and the iterator', async () => {
+  it('ttl is in milliseconds for get, has, getMany, delete and the iterator', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const store = new VarveKeyv({ dir: makeFolder() })
     await store.setMany([{ key: 'short', value: 1, ttl: 20 }, { key: 'long', value: 2, ttl: 60_000 }, { key: 'ever', value: 3 }])
@@ -52,7 +52,7 @@ describe('VarveKeyv', () => {
     vi.useRealTimers()
   })
 
-  it('keeps what Keyv does not serialise, and bytes as bytes', async () => {
+  it('VarveKeyv stores values that Keyv does not serialise, and bytes as bytes', async () => {
     const keyv = new Keyv({ store: new VarveKeyv({ dir: makeFolder() }) })
     Object.assign(keyv, { serialize: undefined, deserialize: undefined })
     const value = { when: new Date(5), map: new Map([['a', new Set([1])]]), bytes: Buffer.from('abc') }
@@ -76,7 +76,7 @@ describe('VarveKeyv', () => {
     }
   })
 
-  it('Keyv 6 tells of each key whether it was there', async () => {
+  it('Keyv 6 reports for each key whether it existed', async () => {
     const keyv = new Keyv6({ store: new VarveKeyv({ dir: makeFolder() }) })
     await keyv.set('there', 1)
     expect(await keyv.delete(['none', 'neither'])).toEqual([false, false])
@@ -84,7 +84,7 @@ describe('VarveKeyv', () => {
     await keyv.disconnect()
   })
 
-  it.each(['native', 'wasm'])('%s: an awaited set survives kill -9; one that nobody awaits, a process that ends by itself', async (engine) => {
+  it.each(['native', 'wasm'])('%s: an awaited set survives kill -9; a set that is not awaited survives a normal exit', async (engine) => {
     for (const end of ['killed', 'ended']) {
       const dir = makeFolder()
       const program = spawn(process.execPath, [END, dir, engine, end], { stdio: 'inherit' })
@@ -96,7 +96,7 @@ describe('VarveKeyv', () => {
     }
   })
 
-  it('is used again after disconnect', async () => {
+  it('VarveKeyv can be used again after disconnect', async () => {
     const store = new VarveKeyv({ dir: makeFolder() })
     await store.set('key', 'value')
     await store.disconnect()
@@ -104,7 +104,7 @@ describe('VarveKeyv', () => {
     await store.disconnect()
   })
 
-  it.each(['auto', 'wasm'])('a folder that cannot be (VARVE_ENGINE=%s) is told and costs misses, not errors', async (engine) => {
+  it.each(['auto', 'wasm'])('an impossible cache directory (VARVE_ENGINE=%s) is reported and costs misses, not errors', async (engine) => {
     vi.stubEnv('VARVE_ENGINE', engine)
     const dir = join(makeFolder(), 'file')
     writeFileSync(dir, 'not a folder')
@@ -124,7 +124,7 @@ describe('VarveKeyv', () => {
     vi.unstubAllEnvs()
   })
 
-  it('readonly reads and changes nothing', async () => {
+  it('VarveKeyv with readOnly reads and changes nothing', async () => {
     const dir = makeFolder()
     const writer = new VarveKeyv({ dir })
     await writer.set('key', 'value')
@@ -136,7 +136,7 @@ describe('VarveKeyv', () => {
     expect(await new VarveKeyv({ dir }).has('other')).toBe(false)
   })
 
-  it('names what is wrong with an option', () => {
+  it('VarveKeyv names a wrong option', () => {
     const make = (options: object) => () => new VarveKeyv(options)
     expect(make({ dri: 'x' })).toThrow("new VarveKeyv() has no option 'dri'; did you mean 'dir'?")
     expect(make({ maxByte: 1 })).toThrow("did you mean 'maxBytes'?")

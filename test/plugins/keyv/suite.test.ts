@@ -9,7 +9,7 @@ import { makeFolder } from '../../folders.ts'
 /** Keyv 6 answers with a list, which is never falsy. */
 const CHANGED_IN_6 = '.deleteMany([keys]) with nonexistent keys resolves to false'
 
-/** Makes stores of one folder, and lets go of them after each test. */
+/** Makes stores of one folder, and closes them after each test. */
 function makeStores(engine: 'native' | 'wasm'): () => VarveKeyv {
   const dir = makeFolder()
   const stores: VarveKeyv[] = []

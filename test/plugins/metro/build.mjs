@@ -1,5 +1,5 @@
 // @ts-check
-// A bundle of a test with the real Metro, in a process of its own; prints what came of it as JSON.
+// A bundle of a test with the real Metro, in a separate process; prints the result as JSON.
 import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** VarveMetroStore with the real metro-cache, and whole bundles with the real Metro, each in a process of its own. */
+/** VarveMetroStore with the real metro-cache, and whole bundles with the real Metro, each in a separate process. */
 import { appendFileSync, cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -38,7 +38,7 @@ const share = ({ hits, misses }: Built): number => hits / (hits + misses)
 describe('VarveMetroStore', () => {
   adapterContract(fileURLToPath(new URL('program.mjs', import.meta.url)))
 
-  it('is a CacheStore by its types; results come back as what they were, anything else is a miss', async () => {
+  it('VarveMetroStore is a CacheStore by its types; it returns stored results, and anything else is a miss', async () => {
     const store: CacheStore<unknown> = new VarveMetroStore({ dir: makeFolder() })
     const cache = new Cache<unknown>([store])
     const script = { type: 'js/module', data: { code: 'x', lineCount: 1, map: [[1, 0], [1, 2, 3, 4, 'name']], functionMap: null } }
@@ -61,14 +61,14 @@ describe('VarveMetroStore', () => {
     for (const index of values.keys()) expect(await cache.get(Buffer.from([index]))).toBeNull()
   })
 
-  it('names what is wrong with an option', () => {
+  it('VarveMetroStore names a wrong option', () => {
     const make = (options: object) => () => new VarveMetroStore(options)
     expect(make({ verion: 'x' })).toThrow("new VarveMetroStore() has no option 'verion'; did you mean 'version'?")
   })
 })
 
 describe('a bundle', () => {
-  it('of a second process comes from the cache, byte for byte the same; one changed module or option is built', slow, async () => {
+  it('a second Metro bundle comes from the cache, byte for byte; a changed module or option is built', slow, async () => {
     const folder = makeApplication()
     const none = await build(folder, { options: null })
     const cold = await build(folder)
@@ -85,7 +85,7 @@ describe('a bundle', () => {
     expect((await build(folder, { options: { version: '2' } })).hits).toBe(0)
   })
 
-  it('of a moved checkout comes from the cache', slow, async () => {
+  it('the Metro bundle of a moved checkout comes from the cache', slow, async () => {
     const [folder, moved] = [makeApplication(), join(makeFolder(), 'moved')]
     const { digest } = await build(folder)
     cpSync(folder, moved, { recursive: true })
@@ -94,7 +94,7 @@ describe('a bundle', () => {
     expect(share(built)).toBeGreaterThanOrEqual(0.95) // Metro's runtime lies outside, at another relative path
   })
 
-  it('is right however the cache is damaged', slow, async () => {
+  it('a Metro bundle is correct with any damage of the cache', slow, async () => {
     const folder = makeApplication()
     const { digest } = await build(folder)
     const restore = keepFolder(join(folder, 'cache'), join(makeFolder(), 'kept'))
@@ -106,7 +106,7 @@ describe('a bundle', () => {
     }
   })
 
-  it('of two processes at the same time loses nothing', slow, async () => {
+  it('two concurrent Metro bundles lose nothing', slow, async () => {
     const folder = makeApplication()
     const builds = await Promise.all([build(folder), build(folder, { options: { engine: 'wasm' } })])
     expect(new Set(builds.map(({ digest }) => digest)).size).toBe(1)

@@ -26,7 +26,7 @@ export const VALUES = 500
 /** Every so many rounds the records of tasks are spoiled and not their results. */
 const RECORDS_EVERY = 6
 
-/** What the cache says of itself, which is no part of what is compared. */
+/** Messages of the cache about itself, which are not compared. */
 const isOurs = (text: string): boolean => /the cache |counts as a miss/.test(text)
 
 const compared = ({ files, messages }: Outcome): unknown => ({ files, messages: messages.filter((text) => !isOurs(text)).sort() })
@@ -44,7 +44,7 @@ export async function attack(name: string, folder: string, build: Build, beat: (
     const isRecord = round % RECORDS_EVERY === 0
     const spoil = isRecord ? spoiledRecord : spoiledResult
     const entries = (await entriesOf(dir)).filter(({ namespace }) => namespace.startsWith(isRecord ? 'task:' : 'result:'))
-    // What was planted and is there still belongs to a record that is gone.
+    // A planted value that is still there belongs to a removed record.
     const stored = entries.filter(({ address, value }) => before.get(JSON.stringify(address))?.equals(value) !== true)
     const spoiled = stored.map((entry): Stored => ({ ...entry, value: spoil(random, entry.value) }))
     for (const { address, value } of spoiled) before.set(JSON.stringify(address), value)

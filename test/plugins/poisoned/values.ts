@@ -1,7 +1,7 @@
 /**
  * Values that no plugin stored, most of them made of one that it did: cut, extended, with lengths that lie, of other types,
- * with other methods. Each has to be a miss. What only says something else, as other code does, is not among them: nothing
- * but a secret tells it from a result.
+ * with other methods. Each has to be a miss. Valid results with other code are not among them, because only
+ * a secret distinguishes them from real results.
  */
 import { pack, unpack } from '../../../packages/plugins/dist/build/pack.js'
 import type { Random } from '../../random.ts'
@@ -79,7 +79,7 @@ const WRONG_TEXTS: Readonly<Record<string, readonly string[]>> = {
   watchFiles: ['relative'],
 }
 
-/** Fields without which nothing is a result; of what was told, all but these. */
+/** Fields that every result needs, and fields that a recorded message may lack. */
 const NEEDED = new Set(['returned', 'told', 'referenceId', 'mappings', 'content', 'contents', 'dependencies'])
 const NOT_NEEDED = new Set(['position', 'stack'])
 

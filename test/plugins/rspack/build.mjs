@@ -9,7 +9,7 @@ import { cacheOptions, folder, noteEnd, noteWarning, order, report } from '../or
 
 const loader = join(folder, 'loader.cjs')
 const expensive = { loader, options: { banner: order.banner, asks: order.asks } }
-// Warnings count the loaders of a rule: where nothing is cached, another loader stands in front.
+// Warnings count the loaders of a rule, so a build without a cache has another loader in the same place.
 const first = fileURLToPath(order.isCached ? import.meta.resolve('@varve/plugins/loader') : new URL('pass.cjs', import.meta.url))
 const log = { warn: noteWarning }
 

@@ -19,7 +19,7 @@ describe('VarveRspackPlugin', () => {
   scenarios(build, MODULES + 2)
   watchScenario(build)
 
-  it('runs again when a file appears below a watched folder, or where one was missing', slow, async () => {
+  it('an Rspack loader runs again when a file appears below a watched folder or at a missing path', slow, async () => {
     const folder = makeApplication()
     mkdirSync(join(folder, 'watched', 'deep'), { recursive: true })
     await build(folder)

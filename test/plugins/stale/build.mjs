@@ -1,5 +1,5 @@
 // @ts-check
-/** Builds a project twice in its folder: with the cache and without. Prints what both emitted, and what came of the calls. */
+/** Builds a project twice in its folder: with the cache and without. Prints what both emitted, and the results of the calls. */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'

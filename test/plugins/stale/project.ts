@@ -24,7 +24,7 @@ interface Output {
   readonly files: readonly (readonly [name: string, text: string])[]
 }
 
-/** What came of the calls of a build with the cache. */
+/** The results of the calls of a build with the cache. */
 export interface Stats {
   readonly hits: number
   readonly misses: number
@@ -67,7 +67,7 @@ export class StaleProject {
     symlinkSync(target, join(this.folder, path))
   }
 
-  /** Builds, expects the output of a build without cache, and returns what came of the calls. */
+  /** Builds, expects the output of a build without cache, and returns the results of the calls. */
   async build(env: Readonly<Record<string, string>> = {}): Promise<Stats> {
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
     const { cached, plain, stats } = await runProgram<Answer>(PROGRAM, { tool: this.#tool }, { cwd: join(this.folder, this.#place), env })

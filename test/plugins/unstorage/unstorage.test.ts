@@ -10,14 +10,14 @@ import { adapterContract } from '../contract.ts'
 function driverContract(storage: Storage): void {
   const sortedKeys = async (...args: Parameters<Storage['getKeys']>): Promise<string[]> => (await storage.getKeys(...args)).sort()
 
-  it('begins empty, and restores a snapshot', async () => {
+  it('the unstorage driver begins empty, and restores a snapshot', async () => {
     expect([await storage.hasItem('s1:a'), await storage.getItem('s2:a'), await storage.getKeys()]).toEqual([false, null, []])
     await restoreSnapshot(storage, { initial: 'works', 'a:b': '1' })
     expect(await storage.getItem('initial')).toBe('works')
     expect(await snapshot(storage, '')).toEqual({ initial: 'works', 'a:b': 1 })
   })
 
-  it('setItem, hasItem, getItem; a query is no part of a key', async () => {
+  it('setItem, hasItem and getItem ignore a query in the key', async () => {
     await storage.setItem('s1:a', 'test_data')
     await storage.setItem('s3:a?q=1', 'other')
     expect([await storage.hasItem('s1:a'), await storage.getItem('s1:a'), await storage.getItem('s3:a?q=2')]).toEqual([true, 'test_data', 'other'])
@@ -34,7 +34,7 @@ function driverContract(storage: Storage): void {
     expect(await sortedKeys(undefined, { maxDepth: 2 })).toEqual(keys)
   })
 
-  it('objects, primitives, toJSON; what cannot be serialised is refused', async () => {
+  it('the unstorage driver stores objects, primitives and toJSON, and refuses other values', async () => {
     const values = [{ json: 'works' }, true, false, 0, 7, null, { nested: [1, { a: 'b' }] }]
     for (const value of values) {
       await storage.setItem('/data/test.json', value)
@@ -101,7 +101,7 @@ describe.each(['native', 'wasm'] as const)('varveDriver, %s', (engine) => {
 describe('varveDriver', () => {
   adapterContract(fileURLToPath(new URL('program.mjs', import.meta.url)))
 
-  it('names what is wrong with an option', () => {
+  it('varveDriver names a wrong option', () => {
     const make = (options: object) => () => varveDriver(options)
     expect(make({ dirr: 'x' })).toThrow("varveDriver() has no option 'dirr'; did you mean 'dir'?")
     expect(make({ readonly: 1 })).toThrow("option 'readonly' is 1; expected true or false")

@@ -17,7 +17,7 @@ describe('cached, in Vite', () => {
   keyScenario(build, CALLS)
   watchScenario(build)
 
-  it('another mode, definition or environment is a full miss, and the first one is still there', slow, async () => {
+  it('another mode, definition or environment is a full miss of the Vite cache, and keeps the earlier entries', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     const ssr = { outDir: 'dist', minify: false, ssr: 'main.js' }
@@ -30,7 +30,7 @@ describe('cached, in Vite', () => {
     expect(await build(folder)).toMatchObject({ ran: [] })
   })
 
-  it('the config file and what it imports stand for a key', slow, async () => {
+  it('the Vite config file and its imports replace a key', slow, async () => {
     const folder = makeApplication()
     writeFileSync(join(folder, 'banner.js'), "export const banner = 'one'\n")
     writeFileSync(join(folder, 'vite.config.js'), "import { banner } from './banner.js'\nexport default { define: { unused: banner === '' } }\n")
@@ -43,7 +43,7 @@ describe('cached, in Vite', () => {
 })
 
 describe('varve, in Vite', () => {
-  it('wraps a plugin by its name', slow, async () => {
+  it('varve() of Vite wraps a plugin by its name', slow, async () => {
     const folder = makeApplication()
     const config = { byName: true }
     const { digest } = await build(folder, { isCached: false })
@@ -51,7 +51,7 @@ describe('varve, in Vite', () => {
     expect(await build(folder, { config })).toMatchObject({ failure: null, digest, ran: [], hits: CALLS })
   })
 
-  it('keeps components of Vue, and does not miss a type that one of them imports', slow, async () => {
+  it('Vue components hit, and a change of an imported type is a miss', slow, async () => {
     const folder = makeVueApplication()
     const none = await buildVue(folder, { isCached: false })
     expect(await buildVue(folder)).toMatchObject({ failure: null, digest: none.digest, hits: 0 })
@@ -68,7 +68,7 @@ describe('varve, in Vite', () => {
     expect((await buildVue(makeVueApplication(), { config: { names: ['veu'] } })).failure).toContain("did you mean 'vue'?")
   })
 
-  it('a plugin that remembers things between its hooks is refused', async () => {
+  it('a Vite plugin that keeps state between its hooks is refused', async () => {
     expect((await buildVue(makeVueApplication(), { config: { names: ['css'] } })).failure).toContain("'vite:css' cannot be cached")
   })
 })

@@ -1,5 +1,5 @@
 // @ts-check
-// One build of a test in a process of its own; prints what came of it as JSON. The loader notes each module it builds.
+// One build of a test in a separate process; prints the result as JSON. The loader notes each module it builds.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -39,7 +39,7 @@ function atPut({ stats }: Host, number: number, then: () => Promise<unknown>): P
   return Promise.race([reached, setTimeout(WAIT_MS, { isReached: false })])
 }
 
-/** Builds, does `then` at each put of the idle write, closes, and says at which puts another compiler has to build. */
+/** Builds, does `then` at each put of the idle write, closes, and returns the puts at which another compiler has to build. */
 async function lostPuts(config: Configs, step: number, then: (host: Host) => Promise<unknown>): Promise<{ puts: number; lost: number[] }> {
   const lost: number[] = []
   for (let put = 1; put <= PUTS_MAX; put += step) {

@@ -52,7 +52,7 @@ export function makeHost(folder: string, config: Configuration | Configuration[]
   }
 }
 
-/** One build that is closed; modules built, and what came of it. */
+/** One build that is closed; modules built, and the result. */
 export async function buildOnce(folder: string, config?: Configuration | Configuration[], options?: VarveWebpackOptions): Promise<Host> {
   const host = makeHost(folder, config, options)
   await host.run()

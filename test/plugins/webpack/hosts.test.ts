@@ -1,4 +1,4 @@
-/** Hosts that never close their compiler, such as create-react-app. Each runs in a process of its own. */
+/** Hosts that never close their compiler, such as create-react-app. Each runs in a separate process. */
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,13 +28,13 @@ function makeProject(): string {
 const run = (folder: string, order: object = {}): Promise<Run> => runProgram(HOST, { folder, ...order })
 
 describe('a host that never closes its compiler', () => {
-  it('stores when nothing else is left to do', async () => {
+  it('a host that never closes its compiler stores the build when it is idle', async () => {
     const folder = makeProject()
     expect(await run(folder)).toEqual({ built: 3, complaints: [] })
     expect(await run(folder)).toEqual({ built: 0, complaints: [] })
   })
 
-  it.each(['native', 'wasm'])('stores when it calls process.exit() some time after the build: %s', slow, async (engine) => {
+  it.each(['native', 'wasm'])('a host that calls process.exit() some time after the build stores it: %s', slow, async (engine) => {
     const folder = makeProject()
     process.env['VARVE_ENGINE'] = engine
     try {
@@ -45,7 +45,7 @@ describe('a host that never closes its compiler', () => {
     }
   })
 
-  it('stores what changed when it calls process.exit() at once', slow, async () => {
+  it('a host that calls process.exit() immediately stores what changed', slow, async () => {
     const folder = makeProject()
     await run(folder)
     appendFileSync(join(folder, 'one.js'), 'console.log(11)\n')

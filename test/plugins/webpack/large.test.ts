@@ -12,7 +12,7 @@ const MIB = 1 << 20
 const codec = new ValueCodec(webpack)
 const { CachedSource, RawSource } = webpack.sources
 
-/** Packs that note what they are asked to write; `refuse` says which they cannot. */
+/** Packs that note what they write; `refuse` selects the values that they cannot write. */
 function target(asked: string[][], refuse: (identifiers: string[]) => boolean): Target {
   const write = async (_: string, items: readonly { identifier: string }[]): Promise<number | undefined> => {
     const identifiers = items.map(({ identifier }) => identifier)

@@ -1,4 +1,4 @@
-/** What happens to a cache of VarveWebpackPlugin in the life of a project. Each build runs in a process of its own. */
+/** What happens to a cache of VarveWebpackPlugin in the life of a project. Each build runs in a separate process. */
 import { cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -65,7 +65,7 @@ const cacheFiles = (folder: string): string[] => {
 }
 
 describe('what invalidates', () => {
-  it('nothing changed: nothing is built, nothing is written', slow, async () => {
+  it('a build without changes builds and writes nothing', slow, async () => {
     const folder = makeProject()
     const cold = await one(folder)
     const before = cacheFiles(folder).map((file) => [file, statSync(file).mtimeMs])
@@ -75,7 +75,7 @@ describe('what invalidates', () => {
     expect(cacheFiles(folder).map((file) => [file, statSync(file).mtimeMs])).toEqual(before)
   })
 
-  it('one file: that module', async () => {
+  it('a changed file builds its module only', async () => {
     const folder = makeProject()
     await one(folder)
     writeFileSync(join(folder, 'module-3.js'), 'export const value = 33\n')
@@ -84,7 +84,7 @@ describe('what invalidates', () => {
     expect(changed.files).toEqual(await expected(folder))
   })
 
-  it('one option in the configuration: everything', slow, async () => {
+  it('a changed option in the configuration builds everything', slow, async () => {
     const folder = makeProject()
     await one(folder)
     const config = join(folder, 'webpack.config.mjs')
@@ -98,7 +98,7 @@ describe('what invalidates', () => {
   it.each([
     ['some-loader', LOADER.replace('1.0.0', '1.0.1')],
     ['some-plugin', "module.exports = 'banner of 1.0.1'\n"],
-  ])('another version of %s: everything', slow, async (name, code) => {
+  ])('another version of %s builds everything', slow, async (name, code) => {
     const folder = makeProject()
     await one(folder)
     publish(folder, name, '1.0.1', code)
@@ -108,7 +108,7 @@ describe('what invalidates', () => {
     expect((await one(folder)).built).toBe(0)
   })
 
-  it('mode, name and version keep entries apart, each with its own', slow, async () => {
+  it('each mode, name and version has its own entries', slow, async () => {
     const folder = makeProject()
     await one(folder)
     expect((await one(folder, { options: { name: 'mine' } })).built).toBe(MODULES_ALL)
@@ -121,7 +121,7 @@ describe('what invalidates', () => {
     for (const MODE of ['production', 'development']) expect([MODE, (await one(folder, {}, { MODE })).built]).toEqual([MODE, 0])
   })
 
-  it('a project that moved is built anew, since identifiers of modules hold absolute paths, and hits from then on', slow, async () => {
+  it('a moved project is built once, because module identifiers hold absolute paths, and hits afterwards', slow, async () => {
     const folder = makeProject()
     const { files } = await one(folder)
     const moved = join(makeFolder(), 'elsewhere')
@@ -133,7 +133,7 @@ describe('what invalidates', () => {
 })
 
 describe('several at once', () => {
-  it('builds of one project at the same time, on both engines: right, and nothing is lost', slow, async () => {
+  it('concurrent builds of one project on both engines are correct and lose nothing', slow, async () => {
     const folder = makeProject()
     const files = await expected(folder)
     const engines = ['native', 'wasm', 'native']
@@ -145,7 +145,7 @@ describe('several at once', () => {
 })
 
 describe('other hosts', () => {
-  it('--no-addons: the same on WebAssembly', slow, async () => {
+  it('with --no-addons, webpack builds from the cache on WebAssembly', slow, async () => {
     const folder = makeProject()
     const cold = await one(folder, {}, {}, ['--no-addons'])
     const warm = await one(folder, {}, {}, ['--no-addons'])
@@ -153,7 +153,7 @@ describe('other hosts', () => {
     expect((await one(folder)).built).toBe(0)
   })
 
-  it.each(['native', 'wasm'])('watch mode: three rebuilds, then a start from the cache: %s', slow, async (engine) => {
+  it.each(['native', 'wasm'])('watch mode rebuilds three times, and the next start uses the cache: %s', slow, async (engine) => {
     const folder = makeProject()
     const changes = [1, 2, 3].map((round) => [`module-${round}.js`, `export const value = 'round ${round}'\n`] as const)
     const watched = await one(folder, { changes }, { VARVE_ENGINE: engine })
@@ -179,7 +179,7 @@ describe('damage', () => {
   }
 
   it.each(Object.keys(wounds).flatMap((wound) => ['native', 'wasm'].map((engine) => [wound, engine] as const)))(
-    'every file %s: right at once, healed after: %s',
+    'with every cache file %s, the build is correct and the next one hits: %s',
     slow,
     async (wound, engine) => {
       const folder = makeProject()

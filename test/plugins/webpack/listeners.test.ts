@@ -16,8 +16,8 @@ function build(folder: string): Promise<void> {
   })
 }
 
-// Each build with something to write listened to the end of the process, for ever: Node warned of a leak from the 11th on.
-it('many builds in one process leave one listener', async () => {
+// Each build with entries to write added a listener for the exit of the process and kept it: Node warned from the 11th on.
+it('many webpack builds in one process leave one exit listener', async () => {
   const folder = makeFolder()
   const before = process.listenerCount('beforeExit')
   for (let round = 0; round < 4; round++) {

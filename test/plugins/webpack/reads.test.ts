@@ -1,4 +1,4 @@
-/** What loaders read without reporting it to webpack. Each build runs in a process of its own. */
+/** What loaders read without reporting it to webpack. Each build runs in a separate process. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -58,7 +58,7 @@ afterEach(() => {
 })
 
 describe('after a change everything is built again, and the reason is named:', () => {
-  it('a file that a loader reads once and then holds in memory', slow, async () => {
+  it('everything is built after a change of a file that a loader reads once and keeps in memory', slow, async () => {
     const project = makeProject("word = held ??= fs.readFileSync(join(__dirname, '.wordrc'), 'utf8')", { '.wordrc': 'one' })
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     expect(await project.build()).toEqual(NOTHING)
@@ -67,7 +67,7 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual(NOTHING)
   })
 
-  it('a file that a loader looks for and does not find', slow, async () => {
+  it('everything is built after a file appears that a loader did not find', slow, async () => {
     const project = makeProject("word = held ??= String(fs.existsSync(join(__dirname, '.wordrc')))")
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     expect(await project.build()).toEqual(NOTHING)
@@ -75,7 +75,7 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual({ built: ALL, changed: ['.wordrc'] })
   })
 
-  it('a file in a folder that a loader lists', slow, async () => {
+  it('everything is built after a change in a folder that a loader lists', slow, async () => {
     const project = makeProject("word = held ??= fs.readdirSync(join(__dirname, 'words')).join()", { 'words/one': '' })
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     project.write('words/one', 'another content')
@@ -84,7 +84,7 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual({ built: ALL, changed: ['words'] })
   })
 
-  it('a variable of the environment that a loader reads', slow, async () => {
+  it('everything is built after a change of an environment variable that a loader reads', slow, async () => {
     const project = makeProject("word = process.env.WORD ?? 'none'")
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     expect(await project.build()).toEqual(NOTHING)
@@ -93,7 +93,7 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual(NOTHING)
   })
 
-  it('a module that a loader requires while it runs', slow, async () => {
+  it('everything is built after a change of a module that a loader requires while it runs', slow, async () => {
     const project = makeProject("word = require('./words/' + 'one.cjs')", { 'words/one.cjs': "module.exports = 'one'\n" })
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     expect(await project.build()).toEqual(NOTHING)

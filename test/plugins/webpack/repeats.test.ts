@@ -1,4 +1,4 @@
-/** The bytes of a pack: what they repeat is written once, what is lazy is told from what is not. */
+/** The bytes of a pack: repeated bytes are written once, and lazy sections are separate. */
 import { describe, expect, it } from 'vitest'
 import { decodeRepeats, encodeRepeats } from '../../../packages/plugins/dist/webpack/repeats.js'
 import { lengthOf, type Resolved, sectionsOf, streamOf } from '../../../packages/plugins/dist/webpack/sections.js'
@@ -26,7 +26,7 @@ const values = (text: string): Buffer => Buffer.concat([Buffer.of(0xf1), u32(tex
 const lazy = (...sizes: number[]): Buffer => Buffer.concat([Buffer.of(0xf2), u32(sizes.length, ...sizes)])
 
 describe('repeats', () => {
-  it('come back, whatever is known before', () => {
+  it('repeated bytes are restored for any earlier contents', () => {
     const random = randomOf(runSeed('repeats'))
     for (let round = 0; round < ROUNDS; round++) {
       const source = repetitive(random)
@@ -36,7 +36,7 @@ describe('repeats', () => {
     }
   })
 
-  it('are written once, however far apart', () => {
+  it('repeated bytes are written once, at any distance', () => {
     const random = randomOf(1)
     const text = Buffer.from(Array.from({ length: 1_000_000 }, () => random(256)))
     const pieces = encodeRepeats(Buffer.concat([text, text.subarray(5), text.subarray(0, 7777)]), text.length)
@@ -58,7 +58,7 @@ describe('repeats', () => {
     expect(() => decodeRepeats(Buffer.alloc(1 << 20, 1), encoded)).toThrow('not what was written')
   })
 
-  it('are left as they are if they would be too many to be restored', () => {
+  it('repeats are not compressed if restoring them would exceed the limit', () => {
     const random = randomOf(1)
     const text = Buffer.from(Array.from({ length: 2000 }, () => random(256)))
     const repeated = (count: number): Buffer => Buffer.concat(Array.from({ length: count }, () => text))
@@ -68,7 +68,7 @@ describe('repeats', () => {
 })
 
 describe('sections', () => {
-  it('are found across the parts, functions among them', () => {
+  it('sections are found across parts, also for functions', () => {
     const parts: Resolved[] = [values('ab'), lazy(3), Buffer.from('xy'), Buffer.from('z'), [Buffer.from('function')], values('cd')]
     const sections = sectionsOf(parts)
     expect(sections?.map(({ isLazy }) => isLazy)).toEqual([false, true, true, false])
@@ -76,14 +76,14 @@ describe('sections', () => {
     expect(Buffer.concat(streamOf(sections ?? [])).equals(stream)).toBe(true)
   })
 
-  it('inside of lazy ones are joined', () => {
+  it('sections inside of lazy sections are joined', () => {
     const inner = values('in')
     const sections = sectionsOf([lazy(inner.length, 0), inner, [Buffer.from('function')]])
     const stream = Buffer.concat([lazy(inner.length + 17), inner, lazy(8), Buffer.from('function')])
     expect(Buffer.concat(streamOf(sections ?? [])).equals(stream)).toBe(true)
   })
 
-  it('are none where bytes only begin like them', () => {
+  it('bytes that only begin like a section are not a section', () => {
     for (const bytes of [Buffer.of(0xf1, 1), Buffer.of(7), Buffer.concat([values('ab'), Buffer.of(0)]), lazy(9)]) {
       expect(sectionsOf([bytes])).toBeUndefined()
     }

@@ -1,5 +1,5 @@
 // @ts-check
-// Builds what it is told, one order after the other, in a process of its own; prints what came of each as JSON.
+// Runs builds in a separate process, one order after the other, and prints the result of each as JSON.
 // A project's `webpack.config.mjs` has a function of `{ folder, webpack }` as default export, which gives a configuration or several.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -44,7 +44,7 @@ async function build(order) {
  * @param {Order} order
  * @param {number} index
  * @param {VarveWebpackPlugin[]} plugins
- * @param {string[]} complaints what the plugin says
+ * @param {string[]} complaints messages of the plugin
  * @returns {Configuration}
  */
 function complete(config, { folder, cache, options }, index, plugins, complaints) {
@@ -112,7 +112,7 @@ async function watch(compiler, folder, changes) {
       const next = rest.shift()
       if (error) reject(error)
       else if (next === undefined) resolve(stats)
-      // Later than what the watcher takes for part of the build before.
+      // Late enough that the watcher does not add the change to the previous build.
       else setTimeout(() => writeFileSync(join(folder, next[0]), next[1]), 1200)
     })
   })

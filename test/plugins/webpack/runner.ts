@@ -14,7 +14,7 @@ export interface Order {
   readonly options?: object
 }
 
-/** What came of it. */
+/** The result. */
 export interface Built {
   /** Modules taken from a cache, and modules built, over all compilers and builds. */
   readonly taken: number
@@ -23,7 +23,7 @@ export interface Built {
   readonly misses: number
   readonly skipped: number
   readonly stored: number
-  /** Warnings of infrastructure: what the plugin says. */
+  /** Infrastructure warnings, which are messages of the plugin. */
   readonly complaints: string[]
   readonly errors: string[]
   readonly warnings: string[]

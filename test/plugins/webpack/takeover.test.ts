@@ -49,7 +49,7 @@ describe.each(names.map((name, index) => [name, index] as const))('%s', slow, (_
   })
 })
 
-it('the second process finds 95 of 100 of what it asks for', slow, () => {
+it('at least 95 % of the lookups of the second process hit', slow, () => {
   for (const title of ['native, warm', 'WebAssembly, warm']) {
     const sum = (of: (one: Built) => number): number => (built[title] ?? []).reduce((total, one) => total + of(one), 0)
     const hits = sum((one) => one.hits)

@@ -1,4 +1,4 @@
-/** VarveWebpackPlugin with the real webpack, each build in a process of its own. */
+/** VarveWebpackPlugin with the real webpack, each build in a separate process. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -49,7 +49,7 @@ async function build(folder: string, order: object = {}): Promise<Built> {
 }
 
 describe('VarveWebpackPlugin', () => {
-  it('a second process takes everything from the cache, with the same bundle', async () => {
+  it('a second webpack build takes everything from the cache, with the same bundle', async () => {
     const folder = makeApplication()
     const none = await build(folder, { cache: 'none' })
     const own = await build(folder, { cache: 'webpack' })
@@ -61,7 +61,7 @@ describe('VarveWebpackPlugin', () => {
     expect([own.digest, cold.digest, warm.digest]).toEqual([none.digest, none.digest, none.digest])
   })
 
-  it('builds one changed module and no other', slow, async () => {
+  it('webpack builds one changed module and no other', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')
@@ -70,7 +70,7 @@ describe('VarveWebpackPlugin', () => {
     expect(changed.digest).toBe((await build(folder, { cache: 'none' })).digest)
   })
 
-  it('what webpack left lazy is restored when asked for, and stored again with what changed around it', slow, async () => {
+  it('lazy parts are restored on demand, and stored again with the changes around them', slow, async () => {
     const folder = makeApplication()
     const configs = [{ mode: 'development', devtool: false }, { mode: 'development', devtool: 'source-map' }]
     for (let round = 0; round < 6; round++) {
@@ -82,7 +82,7 @@ describe('VarveWebpackPlugin', () => {
     }
   })
 
-  it('a changed loader or version option is a full miss', slow, async () => {
+  it('a changed loader or version option is a full miss of the webpack cache', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     appendFileSync(join(folder, 'loader.cjs'), '// changed\n')
@@ -91,7 +91,7 @@ describe('VarveWebpackPlugin', () => {
     expect((await build(folder, { options: { version: '2' } })).loaded.length).toBe(MODULES + 1)
   })
 
-  it('each engine reads what the other one wrote', slow, async () => {
+  it('each engine reads webpack builds of the other one', slow, async () => {
     for (const [writer, reader] of [['native', 'wasm'], ['wasm', 'native']]) {
       const folder = makeApplication()
       await build(folder, { options: { engine: writer } })
@@ -99,14 +99,14 @@ describe('VarveWebpackPlugin', () => {
     }
   })
 
-  it('two builds at the same time lose nothing', slow, async () => {
+  it('two webpack builds at the same time lose nothing', slow, async () => {
     const folder = makeApplication()
     const orders = [{}, { entry: './other.js', output: 'dist-other', options: { name: 'other' } }]
     await Promise.all(orders.map((order) => build(folder, order)))
     for (const order of orders) expect((await build(folder, order)).loaded).toEqual([])
   })
 
-  it('damage costs time, never the build', slow, async () => {
+  it('a damaged webpack cache costs time and never fails the build', slow, async () => {
     const folder = makeApplication()
     const { digest } = await build(folder)
     const files = readdirSync(join(folder, 'cache', 'v1')).map((name) => join(folder, 'cache', 'v1', name))
@@ -126,7 +126,7 @@ describe('VarveWebpackPlugin', () => {
     }
   })
 
-  it('readonly changes no byte', slow, async () => {
+  it('a webpack build with readOnly changes no byte of the cache', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     const before = snapshot(join(folder, 'cache'))
@@ -135,7 +135,7 @@ describe('VarveWebpackPlugin', () => {
     expect(snapshot(join(folder, 'cache'))).toEqual(before)
   })
 
-  it('twenty one-change builds in a row stay right and small', slow, async () => {
+  it('twenty builds with one change each stay correct and small', slow, async () => {
     const folder = makeApplication()
     await build(folder)
     for (let round = 0; round < 20; round++) {

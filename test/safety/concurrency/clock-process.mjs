@@ -20,7 +20,7 @@ Date.now = () => trueNow() + years * YEAR_MS
 
 const cache = await openCache({ name: 'soak', dir: order.dir, engine: order.engine, maxBytes: MAX_BYTES })
 const space = cache.namespace('n', { codec: 'text' })
-/** Random, so that it stays as long as it is. @param {string} key */
+/** Random bytes, which compression does not shorten. @param {string} key */
 const valueOf = (key) => {
   const letters = randomOf([...key].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) >>> 0, 7))
   return `${key} ${Array.from({ length: VALUE_BYTES / 8 }, () => letters(2 ** 32).toString(36).padStart(8, '0')).join('').slice(0, VALUE_BYTES)}`

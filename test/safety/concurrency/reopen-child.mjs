@@ -23,7 +23,7 @@ if (isWriter) {
 const askedMs = performance.now()
 const value = space.get(`${round} ${last}`)
 const getMs = performance.now() - askedMs
-// As the next build does, which folds on its way out what the dead left.
+// As the next build does: close checkpoints the logs of the killed process.
 space.put(`${round} read`, Buffer.alloc(100))
 await cache.commit()
 await cache.close()

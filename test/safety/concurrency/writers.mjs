@@ -111,7 +111,7 @@ async function writer(crowd, slot, engine, random) {
     } else if (!(await child.ended(120_000))) {
       crowd.violation('a writer hung')
     }
-    // One that ended before it was met has done all it had to.
+    // A process that ended before its kill had made all its commits.
     if (child.end?.code !== 0 && child.end?.signal !== 'SIGKILL') {
       crowd.violation(`a writer ${child.ending}`)
     }

@@ -13,7 +13,7 @@ import { none, tallyOf, zeros } from './tally.mjs'
 
 const CHILD = fileURLToPath(new URL('api-child.mjs', import.meta.url))
 const SHAPES = ['logs-small', 'folded-small', 'mixed-small', 'mixed-large', 'folded-large', 'mixed-files', 'mixed-tasks']
-/** Who writes and who meets the damage. */
+/** The engine that writes, and the engine that reads the damaged cache. */
 const ENGINES = ['native>native', 'wasm>wasm', 'native>wasm', 'wasm>native']
 const FLIPS = 8192
 /** Caches of one process. */

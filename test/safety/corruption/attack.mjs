@@ -22,7 +22,7 @@ import { parentPort } from 'node:worker_threads'
 import { noise } from './contents.mjs'
 import { randomOf } from '../random.mjs'
 
-/** What is done to one file. */
+/** Attacks on one file. */
 export const ATTACKS = [
   'cut',
   'cut-to-nothing',
@@ -36,7 +36,7 @@ export const ATTACKS = [
   'forbid',
   'rename',
 ]
-/** What is done to all. */
+/** Attacks on all files. */
 export const SWEEPS = ['remove-v1', 'remove-folder', 'forbid-v1', 'rename-folder', 'cut-all', 'overwrite-all', 'unlink-all']
 /** Which file. */
 export const TARGETS = { manifest: /^manifest-\d+$/, log: /^\d+\.log$/, table: /\.table$/, file: /^files\/..\/[0-9a-f]{64}$/ }

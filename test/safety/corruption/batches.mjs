@@ -51,7 +51,7 @@ function runProcess({ program, order, nodeArgs = [], wrapper = [], hangMs = HANG
   const watch = setTimeout(() => void ((hung = true), child.kill('SIGKILL')), hangMs)
   child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ text) => void (complaint = (complaint + text).slice(-2_000)))
   createInterface({ input: child.stdout }).on('line', (text) => {
-    // Whatever else a tool prints is none of our lines.
+    // Other lines are output of the tool.
     if (text.startsWith('{"case"')) answers.push(JSON.parse(text).answer)
     watch.refresh()
   })

@@ -12,8 +12,8 @@ import { damageFolder } from './generations.mjs'
 
 /** @typedef {'native' | 'wasm'} EngineName */
 /** @typedef {{ dir: string, engine: EngineName }} CacheOptions */
-/** `worked`: modules that were not taken from the cache; `told`: messages of the cache; `complaints`: other messages of the tool. */
-/** @typedef {{ worked: number, told: string[], complaints: string[] }} Built */
+/** `worked`: modules that were not taken from the cache; `reports`: messages of the cache; `complaints`: other messages of the tool. */
+/** @typedef {{ worked: number, reports: string[], complaints: string[] }} Built */
 /** @typedef {(order: { app: string, output: string, cache: CacheOptions | undefined }) => Promise<Built>} Build */
 /** @typedef {Built & { failure: string | null, digest: string, ms: number, sound: boolean }} Answer */
 /** @typedef {{ tool: string, base: string, work: string, round: 'meet' | 'again' }} Order */
@@ -32,7 +32,7 @@ export async function buildWith(tool, app, cache) {
     return { ...built, failure: null, digest: digestOf(output), ms: performance.now() - startMs }
   } catch (error) {
     const failure = String(error instanceof Error ? error.stack : error)
-    return { worked: 0, told: [], complaints: [], failure, digest: '', ms: performance.now() - startMs }
+    return { worked: 0, reports: [], complaints: [], failure, digest: '', ms: performance.now() - startMs }
   } finally {
     rmSync(output, { recursive: true, force: true })
   }

@@ -24,5 +24,5 @@ export function counted() {
 /** Separates the messages of the cache from those of the tool. @param {readonly string[]} logged */
 export function sorted(logged) {
   const isOurs = (/** @type {string} */ text) => text.includes('the cache ')
-  return { told: logged.filter(isOurs), complaints: logged.filter((text) => !isOurs(text)) }
+  return { reports: logged.filter(isOurs), complaints: logged.filter((text) => !isOurs(text)) }
 }

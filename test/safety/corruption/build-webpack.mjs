@@ -16,10 +16,10 @@ export function build({ app, output, cache }) {
   })
   if (compiler === null) throw new Error('webpack made no compiler')
   /** @type {string[]} */
-  const told = []
+  const reports = []
   let worked = 0
   compiler.hooks.infrastructureLog.tap('tell', (name, type, args) => {
-    if (type === 'warn' || type === 'error') told.push(`${name}: ${args?.[0]}`)
+    if (type === 'warn' || type === 'error') reports.push(`${name}: ${args?.[0]}`)
     return true
   })
   compiler.hooks.compilation.tap('count', (compilation) => void compilation.hooks.buildModule.tap('count', () => void worked++))
@@ -29,7 +29,7 @@ export function build({ app, output, cache }) {
       const failure = error ?? (stats?.hasErrors() ? new Error(stats.toString({ all: false, errors: true })) : undefined)
       compiler.close((closing) => {
         if (failure ?? closing) reject(failure ?? closing)
-        else resolve({ worked, told, complaints })
+        else resolve({ worked, reports, complaints })
       })
     })
   })

@@ -42,8 +42,8 @@ export function throughBuilds(tool, counts) {
       withFolder(async (base) => {
         const digest = await prepare(tool, base)
         const cases = order.replay === undefined ? casesOf(base, counts, order) : [order.replay]
-        const bad = /** @type {const} */ (['deaths', 'hangs', 'failures', 'otherOutputs', 'complaints', 'tellings', 'unsound', 'unhealed'])
-        const figures = zeros('caches', 'flips', 'sameOutput', 'worked', 'told', 'sound', 'healed', 'slowestMs', ...bad)
+        const bad = /** @type {const} */ (['deaths', 'hangs', 'failures', 'otherOutputs', 'complaints', 'wrongReports', 'unsound', 'unhealed'])
+        const figures = zeros('caches', 'flips', 'sameOutput', 'worked', 'reports', 'sound', 'healed', 'slowestMs', ...bad)
         /** @type {Violation[]} */
         const violations = []
         await inPieces(inProcesses(cases), base, order.say, async (piece, work) => {
@@ -81,7 +81,7 @@ async function prepare(tool, base) {
         if (failure !== null) throw new Error(failure)
         if (form === 'folded') await fold(tool, cache)
       }
-      // Three rounds in one folder would be folded by themselves.
+      // After three rounds in one folder the engine would checkpoint the logs by itself.
       await fill(form === 'logs' ? 'generation-0' : 'cache', 'round 0')
       if (form === 'folded') cpSync(join(place, 'cache'), join(place, 'generation-0'), { recursive: true })
       await fill('cache', 'round 1')
@@ -152,16 +152,17 @@ function count(figures, violations, digest, met, again) {
     figures['slowestMs'] = Math.max(figures['slowestMs'] ?? 0, Math.round(ms))
   }
   /** @type {import('./build-child.mjs').Answer} */
-  const { told, worked, digest: output } = met.answer
+  const { reports, worked, digest: output } = met.answer
   if (output === digest) add('sameOutput')
   add('worked', worked)
-  add('told', told.length)
+  add('reports', reports.length)
   // A flipped bit never looks like an incomplete append, so a build that misses entries because of it reports the damage.
-  if (told.length > 1 || (isFlip && worked > 0 && told.length === 0)) violate('tellings', `${worked} worked, told: ${told.join('; ') || 'nothing'}`)
-  if (again.answer.told.length > 0) violate('tellings', `again: ${again.answer.told.join('; ')}`)
-  // What no build needs, no build meets.
+  const isUnreported = isFlip && worked > 0 && reports.length === 0
+  if (reports.length > 1 || isUnreported) violate('wrongReports', `${worked} worked, reports: ${reports.join('; ') || 'none'}`)
+  if (again.answer.reports.length > 0) violate('wrongReports', `again: ${again.answer.reports.join('; ')}`)
+  // Builds do not read entries that they do not need.
   if (again.answer.sound) add('sound')
-  else if (told.length > 0) violate('unsound', `told: ${told.join('; ')}`)
+  else if (reports.length > 0) violate('unsound', `reports: ${reports.join('; ')}`)
   if (again.answer.worked > 0) violate('unhealed', `the next build works on ${again.answer.worked} modules`)
   else add('healed')
   return undefined

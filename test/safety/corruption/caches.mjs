@@ -12,7 +12,7 @@ import { readFolder } from './folder.mjs'
 /** @typedef {{ kind: Kind, form: Form }} Shape */
 /** @typedef {import('varve').Cache} Cache */
 
-/** Which rounds one open cache commits, and after which of these it folds everything. */
+/** The rounds that one open cache commits, and those after which it compacts everything. */
 const SESSIONS = /** @type {const} */ ({
   logs: [
     { rounds: [0, 1, 2], folds: false },
@@ -74,8 +74,8 @@ const taskOf = (cache, dir) => cache.task('t', { version: '1', codec: 'text', ro
 const outputsOf = (cache) => cache.namespace('outputs', { version: '1', codec: 'json' })
 
 /**
- * Asks for every key in every way there is. Returns for each key that was found the round whose value it is, and in
- * words what nobody ever wrote.
+ * Reads every key through every call. Returns the round of each value found, and a text for each value that was never
+ * written.
  * @param {Cache} cache @param {Kind} kind @param {string} salt @param {string} dir
  */
 export async function askAll(cache, kind, salt, dir) {

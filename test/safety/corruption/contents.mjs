@@ -64,8 +64,8 @@ export function roundOf(kind, salt, key, found) {
 }
 
 /**
- * What answers mean. `rounds` has for every key that was found the round whose value it was.
- * `right`: nothing but newest values. `earlier`: what the whole cache was after some round. `stale`: anything else.
+ * Classifies answers. `rounds` has the round of each value found.
+ * `right`: newest values only. `earlier`: the whole cache as after an earlier round. `stale`: anything else.
  * @param {ReadonlyMap<number, number>} rounds @returns {'right' | 'earlier' | 'stale'}
  */
 export function judge(rounds) {

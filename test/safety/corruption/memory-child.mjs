@@ -35,7 +35,7 @@ async function use(answer, dir, engine) {
     async () => void (answer.found = ((value) => value && Buffer.from(value.subarray(0, 40)).toString('latin1'))(namespace.get('key 0'))),
   )
   await attempt(answer, async () => void namespace.getMany(['key 0', 'key 1', '']))
-  // Not all of them at once: what the caller keeps is none of the engine's.
+  // One entry at a time, because memory of the caller does not count for the engine.
   await attempt(answer, async () => {
     for (const key of namespace.keys()) if (key.length > 0xffff) throw new Error('a key longer than any')
   })

@@ -46,7 +46,7 @@ export const memory = {
         const isUnderLimit = isLimited && piece[0]?.startsWith('native') === true
         const wrapper = isUnderLimit ? [PRLIMIT, `--as=${ADDRESS_BYTES}`] : []
         const folders = Object.fromEntries(piece.map((text, index) => [text, String(index)]))
-        // Forged here: what that costs is none of the engine's.
+        // The test forges this file, so its memory does not count for the engine.
         piece.forEach((text, index) => void writeHostile(join(work, String(index)), nameIn(text)))
         const all = await runCases({ program: CHILD, order: { work, folders }, cases: piece, wrapper, hangMs: HANG_MS })
         figures['underLimit'] = (figures['underLimit'] ?? 0) + (isUnderLimit ? piece.length : 0)

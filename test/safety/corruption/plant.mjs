@@ -75,7 +75,7 @@ export const mayRefuse = (form) => /^(dir-is|v1-is|newer-format|unreadable)/.tes
 export const FORMS = [...PLACES.flatMap((place) => KINDS.map((kind) => `${kind} ${place}`)), ...SPECIAL]
 
 /**
- * Plants a form in the cache at `dir`; `outside` is a folder with things that must stay as they are. Returns why it cannot be
+ * Plants a form in the cache at `dir`; `outside` is a folder that must not change. Returns why it cannot be
  * planted here, if so.
  * @param {string} dir @param {readonly string[]} paths of the files of the cache @param {string} form @param {string} outside
  * @returns {string | undefined}

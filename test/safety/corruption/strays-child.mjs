@@ -58,7 +58,7 @@ async function use(answer, dir, engine) {
   await next.close()
 }
 
-/** Root may read everything; another user, whose cache it is from now on, may not. @param {string} dir @param {number} uid */
+/** Root may read everything, so the cache gets another owner, whose rights this process takes. @param {string} dir @param {number} uid */
 function becomeAnother(dir, uid) {
   for (const path of ['', ...readdirSync(dir, { recursive: true, encoding: 'utf8' })]) chownSync(join(dir, path), uid, uid)
   process.seteuid?.(uid)

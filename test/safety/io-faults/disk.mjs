@@ -53,7 +53,7 @@ function run(program, args) {
     child.on('error', reject)
     child.on('close', (code, signal) => {
       if (code === 0) return resolve(JSON.parse(text))
-      // The death of the process is what must never happen, whatever the disk does.
+      // The process must never crash, whatever the disk does.
       resolve({ figures: {}, violations: [{ what: `the process died with ${signal ?? code}: ${text.slice(-300)}`, replay: '' }] })
     })
   })

@@ -42,7 +42,7 @@ process.stdout.write(JSON.stringify({ figures, goals, violations }))
 
 /** @param {number} round */
 async function dying(round) {
-  // A name of its own: should something hold the one before, this round does not meet it.
+  // A new name for each round, in case the previous device is still in use.
   const image = join(folder, `image-${round}`)
   copyFileSync(template, image)
   tool('mount', '-o', round % 3 === 0 ? 'loop,ro' : 'loop', image, disk)

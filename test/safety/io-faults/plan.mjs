@@ -43,7 +43,7 @@ export function countsOf(trace, folder) {
   return { counts: most, paths: [...paths].map((path) => path.slice(folder.length + 1)) }
 }
 
-/** The standard library of Rust panics where a folder that was read cannot be closed: nothing that the engine could mend. */
+/** The standard library of Rust panics if a folder cannot be closed after reading, which the engine cannot prevent. */
 const isPanicOfStd = (/** @type {string} */ engine, /** @type {string} */ call, /** @type {string} */ error) =>
   engine === 'native' && call === 'close' && error !== 'EINTR'
 

@@ -54,7 +54,7 @@ function cases(engine, points) {
   return points.map((point) => ({ engine, point }))
 }
 
-/** Every name in the sources, by the function that asks for it. @param {'panics' | 'bug'} kind */
+/** Every name in the sources, by the function that uses it. @param {'panics' | 'bug'} kind */
 export function plantedNames(kind) {
   const sources = readdirSync(at('crates'), { recursive: true, encoding: 'utf8' }).filter((path) => /^\w+\/src\/.*\.rs$/.test(path))
   const call = new RegExp(`planted::${kind}\\("([\\w-]+)"\\)`, 'g')

@@ -1,6 +1,6 @@
 /**
  * Tests of the API with a planted defect: on the package with planted faults (VARVE_PACKAGE), or on the sources with one
- * edit made as they are loaded (VARVE_PLANTED_EDIT). Everything else is as always.
+ * edit made as they are loaded (VARVE_PLANTED_EDIT). All other settings are those of the usual configuration.
  */
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vite'

@@ -23,7 +23,8 @@ import { WORKLOADS } from './workloads.mjs'
  * @property {{ model: ModelName, number: number } | undefined} only
  */
 
-/** @typedef {{ digests: Record<ModelName, string[]>, states: number, violations: Violation[] } | { error: string, order: Order }} Told by a worker */
+/** The message of a worker. */
+/** @typedef {{ digests: Record<ModelName, string[]>, states: number, violations: Violation[] } | { error: string, order: Order }} Report */
 
 /** A worker that sends no message for so many milliseconds counts as hanging. */
 const SILENCE_MS = 240_000
@@ -64,7 +65,7 @@ class Tally {
   #digests = new Map()
   #states = 0
 
-  /** @param {Order} order @param {Extract<Told, { states: number }>} told */
+  /** @param {Order} order @param {Extract<Report, { states: number }>} report */
   add({ workload }, { digests, states, violations }) {
     const phase = WORKLOADS.find(({ name }) => name === workload)?.phase ?? ''
     this.#states += states
@@ -107,10 +108,10 @@ async function runAll(orders, tally, say) {
   const folder = quickFolder('outside')
   try {
     await inLanes(orders, async (order, lane) => {
-      const told = await ask(order, join(folder, `current-${lane}`))
-      if ('error' in told) throw new Error(told.error)
-      tally.add(order, told)
-      say(`${order.workload} ${order.engine}: ${told.states} states, ${told.violations.length} violations`)
+      const report = await ask(order, join(folder, `current-${lane}`))
+      if ('error' in report) throw new Error(report.error)
+      tally.add(order, report)
+      say(`${order.workload} ${order.engine}: ${report.states} states, ${report.violations.length} violations`)
     })
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -118,10 +119,10 @@ async function runAll(orders, tally, say) {
 }
 
 /**
- * One worker for one order. Its death, or that nothing comes of it, is a violation.
+ * One worker for one order. If it crashes or sends nothing, that is a violation.
  * @param {Order} order
  * @param {string} current
- * @returns {Promise<Told>}
+ * @returns {Promise<Report>}
  */
 function ask(order, current) {
   return new Promise((resolve, reject) => {
@@ -136,9 +137,9 @@ function ask(order, current) {
       failed('the process hangs')
     }, SILENCE_MS)
     worker.on('error', reject)
-    worker.on('message', (/** @type {Told} */ told) => {
+    worker.on('message', (/** @type {Report} */ report) => {
       clearTimeout(clock)
-      resolve(told)
+      resolve(report)
       worker.disconnect()
     })
     worker.on('exit', (code, signal) => {

@@ -18,7 +18,7 @@ import { remains, SECTOR_BYTES } from './tears.mjs'
  * @property {number} number its place in the order of all states of a recording and a model
  * @property {number} prefix how many operations had been made
  * @property {string} label which plan
- * @property {boolean} isWhole everything happened: what the death of the process alone leaves
+ * @property {boolean} isWhole every operation happened: the state after a process crash without a power failure
  * @property {string} digest of names and bytes
  * @property {() => Map<string, Buffer | null>} files by path; `null` is a folder
  */
@@ -108,7 +108,7 @@ export function* statesOf({ base, operations }, modelName, seed, random) {
     } else if (operation !== undefined && operation.kind !== 'mark') {
       pending.push({ position: prefix - 1, operation, isFileSynced: false })
     }
-    // What follows an acknowledgement or a sync at once is judged with it: before the next operation that changes something.
+    // An acknowledgement or a sync counts from the next operation that changes something.
     const next = operations[prefix]
     if (operation?.kind === 'mark' && next?.kind === 'mark') continue
     for (const { label, fates } of model.plans(pending, mix(seed, prefix), random)) {

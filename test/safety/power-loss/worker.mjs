@@ -15,19 +15,19 @@ import { WORKLOADS } from './workloads.mjs'
 /** @import { Recording } from './record.mjs' */
 /** @import { State } from './states.mjs' */
 /** @import { Verdict } from './check.mjs' */
-/** @import { Order, Told } from './outside.mjs' */
+/** @import { Order, Report } from './outside.mjs' */
 
-/** Of the states that a part of all is asked for, so much: the weakest model has the most. */
+/** The share of all states that each model gets; the weakest model has the most states. */
 const PARTS = { weakest: 0.6, ext4: 1, strict: 1 }
 
 const current = openSync(process.argv[2] ?? '', 'w')
 
 process.on('message', (/** @type {Order} */ order) => {
-  const told = (/** @type {Told} */ outcome) => void process.send?.(outcome)
-  work(order).then(told, (/** @type {Error} */ error) => told({ error: error.stack ?? String(error), order }))
+  const report = (/** @type {Report} */ outcome) => void process.send?.(outcome)
+  work(order).then(report, (/** @type {Error} */ error) => report({ error: error.stack ?? String(error), order }))
 })
 
-/** @param {Order} order @returns {Promise<Told>} */
+/** @param {Order} order @returns {Promise<Report>} */
 async function work({ workload: name, engine, seed, random, part, only }) {
   const workload = WORKLOADS.find((one) => one.name === name)
   if (workload === undefined) throw new Error(`no workload ${name}`)
@@ -42,12 +42,12 @@ async function work({ workload: name, engine, seed, random, part, only }) {
   }
 }
 
-/** @param {Pick<Order, 'seed' | 'random' | 'part' | 'only'> & { recording: Recording, checker: Checker }} what @returns {Promise<Told>} */
+/** @param {Pick<Order, 'seed' | 'random' | 'part' | 'only'> & { recording: Recording, checker: Checker }} what @returns {Promise<Report>} */
 async function checkAll({ recording, checker, seed, random, part, only }) {
   const bounds = boundsOf(recording.operations, checker.numbers)
   /** @type {Map<string, Verdict>} */
   const verdicts = new Map()
-  /** @type {Extract<Told, { digests: unknown }>} */
+  /** @type {Extract<Report, { digests: unknown }>} */
   const outcome = { digests: { weakest: [], ext4: [], strict: [] }, states: 0, violations: [] }
   for (const model of /** @type {ModelName[]} */ (Object.keys(MODELS))) {
     if (only !== undefined && only.model !== model) continue

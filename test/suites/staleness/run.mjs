@@ -1,6 +1,6 @@
 // @ts-check
 // Runs a scenario: after each step one build without a cache, one with Varve and, for webpack, one with webpack's own
-// cache, each in a process of its own, and compares what they came to.
+// cache, each in a separate process, and compares what they came to.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { MARK } from './build/outcome.mjs'
@@ -22,7 +22,7 @@ import { AGAIN, stepsOf } from './scenario.mjs'
 /** A build that takes longer hangs. */
 const BUILD_MS_MAX = 240_000
 
-/** Projects are inside the repository, where they find its packages; those of the suite are beside. */
+/** Projects are inside the repository, so that they find its packages; the packages of the suite are beside them. */
 export const PROJECTS = join(import.meta.dirname, 'target')
 
 /**

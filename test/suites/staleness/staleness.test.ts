@@ -14,7 +14,7 @@ const SHORT = [
   'Vite: options, functions and imports of the config',
 ]
 
-/** A scenario builds some ten times, each in a process of its own. */
+/** A scenario builds some ten times, each in a separate process. */
 const SCENARIO_MS = 240_000
 
 describe('after every change a build from the cache is what a build without a cache is', () => {

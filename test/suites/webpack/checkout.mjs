@@ -1,6 +1,6 @@
 // @ts-check
 // Finds the clone of webpack whose suites are run. It is never downloaded: a developer clones webpack, installs its
-// dependencies as its CONTRIBUTING.md says, and names the folder in VARVE_WEBPACK_CHECKOUT or puts it in `checkout` beside
+// dependencies as its CONTRIBUTING.md describes, and names the folder in VARVE_WEBPACK_CHECKOUT or puts it in `checkout` beside
 // this file, which git ignores.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -1,5 +1,5 @@
 // @ts-check
-// webpack's own configuration of jest, with Varve in the place of its filesystem cache unless VARVE_SUITES_CACHE says otherwise.
+// webpack's own configuration of jest, with Varve in the place of its filesystem cache unless VARVE_SUITES_CACHE is set to another one.
 const { join } = require('node:path')
 
 const rootDir = process.env.VARVE_SUITES_CHECKOUT ?? ''

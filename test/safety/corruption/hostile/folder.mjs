@@ -16,9 +16,12 @@ export const VALUE = Buffer.from('value')
 /** A manifest and nothing else. @param {Parameters<typeof manifestOf>[1]} of @param {bigint} [number] @returns {Hostile} */
 export const withManifest = (of, number = 1n) => ({ files: { [`manifest-${number}`]: manifestOf(number, of) } })
 
-/** An entry of a commit. @param {number} kind @param {Buffer} key @param {Buffer} value @param {{ key?: number, value?: number }} [says] */
-export const entry = (kind, key, value, says = {}) =>
-  pack([['u16', kind], ['u16', says.key ?? key.length], ['u32', says.value ?? value.length], ['raw', key], ['raw', value]])
+/**
+ * An entry of a commit; `lengths` replaces its true ones.
+ * @param {number} kind @param {Buffer} key @param {Buffer} value @param {{ key?: number, value?: number }} [lengths]
+ */
+export const entry = (kind, key, value, lengths = {}) =>
+  pack([['u16', kind], ['u16', lengths.key ?? key.length], ['u32', lengths.value ?? value.length], ['raw', key], ['raw', value]])
 
 /** A commit to the one namespace. @param {readonly Buffer[]} entries */
 export const commit = (...entries) =>

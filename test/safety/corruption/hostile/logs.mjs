@@ -31,7 +31,7 @@ const attached = (count, order) =>
     attach(index, metaOf({ writer: 0, index, bytes: 200, root: 1n, numbers: [1, 0, 0, 0, order(index)] })),
   )
 
-/** Entries of 12 bytes each with nothing but a key. @param {number} count @param {(index: number) => number} namespace of each */
+/** Entries of 12 bytes each with a key and no value. @param {number} count @param {(index: number) => number} namespace of each */
 function tiny(count, namespace) {
   const bytes = Buffer.alloc(count * 12)
   for (let index = 0; index < count; index++) {

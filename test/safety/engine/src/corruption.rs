@@ -23,7 +23,7 @@ pub(crate) use pages::pages;
 /// Bytes that one job flips.
 const JOB_BYTES: u64 = 64;
 
-/// Every so many flips the cache is healed as well: a prime, so that every bit has its turn.
+/// After so many flips the next commit is checked as well. A prime, so that this covers every bit.
 const HEAL_STEP: u64 = 61;
 
 /// The part `flips`.

@@ -28,7 +28,7 @@ pub(crate) use check::{Checker, read};
 pub(crate) use nested::nested;
 pub(crate) use recorded::{Commit, Recorded};
 
-/// States drawn at random for each prefix, beside those that are enumerated.
+/// Random states for each prefix, in addition to the enumerated ones.
 const RANDOM_STATES: usize = 6;
 
 /// Histories between two looks whether there are enough states.

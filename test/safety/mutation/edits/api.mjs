@@ -55,7 +55,7 @@ export default [
     find: 'if (known.namespace.version === version) return known.namespace',
     replace: 'return known.namespace',
     test: CONTRACT,
-    only: 'is one per namespace and open cache',
+    only: 'an open cache accepts one version per namespace',
   },
   {
     name: 'what the host does not let this process write is tried',

@@ -108,7 +108,7 @@ impl Thread {
     }
 }
 
-/// What is there of each thread, read from one state; `None` = a part of a commit.
+/// The newest commit of each thread, read from one state; `None`: only a part of a commit.
 pub(crate) fn newest(handle: &mut Handle, files: bool) -> Result<Option<Numbers>> {
     let id = handle.namespace("n", "1")?;
     let keys: Vec<Vec<u8>> = (0..THREADS_MAX).flat_map(|at| [key(at, "short"), key(at, "long")]).collect();

@@ -102,7 +102,7 @@ impl Participant {
         Ok(())
     }
 
-    /// Of commits to one key the last one is found, unless others went on beside it: then one of those.
+    /// The last commit to a key is found, or one that ran at the same time as the last one.
     fn check_shared(&mut self) -> Result<()> {
         if !self.world.is_in_step() {
             return Ok(());

@@ -198,7 +198,8 @@ impl Participant {
         self.check()
     }
 
-    /// At the end, alone: what is damaged is repaired, everything is folded, nothing is lost, nothing needless stays.
+    /// At the end, as the only participant: repairs damage and compacts everything; nothing is lost, and no obsolete
+    /// file remains.
     pub(super) fn tidy_up(&mut self, files_max: usize) -> Result<()> {
         self.check()?;
         let watch = &|_, _| ControlFlow::Continue(());
@@ -207,7 +208,7 @@ impl Participant {
             if !remaining.is_empty() {
                 self.world.violation(format!("a repair leaves {remaining:?}"));
             }
-            // As one whose last life is over.
+            // Acts as a participant after its last life.
             self.me = 0;
             self.commit()?;
         }

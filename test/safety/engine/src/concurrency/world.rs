@@ -11,7 +11,7 @@ const CALLS_MAX: u64 = 300_000;
 /// How many calls a trace shows; it shows the last ones.
 const TRACE_MAX: usize = 10_000;
 
-/// What participants share beside the folder.
+/// What participants share besides the folder.
 pub(super) struct World {
     pub(super) vfs: SimVfs,
     pub(super) terms: Terms,
@@ -119,10 +119,10 @@ impl World {
         one_in > 0 && !inner.is_over && inner.random.u64(..one_in) == 0
     }
 
-    /// A call is about to be made by the participant whose turn it is.
+    /// Runs before each call of the participant whose turn it is.
     pub(super) fn turn(&self, call: &str, name: &str) {
         if std::thread::panicking() {
-            return; // it was killed and lets go of what it had
+            return; // it was killed and only releases its resources
         }
         let mut inner = self.inner();
         inner.calls += 1;
@@ -275,7 +275,7 @@ fn hand_over() {
     generator::yield_with(());
 }
 
-/// What came of a schedule.
+/// The result of a schedule.
 pub(super) struct Summary {
     pub(super) violations: Vec<String>,
     pub(super) trace: Vec<String>,

@@ -97,10 +97,11 @@ impl Run {
                 self.flush();
                 "flush"
             }
-            // Who opens a cache sees what a failed sync has lost as long as it is in memory, and cannot know.
+            // A process that opens the cache reads bytes that a failed sync lost from the system's memory, and cannot
+            // detect that.
             _ if durable_only => "nothing",
             _ => {
-                // What was rejected is gone with the handle, or it is there after all.
+                // A rejected commit is discarded with the handle, or is on the disk after all.
                 let _ = self.handle.take().map(|handle| handle.store().close());
                 self.buffered = read(&self.vfs.fork()).unwrap_or_default();
                 "close"

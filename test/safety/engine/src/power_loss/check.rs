@@ -115,7 +115,7 @@ pub(crate) fn commit_next(handle: &mut Handle) {
     commit(handle, Durability::Durable).expect("the next commit");
 }
 
-/// The namespace, of the version that is there.
+/// The namespace, with its current version.
 fn namespace(handle: &mut Handle) -> u32 {
     let version = handle.store().version_of("n").expect("version").unwrap_or_else(|| "1".to_owned());
     handle.namespace("n", &version).expect("namespace")

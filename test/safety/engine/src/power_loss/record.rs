@@ -276,7 +276,7 @@ impl Recorder {
         if closes {
             self.writers[slot].store().close().expect("close");
             self.note_evicted(begun);
-            // Who only read leaves things as they are.
+            // A reader changes nothing when it closes.
             if self.wrote[slot] {
                 self.mark_durable(slot);
             }
