@@ -130,6 +130,17 @@ describe('links in the documentation', () => {
     expect(brokenLinks(path)).toEqual([])
   })
 
+  it.each(['SECURITY.md', 'CONTRIBUTING.md'])('every path and script that %s names exists', (path) => {
+    const page = readPage(path)
+    const { scripts }: { scripts: Record<string, string> } = JSON.parse(readPage('package.json'))
+    const paths = [...page.matchAll(/`((?:bench|crates|docs|packages|scripts|site|test)\/[^`*<>\s]+)`/g)].map(([, name = '']) => name)
+    const names = [...page.matchAll(/`npm run ([\w:-]+)/g)].map(([, name = '']) => name)
+    expect(Math.min(paths.length, names.length)).toBeGreaterThan(5)
+    const built = /^packages\/varve\/(?:native|generated)$|\/dist$/
+    expect(paths.filter((name) => !built.test(name) && !existsSync(join(REPOSITORY, name)))).toEqual([])
+    expect(names.filter((name) => scripts[name] === undefined)).toEqual([])
+  })
+
   it('every page of docs/ can be reached from the README', () => {
     const reached = new Set(['README.md'])
     for (const path of reached) {
