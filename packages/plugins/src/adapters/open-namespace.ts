@@ -4,8 +4,8 @@
  *
  *   get, put ... put -> end of the turn: commit -> the promises of `committed` resolve
  *
- * No state of the directory fails a call: an entry that cannot be read is a miss, an entry that cannot be written stays in
- * memory, and both cause a warning. Only wrong arguments throw.
+ * No state of the directory fails a call. An entry that cannot be read is a miss; one that cannot be written stays in memory.
+ * Both cause a warning. Only wrong arguments throw.
  */
 import { setImmediate as atEndOfTurn } from 'node:timers' // not the global one, which test runners replace
 import { type Cache, type Namespace, VarveError } from 'varve'

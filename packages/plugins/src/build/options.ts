@@ -30,7 +30,7 @@ export interface CachedOptions {
   /**
    * Records what the plugin reads through `node:fs`, `require` and `process.env`, and its local modules, as inputs of all its
    * results. Costs about 1 us for each read. Reads in other processes, in worker threads and in native addons cannot be
-   * recorded: results of a plugin that uses these are stored only if `files` names what decides them.
+   * recorded. Results of a plugin that uses these are stored only if `files` is set.
    * @defaultValue `true`
    */
   readonly trackReads?: boolean | undefined

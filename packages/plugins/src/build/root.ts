@@ -1,7 +1,7 @@
 /**
  * Stores paths inside the project relative to its root, so that another checkout finds the same entries. In fields that are
- * known to hold paths, a mark replaces the root. A root in any other place, such as in code, binds the entry to that root,
- * because replacing it there would invalidate source maps and anything else derived from the code.
+ * known to hold paths, a mark replaces the root. If the root occurs elsewhere, such as in code, the entry is valid for that root
+ * only: a replacement would break source maps and anything else derived from the code.
  */
 import { dirname, resolve } from 'node:path'
 import { isPlain } from './digest.ts'

@@ -39,8 +39,8 @@ export type LifeHook = 'configResolved' | 'buildStart' | 'buildEnd' | 'closeWatc
 export type Handler = (this: object, ...args: unknown[]) => unknown
 
 /**
- * Replaces the function of a hook by `around(handler)`, inside the hook itself, because plugins change the filters of their
- * hooks later and bundlers copy the plugin. Returns whether the plugin has this hook.
+ * Replaces the function of a hook by `around(handler)` and returns whether the plugin has this hook. The hook object stays the
+ * same, because plugins change the filters of their hooks later and bundlers copy the plugin.
  */
 export function wrapHook(plugin: HookedPlugin, name: CachedHook | LifeHook | OtherHook, around: (handler: Handler) => Handler): boolean {
   const hook = plugin[name]

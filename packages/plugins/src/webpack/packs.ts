@@ -1,7 +1,7 @@
 /**
  * Values are stored in packs of a few hundred values of one kind, serialised together. Values of a kind share most of their
- * data: a resolver's entries name the same directories, modules the same options. webpack's serialiser writes shared data
- * once for each stream. Stored one by one, the entries of a real build take eight times as many bytes. A pack is restored
+ * data: a resolver's entries name the same directories, modules the same options. The serialiser writes shared data once for
+ * each stream. Stored one by one, the entries of a real build take eight times as many bytes. A pack is restored
  * as a whole when webpack asks for the first of its values; a warm build asks for nearly all of them.
  *
  * A value that is stored again goes to a new pack. A pack is deleted once no pointer names it. If much of a pack is

@@ -5,8 +5,8 @@
  *   1. The build runs inside a sink of the recorder. Reads by webpack itself, through its input file system, are left out,
  *      because webpack compares these files itself.
  *   2. A file that was read while loaders built a module becomes a dependency of that module.
- *   3. After the build, every file that no module reported also becomes an input of the whole cache: a loader reads its
- *      configuration once, for the first module, and then keeps it in memory.
+ *   3. After the build, every file that no module reported also becomes an input of the whole cache. Loaders read their
+ *      configuration once, for the first module, and then keep it in memory.
  */
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * Removes repeats: bytes that occurred before, in the same buffer or in one that the reader knows, become copies. webpack
- * stores one text at several stages of its transformation, some hundred KB apart, which exceeds the window of the compression.
+ * stores one text at several stages of its transformation. These are some hundred KB apart, outside of the compression window.
  *
  *   u32 length | u32 copies | for each: u32 literals before it, u32 from, u32 length | literals
  *
