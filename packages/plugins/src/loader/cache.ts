@@ -143,9 +143,8 @@ export class LoaderCache {
       work: () => Promise.resolve(result),
       keep: () => {
         const dependencies = dependenciesOf(context)
-        const { calls } = recording
-        const entry: Entry = { ...result, dependencies, calls }
-        const built = calls.flatMap((call) => (call.method === 'addBuildDependency' ? [call.path] : []))
+        const entry: Entry = { ...result, dependencies, calls: recording.calls }
+        const built = entry.calls.flatMap((call) => (call.method === 'addBuildDependency' ? [call.path] : []))
         const watched = [...watchedBy(dependencies, startMs), ...built]
         return { entry, watched }
       },
