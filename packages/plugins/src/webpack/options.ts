@@ -115,7 +115,7 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
 
 /** Throws INVALID_OPTION if an option is unknown or of the wrong kind. */
 export function checkWebpackOptions(options: VarveWebpackOptions): void {
-  checkOptions('new VarveWebpackPlugin()', options, FIELDS, (name) => ADVICE.get(name.toLowerCase()))
+  checkOptions('VarveWebpackPlugin', options, FIELDS, (name) => ADVICE.get(name.toLowerCase()))
 }
 
 function isListOfNames(value: unknown): boolean {
