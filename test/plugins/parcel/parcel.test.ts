@@ -106,6 +106,6 @@ describe('VarveParcelCache', () => {
   it('VarveParcelCache names a wrong option', () => {
     const make = (options: object) => () => new VarveParcelCache(options)
     expect(make({ enginee: 'x' })).toThrow("new VarveParcelCache() has no option 'enginee'; did you mean 'engine'?")
-    expect(make({ readonly: true })).toThrow("has no option 'readonly'; there are name, dir")
+    expect(make({ readonly: true })).toThrow("has no option 'readonly'; expected one of name, dir")
   })
 })

@@ -12,8 +12,8 @@ interface ClearOptions extends CommonOptions {
   readonly namespace: string
 }
 
-export const clearCommand: Command = command('clear', 'remove all entries of a namespace; builds may go on meanwhile')
-  .requiredOption('--namespace <name>', 'of this namespace')
+export const clearCommand: Command = command('clear', 'remove all entries of a namespace; builds may run meanwhile')
+  .requiredOption('--namespace <name>', 'the namespace to clear')
   .action(run)
 
 async function run(options: ClearOptions): Promise<void> {

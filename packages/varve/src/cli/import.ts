@@ -15,10 +15,10 @@ interface ImportCommandOptions extends CommonOptions {
   readonly overwrite?: boolean
 }
 
-export const importCommand: Command = command('import', 'put the entries of an export into a cache, over those of the same keys')
+export const importCommand: Command = command('import', 'put the entries of an export into a cache; they replace entries with the same keys')
   .argument('[file]', 'an export as JSON or NDJSON (default: -, standard input)')
-  .option('--overwrite', 'also where it has another version of a namespace, which drops what the cache has of it')
-  .addHelpText('after', '\nWith --dir, a folder without a cache becomes one. Commits of some 16 MiB are whole or not there.')
+  .option('--overwrite', 'replace namespaces of which the cache has another version, with all their entries')
+  .addHelpText('after', '\nWith --dir, import creates the cache if there is none. Each commit, of about 16 MiB, is complete or absent.')
   .action(run)
 
 async function run(given: string | undefined, options: ImportCommandOptions): Promise<void> {

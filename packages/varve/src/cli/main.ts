@@ -26,7 +26,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 
 const program = new Command('varve')
   .version(version, '-V, --version', 'the version of varve')
-  .description('Looks inside a cache of Varve: what it holds, how large it is, whether every byte is sound.')
+  .description('Inspects, verifies, repairs and exports caches of Varve.')
   .addHelpText('after', EXIT_HELP)
   .exitOverride()
   .hook('preAction', (_, command) => {

@@ -16,8 +16,8 @@ interface RepairCommandOptions extends CommonOptions {
 
 type Repaired = EachReports['repair']
 
-export const repairCommand: Command = command('repair', 'set aside what is damaged, keep every entry that is sound; builds may go on')
-  .option('--dry-run', 'write nothing, only say what would be set aside')
+export const repairCommand: Command = command('repair', 'quarantine damaged files and keep every sound entry; builds may run meanwhile')
+  .option('--dry-run', 'report what would be repaired, and write nothing')
   .action(run)
 
 async function run(options: RepairCommandOptions): Promise<void> {
