@@ -87,7 +87,7 @@ fn a_flipped_bit_in_the_start_of_a_log_is_reported() {
     }
 }
 
-/// Without locks Varve cannot tell if the writer of a log is alive. It kept the log, and reported the same damage every
+/// Without locks Varve cannot detect whether the writer of a log is alive. It kept the log, and reported the same damage every
 /// time.
 #[test]
 fn a_log_with_a_damaged_start_is_quarantined_without_locks() {
