@@ -1,6 +1,6 @@
 // @ts-check
-// Tests the packages as users get them: each is packed as for the registry, unpacked into its own directory, compiled against
-// (NodeNext, import and require), and run (both engines, import and require, without a warning).
+// Tests the packages as users get them: each is packed as for the registry and unpacked into its own directory. A
+// program is compiled against it (NodeNext, import and require) and run (both engines, import and require, without a warning).
 import { cp, mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

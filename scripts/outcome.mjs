@@ -18,8 +18,8 @@ export function readCargo(output) {
 }
 
 /**
- * Adds up outcomes. A runner that failed without a failed test (it did not compile, it crashed) counts as one failure, so that
- * the numbers never look better than the exit code.
+ * Adds up outcomes. A runner that failed without a failed test (it did not compile, it crashed) counts as one failure. So the
+ * numbers never look better than the exit code.
  * @param {readonly { outcome: Outcome, exitCode: number }[]} runners
  * @returns {Outcome}
  */

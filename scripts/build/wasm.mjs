@@ -1,6 +1,6 @@
 // @ts-check
-// Builds the engine as WebAssembly. packages/varve/generated contains the glue, its typings, and the module as base64, so that it
-// loads in every runtime and bundler without a fetch or a path.
+// Builds the engine as WebAssembly. packages/varve/generated contains the glue, its typings, and the module as base64.
+// So every runtime and bundler loads it without a fetch or a path.
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { at, targetDir } from '../root.mjs'

@@ -30,7 +30,7 @@ pub struct Trial {
 
 impl Trial {
     /// Whether directories are removed only after the last round. ext4 does not reuse the number of a file for half a
-    /// minute after its removal, and searches for another one, so removing thousands of files would make the next round
+    /// minute after its removal, but searches for another one. Removing thousands of files would make the next round
     /// ten times slower.
     pub(crate) fn is_of_files(&self) -> bool {
         self.id.starts_with("files/")

@@ -1,5 +1,5 @@
-//! One store per process and directory, so that the worker threads of a host see each other's commits at once and share
-//! one log, one block cache and one pool.
+//! One store per process and directory. So the worker threads of a host see each other's commits at once, and share one
+//! log, one block cache and one pool.
 //!
 //! 1. A store is identified by the real path of its directory and by its secret. A reader and a writer of the same
 //!    directory are two stores.

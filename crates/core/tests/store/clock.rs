@@ -1,6 +1,6 @@
 //! The order of commits by processes that have not read each other's commits. When the order was a plain counter, a
-//! process that had not read the directory for a while committed below newer commits, and its acknowledged commit was
-//! never visible.
+//! process that had not read the directory for a while committed below newer commits. Its acknowledged commit was never
+//! visible.
 
 use crate::history::{commit, compact, open_with};
 use std::sync::Arc;

@@ -87,8 +87,8 @@ fn a_flipped_bit_in_the_start_of_a_log_is_reported() {
     }
 }
 
-/// Without locks Varve cannot detect whether the writer of a log is alive. It kept the log, and reported the same damage every
-/// time.
+/// Without locks, Varve cannot detect whether the writer of a log is alive. It kept the log, and reported the same
+/// damage every time.
 #[test]
 fn a_log_with_a_damaged_start_is_quarantined_without_locks() {
     let (vfs, content) = small_cache(&[false; 5]);

@@ -1,5 +1,5 @@
-//! Blobs: each content is stored once, stays as long as an entry names it, and is collected afterwards, even if other
-//! processes act at the same time.
+//! Blobs: each content is stored once, stays as long as an entry names it, and is collected afterwards. Other processes
+//! may act at the same time.
 
 use crate::history::{commit, compact, open, open_with, open_with_blobs};
 use std::io;

@@ -1,7 +1,8 @@
-//! A cache with a secret accepts only bytes that were written with this secret for this very place.
-//! Forged entries are misses, and the next commit works. Without the secret, an attacker can write files: from caches
-//! without a secret or with another one, from this cache with changed bytes and new checksums, and from other caches
-//! with the same secret in other places.
+//! A cache with a secret accepts only bytes that were written with this secret for this very place. Forged entries are
+//! misses, and the next commit works. Without the secret, an attacker can write files
+//! - from caches without a secret or with another one,
+//! - from this cache with changed bytes and new checksums, and
+//! - from other caches with the same secret, in other places.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! A walk returns each entry of one committed state once and in a fixed order, wherever it is interrupted and whatever
-//! happens to the directory meanwhile.
+//! A walk returns each entry of one committed state once and in a fixed order. Interruptions and changes of the
+//! directory make no difference.
 
 use crate::history::{Expected, commit, compact, open, random_key, random_value};
 use crate::model::same_content;
