@@ -1,10 +1,10 @@
 //! The guarantees of the engine, tested through its public interface on a simulated file system.
 
+mod blobs;
 mod canonical;
 mod clock;
 mod crash;
 mod damage;
-mod files;
 mod format;
 mod history;
 mod hooked;
