@@ -31,7 +31,7 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
   ['a field twice', '{"namespace":"n","version":"","key":"a","key":"b","text":""}', 'line 1: column 45 of the entry: duplicate field `key`'],
   ['a field that nobody knows', line({ key: 'a', value: 'b' }), 'unknown field `value`'],
   ['no namespace', '{\n\n"version":"","key":"a","text":""}', 'line 3: column 33 of the entry: missing field `namespace`'],
-  ['no name', line({ namespace: '', key: 'a', text: '' }), "line 1: field 'namespace' is empty"],
+  ['no name', line({ namespace: '', key: 'a', text: '' }), "line 1: field 'namespace' must not be empty"],
   [
     'two versions of a namespace',
     `${GOOD}${line({ version: '2', key: 'a', text: '' })}`,

@@ -1,5 +1,5 @@
-//! Regression tests for races found by `npm run test:concurrency` (`interleavings`, `writers`). Another process or thread
-//! acts in the middle of a call, just before the file system is called.
+//! Regression tests for races found by `npm run test:concurrency` (`interleavings`, `writers`). Another process or
+//! thread acts in the middle of a call, just before the file system is called.
 
 use crate::history::{commit, compact, open};
 use crate::hooked::{Hook, hooked, hooked_with, opened_with, put, put_with, with_a_commit, with_a_commit_in};
