@@ -1,10 +1,10 @@
 // @ts-check
-// `node bench/close.mjs [checkout]`: what a build pays for its cache beside lookups: opening it, a commit of 100 entries, and
-// closing it, in milliseconds. Each figure is the median over processes of its own, which take turns if another built
-// checkout is given. `--dir <directory>` says where the caches are (default: below the home directory).
+// `node bench/close.mjs [checkout]`: the cost of a cache for a build besides lookups: opening it, a commit of 100 entries, and
+// closing it, in milliseconds. Each figure is the median over separate processes. If another built checkout is given, the two
+// take turns. `--dir <directory>` sets where the caches are (default: below the home directory).
 //
-//   first    the directory is empty         again    there is one log of the build before
-//   ten      there are ten builds before, of which compactions left what they leave
+//   first    the directory is empty         again    one earlier build has left its log
+//   ten      ten earlier builds have left their files, some of them compacted
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'

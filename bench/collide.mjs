@@ -1,7 +1,7 @@
 // @ts-check
-// `node bench/collide.mjs [checkout]`: what keys of one hash cost, which an attacker can choose, beside as many usual ones: time of a
-// lookup in the memory of a log and in a table, of a full compaction and an export, and the memory of the process. Each line is the
-// median over processes of its own, which take turns; with another built checkout, those of both.
+// `node bench/collide.mjs [checkout]`: the cost of keys with equal hashes, which an attacker can choose, next to the same number
+// of usual keys: a lookup in the memtable and in a table, a full compaction, an export, and the memory of the process. Each line
+// is the median over separate processes, which take turns. With another built checkout, both are measured.
 //
 //   --entries <n>   keys (default 100,000)
 //   --rounds <n>    processes for each line (default 3)
@@ -34,8 +34,8 @@ else {
 }
 
 /**
- * A key of 32 bytes. Where the first eight make a factor of xxh3 zero, the next eight do not count, so that all 64 bits of the hash
- * are the same.
+ * A key of 32 bytes. If its first eight bytes make a factor of xxh3 zero, the next eight do not matter, and all 64 bits of the
+ * hash are equal.
  *
  * @param {Keys} keys @param {number} number
  */
@@ -55,7 +55,7 @@ async function measure(checkout, engine, keys) {
   const value = Buffer.alloc(100, 7)
   for (let number = 0; number < entries; number++) {
     namespace.put(key(keys, number), value)
-    // A commit of more than 1 MiB would be a table.
+    // A commit of more than 1 MiB would become a table.
     if (number % 1_000 === 999) await cache.commit()
   }
   await cache.commit()

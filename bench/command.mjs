@@ -1,5 +1,5 @@
 // @ts-check
-// What `npm run bench` and `npm run bench:rivals` share: options, which ids are meant, how a number looks.
+// The code that `npm run bench` and `npm run bench:rivals` share: options, the selection of ids, and the format of numbers.
 import { parseArgs } from 'node:util'
 import { StepFailed } from '../scripts/steps.mjs'
 import { measure } from './programs.mjs'
@@ -36,7 +36,7 @@ export async function figuresOf(programs, { isQuick, only }) {
 }
 
 /**
- * Those that were asked for, by their whole ids.
+ * Returns the items whose ids were selected.
  * @template {{ id: string }} Item
  * @param {readonly Item[]} items
  * @param {readonly string[]} only
@@ -46,11 +46,11 @@ export const wanted = (items, only) => items.filter(({ id }) => only.length === 
 const digits = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, roundingPriority: 'auto' })
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
-/** Three digits that count. @param {number | null} number */
+/** Three significant digits. @param {number | null} number */
 export function shown(number) {
   if (number === null) return ''
   return number >= 1000 ? whole.format(number) : digits.format(number)
 }
 
-/** The style of all tables here. */
+/** The style of all tables of the benches. */
 export const PLAIN = { head: [], border: [], compact: true }

@@ -1,6 +1,6 @@
 // @ts-check
-// `node bench/commit.mjs [checkout]`: CPU time of a relaxed commit of one entry of 128 bytes, in a fresh process for each of
-// five runs, as JSON. With another built checkout, the two are measured in turn.
+// `node bench/commit.mjs [checkout]`: the CPU time of a relaxed commit of one entry of 128 bytes, as JSON, with a fresh process
+// for each of five runs. With another built checkout, the two take turns.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -32,7 +32,7 @@ function compare(checkouts) {
 /** @param {string} checkout @returns {Promise<number>} CPU time of a commit */
 async function microseconds(checkout) {
   const { openCache } = await import(pathToFileURL(join(checkout, 'packages/varve/dist/index.js')).href)
-  // Not below a directory that is sticky, as /tmp is: there each commit looks at the directory once more.
+  // Not below a sticky directory such as /tmp, where each commit checks the directory once more.
   const dir = mkdtempSync(join(homedir(), '.varve-bench-commit-'))
   const cache = await openCache({ name: 'bench', dir })
   const namespace = cache.namespace('n')

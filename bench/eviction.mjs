@@ -1,13 +1,13 @@
 // @ts-check
-// `node bench/eviction.mjs`: what eviction per entry is worth. Sixty builds, one a day and each in a process of its own, read and
-// write 2,000 modules of 4 KiB under a cap of 1.5 times one build. Each build changes 2 % of the modules; every fifth one is of
-// another branch, which differs in a tenth of them. Printed is the share of lookups that hit in the last fifty builds: of the
-// engine, and of the same builds with other rules of eviction, computed here:
+// `node bench/eviction.mjs`: the benefit of eviction per entry. Sixty builds, one a day and each in its own process, read and
+// write 2,000 modules of 4 KiB under a cap of 1.5 times one build. Each build changes 2 % of the modules. Every fifth build is of
+// another branch, which differs in a tenth of them. Prints the share of lookups that hit in the last fifty builds, for the engine
+// and for other eviction rules, which are simulated here:
 //
-//   no cap       everything is kept
-//   by entry     the least recently used entries leave (the engine's rule, on exact times)
-//   by table     what one build wrote leaves at once, the oldest first
-//   all at once  the cache is emptied when it is full
+//   no cap       all entries stay
+//   by entry     evicts the least recently used entries (the engine's rule, with exact times)
+//   by table     evicts everything that one build wrote at once, the oldest build first
+//   all at once  clears the cache when it is full
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -23,7 +23,7 @@ const CAP_BYTES = MODULES * VALUE_BYTES * 1.5
 const LEFT_BYTES = CAP_BYTES * (7 / 8)
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** Numbers from 0 up to `below`, the same ones in each run. @param {number} seed @returns {(below: number) => number} */
+/** Random numbers below `below`, the same in each run. @param {number} seed @returns {(below: number) => number} */
 function numbersOf(seed) {
   let state = seed
   return (below) => {
@@ -44,7 +44,7 @@ function workload() {
 }
 
 /**
- * Hits of each build under a rule that says which keys leave.
+ * The hits of each build under an eviction rule.
  * @param {readonly (readonly string[])[]} builds
  * @param {(cache: Map<string, { written: number, used: number }>) => void} evict
  */
@@ -77,7 +77,7 @@ const oldestBy = (field, isWhole) => (cache) => {
   }
 }
 
-/** One build by the engine: its hits. @param {string} dir @param {number} build */
+/** Runs one build with the engine. Returns its hits. @param {string} dir @param {number} build */
 async function engineBuild(dir, build) {
   const now = Date.now.bind(Date)
   Date.now = () => now() + build * DAY_MS

@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run figures`: the figures of the README, measured here and now. Medians of repetitions; nanoseconds and
-// microseconds of wall time on one machine, so compare columns, not machines. --json prints one array.
+// `npm run figures`: measures the figures of docs/benchmarks.md. Each is a median of wall time on this machine, so compare
+// columns, not machines. `--json` prints one array.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const { values: options } = parseArgs({ options: { json: { type: 'boolean' } } }
 /** @typedef {{ id: string, engine: string, value: number, unit: string }} Figure */
 
 /**
- * Nanoseconds for each of `KEYS`, median of 31 rounds.
+ * Nanoseconds for each of `KEYS`, the median of 31 rounds.
  * @param {(key: string) => unknown} call
  */
 function perKey(call) {
@@ -82,12 +82,12 @@ async function sizes() {
     { id: 'addon', engine: 'native', value: addonBytes / 1e6, unit: 'MB' },
     { id: 'module, gzipped', engine: 'wasm', value: gzipSync(wasm, { level: 9 }).length / 1e3, unit: 'KB' },
     { id: 'package varve, without the addon', engine: '', value: ownBytes / 1e6, unit: 'MB' },
-    { id: 'the same with what the command needs', engine: '', value: (ownBytes + dependencyBytes) / 1e6, unit: 'MB' },
+    { id: 'the same with the dependencies of the command', engine: '', value: (ownBytes + dependencyBytes) / 1e6, unit: 'MB' },
   ]
 }
 
 /**
- * Folders of everything that a package depends on, by the lock file.
+ * The folders of all dependencies of a package, by the lock file.
  * @param {Record<string, { dependencies?: Record<string, string> }>} lock
  * @param {string} path
  * @param {Set<string>} found

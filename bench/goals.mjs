@@ -1,20 +1,20 @@
 // @ts-check
-// What Varve promises against its rivals, as data. Ratios are ours / rival, so smaller is better.
+// The goals of Varve against its rivals, as data. Ratios are Varve / rival, so smaller is better.
 
 /** @typedef {'wall' | 'cpu' | 'bytes' | 'growth' | 'memory' | 'close' | 'files'} Metric */
 /**
  * @typedef {object} Goal
- * @property {string} id a star stands for anything
+ * @property {string} id a star matches any text
  * @property {string} ours
- * @property {readonly string[]} best the rival; of several, the best one
- * @property {string} [bestId] where the rival is measured, if not at the same id
+ * @property {readonly string[]} best the rival, or the best of several
+ * @property {string} [bestId] the id at which the rival is measured, if it differs
  * @property {Metric} metric
- * @property {number} max of the ratio, or of our figure itself
+ * @property {number} max the limit of the ratio, or of Varve's own figure
  * @property {'ratio' | 'ours'} of
  */
 
 const PEER = ['turbo-persistence']
-const RAW = ['raw-append'] // not a store: what the disk gives to the same bytes
+const RAW = ['raw-append'] // not a store, but the speed of the disk with the same bytes
 const STORES = ['lmdb', 'redb', 'fjall', 'sqlite']
 const NODE_STORES = ['lmdb', 'classic-level', 'better-sqlite3']
 const WEBPACK = ['webpack filesystem']
@@ -34,7 +34,7 @@ const compaction = (size) => [
   ratio(`compaction/key_8/value_4/entries_${size}/full`, ['varve'], 'wall', 0.6, 'varve-2-threads'),
 ]
 
-/** What a long relaxed run may leave or take: megabytes, milliseconds, files. @param {[Metric, number]} limit @returns {Goal} */
+/** The limits of a long relaxed run: megabytes, milliseconds, files. @param {[Metric, number]} limit @returns {Goal} */
 const ours = ([metric, max]) => ({ ...ratio('sequential/items_10M/*/relaxed', STORES, metric, max), of: 'ours' })
 
 /** @type {readonly Goal[]} */
@@ -84,7 +84,7 @@ export function isGoalOf({ id: pattern }, id) {
   return id.length >= start.length + end.length && id.startsWith(start) && id.endsWith(end)
 }
 
-/** Prefixes of the ids that goals speak of. */
+/** Prefixes of the ids with goals. */
 export const goalPrefixes = () => [
   ...new Set(GOALS.flatMap(({ id, bestId }) => [id, bestId ?? id]).map((id) => id.slice(0, `${id}*`.indexOf('*')))),
 ]

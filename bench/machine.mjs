@@ -1,5 +1,5 @@
 // @ts-check
-// Where and with what was measured: the machine, and the versions of all that took part.
+// The machine of a measurement, and the versions of all programs in it.
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
 import { at } from '../scripts/root.mjs'

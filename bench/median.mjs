@@ -1,6 +1,6 @@
 // @ts-check
 
-/** The middle of numbers, the mean of both where there are two. @param {readonly number[]} numbers */
+/** The median of numbers: the mean of the middle two if their count is even. @param {readonly number[]} numbers */
 export function median(numbers) {
   const sorted = numbers.toSorted((left, right) => left - right)
   const middle = sorted.length >> 1

@@ -2,7 +2,7 @@
 // `npm run bench`: Varve alone, engine and API, in a few minutes.
 //
 //   --full           all sizes and all rounds
-//   --only <prefix>  only ids that begin so; may be repeated
+//   --only <prefix>  only ids with this prefix; may be repeated
 //   --json           one array on stdout instead of the table
 import { setup } from '../scripts/setup.mjs'
 import { runMain } from '../scripts/steps.mjs'

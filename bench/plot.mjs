@@ -1,7 +1,6 @@
 // @ts-check
-// The ratios as a picture: a line for each id and rival, a dot for each metric on an axis of powers of ten, a vertical
-// line where both are equal, and a tick where the goal is. Left of the line Varve is better. Plain SVG, for light and
-// dark pages.
+// Draws the ratios: a line for each id and rival, and a dot for each metric on a logarithmic axis. A vertical line marks a ratio
+// of 1, and a tick the goal. Varve is better left of 1. The result is plain SVG for light and dark pages.
 
 /** @typedef {import('./results.mjs').Compared} Compared */
 
@@ -45,16 +44,16 @@ const label = (x, y, text, rest = '') => `<text x="${x}" y="${y}"${rest}>${escap
 /** @param {number} x @param {number} from @param {number} to @param {string} kind */
 const vertical = (x, from, to, kind) => `<line class="${kind}" x1="${x}" x2="${x}" y1="${from}" y2="${to}"/>`
 
-/** Wall time is a ring around CPU time, where both are the same. @param {string} metric @param {number} x @param {number} y @param {string} [hint] */
+/** Wall time is a larger ring, visible around CPU time. @param {string} metric @param {number} x @param {number} y @param {string} [hint] */
 const dot = (metric, x, y, hint = '') => `<circle class="${metric}" cx="${x}" cy="${y}" r="${metric === 'wall' ? 5 : 3.5}">${hint}</circle>`
 
-/** The ratio at which the goal is met. @param {Compared} result */
+/** The ratio that meets the goal. @param {Compared} result */
 function goalRatio({ goal, rival }) {
   if (goal === null || rival === null) return undefined
   return goal.of === 'ours' ? goal.max / rival : goal.max
 }
 
-/** Powers of ten that hold all of the picture, and 1. @param {readonly Compared[]} results */
+/** The powers of ten that span all ratios and 1. @param {readonly Compared[]} results */
 function decadesOf(results) {
   const ratios = results.flatMap((result) => [result.ratio ?? 1, goalRatio(result) ?? 1]).filter((ratio) => ratio > 0)
   const powers = ratios.map(Math.log10)
@@ -118,7 +117,7 @@ export function plot(results, subtitle) {
   return `${[open, `<title>Varve and its rivals</title><style>${STYLE}</style>`, page, ...frame, ...rows, '</svg>'].join('\n')}\n`
 }
 
-/** By id and rival, in the order of the first of each. @param {readonly Compared[]} results */
+/** Groups results by id and rival, in order of first occurrence. @param {readonly Compared[]} results */
 function groups(results) {
   /** @type {Map<string, Compared[]>} */
   const lines = new Map()

@@ -1,5 +1,5 @@
 // @ts-check
-// The programs that measure: how each is built and started, and what it printed. Progress goes on to stderr.
+// The measuring programs: how each is built, started, and parsed. Their progress is passed on to stderr.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -14,10 +14,10 @@ import { cargo, LOCKED, rustEnv } from '../scripts/tools.mjs'
 /**
  * @typedef {object} Program
  * @property {string} title
- * @property {readonly string[]} areas what its ids begin with
+ * @property {readonly string[]} areas prefixes of its ids
  * @property {readonly string[]} command
  * @property {() => Promise<unknown>} [build]
- * @property {readonly string[]} [slow] prefixes that get few rounds in the quick form, if asked for by themselves
+ * @property {readonly string[]} [slow] prefixes that get few rounds in the quick form, and only if selected
  */
 
 /** @typedef {{ isQuick: boolean, only: readonly string[] }} Choice */
@@ -37,7 +37,7 @@ export const OURS = [
   { title: 'API', areas: ['js/'], command: [process.execPath, at('bench/api/main.mjs')] },
 ]
 
-/** Each measures Varve, too, in the same run. @type {readonly Program[]} */
+/** Each also measures Varve in the same run. @type {readonly Program[]} */
 export const PAIRED = [
   {
     title: 'engine and its rivals',
@@ -51,14 +51,14 @@ export const PAIRED = [
   { title: 'webpack', areas: ['webpack/'], command: [process.execPath, at('bench/webpack/main.mjs')] },
 ]
 
-/** turbo-persistence uses features that the compiler calls unstable. */
+/** turbo-persistence uses unstable features of the compiler. */
 function buildRivals() {
   const env = { ...rustEnv(), RUSTC_BOOTSTRAP: '1', CARGO_TARGET_DIR: rivalsTarget }
   return run('cargo', ['build', '--release', LOCKED], { cwd: at('bench/rivals/rust'), env })
 }
 
 /**
- * Builds and runs those that measure something of the choice, one after the other.
+ * Builds and runs the programs that measure part of the selection, one after another.
  * @param {readonly Program[]} programs
  * @param {Choice} choice
  * @returns {Promise<Figure[]>}
@@ -74,7 +74,7 @@ export async function measure(programs, { isQuick, only }) {
     const args = (isQuick ? ['--quick'] : []).concat(others.flatMap(onlyOf))
     if (others.length > 0 || slow.length === 0) figures.push(...(await figuresOf(program, args)))
     const slowArgs = ['--quick', '--rounds', String(SLOW_ROUNDS), ...slow.flatMap(onlyOf)]
-    if (slow.length > 0) figures.push(...(await figuresOf({ ...program, title: `${program.title}, slow ones` }, slowArgs)))
+    if (slow.length > 0) figures.push(...(await figuresOf({ ...program, title: `${program.title}, slow workloads` }, slowArgs)))
   }
   return figures
 }
@@ -102,7 +102,7 @@ function watch([name = '', ...args]) {
   })
 }
 
-/** One line of a program. @param {Figure | Times} line @returns {Figure[]} */
+/** Parses one line of a program. @param {Figure | Times} line @returns {Figure[]} */
 function read(line) {
   if ('metric' in line) return [line]
   const { id, name, unit, rounds, wall, cpu } = line

@@ -1,6 +1,6 @@
 // @ts-check
-// `node bench/reads.mjs [modules] [pairs]`: what recording reads costs a Rollup build with Babel and preset-env, as CPU time of the
-// whole process. Pairs of builds with and without `trackReads`, in turn, each in a process of its own: cold, then warm.
+// `node bench/reads.mjs [modules] [pairs]`: the cost of recording reads in a Rollup build with Babel and preset-env, as CPU time
+// of the whole process. Pairs of builds with and without `trackReads` take turns, each in its own process: first cold, then warm.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,5 +1,5 @@
 // @ts-check
-// From figures to results: ours beside the rival that it is compared with, and the goal if there is one.
+// Turns figures into results: Varve's figure next to the rival it is compared with, and the goal if there is one.
 import { GOALS, isGoalOf } from './goals.mjs'
 
 /** @typedef {import('./goals.mjs').Goal} Goal */
@@ -18,17 +18,17 @@ import { GOALS, isGoalOf } from './goals.mjs'
  */
 /** @typedef {Result & { goal: { of: 'ratio' | 'ours', max: number } | null, isMet: boolean | null }} Compared */
 
-/** Names of ours, and what tells their ids apart. */
+/** Varve's subjects, and the suffixes that distinguish their ids. */
 const OURS = new Map([
   ['varve', ''],
   ['varve-2-threads', '/threads_2'],
   ['varve-native', '/native'],
   ['varve-wasm', '/wasm'],
 ])
-/** No rivals: limits, and webpack without a cache. */
+/** Subjects that are not rivals: limits, and webpack without a cache. */
 const BESIDE = new Set(['raw-append', 'bytes', 'no cache'])
 
-/** The id as programs know it. @param {string} prefix */
+/** The id that programs use. @param {string} prefix */
 export function programPrefix(prefix) {
   const suffix = [...OURS.values()].find((text) => text !== '' && prefix.endsWith(text)) ?? ''
   return prefix.slice(0, prefix.length - suffix.length)
@@ -42,7 +42,7 @@ function alone({ id, name, metric, value, unit }) {
   return { id: `${id}${OURS.get(name)}`, metric, ours: value, rival: null, name: null, ratio: null, unit }
 }
 
-/** One result for each goal; for what has none, one against the best rival. @param {readonly Figure[]} figures @returns {Compared[]} */
+/** One result for each goal, and one against the best rival for figures without a goal. @param {readonly Figure[]} figures @returns {Compared[]} */
 export function compare(figures) {
   return figures.filter(({ name }) => OURS.has(name)).flatMap((ours) => {
     const goals = GOALS.filter((goal) => goal.ours === ours.name && goal.metric === ours.metric && isGoalOf(goal, ours.id))
@@ -58,8 +58,8 @@ function rivalOf({ best, bestId }, ours, figures) {
 }
 
 /**
- * Two threads are compared with one; where goals name rivals for another metric, with the best of them; else with the
- * best of all.
+ * Two threads are compared with one thread. Other figures are compared with the best of the rivals that goals name for another
+ * metric, or else with the best of all rivals.
  * @param {Figure} ours
  * @param {readonly Figure[]} figures
  */
@@ -84,7 +84,7 @@ function against(ours, rival, goal) {
   return [{ ...alone(ours), rival: rival.value, name, ratio: Number(ratio.toPrecision(4)), goal: limit, isMet }]
 }
 
-/** What `--json` prints: times only. @param {readonly Result[]} results */
+/** The output of `--json`, which has only times. @param {readonly Result[]} results */
 export function jsonOf(results) {
   const times = results.filter(({ metric }) => metric === 'wall' || metric === 'cpu')
   const rows = times.map(({ id, metric, ours, rival, name, ratio, unit }) => ({ id, metric, ours, rival, name, ratio, unit }))

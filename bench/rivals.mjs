@@ -1,9 +1,9 @@
 // @ts-check
-// `npm run bench:rivals`: Varve and its rivals, paired in the same run, against the goals. What it finds is kept in
-// bench/results, as numbers and as a plot, unless only a part was measured.
+// `npm run bench:rivals`: measures Varve and its rivals in the same run, against the goals. Results are stored in bench/results
+// as JSON and as a plot, unless only some ids are selected.
 //
-//   --quick          what has a goal, in small sizes and few rounds: less than five minutes
-//   --only <prefix>  only ids that begin so; may be repeated
+//   --quick          only ids with goals, in small sizes and few rounds: less than five minutes
+//   --only <prefix>  only ids with this prefix; may be repeated
 //   --json           one array on stdout instead of the table
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { at } from '../scripts/root.mjs'
@@ -22,7 +22,7 @@ const RESULTS = 'bench/results'
 const HEAD = ['id', 'metric', 'ours', 'rival', 'unit', 'name of the rival', 'ratio', 'goal', 'met']
 const RIGHT = new Set(['ours', 'rival', 'ratio', 'goal'])
 const SEQUENTIAL = 'sequential/items_'
-/** The quick form: what has a goal; of webpack, the one size that it knows, which has none. */
+/** The quick form: ids with goals, and for webpack the one quick size, which has no goal. */
 const QUICK = [
   ...goalPrefixes().filter((prefix) => prefix !== SEQUENTIAL),
   `${SEQUENTIAL}100k`,
@@ -43,7 +43,7 @@ async function tableOf(results) {
   return `${table.toString()}\n${goals.filter(({ isMet }) => isMet).length} of ${goals.length} goals met\n`
 }
 
-/** Memory and files of a rival may be nothing at all. @param {Compared} result */
+/** Memory and files of a rival may be 0. @param {Compared} result */
 const isDrawn = ({ ratio }) => ratio !== null && ratio > 0 && Number.isFinite(ratio)
 
 /** @param {Record<string, string | number>} facts */
@@ -61,7 +61,7 @@ await runMain(async () => {
     writeFileSync(at(`${RESULTS}/rivals.json`), `${JSON.stringify(kept, undefined, 2)}\n`)
     const title = `${machine.cpu}, ${machine.cores} cores, ${date}${isQuick ? ', quick form' : ''}`
     writeFileSync(at(`${RESULTS}/rivals.svg`), plot(results.filter(isDrawn), title))
-    process.stderr.write(`  kept in ${RESULTS}/rivals.json and ${RESULTS}/rivals.svg\n`)
+    process.stderr.write(`  stored in ${RESULTS}/rivals.json and ${RESULTS}/rivals.svg\n`)
   }
   if (isJson) return void process.stdout.write(jsonOf(results))
   process.stdout.write(`${await tableOf(results)}${date}: ${listOf(machine)}\n${listOf(versions)}\n`)

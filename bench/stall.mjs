@@ -1,14 +1,14 @@
 // @ts-check
-// How long a full compaction keeps the event loop of its process from turning: `node bench/stall.mjs`.
+// How long a full compaction blocks the event loop of its process: `node bench/stall.mjs`.
 //
-//   --engine native|wasm   one of them only
+//   --engine native|wasm   only this engine
 //   --mib <n>              bytes of values, in MiB (default 1024)
 //   --rounds <n>           compactions (default 3)
 //
-// The process commits in batches of 16 MiB, overwrites a tenth, and compacts everything while a lookup runs at every
-// turn of the loop. `stall` is the longest time between two turns, `get` the longest lookup, both in milliseconds and,
-// on Linux, without the time that the thread waited for a free core. `CPU` is the most CPU time that the thread used
-// between two turns: that much of a stall is its own work, whatever else the machine and its disk do.
+// The process commits in batches of 16 MiB, overwrites a tenth of the entries, and compacts everything while a lookup runs in
+// every turn of the loop. `stall` is the longest time between two turns, and `get` the longest lookup. Both are in milliseconds
+// and, on Linux, without the time that the thread waited for a free core. `CPU` is the most CPU time that the thread used between
+// two turns. This part of a stall is its own work, independent of other load on the machine and its disk.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,14 +20,14 @@ import { fileURLToPath } from 'node:url'
 const VALUE_BYTES = 16 * 1024
 const BATCH_ENTRIES = 1024
 
-/** Milliseconds that JavaScript's thread has run, and waited for a core, so far. */
+/** Milliseconds that the JavaScript thread has run and has waited for a core, so far. */
 function scheduledMs() {
   if (process.platform !== 'linux') return { cpu: 0, waited: 0 }
   const [ran, waited] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')
   return { cpu: Number(ran) / 1e6, waited: Number(waited) / 1e6 }
 }
 
-/** The time that this thread had, and used, in milliseconds. */
+/** The time available to this thread and its CPU time, in milliseconds. */
 function now() {
   const { cpu, waited } = scheduledMs()
   return { time: performance.now() - waited, cpu }
@@ -53,7 +53,7 @@ async function measure(engine, mib, rounds) {
       put(at, 0)
       if (at % BATCH_ENTRIES === BATCH_ENTRIES - 1) await cache.commit()
     }
-    // The index over many tables is made by the first lookups, and not by a compaction.
+    // The first lookups build the index over many tables, so that no lookup during the compaction has to.
     for (let at = 0; at < count; at += 7) values.get(`key ${at}`)
     /** @type {Round[]} */
     const found = []
@@ -92,7 +92,7 @@ async function compacted(cache, values, count) {
   const begun = performance.now()
   await cache.compact({ full: true })
   const seconds = (performance.now() - begun) / 1000
-  // What the compaction leaves to the loop belongs to it.
+  // Work that the compaction leaves to the event loop counts, too.
   await new Promise((resolve) => setTimeout(resolve, 100))
   work.isDone = true
   await loop

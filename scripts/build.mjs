@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run build`: the engine twice, then the packages. Each target knows its inputs, so that setup can skip it.
+// `npm run build`: builds both engines, then the packages. Each target declares its inputs, so that setup can skip it.
 import { addonPath, buildNative } from './build/native.mjs'
 import { buildPackages, packageFolders } from './build/packages.mjs'
 import { buildWasm, wasmPaths } from './build/wasm.mjs'
@@ -9,7 +9,7 @@ import { runMain, step } from './steps.mjs'
 
 /** @typedef {import('./stamps.mjs').Built & { title: string, make: () => Promise<void> }} Target */
 
-const RUST = ['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates', 'scripts/build'] // which crates matter is cargo's to know
+const RUST = ['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates', 'scripts/build'] // cargo decides which crates matter
 const TYPESCRIPT = ['tsconfig.base.json', 'tsconfig.json', 'package-lock.json', 'scripts/build']
 
 /** @type {readonly Target[]} */

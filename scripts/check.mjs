@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run check`: everything that is right or wrong without running a test. One line a step; all steps run, those
-// that fail are shown in full.
+// `npm run check`: all checks besides the tests. Prints one line per step. All steps run; the output of those that fail is shown
+// in full.
 import { existsSync } from 'node:fs'
 import { packageFolders } from './build/packages.mjs'
 import { checkConsumer } from './consumer.mjs'
@@ -16,10 +16,10 @@ import { checkUnplanted } from './unplanted.mjs'
 const WASM = ['--target', 'wasm32-unknown-unknown']
 const DENY = ['--', '--deny', 'warnings']
 
-/** Libraries for JavaScript only: what they export is dead code to a test. */
-const DOORS = ['varve-node', 'varve-wasm']
+/** Libraries for JavaScript only: clippy would report their exports as dead code in a test build. */
+const BINDINGS = ['varve-node', 'varve-wasm']
 
-/** Their types are there once `npm run bench:rivals` has installed them. */
+/** Their types exist once `npm run bench:rivals` has installed them. */
 const RIVALS = ['bench/rivals/node'].filter((folder) => existsSync(at(`${folder}/node_modules`)))
 
 /** @param {readonly string[]} names */
@@ -31,8 +31,8 @@ const tool = (name, args) => run(process.execPath, [toolPath(name), ...args])
 /** @type {readonly (readonly [string, () => Promise<unknown>])[]} */
 const STEPS = [
   ['cargo fmt', () => run('cargo', ['fmt', '--all', '--check', '--', '--color=never'], { env: rustEnv() })],
-  ['cargo clippy', () => cargo('clippy', ['--workspace', ...without(DOORS), '--all-targets', '--all-features', ...DENY])],
-  ['cargo clippy, doors', () => cargo('clippy', [...DOORS.flatMap((name) => ['--package', name]), '--all-features', ...DENY])],
+  ['cargo clippy', () => cargo('clippy', ['--workspace', ...without(BINDINGS), '--all-targets', '--all-features', ...DENY])],
+  ['cargo clippy, bindings', () => cargo('clippy', [...BINDINGS.flatMap((name) => ['--package', name]), '--all-features', ...DENY])],
   ['cargo clippy, WebAssembly', () => cargo('clippy', ['--package', 'varve-core', ...WASM, ...DENY])],
   ['tidy', () => run(process.execPath, [at('scripts/tidy.mjs')])],
   ['tsc: packages', () => tsc(['--build'])],
@@ -51,7 +51,7 @@ const STEPS = [
   ['advisories: crates', checkCrates],
   ['advisories: npm', checkPackages],
   ['no planted faults in the build', checkUnplanted],
-  ['packed packages, as a user', checkConsumer],
+  ['packed packages, as users install them', checkConsumer],
 ]
 
 await runMain(async () => {
@@ -66,7 +66,7 @@ await runMain(async () => {
       failed++
     })
   }
-  // Last, where it is read: what was skipped was not checked.
+  // Skipped steps come last, so that they are noticed: they were not checked.
   for (const line of skipped) process.stderr.write(`\n  SKIPPED ${line}\n`)
   if (failed > 0) throw new StepFailed(`${failed} checks failed`)
 })

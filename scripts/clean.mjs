@@ -1,5 +1,5 @@
 // @ts-check
-// `npm run clean`: removes what was built; node_modules stays.
+// `npm run clean`: removes all build output; node_modules stays.
 import { rm } from 'node:fs/promises'
 import { packageFolders } from './build/packages.mjs'
 import { at } from './root.mjs'

@@ -1,6 +1,6 @@
 // @ts-check
-// What users get: each package is packed as for the registry, unpacked into a folder of its own and used from there:
-// compiled against (NodeNext, import and require), then run (both engines, import and require, no warning).
+// Tests the packages as users get them: each is packed as for the registry and unpacked into its own directory. A
+// program is compiled against it (NodeNext, import and require) and run (both engines, import and require, without a warning).
 import { cp, mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { npm, tsc } from './tools.mjs'
 
 const FIXTURE = 'test/types'
 const PACKAGES = ['varve', '@varve/plugins']
-/** All else that a consumer has: types of Node and the bundlers. */
+/** The other packages of a consumer: types of Node, and the bundlers. */
 const INSTALLED = ['@types/node', '@rspack/core', 'esbuild', 'rolldown', 'rollup', 'vite', 'webpack']
 
 export async function checkConsumer() {

@@ -1,11 +1,11 @@
 // @ts-check
-// A vitest reporter that prints nothing and writes how many tests passed and failed to the file named by VARVE_COUNTS.
+// A vitest reporter that prints nothing, and writes the number of passed and failed tests to the file named by VARVE_COUNTS.
 // (vitest's own JSON reporter would print a line after the closing lines of the run.)
 import { writeFileSync } from 'node:fs'
 
 export default class Counts {
   /**
-   * A file that could not be loaded counts as one failure, as does an error outside of all tests.
+   * A file that cannot be loaded counts as one failure, and so does an error outside of all tests.
    * @param {readonly import('vitest/node').TestModule[]} modules
    * @param {readonly unknown[]} errors
    */

@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run demo`: a real application through webpack and babel: without a cache, with webpack's own, and with Varve on
-// both engines. Options: --quick (a smaller application), --json (one JSON array on stdout and nothing else).
+// `npm run demo`: builds a real application with webpack and babel: without a cache, with webpack's own, and with Varve on both
+// engines. Options: --quick (a smaller application), --json (only one JSON array on stdout).
 import { parseArgs } from 'node:util'
 import { SIZES } from './demo/application.mjs'
 import { at } from './root.mjs'
@@ -11,7 +11,7 @@ const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, j
 
 await runMain(async () => {
   await setup()
-  // Only now is there anything that these import.
+  // Imported only now, because these modules need the build.
   const { buildAll, cacheDirOf, crossOver } = await import('./demo/steps.mjs')
   const size = options.quick ? SIZES.quick : SIZES.full
   const rows = await buildAll(size)
@@ -23,7 +23,7 @@ await runMain(async () => {
     process.stdout.write(`\nwebpack ${size.ownModules} own modules and their packages, babel on all of them, not minified\n`)
     process.stdout.write(`hits: modules taken from a cache; misses: modules built\n${tableOf(rows)}\n`)
     const [read] = crossed
-    process.stdout.write(`one folder, two engines: written by native, read by WebAssembly: ${read?.hits} hits, ${read?.misses} misses\n\n`)
+    process.stdout.write(`one directory, two engines: written by native, read by WebAssembly: ${read?.hits} hits, ${read?.misses} misses\n\n`)
     const dir = cacheDirOf({ cache: 'varve', engine: 'native' })
     process.stdout.write(`$ varve stats --dir ${dir}\n`)
     process.stdout.write(await run(process.execPath, [at('packages/varve/dist/cli/main.js'), 'stats', '--dir', dir]))
@@ -31,6 +31,6 @@ await runMain(async () => {
   const broken = rows.filter((row) => !row.identical)
   const missed = crossed.filter((build) => build.hits < 20 * build.misses)
   for (const { cache, engine, step } of broken) process.stderr.write(`the bundle of ${cache} ${engine ?? ''} ${step} differs\n`)
-  if (missed.length > 0) process.stderr.write('one engine did not find what the other one wrote\n')
+  if (missed.length > 0) process.stderr.write('one engine did not find entries that the other one wrote\n')
   if (broken.length > 0 || missed.length > 0) process.exitCode = 1
 })

@@ -2,7 +2,7 @@
 // `npm run docs`: writes docs/api.md from the types of `varve`, then builds the site from the Markdown files of the
 // repository into site/dist. A dead link fails the build.
 //
-//   --check   fails if docs/api.md is not what the types say, instead of writing it
+//   --check   compares docs/api.md with the types instead of writing it
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { at } from './root.mjs'
@@ -14,7 +14,7 @@ const SITE = 'site'
 const PAGES = `${SITE}/generated`
 const API = 'docs/api.md'
 
-/** What the site is made of, beside the pages in docs/. */
+/** The pages of the site besides those in docs/. */
 const OTHERS = [
   'README.md',
   'SECURITY.md',
@@ -29,7 +29,7 @@ const OTHERS = [
 /** @param {string} name @param {readonly string[]} args */
 const tool = (name, args) => run(process.execPath, [at(`${SITE}/node_modules/${name}`), ...args], { cwd: at(SITE) })
 
-/** The page that the types give. */
+/** Generates the page from the types. */
 async function apiPage() {
   const made = `${SITE}/.api`
   await tool('typedoc/bin/typedoc', ['--out', at(made)])
@@ -39,7 +39,7 @@ async function apiPage() {
 }
 
 async function checkApi() {
-  if (readFileSync(at(API), 'utf8') !== (await apiPage())) throw new Error(`${API} is not what the types say. Run: npm run docs`)
+  if (readFileSync(at(API), 'utf8') !== (await apiPage())) throw new Error(`${API} does not match the types. Run: npm run docs`)
 }
 
 function copyPages() {

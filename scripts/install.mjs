@@ -1,5 +1,5 @@
 // @ts-check
-// Whether node_modules holds what package-lock.json asks for, by npm's own record of what it installed.
+// Compares node_modules with package-lock.json, using npm's own record of what it installed.
 import { existsSync, readFileSync } from 'node:fs'
 import { at } from './root.mjs'
 import { npm } from './tools.mjs'
@@ -11,7 +11,7 @@ import { npm } from './tools.mjs'
  * @property {boolean} [optional]
  * @property {boolean} [link]
  */
-/** @typedef {Record<string, LockedPackage>} LockedPackages by folder; '' is the root */
+/** @typedef {Record<string, LockedPackage>} LockedPackages by directory; '' is the root */
 
 /** @param {string} path @returns {LockedPackages | undefined} */
 function readLock(path) {
@@ -19,7 +19,7 @@ function readLock(path) {
 }
 
 /**
- * The first folder that differs, or undefined. Optional packages may be missing: they belong to other platforms.
+ * Returns the first directory that differs, if any. Optional packages may be missing: they belong to other platforms.
  * @param {LockedPackages} wanted
  * @param {LockedPackages} installed
  * @returns {string | undefined}

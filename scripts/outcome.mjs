@@ -1,10 +1,10 @@
 // @ts-check
-// How many tests passed and failed, read from what the runners report.
+// The numbers of passed and failed tests, from the output of the test runners.
 
 /** @typedef {{ passed: number, failed: number }} Outcome */
 
 /**
- * From the closing lines of cargo's test binaries: "test result: ok. 12 passed; 0 failed; ...".
+ * Reads the closing lines of cargo's test binaries: "test result: ok. 12 passed; 0 failed; ...".
  * @param {string} output
  * @returns {Outcome}
  */
@@ -18,8 +18,8 @@ export function readCargo(output) {
 }
 
 /**
- * The sum. A runner that failed without naming a test (it did not compile, it crashed) counts as one failure, so that
- * the numbers never look better than the exit code.
+ * Adds up outcomes. A runner that failed without a failed test (it did not compile, it crashed) counts as one failure. So the
+ * numbers never look better than the exit code.
  * @param {readonly { outcome: Outcome, exitCode: number }[]} runners
  * @returns {Outcome}
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// Where things are: the root of the repository and paths below it.
+// The root of the repository, and paths below it.
 import { realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,11 +9,11 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** @param {string} path relative to the root of the repository */
 export const at = (path) => join(root, path)
 
-/** Cargo's output folder. */
+/** The output directory of cargo. */
 export const targetDir = process.env.CARGO_TARGET_DIR ?? at('target')
 
 /**
- * Whether this module is the one that node was asked to run.
+ * Whether node was started with this module.
  * @param {ImportMeta} meta
  */
 export function isMain(meta) {

@@ -1,5 +1,5 @@
 // @ts-check
-// The decisions of the scripts: what counts as installed, as a fit Node, as passed, as failed.
+// The decisions of the scripts: which dependencies are installed, which Node fits, which tests passed, which output is current.
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { readReport } from './supply/advisories.mjs'
 import { isAllowed, strangeCrates, strangePackages, unexplained } from './supply/licences.mjs'
 import { nodeFits } from './tools.mjs'
 
-describe('what is installed', () => {
+describe('installed packages', () => {
   const wanted = {
     '': {},
     'packages/a': { version: '1.0.0' },
@@ -22,11 +22,11 @@ describe('what is installed', () => {
   }
   const { 'node_modules/b': b, 'node_modules/c': c, ...links } = wanted
 
-  it('an installation may lack packages of other platforms', () => {
+  it('packages of other platforms may be missing', () => {
     expect(firstDifference(wanted, { ...links, 'node_modules/b': b })).toBeUndefined()
   })
 
-  it('an installation with a missing, older or surplus package is not up to date', () => {
+  it('a missing, older or surplus package is a difference', () => {
     expect(firstDifference(wanted, { ...links, 'node_modules/c': c })).toBe('node_modules/b')
     const older = { version: '0.9.0', integrity: 'x' }
     expect(firstDifference(wanted, { ...links, 'node_modules/b': older })).toBe('node_modules/b')
@@ -34,25 +34,25 @@ describe('what is installed', () => {
   })
 })
 
-describe('the Node that runs', () => {
-  it.each(['20.19.0', '20.20.2', '22.12.0', '23.0.0', '24.1.0'])('%s fits', (version) => {
+describe('the version of Node', () => {
+  it.each(['20.19.0', '20.20.2', '22.12.0', '23.0.0', '24.1.0'])('Node %s fits', (version) => {
     expect(nodeFits(version)).toBe(true)
   })
 
-  it.each(['18.20.0', '20.18.3', '21.7.0', '22.11.0'])('%s does not', (version) => {
+  it.each(['18.20.0', '20.18.3', '21.7.0', '22.11.0'])('Node %s does not fit', (version) => {
     expect(nodeFits(version)).toBe(false)
   })
 })
 
-describe('the sum of all runners', () => {
-  it('the sum of all runners reads the closing lines of cargo', () => {
+describe('the sum of all test runners', () => {
+  it('the closing lines of cargo are added up', () => {
     /** @param {string} verdict @param {string} counts */
     const line = (verdict, counts) => `test result: ${verdict}. ${counts}; 0 ignored\n`
     const output = `running 3 tests\n${line('ok', '3 passed; 0 failed')}${line('FAILED', '1 passed; 2 failed')}`
     expect(readCargo(output)).toEqual({ passed: 4, failed: 2 })
   })
 
-  it('the sum of all runners has a failure if an exit code has one', () => {
+  it('the sum is never better than the exit codes', () => {
     const passed = { outcome: { passed: 3, failed: 0 }, exitCode: 0 }
     const failed = { outcome: { passed: 1, failed: 2 }, exitCode: 1 }
     const broken = { outcome: { passed: 0, failed: 0 }, exitCode: 101 }
@@ -60,11 +60,11 @@ describe('the sum of all runners', () => {
   })
 })
 
-describe('what was built', () => {
+describe('stamps of build output', () => {
   const folder = mkdtempSync(join(tmpdir(), 'varve-scripts-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('a clone that was moved or copied is not built again; one with changed sources is', () => {
+  it('a moved or copied clone is not built again, but changed sources are', () => {
     const built = { inputs: ['a.txt', 'src', 'none'] }
     mkdirSync(join(folder, 'one/src/below'), { recursive: true })
     writeFileSync(join(folder, 'one/a.txt'), 'a')
@@ -77,22 +77,22 @@ describe('what was built', () => {
   })
 })
 
-describe('what Varve is built from', () => {
+describe('licences and sources of dependencies', () => {
   const allowed = ['MIT', 'Zlib', 'Unicode-3.0']
 
   it.each([
     'MIT', 'MIT OR GPL-3.0', 'GPL-3.0/MIT', '(GPL-3.0 OR MIT) AND Unicode-3.0', 'MIT AND Zlib', 'GPL-3.0 AND X OR Zlib', 'MIT WITH an-exception',
-  ])('%s is allowed', (expression) => {
+  ])('the licence %s is allowed', (expression) => {
     expect(isAllowed(expression, allowed)).toBe(true)
   })
 
   it.each([
     'GPL-3.0', 'MIT AND GPL-3.0', '(MIT OR X) AND GPL-3.0', 'GPL-3.0 WITH MIT', '', 'none', 'MIT)', '(MIT', 'MIT Zlib',
-  ])('%s is not', (expression) => {
+  ])('the licence %s is not allowed', (expression) => {
     expect(isAllowed(expression, allowed)).toBe(false)
   })
 
-  it('comes from the registries, with hashes', () => {
+  it('dependencies come from the registries, with hashes', () => {
     const crate = (/** @type {string} */ name, /** @type {string} */ source, sum = '0'.repeat(64)) =>
       `[[package]]\nname = "${name}"\nversion = "1.0.0"\nsource = "${source}"\nchecksum = "${sum}"\n\n`
     const registry = 'registry+https://github.com/rust-lang/crates.io-index'
@@ -106,7 +106,7 @@ describe('what Varve is built from', () => {
     })).toEqual(['node_modules/git', 'node_modules/bare', 'node_modules/weak'])
   })
 
-  it('every lock file has what the engine depends on: a build that had to add it would rewrite the file', () => {
+  it('every lock file contains the dependencies of the engine, so that no build rewrites it', () => {
     const dependencies = /** @param {string} path */ (path) => {
       const [, table = ''] = /^\[dependencies\]\n([^[]*)/m.exec(readFileSync(at(path), 'utf8')) ?? []
       return [...table.matchAll(/^([\w-]+) = (?!.*optional)/gm)].map(([, name]) => name)
@@ -119,14 +119,14 @@ describe('what Varve is built from', () => {
     }
   })
 
-  it('overrides have a reason, and reasons an override', () => {
+  it('every override has a reason and every reason an override', () => {
     expect(unexplained({ overrides: { a: '1' }, '//overrides': { a: 'why' } })).toEqual([])
     expect(unexplained({ overrides: { a: '1' }, '//overrides': { b: 'why' } })).toEqual([
       "package.json: the override of 'a' has no reason in '//overrides'", "package.json: '//overrides' explains 'b', which is not overridden",
     ])
   })
 
-  it('an audit that the registry refused is none', () => {
+  it('an audit that the registry rejected is not a report', () => {
     expect(readReport('npm warn audit 405 Method Not Allowed\n{ "message": "refused" }')).toBeUndefined()
     expect(readReport('')).toBeUndefined()
     const found = { a: { name: 'a', severity: 'high' } }

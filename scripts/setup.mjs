@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run setup`: makes a fresh clone ready to run: dependencies, both engines, the packages. What is up to date is
-// skipped, so every script may begin with it.
+// `npm run setup`: prepares a fresh clone: dependencies, both engines, the packages. It skips everything that is up to date, so
+// that every script can begin with it.
 import { performance } from 'node:perf_hooks'
 import { build, targets } from './build.mjs'
 import { install, isInstalled } from './install.mjs'
@@ -12,7 +12,7 @@ import { addWasmTarget, checkNode, nodeFits, rustEnv } from './tools.mjs'
 /** Whether everything is installed and built. */
 export const isReady = () => isInstalled() && targets.every(isCurrent)
 
-/** Does what is needed and nothing else. Writes to stderr only; throws StepFailed, already explained, if it cannot. */
+/** Sets up everything that is not up to date. Writes to stderr only; throws StepFailed, with the reason already printed. */
 export async function setup() {
   const startMs = performance.now()
   if (!nodeFits(process.versions.node)) await step('check Node', checkNode)
@@ -23,7 +23,7 @@ export async function setup() {
     await step('check Rust', rustEnv)
     await step('WebAssembly target', addWasmTarget)
   }
-  // One at a time, in order: the packages need the generated engine, which changes what is stale.
+  // One target at a time, in order: the packages need the generated engine, and building it makes them stale.
   for (const target of targets) if (!isCurrent(target)) await build(target)
   if (!missing && stale.length === 0) printStep('✓', 'setup: up to date', secondsSince(startMs))
 }

@@ -1,7 +1,7 @@
 // @ts-check
-// Stamps: whether what was built still belongs to its sources. A stamp is the hash of the contents of all inputs,
-// taken before the build and written after it, so that an edit in between makes it stale. Paths count from the root, so
-// that a clone that was moved or copied is not built again.
+// Stamps: whether build output still matches its sources. A stamp is the hash of the contents of all inputs. It is taken before
+// the build and written after it, so that an edit in between makes it stale. Paths are relative to the root, so a clone that is
+// moved or copied is not built again.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const FOLDER = at('target/stamps')
  */
 
 /**
- * Paths relative to `from`.
+ * Returns paths relative to `from`.
  * @param {string} from @param {string} path
  * @returns {string[]}
  */
@@ -30,7 +30,7 @@ function filesBelow(from, path) {
     .flatMap((name) => filesBelow(from, `${path}/${name}`))
 }
 
-/** @param {Pick<Built, 'inputs'>} built @param {string} [from] what inputs are relative to */
+/** @param {Pick<Built, 'inputs'>} built @param {string} [from] the directory to which inputs are relative */
 export function fingerprint({ inputs }, from = root) {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}\n`)
   for (const file of inputs.flatMap((input) => filesBelow(from, input))) {

@@ -1,6 +1,6 @@
 // @ts-check
-// Steps of the scripts. Each prints its name and how long it took; of one that fails, the whole output is shown.
-// Everything goes to stderr: stdout belongs to what the caller asked for (`npm run demo -- --json`).
+// Steps of the scripts. Each prints its name and its duration, and its whole output if it fails. Everything goes to stderr:
+// stdout is for the result that the caller wants (`npm run demo -- --json`).
 import { spawn } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { root } from './root.mjs'
@@ -8,13 +8,13 @@ import { root } from './root.mjs'
 const screen = process.stderr
 const NAME_WIDTH = 40
 
-/** A failure that was already shown to the user. */
+/** A failure that has already been printed. */
 export class StepFailed extends Error {}
 
-/** A step that cannot run here; the message says what it needs. */
+/** A step that cannot run on this machine; the message names what it needs. */
 export class Skipped extends Error {}
 
-/** A command that ended with anything but 0; `message` says which, `output` is all it printed. */
+/** A command that ended with a code other than 0; `message` names it, `output` is everything it printed. */
 export class CommandFailed extends Error {
   /** @param {string} message @param {string} output */
   constructor(message, output) {
@@ -33,7 +33,7 @@ export function printStep(mark, name, note) {
 export const secondsSince = (startMs) => `${((performance.now() - startMs) / 1000).toFixed(1)} s`
 
 /**
- * Runs one step and prints its line. Throws StepFailed, with everything shown, if it fails, and what is Skipped as it is.
+ * Runs one step and prints its line. If the step fails, prints its output and throws StepFailed. Skipped is thrown as it is.
  * @template T
  * @param {string} name
  * @param {() => T | Promise<T>} work
@@ -59,11 +59,11 @@ export async function step(name, work) {
 }
 
 /**
- * Runs a command without a shell, from the root. Its output is returned, or thrown with the error.
+ * Runs a command from the root, without a shell. Returns its output, or throws an error that has it.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, stdout?: number | 'pipe', stderr?: number | 'pipe' | 'ignore' }} [options] `stdout`: a
- * file for what it writes; `stderr`: the same unless it says otherwise
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, stdout?: number | 'pipe', stderr?: number | 'pipe' | 'ignore' }} [options]
+ * `stdout`: the file that receives its output; `stderr`: the same file by default
  * @returns {Promise<string>}
  */
 export function run(command, args, { cwd = root, env = process.env, stdout = 'pipe', stderr = stdout } = {}) {
@@ -84,7 +84,7 @@ export function run(command, args, { cwd = root, env = process.env, stdout = 'pi
 }
 
 /**
- * The end of every script: a failed step has already told its story, anything else is a defect and shows its stack.
+ * Ends every script. A failed step has already printed its reason; any other error is a bug and is printed with its stack.
  * @param {() => Promise<unknown>} main
  */
 export async function runMain(main) {

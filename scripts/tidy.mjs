@@ -1,6 +1,6 @@
 // @ts-check
-// The house rules that a script can see (tidy/rules.mjs): sizes, headers, forbidden words and syntax, and the arrows
-// between crates, rooms and packages. Prints one line per finding; no dependency, no parser.
+// The house rules that a script can check (tidy/rules.mjs): sizes, headers, forbidden words and syntax, and the dependencies
+// between crates, rooms and packages. Prints one line per finding. It needs no dependency and no parser.
 import { checkCrate } from './tidy/crates.mjs'
 import { checkImports } from './tidy/imports.mjs'
 import { checkLanguage } from './tidy/language.mjs'

@@ -1,5 +1,5 @@
 // @ts-check
-// The commands that the scripts start: cargo, npm, and the tools of node_modules, all without a shell.
+// The commands that the scripts start without a shell: cargo, npm, and the tools of node_modules.
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, delimiter, join } from 'node:path'
@@ -9,7 +9,7 @@ import { run } from './steps.mjs'
 const NODE_NEEDED = 'Node 20.19 or newer (of the 22 line: 22.12 or newer)'
 const exe = process.platform === 'win32' ? '.exe' : ''
 
-/** Whether a Node can run Varve. @param {string} version */
+/** Whether this version of Node can run Varve. @param {string} version */
 export function nodeFits(version) {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   return (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22
@@ -20,7 +20,7 @@ export function checkNode() {
   if (!nodeFits(version)) throw new Error(`Varve needs ${NODE_NEEDED}; this is ${version}.`)
 }
 
-/** The folder of cargo, or undefined: on PATH, else where rustup puts it. */
+/** The directory of cargo, on PATH or where rustup installs it, or undefined. */
 function cargoFolder() {
   const places = (process.env.PATH ?? '').split(delimiter)
   const home = process.env.CARGO_HOME ?? join(homedir(), '.cargo')
@@ -37,7 +37,7 @@ function isRunnable(path) {
   }
 }
 
-/** Environment in which cargo, rustc and rustup are found. */
+/** The environment in which cargo, rustc and rustup are found. */
 export function rustEnv() {
   const folder = cargoFolder()
   if (folder === undefined) {
@@ -46,7 +46,7 @@ export function rustEnv() {
   return { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH ?? ''}` }
 }
 
-/** The lock file decides in every build. To change it: `cargo update`, or `cargo metadata` in the folder of the workspace. */
+/** Every build uses the lock file. To change it: `cargo update`, or `cargo metadata` in the directory of the workspace. */
 export const LOCKED = '--locked'
 
 /**
@@ -58,7 +58,7 @@ export function cargo(subcommand, args, extra = {}) {
   return run('cargo', [subcommand, LOCKED, ...args], { env: { ...rustEnv(), ...extra } })
 }
 
-/** Adds the WebAssembly target to the toolchain if it is missing. True if it was. */
+/** Adds the WebAssembly target to the toolchain if it is missing. Returns true if it was. */
 export async function addWasmTarget() {
   const env = rustEnv()
   const sysroot = (await run('rustc', ['--print', 'sysroot'], { env })).trim()
@@ -75,7 +75,7 @@ export function npm(args) {
 }
 
 /**
- * The script behind a command of an installed package.
+ * The script of a command in an installed package.
  * @param {string} command
  * @param {string} [packageName]
  */

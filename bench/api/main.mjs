@@ -1,5 +1,5 @@
 // @ts-check
-// `node bench/api/main.mjs`: the public API on both engines. bench/rivals/node/main.mjs runs the same with the rivals.
+// `node bench/api/main.mjs`: measures the public API on both engines. bench/rivals/node/main.mjs also runs the rivals.
 import { setup } from '../../scripts/setup.mjs'
 import { runMain } from '../../scripts/steps.mjs'
 import { benchmark } from './benchmark.mjs'

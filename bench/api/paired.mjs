@@ -1,9 +1,9 @@
 // @ts-check
-// Runs one workload on all subjects, round by round in turn (ABAB), in one process, so that whatever else the machine
-// does meets all of them alike; gives medians over the rounds.
+// Runs one workload on all subjects in one process, round by round in turn (ABAB), so that other load on the machine affects all
+// of them alike. Returns medians over the rounds.
 //
-// tinybench runs a task to its end before the next one, so a round is one run of each task with one iteration; it times
-// that iteration, the CPU time and the medians are taken here. CPU time is that of all threads of the process.
+// tinybench runs a task to its end before the next one, so a round is one run of each task with one iteration. tinybench times
+// that iteration; the CPU time and the medians are computed here. CPU time is that of all threads of the process.
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -19,11 +19,11 @@ import { loopsOf } from './loops.mjs'
 /** @typedef {{ subject: Subject, trial: Trial, cpuMs: number, walls: number[], cpus: number[] }} Lane */
 
 const WARM_UP_ROUNDS = 3
-/** A process is at rest when it used less than a tenth of this time; it is waited for up to so many times. */
+/** A process is at rest if it used less than a tenth of this time. The bench waits at most RESTS_MAX times. */
 const REST_MS = 2
 const RESTS_MAX = 100
 
-setFlagsFromString('--no-flush-bytecode') // else the many collections make V8 forget code between two rounds of a subject
+setFlagsFromString('--no-flush-bytecode') // otherwise the many collections make V8 discard code between two rounds
 setFlagsFromString('--expose-gc')
 /** @type {() => void} */
 const collectGarbage = runInNewContext('gc')
@@ -47,9 +47,9 @@ export async function runPaired(workload, subjects, dir, rounds) {
   }
   for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
     for (let turn = 0; turn < lanes.length; turn++) {
-      const index = (turn + round + WARM_UP_ROUNDS) % lanes.length // nobody always comes after the same one
+      const index = (turn + round + WARM_UP_ROUNDS) % lanes.length // each subject follows another one in turn
       const [lane, task] = [lanes[index], bench.tasks[index]]
-      task?.reset() // a task that has run would not run again
+      task?.reset() // tinybench runs a task only once
       await task?.run()
       if (round >= 0 && lane !== undefined && task !== undefined) record(lane, task)
     }
@@ -91,7 +91,7 @@ function record({ trial, cpuMs, walls, cpus }, task) {
   cpus.push(cpuMs / trial.operations)
 }
 
-/** Waits until threads of the pool, of a store or of V8 have nothing left to do. */
+/** Waits until the threads of the pool, of a store and of V8 are idle. */
 async function rest() {
   for (let count = 0; count < RESTS_MAX; count++) {
     const start = process.cpuUsage()

@@ -1,6 +1,5 @@
 // @ts-check
-// What is measured, one workload for each id; none knows which subject it runs on. A trial is a workload on one open
-// store: `run` is timed, everything else is not.
+// The workloads, one for each id, independent of the subject. A trial is a workload on one open store: only `run` is timed.
 import { strict as assert } from 'node:assert'
 import { keyOf, missingKeyOf, shuffled, valuesOf } from './data.mjs'
 
@@ -11,10 +10,10 @@ import { keyOf, missingKeyOf, shuffled, valuesOf } from './data.mjs'
 
 /**
  * @typedef {object} Trial
- * @property {number} operations that one run does
- * @property {() => unknown} [before] each run
+ * @property {number} operations in one run
+ * @property {() => unknown} [before] called before each run
  * @property {() => unknown} run
- * @property {() => unknown} [after] each run
+ * @property {() => unknown} [after] called after each run
  * @property {() => unknown} close
  */
 
@@ -23,19 +22,19 @@ import { keyOf, missingKeyOf, shuffled, valuesOf } from './data.mjs'
  * @property {string} id
  * @property {'ns' | 'us'} unit of one operation
  * @property {number} rounds
- * @property {boolean} [writes] whether a store may go on working after the call: its CPU time counts until it rests
+ * @property {boolean} [writes] whether a store may keep working after the call; its CPU time counts until it is idle
  * @property {(subject: Subject, loops: Loops, dir: string) => Promise<Trial>} prepare
  */
 
 const ENTRIES = 10_000
 const MANY = 1000
 
-/** How often all keys are looked up in one round: what one subject evicts from the processor's caches is no other's. */
+/** How often one round looks up all keys, so that each subject fills the processor's caches itself. */
 const PASSES = 10
 const PASSES_LARGE = 2
 
 /**
- * Every workload. `isQuick`: a seventh of the rounds, and a tenth of the entries where values are large.
+ * All workloads. `isQuick`: a seventh of the rounds, and a tenth of the entries if values are large.
  * @param {boolean} isQuick
  * @returns {Workload[]}
  */
@@ -80,7 +79,7 @@ async function prepareMiss(subject, loops, dir) {
 }
 
 /**
- * Looks all keys up, one call for each.
+ * Looks up all keys, one call for each.
  * @param {Subject} subject
  * @param {Loops} loops
  * @param {Store} store
@@ -142,7 +141,7 @@ function commit(name, rounds, size, durability, operations) {
   }
 }
 
-/** Opens a store that was closed, and reads one entry. @param {Subject} subject @param {Loops} _ @param {string} dir */
+/** Opens a closed store and reads one entry. @param {Subject} subject @param {Loops} _ @param {string} dir */
 async function prepareOpen(subject, _, dir) {
   const { store: first, entries } = await prefilled(subject, dir, ENTRIES, 128)
   await first.close()
@@ -159,7 +158,7 @@ async function prepareOpen(subject, _, dir) {
 }
 
 /**
- * A store as a build finds it that is not the first: filled in one commit, closed, opened again.
+ * A store as a later build finds it: filled in one commit, closed, and opened again.
  * @param {Subject} subject
  * @param {string} dir
  * @param {number} count

@@ -1,6 +1,6 @@
 // @ts-check
-// `node bench/tasks/main.mjs`: what a hit of a task costs beside a bare get, native and WebAssembly, in microseconds of CPU
-// time, median of rounds in turn. --quick: fewer rounds. --json prints one array.
+// `node bench/tasks/main.mjs`: the cost of a task's hit next to a plain get, native and WebAssembly, in microseconds of CPU time,
+// the median of rounds in turn. --quick: fewer rounds. --json prints one array.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ const SHAPES = {
   'run, the same and 3 files': (id) => ({ id: `${id}?files`, inputs: { source: SOURCE }, files: FILES }),
 }
 
-/** Microseconds of CPU time of each of RUNS calls. @param {(id: string) => unknown} call */
+/** Microseconds of CPU time per call, over RUNS calls. @param {(id: string) => unknown} call */
 async function perRun(call) {
   const before = process.cpuUsage()
   for (let index = 0; index < RUNS; index++) await call(IDS[index % IDS.length] ?? '')
@@ -44,7 +44,7 @@ async function measure(engine, root) {
   /** @type {[string, (id: string) => unknown][]} */
   const calls = [['get alone, awaited', (id) => bare.get(id)]]
   for (const [name, shape] of Object.entries(SHAPES)) {
-    calls.push([name, (id) => task.run(shape(id), () => Promise.reject(new Error(`${id} is no hit`)))])
+    calls.push([name, (id) => task.run(shape(id), () => Promise.reject(new Error(`${id} is not a hit`)))])
   }
   /** @type {Map<string, number[]>} */
   const times = new Map(calls.map(([name]) => [name, []]))
@@ -59,7 +59,7 @@ const root = mkdtempSync(join(tmpdir(), 'varve-bench-tasks-'))
 try {
   mkdirSync(join(root, 'src'))
   for (const file of FILES) writeFileSync(join(root, file), file.repeat(300))
-  await new Promise((resolve) => setTimeout(resolve, 100)) // files that just changed are hashed
+  await new Promise((resolve) => setTimeout(resolve, 100)) // recently changed files would be hashed
   const figures = [...(await measure('native', root)), ...(await measure('wasm', root))]
   if (options.json === true) process.stdout.write(`${JSON.stringify(figures)}\n`)
   else for (const { id, engine, value, unit } of figures) process.stdout.write(`${engine.padEnd(8)}${id.padEnd(28)}${value} ${unit}\n`)

@@ -1,21 +1,21 @@
 // @ts-check
 /**
- * Writes the application that the builds of this bench meet: features of 20 modules each, eight of them JavaScript, six
- * Vue components and six MDX pages, as people write them and from a seed: the same count gives the same bytes.
+ * Writes the application for the builds of this bench: features of 20 modules each, of which eight are JavaScript, six Vue
+ * components and six MDX pages. It is generated from a seed: the same count gives the same bytes.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { classText, Dice, functionText } from '../webpack/text.mjs'
 
 const FEATURE_SIZE = 20
-/** Where a build starts, relative to the folder. */
+/** The entry of a build, relative to the directory. */
 export const ENTRY = 'src/main.js'
 
 /** The kind of each module of a feature, in turn. @type {readonly ('js' | 'vue' | 'mdx')[]} */
 const KINDS = ['js', 'vue', 'mdx', 'js', 'vue', 'mdx', 'js', 'js', 'vue', 'mdx']
 
 /**
- * Writes `src/` below `folder`, removing what was there.
+ * Writes `src/` below `folder`, and removes an earlier one.
  * @param {string} folder
  * @param {number} modules a multiple of 20
  */

@@ -1,6 +1,6 @@
 // @ts-check
-// One build in a process of its own; prints as JSON how long it took and what came of it. Timed: from before the tool and
-// its plugins are loaded until everything is written and the cache closed.
+// Runs one build in its own process, and prints times and results as JSON. The time runs from before the tool and its plugins are
+// loaded until all files are written and the cache is closed.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ function count(stats) {
   counts.misses += stats.misses
 }
 
-/** The three plugins, new ones for each build. */
+/** New instances of the three plugins for each build. */
 async function plugins() {
   const [{ default: vue }, { babel }, { default: mdx }] = await Promise.all([
     import('@vitejs/plugin-vue'),
@@ -36,7 +36,7 @@ async function plugins() {
   return [vue(), babel({ ...babelOptions, include: /\/src\/.*\.js$/ }), mdx()]
 }
 
-/** What stands for the options above. */
+/** The cache key for the options above. */
 const key = readFileSync(fileURLToPath(import.meta.url), 'utf8')
 const cacheOptions = { dir: order.cacheDir, root: order.folder, key, onStats: count }
 

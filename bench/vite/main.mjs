@@ -1,13 +1,13 @@
 // @ts-check
-// `node bench/vite/main.mjs`: builds of an application of 2,000 modules by Vite and by Rollup, with three expensive
-// plugins (vue, babel, mdx): without a cache, with an empty one and with a full one. Each build runs in a process of its
-// own, the three take turns, and all outputs must be the same. Needs `npm run setup`.
+// `node bench/vite/main.mjs`: builds an application of 2,000 modules with Vite and with Rollup, with three expensive plugins
+// (vue, babel, mdx): without a cache, with an empty cache and with a full one. Each build runs in its own process, the three take
+// turns, and all outputs must be the same. Needs `npm run setup`.
 //
-//   --tool <name>    vite or rollup; both where it is left out
-//   --rounds <n>     that many rounds (default 3; a round takes one to three minutes a tool)
-//   --modules <n>    another size
+//   --tool <name>    vite or rollup (default: both)
+//   --rounds <n>     the number of rounds (default 3; a round takes one to three minutes per tool)
+//   --modules <n>    the number of modules (default 2,000)
 //
-// stdout: one JSON object a line, medians over the rounds. stderr: progress, and medians of the ratios within a round.
+// stdout: one JSON object per line, medians over the rounds. stderr: progress, and medians of the ratios within a round.
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ const { values: options } = parseArgs({
 })
 
 /** @param {string} text */
-const tell = (text) => void process.stderr.write(`${text}\n`)
+const log = (text) => void process.stderr.write(`${text}\n`)
 
 /** @param {string} folder */
 async function bytesBelow(folder) {
@@ -41,8 +41,8 @@ async function bytesBelow(folder) {
 }
 
 /**
- * A build without a cache, one that fills it and one that finds everything in it; every other round the first two change
- * places, so that none always finds the machine as the same other one left it.
+ * One build without a cache, one that fills a cache, and one that finds everything in it. In every other round the first two
+ * change places, so that neither always follows the same build.
  * @param {string} home
  * @param {ToolName} tool
  * @param {number} round
@@ -71,14 +71,14 @@ function print(tool, rounds) {
   for (const metric of METRICS) {
     const warm = median(rounds.map((round) => round.warm[metric] / round.cold[metric]))
     const cold = median(rounds.map((round) => round.cold[metric] / round['no cache'][metric]))
-    tell(`  ${tool} ${metric}: warm / cold = ${warm.toFixed(3)}, cold / no cache = ${cold.toFixed(3)}`)
+    log(`  ${tool} ${metric}: warm / cold = ${warm.toFixed(3)}, cold / no cache = ${cold.toFixed(3)}`)
   }
   const { warm } = rounds.at(-1) ?? {}
-  tell(`  ${tool}: ${warm?.hits} hits, ${warm?.misses} misses, ${warm?.bytes} bytes`)
+  log(`  ${tool}: ${warm?.hits} hits, ${warm?.misses} misses, ${warm?.bytes} bytes`)
 }
 
 await runMain(async () => {
-  tell(`node ${process.version}, ${process.platform}-${process.arch}, ${availableParallelism()} cores`)
+  log(`node ${process.version}, ${process.platform}-${process.arch}, ${availableParallelism()} cores`)
   const home = await mkdtemp(join(tmpdir(), 'varve-bench-vite-'))
   try {
     await writeApplication(join(home, 'application'), Number(options.modules))
@@ -86,7 +86,7 @@ await runMain(async () => {
       const rounds = []
       for (let round = 0; round < Number(options.rounds); round++) {
         rounds.push(await buildRound(home, tool, round))
-        tell(`${tool}: round ${round + 1} of ${options.rounds}`)
+        log(`${tool}: round ${round + 1} of ${options.rounds}`)
       }
       const digests = new Set(rounds.flatMap((round) => SUBJECTS.map((name) => round[name].digest)))
       if (digests.size > 1) throw new Error(`${tool}: the outputs of builds of the same sources differ`)

@@ -1,6 +1,6 @@
 // @ts-check
-// `node bench/wasm/main.mjs`: the WebAssembly engine beside the native one, on the two workloads of the engine that cost
-// the most, through the public API. CPU time counts every thread of the native engine as one. --quick: fewer rounds.
+// `node bench/wasm/main.mjs`: the WebAssembly engine next to the native one, with the two most expensive workloads of the engine,
+// through the public API. CPU time adds up all threads of the native engine. --quick: fewer rounds.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ const COMMITS = 8
 /** @typedef {'native' | 'wasm'} Engine */
 /** @typedef {{ wall: number, cpu: number }} Sample milliseconds */
 
-/** Keys of 8 and values of 4 random bytes, one after another. @param {number} count */
+/** Keys of 8 and values of 4 random bytes, in turn. @param {number} count */
 function entriesOf(count) {
   const random = randomOf(42)
   return Uint32Array.from({ length: count * 3 }, random)
@@ -67,8 +67,8 @@ function write(engine, dir, numbers) {
 }
 
 /**
- * A folder with a table for each commit: closing would merge them, so the process that fills it just ends. Its log is one
- * without a lock, which either engine may take.
+ * Fills a directory with a table for each commit. Closing would merge the tables, so the process ends without closing. Its log
+ * has no lock, so either engine may claim it.
  * @param {string} dir
  */
 async function fill(dir) {

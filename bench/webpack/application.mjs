@@ -1,20 +1,19 @@
 // @ts-check
 /**
- * Writes the application that the builds of this bench meet: features of 20 modules each; the first tenth of them is
- * there from the start and shared by the others, which are loaded on demand. Deterministic: the same count gives the
- * same bytes. Modules have the size (about 5 KB) and the syntax of hand-written ones. Nothing is imported from packages:
- * the folder may be anywhere.
+ * Writes the application for the builds of this bench: features of 20 modules each. The first tenth is loaded at the start and
+ * shared by the others, which are loaded on demand. It is deterministic: the same count gives the same bytes. Modules have the
+ * size (about 5 KB) and the syntax of hand-written ones. They import no packages, so the directory may be anywhere.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { classText, Dice, functionText } from './text.mjs'
 
 const FEATURE_SIZE = 20
-/** Where a build starts, relative to the folder. */
+/** The entry of a build, relative to the directory. */
 export const ENTRY = './src/main.js'
 
 /**
- * Writes `src/` below `folder`, removing what was there.
+ * Writes `src/` below `folder`, and removes an earlier one.
  * @param {string} folder
  * @param {number} modules
  */
@@ -34,7 +33,7 @@ export async function writeApplication(folder, modules) {
 }
 
 /**
- * Writes one module; another revision is another text that reaches the bundle.
+ * Writes one module. Each revision has a different text that reaches the bundle.
  * @param {string} folder
  * @param {number} modules of the whole application
  * @param {number} index
@@ -46,7 +45,7 @@ export async function changeModule(folder, modules, index, revision) {
 
 /**
  * @param {number} features
- * @param {number} shared features that are there from the start
+ * @param {number} shared features that are loaded at the start
  */
 function mainText(features, shared) {
   const names = Array.from({ length: features }, (_, feature) => featureName(feature))
@@ -69,7 +68,7 @@ start().then((summaries) => console.log(summaries.length))
 }
 
 /**
- * How many of the modules, the first ones, others import from anywhere: a tenth, in whole features.
+ * The number of modules that all others may import, which are the first ones: a tenth, in whole features.
  * @param {number} modules
  */
 const sharedOf = (modules) => FEATURE_SIZE * Math.ceil(modules / 10 / FEATURE_SIZE)

@@ -1,6 +1,6 @@
 // @ts-check
-// One build in a process of its own; prints as JSON how long it took and what came of it. Timed: from before webpack is
-// loaded until the compiler is closed and its cache stored.
+// Runs one build in its own process, and prints times and results as JSON. The time runs from before webpack is loaded until the
+// compiler is closed and its cache stored.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ async function config() {
     context: order.folder,
     entry: ENTRY,
     output: { path: order.output, clean: true },
-    // Terser would take longer than everything else together, with every cache alike.
+    // Terser would take longer than everything else together, with every cache.
     optimization: { minimize: false },
     performance: false,
     module: { rules: [{ test: /\.js$/, use: { loader: fileURLToPath(import.meta.resolve('babel-loader')), options } }] },
@@ -42,11 +42,11 @@ async function config() {
   }
 }
 
-/** Hits are modules that webpack took from a cache, misses those it built. */
+/** Hits are modules that webpack read from a cache, misses those it built. */
 async function build() {
   const { default: webpack } = await import('webpack')
   const compiler = webpack(await config())
-  if (compiler === null) throw new Error('webpack made no compiler')
+  if (compiler === null) throw new Error('webpack created no compiler')
   const counts = { hits: 0, misses: 0 }
   compiler.hooks.thisCompilation.tap('bench', (compilation) => {
     compilation.hooks.stillValidModule.tap('bench', () => void counts.hits++)

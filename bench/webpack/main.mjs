@@ -1,13 +1,13 @@
 // @ts-check
-// `node bench/webpack/main.mjs`: the webpack plugin against webpack's own filesystem cache, and against no cache. Each
-// build runs in a process of its own, the subjects take turns, and all outputs must be the same. Needs `npm run setup`.
+// `node bench/webpack/main.mjs`: the webpack plugin against webpack's own filesystem cache, and against no cache. Each build runs
+// in its own process, the subjects take turns, and all outputs must be the same. Needs `npm run setup`.
 //
 //   --quick          the small application and few rounds, at most a minute and a half
-//   --only <prefix>  only ids that begin so; may be repeated
-//   --rounds <n>     that many rounds of each trial (the whole takes some 15 minutes)
+//   --only <prefix>  only ids with this prefix; may be repeated
+//   --rounds <n>     the number of rounds of each trial (all trials take some 15 minutes)
 //
-// stdout: one JSON object a line, medians over the rounds. stderr: progress, and how the caches compare (medians of the
-// ratios within a round, which say more than ratios of medians on a machine that others use, too).
+// stdout: one JSON object per line, medians over the rounds. stderr: progress, and a comparison of the caches: medians of the
+// ratios within a round, which vary less than ratios of medians on a busy machine.
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { runMain } from '../../scripts/steps.mjs'
@@ -32,7 +32,7 @@ const METRICS = [
 ]
 
 /** @param {string} text */
-const tell = (text) => void process.stderr.write(`${text}\n`)
+const log = (text) => void process.stderr.write(`${text}\n`)
 
 /** @param {Trial} trial */
 function roundsOf({ rounds, quickRounds }) {
@@ -46,7 +46,7 @@ function isWanted({ id, quickRounds }) {
 }
 
 /**
- * Prints a trial's figures.
+ * Prints the figures of a trial.
  * @param {Trial} trial
  * @param {readonly Round[]} rounds
  */
@@ -61,20 +61,20 @@ function print({ id, kind }, rounds) {
     }
     const ratios = rounds.flatMap(({ varve, 'webpack filesystem': own }) => (varve && own && (of(varve) ?? 0) / (of(own) ?? 0)) ?? [])
     const ratio = median(ratios.filter((one) => !Number.isNaN(one)))
-    if (!Number.isNaN(ratio)) tell(`  ${id} ${metric}: varve / webpack filesystem = ${ratio.toFixed(3)}`)
+    if (!Number.isNaN(ratio)) log(`  ${id} ${metric}: varve / webpack filesystem = ${ratio.toFixed(3)}`)
   }
 }
 
 await runMain(async () => {
   const { default: webpack } = await import('webpack')
-  tell(`webpack ${webpack.version}, node ${process.version}, ${process.platform}-${process.arch}, ${availableParallelism()} cores`)
+  log(`webpack ${webpack.version}, node ${process.version}, ${process.platform}-${process.arch}, ${availableParallelism()} cores`)
   const wanted = TRIALS.filter(isWanted)
   for (const modules of new Set(wanted.map((trial) => trial.modules))) {
     const site = await Site.make(modules)
     try {
       for (const trial of wanted.filter((one) => one.modules === modules)) {
-        tell(trial.id)
-        print(trial, await RUN[trial.kind](site, roundsOf(trial), (note) => tell(`  ${note}`)))
+        log(trial.id)
+        print(trial, await RUN[trial.kind](site, roundsOf(trial), (note) => log(`  ${note}`)))
       }
     } finally {
       await site.remove()

@@ -1,5 +1,5 @@
 // @ts-check
-// The place of one trial: an application of some size, and for each subject a folder of its own for cache and output.
+// The directory of one trial: an application of some size, and for each subject its own directories for cache and output.
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,11 +10,11 @@ import { changeModule, writeApplication } from './application.mjs'
 /** @typedef {import('./build.mjs').SubjectName} SubjectName */
 /** @typedef {import('./build.mjs').Built & { bytes: number, growth?: number }} Sample */
 
-/** Each is built once a round, in this order. */
+/** The subjects of a round, in order. */
 export const SUBJECTS = /** @type {const} */ (['webpack filesystem', 'varve', 'no cache'])
 export const CACHES = /** @type {const} */ (['webpack filesystem', 'varve'])
 
-/** An application and its caches, in a temporary folder. */
+/** An application and its caches, in a temporary directory. */
 export class Site {
   /**
    * @param {string} home
@@ -24,7 +24,7 @@ export class Site {
     this.home = home
     this.modules = modules
     this.folder = join(home, 'application')
-    /** @type {string | undefined} digest of what the sources as they are build to */
+    /** @type {string | undefined} the digest of the output of the current sources */
     this.expected = undefined
   }
 
@@ -36,7 +36,7 @@ export class Site {
   }
 
   /**
-   * Changes one module, a different one for each revision.
+   * Changes one module, a different one in each revision.
    * @param {number} revision
    */
   async change(revision) {
@@ -45,7 +45,7 @@ export class Site {
   }
 
   /**
-   * One build by each of the subjects. The outputs of all builds of the same sources must be the same.
+   * Runs one build for each of the subjects. All builds of the same sources must have the same output.
    * @template {SubjectName} Name
    * @param {readonly Name[]} subjects
    * @param {string} [caches] the set of caches
@@ -75,8 +75,8 @@ export class Site {
     return { ...built, bytes: await bytesBelow(cacheDir) }
   }
 
-  /** @param {string} [caches] the set of caches to forget */
-  async forget(caches = 'caches') {
+  /** @param {string} [caches] the set of caches to remove */
+  async removeCaches(caches = 'caches') {
     await rm(join(this.home, caches), { recursive: true, force: true })
   }
 

@@ -1,13 +1,13 @@
 // @ts-check
 /**
- * Source text as people write it, by the yard and from a seed: names made of many different words, statements of many
- * kinds, so that it compresses like source text does and babel has its usual work.
+ * Source text as people write it, generated from a seed: names of many different words and statements of many kinds, so that it
+ * compresses like real source text and gives Babel its usual work.
  */
 const SYLLABLES = 'ba co da der fi gen hol in ker la lo mar mi nor on per qua ri sen ta ter un ver win zo'.split(' ')
 const VERBS = 'load merge format check select group render update restore compare collect resolve apply split'.split(' ')
 const PROPERTIES = 'length name items kind label parent weight fields state options target width offset cause'.split(' ')
 
-/** Numbers from a seed (mulberry32). */
+/** Random numbers from a seed (mulberry32). */
 export class Dice {
   #state
 
@@ -29,7 +29,7 @@ export class Dice {
     return choices[this.number(choices.length)] ?? ''
   }
 
-  /** A word of two to four syllables; capitalised ones never meet words of the language. */
+  /** A word of two to four syllables. Capitalised, it is never a reserved word. */
   word() {
     return Array.from({ length: 2 + this.number(3) }, () => this.one(SYLLABLES)).join('')
   }
@@ -90,7 +90,7 @@ const STATEMENTS = [
 ]
 
 /**
- * An async function of some statements.
+ * An async function with some statements.
  * @param {Dice} dice
  * @param {string} name
  */
@@ -131,7 +131,7 @@ export class ${name} {
 }
 
 /**
- * Makes a name known, with a number where it is already.
+ * Adds a name, with a number if it exists already.
  * @param {string[]} known
  * @param {string} name
  */

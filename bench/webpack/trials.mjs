@@ -1,5 +1,5 @@
 // @ts-check
-// The trials. All of one size run on the same site, in this order; each makes the caches that it needs.
+// The trials. All trials of one size run on the same site, in this order. Each one creates the caches that it needs.
 import { CACHES, SUBJECTS } from './site.mjs'
 
 /** @typedef {import('./site.mjs').Site} Site */
@@ -13,11 +13,11 @@ import { CACHES, SUBJECTS } from './site.mjs'
  * @property {Kind} kind
  * @property {number} modules
  * @property {number} rounds
- * @property {number} quickRounds 0: left out
+ * @property {number} quickRounds rounds of the quick form; 0 skips the trial
  */
 
 const GROWTH_BUILDS = 100
-/** The caches are compared with a build without one this often; with each other always. */
+/** How often the output is compared with a build without a cache. The caches are always compared with each other. */
 const GROWTH_CHECK_EVERY = 25
 
 /** @type {readonly Trial[]} */
@@ -31,44 +31,44 @@ export const TRIALS = [
   { id: 'webpack/one_change/modules_3000', kind: 'one_change', modules: 3000, rounds: 7, quickRounds: 0 },
 ]
 
-/** @type {Record<Kind, (site: Site, rounds: number, tell: (note: string) => void) => Promise<Round[]>>} */
+/** @type {Record<Kind, (site: Site, rounds: number, log: (note: string) => void) => Promise<Round[]>>} */
 export const RUN = {
   /** Fresh caches. */
-  async cold(site, rounds, tell) {
-    return times(rounds, tell, async () => {
-      await site.forget()
+  async cold(site, rounds, log) {
+    return times(rounds, log, async () => {
+      await site.removeCaches()
       return site.round(SUBJECTS)
     })
   },
 
-  /** Nothing changed since the last build. The first such build may still rewrite a cache and is not counted. */
-  async warm(site, rounds, tell) {
+  /** Unchanged sources. The first such build may still rewrite a cache and is not counted. */
+  async warm(site, rounds, log) {
     await settle(site)
-    return times(rounds, tell, (round) => site.round(subjectsOf(round, rounds)))
+    return times(rounds, log, (round) => site.round(subjectsOf(round, rounds)))
   },
 
-  /** Another module changed in each round. */
-  async one_change(site, rounds, tell) {
+  /** Each round changes another module. */
+  async one_change(site, rounds, log) {
     await settle(site)
-    return times(rounds, tell, async (round) => {
+    return times(rounds, log, async (round) => {
       await site.change(round + 1)
       return site.round(subjectsOf(round, rounds))
     })
   },
 
-  /** Bytes after many one-change builds; `live` is what fresh caches of the final sources take. */
-  async growth(site, rounds, tell) {
-    return times(rounds, tell, async () => {
-      await site.forget('grown')
+  /** The bytes of caches after many one-change builds, relative to fresh caches of the final sources. */
+  async growth(site, rounds, log) {
+    return times(rounds, log, async () => {
+      await site.removeCaches('grown')
       await site.round(CACHES, 'grown')
       /** @type {Round} */
       let last = {}
       for (let build = 1; build <= GROWTH_BUILDS; build++) {
         await site.change(1000 + build)
         last = await site.round(build % GROWTH_CHECK_EVERY === 0 ? SUBJECTS : CACHES, 'grown')
-        if (build % GROWTH_CHECK_EVERY === 0) tell(`build ${build}: ${CACHES.map((name) => `${name} ${last[name]?.bytes}`).join(', ')}`)
+        if (build % GROWTH_CHECK_EVERY === 0) log(`build ${build}: ${CACHES.map((name) => `${name} ${last[name]?.bytes}`).join(', ')}`)
       }
-      await site.forget('fresh')
+      await site.removeCaches('fresh')
       const fresh = await site.round(CACHES, 'fresh')
       for (const name of CACHES) {
         const sample = last[name]
@@ -80,14 +80,15 @@ export const RUN = {
 }
 
 /**
- * A build without a cache takes long and is measured by `cold`; here one tells what the output must be.
+ * Whether this round also builds without a cache. It takes long and `cold` measures it; here it only provides the expected
+ * output.
  * @param {number} round
  * @param {number} rounds
  */
 const subjectsOf = (round, rounds) => (round === rounds - 1 ? SUBJECTS : CACHES)
 
 /**
- * Builds until the caches know everything, and once more.
+ * Builds until the caches have every module, and once more.
  * @param {Site} site
  */
 async function settle(site) {
@@ -98,14 +99,14 @@ async function settle(site) {
 /**
  * @template T
  * @param {number} count
- * @param {(note: string) => void} tell
+ * @param {(note: string) => void} log
  * @param {(round: number) => Promise<T>} work
  */
-async function times(count, tell, work) {
+async function times(count, log, work) {
   const done = []
   for (let round = 0; round < count; round++) {
     done.push(await work(round))
-    tell(`round ${round + 1} of ${count}`)
+    log(`round ${round + 1} of ${count}`)
   }
   return done
 }

@@ -1,6 +1,6 @@
 // @ts-check
-// The engine as a Node-API addon: packages/varve/native/varve.<platform>-<arch>[-<libc>].node. The library part of
-// `varve` looks for the same name.
+// Builds the engine as a Node-API addon: packages/varve/native/varve.<platform>-<arch>[-<libc>].node. The library part of `varve`
+// looks for the same name.
 import { copyFile, mkdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { at, targetDir } from '../root.mjs'
@@ -8,25 +8,25 @@ import { cargo } from '../tools.mjs'
 
 const { platform, arch } = process
 
-/** The C library, which is part of the name where a platform has two. */
+/** The C library, which is part of the name if a platform has two. */
 function libc() {
   if (platform !== 'linux') return undefined
   const report = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (process.report.getReport())
   return report.header.glibcVersionRuntime === undefined ? 'musl' : 'gnu'
 }
 
-/** Relative to the root of the repository. */
+/** The path relative to the root of the repository. */
 export const addonPath = `packages/varve/native/varve.${[platform, arch, libc()].filter(Boolean).join('-')}.node`
 
-/** @returns {string} what cargo calls the library */
+/** @returns {string} the file name that cargo gives the library */
 function libraryName() {
   if (platform === 'win32') return 'varve_node.dll'
   return platform === 'darwin' ? 'libvarve_node.dylib' : 'libvarve_node.so'
 }
 
-/** @param {{ profile?: string, features?: readonly string[], addon?: string }} [build] what to build, and where to */
+/** @param {{ profile?: string, features?: readonly string[], addon?: string }} [build] what to build, and the path of the addon */
 export async function buildNative({ profile = 'release', features = [], addon = at(addonPath) } = {}) {
-  // Without this flag a musl target makes no shared library.
+  // Without this flag, a musl target builds no shared library.
   const flags = libc() === 'musl' ? { RUSTFLAGS: `${process.env.RUSTFLAGS ?? ''} -C target-feature=-crt-static` } : {}
   await cargo('build', ['--profile', profile, '--package', 'varve-node', ...features.map((name) => `--features=${name}`)], flags)
   const temporary = `${addon}.${process.pid}.tmp`

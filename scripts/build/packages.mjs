@@ -1,5 +1,5 @@
 // @ts-check
-// The packages: TypeScript to packages/*/dist, and the `varve` command where npx finds it.
+// Builds the packages: TypeScript to packages/*/dist, and the link with which npx finds the `varve` command.
 import { accessSync, constants, existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { at } from '../root.mjs'
@@ -14,7 +14,7 @@ export async function buildPackages() {
 }
 
 /**
- * Removes what was built from sources that are gone; tsc leaves it.
+ * Removes output of sources that no longer exist, which tsc leaves.
  * @param {string} folder
  */
 function removeOrphans(folder) {
@@ -27,7 +27,7 @@ function removeOrphans(folder) {
   }
 }
 
-/** npm links a command at install, when a fresh clone has not built it yet; so it is asked again. */
+/** Links the command again: at install, npm could not, because a fresh clone has not built it yet. */
 async function linkCommand() {
   if (!existsSync(at('packages/varve/dist/cli/main.js'))) return
   try {

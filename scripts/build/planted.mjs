@@ -1,16 +1,16 @@
 // @ts-check
-// The package `varve` with planted faults, at a place of its own: target/planted/package. Nothing of the normal build is
-// touched. Who plants which fault, and the proof that a normal build has none, is in test/safety/mutation.
+// Builds the package `varve` with planted faults in target/planted/package, and leaves the normal build alone.
+// test/safety/mutation chooses the faults, and proves that a normal build has none.
 import { cp, mkdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { at, targetDir } from '../root.mjs'
 import { addonPath, buildNative } from './native.mjs'
 import { buildWasm } from './wasm.mjs'
 
-/** What cargo compiles with; `planted` is a profile, too: in Cargo.toml. */
+/** The profile and features for cargo; `planted` is also a profile in Cargo.toml. */
 const BUILD = { profile: 'planted', features: ['planted'] }
 
-/** The package, once it is built. */
+/** The path of the built package. */
 export const plantedPackage = join(targetDir, 'planted', 'package')
 
 export async function buildPlanted() {

@@ -1,6 +1,6 @@
 // @ts-check
-// The engine as WebAssembly: packages/varve/generated holds the glue, its typings and the module as base64, so that it
-// loads in every runtime and bundler without a fetch and without a path.
+// Builds the engine as WebAssembly. packages/varve/generated contains the glue, its typings, and the module as base64.
+// So every runtime and bundler loads it without a fetch or a path.
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { at, targetDir } from '../root.mjs'
@@ -9,10 +9,10 @@ import { addWasmTarget, cargo } from '../tools.mjs'
 const FOLDER = 'packages/varve/generated'
 const TARGET = 'wasm32-unknown-unknown'
 
-/** Relative to the root of the repository. */
+/** The path relative to the root of the repository. */
 export const wasmPaths = ['varve_wasm.js', 'varve_wasm.d.ts', 'bytes.js', 'bytes.d.ts'].map((x) => `${FOLDER}/${x}`)
 
-/** @param {{ profile?: string, features?: readonly string[], folder?: string }} [build] what to build, and where to */
+/** @param {{ profile?: string, features?: readonly string[], folder?: string }} [build] what to build, and the output directory */
 export async function buildWasm({ profile = 'wasm', features = [], folder = at(FOLDER) } = {}) {
   await addWasmTarget()
   const chosen = features.map((name) => `--features=${name}`)
@@ -27,7 +27,7 @@ export async function buildWasm({ profile = 'wasm', features = [], folder = at(F
 }
 
 /**
- * Turns the module into JavaScript.
+ * Writes the module as JavaScript.
  * @param {string} folder
  */
 async function embed(folder) {
@@ -41,7 +41,7 @@ async function embed(folder) {
 }
 
 /**
- * Moves the files to their place, each whole: another process may be importing them.
+ * Moves complete files to their place, because another process may be importing them.
  * @param {string} from
  * @param {string} to
  */

@@ -1,19 +1,19 @@
 // @ts-check
 /**
- * Writes the application that the demo builds: some hundred own modules that use real packages from node_modules.
- * Deterministic: the same size gives the same bytes, so that every cache meets the same input. Own modules form
- * layers, each importing from the layer below, so that one changed file has dependents but few of them.
+ * Writes the application of the demo: some hundred own modules that use real packages from node_modules. It is deterministic: the
+ * same size gives the same bytes, so that every cache gets the same input. Own modules form layers, each importing from the layer
+ * below, so that a changed file has few dependents.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
  * @typedef {object} ApplicationSize
- * @property {number} ownModules own source modules, besides what they import from packages
+ * @property {number} ownModules own source modules, without the modules of packages
  * @property {(keyof typeof PACKAGES)[]} packages
  */
 
-/** What one own module imports from a package and how it uses it; `n` varies the choice. */
+/** The import of a package in one own module and its use; `n` varies the choice. */
 const PACKAGES = {
   lodash: (/** @type {number} */ n) => ({
     line: `import { ${pick(['chunk', 'groupBy', 'mapValues', 'debounce', 'merge', 'uniqBy'], n)} as lodash } from 'lodash-es'`,
@@ -50,7 +50,7 @@ export const SIZES = {
 const LAYER_SIZE = 20
 
 /**
- * Writes `src/` below `directory`, removing what was there.
+ * Writes `src/` below `directory`, and removes an earlier one.
  * @param {string} directory
  * @param {ApplicationSize} size
  */
@@ -69,7 +69,7 @@ export async function writeApplication(directory, size) {
 }
 
 /**
- * Changes one own module of a middle layer, in a way that reaches the bundle.
+ * Changes one own module of a middle layer in a way that reaches the bundle.
  * @param {string} directory
  * @param {ApplicationSize} size
  * @param {number} revision

@@ -1,6 +1,6 @@
 // @ts-check
-// One build of the demo's application in a process of its own; prints what came of it as JSON. Modules count as hits
-// where webpack took them from a cache and as misses where it built them, by the same measure for every cache.
+// Runs one build of the demo's application in its own process, and prints the result as JSON. For every cache, modules that
+// webpack read from a cache are hits, and modules that it built are misses.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ const config = {
   entry: './src/main.js',
   output: { path: order.output, clean: true },
   cache: cacheOption(),
-  // Terser would take longer than everything else together, with every cache alike.
+  // Terser would take longer than everything else together, with every cache.
   optimization: { minimize: false },
   performance: false,
   module: {

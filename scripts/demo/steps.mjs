@@ -1,5 +1,5 @@
 // @ts-check
-// The demo's builds: for each cache cold, warm and with one file changed, each in a fresh process.
+// The builds of the demo: for each cache a cold build, a warm one, and one with a changed file, each in a fresh process.
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -33,7 +33,7 @@ export const nameOf = ({ cache, engine }) => (engine === null ? cache : `${cache
 export const cacheDirOf = (subject) => join(home, 'caches', nameOf(subject).replace(' ', '-'))
 
 /**
- * Builds everything. The first subject has no cache: its bundles are what all others must equal.
+ * Builds everything. The first subject has no cache; the bundles of all others must equal its bundles.
  * @param {import('./application.mjs').ApplicationSize} size
  * @returns {Promise<Row[]>}
  */
@@ -55,7 +55,7 @@ export async function buildAll(size) {
 }
 
 /**
- * One folder for both engines: what the first one wrote, the other one reads.
+ * Uses one directory with both engines: one engine reads what the other one wrote.
  * @param {import('./application.mjs').ApplicationSize} size
  * @returns {Promise<{ hits: number, misses: number }[]>}
  */
@@ -64,7 +64,7 @@ export async function crossOver(size) {
   for (const [writer, reader] of /** @type {const} */ ([['native', 'wasm'], ['wasm', 'native']])) {
     await writeApplication(home, size)
     const cacheDir = cacheDirOf({ cache: 'varve', engine: writer })
-    // The cache knows the changed file already; going back to the first text makes that one module a miss.
+    // The cache has the changed file already. The first text of that one module is a miss.
     const build = () => runBuild({ cache: 'varve', engine: reader }, cacheDir)
     crossed.push(await step(`written by ${writer}, read by ${reader}`, build))
   }

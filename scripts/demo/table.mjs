@@ -1,5 +1,5 @@
 // @ts-check
-// The demo's table for people.
+// Prints the results of the demo as a table.
 import Table from 'cli-table3'
 import prettyBytes from 'pretty-bytes'
 import { nameOf } from './steps.mjs'

@@ -1,10 +1,10 @@
 // @ts-check
-// Known vulnerabilities of what Varve is built from. The data is on the network, and cargo-deny takes minutes to build: where
-// either is missing, the step is skipped, and says so.
+// Checks the dependencies of Varve for known vulnerabilities. The data is on the network, and cargo-deny takes minutes to build.
+// If either is missing, the step is skipped with a message.
 import { CommandFailed, run, Skipped } from '../steps.mjs'
 import { cargo, npm, rustEnv } from '../tools.mjs'
 
-/** Crates, by the RustSec database. */
+/** Checks crates with the RustSec database. */
 export async function checkCrates() {
   const version = await run('cargo', ['deny', '--version'], { env: rustEnv() }).catch(() => undefined)
   if (version === undefined) throw new Skipped("cargo-deny is not installed: 'cargo install --locked cargo-deny'")
@@ -14,20 +14,20 @@ export async function checkCrates() {
   await cargo('deny', ['check'])
 }
 
-/** Packages of npm, by the registry's own list. */
+/** Checks npm packages with the registry's own list. */
 export async function checkPackages() {
   const output = await npm(['audit', '--json', '--audit-level=high']).catch((error) => {
     if (error instanceof CommandFailed) return error.output
     throw error
   })
   const report = readReport(output)
-  if (report === undefined) throw new Skipped('the registry answers no audit')
+  if (report === undefined) throw new Skipped('the registry does not answer audit requests')
   const found = Object.values(report).filter(({ severity }) => severity === 'high' || severity === 'critical')
   if (found.length > 0) throw new CommandFailed(`npm audit: ${found.map(({ name }) => name).join(', ')}`, output)
 }
 
 /**
- * The vulnerabilities of a report of `npm audit --json`, undefined where it is none. Warnings of npm stand before it.
+ * Returns the vulnerabilities in a report of `npm audit --json`, or undefined if it has none. Warnings of npm precede it.
  * @param {string} output
  * @returns {Record<string, { name: string, severity: string }> | undefined}
  */

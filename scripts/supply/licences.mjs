@@ -1,12 +1,12 @@
 // @ts-check
-// Licences and sources of everything that Varve is built from, by the lock files and what cargo knows of its crates. What
-// is allowed is in deny.toml.
+// Checks the licences and sources of all dependencies of Varve, by the lock files and cargo's metadata. deny.toml has the allowed
+// ones.
 import { readFileSync } from 'node:fs'
 import { at } from '../root.mjs'
 import { run } from '../steps.mjs'
 import { LOCKED, rustEnv } from '../tools.mjs'
 
-/** Also allowed for tools, of which nothing is shipped. */
+/** Also allowed for tools, which are not shipped. */
 const TOOLS = ['BlueOak-1.0.0', 'CC-BY-4.0', 'CC0-1.0', 'MPL-2.0', 'Python-2.0']
 
 const CARGO_LOCKS = ['Cargo.lock', 'bench/rivals/rust/Cargo.lock', 'test/safety/fuzz/Cargo.lock', 'test/safety/concurrency/threads/Cargo.lock']
@@ -21,7 +21,7 @@ const REGISTRY = 'registry+https://github.com/rust-lang/crates.io-index'
  * @typedef {object} LockedPackage
  * @property {string} [license]
  * @property {string} [integrity]
- * @property {string} [resolved] where it came from, unless that is the registry
+ * @property {string} [resolved] the source of the package
  * @property {boolean} [dev]
  * @property {boolean} [devOptional]
  * @property {boolean} [optional]
@@ -29,7 +29,7 @@ const REGISTRY = 'registry+https://github.com/rust-lang/crates.io-index'
  */
 
 /**
- * Whether a licence expression (SPDX, or with `/` for OR) can be met by what is allowed.
+ * Whether the allowed licences satisfy an expression (SPDX, or with `/` for OR).
  * @param {string} expression
  * @param {readonly string[]} allowed
  */
@@ -44,7 +44,7 @@ export function isAllowed(expression, allowed) {
       return take(')') && inner
     }
     const name = tokens[next++] ?? ''
-    // An exception only adds rights.
+    // An exception only grants more rights.
     if (take('WITH')) next++
     return allowed.includes(name)
   }
@@ -61,7 +61,7 @@ export function isAllowed(expression, allowed) {
   return any() && next === tokens.length
 }
 
-/** Packages of a Cargo.lock that come from elsewhere than the registry, or have no checksum. @param {string} text */
+/** Packages of a Cargo.lock that do not come from the registry, or have no checksum. @param {string} text */
 export function strangeCrates(text) {
   const blocks = text.split('[[package]]').slice(1).filter((block) => block.includes('\nsource = '))
   const sound = [`\nsource = "${REGISTRY}"\n`, /\nchecksum = "[0-9a-f]{64}"/]
@@ -70,7 +70,7 @@ export function strangeCrates(text) {
 }
 
 /**
- * Packages of a package-lock.json that come from elsewhere than the registry, or have no hash.
+ * Packages of a package-lock.json that do not come from the registry, or have no hash.
  * @param {Record<string, LockedPackage>} packages
  */
 export function strangePackages(packages) {
@@ -88,7 +88,7 @@ function allowedLicences() {
   return [...list.matchAll(/"(.+?)"/g)].map(([, name]) => name ?? '')
 }
 
-/** Throws an error that names everything that is not allowed. */
+/** Throws an error that names every package that is not allowed. */
 export async function checkLicences() {
   const strange = (/** @type {string} */ lock) => strangeCrates(readFileSync(at(lock), 'utf8')).map((name) => `${lock}: '${name}' ${STRANGE}`)
   const problems = CARGO_LOCKS.flatMap(strange)
@@ -102,7 +102,7 @@ export async function checkLicences() {
     problems.push(...strangePackages(packages).map((path) => `${lock}: '${path}' ${STRANGE}`))
     for (const [path, { license = 'none', dev, devOptional, optional, link }] of Object.entries(packages)) {
       if (!path.includes('node_modules/') || link === true) continue
-      // What users get with Varve is neither; optional are the parts of bundlers for one platform.
+      // Packages that users install with Varve are none of these. Optional packages are parts of bundlers for one platform.
       const isTool = [dev, devOptional, optional].includes(true) || lock !== 'package-lock.json'
       if (!isAllowed(license, isTool ? [...allowed, ...TOOLS] : allowed)) problems.push(`${lock}: the licence of '${path}' is ${license}`)
     }
@@ -111,7 +111,7 @@ export async function checkLicences() {
   if (problems.length > 0) throw new Error(`${problems.join('\n')}\nSee deny.toml for what is allowed.`)
 }
 
-/** Overrides of package.json without a reason beside them. @param {Record<string, Record<string, string> | undefined>} manifest */
+/** Overrides of package.json without a reason. @param {Record<string, Record<string, string> | undefined>} manifest */
 export function unexplained({ overrides = {}, '//overrides': reasons = {} }) {
   const without = Object.keys(overrides).filter((name) => (reasons[name] ?? '') === '')
   const stale = Object.keys(reasons).filter((name) => overrides[name] === undefined)

@@ -1,6 +1,6 @@
 // @ts-check
-// `node scripts/supply/notices.mjs`: writes the notices of everything that is linked into the addon and the WebAssembly
-// module, on any platform, to packages/varve/THIRD-PARTY-NOTICES.txt. `npm run check` compares.
+// `node scripts/supply/notices.mjs`: writes the notices of all crates linked into the addon and the WebAssembly module, on any
+// platform, to packages/varve/THIRD-PARTY-NOTICES.txt. `npm run check` compares them.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { at, isMain } from '../root.mjs'
@@ -20,7 +20,7 @@ Of licences to choose from, Varve takes the MIT license where it is offered. Whi
 its platform.
 `
 
-/** Some crates name their licence and authors, and bring no text. */
+/** Some crates name their licence and authors, but do not include the text. */
 const MIT = readFileSync(at('LICENSE'), 'utf8').replace(/^[^]*?(?=Permission is hereby granted)/, '')
 
 /**
@@ -34,7 +34,7 @@ const MIT = readFileSync(at('LICENSE'), 'utf8').replace(/^[^]*?(?=Permission is 
  * @property {string[]} authors
  */
 
-/** Crates that are linked in, by name and version; procedural macros and build scripts are not. */
+/** The linked crates by name and version, without procedural macros and build scripts. */
 async function linkedCrates() {
   const options = { env: rustEnv(), stderr: /** @type {const} */ ('ignore') }
   const edges = ['--edges=normal,no-proc-macro', '--target=all', '--prefix=none', '--format={p}']
@@ -48,7 +48,7 @@ async function linkedCrates() {
 /** @param {Crate} one @param {Crate} other */
 const byName = (one, other) => (`${one.name} ${one.version}` < `${other.name} ${other.version}` ? -1 : 1)
 
-/** The texts of its licence: that of MIT alone where that is enough. @param {Crate} crate */
+/** The licence texts of a crate: only that of MIT if it is one of the choices. @param {Crate} crate */
 function textsOf({ name: crate, manifest_path: manifest, license, authors }) {
   const folder = dirname(manifest)
   const names = readdirSync(folder).filter((name) => TEXTS.test(name)).sort()
@@ -70,7 +70,7 @@ async function notices() {
   return `${HEAD}\n${crates.map(one).join('\n')}`
 }
 
-/** Throws if the notices are not those of what is linked in now. */
+/** Throws if the notices do not match the linked crates. */
 export async function checkNotices() {
   if (readFileSync(at(FILE), 'utf8').replaceAll('\r', '') !== (await notices())) {
     throw new Error(`${FILE} is not up to date: crates were added, updated or removed. Run 'node scripts/supply/notices.mjs'.`)

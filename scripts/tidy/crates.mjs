@@ -1,5 +1,5 @@
 // @ts-check
-// The arrows between crates, and the dependencies from outside: few, and each says why.
+// Checks the dependencies between crates, and those from outside: they are few, and each has a reason.
 import { CRATE_ARROWS, DEPENDENCIES_MAX } from './rules.mjs'
 
 /** @typedef {import('./source.mjs').Source} Source */
@@ -16,14 +16,14 @@ export function checkCrate({ path, text }) {
   const arrows = ours.flatMap((dependency) => checkArrow(path, name, dependency))
   const reasons = foreign
     .filter((dependency) => dependency.reason === '')
-    .map((dependency) => ({ path, line: dependency.line, message: `${dependency.name}: no trailing comment says why` }))
+    .map((dependency) => ({ path, line: dependency.line, message: `${dependency.name}: a trailing comment with the reason is missing` }))
   return [...arrows, ...reasons, ...checkCount(path, name, foreign)]
 }
 
 /** @param {string} path @param {string} name @param {Dependency} dependency @returns {Finding[]} */
 function checkArrow(path, name, dependency) {
   const allowed = CRATE_ARROWS.get(name)
-  if (allowed === undefined) return [] // benches and tools may use what they measure
+  if (allowed === undefined) return [] // benches and tools may use any crate
   if (dependency.name === name || allowed.includes(dependency.name)) return []
   return [{ path, line: dependency.line, message: `${name} may not use ${dependency.name}` }]
 }
@@ -37,7 +37,7 @@ function checkCount(path, name, foreign) {
 }
 
 /**
- * As much of TOML as our manifests use: one dependency a line, or a table of its own.
+ * Reads the part of TOML that these manifests use: one dependency per line, or one table per dependency.
  * @param {string} text
  */
 function readManifest(text) {

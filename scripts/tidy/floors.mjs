@@ -1,5 +1,6 @@
 // @ts-check
-// The rooms of core and their floors: a room uses those on lower floors only, so there is no cycle. Tests may look up.
+// Checks the rooms of core and their floors: a room uses only rooms on lower floors, so there is no cycle. Tests may use any
+// room.
 import { CORE_FLOORS, CORE_FLOORS_MAX, CORE_ROOMS_MAX } from './rules.mjs'
 import { lineOf } from './source.mjs'
 
@@ -16,7 +17,7 @@ export function checkFloors(sources) {
   return [...checkHouse(), ...core.filter(({ path }) => path !== ROOT).flatMap((source) => checkModule(source, reexports))]
 }
 
-/** Whether the floors themselves are few enough. @returns {Finding[]} */
+/** Checks the number of floors and rooms. @returns {Finding[]} */
 function checkHouse() {
   const [floors, rooms] = [CORE_FLOORS.length, CORE_FLOORS.flat().length]
   if (floors <= CORE_FLOORS_MAX && rooms <= CORE_ROOMS_MAX) return []
@@ -30,7 +31,7 @@ function checkModule({ path, code }, reexports) {
   const floor = floorOf(room)
   if (floor < 0) return [{ path, line: 1, message: `room ${room} is on no floor: see CORE_FLOORS in scripts/tidy/rules.mjs` }]
   if (/(?:^|\/)tests(?:\/|\.rs$)/.test(path)) return []
-  const isTopLevel = !path.slice(FOLDER.length).includes('/') // there, super is the root
+  const isTopLevel = !path.slice(FOLDER.length).includes('/') // in these files, super is the root
   const root = isTopLevel ? /\b(?:crate|super)::(?:(\w+)|\{)/g : /\bcrate::(?:(\w+)|\{)/g
   return readUses(withoutTests(code), root).flatMap(({ name, index }) => {
     const used = reexports.get(name) ?? name
@@ -40,17 +41,17 @@ function checkModule({ path, code }, reexports) {
   })
 }
 
-/** Counted from the top. @param {string} room */
+/** The floor of a room, counted from the top. @param {string} room */
 const floorOf = (room) => CORE_FLOORS.findIndex((rooms) => rooms.includes(room))
 
-/** Blanks out what follows `#[cfg(test)]` at the end of a file. @param {string} code */
+/** Blanks out the tests at the end of a file, from `#[cfg(test)]` on. @param {string} code */
 function withoutTests(code) {
   const start = code.search(/^#\[cfg\(test\)\]\s*mod\s+\w+\s*\{/m)
   return start < 0 ? code : code.slice(0, start)
 }
 
 /**
- * The names right below `crate::`, of paths and of `use crate::{..}` trees.
+ * The names directly below `crate::` in paths and in `use crate::{..}` trees.
  * @param {string} code
  * @param {RegExp} pattern
  * @returns {{ name: string, index: number }[]}
@@ -62,7 +63,7 @@ function readUses(code, pattern) {
   })
 }
 
-/** First names of each branch of a use tree. @param {string} code @param {number} start after its brace */
+/** The first name of each branch of a use tree. @param {string} code @param {number} start after its brace */
 function namesOfTree(code, start) {
   const names = []
   let depth = 1
@@ -80,7 +81,7 @@ function namesOfTree(code, start) {
 }
 
 /**
- * `pub use error::{Error, Result}`: where a name of the crate's root comes from.
+ * `pub use error::{Error, Result}`: the module of each name in the crate's root.
  * @param {string} code
  * @returns {Map<string, string>}
  */

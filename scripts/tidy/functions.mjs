@@ -1,8 +1,8 @@
 // @ts-check
-// Where functions begin and end, found in masked source by their brackets. No parser: our code is formatted, so a
-// bracket count is exact enough and needs no dependency.
+// Finds where functions begin and end by the brackets of masked source. This needs no parser: the code is formatted, so counting
+// brackets is exact enough.
 
-/** @typedef {{ name: string, start: number, end: number }} Span lines, from 0, both included */
+/** @typedef {{ name: string, start: number, end: number }} Span lines from 0, both inclusive */
 
 /** @param {string} code @param {number} index */
 const lineAt = (code, index) => code.slice(0, index).split('\n').length - 1
@@ -11,7 +11,7 @@ const lineAt = (code, index) => code.slice(0, index).split('\n').length - 1
 const CLOSING = { '(': ')', '[': ']', '{': '}' }
 
 /**
- * Index of the bracket that closes the one at `open`; the end of the code if none does.
+ * The index of the bracket that closes the one at `open`, or the end of the code.
  * @param {string} code
  * @param {number} open
  */
@@ -52,7 +52,7 @@ const NO_FUNCTION = new Set(['if', 'for', 'while', 'switch', 'catch', 'with', 'a
 const TEST_CALL = /^\s*(?:describe|it|test|suite|bench|beforeAll|beforeEach|afterAll|afterEach)\b/
 
 /**
- * Arrows with a body, functions and methods. `isTest`: the callback of describe, it and their like.
+ * Arrow functions with a body, functions and methods. `isTest`: the callback of describe, it and similar calls.
  * @param {string} code masked TypeScript or JavaScript
  * @returns {(Span & { isTest: boolean })[]}
  */
@@ -72,7 +72,7 @@ export function typescriptFunctions(code) {
   return spans
 }
 
-/** The line of `it(` when its arguments are on lines of their own. @param {string[]} lines @param {number} line */
+/** The line of `it(` if its arguments begin on another line. @param {string[]} lines @param {number} line */
 function startOfCall(lines, line) {
   let index = line
   while (index > 0 && index > line - 4 && !TEST_CALL.test(lines[index] ?? '')) index--
@@ -80,7 +80,7 @@ function startOfCall(lines, line) {
   return isOpen ? index : line
 }
 
-/** Where the parameters of an arrow begin. @param {string} code @param {number} arrow */
+/** The start of the parameters of an arrow function. @param {string} code @param {number} arrow */
 function startOfArrow(code, arrow) {
   const before = code.slice(0, arrow).trimEnd()
   if (!before.endsWith(')')) return arrow
@@ -108,7 +108,7 @@ function functionBody(code, name, parenthesis) {
   return sign === '{' ? next.lastIndex - 1 : bodyAfterType(code, next.lastIndex)
 }
 
-/** A brace where a type may begin is an object type; a brace after a type is the body. */
+/** A brace in the place of a type is an object type; a brace after a type is the body. */
 const TYPE_EXPECTED = /(?:[:|&<(,?]|=>|\b(?:is|keyof|readonly|extends))$/
 
 /** @param {string} code @param {number} start */

@@ -1,6 +1,6 @@
 // @ts-check
-// The arrows between the TypeScript packages: the library stands alone, the command may use libraries, plugins know
-// `varve` and the types of their bundler, and one module chooses the engine.
+// Checks the imports between the TypeScript packages: the library imports only Node, the command may use libraries, plugins
+// import `varve` and the types of their bundler, and one module chooses the engine.
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { ENGINE_FOLDER, ENGINE_INTERFACES, ENGINE_LOADER, ENGINE_USERS, ENGINES } from './rules.mjs'
@@ -54,7 +54,7 @@ function checkEngine(path, imports) {
     .map(({ from, line }) => ({ path, line, message: `${from}: only ${ENGINE_LOADER} imports an engine` }))
 }
 
-/** Files of the engines' folder that anything may import. */
+/** Files in the directory of the engines that any module may import. */
 const OPEN = new Set([ENGINE_LOADER, ...ENGINE_INTERFACES])
 
 /** @param {string} target */
@@ -74,7 +74,7 @@ function bundlers(root) {
 }
 
 /**
- * Static and dynamic imports and re-exports, with a literal name.
+ * Static and dynamic imports and re-exports with a literal name.
  * @param {Source} source
  * @returns {Import[]}
  */
@@ -88,7 +88,7 @@ function readImports({ code, text }) {
   })
 }
 
-/** Where the statement of a `from` begins. @param {string} code @param {number} index */
+/** The start of the statement that contains a `from`. @param {string} code @param {number} index */
 function lastKeyword(code, index) {
   const before = code.slice(0, index)
   return Math.max(before.lastIndexOf('import'), before.lastIndexOf('export'), 0)

@@ -1,6 +1,6 @@
 // @ts-check
-// What the languages offer and the house does without: `any` and its disguises, syntax that is more than types, and
-// `unsafe` outside of the files that are named for it.
+// Checks for language features that this project does not use: `any` and casts with the same effect, TypeScript syntax that is
+// more than types, and `unsafe` outside of the files named for it.
 import { UNSAFE_FILES } from './rules.mjs'
 import { lineOf } from './source.mjs'
 
@@ -40,7 +40,7 @@ function checkUnsafe({ path, code, text }) {
 }
 
 /**
- * Whether SAFETY stands on this line or in the comments and the statement above.
+ * Whether a SAFETY comment is on this line, or in the comments and the statement above.
  * @param {string[]} lines
  * @param {number} line
  */

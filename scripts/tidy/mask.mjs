@@ -1,11 +1,11 @@
 // @ts-check
-// Source code with comments and the contents of strings blanked out: every character stays at its place, so that
-// positions and lines found in the mask hold in the source.
+// Blanks out comments and the contents of strings in source code. Every other character keeps its position, so positions and
+// lines in the mask are valid in the source.
 
 /** @param {string} text */
 const blank = (text) => text.replace(/[^\n]/g, ' ')
 
-/** Quotes stay, what is between them goes. @param {string} text */
+/** Blanks out a string, but keeps its quotes. @param {string} text */
 const blankInside = (text) => (text.length < 2 ? text : text[0] + blank(text.slice(1, -1)) + text.at(-1))
 
 const RUST_TOKEN = new RegExp(
@@ -20,7 +20,7 @@ const RUST_TOKEN = new RegExp(
 )
 
 /**
- * Rust. A lifetime ('a) is left alone: no quote closes it.
+ * Masks Rust. A lifetime ('a) stays unchanged, since no quote closes it.
  * @param {string} source
  */
 export function maskRust(source) {
@@ -38,7 +38,7 @@ export function maskRust(source) {
   return masked + source.slice(index)
 }
 
-/** Rust nests block comments. @param {string} source @param {number} start */
+/** The end of a block comment, which nest in Rust. @param {string} source @param {number} start */
 function endOfNestedComment(source, start) {
   const token = /\/\*|\*\//g
   token.lastIndex = start
@@ -64,14 +64,14 @@ function matchAt(pattern, source, index) {
   return pattern.exec(source)?.[0]
 }
 
-/** A slash after one of these begins a regular expression, else it divides. */
+/** A slash after one of these begins a regular expression; any other slash divides. */
 const BEFORE_REGEX = /(?:^|[-([{,;=:!&|?+*%<>~^}]|\b(?:return|typeof|case|of|in|await|yield))$/
 
-/** TypeScript and JavaScript. @param {string} source */
+/** Masks TypeScript and JavaScript. @param {string} source */
 export function maskTypeScript(source) {
   let masked = ''
-  let last = '' // the last word or sign of code
-  /** @type {number[]} open braces at which a template goes on */
+  let last = '' // the last word or character of code
+  /** @type {number[]} depths of the braces after which a template continues */
   const templates = []
   let braces = 0
   while (masked.length < source.length) {
@@ -102,7 +102,7 @@ export function maskTypeScript(source) {
 }
 
 /**
- * A piece of a template: to its closing quote, or to the `${` where code begins.
+ * Reads part of a template, up to its closing quote or to the `${` that begins code.
  * @param {string} source
  * @param {number} start
  */

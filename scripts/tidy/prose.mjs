@@ -20,17 +20,17 @@ const FAMILIES = new Map([
 const WORD = /[a-z][a-z'-]*/gi
 const COMMENT = { rust: /\/\/[^\n]*/g, typescript: /\/\*[^]*?\*\/|\/\/[^\n]*/g }
 
-/** A text with everything but letters at their places blanked out. @param {string} text */
+/** Blanks out a text. @param {string} text */
 const blank = (text) => text.replace(/[^\n]/g, ' ')
 
-/** What is prose in a file, every character at its place; undefined for files that have none. @param {Source} source */
+/** The prose of a file, every character in its position; undefined for files without prose. @param {Source} source */
 function proseOf({ path, language, text, code }) {
   if (path.endsWith('.md')) return text.replace(/^```[^]*?^```|`[^`\n]*`/gm, blank)
   if (language === 'other') return undefined
   let prose = ''
   let end = 0
   for (const { 0: comment, index } of text.matchAll(COMMENT[language])) {
-    if (code.slice(index, index + comment.length).trim() !== '') continue // it is inside a string
+    if (code.slice(index, index + comment.length).trim() !== '') continue // inside a string
     prose += blank(text.slice(end, index)) + comment
     end = index + comment.length
   }
@@ -60,7 +60,7 @@ export function countProse(sources) {
   return counts
 }
 
-/** Families of which there are more than the rules allow. @param {readonly Source[]} sources @returns {Finding[]} */
+/** Checks that no family exceeds its limit. @param {readonly Source[]} sources @returns {Finding[]} */
 export function checkProse(sources) {
   return [...countProse(sources)].flatMap(([kind, { words, places }]) =>
     [...places].flatMap(([family, found]) => {

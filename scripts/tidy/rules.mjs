@@ -1,30 +1,30 @@
 // @ts-check
-// The house rules, as constants. Who needs an exception changes this file, in the open.
+// The house rules, as constants. An exception needs a change of this file, so that it is visible in review.
 
-/** Lines of a file, of a function, and characters of a line. */
+/** The limits for lines of a file, lines of a function, and characters of a line. */
 export const LIMITS = {
   rust: { file: 500, function: 70, testFunction: 100, line: 120 },
   typescript: { file: 300, function: 50, line: 150 },
 }
 
-/** Folders that hold no source of ours. */
+/** Directories without source code of this project. */
 export const SKIPPED_FOLDERS = new Set(['.git', '.demo', 'coverage', 'dist', 'generated', 'node_modules', 'target'])
 
-/** `unsafe` may be written here only; a star stands for the rest of a path. */
+/** The only files that may contain `unsafe`; a star matches the rest of a path. */
 export const UNSAFE_FILES = [
   'crates/disk/src/map.rs', // maps of immutable files
   'crates/disk/src/guard.rs', // the handler that turns a fault in a map into a miss
-  'crates/disk/src/guard/table.rs', // what that handler looks up, without a lock
+  'crates/disk/src/guard/table.rs', // the table that this handler reads without a lock
   'crates/disk/src/platform/*', // calls of an operating system that std lacks
-  'crates/disk/tests/contract/truncated.rs', // a foreign map, to prove that the guard leaves it alone
+  'crates/disk/tests/contract/truncated.rs', // a map of another library, to prove that the guard ignores it
   'crates/node/src/raw*', // Node-API callbacks of the hot calls
   'bench/engine/src/measure.rs', // the CPU time of the process
   'bench/engine/src/workloads/open.rs', // files dropped from the system's cache
-  'bench/rivals/rust/src/subjects/lmdb.rs', // a rival whose interface asks for it
+  'bench/rivals/rust/src/subjects/lmdb.rs', // a rival whose interface requires it
   'bench/engine/tests/guard/allocator.rs', // an allocator that counts: GlobalAlloc has no safe form
 ]
 
-/** Words that say where a machine or a tool was, not what the project is. Put together so as not to find themselves. */
+/** Paths of a machine and names of tools. They are assembled from parts, so that this file does not contain them. */
 export const FOREIGN_WORDS = [['', 'work', ''].join('/'), ['', 'farm', ''].join('/'), ['sub', 'agent'].join('')]
 
 /** Which crates a crate may use. */
@@ -41,8 +41,8 @@ export const CRATE_ARROWS = new Map([
   ['varve-bench-rivals', ['varve-bench']],
 ])
 
-/** Most dependencies of a crate. */
-export const DEPENDENCIES_MAX = new Map([['varve-core', 5]]) // one of them, the scheduler of a feature for tests, is never shipped
+/** The most dependencies of a crate. */
+export const DEPENDENCIES_MAX = new Map([['varve-core', 5]]) // one of them, the scheduler of a test feature, is never shipped
 
 /**
  * Rooms of core by floor, from the top down: a room uses those on lower floors only, so no two use each other. At most

@@ -1,5 +1,5 @@
 // @ts-check
-// Files, functions and lines stay short, and every source begins with what it is.
+// Checks that files, functions and lines are short, and that every source begins with a comment.
 import { rustFunctions, typescriptFunctions } from './functions.mjs'
 import { LIMITS } from './rules.mjs'
 
@@ -40,7 +40,7 @@ function checkRust({ path, code }) {
 }
 
 /**
- * The callbacks of describe and it are a list of cases, not a function: their lines do not count.
+ * The callbacks of describe and it are lists of cases, so their lines do not count.
  * @param {Source} source
  * @returns {Finding[]}
  */
@@ -67,5 +67,5 @@ function checkHeader({ path, text, language }) {
   const isHeader = language === 'rust' ? /^\/\/!/ : /^(?:\/\*\*|\/\/)/
   if (isHeader.test(lines[0] ?? '')) return []
   const wanted = language === 'rust' ? 'a //! comment' : 'a comment'
-  return [{ path, line: 1, message: `begins without ${wanted} that says what the file is` }]
+  return [{ path, line: 1, message: `begins without ${wanted} that describes the file` }]
 }

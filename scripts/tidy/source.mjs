@@ -1,5 +1,5 @@
 // @ts-check
-// The files that tidy looks at, each read once.
+// The files that tidy checks, each read once.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { maskRust, maskTypeScript } from './mask.mjs'
@@ -43,5 +43,5 @@ function filesBelow(folder) {
   })
 }
 
-/** Line of a position, from 1. @param {string} text @param {number} index */
+/** The line of a position, from 1. @param {string} text @param {number} index */
 export const lineOf = (text, index) => text.slice(0, index).split('\n').length

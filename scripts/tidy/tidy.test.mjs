@@ -1,5 +1,5 @@
 // @ts-check
-// A planted violation of each rule is found, at its line, and nothing else is.
+// tidy finds a planted violation of each rule at its line, and nothing else.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -49,30 +49,30 @@ const PLANTED = [
   ['a double cast', { 'a.ts': '// A.\nlet a = b as unknown as C\n' }, 'a.ts:2: as unknown as'],
   ['an enum', { 'a.ts': '// A.\nexport const enum A { B }\n' }, 'a.ts:2: enum'],
   ['a namespace', { 'a.ts': '// A.\ndeclare namespace A {\n}\n' }, 'a.ts:2: namespace'],
-  ['unsafe elsewhere', { 'a.rs': '//! A.\nunsafe fn a() {}\n' }, 'a.rs:2: unsafe outside of the files named'],
+  ['unsafe in a file that is not named for it', { 'a.rs': '//! A.\nunsafe fn a() {}\n' }, 'a.rs:2: unsafe outside of the files named'],
   [
-    'unsafe unargued',
+    'unsafe without a SAFETY comment',
     { 'crates/disk/src/map.rs': '//! A.\nunsafe fn a() {}\n' },
     'crates/disk/src/map.rs:2: unsafe without a SAFETY comment',
   ],
   ...FOREIGN_WORDS.map((word) => /** @type {const} */ ([word, { 'a.md': `A.\nsee ${word}b\n` }, `a.md:2: ${word}`])),
   [
-    'a crate arrow back',
+    'a dependency between crates in the wrong direction',
     { 'crates/core/Cargo.toml': manifest('varve-core', 'varve-disk.workspace = true') },
     'crates/core/Cargo.toml:5: varve-core may not use varve-disk',
   ],
   [
-    'one dependency of core too many',
+    'too many dependencies of core',
     { 'Cargo.toml': manifest('varve-core', [...'abcdef'].map((name) => `${name} = "1" # why`).join('\n')) },
     'Cargo.toml:10: 6 dependencies, the limit is 5',
   ],
   [
     'a dependency without a reason',
     { 'Cargo.toml': manifest('bench', 'a = { version = "1" } # why\nb = "1"\n\n[[test]]\nname = "c"') },
-    'Cargo.toml:6: b: no trailing comment says why',
+    'Cargo.toml:6: b: a trailing comment with the reason is missing',
   ],
   [
-    'a room on no floor',
+    'a room without a floor',
     { 'crates/core/src/attic.rs': '//! A.\n' },
     'crates/core/src/attic.rs:1: room attic is on no floor',
   ],
@@ -100,7 +100,7 @@ const PLANTED = [
     'packages/varve/src/a.ts:2: b: the library depends on nothing',
   ],
   [
-    'a library using the command',
+    'a library that uses the command',
     { 'packages/varve/src/a.ts': "// A.\nimport a from './cli/b.ts'\n" },
     'packages/varve/src/a.ts:2: ./cli/b.ts: the library may not use the command',
   ],
@@ -110,7 +110,7 @@ const PLANTED = [
     'packages/varve/src/a.ts:2: ./engine/native.ts: only load.ts imports an engine',
   ],
   [
-    'an engine that knows the other',
+    'an engine that imports the other one',
     { 'packages/varve/src/engine/wasm.ts': "// A.\nimport { a } from './native.ts'\n" },
     'packages/varve/src/engine/wasm.ts:2: ./native.ts: only load.ts imports an engine',
   ],
@@ -130,20 +130,20 @@ const PLANTED = [
     "packages/plugins/src/a.ts:4: webpack: import the bundler's types only",
   ],
   [
-    'a way out of the package',
+    'an import that leaves the package',
     { 'packages/plugins/src/a.ts': "// A.\nimport a from '../../varve/src/a.ts'\n" },
     'packages/plugins/src/a.ts:2: ../../varve/src/a.ts: leaves its package',
   ],
 ]
 
 describe('tidy', () => {
-  it.each(PLANTED)('finds %s', (_name, files, finding) => {
+  it.each(PLANTED)('tidy finds %s', (_name, files, finding) => {
     const found = tidy(files)
     expect(found).toHaveLength(1)
     expect(found[0]).toContain(finding)
   })
 
-  it('is content with what is allowed', () => {
+  it('tidy reports no finding for allowed code', () => {
     const SAFETY = '// SAFETY: the caller holds the map.'
     expect(
       tidy({
@@ -161,24 +161,24 @@ describe('tidy', () => {
   })
 })
 
-describe('the measure of functions', () => {
-  it('sees through strings, templates, comments and regular expressions', () => {
+describe('the length of functions', () => {
+  it('the length of a function ignores strings, templates, comments and regular expressions', () => {
     const code = "function a() {\n  // }\n  b('}', `}${c({})}}`, /[}/]}/)\n  /* } */\n}\nconst d = 1\n"
     expect(typescriptFunctions(maskTypeScript(code))).toMatchObject([{ name: 'a', start: 0, end: 4 }])
   })
 
-  it('knows methods, object types and calls apart', () => {
+  it('functions, methods, object types and calls are distinguished', () => {
     const body = '    if (c) {\n    }\n    f(g ? h() : { i: 1 })\n'
     const code = `class A {\n  b<T>(c: { d: T }): Promise<{ e: T }> {\n${body}  }\n}\n`
     expect(typescriptFunctions(maskTypeScript(code))).toMatchObject([{ name: 'b', start: 1, end: 5 }])
   })
 
-  it('counts cases of a contract one by one', () => {
+  it('each case of a contract is measured separately', () => {
     const code = "function contract() {\n  it(\n    'x',\n    () => {\n    },\n  )\n}\n"
     expect(typescriptFunctions(maskTypeScript(code)).map(({ isTest }) => isTest)).toEqual([false, true])
   })
 
-  it('reads Rust with lifetimes, raw strings and nested comments', () => {
+  it('Rust is read with lifetimes, raw strings and nested comments', () => {
     const body = String.raw`    /* { /* { */ */ c('{', b'\'', r#"{"#, "\"{")`
     const code = `fn a<'a>(b: [u8; 2]) -> &'a str {\n${body}\n}\nfn d();\n`
     expect(rustFunctions(maskRust(code))).toEqual([{ name: 'a', start: 0, end: 2 }])

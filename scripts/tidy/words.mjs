@@ -1,5 +1,5 @@
 // @ts-check
-// Paths of a machine and the names of tools do not belong in the project.
+// Checks that paths of a machine and names of tools are not in the project.
 import { FOREIGN_WORDS } from './rules.mjs'
 import { lineOf } from './source.mjs'
 

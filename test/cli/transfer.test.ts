@@ -88,7 +88,7 @@ describe('varve export and import', () => {
     const target = join(makeFolder(), 'target')
     const good = '{"namespace":"n","version":"","key":"a","base64":"AA=="}\n'
     const { status, out, err } = varve(['import', '--dir', target], `${good}{"namespace":"n","version":"","key":"\u009b","text":1}`)
-    expect([status, out, err]).toEqual([2, '', "varve: line 2: field 'text' is no text\n"])
+    expect([status, out, err]).toEqual([2, '', "varve: line 2: field 'text' is not a string\n"])
     expect(existsSync(target)).toBe(false)
     const hostile = varve(['import', '--dir', target, '--json'], '{"\u001b[31m\u009b":1}')
     expect(JSON.parse(hostile.out).error.code).toBe('INVALID_ARGUMENT')
@@ -100,7 +100,7 @@ describe('varve export and import', () => {
   it('varve import replaces a namespace of another version only with --overwrite', async () => {
     const dir = await makeCache()
     const line = '{"namespace":"text","version":"3 text","key":"new","text":"x"}\n'
-    expect(varve(['import', '--dir', dir], line)).toMatchObject({ status: 2, err: expect.stringContaining("has '2 text' here") })
+    expect(varve(['import', '--dir', dir], line)).toMatchObject({ status: 2, err: expect.stringContaining("has '2 text' in this cache") })
     expect(varve(['import', '--dir', dir, '--overwrite'], line).status).toBe(0)
     expect(varve(['export', '--dir', dir, '--namespace', 'text', '--format', 'ndjson']).out).toBe(line)
   })

@@ -14,24 +14,24 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
   ['no JSON', `${GOOD}nonsense\n`, "line 2: expected '{', found 'n'"],
   ['a file of something else', 'GIF89a', "line 1: expected '{' or '[', found 'G'"],
   ['a JSON document of something else', '{"name": "x", "entries": []}', 'line 1: column 7 of the entry: unknown field `name`'],
-  ['half an entry', `${GOOD}${GOOD.slice(0, 20)}`, 'line 2: the input ends within the entry that begins here'],
-  ['half an array', `[${GOOD},\n`, "line 3: the input ends within the array; its ']' is missing"],
-  ['more after an array', `[${GOOD}]${GOOD}`, "line 2: expected nothing more, found '{'"],
+  ['half an entry', `${GOOD}${GOOD.slice(0, 20)}`, 'line 2: the input ends within the entry that begins on this line'],
+  ['half an array', `[${GOOD},\n`, "line 3: the input ends within the array: ']' is missing"],
+  ['more after an array', `[${GOOD}]${GOOD}`, "line 2: expected the end of the input, found '{'"],
   ['no comma', `[${GOOD}${GOOD}]`, "line 2: expected ',' or ']', found '{'"],
-  ['a key that is no text', line({ key: 3, text: '' }), "line 1: field 'key' is no text"],
-  ['a value that is no text', line({ key: 'a', text: null }), "line 1: field 'text' is no text"],
-  ['half a character', `${GOOD}${line({ key: 'a' }).replace('}', ',"text":"\\ud800"}')}`, "line 2: field 'text' is no text: unexpected end of hex"],
-  ['no base64', line({ key: 'a', base64: 'A A=' }), "line 1: field 'base64' is no base64: Invalid symbol 32"],
-  ['base64 that two texts would stand for', line({ keyBase64: 'AB==', text: '' }), "line 1: field 'keyBase64' is no base64: Invalid last symbol"],
-  ['no key', line({ text: '' }), "line 1: the key is missing: no field 'key' or 'keyBase64'"],
-  ['two keys', line({ key: 'a', keyBase64: 'AA==', text: '' }), "line 1: there are both 'key' and 'keyBase64'"],
-  ['two values', line({ key: 'a', text: '', json: 1 }), "line 1: there are both 'text' and 'json'"],
-  ['no value', line({ key: 'a' }), "line 1: the value is missing: no field 'text' or 'json' or 'base64'"],
-  ['an export of keys only', line({ key: 'a', valueBytes: 3 }), 'an export of keys only has none'],
+  ['a key that is not a string', line({ key: 3, text: '' }), "line 1: field 'key' is not a string"],
+  ['a value that is not a string', line({ key: 'a', text: null }), "line 1: field 'text' is not a string"],
+  ['half a character', `${GOOD}${line({ key: 'a' }).replace('}', ',"text":"\\ud800"}')}`, "line 2: field 'text' is not a string: unexpected end"],
+  ['no base64', line({ key: 'a', base64: 'A A=' }), "line 1: field 'base64' is not valid base64: Invalid symbol 32"],
+  ['ambiguous base64', line({ keyBase64: 'AB==', text: '' }), "line 1: field 'keyBase64' is not valid base64: Invalid last symbol"],
+  ['no key', line({ text: '' }), "line 1: the key is missing: expected field 'key' or 'keyBase64'"],
+  ['two keys', line({ key: 'a', keyBase64: 'AA==', text: '' }), "line 1: fields 'key' and 'keyBase64' exclude each other"],
+  ['two values', line({ key: 'a', text: '', json: 1 }), "line 1: fields 'text' and 'json' exclude each other"],
+  ['no value', line({ key: 'a' }), "line 1: the value is missing: expected field 'text' or 'json' or 'base64'"],
+  ['an export of keys only', line({ key: 'a', valueBytes: 3 }), 'an export of keys only has no values'],
   ['a field twice', '{"namespace":"n","version":"","key":"a","key":"b","text":""}', 'line 1: column 45 of the entry: duplicate field `key`'],
   ['a field that nobody knows', line({ key: 'a', value: 'b' }), 'unknown field `value`'],
   ['no namespace', '{\n\n"version":"","key":"a","text":""}', 'line 3: column 33 of the entry: missing field `namespace`'],
-  ['no name', line({ namespace: '', key: 'a', text: '' }), "line 1: field 'namespace' is empty"],
+  ['no name', line({ namespace: '', key: 'a', text: '' }), "line 1: field 'namespace' must not be empty"],
   [
     'two versions of a namespace',
     `${GOOD}${line({ version: '2', key: 'a', text: '' })}`,
@@ -107,7 +107,7 @@ describe.each(['native', 'wasm'] as const)('an import, %s', (engine) => {
     await cache.commit()
     const input = line({ version: '1 text', key: 'there', text: 'y' })
     await expect(imported(cache, input)).rejects.toMatchObject({
-      message: "line 1: field 'version' is '1 text', but namespace 'n' has '2 text' here; 'overwrite' drops what is here",
+      message: "line 1: field 'version' is '1 text', but namespace 'n' has '2 text' in this cache; 'overwrite' discards its entries",
     })
     expect(cache.namespace('n', { version: '2', codec: 'text' }).get('here')).toBe('x')
     await imported(cache, input, { overwrite: true })

@@ -1,7 +1,7 @@
 // @ts-check
-// Varve through its public API: codec 'bytes', so `get` gives a copy.
+// Varve through its public API with the codec 'bytes', so that `get` returns a copy.
 //
-// durable: the log is synced before `commit` is done. relaxed: the log is written, the disk is synced some seconds later.
+// durable: the log is synced before `commit` is done. relaxed: the log is written, and synced some seconds later.
 import { readFileSync } from 'node:fs'
 import { at } from '../../../scripts/root.mjs'
 

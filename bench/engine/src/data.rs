@@ -1,35 +1,35 @@
-//! Entries for a workload: keys and values of one length each, one after another.
+//! Entries for a workload: keys of one length and values of one length, one after another.
 
 use fastrand::Rng;
 
-/// Of all data.
+/// The seed of all data.
 pub(crate) const SEED: u64 = 42;
 
-/// Borrowed entries; those of a commit are a part of those of a workload.
+/// Borrowed entries of a workload or of one of its commits.
 #[derive(Clone, Copy, Debug)]
 pub struct Entries<'a> {
-    /// All keys.
+    /// All keys, one after another.
     pub keys: &'a [u8],
-    /// Bytes of one key.
+    /// The bytes of one key.
     pub key_bytes: usize,
-    /// All values.
+    /// All values, one after another.
     pub values: &'a [u8],
-    /// Bytes of one value.
+    /// The bytes of one value.
     pub value_bytes: usize,
 }
 
 impl<'a> Entries<'a> {
-    /// Number of entries.
+    /// The number of entries.
     pub fn count(&self) -> usize {
         self.keys.len() / self.key_bytes
     }
 
-    /// Key after key with its value.
+    /// Iterates over the keys with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         self.keys.chunks_exact(self.key_bytes).zip(self.values.chunks_exact(self.value_bytes))
     }
 
-    /// Cuts the entries into `count` parts of equal size; the last one takes what is left over.
+    /// Splits the entries into `count` parts of equal size; the last part takes the remainder.
     pub fn parts(&self, count: usize) -> impl Iterator<Item = Self> + use<'a> {
         let (entries, each) = (*self, self.count() / count);
         (0..count).map(move |part| {
@@ -44,7 +44,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Entries of random bytes, as every workload but `sequential` takes them.
+/// Random entries, for all workloads but `sequential`.
 #[derive(Debug)]
 pub struct Data {
     keys: Vec<u8>,
@@ -54,14 +54,14 @@ pub struct Data {
 }
 
 impl Data {
-    /// The same for the same numbers.
+    /// The same arguments give the same entries.
     pub fn new(count: usize, key_bytes: usize, value_bytes: usize) -> Self {
         let (keys, values) = (random(SEED, count, key_bytes), random(SEED + 1, count, value_bytes));
         Self { keys, key_bytes, values, value_bytes }
     }
 
-    /// Paths as keys and lines of code as values, as a bundler has them: some characters of a value need an escape in
-    /// JSON.
+    /// Paths as keys and lines of code as values, as in a bundler. JSON needs escapes for some characters of the
+    /// values.
     pub fn text(count: usize, key_bytes: usize, value_bytes: usize) -> Self {
         const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ .,;=()'\"\n/_";
         let letters = |bytes: &mut Vec<u8>, letters: &[u8]| {
@@ -78,15 +78,15 @@ impl Data {
         data
     }
 
-    /// All of them.
+    /// All entries.
     pub fn entries(&self) -> Entries<'_> {
         let Self { keys, key_bytes, values, value_bytes } = self;
         Entries { keys, key_bytes: *key_bytes, values, value_bytes: *value_bytes }
     }
 }
 
-/// `count` pieces of `bytes` random bytes, which nothing compresses. The first four bytes of a piece count, scattered,
-/// so that no two pieces are equal.
+/// `count` pieces of `bytes` random bytes, which do not compress. The first four bytes of a piece are its scattered
+/// number, so that no two pieces are equal.
 pub fn random(seed: u64, count: usize, bytes: usize) -> Vec<u8> {
     let mut rng = Rng::with_seed(seed);
     let mut data = vec![0; count * bytes];

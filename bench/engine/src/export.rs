@@ -1,4 +1,4 @@
-//! Varve's export as a subject, once for each way to write the same bytes.
+//! Varve's export as a subject, with one subject for each way to write the same bytes.
 
 use crate::data::Entries;
 use crate::subject::{Opened, Subject};
@@ -12,28 +12,28 @@ use varve_bindings::{ExportOptions, ExportProgress};
 /// How the bytes reach the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// From a buffer of 256 KiB, as users have it.
+    /// From a buffer of 256 KiB, as in Varve's API.
     Buffered,
-    /// Every entry by itself.
+    /// Each entry with its own write.
     Unbuffered,
-    /// No export, a plain loop over entries that are in memory already: serde_json into a `BufWriter` of 256 KiB.
+    /// A plain loop over entries in memory, without Varve: serde_json into a `BufWriter` of 256 KiB.
     PlainLoop,
-    /// Nothing but the finished bytes, 256 KiB at a time: what the file costs.
+    /// Only the finished bytes, 256 KiB at a time: the cost of the file.
     Bytes,
 }
 
-/// The export in one form.
+/// The export in one of these ways.
 #[derive(Clone, Copy, Debug)]
 pub struct Export(pub Form);
 
-/// All forms.
+/// All ways.
 pub const EXPORTS: [Export; 4] =
     [Export(Form::Buffered), Export(Form::Unbuffered), Export(Form::PlainLoop), Export(Form::Bytes)];
 
-/// Bytes in one write of those who have no export.
+/// The bytes of one write in the ways without an export.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Tag of a namespace with texts.
+/// The ending of the version of a namespace with text values.
 const TEXT_TAG: &str = "text";
 
 impl Subject for Export {
@@ -59,9 +59,9 @@ impl Subject for Export {
 struct OpenExport {
     form: Form,
     store: crate::varve::OpenVarve,
-    /// In the order of an export, for the plain loop.
+    /// The entries in the order of an export, for `PlainLoop`.
     entries: Vec<(String, String)>,
-    /// For `Bytes`.
+    /// The finished bytes, for `Bytes`.
     finished: Vec<u8>,
 }
 
@@ -99,7 +99,7 @@ impl OpenExport {
     }
 }
 
-/// The loop that anybody would write.
+/// The straightforward loop that an export is compared with.
 fn plain_loop(entries: &[(String, String)], target: &mut File) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(CHUNK_BYTES, target);
     for (index, (key, value)) in entries.iter().enumerate() {
@@ -119,7 +119,7 @@ impl Opened for OpenExport {
         self.store.commit(entries, durable);
     }
 
-    /// Makes everything ready.
+    /// Merges the tables and prepares the data of the other ways.
     fn compact(&mut self, full: bool) {
         self.store.compact(full);
         match self.form {

@@ -1,5 +1,5 @@
-//! The workloads of turbo-persistence and Voron that Varve is measured on, written once for any store: a store is a
-//! [`Subject`], a workload times it, `run` takes subjects in turn and prints medians as lines of JSON.
+//! The workloads of turbo-persistence and Voron, written once for any store: a store is a [`Subject`], a workload times
+//! it, and `run` takes subjects in turn and prints medians as lines of JSON.
 
 mod data;
 mod export;

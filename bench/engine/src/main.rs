@@ -1,4 +1,5 @@
-//! Varve alone, with one thread and with two: `cargo run --release -p varve-bench -- [--quick] [--only <prefix>]`.
+//! Measures Varve alone, with one thread and with two: `cargo run --release -p varve-bench -- [--quick] [--only
+//! <prefix>]`.
 
 use varve_bench::{Arguments, EXPORTS, Subject, Varve, run};
 

@@ -4,19 +4,19 @@
 use std::mem::MaybeUninit;
 use std::time::Instant;
 
-/// What one run of a workload took.
+/// The times of one run of a workload.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Nanoseconds by the clock, for each unit of the workload.
+    /// Wall time in nanoseconds per unit of the workload.
     pub wall_ns: f64,
-    /// Nanoseconds of the processor, all threads of the process and the kernel on its behalf.
+    /// CPU time in nanoseconds: all threads of the process, and the kernel on its behalf.
     pub cpu_ns: f64,
-    /// What else is to be known: a name, a unit, a value.
+    /// Additional figures: a name, a unit and a value.
     pub extra: Vec<(&'static str, &'static str, f64)>,
 }
 
 impl Sample {
-    /// The sample of one of `count` equal steps.
+    /// The average over `count` equal steps.
     #[must_use]
     pub fn per(self, count: usize) -> Self {
         Self { wall_ns: self.wall_ns / count as f64, cpu_ns: self.cpu_ns / count as f64, ..self }
@@ -31,30 +31,29 @@ pub fn timed<R>(work: impl FnOnce() -> R) -> (Sample, R) {
     (sample, result)
 }
 
-/// Bytes of memory of this process that no file backs; 0 where the system does not say.
+/// The anonymous memory of this process in bytes; 0 if the system does not report it.
 pub(crate) fn memory_bytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0
 }
 
-/// Most memory that this process held at any moment since `forget_peak`, mapped files included; 0 where the system does
-/// not say.
+/// The peak memory of this process since `reset_peak` in bytes, with mapped files; 0 if the system does not report it.
 pub(crate) fn peak_bytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0
 }
 
-/// The peak begins anew at what is held now.
-pub(crate) fn forget_peak() {
-    let forgotten = std::fs::write("/proc/self/clear_refs", "5");
-    drop(forgotten); // elsewhere there is no such file, and no figure either
+/// Resets the peak to the memory in use.
+pub(crate) fn reset_peak() {
+    let reset = std::fs::write("/proc/self/clear_refs", "5");
+    drop(reset); // other systems have no such file, and report no peak
 }
 
 fn cpu_ns() -> f64 {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` is large enough for the answer; all-zero bytes are valid where the call should fail.
+    // SAFETY: `usage` is large enough for the answer; all-zero bytes are valid if the call fails.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
         usage.assume_init()

@@ -1,5 +1,5 @@
-//! Takes the subjects in turn, round after round, so that whatever else the machine does hits all of them alike, and
-//! prints the median of each as a line of JSON.
+//! Runs the subjects in turn, round after round, so that other load on the machine affects all of them alike. Prints
+//! the median of each as a line of JSON.
 
 use crate::measure::Sample;
 use crate::subject::Subject;
@@ -7,19 +7,19 @@ use crate::workloads::{Trial, trials};
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// What to run.
+/// The selection of trials.
 #[derive(Clone, Debug, Default)]
 pub struct Arguments {
-    /// Fewer rounds and only the smaller sizes.
+    /// Fewer rounds, and only the smaller sizes.
     pub quick: bool,
-    /// Only ids that begin so.
+    /// Only ids with one of these prefixes.
     pub only: Vec<String>,
-    /// Rounds, where it is not for the trial to say.
+    /// The number of rounds, instead of the one of the trial.
     pub rounds: Option<usize>,
 }
 
 impl Arguments {
-    /// From the command line: `--quick`, `--only <prefix>` (any number of times), `--rounds <count>`.
+    /// Parses the command line: `--quick`, `--only <prefix>` (any number of times), `--rounds <count>`.
     pub fn from_env() -> Self {
         let mut found = Self::default();
         let mut arguments = env::args().skip(1);
@@ -35,7 +35,7 @@ impl Arguments {
     }
 }
 
-/// Runs every trial that was asked for.
+/// Runs all selected trials.
 pub fn run(arguments: &Arguments, subjects: &[&dyn Subject]) {
     for trial in trials(arguments.quick) {
         if arguments.only.is_empty() || arguments.only.iter().any(|prefix| trial.id.starts_with(prefix.as_str())) {
@@ -51,11 +51,12 @@ fn run_trial(trial: &Trial, rounds: usize, subjects: &[&dyn Subject]) {
     let mut kept = Vec::new();
     for round in 0..rounds {
         eprintln!("{} {}/{rounds}", trial.id, round + 1);
-        // Another one begins each round: what one leaves behind, in the allocator and on the disk, meets all of them.
+        // Each round begins with another subject, because what a subject leaves in the allocator and on the disk
+        // affects the next.
         for turn in 0..subjects.len() {
             let index = (round + turn) % subjects.len();
             let (subject, samples) = (subjects[index], &mut samples[index]);
-            let folder = tempfile::Builder::new().tempdir_in(bench_folder()).expect("a folder for the sample");
+            let folder = tempfile::Builder::new().tempdir_in(bench_folder()).expect("a directory for the sample");
             samples.push((trial.run)(subject, folder.path()));
             if trial.is_of_files() {
                 kept.push(folder);
@@ -90,9 +91,9 @@ fn median(numbers: impl Iterator<Item = f64>) -> f64 {
     if numbers.len() % 2 == 1 { numbers[middle] } else { f64::midpoint(numbers[middle - 1], numbers[middle]) }
 }
 
-/// On the disk of the checkout: a temporary folder may lie in memory, where a sync costs nothing.
+/// Samples are on the disk of the checkout: a temporary directory may be in memory, where a sync costs nothing.
 fn bench_folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench");
-    std::fs::create_dir_all(&folder).expect("a folder for samples");
+    std::fs::create_dir_all(&folder).expect("a directory for samples");
     folder
 }

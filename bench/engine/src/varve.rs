@@ -15,7 +15,7 @@ use varve_disk::{DiskPool, DiskVfs};
 /// Varve with a number of threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Varve {
-    /// Threads of the pool.
+    /// The threads of the pool.
     pub threads: usize,
 }
 
@@ -25,7 +25,7 @@ impl Subject for Varve {
     }
 
     fn takes_part(&self, id: &str) -> bool {
-        let is_export = id.starts_with("export/"); // has subjects of its own
+        let is_export = id.starts_with("export/"); // it has its own subjects
         let on_threads = ["compaction/", "write/", "files/"].iter().any(|prefix| id.starts_with(prefix));
         (self.threads == 1 && !is_export) || on_threads
     }
@@ -44,7 +44,7 @@ impl Subject for Varve {
 }
 
 impl Varve {
-    /// Opens the folder with a version of the namespace, and merges nothing unless `compact` is called.
+    /// Opens the directory with a version of the namespace, and merges only when `compact` is called.
     pub(crate) fn open_as(self, folder: &Path, block_cache_bytes: usize, version: &str) -> OpenVarve {
         self.open_with(folder, block_cache_bytes, version, false)
     }
@@ -64,7 +64,7 @@ pub(crate) struct OpenVarve {
     handle: Handle,
     namespace: u32,
     maintained: bool,
-    /// Folding in the background, as the addon does it.
+    /// Checkpoints in the background, as in the addon.
     maintenance: Option<JoinHandle<()>>,
 }
 
@@ -130,7 +130,7 @@ impl Opened for OpenVarve {
         if self.maintained {
             self.store.close().expect("closes");
         } else {
-            self.store.flush().expect("flushes"); // closing would merge
+            self.store.flush().expect("flushes"); // `close` would merge
         }
     }
 }

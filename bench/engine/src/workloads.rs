@@ -1,4 +1,4 @@
-//! The workloads by their ids. Data are made and folders filled before the clock starts.
+//! The workloads by id. Data and directories are prepared before the clock starts.
 
 mod compaction;
 mod export;
@@ -13,30 +13,31 @@ use crate::subject::Subject;
 use std::fmt;
 use std::path::Path;
 
-/// Memory for blocks that subjects may use, where they can be told.
+/// The memory for blocks, for subjects with such an option.
 const BLOCK_CACHE_BYTES: usize = 64 << 20;
 
-/// One id.
+/// A workload and its settings.
 pub struct Trial {
-    /// As in the documents.
+    /// The id, as in the documents.
     pub id: String,
-    /// Of the figures.
+    /// The unit of the figures.
     pub unit: Unit,
     /// How often each subject runs.
     pub rounds: usize,
-    /// Fills the folder, then measures.
+    /// Prepares the directory, then measures.
     pub run: Run,
 }
 
 impl Trial {
-    /// Whether folders are removed after the last round only. ext4 gives nobody the number of a file that was removed
-    /// half a minute ago and searches for another: removing thousands of files makes the next round ten times slower.
+    /// Whether directories are removed only after the last round. ext4 does not reuse the number of a file for half a
+    /// minute after its removal, but searches for another one. Removing thousands of files would make the next round
+    /// ten times slower.
     pub(crate) fn is_of_files(&self) -> bool {
         self.id.starts_with("files/")
     }
 }
 
-/// A subject and an empty folder in, what it took out.
+/// Measures a subject in an empty directory.
 pub type Run = Box<dyn Fn(&dyn Subject, &Path) -> Sample>;
 
 impl fmt::Debug for Trial {
@@ -45,7 +46,7 @@ impl fmt::Debug for Trial {
     }
 }
 
-/// Of time.
+/// A unit of time.
 #[derive(Clone, Copy, Debug)]
 pub enum Unit {
     /// Nanoseconds.
@@ -74,7 +75,7 @@ impl Unit {
     }
 }
 
-/// All trials, or the ones that fit into a few minutes.
+/// Returns all trials, or those that fit into a few minutes.
 pub fn trials(quick: bool) -> Vec<Trial> {
     let mut trials = Vec::new();
     trials.extend(write::trials(quick));

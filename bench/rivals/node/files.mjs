@@ -1,12 +1,12 @@
 // @ts-check
-// `node bench/rivals/node/files.mjs`: an archive into a cache, and a folder out of it, through the public API.
+// `node bench/rivals/node/files.mjs`: imports an archive into a cache and restores a directory from it, through the public API.
 //
-//   files/tarball/files_N     the .tar in memory into an empty cache, not synced: Varve with its manifest committed, cacache
-//                             fed by tar; GNU tar -x of a file into a folder as the limit
-//   files/restore/files_5000  a whole restore, and one where nothing changed
+//   files/tarball/files_N     imports a .tar from memory into an empty cache without syncing: Varve commits its manifest,
+//                             cacache is fed by tar; GNU tar -x of a file into a directory is the limit
+//   files/restore/files_5000  a full restore, and one of unchanged files
 //
-// Subjects take turns, folders are removed at the end only: ext4 hands out no number of a file that was just removed, and
-// the search for another would be what is measured. CPU time is that of all threads of this process. --quick, --rounds.
+// Subjects take turns. Directories are removed only at the end: ext4 does not reuse the number of a file that was just removed,
+// and the search for another one would dominate the times. CPU time is that of all threads of this process. --quick, --rounds.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -23,16 +23,16 @@ import { median } from '../../median.mjs'
 import { installRivals } from './install.mjs'
 
 /** @typedef {{ wall: number, cpu: number }} Sample milliseconds */
-/** @typedef {(() => Promise<void>) | void} Rest what is left to be done, untimed */
+/** @typedef {(() => Promise<void>) | void} Rest remaining work, which is not timed */
 /** @typedef {(folder: string, archive: string, bytes: Uint8Array) => Promise<Rest>} Subject */
 
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, rounds: { type: 'string' } } })
 const ROUNDS = Number(options.rounds ?? (options.quick === true ? 5 : 15))
 
-/** As in bench/engine: lengths of files in packages of npm, about. */
+/** As in bench/engine: typical sizes of files in npm packages. */
 const FILE_BYTES = [300, 700, 1_200, 2_000, 3_500, 6_000, 12_000, 40_000]
 
-/** Longer than files may change without a new time; see `crates/disk/src/tree/restore.rs`. */
+/** Longer than the period in which a file may change without a new time; see `crates/disk/src/tree/restore.rs`. */
 const RACY_MS = 2_100
 
 /** @param {string} root @param {number} count */
@@ -61,10 +61,10 @@ const varve = (engine) => async (folder, _archive, bytes) => {
   const { manifest } = await cache.files.importTar(bytes)
   cache.namespace('outputs', { codec: 'json' }).put('package', manifest)
   await cache.commit()
-  return () => cache.close() // makes all of it survive the loss of power, which nobody else here does
+  return () => cache.close() // also makes everything survive a power failure, unlike the other subjects
 }
 
-/** Each file is an entry of cacache as soon as it is whole; the tarball is read on meanwhile. @type {Subject} */
+/** Each file becomes an entry of cacache once it is complete, while the tarball is read on. @type {Subject} */
 const cacacheAndTar = async (folder, _archive, bytes) => {
   /** @type {Promise<unknown>[]} */
   const puts = []

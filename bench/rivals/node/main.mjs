@@ -1,5 +1,5 @@
 // @ts-check
-// `node bench/rivals/node/main.mjs`: the workloads of bench/api on Varve and on the stores that one might take instead.
+// `node bench/rivals/node/main.mjs`: runs the workloads of bench/api on Varve and on comparable stores.
 import { setup } from '../../../scripts/setup.mjs'
 import { runMain } from '../../../scripts/steps.mjs'
 import { benchmark } from '../../api/benchmark.mjs'

@@ -1,5 +1,5 @@
 // @ts-check
-// The version of a rival that is installed.
+// The version of an installed rival.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

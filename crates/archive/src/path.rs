@@ -1,4 +1,4 @@
-//! Paths that are safe to write below a folder on every system: in manifests, in folders that are stored, in archives.
+//! Paths that are safe to write below a directory on every system: in manifests, stored directories and archives.
 //!
 //! ```text
 //! path = part ("/" part)*     relative, UTF-8, at most PATH_BYTES_MAX bytes and PARTS_MAX parts
@@ -6,9 +6,9 @@
 //!        no dot or space at its end; no device of Windows (CON, aux.js)
 //! ```
 //!
-//! A set of paths has two rules more (`PathSet`): no two names that some file system takes for one, and nothing is
-//! both a file and a folder. What Windows cannot name but does not reinterpret either (`?`, `*`, `"`, `<`, `>`, `|`)
-//! is allowed: writing it fails there, and harms nobody.
+//! A set of paths has two more rules (`PathSet`): no two names are equal on some file system, and no path is both a
+//! file and a directory. Names that Windows rejects without reinterpreting them (`?`, `*`, `"`, `<`, `>`, `|`) are
+//! allowed: writing them there fails safely.
 
 mod link;
 mod set;
@@ -21,25 +21,25 @@ pub use link::link_target;
 pub use set::{PathSet, Role};
 pub use varve_core::PathProblem;
 
-/// Bytes of a part. File systems take 255; the rest is for the ending of a temporary name.
+/// The most bytes in a part. File systems allow 255; the rest is for the suffix of a temporary name.
 pub const PART_BYTES_MAX: usize = 240;
 
-/// Bytes of a path: what macOS, the narrowest, takes.
+/// The most bytes in a path: the limit of macOS, which is the lowest.
 pub const PATH_BYTES_MAX: usize = 1024;
 
-/// Parts of a path; node_modules in node_modules come to a third of it.
+/// The most parts in a path. Nested `node_modules` need a third of them.
 pub const PARTS_MAX: usize = 128;
 
-/// Devices that Windows sees in every folder, beside COM and LPT with a digit.
+/// Device names that Windows reserves in every directory, besides COM and LPT followed by a digit.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// What these digits do to COM and LPT on Windows, the superscripts do too.
+/// Digits that make COM and LPT device names on Windows, superscripts included.
 const PORTS: &str = "0123456789\u{b9}\u{b2}\u{b3}";
 
-/// Tells whether a path is safe on its own.
+/// Checks whether a path is safe on its own.
 ///
 /// # Errors
-/// The first rule that it breaks.
+/// The first rule that the path breaks.
 ///
 /// ```
 /// use varve_archive::path::{PathProblem, check};
@@ -70,7 +70,7 @@ pub fn check(path: &str) -> Result<(), PathProblem> {
     Ok(())
 }
 
-/// What makes a path mean something else than a way down from its root.
+/// Rejects a path that does not lead down from its root.
 fn check_start(path: &str) -> Result<(), PathProblem> {
     match path.as_bytes() {
         [] => Err(PathProblem::Empty),
@@ -101,7 +101,7 @@ fn check_part(part: &str) -> Result<(), PathProblem> {
     Ok(())
 }
 
-/// Windows looks at what stands before the first dot, without spaces at its end.
+/// Windows compares the part before the first dot, without trailing spaces.
 fn is_device(part: &str) -> bool {
     let stem = part.split('.').next().unwrap_or_default().trim_end_matches(' ');
     if DEVICES.iter().any(|device| device.eq_ignore_ascii_case(stem)) {

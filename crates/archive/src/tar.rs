@@ -1,13 +1,13 @@
-//! Archives of files: .tar, .tar.gz, .tar.zst in, .tar and .tar.gz out.
+//! Archives of files: imports .tar, .tar.gz and .tar.zst, exports .tar and .tar.gz.
 //!
 //! ```text
 //! import: input -> source (decompressed, counted) -> walk (headers, names, rules) -> batches -> store, in parallel
 //! export: records, sorted -> headers and contents -> output
 //! ```
 //!
-//! An archive is foreign: nothing is allocated because a header says so, every name passes the rules of `path`, and
-//! what is no file, folder or allowed link is refused. Owners, times and all bits of the mode but "executable" are
-//! dropped on the way in and fixed on the way out, so the same files give the same archive.
+//! Archives are untrusted. Memory grows with the bytes read, not with the sizes in headers. Every name must pass the
+//! rules of `path`, and every entry must be a file, a directory or an allowed link. Owners, times and all mode bits
+//! besides "executable" are dropped on import and constant on export, so the same files give the same archive.
 
 mod export;
 mod extension;
@@ -22,60 +22,60 @@ pub use export::{ExportOptions, check_sorted, export};
 pub use import::{Imported, Warning, import};
 use varve_core::Digest;
 
-/// A file, empty folder or link of a tree.
+/// A file, empty directory or link of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRecord {
-    /// Below the root of the tree, by the rules of `path`.
+    /// The path below the root of the tree; it follows the rules of `path`.
     pub path: String,
-    /// What is there.
+    /// What is at this path.
     pub content: Content,
 }
 
-/// What stands at a path.
+/// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A regular file.
     File {
-        /// Of its bytes.
+        /// The digest of its content.
         digest: Digest,
-        /// How many.
+        /// The size of its content.
         bytes: u64,
-        /// Whether somebody may execute it.
+        /// Whether it may be executed.
         executable: bool,
     },
-    /// A folder with nothing in it; others follow from the paths of what they hold.
+    /// An empty directory. Other directories follow from the paths of their files.
     Folder,
     /// A symbolic link.
     Link {
-        /// From the folder of the link: `..` any number of times, then names; never out of the tree.
+        /// The target, relative to the directory of the link: any number of `..`, then names. It stays below the root.
         target: String,
     },
 }
 
-/// What becomes of symbolic links in an archive.
+/// How an import treats symbolic links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Links {
-    /// The import fails.
+    /// A link fails the import.
     #[default]
     Refuse,
-    /// Those whose target stays inside the tree are kept, the import fails at others.
+    /// Links whose target stays below the root are kept; any other link fails the import.
     Inside,
 }
 
-/// What an import takes. The limits are checked against what a header claims before a byte of it is read.
+/// Options and limits of an import. A size in a header is compared with the limits before the content is read.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
-    /// Symbolic links; hard links are always refused.
+    /// Symbolic links. Hard links always fail the import.
     pub links: Links,
-    /// Bytes of the whole archive, decompressed.
+    /// The most bytes of the whole archive, decompressed.
     pub bytes_max: u64,
-    /// Bytes of one file; it is held in memory.
+    /// The most bytes of one file, which is held in memory.
     pub file_bytes_max: u64,
-    /// Entries of any kind.
+    /// The most entries of any kind.
     pub files_max: u64,
-    /// Over 64 MiB, how many times its compressed size an archive may have.
+    /// Above 64 MiB, the highest ratio of the decompressed to the compressed size.
     pub ratio_max: u64,
-    /// Bytes of the input, told to those who watch; 0 = unknown.
+    /// The bytes of the input as the total for progress; 0 if unknown.
     pub input_bytes: u64,
 }
 

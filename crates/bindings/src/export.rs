@@ -1,4 +1,4 @@
-//! Entries as JSON: one object an entry, on a line of its own.
+//! Exports entries as JSON: one object per entry, each on its own line.
 //!
 //! ```text
 //! lines:                                                    list:
@@ -7,13 +7,13 @@
 //!                                                               {..}
 //!                                                               ]
 //! ```
-//! - The key is `key`, or `keyBase64` where its bytes are no UTF-8.
-//! - The value is `text` or `json` where the namespace's codec says so and the bytes are such, else `base64`; without
-//!   values it is `valueBytes`, a length.
+//! - The key is `key`, or `keyBase64` if its bytes are not UTF-8.
+//! - The value is `text` or `json` if the codec of the namespace uses that form and the bytes are valid, else `base64`.
+//!   An export without values has its length, `valueBytes`.
 //!
-//! Entries come in the order of a walk, so the same entries give the same bytes, on every engine. They are gathered in
-//! a buffer that is handed over when it is full, always behind an entry, which is where handing over each entry at once
-//! would do it; so the bytes do not depend on the size of the buffer either.
+//! Entries come in the order of a walk, so the same entries give the same bytes on every engine. They are collected in
+//! a buffer, which is handed over when it is full and always ends with an entry. So the bytes do not depend on the size
+//! of the buffer.
 
 use crate::failure::{Failure, Result};
 use crate::json::{add_base64, add_text, is_embeddable};
@@ -23,57 +23,57 @@ use std::str;
 use varve_core::failpoints;
 use varve_core::{Store, Walk, WalkEntry, WalkNamespace};
 
-/// A buffer with more bytes than this is full.
+/// A buffer is full once it has more bytes than this.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// What to export.
+/// The options of an export.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExportOptions {
-    /// Only the namespace of this name.
+    /// Exports only the namespace of this name.
     pub namespace: Option<String>,
-    /// One JSON array, not lines.
+    /// Writes one JSON array instead of lines.
     pub list: bool,
-    /// No values.
+    /// Exports no values.
     pub keys_only: bool,
-    /// Tags at the end of the versions of namespaces whose values are text, and JSON.
+    /// The endings of namespace versions whose values are text or JSON.
     pub text_tag: String,
-    #[expect(missing_docs, reason = "as above")]
+    #[expect(missing_docs, reason = "see the field above")]
     pub json_tag: String,
 }
 
-/// How far an export is.
+/// The progress of an export.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportProgress {
-    /// Bytes of the chunk.
+    /// The bytes of this chunk.
     pub bytes: usize,
-    /// Entries and namespaces so far.
+    /// The entries and namespaces so far.
     pub entries: u64,
-    #[expect(missing_docs, reason = "as above")]
+    #[expect(missing_docs, reason = "see the field above")]
     pub namespaces: u64,
-    /// Bytes of keys and values, about, so far and in all.
+    /// The approximate bytes of keys and values, so far and in total.
     pub done: u64,
-    #[expect(missing_docs, reason = "as above")]
+    #[expect(missing_docs, reason = "see the field above")]
     pub total: u64,
-    /// Whether there is more to come.
+    /// Whether more chunks follow.
     pub more: bool,
 }
 
-/// An export under way.
+/// An export in progress.
 #[derive(Debug)]
 pub struct Export {
     walk: Walk,
     writer: Writer,
-    /// The last byte was handed over.
+    /// The last byte has been handed over.
     is_over: bool,
 }
 
-/// What all entries share.
+/// The state that all entries share.
 #[derive(Debug)]
 struct Writer {
     options: ExportOptions,
-    /// Namespace and version as each entry of the present namespace begins, its number and the form of its values.
+    /// Namespace and version as the text with which every entry of the current namespace begins.
     head: Vec<u8>,
     number: Option<usize>,
     form: Form,
@@ -81,7 +81,7 @@ struct Writer {
     namespaces: u64,
 }
 
-/// How values of a namespace are written where they can.
+/// The form of the values of a namespace. A value that does not fit the form becomes base64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Text,
@@ -90,14 +90,14 @@ enum Form {
 }
 
 impl Export {
-    /// Begins an export of what is committed now.
+    /// Begins an export of the committed state.
     pub fn new(store: &Store, options: ExportOptions) -> Result<Self> {
         let walk = store.walk(options.namespace.as_deref(), !options.keys_only)?;
         let writer = Writer { options, head: Vec::new(), number: None, form: Form::Base64, entries: 0, namespaces: 0 };
         Ok(Self { walk, writer, is_over: false })
     }
 
-    /// Puts the next chunk into `out`: as many entries as it takes to fill it. A chunk without bytes is the end.
+    /// Fills `out` with the next chunk. A chunk without bytes is the end.
     pub fn fill(&mut self, out: &mut Vec<u8>) -> ExportProgress {
         failpoints::panics("export-fill");
         out.clear();
@@ -108,7 +108,8 @@ impl Export {
         ExportProgress { bytes: out.len(), entries, namespaces, done, total, more: !self.is_over }
     }
 
-    /// Adds entries to `out` and calls `each` behind every one of them, which may take the bytes away, or stop here.
+    /// Adds entries to `out` and calls `each` after every one. `each` may take the bytes out of the buffer, or stop
+    /// here.
     pub fn go_on(&mut self, out: &mut Vec<u8>, each: &mut dyn FnMut(&mut Vec<u8>) -> ControlFlow<()>) {
         let Self { walk, writer, is_over } = self;
         if *is_over {
@@ -202,9 +203,9 @@ fn add_value(out: &mut Vec<u8>, form: Form, value: &[u8]) {
 }
 
 impl ExportOptions {
-    /// From the JSON that the TypeScript side writes.
+    /// Parses the JSON that the TypeScript side writes.
     pub fn read(json: &str) -> Result<Self> {
-        serde_json::from_str(json).map_err(|error| Failure::argument(format!("options of an export: {error}")))
+        serde_json::from_str(json).map_err(|error| Failure::argument(format!("invalid export options: {error}")))
     }
 }
 
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_changes_neither_the_bytes_nor_where_they_may_be_cut() -> Result<()> {
+    fn the_buffer_of_an_export_changes_neither_its_bytes_nor_its_chunk_boundaries() -> Result<()> {
         let store = filled()?;
         for (list, keys_only) in [(true, false), (false, false), (true, true), (false, true)] {
             let mut export = Export::new(&store, options(list, keys_only))?;
@@ -261,7 +262,7 @@ mod tests {
                     assert_eq!(progress.done, progress.total);
                     break;
                 }
-                assert!(chunk.len() >= BUFFER_BYTES && ends.contains(&buffered.len()), "cut behind an entry");
+                assert!(chunk.len() >= BUFFER_BYTES && ends.contains(&buffered.len()), "a chunk ends after an entry");
             }
             assert!(buffered == unbuffered && buffered.len() > BUFFER_BYTES);
         }

@@ -1,4 +1,4 @@
-//! An error on its way to JavaScript. Both sides of the border agree on this JSON:
+//! An error for JavaScript. Both sides use this JSON:
 //!
 //! ```text
 //! {"ok": <report>}                            the call succeeded
@@ -8,7 +8,7 @@
 use serde::Serialize;
 use std::fmt;
 
-/// Result of a call from JavaScript.
+/// The result of a call from JavaScript.
 pub type Result<T> = std::result::Result<T, Failure>;
 
 /// Why a call from JavaScript failed.
@@ -21,15 +21,15 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// An argument that does not fit the call; a mistake of the TypeScript side, never of a user.
+    /// An argument that does not fit the call: a bug on the TypeScript side, never a mistake of a user.
     pub fn argument(message: impl Into<String>) -> Self {
         Self { code: "INVALID_ARGUMENT", message: message.into() }
     }
 
-    /// A defect of the engine: something panicked.
+    /// A bug in the engine: it panicked.
     pub fn internal(text: &str) -> Self {
-        let way_out = "this cache stops here, the files are safe; open it again and please report the text";
-        Self { code: "INTERNAL", message: format!("the engine failed: {text}; {way_out}") }
+        let way_out = "The cache is closed, its files are intact. Reopen it to continue, and please report this text";
+        Self { code: "INTERNAL", message: format!("internal error: {text}. {way_out}") }
     }
 }
 
@@ -47,12 +47,12 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The JSON of an outcome.
+/// The JSON of a result.
 pub fn answer<T: Serialize>(outcome: Result<T>) -> String {
     let failure = match outcome {
         Ok(report) => match serde_json::to_string(&report) {
             Ok(json) => return format!("{{\"ok\":{json}}}"),
-            Err(error) => Failure::internal(&format!("a report is no JSON: {error}")),
+            Err(error) => Failure::internal(&format!("a report cannot be written as JSON: {error}")),
         },
         Err(failure) => failure,
     };
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_json_whatever_the_text() {
+    fn failures_are_valid_json_with_any_text() {
         assert_eq!(answer(Ok(())), r#"{"ok":null}"#);
         assert_eq!(answer(Ok(7)), r#"{"ok":7}"#);
         let failure = Failure { code: "IO", message: "cannot open 'a\"\n'".to_owned() };
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_code_of_the_engine_is_kept() {
+    fn a_failure_keeps_the_code_of_the_engine() {
         assert_eq!(Failure::from(varve_core::Error::Closed).code, "CLOSED");
     }
 }

@@ -1,4 +1,4 @@
-//! Manifests of files on their way between JavaScript and the engine, and what is asked with them.
+//! Manifests of files, as JavaScript and the engine exchange them, and the requests that use them.
 //!
 //! ```text
 //! [{"path":"a.js","size":3,"digest":"<64 hex>","executable":true}, {"path":"b","link":"a.js"},
@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use varve_archive::tar::{Content, ExportOptions, FileRecord, ImportOptions, Links, check_sorted, export, import};
 use varve_core::{BlobRef, BlobWriter, Digest, Error, Store, Watch};
 
-/// A file, link or empty folder of a manifest.
+/// A file, link or empty directory of a manifest.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[expect(missing_docs, reason = "the names of the fields say it")]
+#[expect(missing_docs, reason = "the field names are self-explanatory")]
 pub struct FileItem {
     pub path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,29 +32,29 @@ pub struct FileItem {
     pub folder: bool,
 }
 
-/// A content that is stored.
+/// A stored blob.
 #[derive(Debug, Serialize)]
-#[expect(missing_docs, reason = "the names of the fields say it")]
+#[expect(missing_docs, reason = "the field names are self-explanatory")]
 pub struct StoredItem {
     pub digest: String,
     pub size: u64,
     pub executable: bool,
 }
 
-/// Whether a content is there and what it should be.
+/// The result of verifying a blob.
 #[derive(Debug, Serialize)]
-#[expect(missing_docs, reason = "the names of the fields say it")]
+#[expect(missing_docs, reason = "the field names are self-explanatory")]
 pub struct VerifiedItem {
     pub digest: String,
     pub sound: bool,
 }
 
-/// What an import of an archive takes; 0 = the default.
+/// The limits of an archive import; 0 is the default.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names of the fields say it")]
+#[expect(missing_docs, reason = "the field names are self-explanatory")]
 pub struct ArchiveRequest {
-    /// Links that stay inside are taken.
+    /// Accepts links that stay below the root.
     pub links: bool,
     pub max_bytes: u64,
     pub max_file_bytes: u64,
@@ -62,17 +62,17 @@ pub struct ArchiveRequest {
     pub input_bytes: u64,
 }
 
-/// What was in an archive.
+/// The result of an archive import.
 #[derive(Debug, Serialize)]
-#[expect(missing_docs, reason = "the names of the fields say it")]
+#[expect(missing_docs, reason = "the field names are self-explanatory")]
 pub struct ImportReport {
     pub files: Vec<FileItem>,
     pub warnings: Vec<String>,
 }
 
-/// A request that the TypeScript side wrote.
+/// Parses a request that the TypeScript side wrote.
 pub fn request<T: DeserializeOwned>(json: &str) -> Result<T> {
-    serde_json::from_str(json).map_err(|error| Failure::argument(format!("a manifest or its request: {error}")))
+    serde_json::from_str(json).map_err(|error| Failure::argument(format!("invalid manifest or request: {error}")))
 }
 
 impl FileItem {
@@ -80,12 +80,12 @@ impl FileItem {
         let Self { path, size, digest, executable, link, folder } = self;
         let content = match (size, digest, link, folder) {
             (Some(bytes), Some(hex), None, false) => {
-                let digest = Digest::parse(&hex).ok_or_else(|| wrong(&path, "'digest' is not 64 hex digits"))?;
+                let digest = Digest::parse(&hex).ok_or_else(|| wrong(&path, "'digest' needs 64 hex digits"))?;
                 Content::File { digest, bytes, executable }
             }
             (None, None, Some(target), false) => Content::Link { target },
             (None, None, None, true) => Content::Folder,
-            _ => return Err(wrong(&path, "it needs 'size' and 'digest', or 'link', or 'folder': true")),
+            _ => return Err(wrong(&path, "an item needs 'size' and 'digest', or 'link', or 'folder': true")),
         };
         Ok(FileRecord { path, content })
     }
@@ -103,10 +103,10 @@ impl FileItem {
 }
 
 fn wrong(path: &str, what: &str) -> Failure {
-    Failure::argument(format!("the manifest is wrong at '{}': {what}", path.escape_debug()))
+    Failure::argument(format!("invalid manifest at '{}': {what}", path.escape_debug()))
 }
 
-/// The records of a manifest, checked by the rules of paths and in their order.
+/// Returns the records of a manifest in their order, after checking the rules of paths.
 pub fn records_of(items: Vec<FileItem>) -> Result<Vec<FileRecord>> {
     let mut records = items.into_iter().map(FileItem::into_record).collect::<Result<Vec<_>>>()?;
     records.sort_by(|a, b| a.path.cmp(&b.path));
@@ -168,20 +168,20 @@ fn place(record: &FileRecord) -> Option<(Digest, (u64, &str))> {
     }
 }
 
-/// Every content that is stored.
+/// Returns all stored blobs.
 pub fn stored_files(store: &Store) -> Result<Vec<StoredItem>> {
     let files = store.list_blobs()?;
     Ok(files.iter().map(|file| StoredItem::of(file, false)).collect())
 }
 
 impl StoredItem {
-    /// As JSON has it.
+    /// The blob as JSON has it.
     pub fn of(file: &BlobRef, executable: bool) -> Self {
         Self { digest: file.digest.to_string(), size: file.bytes, executable }
     }
 }
 
-/// Reads contents and tells which are sound. The watch counts files.
+/// Reads blobs and checks them. The watch counts files.
 pub fn verify_files(items: &[FileItem], store: &Store, watch: Watch<'_>) -> Result<Vec<VerifiedItem>> {
     let verify = |(index, item): (usize, &FileItem)| {
         if watch(index as u64, items.len() as u64) == ControlFlow::Break(()) {
@@ -190,7 +190,7 @@ pub fn verify_files(items: &[FileItem], store: &Store, watch: Watch<'_>) -> Resu
         let FileItem { path, size: Some(bytes), digest: Some(hex), .. } = item else {
             return Err(wrong(&item.path, "only files can be verified"));
         };
-        let digest = Digest::parse(hex).ok_or_else(|| wrong(path, "'digest' is not 64 hex digits"))?;
+        let digest = Digest::parse(hex).ok_or_else(|| wrong(path, "'digest' needs 64 hex digits"))?;
         let sound = store.read_blob(&BlobRef { digest, bytes: *bytes })?.is_some();
         Ok(VerifiedItem { digest: hex.clone(), sound })
     };

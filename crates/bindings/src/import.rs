@@ -1,6 +1,6 @@
-//! Takes back what `export.rs` writes, from a stream that may be cut anywhere. Entries are put into a batch of their
-//! own, apart from what the session has buffered; the caller commits it now and then. An import that fails leaves the
-//! commits before, whole, and nothing else.
+//! Imports what `export.rs` writes, from a stream that may arrive in pieces of any size. Entries go into a batch of
+//! their own, separate from the batch of the session, and the caller commits it from time to time. A failed import
+//! keeps its earlier commits and nothing else.
 
 use crate::failure::{Failure, Result};
 use crate::json::read_base64;
@@ -13,39 +13,40 @@ use std::sync::Arc;
 use varve_core::failpoints;
 use varve_core::{Handle, PendingCommit, Store};
 
-/// How far an import is.
+/// The progress of an import.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportProgress {
-    /// Entries and namespaces so far, those not yet committed included.
+    /// The entries and namespaces so far, including those not yet committed.
     pub entries: u64,
-    #[expect(missing_docs, reason = "as above")]
+    #[expect(missing_docs, reason = "see the field above")]
     pub namespaces: u64,
-    /// Bytes that wait for a commit.
+    /// The bytes that are not committed yet.
     pub pending_bytes: u64,
 }
 
-/// An import under way.
+/// An import in progress.
 #[derive(Debug)]
 pub struct Import {
     objects: Objects,
     target: Target,
 }
 
-/// Where entries go.
+/// The destination of the entries.
 #[derive(Debug)]
 struct Target {
     handle: Handle,
-    /// A namespace may change its version, which drops what it holds.
+    /// Allows an import to change the version of a namespace, which discards its entries.
     may_replace: bool,
-    /// By name: version and number.
+    /// Version and number of each namespace, by name.
     known: HashMap<String, (String, u32)>,
-    /// Namespace and version of the entry before as they stood in the input, and the number: mostly the next one's.
+    /// The namespace and version of the previous entry as in the input, and the number. The next entry mostly has the
+    /// same.
     last: Option<(Box<str>, Box<str>, u32)>,
     entries: u64,
 }
 
-/// One entry as it stands in the input; each field is read when its turn comes, so that an error can name it.
+/// One entry of the input. Each field is parsed later, so that an error can name it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Line<'a> {
@@ -63,12 +64,12 @@ struct Line<'a> {
     json: Field<'a>,
     #[serde(borrow, default)]
     base64: Field<'a>,
-    /// Only there so that the message can be about it.
+    /// Only parsed for a better error message.
     #[serde(borrow, default)]
     value_bytes: Field<'a>,
 }
 
-/// A field that may be missing. Not an `Option`, for which `null` would be missing, too.
+/// An optional field. An `Option` would also read `null` as missing.
 #[derive(Default)]
 struct Field<'a>(Option<&'a RawValue>);
 
@@ -79,14 +80,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for Field<'a> {
 }
 
 impl Import {
-    /// Begins an import. Unless `may_replace`, a namespace that has another version here is refused.
+    /// Begins an import. Without `may_replace`, a namespace whose version differs here is an error.
     pub fn new(store: &Arc<Store>, may_replace: bool) -> Self {
         let (known, last) = (HashMap::new(), None);
         let target = Target { handle: store.handle(), may_replace, known, last, entries: 0 };
         Self { objects: Objects::new(), target }
     }
 
-    /// Takes the next piece of the stream.
+    /// Reads the next piece of the stream.
     pub fn feed(&mut self, piece: &[u8]) -> Result<ImportProgress> {
         failpoints::panics("import-feed");
         let Self { objects, target } = self;
@@ -95,12 +96,12 @@ impl Import {
         Ok(ImportProgress { entries, namespaces, pending_bytes: target.handle.pending_bytes() })
     }
 
-    /// Whether the stream may end here.
+    /// Checks that the stream may end here.
     pub fn finish(&self) -> Result<()> {
         self.objects.finish()
     }
 
-    /// Takes what waits for a commit; `None` where nothing does.
+    /// Begins a commit of the batch; `None` if it is empty.
     pub fn begin_commit(&mut self) -> Option<PendingCommit> {
         self.target.handle.begin_commit()
     }
@@ -115,7 +116,7 @@ impl Target {
         let values =
             [("text", line.text, Kind::Text), ("json", line.json, Kind::Json), ("base64", line.base64, Kind::Base64)];
         let value = one_of("value", values).map_err(|text| {
-            let hint = if line.value_bytes.0.is_some() { "; an export of keys only has none" } else { "" };
+            let hint = if line.value_bytes.0.is_some() { "; an export of keys only has no values" } else { "" };
             failed(format!("{text}{hint}"))
         })?;
         let id = self.namespace(line.namespace, line.version, first_line)?;
@@ -142,18 +143,22 @@ impl Target {
             (Err(text), _) | (_, Err(text)) => return Err(at_line(line, text)),
         };
         if name.is_empty() {
-            return Err(at_line(line, "field 'namespace' is empty"));
+            return Err(at_line(line, "field 'namespace' must not be empty"));
         }
         let conflict = |other: String| {
             Err(at_line(line, &format!("field 'version' is '{version}', but namespace '{name}' {other}")))
         };
         if let Some((other, id)) = self.known.get(&**name) {
             let is_same = *other == **version;
-            return if is_same { Ok(*id) } else { conflict(format!("had '{other}' before; one import, one version")) };
+            return if is_same {
+                Ok(*id)
+            } else {
+                conflict(format!("had '{other}' before; all entries of an import need the same version"))
+            };
         }
         let here = self.handle.store().version_of(name)?;
         if let Some(here) = here.filter(|here| !self.may_replace && *here != **version) {
-            return conflict(format!("has '{here}' here; 'overwrite' drops what is here"));
+            return conflict(format!("has '{here}' in this cache; 'overwrite' discards its entries"));
         }
         let id = self.handle.namespace(name, version).map_err(|error| in_line(error, line))?;
         self.known.insert(name.clone().into_owned(), (version.clone().into_owned(), id));
@@ -161,7 +166,7 @@ impl Target {
     }
 }
 
-/// What the text of a field stands for.
+/// The encoding of a field.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
@@ -171,7 +176,7 @@ enum Kind {
 
 type Text<'a> = std::result::Result<Cow<'a, str>, String>;
 
-/// The bytes of the only one of these fields that is there.
+/// Decodes the only field of these that is present.
 fn one_of<'a, const N: usize>(
     what: &str,
     fields: [(&'static str, Field<'a>, Kind); N],
@@ -180,8 +185,8 @@ fn one_of<'a, const N: usize>(
     let mut there = fields.into_iter().filter_map(|(name, field, kind)| Some((name, field.0?, kind)));
     match (there.next(), there.next()) {
         (Some((name, raw, kind)), None) => bytes(name, raw, kind),
-        (Some((name, ..)), Some((other, ..))) => Err(format!("there are both '{name}' and '{other}'")),
-        (None, _) => Err(format!("the {what} is missing: no field {names}")),
+        (Some((name, ..)), Some((other, ..))) => Err(format!("fields '{name}' and '{other}' exclude each other")),
+        (None, _) => Err(format!("the {what} is missing: expected field {names}")),
     }
 }
 
@@ -194,21 +199,21 @@ fn bytes<'a>(name: &'static str, raw: &'a RawValue, kind: Kind) -> std::result::
         },
         Kind::Base64 => {
             let decoded = read_base64(&text(name, raw)?);
-            Cow::Owned(decoded.map_err(|error| format!("field '{name}' is no base64: {error}"))?)
+            Cow::Owned(decoded.map_err(|error| format!("field '{name}' is not valid base64: {error}"))?)
         }
     })
 }
 
-/// The text of a field that is to be one.
+/// Parses the string of a field.
 fn text<'a>(name: &'static str, raw: &'a RawValue) -> Text<'a> {
-    // As JSON it is checked already, so without a backslash it stands for itself.
+    // The JSON is valid already, so a string without a backslash needs no decoding.
     let inner = raw.get().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match inner {
         Some(inner) if !inner.contains('\\') => Ok(Cow::Borrowed(inner)),
         Some(_) => serde_json::from_str(raw.get())
             .map(Cow::Owned)
-            .map_err(|error| format!("field '{name}' is no text: {}", without_place(&error))),
-        None => Err(format!("field '{name}' is no text")),
+            .map_err(|error| format!("field '{name}' is not a string: {}", without_place(&error))),
+        None => Err(format!("field '{name}' is not a string")),
     }
 }
 
@@ -217,7 +222,7 @@ fn in_line(error: varve_core::Error, line: u64) -> Failure {
     Failure { message: format!("line {line}: {}", failure.message), ..failure }
 }
 
-/// What serde_json says, with the line of the whole input.
+/// The error of serde_json, with the line in the whole input.
 fn syntax(error: &serde_json::Error, first_line: u64) -> Failure {
     let line = first_line + (error.line() as u64).saturating_sub(1);
     at_line(line, &format!("column {} of the entry: {}", error.column(), without_place(error)))

@@ -1,16 +1,17 @@
-//! Parts of an export as JSON. Control characters never stand as they are, neither those that JSON forbids nor DEL and
-//! U+0080 to U+009F, which JSON allows and terminals act on: an export may be looked at with `cat`.
+//! Parts of an export as JSON. All control characters are escaped: those that JSON forbids, and also DEL and U+0080 to
+//! U+009F, which JSON allows but terminals interpret. So an export can be printed with `cat`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 
-/// First byte of U+0080 to U+009F, and of U+00A0 to U+00BF.
+/// The first byte of U+0080 to U+009F, and of U+00A0 to U+00BF.
 const C1_LEAD: u8 = 0xC2;
 
-/// Adds a text in quotes: eight bytes are copied, then looked at, and where one is special what follows it is taken
-/// back. By hand: serde_json looks at one byte after another and takes 144 ns for 128 bytes of code and 25 ns for a key
-/// of 50, this 105 and 13; crates with vector instructions take 92 and 21 and know nothing of DEL and C1.
+/// Adds a string in quotes. It copies eight bytes, then checks them; if one is special, it removes what follows that
+/// byte again. serde_json checks one byte after another, and takes 144 ns for 128 bytes of code and 25 ns for a key of
+/// 50 bytes; this function takes 105 and 13. Crates with vector instructions take 92 and 21 and do not escape DEL and
+/// C1.
 pub(crate) fn add_text(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     out.reserve(rest.len() + rest.len() / 8 + 16);
@@ -32,7 +33,7 @@ pub(crate) fn add_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Adds the first byte, or the escape of the character that begins with it. Returns what follows.
+/// Adds the first byte, or the escape of the character that begins with it. Returns the rest.
 #[inline]
 fn add_first<'a>(out: &mut Vec<u8>, text: &'a [u8]) -> &'a [u8] {
     match text {
@@ -52,12 +53,12 @@ fn add_first<'a>(out: &mut Vec<u8>, text: &'a [u8]) -> &'a [u8] {
     }
 }
 
-/// The highest bit of every special byte of a word, from its lowest byte on; above the first one there may be others.
+/// Sets the highest bit of every special byte of a word. Only the lowest such bit is reliable.
 #[inline]
 fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 0xFF;
     const HIGHS: u64 = ONES << 7;
-    // Subtracting borrows from the highest bit of a byte where the byte is smaller.
+    // A subtraction borrows from the highest bit of a byte if the byte is smaller.
     let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
     let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     (below(word, 0x20) | equal(b'"') | equal(b'\\') | equal(0x7F) | equal(C1_LEAD)) & HIGHS
@@ -87,24 +88,25 @@ pub(crate) fn add_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     let start = out.len();
     out.resize(start + bytes.len().div_ceil(3) * 4, 0);
     let written = STANDARD.encode_slice(bytes, out.get_mut(start..).unwrap_or_default());
-    debug_assert!(written.is_ok(), "the room was counted: {written:?}");
+    debug_assert!(written.is_ok(), "the buffer has the computed size: {written:?}");
     out.push(b'"');
 }
 
-/// The bytes of a base64 text, or what is wrong with it.
+/// Decodes base64, or returns the error as text.
 pub(crate) fn read_base64(text: &str) -> Result<Vec<u8>, String> {
     STANDARD.decode(text).map_err(|error| error.to_string())
 }
 
-/// Whether these bytes can stand in an export as they are: one JSON value, nothing before or after it, all on one line.
+/// Returns whether these bytes can be embedded in an export unchanged: one JSON value on one line, with nothing around
+/// it.
 pub(crate) fn is_embeddable(bytes: &[u8]) -> bool {
     let is_value = serde_json::from_slice::<&RawValue>(bytes).is_ok_and(|raw| raw.get().len() == bytes.len());
     is_value && !has_controls(bytes)
 }
 
-/// Whether there is a control character in bytes that are UTF-8.
+/// Returns whether UTF-8 bytes contain a control character.
 fn has_controls(bytes: &[u8]) -> bool {
-    // Without an early end, so that the compiler looks at many bytes at once; the second look is rare.
+    // Checks all bytes without an early return, so that the compiler can vectorize it. The exact check is rare.
     let may_have =
         bytes.iter().fold(false, |found, byte| found | (*byte < 0x20) | (*byte == 0x7F) | (*byte == C1_LEAD));
     let is_control = |pair: &[u8]| matches!(pair, [C1_LEAD, 0x80..=0x9F]);
@@ -117,10 +119,10 @@ mod tests {
     use std::error::Error;
 
     #[test]
-    fn no_control_character_stands_as_it_is() -> Result<(), Box<dyn Error>> {
+    fn every_control_character_of_an_export_is_escaped() -> Result<(), Box<dyn Error>> {
         let mut all: String = (0..0x180).filter_map(char::from_u32).collect();
         all.push_str("\u{2028}\u{1F600}");
-        // Wherever a character stands among those that are looked at together.
+        // The character is tested at every position within a word.
         for plain in 0..16 {
             let text = format!("{}{all}{}", "x".repeat(plain), "y".repeat(plain % 3));
             let mut out = Vec::new();
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_come_back_from_base64() -> Result<(), Box<dyn Error>> {
+    fn base64_decodes_to_the_encoded_bytes() -> Result<(), Box<dyn Error>> {
         for length in 0..100usize {
             let bytes: Vec<u8> = (0..length).map(|index| (index * 89) as u8).collect();
             let mut out = Vec::new();
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn only_json_on_one_line_is_embedded() {
+    fn only_json_values_on_one_line_are_embedded() {
         for good in ["null", "-1.50e9", r#""\ud800""#, r#"{"a":[1,{}],"a":2}"#, "[1, 2]", "\"\u{a0}\u{e9}\""] {
             assert!(is_embeddable(good.as_bytes()), "{good}");
         }

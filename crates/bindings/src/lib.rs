@@ -1,12 +1,12 @@
-//! What both doors to JavaScript share, so that the addon and the WebAssembly module answer alike by construction.
+//! The code that both bindings to JavaScript share, so that the addon and the WebAssembly module return the same
+//! results.
 //!
-//! - [`Session`]: one open cache as one thread of the host holds it. Keys and small values go through a scratch buffer
-//!   that the door owns; longer answers are held and taken with a second call.
-//! - `packed.rs`: answers with many entries, as one run of bytes.
-//! - `export.rs` and `import.rs`: entries as JSON and back, in pieces; `objects.rs` cuts a stream into them.
-//! - `files.rs`: manifests of files as JSON, archives; `restored.rs`: what is remembered of a restore.
-//! - [`Failure`]: an error on its way to JavaScript, with a stable code; [`answer`] makes JSON of a report or
-//!   of a failure.
+//! - [`Session`]: one open cache of one thread of the host. Keys and small values go through a scratch buffer that the
+//!   binding owns. A longer result is kept, and fetched with a second call.
+//! - `packed.rs`: results with many entries, packed into bytes.
+//! - `export.rs` and `import.rs`: entries as JSON and back, in pieces; `objects.rs` splits a stream into JSON objects.
+//! - `files.rs`: manifests of files as JSON, and archives; `restored.rs`: the recorded state of restored files.
+//! - [`Failure`]: an error for JavaScript with a stable code; [`answer`] writes a report or a failure as JSON.
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod export;

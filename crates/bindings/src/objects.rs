@@ -1,27 +1,26 @@
-//! Cuts a stream of bytes into the JSON objects that it is made of, however it was cut before: objects one after
-//! another (lines, pretty-printed or not), or one array of them. Looks only for where an object ends; whether it is
-//! JSON is for who reads it.
+//! Splits a stream of bytes into JSON objects, in whatever pieces it arrives: objects one after another (one per line
+//! or pretty-printed), or one array of them. It only finds where an object ends; the caller parses the JSON.
 
 use crate::failure::{Failure, Result};
 
-/// Longest object: a value of 64 MiB, each byte of it escaped as `\u0000`, a key likewise, and what is around them.
+/// The longest object: a value of 64 MiB and a key with each byte escaped as `\u0000`, and the text around them.
 const OBJECT_BYTES_MAX: usize = 6 * (varve_core::VALUE_BYTES_MAX + varve_core::KEY_BYTES_MAX) + (1 << 20);
 
 /// What may come between objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Expected {
-    /// An object, or `[`.
+    /// An object or `[`.
     #[default]
     Anything,
     /// In lines: an object.
     Object,
-    /// In an array: an object or `]`, right behind its beginning.
+    /// In an array, right after `[`: an object or `]`.
     First,
-    /// In an array: an object, behind a comma.
+    /// In an array, after a comma: an object.
     Next,
     /// In an array: a comma or `]`.
     Comma,
-    /// Nothing: the array is over.
+    /// Nothing: the array is closed.
     Nothing,
 }
 
@@ -29,14 +28,14 @@ enum Expected {
 #[derive(Debug)]
 pub(crate) struct Objects {
     expected: Expected,
-    /// Brackets of the present object that are open; 0 = between objects.
+    /// The open brackets of the current object; 0 between objects.
     depth: u64,
     in_string: bool,
     is_escaped: bool,
-    /// The line that comes next, from 1, and the one the present object began in.
+    /// The current line, from 1, and the line in which the current object began.
     line: u64,
     object_line: u64,
-    /// What came of the present object with earlier pieces.
+    /// The part of the current object that earlier pieces contained.
     rest: Vec<u8>,
 }
 
@@ -46,7 +45,8 @@ impl Objects {
         Self { expected, depth: 0, in_string, is_escaped, line: 1, object_line: 1, rest: Vec::new() }
     }
 
-    /// Takes the next piece; calls `each` with every object that ends in it and the line it began in.
+    /// Reads the next piece. Calls `each` with every object that ends in it, and with the line in which the object
+    /// began.
     pub(crate) fn push(&mut self, piece: &[u8], each: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         let mut start = 0;
         for (at, byte) in piece.iter().enumerate() {
@@ -68,7 +68,7 @@ impl Objects {
         if self.depth > 0 {
             let begun = piece.get(start..).unwrap_or_default();
             if self.rest.len() + begun.len() > OBJECT_BYTES_MAX {
-                let text = format!("an entry of more than {OBJECT_BYTES_MAX} bytes, which none can have");
+                let text = format!("an entry has more than {OBJECT_BYTES_MAX} bytes");
                 return Err(at_line(self.object_line, &text));
             }
             self.rest.extend_from_slice(begun);
@@ -76,20 +76,20 @@ impl Objects {
         Ok(())
     }
 
-    /// Whether the stream may end here.
+    /// Checks that the stream may end here.
     pub(crate) fn finish(&self) -> Result<()> {
         if self.depth > 0 {
-            return Err(at_line(self.object_line, "the input ends within the entry that begins here"));
+            return Err(at_line(self.object_line, "the input ends within the entry that begins on this line"));
         }
         match self.expected {
             Expected::Anything | Expected::Object | Expected::Nothing => Ok(()),
             Expected::First | Expected::Next | Expected::Comma => {
-                Err(at_line(self.line, "the input ends within the array; its ']' is missing"))
+                Err(at_line(self.line, "the input ends within the array: ']' is missing"))
             }
         }
     }
 
-    /// A byte between objects.
+    /// Reads a byte between objects.
     fn between(&mut self, byte: u8) -> Result<()> {
         use Expected::{Anything, Comma, First, Next, Nothing, Object};
         self.expected = match (byte, self.expected) {
@@ -108,7 +108,7 @@ impl Objects {
                     Object | Next => "'{'",
                     First => "'{' or ']'",
                     Comma => "',' or ']'",
-                    Nothing => "nothing more",
+                    Nothing => "the end of the input",
                 };
                 let found = char::from(byte).escape_default();
                 return Err(at_line(self.line, &format!("expected {expected}, found '{found}'")));
@@ -117,7 +117,7 @@ impl Objects {
         Ok(())
     }
 
-    /// A byte of an object: whether it ends there.
+    /// Reads a byte of an object. Returns whether the object ends there.
     #[inline]
     fn ends(&mut self, byte: u8) -> bool {
         if self.in_string {
@@ -139,7 +139,7 @@ impl Objects {
     }
 }
 
-/// What is wrong, and where.
+/// An error with its line.
 pub(crate) fn at_line(line: u64, text: &str) -> Failure {
     Failure::argument(format!("line {line}: {text}"))
 }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_found_wherever_the_stream_is_cut() {
+    fn json_objects_are_found_in_pieces_of_any_size() {
         let lines = "{\"a\":\"}\\\"]\\\\\"}\n\n {\n\"b\":[{\"c\":1}]}\r\n{}{}";
         let list = "\n[ {\"a\":\"}\\\"]\\\\\"},\n {\n\"b\":[{\"c\":1}]}\n,{} ,\n{}]\n ";
         let wanted = ["{\"a\":\"}\\\"]\\\\\"}", "{\n\"b\":[{\"c\":1}]}", "{}", "{}"];
@@ -180,16 +180,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_refused_with_its_line() {
+    fn malformed_input_is_rejected_with_its_line() {
         let wrong = [
             ("\n1", "line 2: expected '{' or '[', found '1'"),
             ("{}\n,{}", "line 2: expected '{', found ','"),
             ("[,", "line 1: expected '{' or ']', found ','"),
             ("[{}\n{}", "line 2: expected ',' or ']', found '{'"),
             ("[{},]", "line 1: expected '{', found ']'"),
-            ("[]\n\u{1b}", "line 2: expected nothing more, found '\\u{1b}'"),
-            ("{}\n{\"a\":", "line 2: the input ends within the entry that begins here"),
-            ("[{},\n", "line 2: the input ends within the array; its ']' is missing"),
+            ("[]\n\u{1b}", "line 2: expected the end of the input, found '\\u{1b}'"),
+            ("{}\n{\"a\":", "line 2: the input ends within the entry that begins on this line"),
+            ("[{},\n", "line 2: the input ends within the array: ']' is missing"),
         ];
         for (text, message) in wrong {
             assert_eq!(cut(&[text.as_bytes()]), Err(message.to_owned()), "{text:?}");

@@ -1,24 +1,24 @@
-//! Answers with many entries as one run of bytes, numbers little-endian:
+//! Results with many entries, packed into bytes with little-endian numbers:
 //!
 //! ```text
 //! values:  length: i32 * count | values            -1 = miss; count is known to the caller
 //! page:    next: u64 | more: u32 | count: u32 | key_bytes: u32 | value_bytes: u32
 //!          | key_end: u32 * count | value_end: u32 * count | keys | values
 //! ```
-//! `next` counts only where `more` is 1. Ends are counted from the start of the keys and of the values.
+//! `next` is only valid if `more` is 1. Ends are offsets from the start of the keys and of the values.
 
 use crate::failure::{Failure, Result};
 
-/// Builds the answer of `getMany`.
+/// Builds the result of `getMany`.
 #[derive(Debug)]
 pub(crate) struct Values<'a> {
     out: &'a mut Vec<u8>,
-    /// Where the length of the next key goes.
+    /// The offset for the length of the next value.
     at: usize,
 }
 
 impl<'a> Values<'a> {
-    /// Begins an answer for `count` keys in `out`.
+    /// Begins a result for `count` keys in `out`.
     pub(crate) fn new(out: &'a mut Vec<u8>, count: usize) -> Self {
         out.clear();
         out.resize(count * 4, 0);
@@ -77,12 +77,12 @@ impl Page {
     }
 }
 
-/// The length of an answer as JavaScript gets it.
+/// The length of a result, as JavaScript receives it.
 pub(crate) fn length_of(bytes: usize) -> Result<i32> {
     i32::try_from(bytes).map_err(|_| too_long(bytes))
 }
 
-/// Room for `bytes` more, or an error instead of an abort.
+/// Reserves `bytes` more, or returns an error instead of aborting.
 pub(crate) fn reserve(out: &mut Vec<u8>, bytes: usize) -> Result<()> {
     out.try_reserve(bytes).map_err(|_| too_long(bytes))
 }
@@ -94,7 +94,7 @@ fn word_of(bytes: usize) -> Result<u32> {
 fn too_long(bytes: usize) -> Failure {
     Failure {
         code: "VALUE_TOO_LONG",
-        message: format!("an answer of {bytes} bytes does not fit into memory; ask for less at once"),
+        message: format!("a result of {bytes} bytes does not fit into memory; request fewer entries per call"),
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_begin_with_their_lengths() -> Result<()> {
+    fn packed_values_begin_with_their_lengths() -> Result<()> {
         let mut out = vec![9; 40];
         let mut values = Values::new(&mut out, 3);
         values.add(Some(b"ab"))?;
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_gives_ends_then_bytes() -> Result<()> {
+    fn a_packed_page_has_the_ends_before_the_bytes() -> Result<()> {
         let (mut page, mut out) = (Page::default(), Vec::new());
         page.add(b"k", b"value")?;
         page.add(b"key", b"")?;

@@ -1,10 +1,11 @@
-//! One open cache as one thread of the host holds it.
+//! One open cache of one thread of the host.
 //!
-//! Hot calls find the key at the start of the door's scratch buffer and leave the value there. An answer that does not
-//! fit is held here until the next call that answers with bytes, and fetched by `take`.
+//! Hot calls read the key from the start of the scratch buffer and write the value to it. A result that does not fit is
+//! kept here until the next call that returns bytes, and `take` fetches it.
 //!
-//! A commit has two steps, so that later puts belong to the next one while it runs on another thread: `begin_commit`
-//! takes what is buffered, `next_commit` hands out the oldest that was begun. Commits run in the order begun.
+//! A commit has two steps, so that later puts belong to the next commit while it runs on another thread: `begin_commit`
+//! takes the batch, and `next_commit` returns the oldest commit that has begun. Commits run in the order in which they
+//! begin.
 
 use crate::failure::{Failure, Result};
 use crate::packed::{Page, Values, length_of, reserve};
@@ -14,57 +15,59 @@ use std::sync::Arc;
 use varve_core::failpoints;
 use varve_core::{BlobRef, Digest, Durability, Error, Handle, PendingCommit, PendingReads, Pin, Store};
 
-/// A buffer that grew beyond this for one large answer is given back.
+/// A buffer that grew beyond this for one large result is released.
 const HELD_BYTES_KEPT: usize = 1 << 20;
 
-/// Bytes of a file that an entry needs, as JavaScript packs it.
+/// The bytes of a blob reference of an entry, as JavaScript packs it.
 const FILE_REF_BYTES: usize = 40;
 
-/// What a miss looks like to JavaScript.
+/// The result of a miss for JavaScript.
 const MISS: i32 = -1;
 
-/// The same where damage was met since the last look: the store's status names it.
+/// The result of a miss if new damage was detected. The status of the store names it.
 const MISS_AND_DAMAGE: i32 = -3;
 
-/// One user of a store: its handle, the answer it holds and the commits it has begun.
+/// One user of a store: its handle, its kept result and the commits that have begun.
 #[derive(Debug)]
 pub struct Session {
-    /// None once closed.
+    /// `None` once closed.
     handle: Option<Handle>,
     begun: VecDeque<PendingCommit>,
-    /// The answer that `take` fetches.
+    /// The result that `take` fetches.
     pub(crate) held: Vec<u8>,
-    /// Exports and imports under way.
+    /// Exports and imports in progress.
     pub(crate) transfers: Transfers,
-    /// Places of damage that were told of by `get`.
-    damage_told: u32,
-    /// The key of the running call, moved out of the scratch buffer because the value will overwrite it.
+    /// The number of damaged places at the last report by `get`.
+    damage_reported: u32,
+    /// The key of the current call, moved out of the scratch buffer because the value will overwrite it.
     key: Vec<u8>,
 }
 
 impl Session {
-    /// A new user of `store`.
+    /// Creates a new user of `store`.
     pub fn new(store: &Arc<Store>) -> Self {
         Self {
             handle: Some(store.handle()),
             begun: VecDeque::new(),
             held: Vec::new(),
             transfers: Transfers::default(),
-            damage_told: 0,
+            damage_reported: 0,
             key: Vec::new(),
         }
     }
 
-    /// A number for a namespace.
+    /// Returns a number for a namespace.
     pub fn namespace(&mut self, name: &str, version: &str) -> Result<u32> {
         Ok(self.handle_mut()?.namespace(name, version)?)
     }
 
-    /// Looks up the key in `scratch[..key_bytes]`. Returns the value's length, -1 for a miss, -3 for a miss
-    /// with news of damage; the value is in `scratch` where it fits, else held.
+    /// Looks up the key in `scratch[..key_bytes]`. Returns the length of the value, -1 for a miss, or -3 for a miss
+    /// with new damage. The value is in `scratch` if it fits, else it is kept.
     pub fn get(&mut self, namespace: u32, scratch: &mut [u8], key_bytes: usize) -> Result<i32> {
         failpoints::panics("session-get");
-        let Self { handle: Some(handle), held, key, damage_told, .. } = self else { return Err(Error::Closed.into()) };
+        let Self { handle: Some(handle), held, key, damage_reported, .. } = self else {
+            return Err(Error::Closed.into());
+        };
         key.clear();
         key.extend_from_slice(key_in(scratch, key_bytes)?);
         held.clear();
@@ -80,17 +83,19 @@ impl Session {
             length_of(value.len())
         })?;
         found.unwrap_or_else(|| {
-            let known = std::mem::replace(damage_told, handle.store().damage_count());
-            Ok(if known == *damage_told { MISS } else { MISS_AND_DAMAGE })
+            let known = std::mem::replace(damage_reported, handle.store().damage_count());
+            Ok(if known == *damage_reported { MISS } else { MISS_AND_DAMAGE })
         })
     }
 
-    /// Copies the held answer to `target`, which has its length, and lets go of it.
+    /// Copies the kept result to `target`, which must have its length, and releases it.
     pub fn take(&mut self, target: &mut [u8]) -> Result<()> {
         failpoints::panics("session-take");
         if target.len() != self.held.len() {
             let (found, expected) = (target.len(), self.held.len());
-            return Err(Failure::argument(format!("take() got room for {found} bytes, the answer has {expected}")));
+            return Err(Failure::argument(format!(
+                "take() received a buffer of {found} bytes for a result of {expected} bytes"
+            )));
         }
         target.copy_from_slice(&self.held);
         self.held.clear();
@@ -100,43 +105,44 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the key in `scratch[..key_bytes]` has an entry.
+    /// Returns whether the key in `scratch[..key_bytes]` has an entry.
     pub fn has(&self, namespace: u32, scratch: &[u8], key_bytes: usize) -> Result<bool> {
         Ok(self.handle_ref()?.has(namespace, key_in(scratch, key_bytes)?)?)
     }
 
-    /// Buffers an entry under the key in `scratch[..key_bytes]`.
+    /// Adds an entry with the key in `scratch[..key_bytes]` to the batch.
     pub fn put(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize, value: &[u8]) -> Result<()> {
         failpoints::panics("session-put");
         Ok(self.handle_mut()?.put(namespace, key_in(scratch, key_bytes)?, value)?)
     }
 
-    /// Buffers an entry that needs files. `filed` is `u32 count | count x (32 bytes digest, u64 bytes) | value`.
+    /// Adds an entry that needs blobs to the batch. `filed` is `u32 count | count x (32 bytes digest, u64 bytes) |
+    /// value`.
     pub fn put_with_blobs(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize, filed: &[u8]) -> Result<()> {
         let (files, value) =
-            split_filed(filed).ok_or_else(|| Failure::argument("the files of an entry are cut off"))?;
+            split_filed(filed).ok_or_else(|| Failure::argument("the blob references of an entry are truncated"))?;
         Ok(self.handle_mut()?.put_with_blobs(namespace, key_in(scratch, key_bytes)?, value, &files)?)
     }
 
-    /// Reads the content of a file. The answer is held; returns its length, -1 where it is lost.
+    /// Reads the content of a blob. The result is kept; returns its length, or -1 if the blob is missing or damaged.
     pub fn read_file(&mut self, file: &BlobRef) -> Result<i32> {
         let Some(content) = self.store()?.read_blob(file)? else { return Ok(MISS) };
         self.held = content;
         length_of(self.held.len())
     }
 
-    /// Keeps files that were stored until the next commit that this session begins.
+    /// Pins stored blobs until the next commit that this session begins.
     pub fn keep(&mut self, hold: Pin) -> Result<()> {
         self.handle_mut()?.keep(hold);
         Ok(())
     }
 
-    /// Buffers the removal of the key in `scratch[..key_bytes]`.
+    /// Adds the removal of the key in `scratch[..key_bytes]` to the batch.
     pub fn delete(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize) -> Result<()> {
         Ok(self.handle_mut()?.delete(namespace, key_in(scratch, key_bytes)?)?)
     }
 
-    /// Looks up many keys, packed one after another; `key_ends` gives the end of each. The answer is held; returns its
+    /// Looks up many keys, packed one after another; `key_ends` has the end of each. The result is kept; returns its
     /// length.
     pub fn get_many(&mut self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<i32> {
         let Self { handle: Some(handle), held, .. } = self else { return Err(Error::Closed.into()) };
@@ -158,7 +164,7 @@ impl Session {
         Ok(Reads(self.handle_ref()?.begin_reads(namespace, parts.into_iter())?))
     }
 
-    /// A page of entries from `cursor` on, about `bytes_max` bytes. The answer is held; returns its length.
+    /// Reads a page of entries from `cursor` on, of about `bytes_max` bytes. The result is kept; returns its length.
     pub fn scan(&mut self, namespace: u32, cursor: u64, bytes_max: u64) -> Result<i32> {
         let Self { handle: Some(handle), held, .. } = self else { return Err(Error::Closed.into()) };
         let (mut page, mut added) = (Page::default(), Ok(()));
@@ -172,17 +178,17 @@ impl Session {
         length_of(held.len())
     }
 
-    /// Bytes buffered and not committed.
+    /// The bytes of the batch.
     pub fn pending_bytes(&self) -> Result<u64> {
         Ok(self.handle_ref()?.pending_bytes())
     }
 
-    /// Puts and deletes buffered and not committed.
+    /// The puts and deletes of the batch.
     pub fn pending_entries(&self) -> Result<u64> {
         Ok(self.handle_ref()?.pending_entries())
     }
 
-    /// Takes what is buffered for a commit. `false` where nothing is.
+    /// Begins a commit of the batch. Returns `false` if it is empty.
     pub fn begin_commit(&mut self) -> Result<bool> {
         failpoints::panics("session-begin");
         let begun = self.handle_mut()?.begin_commit();
@@ -191,12 +197,12 @@ impl Session {
         Ok(found)
     }
 
-    /// The oldest commit that was begun and did not run.
+    /// Returns the oldest commit that has begun and not run.
     pub fn next_commit(&mut self) -> Result<PendingCommit> {
-        self.begun.pop_front().ok_or_else(|| Failure::argument("no commit was begun"))
+        self.begun.pop_front().ok_or_else(|| Failure::argument("no commit has begun"))
     }
 
-    /// How many places of damage were met so far.
+    /// The number of damaged places detected so far.
     pub fn damage_count(&self) -> Result<u32> {
         Ok(self.handle_ref()?.store().damage_count())
     }
@@ -206,7 +212,8 @@ impl Session {
         Ok(self.handle_ref()?.store())
     }
 
-    /// Ends the session: every later call answers `CLOSED`, commits that did not run are dropped. The store stays open.
+    /// Ends the session: later calls fail with `CLOSED`, and commits that did not run are discarded. The store stays
+    /// open.
     pub fn close(&mut self) -> Option<Arc<Store>> {
         self.begun.clear();
         self.held = Vec::new();
@@ -228,7 +235,7 @@ impl Session {
 pub struct Reads(PendingReads);
 
 impl Reads {
-    /// The answer of `get_many`.
+    /// The result of `get_many`.
     pub fn run(self) -> Result<Vec<u8>> {
         failpoints::panics("reads-run");
         let mut held = Vec::new();
@@ -255,12 +262,12 @@ fn parts_of<'k>(keys: &'k [u8], key_ends: &[u32]) -> Result<Vec<&'k [u8]>> {
 }
 
 fn key_at(keys: &[u8], start: usize, end: usize) -> Result<&[u8]> {
-    keys.get(start..end).ok_or_else(|| Failure::argument("the ends of the keys are out of order"))
+    keys.get(start..end).ok_or_else(|| Failure::argument("the ends of the keys are not in ascending order"))
 }
 
-/// An entry that is committed by itself.
+/// An entry that is committed separately.
 #[derive(Clone, Debug, serde::Deserialize)]
-#[expect(missing_docs, reason = "the names of the fields say it")]
+#[expect(missing_docs, reason = "the field names are self-explanatory")]
 pub struct Alone {
     pub namespace: String,
     pub version: String,
@@ -268,7 +275,7 @@ pub struct Alone {
     pub value: String,
 }
 
-/// Commits one entry by itself; what sessions have buffered stays buffered.
+/// Commits one entry separately. The batches of sessions stay as they are.
 pub fn commit_alone(store: &Arc<Store>, entry: &Alone, now_ms: u64) -> Result<()> {
     let mut handle = store.handle();
     let namespace = handle.namespace(&entry.namespace, &entry.version)?;
@@ -297,12 +304,12 @@ fn key_in(scratch: &[u8], key_bytes: usize) -> Result<&[u8]> {
     })
 }
 
-/// The durability that JavaScript names; `''` is the cache's default.
+/// Parses the durability that JavaScript names; `''` is the default of the cache.
 pub fn durability_of(word: &str) -> Result<Option<Durability>> {
     match word {
         "" => Ok(None),
         "relaxed" => Ok(Some(Durability::Relaxed)),
         "durable" => Ok(Some(Durability::Durable)),
-        _ => Err(Failure::argument(format!("durability is 'relaxed' or 'durable', not '{word}'"))),
+        _ => Err(Failure::argument(format!("invalid durability '{word}': expected 'relaxed' or 'durable'"))),
     }
 }

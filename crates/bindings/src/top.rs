@@ -1,4 +1,4 @@
-//! The largest entries of a cache, the oldest, and those that were never used, as JSON.
+//! The largest, the oldest and the never used entries of a cache, as JSON.
 
 use crate::failure::{Failure, Result};
 use base64::Engine as _;
@@ -9,7 +9,7 @@ use varve_core::{Store, TopEntry, TopOrder};
 #[derive(Debug, Deserialize)]
 struct Options {
     order: TopOrder,
-    /// Of all namespaces where it is null.
+    /// The namespace; `None` for all.
     namespace: Option<String>,
     limit: usize,
 }
@@ -17,7 +17,7 @@ struct Options {
 /// An entry without its value.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
+#[expect(missing_docs, reason = "the field names and units are self-explanatory")]
 pub struct TopItem {
     pub namespace: String,
     pub key_base64: String,
@@ -26,10 +26,10 @@ pub struct TopItem {
     pub used_ms: Option<u64>,
 }
 
-/// The entries that `options` (JSON) ask for.
+/// Returns the entries selected by `options`, which is JSON.
 pub fn top(store: &Store, options: &str) -> Result<Vec<TopItem>> {
-    let Options { order, namespace, limit } =
-        serde_json::from_str(options).map_err(|error| Failure::argument(format!("options of top(): {error}")))?;
+    let Options { order, namespace, limit } = serde_json::from_str(options)
+        .map_err(|error| Failure::argument(format!("invalid options of top(): {error}")))?;
     let item = |entry: TopEntry| {
         let TopEntry { namespace, key, value_bytes, written_ms, used_ms } = entry;
         TopItem { namespace, key_base64: STANDARD.encode(key), value_bytes, written_ms, used_ms }

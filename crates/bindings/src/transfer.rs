@@ -1,4 +1,4 @@
-//! Exports and imports that a session has under way, each known to JavaScript by a number.
+//! The exports and imports of a session that are in progress. JavaScript refers to each by a number.
 
 use crate::export::{Export, ExportOptions, ExportProgress};
 use crate::failure::{Failure, Result};
@@ -7,7 +7,7 @@ use crate::session::Session;
 use std::collections::HashMap;
 use varve_core::PendingCommit;
 
-/// Whatever is under way.
+/// The exports and imports in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Transfers {
     exports: HashMap<u32, Export>,
@@ -16,7 +16,7 @@ pub(crate) struct Transfers {
 }
 
 impl Session {
-    /// Begins an export of what is committed now; `options` is JSON. Returns its number.
+    /// Begins an export of the committed state; `options` is JSON. Returns its number.
     pub fn begin_export(&mut self, options: &str) -> Result<u32> {
         let export = Export::new(self.store()?, ExportOptions::read(options)?)?;
         let number = self.transfers.next();
@@ -24,7 +24,7 @@ impl Session {
         Ok(number)
     }
 
-    /// The next chunk of an export, which is held until it is taken. One without bytes is the end.
+    /// Writes the next chunk of an export, which is kept until `take`. A chunk without bytes is the end.
     pub fn export_chunk(&mut self, number: u32) -> Result<ExportProgress> {
         self.store()?;
         let export = self.transfers.exports.get_mut(&number).ok_or_else(|| unknown(number))?;
@@ -39,22 +39,22 @@ impl Session {
         Ok(number)
     }
 
-    /// Takes the next piece of an import.
+    /// Reads the next piece of an import.
     pub fn feed_import(&mut self, number: u32, piece: &[u8]) -> Result<ImportProgress> {
         self.import(number)?.feed(piece)
     }
 
-    /// Whether the input of an import may end here.
+    /// Checks that the input of an import may end here.
     pub fn finish_import(&mut self, number: u32) -> Result<()> {
         self.import(number)?.finish()
     }
 
-    /// Takes what an import has for a commit; `None` where nothing waits.
+    /// Begins a commit of the entries of an import; `None` if there are none.
     pub fn commit_import(&mut self, number: u32) -> Result<Option<PendingCommit>> {
         Ok(self.import(number)?.begin_commit())
     }
 
-    /// Lets go of an export or an import; what was not committed of it is dropped.
+    /// Ends an export or an import. Entries that are not committed are discarded.
     pub fn end_transfer(&mut self, number: u32) {
         self.transfers.exports.remove(&number);
         self.transfers.imports.remove(&number);
@@ -74,5 +74,5 @@ impl Transfers {
 }
 
 fn unknown(number: u32) -> Failure {
-    Failure::argument(format!("no export or import {number} is under way"))
+    Failure::argument(format!("export or import {number} does not exist"))
 }

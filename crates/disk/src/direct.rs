@@ -1,20 +1,20 @@
-//! Appending past the system's cache: the bytes are on the disk when the call returns, without a flush of everything
-//! else that the disk holds. On this way a durable append costs a third (Voron, "the end is nigh (sequentially)").
+//! Appends that bypass the system's cache: the bytes are on the disk when the call returns, without flushing everything
+//! else the disk has buffered. A durable append then takes a third of the time (Voron, "the end is nigh
+//! (sequentially)").
 //!
-//! The system takes whole blocks from an aligned address only. So the last block is padded with zeros, and written
-//! again with the next append: the bytes that were in it already are the same, so a write that stops in between harms
-//! none. And as a file that grows costs a commit of the file system's journal, it grows by more zeros the more was
-//! appended.
+//! The system accepts only whole blocks from an aligned address. So the last block is padded with zeros and written
+//! again with the next append. Its old bytes stay the same, so an interrupted write damages none of them. A file that
+//! grows needs a commit of the file system's journal, so it grows ahead by zeros, by as many as were appended before.
 
 use crate::platform;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// What every system accepts.
+/// A block size that every system accepts.
 const BLOCK_BYTES: usize = 4096;
 
-/// Zeros written ahead: as many as were appended, within these bounds.
+/// The bounds of the zeros written ahead, which are as many as were appended before.
 const AHEAD_BYTES_MIN: usize = 64 << 10;
 const AHEAD_BYTES_MAX: usize = 2 << 20;
 
@@ -22,9 +22,9 @@ const AHEAD_BYTES_MAX: usize = 2 << 20;
 #[derive(Debug)]
 pub(crate) struct DirectFile {
     file: fs::File,
-    /// Where the bytes end that were appended. `None` = somebody else appended since.
+    /// The end of the appended bytes; `None` if it has to be read from the file.
     end: Option<u64>,
-    /// Where the zeros end.
+    /// The end of the zeros written ahead.
     reserved: u64,
     appended: usize,
     /// The bytes of the last block, as far as it is filled.
@@ -33,7 +33,7 @@ pub(crate) struct DirectFile {
 }
 
 impl DirectFile {
-    /// `None` where the system has no such way, or `path` leads to another file by now.
+    /// Returns `None` if the system has no such files, or if `path` is another file by now.
     pub(crate) fn open(path: &Path, same: &fs::File) -> Option<Self> {
         let file = platform::open_direct(path, same)?;
         Some(Self { file, end: None, reserved: 0, appended: 0, tail: Vec::new(), buffer: Vec::new() })
@@ -58,7 +58,7 @@ impl DirectFile {
             place += part.len();
         }
         bytes[place..].fill(0);
-        // Whatever happens now, the end is where it was, or the file has to be asked.
+        // If the write fails, the end has to be read from the file.
         self.end = None;
         platform::write_once_at(&self.file, bytes, start)?;
         self.tail.clear();
@@ -69,7 +69,7 @@ impl DirectFile {
         Ok(())
     }
 
-    /// Cuts the zeros off; whoever appends next finds the end of the file where the bytes end.
+    /// Cuts the zeros off, so that the file ends where its bytes end.
     pub(crate) fn leave(&mut self, file: &fs::File) -> io::Result<()> {
         match self.end.take() {
             Some(end) if self.reserved > end => file.set_len(end),
@@ -77,7 +77,7 @@ impl DirectFile {
         }
     }
 
-    /// The end of the file, where it has no padding, and what is in its last block.
+    /// Reads the end of the file, which must have no zeros after it, and the bytes of its last block.
     fn find_end(&mut self) -> io::Result<u64> {
         let end = self.file.metadata()?.len();
         let length = end as usize % BLOCK_BYTES;
@@ -92,7 +92,7 @@ impl DirectFile {
     }
 }
 
-/// So many bytes of the buffer, from an address that the system takes.
+/// Returns `length` bytes of the buffer from an address that the system accepts.
 fn aligned(buffer: &mut Vec<u8>, length: usize) -> io::Result<&mut [u8]> {
     buffer.resize(buffer.len().max(length + BLOCK_BYTES), 0);
     let start = buffer.as_ptr().align_offset(BLOCK_BYTES);

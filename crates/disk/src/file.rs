@@ -1,4 +1,4 @@
-//! An open file that is read by copying and written at its end.
+//! An open file whose reads copy and whose writes append.
 
 use crate::direct::DirectFile;
 use crate::platform;
@@ -11,23 +11,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use varve_core::failpoints;
 use varve_core::vfs::File;
 
-/// Parts in one system call: the limit (`IOV_MAX`) of Linux, macOS and the BSDs.
+/// The most parts in one system call: the limit (`IOV_MAX`) of Linux, macOS and the BSDs.
 const PARTS_MAX: usize = 1024;
 
-/// Bytes in one system call: macOS refuses 2 GiB.
+/// The most bytes in one system call: macOS rejects 2 GiB.
 const BYTES_MAX: usize = 1 << 30;
 
 /// An open file.
 #[derive(Debug)]
 pub(crate) struct DiskFile {
     file: fs::File,
-    /// Of a file that is written here.
+    /// The path of a file that this process writes.
     path: Option<PathBuf>,
     holds_lock: AtomicBool,
     direct: Mutex<Direct>,
 }
 
-/// The way past the system's cache.
+/// The state of the handle that bypasses the system's cache.
 #[derive(Debug)]
 enum Direct {
     Untried,
@@ -36,7 +36,7 @@ enum Direct {
 }
 
 impl DiskFile {
-    /// A file for reading, or one that was created at `path` for writing.
+    /// Wraps a file opened for reading, or one created at `path` for writing.
     pub(crate) fn new(file: fs::File, path: Option<PathBuf>) -> Self {
         Self { file, path, holds_lock: AtomicBool::new(false), direct: Mutex::new(Direct::Untried) }
     }
@@ -81,7 +81,7 @@ impl File for DiskFile {
         }
     }
 
-    /// Only while the lock is held: then nobody else asks where the file ends.
+    /// Bypasses the cache only while this process holds the lock, so that no other process reads the end of the file.
     fn append_durable(&self, parts: &[&[u8]]) -> io::Result<()> {
         let mut direct = self.direct();
         if let (Direct::Untried, Some(path)) = (&*direct, &self.path) {
@@ -90,7 +90,7 @@ impl File for DiskFile {
         }
         if let Direct::Open(open) = &mut *direct {
             match open.append(parts) {
-                // Some file systems say so only now; nothing was written.
+                // Some file systems report this only now. Nothing was written.
                 Err(error) if error.kind() == ErrorKind::InvalidInput => {
                     open.leave(&self.file)?;
                     *direct = Direct::Refused;
@@ -122,20 +122,20 @@ impl Drop for DiskFile {
     fn drop(&mut self) {
         failpoints::panics("disk-close");
         if let Direct::Open(direct) = &mut *self.direct() {
-            // Zeros that stay are read as the end.
+            // Zeros that remain are read as the end of the log.
             let _ = direct.leave(&self.file);
         }
     }
 }
 
-/// Goes on after a short write and after a signal.
+/// Continues after short writes and signals.
 fn append_vectored(mut file: &fs::File, parts: &[&[u8]]) -> io::Result<()> {
     let mut slices: Vec<IoSlice<'_>> =
         parts.iter().filter(|part| !part.is_empty()).map(|part| IoSlice::new(part)).collect();
     let mut rest = slices.as_mut_slice();
     while let Some(first) = rest.first() {
         let written = match batch(rest) {
-            // Too large for one call by itself: `write` takes as much as the system does.
+            // A part too large for one call: `write` takes as much as the system allows.
             [] => file.write(first),
             batch => file.write_vectored(batch),
         };
@@ -149,7 +149,7 @@ fn append_vectored(mut file: &fs::File, parts: &[&[u8]]) -> io::Result<()> {
     Ok(())
 }
 
-/// As many slices from the front as one system call takes.
+/// The first slices, as many as one system call takes.
 fn batch<'a, 'b>(slices: &'b [IoSlice<'a>]) -> &'b [IoSlice<'a>] {
     let mut bytes: usize = 0;
     let fits = |slice: &&IoSlice<'_>| {

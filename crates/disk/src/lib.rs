@@ -1,8 +1,8 @@
-//! The doors of Varve's engine on an operating system: files ([`DiskVfs`]), threads ([`DiskPool`]) and one store per
-//! process and folder ([`open_shared`]). Beside it, trees of files that are stored and restored ([`store_tree`],
+//! The platform of Varve's engine on an operating system: files ([`DiskVfs`]), threads ([`DiskPool`]), and one store
+//! per process and directory ([`open_shared`]). Besides that, it stores and restores trees of files ([`store_tree`],
 //! [`Restore`]).
 //!
-//! What differs between systems is in `platform`; what needs `unsafe` is in `map.rs` and `guard`, nowhere else.
+//! Differences between systems are in `platform`. Only `map.rs`, `guard` and `platform/windows` contain `unsafe` code.
 
 mod direct;
 mod file;

@@ -1,8 +1,8 @@
-//! A file mapped into memory, for blocks that are read again and again.
+//! A file mapped into memory, for blocks that are read repeatedly.
 //!
-//! The bytes are a window on the file. Another program may change them at any time, and then a checksum in core fails;
-//! it may cut the file, and then `guard.rs` puts zeros in place of what is missing, so that the same checksum fails.
-#![expect(unsafe_code, reason = "mapping a file and asking where it lies are system calls without a safe form")]
+//! Another program may change the mapped bytes at any time; a checksum in core then fails. It may also truncate the
+//! file; `guard.rs` then maps zeros in place of the missing pages, and the same checksum fails.
+#![expect(unsafe_code, reason = "mapping a file and querying its file system have no safe form")]
 
 use crate::guard::{self, Watched};
 use memmap2::{Mmap, MmapOptions, UncheckedAdvice};
@@ -14,21 +14,22 @@ use std::os::fd::AsRawFd;
 use varve_core::failpoints;
 use varve_core::vfs::File;
 
-/// A mapped file. It needs no handle on the file, so a cache of many tables does not run out of them.
+/// A mapped file. It keeps no file handle open, so a cache with many tables does not run out of handles.
 #[derive(Debug)]
 pub(crate) struct MappedFile {
-    // First, so that it is dropped first: an address is watched only while it is ours.
+    // The first field, so that it is dropped first: a range is watched only while it is mapped.
     _watched: Watched,
     bytes: Mmap,
 }
 
 impl MappedFile {
-    /// `None` where the system cannot map it (no address space, too many maps) or a fault could not be caught.
+    /// Returns `None` if the system cannot map the file (no address space, too many maps) or if a fault could not be
+    /// caught.
     pub(crate) fn new(file: &fs::File, length: u64) -> Option<Self> {
         let length = usize::try_from(length).ok().filter(|&length| length > 0)?;
-        // SAFETY: the map is private and read-only, and stays until `MappedFile` is dropped. Others may change the file
-        // under it: core takes borrowed bytes as a window that may change, copies what it needs and verifies the copy,
-        // and no decision of `unsafe` code hangs on them. Pages that vanish are replaced by `guard`.
+        // SAFETY: the map is private and read-only, and stays until `MappedFile` is dropped. Other programs may change
+        // the file under it: core treats borrowed bytes as a window that may change, copies the bytes it needs and
+        // verifies the copy, and no `unsafe` code depends on them. `guard` replaces pages that vanish.
         let bytes = unsafe { MmapOptions::new().len(length).map_copy_read_only(file) }.ok()?;
         let watched = guard::watch(bytes.as_ptr() as usize, bytes.len())?;
         Some(Self { _watched: watched, bytes })
@@ -49,11 +50,11 @@ impl File for MappedFile {
     }
 
     fn release(&self) {
-        // SAFETY: nobody wrote to the private map, so its pages hold nothing but the file and are read from it again.
-        // What `guard` put in place of vanished pages are zeros, and zeros they are afterwards. Borrowed bytes are a
-        // window that may change anyway.
+        // SAFETY: the private map is never written, so its pages hold only bytes of the file and are read again from
+        // it. Pages that `guard` replaced are zeros, and stay zeros. Borrowed bytes are a window that may change
+        // anyway.
         let advised = unsafe { self.bytes.unchecked_advise(UncheckedAdvice::DontNeed) };
-        // A hint that is not taken costs memory only.
+        // If the system ignores the hint, only memory is lost.
         let _ = advised;
     }
 
@@ -70,16 +71,16 @@ impl File for MappedFile {
     }
 }
 
-/// Whether the file lies on a disk of this machine. In doubt it does not.
+/// Returns whether the file is on a disk of this machine; `false` in doubt.
 pub(crate) fn is_local(file: &fs::File) -> bool {
     let mut status = MaybeUninit::<libc::statfs>::zeroed();
-    // SAFETY: the descriptor is open as long as `file` is, and `status` is large enough for the answer.
+    // SAFETY: the descriptor stays open as long as `file`, and `status` is large enough for the answer.
     let failed = unsafe { libc::fstatfs(file.as_raw_fd(), status.as_mut_ptr()) } != 0;
     // SAFETY: all-zero bytes are a valid `statfs`, whether the call filled it or not.
     !failed && is_local_type(&unsafe { status.assume_init() })
 }
 
-/// By the magic numbers of statfs(2): file systems whose pages come from another machine or another program.
+/// Checks the magic numbers of statfs(2) for file systems whose pages come from another machine or program.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn is_local_type(status: &libc::statfs) -> bool {
     const REMOTE: [u32; 17] = [
@@ -101,7 +102,7 @@ fn is_local_type(status: &libc::statfs) -> bool {
         0x786f_4256, // VirtualBox shared folders
         0xbacb_acbc, // VMware shared folders
     ];
-    // Its width and sign differ between targets; the magic numbers have 32 bits.
+    // The type of this field differs between targets, but the magic numbers have 32 bits.
     let kind = status.f_type as u32;
     !REMOTE.contains(&kind)
 }
@@ -128,7 +129,7 @@ mod tests {
         is_local_type(&status)
     }
 
-    /// A page of these may be gone when it is touched, and no signal says so in time.
+    /// A page of such a file may be gone when it is read, without a signal in time.
     #[test]
     fn files_of_other_machines_and_programs_are_never_mapped() {
         let [nfs, smb, fuse] = [libc::NFS_SUPER_MAGIC, libc::SMB_SUPER_MAGIC, libc::FUSE_SUPER_MAGIC];

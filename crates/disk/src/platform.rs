@@ -1,4 +1,4 @@
-//! What every operating system does its own way, behind the same names.
+//! The parts that differ between operating systems, under the same names.
 
 #[cfg(unix)]
 mod unix;

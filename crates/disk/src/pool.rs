@@ -1,7 +1,7 @@
-//! Threads for jobs that are cut into parts.
+//! Threads for jobs that are split into parts.
 //!
-//! The pool is our own, not rayon's global one: the host may use that, and a panic in it would end the process. A part
-//! that panics lets the others finish and then panics in the caller of `run`.
+//! The pool is separate from rayon's global one, which the host may use and in which a panic would end the process. If
+//! a part panics, the others finish, and then `run` panics in its caller.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -11,19 +11,19 @@ use std::thread;
 use varve_core::Pool;
 use varve_core::failpoints;
 
-/// More threads than this do not make a disk faster.
+/// The most threads; more do not make a disk faster.
 const THREADS_MAX: usize = 8;
 
-/// A pool of threads. They start with the first job that has more than one part.
+/// A pool of threads, which start with the first job of more than one part.
 #[derive(Debug)]
 pub struct DiskPool {
     threads: usize,
-    /// `None` where the system gives no threads: then the caller does the work.
+    /// `None` if the system provides no threads; the caller then does the work.
     pool: OnceLock<Option<ThreadPool>>,
 }
 
 impl DiskPool {
-    /// A pool of `threads`, at least 1.
+    /// A pool of `threads` threads, at least 1.
     pub fn new(threads: usize) -> Self {
         Self { threads: threads.max(1), pool: OnceLock::new() }
     }
@@ -32,8 +32,7 @@ impl DiskPool {
         let build = || {
             let builder =
                 ThreadPoolBuilder::new().num_threads(self.threads).thread_name(|index| format!("varve-{index}"));
-            // Only for what rayon runs with nobody waiting for it, which `run` never does; without it rayon would
-            // abort.
+            // Handles panics that no caller of rayon waits for, on which rayon would abort. `run` causes none.
             builder.panic_handler(drop).build().ok()
         };
         self.pool.get_or_init(build).as_ref()
@@ -41,7 +40,7 @@ impl DiskPool {
 }
 
 impl Default for DiskPool {
-    /// As many threads as the machine has for us, at most 8.
+    /// As many threads as the machine offers this process, at most 8.
     fn default() -> Self {
         Self::new(thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX))
     }
@@ -74,7 +73,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
-    fn every_part_runs_once() {
+    fn every_part_of_a_job_runs_once() {
         for threads in [0, 1, 4] {
             let runs: Vec<AtomicUsize> = (0..100).map(|_| AtomicUsize::new(0)).collect();
             DiskPool::new(threads).run(runs.len(), &|part| {
@@ -85,9 +84,9 @@ mod tests {
     }
 
     #[test]
-    fn threads_start_with_the_first_job_that_needs_them() {
+    fn pool_threads_start_with_the_first_job_that_needs_them() {
         let pool = DiskPool::new(2);
-        pool.run(0, &|_| panic!("no part"));
+        pool.run(0, &|_| panic!("a job without parts runs none"));
         pool.run(1, &|_| assert_ne!(thread::current().name(), Some("varve-0")));
         assert!(pool.pool.get().is_none());
         let names = Mutex::new(HashSet::new());
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_reaches_the_caller_and_the_pool_goes_on() {
+    fn a_panic_in_a_job_reaches_the_caller_and_the_pool_keeps_working() {
         let pool = DiskPool::new(2);
         for _ in 0..20 {
             let run = || pool.run(16, &|part| assert!(part % 3 > 0, "planted"));

@@ -1,10 +1,11 @@
-//! One store per process and folder, so that the worker threads of a host see each other's commits at once and share
-//! one log, one block cache and one pool.
+//! One store per process and directory. So the worker threads of a host see each other's commits at once, and share one
+//! log, one block cache and one pool.
 //!
-//! 1. The real path of the folder is what counts, with the key of a keyed cache; a reader and a writer of the same
-//!    folder are two stores.
-//! 2. A store lives as long as one of its users; the registry does not keep it alive.
-//! 3. Two threads that open the same folder at once get the same store: the second waits for the first. Others do not.
+//! 1. A store is identified by the real path of its directory and by its secret. A reader and a writer of the same
+//!    directory are two stores.
+//! 2. A store lives as long as one of its users. The registry does not keep it alive.
+//! 3. Two threads that open the same directory at once get the same store: the second one waits for the first. Threads
+//!    that open other directories do not wait.
 
 use crate::{DiskPool, DiskVfs};
 use std::collections::HashMap;
@@ -15,7 +16,8 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::SystemTime;
 use varve_core::{Clock, Error, MacKey, Options, Result, Store, folder_of};
 
-/// Files of a small folder, and bytes that are read when it is opened: all but tables, whose footers only are read.
+/// The most files in a small directory, and the most bytes that opening it reads: all files but tables, of which only
+/// the footers are read.
 const SMALL_FILES_MAX: usize = 16;
 const SMALL_BYTES_MAX: u64 = 64 << 10;
 
@@ -25,15 +27,15 @@ type Place = Arc<Mutex<Weak<Store>>>;
 static STORES: LazyLock<Mutex<HashMap<Identity, Place>>> = LazyLock::new(Mutex::default);
 static POOL: LazyLock<Arc<DiskPool>> = LazyLock::new(Arc::default);
 
-/// The store of the cache directory `path`, opened if this process has none open. Whoever opens first decides on the
-/// options other than `read_only`, `random` and `clock`.
+/// Returns the store of the cache directory `path`, and opens it if this process has none. The first open decides on
+/// all options other than `read_only`, `random` and `clock`.
 pub fn open_shared(path: &Path, options: Options) -> Result<Arc<Store>> {
     let folder = real_path(path).map_err(|source| Error::io("find", &path.to_string_lossy(), source))?;
     let folder = folder.join(folder_of(options.mac_key.as_ref()));
     let place = place((folder.clone(), options.mac_key.clone(), options.read_only));
     open_at(&place, || {
         let vfs = Arc::new(DiskVfs::new(folder));
-        // Keys of hash maps are random numbers of the system.
+        // The keys of hash maps are random numbers of the system.
         let random = RandomState::new().hash_one(0);
         Store::open(vfs, POOL.clone(), Options { random, clock: Clock::new(now_us), ..options })
     })
@@ -45,7 +47,7 @@ fn now_us() -> u64 {
     since.map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }
 
-/// Whether the store of `path`, with that key, is opened by reading little: few files, and small logs and manifests.
+/// Returns whether opening the store of `path` with that secret reads little: few files, and small logs and manifests.
 pub fn is_small(path: &Path, key: Option<&MacKey>) -> io::Result<bool> {
     let (mut files, mut bytes) = (0, 0);
     let entries = match std::fs::read_dir(path.join(folder_of(key))) {
@@ -65,7 +67,7 @@ pub fn is_small(path: &Path, key: Option<&MacKey>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The place for a store, and on the way no more places for stores that are gone.
+/// Returns the place for a store, and removes places of stores that are gone.
 fn place(identity: Identity) -> Place {
     let mut stores = hold(&STORES);
     stores.retain(|_, place| Arc::strong_count(place) > 1 || hold(place).strong_count() > 0);
@@ -82,12 +84,12 @@ fn open_at(place: &Place, open: impl FnOnce() -> Result<Arc<Store>>) -> Result<A
     Ok(store)
 }
 
-/// Whether a store that somebody still holds can take another user: one that was closed cannot.
+/// Returns whether a store can take another user, which a closed one cannot.
 fn is_usable(store: &Arc<Store>) -> bool {
     !store.is_closed()
 }
 
-/// The path without links and `..`. What does not exist yet is taken as it is written.
+/// The path without links and `..`. The part that does not exist yet stays as written.
 fn real_path(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let mut existing = path.as_path();
@@ -107,7 +109,7 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
     Ok(real)
 }
 
-/// A panic elsewhere leaves every value here whole, so a poisoned lock is as good as any.
+/// Locks a mutex even if it is poisoned: a panic leaves every value here consistent.
 fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -117,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_exists_in_part_is_real_in_that_part() {
+    fn a_path_that_exists_in_part_is_resolved_in_that_part() {
         let root = tempfile::tempdir().unwrap();
         let real = root.path().canonicalize().unwrap();
         std::fs::create_dir(real.join("there")).unwrap();

@@ -1,9 +1,9 @@
-//! Trees of files outside of the cache: what tasks made, stored and restored.
+//! Trees of files outside of the cache: the outputs of tasks, which Varve stores and restores.
 //!
-//! A tree is foreign ground: others may change it at any time, and what lies there may be a trap. So its root is opened
-//! once and everything below is reached from open folders, one name after another and never through a link
-//! (`folder`). What is written has a temporary name of its own first and is renamed into place, so a path shows the
-//! old file or the whole new one, and no file that has other names is written into.
+//! Other programs may change a tree at any time, and its files may be traps. So Varve opens the root once and reaches
+//! everything below it from open directories, one name after another and never through a link (`folder`). It writes
+//! under a temporary name first and renames the file into place. A path shows the old file or the complete new one, and
+//! a file with several names is never written to.
 
 #[cfg(unix)]
 #[path = "tree/folder_unix.rs"]
@@ -24,22 +24,22 @@ pub use store::{StoredFile, store_tree};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 
-/// What stands under a name; links are not followed.
+/// What a name refers to; links are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
     kind: Kind,
     bytes: u64,
-    /// Somebody may execute it.
+    /// It has a bit that allows executing it.
     executable: bool,
-    /// It has no bit beyond reading, writing and executing.
+    /// It has no mode bits besides reading, writing and executing.
     plain: bool,
-    /// When its content was last written, nanoseconds since 1970. A program can set it.
+    /// When its content was last written, in nanoseconds since 1970. Programs can set this time.
     modified_ns: i64,
-    /// When anything of it last changed, set by the system; 0 where std does not report it.
+    /// When its content or metadata last changed, set by the system; 0 if std does not report it.
     changed_ns: i64,
     /// Its number in the file system.
     number: u64,
-    /// Names that it has.
+    /// How many names it has.
     names: u64,
 }
 
@@ -51,7 +51,7 @@ enum Kind {
     Other,
 }
 
-/// An open file that should have so many bytes: these, and one more where there are more.
+/// Reads an open file of `bytes` bytes. If it is longer, it returns one byte more, so that the caller notices.
 fn read_all(file: &mut File, bytes: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     let bytes_max = bytes.saturating_add(1);

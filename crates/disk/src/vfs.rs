@@ -1,9 +1,9 @@
-//! A folder on a disk.
+//! A directory on a disk.
 //!
-//! Rules: the folder comes into being with the first file, open to its owner only, as is every file. No link is
-//! followed below the folder, nothing is written through a folder of ours that is a link, nothing but a regular file
-//! is read, and what lies under a name that is ours, be it a FIFO, a device or a folder, is `InvalidInput` at once: no
-//! call here waits for another program.
+//! Rules: The directory is created with the first file. Only its owner has access to it and to its files. No link below
+//! the directory is followed, nothing is written through a cache directory that is a link, and only regular files are
+//! read. A FIFO, device or directory under the name of a file is `InvalidInput` at once: no call waits for another
+//! program.
 
 use crate::file::DiskFile;
 use crate::platform;
@@ -15,24 +15,24 @@ use std::sync::{Arc, OnceLock};
 use varve_core::failpoints;
 use varve_core::vfs::{Access, File, Stat, Vfs};
 
-/// How many folders above ours get their entries synced the first time: the cache's own and the one it lies in.
+/// How many directories above this one are synced the first time: the cache directory and its parent.
 const ANCESTORS_SYNCED: usize = 2;
 
 /// One folder on a disk.
 #[derive(Debug)]
 pub struct DiskVfs {
     folder: PathBuf,
-    /// Whether files here may be mapped; asked of the first that is opened for it.
+    /// Whether files here may be mapped, decided by the first file that is opened for mapping.
     mappable: OnceLock<bool>,
     ancestors_synced: AtomicBool,
-    /// Folders of ours above this one.
+    /// The number of directories of the cache above this one.
     depth: usize,
-    /// Whether none of them, nor this one, is a link; asked before the first write.
+    /// Whether neither these nor this one is a link; checked before the first write.
     is_real: AtomicBool,
 }
 
 impl DiskVfs {
-    /// The folder at `folder`, which need not exist. Touches nothing.
+    /// The directory at `folder`, which need not exist. Accesses no file.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
@@ -43,8 +43,8 @@ impl DiskVfs {
         }
     }
 
-    /// Fails where the folder, or one of ours above it, is a link that somebody planted: what we write would be
-    /// elsewhere.
+    /// Fails if this directory, or a directory of the cache above it, is a link. An attacker may have created it to
+    /// redirect writes.
     fn check_real(&self) -> io::Result<()> {
         if self.is_real.load(Ordering::Relaxed) {
             return Ok(());
@@ -55,11 +55,11 @@ impl DiskVfs {
                 Ok(metadata) if metadata.is_symlink() => {
                     return Err(io::Error::new(
                         ErrorKind::PermissionDenied,
-                        "a folder of the cache is a symbolic link",
+                        "a directory of the cache is a symbolic link",
                     ));
                 }
                 Ok(_) => {}
-                // What is not there yet is made by us.
+                // Directories that do not exist yet are created by this process.
                 Err(error) if error.kind() == ErrorKind::NotFound => are_all_there = false,
                 Err(error) => return Err(error),
             }
@@ -68,12 +68,12 @@ impl DiskVfs {
         Ok(())
     }
 
-    /// Where the files are.
+    /// The path of this directory.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Names of one kind in the folder.
+    /// The names of one kind in the directory.
     fn names_of(&self, is_wanted: fn(&fs::FileType) -> bool) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -82,7 +82,7 @@ impl DiskVfs {
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry?;
-            // A file that vanished since the folder was read is not in the folder. Our names are all UTF-8.
+            // A file that vanished since the directory was read no longer counts. Names that Varve writes are UTF-8.
             if entry.file_type().is_ok_and(|kind| is_wanted(&kind)) {
                 names.extend(entry.file_name().into_string());
             }
@@ -90,16 +90,16 @@ impl DiskVfs {
         Ok(names)
     }
 
-    /// The path of a file. A name that leads out of the folder is no name.
+    /// The path of a file. A name that leads out of the directory is rejected.
     fn path(&self, name: &str) -> io::Result<PathBuf> {
         let separator = |symbol| matches!(symbol, '/' | '\0') || (cfg!(windows) && matches!(symbol, '\\' | ':'));
         if matches!(name, "" | "." | "..") || name.contains(separator) {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "not the name of a file in the folder"));
+            return Err(io::Error::new(ErrorKind::InvalidInput, "not the name of a file in the directory"));
         }
         Ok(self.folder.join(name))
     }
 
-    /// Opens a regular file. Its kind is asked of the open file, so nobody can swap it in between.
+    /// Opens a regular file. Its kind is read from the open file, so it cannot be swapped in between.
     fn open_regular(&self, name: &str) -> io::Result<(fs::File, fs::Metadata)> {
         let path = self.path(name)?;
         let file = platform::open_for_reading(&path).map_err(|error| match error.kind() {
@@ -173,7 +173,7 @@ impl Vfs for DiskVfs {
 
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
         let path = self.path(name)?;
-        // A link would lead out of the cache, and whoever collects would remove files there.
+        // A link would lead out of the cache, and a collection would remove files there.
         if fs::symlink_metadata(&path).is_ok_and(|metadata| !metadata.is_dir()) {
             return Err(ErrorKind::NotADirectory.into());
         }
@@ -185,7 +185,8 @@ impl Vfs for DiskVfs {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             result => result?,
         }
-        // The folder needs its own name to survive, whichever process made it. Folders above may not be ours to open.
+        // The directory's own name has to survive, whichever process created it. Directories above may not be
+        // accessible.
         if !self.ancestors_synced.swap(true, Ordering::Relaxed) {
             for ancestor in self.folder.ancestors().skip(1).take(ANCESTORS_SYNCED) {
                 let _ = platform::sync_folder(ancestor);
@@ -199,7 +200,7 @@ fn is_irregular(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }
 
-/// Rust has no kind of its own for a file that another program has open and lets nobody rename or remove.
+/// Rust has no error kind for a file that another program has open and that cannot be renamed or removed.
 fn in_use(error: io::Error) -> io::Error {
     if platform::means_in_use(&error) { io::Error::new(ErrorKind::ResourceBusy, error) } else { error }
 }

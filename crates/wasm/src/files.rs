@@ -1,4 +1,4 @@
-//! Core's `Vfs` over the functions of a host.
+//! Core's `Vfs` on top of the functions of a host.
 
 use crate::host::{Host, HostNumber, result_of};
 use std::borrow::Cow;
@@ -10,10 +10,10 @@ use varve_core::failpoints;
 use varve_core::vfs::{Access, File, Stat, Vfs};
 use wasm_bindgen::JsValue;
 
-/// Parts of one append are joined up to this: one call of the host then makes one write.
+/// The parts of one append are joined up to this size, so that the host writes once.
 const JOINED_BYTES_MAX: usize = 1 << 20;
 
-/// One folder of a host.
+/// One directory of a host.
 #[derive(Debug)]
 pub(crate) struct HostFolder {
     host: Arc<HostNumber>,
@@ -56,7 +56,7 @@ impl Vfs for HostFolder {
     fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
         let mut words = [0.0; 3];
         let is_there = self.host.call(|host| host.stat(name, &mut words))? != 0;
-        // Numbers beyond 2^53 lose their lowest bits, the same ones each time.
+        // Numbers beyond 2^53 lose their lowest bits, always the same ones.
         let [file, bytes, changed] = words.map(f64::to_bits);
         Ok(is_there.then(|| Stat { file, bytes: f64::from_bits(bytes) as u64, changed }))
     }
@@ -86,7 +86,7 @@ impl Vfs for HostFolder {
     }
 }
 
-/// The names in an answer of the host.
+/// Parses the names that the host returned.
 fn names_of(answer: &JsValue) -> io::Result<Vec<String>> {
     let Some(names) = answer.as_string() else {
         result_of(answer.as_f64().unwrap_or(-1.0))?;
@@ -100,7 +100,7 @@ fn names_of(answer: &JsValue) -> io::Result<Vec<String>> {
 struct HostFile {
     host: Arc<HostNumber>,
     number: u32,
-    /// The file is at least this long: files here only grow, so a read below asks for no length.
+    /// A lower bound of the file's length. Files only grow, so a read below it needs no call for the length.
     bytes_seen: AtomicU64,
 }
 

@@ -1,11 +1,10 @@
-//! The functions that a host provides for one folder, and how its errors come back.
+//! The functions that a host provides for one directory, and the mapping of its errors.
 //!
-//! An answer is a number: 0 and above is the result, below is `-errno` in Linux numbering, whatever the system.
-//! `std::io::Error::from_raw_os_error` knows no errno on this target, so the kinds that core decides by are mapped
-//! here.
+//! A host function returns a number: a result from 0 on, or `-errno` in the numbering of Linux on every system. On this
+//! target, `std::io::Error::from_raw_os_error` knows no errno, so this module maps those that core distinguishes.
 //!
-//! Core wants its files to be `Send`; JavaScript objects are not. Hosts therefore live in a table of this thread and
-//! files carry a number.
+//! Core requires its files to be `Send`, which JavaScript objects are not. So hosts are kept in a table of this thread,
+//! and files store a number.
 
 use crate::memory::grow_ahead;
 use std::cell::RefCell;
@@ -16,28 +15,28 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
 const HOST_TYPES: &str = r#"
-/** Files of one folder. Numbers answered are results from 0 on, or -errno as on Linux. Nothing here throws. */
+/** Files of one directory. Every function returns a result from 0 on, or -errno as on Linux, and never throws. */
 export interface Host {
-  /** Names of the regular files, separated by NUL; '' where the folder does not exist. */
+  /** Names of the regular files, separated by NUL; '' if the directory does not exist. */
   list(): string | number
-  /** Names of the folders, links not among them, likewise. */
+  /** Names of the directories without links, separated by NUL. */
   folders(): string | number
-  /** A file for reading. -EINVAL where it is no regular file. */
+  /** Opens a file for reading. -EINVAL if it is not a regular file. */
   open(name: string): number
-  /** A new file for appending and reading; makes the folder. */
+  /** Creates a file for appending and reading, and the directory if it is missing. */
   createNew(name: string): number
-  /** 1 if a regular file of this name exists, else 0. Fills in which file that is, its bytes, and when it changed. */
+  /** 1 if a regular file of this name exists, else 0. Fills in its identity, its bytes and when it changed. */
   stat(name: string, target: Float64Array): number
   link(source: string, target: string): number
   rename(source: string, target: string): number
   remove(name: string): number
-  /** A folder in this one, which need not exist. */
+  /** A directory in this one, which need not exist. */
   folder(name: string): Host
   syncFolder(): number
   size(file: number): number
-  /** Fills `target` from `offset` on as far as the file goes; the number of bytes. */
+  /** Fills `target` from `offset` on, up to the end of the file. Returns the number of bytes. */
   read(file: number, offset: number, target: Uint8Array): number
-  /** Adds all bytes at the end. */
+  /** Appends all bytes. */
   append(file: number, bytes: Uint8Array): number
   sync(file: number): number
   close(file: number): void
@@ -48,7 +47,7 @@ export interface Host {
 
 #[wasm_bindgen]
 extern "C" {
-    /// Files of one folder, in JavaScript.
+    /// The files of one directory, provided by JavaScript.
     #[wasm_bindgen(typescript_type = "Host")]
     pub type Host;
 
@@ -87,16 +86,16 @@ extern "C" {
 }
 
 thread_local! {
-    /// Hosts in use; the index is their number.
+    /// The hosts in use; the index is their number.
     static HOSTS: RefCell<Vec<Option<Rc<Host>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The place of one host in the table; gives it up when dropped.
+/// The slot of one host in the table, released when dropped.
 #[derive(Debug)]
 pub(crate) struct HostNumber(usize);
 
 impl HostNumber {
-    /// Puts a host into the table.
+    /// Adds a host to the table.
     pub(crate) fn new(host: Host) -> Self {
         HOSTS.with_borrow_mut(|hosts| {
             let free = hosts.iter().position(Option::is_none).unwrap_or(hosts.len());
@@ -124,7 +123,7 @@ impl Drop for HostNumber {
     }
 }
 
-/// The result that a number of the host stands for.
+/// Converts a number that the host returned into a result.
 pub(crate) fn result_of(answer: f64) -> io::Result<u64> {
     if answer >= 0.0 { Ok(answer as u64) } else { Err(kind_of(-answer as u32).into()) }
 }

@@ -1,14 +1,15 @@
-//! The WebAssembly module: the engine of Varve over files that JavaScript provides.
+//! The WebAssembly module: the engine of Varve on top of files that JavaScript provides.
 //!
-//! - `host.rs`: the functions a host provides, `files.rs`: core's `Vfs` over them. A host file is a number.
-//! - `store.rs`: what JavaScript calls; the same session as in the addon (`varve-bindings`), on a scratch buffer in
-//!   here.
-//! - `trees.rs`: files of tasks and archives, in and out; their bytes come through `stream.rs`.
+//! - `host.rs`: the functions that a host provides; `files.rs`: core's `Vfs` on top of them. A host file is a number.
+//! - `store.rs`: the functions that JavaScript calls, with the same session as the addon (`varve-bindings`) and a
+//!   scratch buffer in the module's memory.
+//! - `trees.rs`: files of tasks, and archives; their bytes are read and written through `stream.rs`.
 //! - `memory.rs`: memory grows in large steps.
 //! - `watch.rs`: progress and cancelling of a long call.
-//! - `trap.rs`: a panic ends the instance; its text reaches JavaScript first, and a fresh instance can follow.
+//! - `trap.rs`: a panic ends the instance. JavaScript receives its text first, and can create a fresh instance.
 //!
-//! One thread, no clock, no lock: time is an argument, and a log of this writer is protected by its name (DESIGN.md 3).
+//! The module has one thread and neither clock nor locks. Time is an argument, and the log of this writer is marked as
+//! one without a lock (`NAME` in FORMAT.md).
 
 mod files;
 pub mod host;

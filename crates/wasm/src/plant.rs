@@ -1,4 +1,5 @@
-//! Plants what the environment of the host names: a module has none of its own. Only with the feature `planted`.
+//! Plants the faults that the environment of the host names, since a module has no environment. Only with the feature
+//! `planted`.
 
 use varve_core::failpoints;
 use wasm_bindgen::prelude::*;
@@ -14,7 +15,7 @@ extern "C" {
     fn planted(this: &Environment) -> Option<String>;
 }
 
-/// Asks anew: the host may begin to plant while it runs.
+/// Reads the variable again, because the host may set it while it runs.
 pub(crate) fn arm() {
     failpoints::choose(&ENVIRONMENT.with(Environment::planted).unwrap_or_default());
 }

@@ -1,5 +1,5 @@
-//! What JavaScript calls. Hot calls answer with a number and throw nothing: [`FAILED`] means that `failure()` has the
-//! reason. Rare calls answer with JSON (`varve_bindings::answer`). Any exception is a trap.
+//! The functions that JavaScript calls. Hot calls return a number and never throw: [`FAILED`] means that `failure()`
+//! has the reason. Rare calls return JSON (`varve_bindings::answer`). Any exception is a trap.
 
 use crate::files::HostFolder;
 use crate::host::Host;
@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::*;
 
 const SCRATCH_BYTES: usize = 128 << 10;
 
-/// The answer of a hot call that failed.
+/// The result of a hot call that failed.
 const FAILED: i32 = -2;
 
 /// One open cache.
@@ -20,7 +20,7 @@ const FAILED: i32 = -2;
 #[derive(Debug)]
 pub struct WasmStore {
     pub(crate) session: Session,
-    /// What takes files, by number.
+    /// BlobWriters that receive blobs, by number.
     pub(crate) intakes: HashMap<u32, BlobWriter>,
     scratch: Box<[u8]>,
     /// Why the last call failed.
@@ -29,7 +29,7 @@ pub struct WasmStore {
 
 #[wasm_bindgen]
 impl WasmStore {
-    /// Opens the folder of `host`. Throws JSON with the failure.
+    /// Opens the directory of `host`. Throws the failure as JSON.
     pub fn open(
         host: Host,
         durability: &str,
@@ -42,142 +42,142 @@ impl WasmStore {
             .map_err(|failure| answer::<()>(Err(failure)))
     }
 
-    /// Where the scratch buffer lies in the memory of the module. It stays there.
+    /// The address of the scratch buffer in the memory of the module, which is fixed.
     #[wasm_bindgen(getter, js_name = scratchAt)]
     pub fn scratch_at(&self) -> usize {
         self.scratch.as_ptr().addr()
     }
 
-    /// Bytes of the scratch buffer.
+    /// The size of the scratch buffer in bytes.
     #[wasm_bindgen(getter, js_name = scratchBytes)]
     pub fn scratch_bytes(&self) -> usize {
         self.scratch.len()
     }
 
-    /// JSON with the reason why the last call failed.
+    /// Returns the reason why the last call failed as JSON.
     pub fn failure(&mut self) -> String {
-        let failure = self.failure.take().unwrap_or_else(|| Failure::internal("nothing failed"));
+        let failure = self.failure.take().unwrap_or_else(|| Failure::internal("no call has failed"));
         answer::<()>(Err(failure))
     }
 
-    /// A number for a namespace.
+    /// Returns a number for a namespace.
     pub fn namespace(&mut self, name: &str, version: &str) -> String {
         answer(self.session.namespace(name, version))
     }
 
-    /// Length of the value, -1 for a miss, -2 for a failure, -3 for a miss with news of damage.
+    /// Returns the length of the value, -1 for a miss, -2 for a failure, or -3 for a miss with new damage.
     pub fn get(&mut self, namespace: u32, key_bytes: usize) -> i32 {
         let found = self.session.get(namespace, &mut self.scratch, key_bytes);
         self.number(found)
     }
 
-    /// Copies the held answer to `target`; 0, or -2 for a failure.
+    /// Copies the kept result to `target`. Returns 0, or -2 for a failure.
     pub fn take(&mut self, target: &mut [u8]) -> i32 {
         let taken = self.session.take(target);
         self.number(taken.map(|()| 0))
     }
 
-    /// 1, 0, or -2 for a failure.
+    /// Returns 1 or 0, or -2 for a failure.
     pub fn has(&mut self, namespace: u32, key_bytes: usize) -> i32 {
         let found = self.session.has(namespace, &self.scratch, key_bytes);
         self.number(found.map(i32::from))
     }
 
-    /// 0, or -2 for a failure.
+    /// Returns 0, or -2 for a failure.
     pub fn put(&mut self, namespace: u32, key_bytes: usize, value: &[u8]) -> i32 {
         let put = self.session.put(namespace, &self.scratch, key_bytes, value);
         self.number(put.map(|()| 0))
     }
 
-    /// Puts an entry that needs files; `filed` is as in `Session::put_with_blobs`. 0, or -2 for a failure.
+    /// Puts an entry that needs blobs; `filed` is as in `Session::put_with_blobs`. Returns 0, or -2 for a failure.
     #[wasm_bindgen(js_name = putFiled)]
     pub fn put_with_blobs(&mut self, namespace: u32, key_bytes: usize, filed: &[u8]) -> i32 {
         let put = self.session.put_with_blobs(namespace, &self.scratch, key_bytes, filed);
         self.number(put.map(|()| 0))
     }
 
-    /// 0, or -2 for a failure.
+    /// Returns 0, or -2 for a failure.
     pub fn delete(&mut self, namespace: u32, key_bytes: usize) -> i32 {
         let deleted = self.session.delete(namespace, &self.scratch, key_bytes);
         self.number(deleted.map(|()| 0))
     }
 
-    /// Length of the held answer, or -2 for a failure.
+    /// Returns the length of the kept result, or -2 for a failure.
     #[wasm_bindgen(js_name = getMany)]
     pub fn get_many(&mut self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> i32 {
         let held = self.session.get_many(namespace, keys, key_ends);
         self.number(held)
     }
 
-    /// Length of the held answer, or -2 for a failure.
+    /// Returns the length of the kept result, or -2 for a failure.
     pub fn scan(&mut self, namespace: u32, cursor: u64, bytes_max: f64) -> i32 {
         let held = self.session.scan(namespace, cursor, bytes_max as u64);
         self.number(held)
     }
 
-    /// Bytes buffered and not committed, or -2 for a failure.
+    /// Returns the bytes of the batch, or -2 for a failure.
     #[wasm_bindgen(js_name = pendingBytes)]
     pub fn pending_bytes(&mut self) -> f64 {
         let bytes = self.session.pending_bytes();
         self.count(bytes)
     }
 
-    /// Puts and deletes buffered and not committed, or -2 for a failure.
+    /// Returns the puts and deletes of the batch, or -2 for a failure.
     #[wasm_bindgen(js_name = pendingEntries)]
     pub fn pending_entries(&mut self) -> f64 {
         let entries = self.session.pending_entries();
         self.count(entries)
     }
 
-    /// Commits what is buffered. The report is null where nothing was.
+    /// Commits the batch. The report is null if it was empty.
     pub fn commit(&mut self, durability: &str, now_ms: f64) -> String {
         answer(self.try_commit(durability, now_ms as u64))
     }
 
-    /// JSON with the number of an export of what is committed now.
+    /// Begins an export of the committed state. Returns JSON with its number.
     #[wasm_bindgen(js_name = beginExport)]
     pub fn begin_export(&mut self, options: &str) -> String {
         answer(self.session.begin_export(options))
     }
 
-    /// JSON with the length of the next chunk, which is held.
+    /// Writes the next chunk, which is kept. Returns JSON with its length.
     #[wasm_bindgen(js_name = exportChunk)]
     pub fn export_chunk(&mut self, export: u32) -> String {
         answer(self.session.export_chunk(export))
     }
 
-    /// JSON with the number of an import.
+    /// Begins an import. Returns JSON with its number.
     #[wasm_bindgen(js_name = beginImport)]
     pub fn begin_import(&mut self, may_replace: bool) -> String {
         answer(self.session.begin_import(may_replace))
     }
 
-    /// Takes the next piece of an import.
+    /// Reads the next piece of an import.
     #[wasm_bindgen(js_name = feedImport)]
     pub fn feed_import(&mut self, import: u32, piece: &[u8]) -> String {
         answer(self.session.feed_import(import, piece))
     }
 
-    /// Whether the input of an import may end here.
+    /// Checks that the input of an import may end here.
     #[wasm_bindgen(js_name = finishImport)]
     pub fn finish_import(&mut self, import: u32) -> String {
         answer(self.session.finish_import(import))
     }
 
-    /// Commits what an import has. The report is null where it has nothing.
+    /// Commits the entries of an import. The report is null if there are none.
     #[wasm_bindgen(js_name = commitImport)]
     pub fn commit_import(&mut self, import: u32, now_ms: f64) -> String {
         let run = |commit: PendingCommit| Ok(commit.run(None, now_ms as u64)?);
         answer(self.session.commit_import(import).and_then(|commit| commit.map(run).transpose()))
     }
 
-    /// Lets go of an export or an import.
+    /// Ends an export or an import.
     #[wasm_bindgen(js_name = endTransfer)]
     pub fn end_transfer(&mut self, transfer: u32) {
         self.session.end_transfer(transfer);
     }
 
-    /// Makes every commit so far survive the loss of power.
+    /// Makes every commit so far survive a power failure.
     pub fn flush(&self, now_ms: f64) -> String {
         self.ask(|store| {
             store.set_now(now_ms as u64);
@@ -185,18 +185,18 @@ impl WasmStore {
         })
     }
 
-    /// Takes up what others committed.
+    /// Makes the commits of other processes visible.
     pub fn refresh(&self) -> String {
         self.ask(Store::refresh)
     }
 
-    /// Reads what others committed; it is visible from the next commit or `refresh` on.
+    /// Reads the commits of other processes. They become visible with the next commit or `refresh`.
     #[wasm_bindgen(js_name = lookAhead)]
     pub fn look_ahead(&self) -> String {
         self.ask(Store::look_ahead)
     }
 
-    /// Folds and merges what is due, or everything if `full`.
+    /// Checkpoints and merges what is due, or everything if `full`.
     pub fn compact(&self, full: bool, now_ms: f64, watcher: Watcher) -> String {
         watched(watcher, |watch| {
             self.ask(|store| {
@@ -206,39 +206,39 @@ impl WasmStore {
         })
     }
 
-    /// Sizes and counts.
+    /// Returns sizes and counts.
     pub fn stats(&self) -> String {
         self.ask(Store::stats)
     }
 
-    /// The first entries in some order.
+    /// Returns the first entries in the chosen order.
     pub fn top(&self, options: &str) -> String {
         answer(self.session.store().and_then(|store| top(store, options)))
     }
 
-    /// Reads every byte.
+    /// Verifies every byte.
     pub fn verify(&self, watcher: Watcher) -> String {
         watched(watcher, |watch| self.ask(|store| store.verify(watch)))
     }
 
-    /// Sets aside what is damaged; a dry run only says what that would be.
+    /// Quarantines damaged files. A dry run only reports them.
     pub fn repair(&self, dry_run: bool, watcher: Watcher) -> String {
         watched(watcher, |watch| self.ask(|store| store.repair(dry_run, watch)))
     }
 
-    /// How many places of damage were met so far, or -2 for a failure.
+    /// Returns the number of damaged places detected so far, or -2 for a failure.
     #[wasm_bindgen(js_name = damageCount)]
     pub fn damage_count(&mut self) -> i32 {
         let count = self.session.damage_count();
         self.number(count.map(|count| count as i32))
     }
 
-    /// How the store stands.
+    /// Returns the status of the store.
     pub fn status(&self) -> String {
         self.ask(|store| Ok(store.status()))
     }
 
-    /// Ends the session and closes its store. Returns all damage that was met, on the way as well.
+    /// Ends the session and closes its store. Returns all damage detected, including while closing.
     pub fn close(&mut self, now_ms: f64) -> String {
         let closed = self.session.store().cloned().and_then(|store| {
             store.set_now(now_ms as u64);
@@ -251,7 +251,7 @@ impl WasmStore {
     }
 }
 
-/// JSON with the folder of a cache with that secret, or without, below the cache's own.
+/// Returns JSON with the name of the subdirectory for a cache with this secret, or without one.
 #[wasm_bindgen(js_name = folderName)]
 pub fn folder_name(secret: Option<Vec<u8>>) -> String {
     answer(key_of(secret).map(|key| folder_of(key.as_ref())))
@@ -294,7 +294,7 @@ impl WasmStore {
         answer(self.session.store().and_then(|store| Ok(question(store)?)))
     }
 
-    /// A count that may be past 32 bits.
+    /// A count that may exceed 32 bits.
     fn count(&mut self, outcome: Result<u64>) -> f64 {
         match outcome {
             Ok(count) => count as f64,

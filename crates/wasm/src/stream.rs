@@ -1,5 +1,5 @@
-//! Archives from and to JavaScript, piece by piece. Core reads on any thread, JavaScript's objects have one; so a
-//! stream waits in a table of this thread while its call runs.
+//! Archives from and to JavaScript, in pieces. Core may read on any thread, but JavaScript objects belong to one. So a
+//! stream is kept in a table of this thread during its call.
 
 use crate::host::result_of;
 use std::cell::RefCell;
@@ -9,11 +9,11 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
 const STREAM_TYPES: &str = r#"
-/** Bytes of an archive. Numbers answered are counts of bytes, or -errno as on Linux. Nothing here throws. */
+/** Bytes of an archive. Every function returns a number of bytes, or -errno as on Linux, and never throws. */
 export interface ByteStream {
-  /** Fills `target` from its start; 0 at the end. */
+  /** Fills `target` from its start. Returns 0 at the end. */
   read(target: Uint8Array): number
-  /** Takes all bytes; 0. */
+  /** Writes all bytes. Returns 0. */
   write(bytes: Uint8Array): number
 }
 "#;
@@ -34,12 +34,12 @@ thread_local! {
     static RUNNING: RefCell<Option<ByteStream>> = const { RefCell::new(None) };
 }
 
-/// The stream of the running call.
+/// The stream of the current call.
 #[derive(Debug)]
 pub(crate) struct Running;
 
 impl Running {
-    /// Runs a call that reads or writes `stream`.
+    /// Makes a call that reads or writes `stream`.
     pub(crate) fn with<T>(stream: ByteStream, call: impl FnOnce(&mut Self) -> T) -> T {
         RUNNING.set(Some(stream));
         let outcome = call(&mut Self);

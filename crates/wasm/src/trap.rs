@@ -1,5 +1,5 @@
-//! A panic here cannot be caught: it traps, the instance is in doubt and must not be called again. What is left to do
-//! is to tell JavaScript the text before the trap, and to make a fresh instance possible afterwards.
+//! A panic cannot be caught here: it traps, and the instance must not be called again. Before the trap, this module
+//! passes the text to JavaScript, and afterwards it allows a fresh instance.
 
 use std::cell::RefCell;
 use std::panic::{PanicHookInfo, set_hook};
@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
 const LISTENER_TYPES: &str = r#"
-/** Told the text of a panic, before the instance traps. Must not throw. */
+/** Receives the text of a panic before the instance traps. Must not throw. */
 export interface PanicListener {
   panicked(text: string): void
 }
@@ -16,7 +16,7 @@ export interface PanicListener {
 
 #[wasm_bindgen]
 extern "C" {
-    /// Told the text of a panic.
+    /// Receives the text of a panic.
     #[wasm_bindgen(typescript_type = "PanicListener")]
     pub type PanicListener;
 
@@ -28,20 +28,20 @@ thread_local! {
     static LISTENER: RefCell<Option<PanicListener>> = const { RefCell::new(None) };
 }
 
-/// Names who is told of panics in this instance.
+/// Sets the listener for panics in this instance.
 #[wasm_bindgen(js_name = watchPanics)]
 pub fn watch_panics(listener: PanicListener) {
     LISTENER.set(Some(listener));
-    set_hook(Box::new(tell));
+    set_hook(Box::new(report));
 }
 
-/// Gives up this instance: the next call of any function runs in a fresh one. Objects of the old one are stale.
+/// Discards this instance: the next call of any function runs in a fresh one. Objects of the old one are invalid.
 #[wasm_bindgen]
 pub fn reset() {
     schedule_reinit();
 }
 
-fn tell(panic: &PanicHookInfo<'_>) {
+fn report(panic: &PanicHookInfo<'_>) {
     let payload = panic.payload();
     let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
     let place = panic.location().map(|location| format!(" ({}:{})", location.file(), location.line()));

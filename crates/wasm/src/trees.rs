@@ -1,4 +1,4 @@
-//! Files of tasks and archives, in and out. Trees on the disk are JavaScript's to walk; here are the contents.
+//! Files of tasks, and archives. JavaScript walks the trees on the disk; this module handles the contents.
 
 use crate::store::WasmStore;
 use crate::stream::{ByteStream, Running};
@@ -11,14 +11,14 @@ use varve_bindings::{
 use varve_core::{BlobRef, BlobWriter, Digest};
 use wasm_bindgen::prelude::*;
 
-/// What goes into an archive.
+/// The request for an archive.
 #[derive(Deserialize)]
 struct ExportRequest {
     gzip: bool,
     files: Vec<FileItem>,
 }
 
-/// BLAKE3 of a content, 64 hex digits.
+/// The BLAKE3 digest of a content as 64 hex digits.
 #[wasm_bindgen(js_name = digestOf)]
 pub fn digest_of(content: &[u8]) -> String {
     Digest::of(content).to_string()
@@ -26,41 +26,41 @@ pub fn digest_of(content: &[u8]) -> String {
 
 #[wasm_bindgen]
 impl WasmStore {
-    /// Begins to store files; answers with the number for `storeFile`.
+    /// Begins to store blobs. Returns the number for `storeFile`.
     #[wasm_bindgen(js_name = beginStoring)]
     pub fn begin_storing(&mut self) -> String {
         answer(self.try_begin_storing())
     }
 
-    /// Stores one content.
+    /// Stores one blob.
     #[wasm_bindgen(js_name = storeFile)]
     pub fn store_file(&self, number: u32, content: &[u8]) -> String {
         let stored = self.intake(number).and_then(|intake| Ok(intake.store(content)?));
         answer(stored.map(|file| StoredItem::of(&file, false)))
     }
 
-    /// Keeps what was stored under that number until the next commit that begins; without `keep` it is let go of.
+    /// Pins the blobs stored under this number until the next commit begins, or releases them without `keep`.
     #[wasm_bindgen(js_name = endStoring)]
     pub fn end_storing(&mut self, number: u32, keep: bool) -> String {
         let intake = self.intakes.remove(&number).filter(|_| keep);
         answer(intake.map_or(Ok(()), |intake| self.session.keep(intake.into_pin())))
     }
 
-    /// Length of the content, which is held; -1 where it is lost, -2 for a failure.
+    /// Reads a blob, which is kept. Returns its length, -1 if it is missing or damaged, or -2 for a failure.
     #[wasm_bindgen(js_name = readFile)]
     pub fn read_file(&mut self, digest: &str, bytes: f64) -> i32 {
-        let digest = Digest::parse(digest).ok_or_else(|| Failure::argument("a digest is 64 hex digits"));
+        let digest = Digest::parse(digest).ok_or_else(|| Failure::argument("a digest needs 64 hex digits"));
         let read = digest.and_then(|digest| self.session.read_file(&BlobRef { digest, bytes: bytes as u64 }));
         self.number(read)
     }
 
-    /// Whether a manifest breaks no rule.
+    /// Checks the rules of a manifest.
     #[wasm_bindgen(js_name = checkFiles)]
     pub fn check_files(&self, json: &str) -> String {
         answer(request::<Vec<FileItem>>(json).and_then(records_of).map(drop))
     }
 
-    /// Reads an archive and stores its files under that number.
+    /// Reads an archive and stores its files under this number.
     #[wasm_bindgen(js_name = importArchive)]
     pub fn import_archive(&self, number: u32, json: &str, stream: ByteStream, watcher: Watcher) -> String {
         let import = |input: &mut Running| {
@@ -83,13 +83,13 @@ impl WasmStore {
         answer(Running::with(stream, export))
     }
 
-    /// Every content that is stored.
+    /// Returns all stored blobs.
     #[wasm_bindgen(js_name = listFiles)]
     pub fn list_files(&self) -> String {
         answer(self.session.store().and_then(|store| stored_files(store)))
     }
 
-    /// Which contents are sound.
+    /// Returns which blobs are sound.
     #[wasm_bindgen(js_name = verifyFiles)]
     pub fn verify_files(&self, json: &str, watcher: Watcher) -> String {
         let verify = || {
@@ -99,7 +99,7 @@ impl WasmStore {
         answer(verify())
     }
 
-    /// Commits one entry by itself.
+    /// Commits one entry separately.
     #[wasm_bindgen(js_name = commitAlone)]
     pub fn commit_alone(&self, json: &str, now_ms: f64) -> String {
         let store = self.session.store();
@@ -116,6 +116,6 @@ impl WasmStore {
     }
 
     fn intake(&self, number: u32) -> Result<&BlobWriter> {
-        self.intakes.get(&number).ok_or_else(|| Failure::argument(format!("nobody stores files as {number}")))
+        self.intakes.get(&number).ok_or_else(|| Failure::argument(format!("intake {number} does not exist")))
     }
 }

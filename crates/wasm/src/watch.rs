@@ -1,5 +1,5 @@
-//! Progress and cancelling of a long call. The watcher is a JavaScript object and the calls of core want a `Sync`
-//! closure; so it waits in a table of this thread while its call runs, and the closure holds nothing.
+//! Progress and cancelling of a long call. The watcher is a JavaScript object, but core requires a `Sync` closure. So
+//! the watcher is kept in a table of this thread during its call, and the closure captures nothing.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
 const WATCHER_TYPES: &str = r#"
-/** Told how far a long call is; false stops it. Must not throw. */
+/** Receives the progress of a long call. Returning false stops the call. Must not throw. */
 export interface Watcher {
   report(done: number, total: number): boolean
 }
@@ -17,7 +17,7 @@ export interface Watcher {
 
 #[wasm_bindgen]
 extern "C" {
-    /// Told how far a long call is.
+    /// Receives the progress of a long call.
     #[wasm_bindgen(typescript_type = "Watcher")]
     pub type Watcher;
 
@@ -29,7 +29,7 @@ thread_local! {
     static RUNNING: RefCell<Option<Watcher>> = const { RefCell::new(None) };
 }
 
-/// Runs a long call under a watcher.
+/// Runs a long call with a watcher.
 pub(crate) fn watched<T>(watcher: Watcher, call: impl FnOnce(Watch<'_>) -> T) -> T {
     RUNNING.set(Some(watcher));
     let outcome = call(&|done, total| {

@@ -128,11 +128,11 @@ export class TaskCycleError extends VarveError {
 /** Makes a VarveError of whatever an engine threw. Its code is kept where it is one of ours, else it is `INTERNAL`. */
 export function toVarveError(error: unknown): VarveError {
   if (error instanceof VarveError) return error
-  if (!(error instanceof Error)) return new VarveError('INTERNAL', `the engine failed: ${String(error)}`, { cause: error })
+  if (!(error instanceof Error)) return new VarveError('INTERNAL', `internal error: ${String(error)}`, { cause: error })
   const code: unknown = 'code' in error ? error.code : undefined
   if (isErrorCode(code)) return new VarveError(code, error.message, { cause: error })
   if (errorCode(error) === 'EACCES') return new VarveError('PERMISSION', error.message, { cause: error })
-  return new VarveError('INTERNAL', `the engine failed: ${error.message}`, { cause: error })
+  return new VarveError('INTERNAL', `internal error: ${error.message}`, { cause: error })
 }
 
 function isErrorCode(code: unknown): code is ErrorCode {

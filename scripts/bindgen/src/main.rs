@@ -1,7 +1,7 @@
 //! `varve-bindgen <in.wasm> <out-dir>`: writes `varve_wasm.js`, its typings and the bound module.
 //!
-//! The library behind the `wasm-bindgen` command, called directly: its version then comes from `Cargo.lock` and always
-//! equals that of the crate it serves, and nobody has to install a command first.
+//! Calls the library of the `wasm-bindgen` command directly. So its version comes from `Cargo.lock` and always equals
+//! that of the crate, and no command has to be installed first.
 
 use std::error::Error;
 use wasm_bindgen_cli_support::Bindgen;
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .out_name("varve_wasm")
         .web(true)?
         .typescript(true)
-        .omit_default_module_path(true) // else bundlers emit the .wasm as an asset of its own
+        .omit_default_module_path(true) // otherwise bundlers emit the .wasm as a separate asset
         .remove_name_section(true)
         .remove_producers_section(true)
         .generate(out_dir)?;

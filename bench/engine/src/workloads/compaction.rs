@@ -1,5 +1,5 @@
-//! `compaction/key_8/value_4/entries_N/commits_C/{partial,full}`: fill a folder in C commits, close, reopen; timed is
-//! the compaction alone.
+//! `compaction/key_8/value_4/entries_N/commits_C/{partial,full}`: fills a directory in C commits, closes and reopens
+//! it, and times only the compaction.
 
 use super::{BLOCK_CACHE_BYTES, Trial, Unit, binary};
 use crate::data::Data;

@@ -1,10 +1,10 @@
-//! `export/json/entries_1M`: all entries of one table as a JSON array, to a file; keys are paths of 50 characters,
-//! values 128 bytes of text. The file is written to the system's cache and not synced. Every subject writes the same
-//! bytes.
+//! `export/json/entries_1M`: writes all entries of one table to a file as a JSON array. Keys are paths of 50
+//! characters, values 128 bytes of text. The file goes to the system's cache and is not synced. Every subject writes
+//! the same bytes.
 
 use super::{BLOCK_CACHE_BYTES, Trial, Unit};
 use crate::data::Data;
-use crate::measure::{forget_peak, peak_bytes, timed};
+use crate::measure::{peak_bytes, reset_peak, timed};
 use std::fs::File;
 
 const KEY_BYTES: usize = 50;
@@ -25,7 +25,7 @@ fn trial(count: usize, name: &str, rounds: usize) -> Trial {
             store.commit(Data::text(count, KEY_BYTES, VALUE_BYTES).entries(), false);
             store.compact(true);
             let mut target = File::create(folder.join("export.json")).expect("a file");
-            forget_peak();
+            reset_peak();
             let before = peak_bytes();
             let (mut sample, ()) = timed(|| store.export(&mut target));
             sample.extra.push(("memory", "MB", (peak_bytes() - before) / 1e6));

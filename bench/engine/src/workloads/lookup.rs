@@ -1,8 +1,8 @@
-//! `lookup/entries_N/{hit,miss}/{cached,uncached}/{file_order,random}`: one table, keys of 8 and values of 4 bytes.
-//! Cached = every block was read before. Uncached = every lookup reads and checks its blocks again.
+//! `lookup/entries_N/{hit,miss}/{cached,uncached}/{file_order,random}`: one table with keys of 8 and values of 4 bytes.
+//! Cached: every block was read before. Uncached: every lookup reads and verifies its blocks again.
 //!
-//! `lookup/store/tables_T/{hit,miss}`: 1000 Ki entries in T commits that were never merged, in random order. Values
-//! have 256 bytes, so that 200 commits are large enough for a table each.
+//! `lookup/store/tables_T/{hit,miss}`: 1000 Ki entries in T commits without merging, in random order. Values have 256
+//! bytes, so that each of 200 commits is large enough for a table.
 
 use super::{BLOCK_CACHE_BYTES, Trial, Unit, binary};
 use crate::data::{Data, SEED, random};
@@ -101,11 +101,11 @@ fn warm_and_time(store: &mut dyn Opened, keys: &[u8], order: &[u32], hit: bool) 
 
 fn time(store: &mut dyn Opened, keys: &[u8], order: &[u32], hit: bool) -> Sample {
     let (sample, found) = timed(|| store.lookup(keys, 8, order));
-    assert_eq!(found, if hit { order.len() } else { 0 }, "lookups find what is there");
+    assert_eq!(found, if hit { order.len() } else { 0 }, "lookups find exactly the keys that exist");
     sample.per(order.len())
 }
 
-/// The first four bytes are those of a key that is there, the others of none.
+/// The first four bytes are those of an existing key, the others are not.
 fn absent_keys(count: usize) -> Vec<u8> {
     random(SEED + 7, count, 8)
 }

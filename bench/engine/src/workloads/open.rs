@@ -1,5 +1,5 @@
-//! `open/entries_1Mi/commits_{1,128}/{warm,cold}`: open a folder and look one key up. Cold = its files were dropped
-//! from the system's cache before.
+//! `open/entries_1Mi/commits_{1,128}/{warm,cold}`: opens a directory and looks up one key. Cold: the system has dropped
+//! the files from its cache.
 #![expect(unsafe_code, reason = "posix_fadvise is a system call without a safe form")]
 
 use super::{BLOCK_CACHE_BYTES, Trial, Unit};
@@ -31,7 +31,7 @@ fn trial(commits: usize, cold: bool, rounds: usize) -> Trial {
                 drop_from_cache(folder);
             }
             let (sample, mut store) = timed(|| subject.open(folder, BLOCK_CACHE_BYTES));
-            assert_eq!(store.lookup(data.entries().keys, 8, &[12_345]), 1, "the folder holds what was committed");
+            assert_eq!(store.lookup(data.entries().keys, 8, &[12_345]), 1, "the committed entry is found");
             store.close();
             sample
         }),

@@ -1,6 +1,6 @@
 //! `sequential/items_N/transactions_T/key_16/value_128/{durable,relaxed}`, after Voron: sequential keys in commits of
-//! 100, one thread. Timed: all commits. Beside it: memory that was in use at most, the time of closing, which makes all
-//! of it durable, and the files there are then.
+//! 100, on one thread. Times all commits. Also reports the peak memory, the time of closing, which makes all commits
+//! durable, and the files after it.
 
 use super::{BLOCK_CACHE_BYTES, Trial, Unit};
 use crate::data::{Entries, SEED, random};
@@ -11,7 +11,7 @@ use std::path::Path;
 
 const ITEMS_OF_COMMIT: usize = 100;
 
-/// Commits between two looks at the memory.
+/// The number of commits between two samples of the memory.
 const MEMORY_COMMITS: usize = 500;
 
 pub(super) fn trials(quick: bool) -> Vec<Trial> {
@@ -61,7 +61,7 @@ fn trial(items: usize, durable: bool, rounds: usize) -> Trial {
     }
 }
 
-/// Bytes in the order of the numbers, as a sorted store wants them.
+/// The bytes sort in the order of the numbers, as sorted stores require.
 fn in_order(number: u128) -> [u8; 16] {
     number.swap_bytes().to_le_bytes()
 }

@@ -1,6 +1,6 @@
-//! `files/tarball/files_N`, after pnpm: take the files of a .tar in memory into an empty store, relaxed. Below
-//! 32 files nothing is handed to other threads, so one thread and two must take the same time. Timed: opening the
-//! store, the import and storing; not: making the archive, closing.
+//! `files/tarball/files_N`, after pnpm: imports a .tar from memory into an empty store, relaxed. Below 32 files the
+//! import uses one thread, so one thread and two must take the same time. Times opening the store, importing and
+//! storing, without making the archive and closing.
 
 use super::{BLOCK_CACHE_BYTES, Trial, Unit};
 use crate::data::{SEED, random};
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use varve_archive::tar::{Content, ExportOptions, FileRecord, export};
 use varve_core::Digest;
 
-/// Packages of npm have files of this length, about, and few long ones.
+/// Files of npm packages have about these sizes; few are large.
 const FILE_BYTES: [usize; 8] = [300, 700, 1_200, 2_000, 3_500, 6_000, 12_000, 40_000];
 
 pub(super) fn trials(quick: bool) -> Vec<Trial> {
@@ -34,7 +34,7 @@ fn trial(files: usize, rounds: usize) -> Trial {
     }
 }
 
-/// A .tar of so many files with random contents.
+/// A .tar of `files` files with random contents.
 fn archive_of(files: usize) -> Vec<u8> {
     let mut contents = HashMap::new();
     let records: Vec<FileRecord> = (0..files)

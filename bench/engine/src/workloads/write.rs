@@ -1,10 +1,11 @@
-//! `write/key_K/value_V/entries_N`: open an empty folder, put everything in one batch, commit it durably, close.
+//! `write/key_K/value_V/entries_N`: opens an empty directory, puts all entries in one batch, commits it durably, and
+//! closes.
 
 use super::{BLOCK_CACHE_BYTES, Trial, Unit};
 use crate::data::Data;
 use crate::measure::timed;
 
-/// Key bytes, value bytes, entries, name of that number.
+/// Key bytes, value bytes, number of entries, and the name of that number.
 const SIZES: [(usize, usize, usize, &str); 4] =
     [(8, 4, 873_813, "853Ki"), (4, 32 << 10, 31, "31"), (4, 32 << 10, 319, "319"), (4, 32 << 10, 3_199, "3.12Ki")];
 

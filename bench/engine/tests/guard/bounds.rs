@@ -1,28 +1,28 @@
-//! What each workload may cost.
+//! The bounds of the counts of each workload.
 //!
-//! A bound is about 1.25 times what was measured when it was set, which stands before it; small whole numbers and
-//! zeros are exact. To refresh, with the reason in the message of the commit:
+//! A bound is about 1.25 times the count that was measured when it was set, which precedes it. Small whole numbers and
+//! zeros are exact. To refresh the bounds, run
 //!
 //! ```text
 //! cargo test -p varve-bench --test guard -- --nocapture --test-threads=1
 //! ```
 //!
-//! prints a row for each line of the table, with the bound as it would be set now.
+//! which prints a row with a fresh bound for each line of the table. The commit message has to give the reason.
 
 use Bound::{AtLeast, AtMost};
 
-/// Of one figure.
+/// The bound of one figure.
 #[derive(Clone, Copy, Debug)]
 enum Bound {
     AtMost(f64),
     AtLeast(f64),
 }
 
-/// Of a fresh bound. Whole numbers below the second one are bounds as they are.
+/// The factor of a fresh bound. Whole numbers below `EXACT_BELOW` are exact bounds.
 const SLACK: f64 = 1.25;
 const EXACT_BELOW: f64 = 8.0;
 
-/// Workload, figure, what was measured when the bound was set, bound.
+/// Workload, figure, the count when the bound was set, and the bound.
 const BOUNDS: &[(&str, &str, f64, Bound)] = &[
     ("write/value_4", "allocations per entry", 0.00669, AtMost(0.00836)),
     ("write/value_4", "allocated bytes per entry", 81.8, AtMost(102.0)),
@@ -32,7 +32,7 @@ const BOUNDS: &[(&str, &str, f64, Bound)] = &[
     ("write/value_4", "bytes of other files", 320.0, AtMost(400.0)),
     ("write/value_4", "syncs of the table", 1.0, AtMost(1.0)),
     ("write/value_4", "syncs of other files", 2.0, AtMost(2.0)),
-    ("write/value_4", "syncs of the folder", 4.0, AtMost(4.0)),
+    ("write/value_4", "syncs of the directory", 4.0, AtMost(4.0)),
     ("write/value_4", "reads of the table", 0.0, AtMost(0.0)),
     ("write/value_32Ki", "allocations per entry", 1.51, AtMost(1.89)),
     ("write/value_32Ki", "allocated bytes per entry", 47_900.0, AtMost(59_900.0)),
@@ -42,7 +42,7 @@ const BOUNDS: &[(&str, &str, f64, Bound)] = &[
     ("write/value_32Ki", "bytes of other files", 320.0, AtMost(400.0)),
     ("write/value_32Ki", "syncs of the table", 1.0, AtMost(1.0)),
     ("write/value_32Ki", "syncs of other files", 2.0, AtMost(2.0)),
-    ("write/value_32Ki", "syncs of the folder", 4.0, AtMost(4.0)),
+    ("write/value_32Ki", "syncs of the directory", 4.0, AtMost(4.0)),
     ("write/value_32Ki", "reads of the table", 0.0, AtMost(0.0)),
     ("compaction/commits_8/full", "allocations per entry", 0.012, AtMost(0.015)),
     ("compaction/commits_8/full", "allocated bytes per entry", 32.7, AtMost(40.8)),
@@ -51,7 +51,7 @@ const BOUNDS: &[(&str, &str, f64, Bound)] = &[
     ("compaction/commits_8/full", "bytes written per entry", 16.2, AtMost(20.3)),
     ("compaction/commits_8/full", "bytes per append to tables", 259_000.0, AtLeast(204_800.0)),
     ("compaction/commits_8/full", "syncs of files", 4.0, AtMost(4.0)),
-    ("compaction/commits_8/full", "syncs of the folder", 4.0, AtMost(4.0)),
+    ("compaction/commits_8/full", "syncs of the directory", 4.0, AtMost(4.0)),
     ("lookup/tables_1", "hits: allocations", 0.0, AtMost(0.0)),
     ("lookup/tables_1", "hits: reads", 0.0, AtMost(0.0)),
     ("lookup/tables_1", "misses: allocations", 0.0, AtMost(0.0)),
@@ -67,23 +67,23 @@ const BOUNDS: &[(&str, &str, f64, Bound)] = &[
     ("sequential/relaxed", "appends per commit", 1.0, AtMost(1.0)),
     ("sequential/relaxed", "bytes written per commit", 15_300.0, AtMost(19_100.0)),
     ("sequential/relaxed", "syncs of files per commit", 0.0, AtMost(0.0)),
-    ("sequential/relaxed", "syncs of the folder", 0.0, AtMost(0.0)),
+    ("sequential/relaxed", "syncs of the directory", 0.0, AtMost(0.0)),
     ("sequential/relaxed", "reads", 0.0, AtMost(0.0)),
     ("sequential/durable", "allocations per commit", 31.0, AtMost(38.8)),
     ("sequential/durable", "allocated bytes per commit", 62_800.0, AtMost(78_400.0)),
     ("sequential/durable", "appends per commit", 1.0, AtMost(1.0)),
     ("sequential/durable", "bytes written per commit", 15_300.0, AtMost(19_100.0)),
     ("sequential/durable", "syncs of files per commit", 1.0, AtMost(1.0)),
-    ("sequential/durable", "syncs of the folder", 0.0, AtMost(0.0)),
+    ("sequential/durable", "syncs of the directory", 0.0, AtMost(0.0)),
     ("sequential/durable", "reads", 0.0, AtMost(0.0)),
-    ("fold/own", "bytes read per byte of the log", 1.01, AtMost(1.26)),
-    ("fold/own", "bytes written per byte of the log", 1.1, AtMost(1.37)),
-    ("fold/own", "allocations per commit", 4.28, AtMost(5.35)),
-    ("fold/of_the_dead", "opening: bytes read per byte of the log", 1.01, AtMost(1.26)),
-    ("fold/of_the_dead", "opening: allocations per commit", 2.06, AtMost(2.57)),
-    ("fold/of_the_dead", "bytes read per byte of the log", 3.05, AtMost(3.81)),
-    ("fold/of_the_dead", "bytes written per byte of the log", 1.1, AtMost(1.37)),
-    ("fold/of_the_dead", "allocations per commit", 6.3, AtMost(7.87)),
+    ("checkpoint/own", "bytes read per byte of the log", 1.01, AtMost(1.26)),
+    ("checkpoint/own", "bytes written per byte of the log", 1.1, AtMost(1.37)),
+    ("checkpoint/own", "allocations per commit", 4.28, AtMost(5.35)),
+    ("checkpoint/of_a_dead_writer", "opening: bytes read per byte of the log", 1.01, AtMost(1.26)),
+    ("checkpoint/of_a_dead_writer", "opening: allocations per commit", 2.06, AtMost(2.57)),
+    ("checkpoint/of_a_dead_writer", "bytes read per byte of the log", 3.05, AtMost(3.81)),
+    ("checkpoint/of_a_dead_writer", "bytes written per byte of the log", 1.1, AtMost(1.37)),
+    ("checkpoint/of_a_dead_writer", "allocations per commit", 6.3, AtMost(7.87)),
     ("open/entries_100000", "bytes read", 256.0, AtMost(320.0)),
     ("open/entries_100000", "reads", 1.0, AtMost(1.0)),
     ("open/entries_100000", "bytes written", 0.0, AtMost(0.0)),
@@ -92,8 +92,8 @@ const BOUNDS: &[(&str, &str, f64, Bound)] = &[
     ("open/entries_100000", "first lookup: reads", 3.0, AtMost(3.0)),
 ];
 
-/// Fails where a figure of the workload is out of bounds, and names all that are. Table and figures must agree on what
-/// is measured.
+/// Fails with all figures of the workload that are out of bounds. Every figure needs a row in the table and the other
+/// way round.
 pub(crate) fn check(workload: &str, figures: &[(&str, f64)]) {
     let rows: Vec<_> = BOUNDS.iter().filter(|row| row.0 == workload).collect();
     let mut wrong = Vec::new();
@@ -103,8 +103,10 @@ pub(crate) fn check(workload: &str, figures: &[(&str, f64)]) {
         match row {
             Some((.., AtMost(limit))) if measured <= limit => {}
             Some((.., AtLeast(limit))) if measured >= limit => {}
-            Some((.., was, bound)) => wrong.push(format!("{figure}: {measured}, was {was}, must be {bound:?}")),
-            None => wrong.push(format!("{figure}: {measured}, has no bound")),
+            Some((.., was, bound)) => {
+                wrong.push(format!("{figure}: {measured}, previously {was}, the bound is {bound:?}"))
+            }
+            None => wrong.push(format!("{figure}: {measured}, without a bound")),
         }
     }
     let unmeasured = rows.iter().filter(|row| figures.iter().all(|figure| figure.0 != row.1));
@@ -112,7 +114,7 @@ pub(crate) fn check(workload: &str, figures: &[(&str, f64)]) {
     assert!(wrong.is_empty(), "{workload}\n  {}", wrong.join("\n  "));
 }
 
-#[expect(clippy::print_stdout, reason = "rows to copy, shown with --nocapture or where the test fails")]
+#[expect(clippy::print_stdout, reason = "rows to copy, shown with --nocapture or if the test fails")]
 fn print_row(workload: &str, figure: &str, measured: f64, bound: Option<Bound>) {
     let fresh = match bound {
         Some(AtLeast(_)) => AtLeast(to_three_digits(measured / SLACK)),
@@ -123,5 +125,5 @@ fn print_row(workload: &str, figure: &str, measured: f64, bound: Option<Bound>) 
 }
 
 fn to_three_digits(number: f64) -> f64 {
-    format!("{number:.2e}").parse().expect("a number again")
+    format!("{number:.2e}").parse().expect("the text is a number")
 }

@@ -1,5 +1,5 @@
-//! What is counted, for each thread on its own: tests run side by side, and an engine with a `SerialPool` does all its
-//! work on the thread that calls it.
+//! Counters, separate for each thread: tests run in parallel, and with a `SerialPool` the engine does all its work on
+//! the calling thread.
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ pub(crate) struct Counts {
     pub(crate) folder_syncs: u64,
 }
 
-/// The part of one kind of files.
+/// The counts of one kind of file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FileCounts {
     pub(crate) appends: u64,
@@ -28,16 +28,16 @@ pub(crate) struct FileCounts {
 #[derive(Clone, Copy)]
 struct Counter {
     counts: Counts,
-    /// Depth of `uncounted`: what happens there is not the engine's doing.
+    /// The depth of `uncounted`, whose work is not the engine's.
     paused: u32,
 }
 
 thread_local! {
-    // Without a destructor and made at compile time: the allocator may ask for it at any moment.
+    // Has no destructor and is initialized at compile time, because the allocator may use it at any moment.
     static COUNTER: Cell<Counter> = const { Cell::new(Counter { counts: Counts::ZERO, paused: 0 }) };
 }
 
-/// Counts something, unless counting pauses.
+/// Counts a change, unless counting is paused.
 pub(crate) fn count(change: impl FnOnce(&mut Counts)) {
     let mut counter = COUNTER.get();
     if counter.paused == 0 {
@@ -46,7 +46,7 @@ pub(crate) fn count(change: impl FnOnce(&mut Counts)) {
     }
 }
 
-/// Does `work` without counting.
+/// Runs `work` without counting.
 pub(crate) fn uncounted<R>(work: impl FnOnce() -> R) -> R {
     let step = |by: i32| COUNTER.set(Counter { paused: COUNTER.get().paused.wrapping_add_signed(by), ..COUNTER.get() });
     step(1);
@@ -55,7 +55,7 @@ pub(crate) fn uncounted<R>(work: impl FnOnce() -> R) -> R {
     answer
 }
 
-/// What `work` costs.
+/// Runs `work` and returns its counts.
 pub(crate) fn counted<R>(work: impl FnOnce() -> R) -> (Counts, R) {
     let before = COUNTER.get().counts;
     let answer = work();
@@ -81,7 +81,7 @@ impl Counts {
         }
     }
 
-    /// Tables and all others.
+    /// Tables and all other files.
     pub(crate) fn files(&self) -> FileCounts {
         let (tables, others) = (self.tables, self.others);
         FileCounts {

@@ -1,4 +1,4 @@
-//! Files in memory that count how they are used. The memory that they take themselves is not counted.
+//! Files in memory that count their use. Their own memory is not counted.
 
 use crate::count::{FileCounts, count, uncounted};
 use std::borrow::Cow;
@@ -6,14 +6,14 @@ use std::io;
 use std::sync::Arc;
 use varve_core::vfs::{Access, File, MemVfs, Stat, Vfs};
 
-/// A folder in memory, counted. A clone is the same folder.
+/// A counting directory in memory. A clone is the same directory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CountingVfs {
     folder: MemVfs,
 }
 
 impl CountingVfs {
-    /// Blocks of keys in all tables, from their footers.
+    /// The number of key blocks in all tables, from their footers.
     pub(crate) fn key_blocks(&self) -> u64 {
         const FOOTER_BYTES: u64 = 96;
         let names = self.folder.list().expect("lists");
@@ -73,7 +73,7 @@ impl Vfs for CountingVfs {
     }
 
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
-        // Values of the guard are too small for files.
+        // The guard's values are too small for blobs.
         uncounted(|| self.folder.folder(name))
     }
 

@@ -1,6 +1,5 @@
-//! Guards what the engine costs, by counts and never by time: allocations, calls and bytes of files, for small
-//! workloads with a fixed seed on one thread. A count that grows fails here, on any machine, before a clock would
-//! show it.
+//! Guards the cost of the engine by counts and never by time: allocations, file calls and bytes of small workloads with
+//! a fixed seed on one thread. A growing count fails here on any machine, before a clock would show it.
 
 mod allocator;
 mod bounds;

@@ -1,4 +1,4 @@
-//! A store over counted files, as the workloads use it.
+//! A store on counting files, for the workloads.
 
 use crate::files::CountingVfs;
 use std::ops::ControlFlow;
@@ -8,12 +8,12 @@ use varve_core::{CompactReport, Durability, Handle, Options, SerialPool, Store};
 
 const SEED: u64 = 42;
 
-/// Opens the folder. Dropping the handle leaves the folder as a process that died would: closing would merge.
+/// Opens the directory. Dropping the handle leaves the directory as after a crash, since closing would merge.
 pub(crate) fn open(folder: &CountingVfs) -> (Handle, u32) {
     open_with(folder, 512 << 20)
 }
 
-/// The same with that much memory for blocks.
+/// Like `open`, with a block cache of `block_cache_bytes`.
 pub(crate) fn open_with(folder: &CountingVfs, block_cache_bytes: usize) -> (Handle, u32) {
     let options = Options { block_cache_bytes, bytes_max: 64 << 30, ..Options::default() };
     let store = Store::open(Arc::new(folder.clone()), Arc::new(SerialPool), options).expect("opens");
@@ -22,7 +22,7 @@ pub(crate) fn open_with(folder: &CountingVfs, block_cache_bytes: usize) -> (Hand
     (handle, namespace)
 }
 
-/// One commit.
+/// Makes one commit.
 pub(crate) fn commit(handle: &mut Handle, namespace: u32, entries: Entries<'_>, durability: Durability) {
     for (key, value) in entries.iter() {
         handle.put(namespace, key, value).expect("puts");
@@ -34,7 +34,7 @@ pub(crate) fn compact(handle: &Handle, full: bool) -> CompactReport {
     handle.store().compact(full, &|_, _| ControlFlow::Continue(())).expect("compacts")
 }
 
-/// Keys and values of a workload.
+/// The keys and values of a workload.
 pub(crate) struct Data {
     pub(crate) keys: Vec<u8>,
     values: Vec<u8>,
@@ -54,14 +54,14 @@ impl Data {
     }
 }
 
-/// Keys of 32 bytes whose hashes an attacker made equal: their first eight bytes make a factor of xxh3 zero, so the
-/// next eight do not count.
+/// Keys of 32 bytes with equal hashes, as an attacker can choose them: their first eight bytes make a factor of xxh3
+/// zero, so the next eight do not matter.
 pub(crate) fn keys_of_one_hash(count: u64) -> Vec<u8> {
     let first = 0xbe4b_a423_396c_feb8_u64.to_le_bytes();
     (0..count).flat_map(|number| [first, number.to_le_bytes(), [7; 8], [7; 8]]).flatten().collect()
 }
 
-/// Keys of 8 bytes that no `Data` has.
+/// Keys of 8 bytes that no `Data` contains.
 pub(crate) fn absent_keys(count: usize) -> Vec<u8> {
     random(SEED + 7, count, 8)
 }

@@ -1,4 +1,4 @@
-//! Commits, compaction and opening.
+//! Commits, checkpoints, compaction and opening.
 
 use crate::bounds::check;
 use crate::count::{Counts, counted};
@@ -6,7 +6,7 @@ use crate::files::CountingVfs;
 use crate::store::{Data, commit, compact, open};
 use varve_core::{Durability, Handle};
 
-/// One durable commit into an empty folder, puts included: it writes a table.
+/// One durable commit into an empty directory, including the puts. It writes a table.
 fn write(workload: &str, count: usize, value_bytes: usize) {
     let data = Data::new(count, 8, value_bytes);
     let (mut handle, namespace) = open(&CountingVfs::default());
@@ -24,27 +24,27 @@ fn write(workload: &str, count: usize, value_bytes: usize) {
             ("bytes of other files", others.appended_bytes as f64),
             ("syncs of the table", tables.syncs as f64),
             ("syncs of other files", others.syncs as f64),
-            ("syncs of the folder", counts.folder_syncs as f64),
+            ("syncs of the directory", counts.folder_syncs as f64),
             ("reads of the table", tables.reads as f64),
         ],
     );
 }
 
 #[test]
-fn a_write_of_small_values() {
+fn a_write_of_small_values_stays_within_its_bounds() {
     write("write/value_4", 100_000, 4);
 }
 
 #[test]
-fn a_write_of_large_values() {
+fn a_write_of_large_values_stays_within_its_bounds() {
     write("write/value_32Ki", 300, 32 << 10);
 }
 
-/// A full merge of eight tables, of keys only: values of 4 bytes stand beside them.
+/// A full merge of eight tables. Only keys are merged, since values of 4 bytes are stored inline.
 #[test]
-fn a_full_compaction() {
+fn a_full_compaction_stays_within_its_bounds() {
     const COMMITS: usize = 8;
-    let count = 60_000 * COMMITS; // a commit of 20,000 such entries would go to the log
+    let count = 60_000 * COMMITS; // a commit of 20,000 such entries would stay in the log
     let data = Data::new(count, 8, 4);
     let folder = CountingVfs::default();
     let (mut handle, namespace) = open(&folder);
@@ -68,7 +68,7 @@ fn a_full_compaction() {
             ("bytes written per entry", each(files.appended_bytes)),
             ("bytes per append to tables", counts.tables.appended_bytes as f64 / counts.tables.appends as f64),
             ("syncs of files", files.syncs as f64),
-            ("syncs of the folder", counts.folder_syncs as f64),
+            ("syncs of the directory", counts.folder_syncs as f64),
         ],
     );
 }
@@ -98,62 +98,62 @@ fn check_sequential(workload: &str, counts: &Counts) {
             ("appends per commit", each(files.appends)),
             ("bytes written per commit", each(files.appended_bytes)),
             ("syncs of files per commit", each(files.syncs)),
-            ("syncs of the folder", counts.folder_syncs as f64),
+            ("syncs of the directory", counts.folder_syncs as f64),
             ("reads", files.reads as f64),
         ],
     );
 }
 
 #[test]
-fn relaxed_commits() {
+fn relaxed_commits_stay_within_their_bounds() {
     let (.., counts) = sequential(Durability::Relaxed);
     check_sequential("sequential/relaxed", &counts);
 }
 
 #[test]
-fn durable_commits() {
+fn durable_commits_stay_within_their_bounds() {
     let (.., counts) = sequential(Durability::Durable);
     check_sequential("sequential/durable", &counts);
 }
 
 #[test]
-fn the_log_of_this_writer() {
+fn a_checkpoint_of_the_own_log_stays_within_its_bounds() {
     let (_, handle, counts) = sequential(Durability::Relaxed);
     let log_bytes = counts.files().appended_bytes as f64;
-    let (folding, _) = counted(|| compact(&handle, false));
+    let (checkpoint, _) = counted(|| compact(&handle, false));
     check(
-        "fold/own",
+        "checkpoint/own",
         &[
-            ("bytes read per byte of the log", folding.files().read_bytes as f64 / log_bytes),
-            ("bytes written per byte of the log", folding.files().appended_bytes as f64 / log_bytes),
-            ("allocations per commit", folding.allocations as f64 / COMMITS as f64),
+            ("bytes read per byte of the log", checkpoint.files().read_bytes as f64 / log_bytes),
+            ("bytes written per byte of the log", checkpoint.files().appended_bytes as f64 / log_bytes),
+            ("allocations per commit", checkpoint.allocations as f64 / COMMITS as f64),
         ],
     );
 }
 
-/// Nobody sealed the log: whoever folds it cannot know that nothing more will come.
+/// The log is not sealed, so the process that checkpoints it cannot rule out further commits.
 #[test]
-fn the_log_of_a_writer_that_died() {
+fn a_checkpoint_of_the_log_of_a_dead_writer_stays_within_its_bounds() {
     let (folder, handle, counts) = sequential(Durability::Relaxed);
     drop(handle);
     let log_bytes = counts.files().appended_bytes as f64;
     let (opening, (handle, _)) = counted(|| open(&folder));
-    let (folding, _) = counted(|| compact(&handle, false));
+    let (checkpoint, _) = counted(|| compact(&handle, false));
     check(
-        "fold/of_the_dead",
+        "checkpoint/of_a_dead_writer",
         &[
             ("opening: bytes read per byte of the log", opening.files().read_bytes as f64 / log_bytes),
             ("opening: allocations per commit", opening.allocations as f64 / COMMITS as f64),
-            ("bytes read per byte of the log", folding.files().read_bytes as f64 / log_bytes),
-            ("bytes written per byte of the log", folding.files().appended_bytes as f64 / log_bytes),
-            ("allocations per commit", folding.allocations as f64 / COMMITS as f64),
+            ("bytes read per byte of the log", checkpoint.files().read_bytes as f64 / log_bytes),
+            ("bytes written per byte of the log", checkpoint.files().appended_bytes as f64 / log_bytes),
+            ("allocations per commit", checkpoint.allocations as f64 / COMMITS as f64),
         ],
     );
 }
 
 /// Opens one table that a manifest names.
 #[test]
-fn an_open() {
+fn opening_a_cache_stays_within_its_bounds() {
     let data = Data::new(100_000, 8, 4);
     let folder = CountingVfs::default();
     let (mut handle, namespace) = open(&folder);

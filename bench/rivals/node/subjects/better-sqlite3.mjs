@@ -1,11 +1,11 @@
 // @ts-check
-// SQLite, in the mode that its documentation and the binding's recommend for speed: a write-ahead log, a memory map,
-// prepared statements, all writes of a commit in one transaction. A table that is its own index is best for the commits
-// and for small values; one with row ids reads values of 4 KiB and more two to three times as fast, but is then still
-// behind LMDB and LevelDB. A blob comes as a Buffer.
+// SQLite, in the mode that its documentation and the binding recommend for speed: a write-ahead log, a memory map, prepared
+// statements, and one transaction per commit. A table that is its own index is best for commits and small values. A table with
+// row ids reads values of 4 KiB and more two to three times as fast, but still slower than LMDB and LevelDB. A blob is returned
+// as a Buffer.
 //
-// durable: `synchronous = FULL`, the log is synced with each commit. relaxed: `NORMAL`, the log is synced at checkpoints
-// only; a commit survives the process, as one of Varve's does.
+// durable: `synchronous = FULL`, which syncs the log with each commit. relaxed: `NORMAL`, which syncs the log only at
+// checkpoints; a commit survives a process crash, as a relaxed commit of Varve does.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'

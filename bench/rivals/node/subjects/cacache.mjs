@@ -1,6 +1,6 @@
 // @ts-check
-// npm's cache of files: an entry is a line in an index file and a file of content. It checks each content's hash, has no
-// commit of many entries and syncs nothing, so it takes part in single reads and in one relaxed write of 100 entries.
+// npm's cache of files: an entry is a line in an index file and a file of content. It verifies the hash of each content, has no
+// commits of many entries, and syncs nothing. So it runs single reads and one relaxed write of 100 entries.
 import cacache from 'cacache'
 import { versionOf } from '../version.mjs'
 

@@ -1,8 +1,8 @@
 // @ts-check
-// LevelDB. `getSync` gives a Buffer of its own. `getMany` is asynchronous only and slower than as many `getSync`; a
+// LevelDB. `getSync` returns a new Buffer. `getMany` is asynchronous only, and slower than the same number of `getSync` calls. A
 // chained batch takes a fifth of the time of one given as an array.
 //
-// durable: `sync: true`, the log is synced before the batch is done. relaxed: `sync: false`, its default.
+// durable: `sync: true`, which syncs the log before the batch is done. relaxed: `sync: false`, its default.
 import { ClassicLevel } from 'classic-level'
 import { versionOf } from '../version.mjs'
 

@@ -1,7 +1,7 @@
 // @ts-check
-// LMDB by its most used binding. `getBinary` copies the value. `getMany` of the library fetches pages on other threads
-// first, which costs more than it brings where they are in memory: as many gets are its fastest. So is, for a commit,
-// `transactionSync`: `batch` and `put` add a change of threads.
+// LMDB through its most used binding. `getBinary` copies the value. The library's `getMany` first fetches pages on other threads,
+// which is slower than single gets if they are in memory. For commits, `transactionSync` is the fastest: `batch` and `put` switch
+// threads.
 //
 // durable: the default; `transactionSync` has synced when it returns. relaxed: `noSync`.
 import { open } from 'lmdb'

@@ -1,4 +1,4 @@
-//! Varve and its rivals on one list of workloads, paired: `bench/rivals.mjs` builds and runs it.
+//! Varve and its rivals with the same workloads, paired. `bench/rivals.mjs` builds and runs this program.
 
 mod subjects {
     pub(crate) mod fjall;

@@ -1,16 +1,16 @@
-//! Targets of symbolic links that stay below the root.
+//! Targets of symbolic links, which must stay below the root.
 //!
-//! A target is `..` any number of times, then names. The first climb from the folder that the link stands in, which is
-//! no link (`PathSet` sees to it), so they can be counted; the names only lead down, or through another link that obeys
-//! the same rule. A `..` after a name is refused even where the text stays inside: the name may be a link to a
-//! higher folder, and then `..` leaves the root.
+//! A target is any number of `..`, then names. The `..` start from the directory of the link, which `PathSet` keeps
+//! from being a link itself, so counting them is enough. The names only lead down, or through another link that follows
+//! the same rule. A `..` after a name is rejected even if the text stays below the root: the name may be a link to a
+//! directory further up, and `..` would then leave the root.
 
 use crate::path::{PathProblem, check};
 
-/// The target of the link at `path`, without `.` and empty parts.
+/// Returns the target of the link at `path`, without `.` and empty parts.
 ///
 /// # Errors
-/// `LinkOutside` for the root and what is above it, `LinkTarget` for one that breaks a rule of paths.
+/// `LinkOutside` if the target is the root or above it, `LinkTarget` if it breaks a rule of paths.
 pub fn link_target(path: &str, target: &str) -> Result<String, PathProblem> {
     let broken = |problem| PathProblem::LinkTarget { target: target.to_owned(), problem: Box::new(problem) };
     crate::path::check_start(target).map_err(broken)?;

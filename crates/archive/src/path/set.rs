@@ -1,9 +1,10 @@
-//! A set of paths that any file system can hold side by side.
+//! A set of paths that can exist side by side on any file system.
 //!
-//! A tree of names: each is found by its folder's number and its key, which is what a file system that ignores case and
-//! the form of Unicode would compare (canonical caseless matching, Unicode chapter 3, D145). Two names of a folder with
-//! one key, or one name as file and as folder, do not go together. A name is kept once however many paths lead through
-//! it, so time and memory grow with the bytes of the paths: whole paths as keys took the square of their depth.
+//! The set is a tree of names. A name is found by the number of its directory and its key. The key is what a file
+//! system compares if it ignores case and Unicode forms (canonical caseless matching, Unicode chapter 3, D145). Two
+//! names of one directory collide if they have the same key, or if one name is both file and directory. Each name is
+//! stored once, however many paths lead through it, so time and memory grow with the bytes of the paths. With whole
+//! paths as keys, they grew with the square of the depth.
 
 use crate::path::PathProblem;
 use std::borrow::Cow;
@@ -11,38 +12,39 @@ use std::collections::HashMap;
 use unicase::UniCase;
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
-/// What a path of the set stands for.
+/// What a path of the set is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A folder: other paths may lie below it.
+    /// A directory: other paths may be below it.
     Folder,
-    /// A file or a link: nothing lies below it.
+    /// A file or a link: no path is below it.
     Leaf,
 }
 
-/// Paths that were added, and all their folders.
+/// The paths that were added, and all their directories.
 #[derive(Debug, Default)]
 pub struct PathSet {
-    /// By the number of the folder, little-endian, and the key of the name.
+    /// Keyed by the number of the directory, little-endian, and the key of the name.
     names: HashMap<Box<[u8]>, Name>,
-    /// What is looked for.
+    /// A buffer for the key of the current lookup.
     wanted: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct Name {
-    /// Number of what it names, from 1; 0 is the root.
+    /// The number of this file or directory, from 1; 0 is the root.
     number: u32,
-    /// As it was written; `None` where that is the key.
+    /// The name as it was added; `None` if it equals the key.
     written: Option<Box<str>>,
     role: Role,
 }
 
 impl PathSet {
-    /// Adds a path that passed `check`; `false` = this very path is there already, in the same role.
+    /// Adds a path that passed `check`. Returns `false` if the same path is already in the set, in the same role.
     ///
     /// # Errors
-    /// A collision with a path or folder that is there; it names both. The set may then hold folders of the path.
+    /// A collision with a path or directory in the set, with both names. The set may then hold directories of the new
+    /// path.
     pub fn insert(&mut self, path: &str, role: Role) -> Result<bool, PathProblem> {
         let folded = key(path);
         let (mut folder, mut is_new, mut end) = (0_u32, false, 0);
@@ -74,7 +76,8 @@ impl PathSet {
 }
 
 impl Name {
-    /// Whether this name and `part`, the last one of `path`, which have the same folder and key, are the same thing.
+    /// Checks that this name and `part`, the last part of `path`, are the same file or directory. They have the same
+    /// directory and key.
     fn meet(&self, path: &str, part: &str, folded: &str, role: Role) -> Result<(), PathProblem> {
         let written = self.written.as_deref().unwrap_or(folded);
         if part == written {
@@ -87,7 +90,7 @@ impl Name {
     }
 }
 
-/// What file systems that are generous about names compare.
+/// What a file system compares if it ignores case and Unicode forms.
 fn key(path: &str) -> Cow<'_, str> {
     if !path.is_ascii() {
         let folded = UniCase::unicode(decomposed(path)).to_folded_case();
@@ -99,14 +102,14 @@ fn key(path: &str) -> Cow<'_, str> {
     Cow::Borrowed(path)
 }
 
-/// The text in the form NFD: characters taken apart, marks in their order. (The iterator of the crate would bring the
-/// tables of all forms with it, 35 KB of a WebAssembly module.)
+/// The text in the form NFD: characters decomposed, combining marks in canonical order. The iterator of the crate would
+/// add the tables of all forms, 35 KB of a WebAssembly module.
 fn decomposed(text: &str) -> String {
     let mut characters = Vec::with_capacity(text.len());
     text.chars().for_each(|character| decompose_canonical(character, |part| characters.push(part)));
     let class = |character: &char| canonical_combining_class(*character);
     for marks in characters.chunk_by_mut(|_, next| class(next) != 0) {
-        marks.sort_by_key(class); // a run begins with its base, of class 0
+        marks.sort_by_key(class); // a run begins with its base, which has class 0
     }
     characters.into_iter().collect()
 }
@@ -117,7 +120,7 @@ mod tests {
     use unicode_normalization::UnicodeNormalization;
 
     #[test]
-    fn decomposition_is_that_of_the_crate() {
+    fn unicode_decomposition_equals_that_of_the_crate() {
         let all: Vec<char> = ('\0'..=char::MAX).collect();
         for character in &all {
             assert!(character.nfd().eq(decomposed(&character.to_string()).chars()), "{character:?}");
@@ -136,9 +139,10 @@ mod tests {
         }
     }
 
-    /// 20,000 paths of 60 folders each, 2.9 MB of an archive, took 92 s: every folder was kept under its whole path.
+    /// 20,000 paths of 60 directories each, 2.9 MB of an archive, took 92 s when each directory was stored with its
+    /// whole path.
     #[test]
-    fn deep_paths_take_memory_by_their_bytes_not_by_the_square_of_their_depth() {
+    fn memory_for_deep_paths_grows_with_their_bytes() {
         let mut set = PathSet::default();
         let mut bytes = 0;
         for index in 0..100 {
@@ -152,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn no_character_becomes_a_separator() {
+    fn no_character_folds_to_a_path_separator() {
         for character in ('\0'..=char::MAX).filter(|character| *character != '/') {
             assert!(!key(&character.to_string()).contains('/'), "{character:?}");
         }

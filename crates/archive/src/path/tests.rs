@@ -1,9 +1,9 @@
-//! Hostile names, good names, names that meet, and random ones.
+//! Unsafe names, safe names, colliding names, and random ones.
 
 use super::*;
 use std::path::{Component, Path};
 
-/// Every rule that a path breaks on its own, most of them in several disguises.
+/// Every rule that a single path can break, most of them in several variants.
 fn hostile() -> Vec<(String, &'static str)> {
     let fixed: &[(&str, &str)] = &[
         ("", "is empty"),
@@ -135,7 +135,7 @@ const GOOD: [&str; 36] = [
 ];
 
 #[test]
-fn hostile_names_are_refused_and_the_rule_is_named() {
+fn unsafe_paths_are_rejected_with_the_rule_they_break() {
     let hostile = hostile();
     assert!(hostile.len() >= 80);
     for (path, reason) in hostile {
@@ -149,7 +149,7 @@ fn hostile_names_are_refused_and_the_rule_is_named() {
 }
 
 #[test]
-fn good_names_are_taken() {
+fn safe_paths_are_accepted() {
     for path in GOOD {
         assert_eq!(check(path), Ok(()), "{path:?}");
     }
@@ -159,7 +159,7 @@ fn good_names_are_taken() {
     assert_eq!((longest.len(), check(&longest)), (PATH_BYTES_MAX, Ok(())));
 }
 
-/// Feeds files in order; the last must be refused with this reason, and both names must be in the message.
+/// Adds files in order. The last one must be rejected with this reason and with both names in the message.
 fn meets(paths: &[&str], reason: &str) {
     let mut set = PathSet::default();
     let (last, first) = paths.split_last().unwrap();
@@ -171,7 +171,7 @@ fn meets(paths: &[&str], reason: &str) {
 }
 
 #[test]
-fn names_that_a_file_system_takes_for_one_are_refused() {
+fn paths_that_are_equal_on_some_file_system_are_rejected() {
     for (path, other) in [
         ("readme.md", "README.md"),
         ("src/Index.ts", "src/index.ts"),
@@ -204,7 +204,7 @@ fn names_that_a_file_system_takes_for_one_are_refused() {
 }
 
 #[test]
-fn folders_meet_like_files() {
+fn directories_with_colliding_names_are_rejected_like_files() {
     meets(&["Src/a", "src/b"], "'src' and 'Src' differ by case only");
     meets(&["a/Src/x/y", "b", "a/src"], "'a/src' and 'a/Src' differ by case only");
     meets(&["x/caf\u{e9}/a", "x/cafe\u{301}/b"], "two forms");
@@ -214,7 +214,7 @@ fn folders_meet_like_files() {
 }
 
 #[test]
-fn names_that_differ_for_every_file_system_go_together() {
+fn paths_that_differ_on_every_file_system_are_accepted() {
     let mut set = PathSet::default();
     for path in
         ["i", "\u{131}", "o", "\u{f8}", "\u{e9}", "e", "a/b", "a/bc", "ab/c", "\u{2460}", "1", "\u{ff21}", "\u{100}"]
@@ -229,7 +229,7 @@ fn names_that_differ_for_every_file_system_go_together() {
 }
 
 #[test]
-fn links_stay_below_the_root() {
+fn link_targets_that_leave_the_root_are_rejected() {
     for (path, target, kept) in [
         ("a", "b", "b"),
         ("a", "./b//c/", "b/c"),
@@ -265,7 +265,7 @@ fn links_stay_below_the_root() {
     }
 }
 
-/// Text made of what breaks rules, and of harmless letters between.
+/// Random text from pieces that break rules, with harmless letters in between.
 fn random_path(random: &mut fastrand::Rng) -> String {
     const PIECES: [&str; 24] = [
         "/", "/", "/", "..", ".", "a", "B", "con", "aux", "com1", "\\", ":", "C:", " ", "\0", "\n", "\u{e9}",
@@ -275,7 +275,7 @@ fn random_path(random: &mut fastrand::Rng) -> String {
 }
 
 #[test]
-fn accepted_paths_never_leave_the_root() {
+fn random_accepted_paths_never_leave_the_root() {
     let given = std::env::var("VARVE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or_else(|| fastrand::u64(..));
     println!("VARVE_SEED={seed}");
@@ -291,7 +291,7 @@ fn accepted_paths_never_leave_the_root() {
         let joined = root.join(&path);
         let rest: Vec<_> = joined.strip_prefix(root).expect("below the root").components().collect();
         assert!(!rest.is_empty() && rest.iter().all(|part| matches!(part, Component::Normal(_))), "{path:?}");
-        // As Windows reads it: both slashes separate, streams and drives have colons, ends are trimmed.
+        // Windows separates at both slashes, reads colons as streams and drives, and trims trailing dots and spaces.
         let parts: Vec<_> = path.split(['/', '\\']).map(|part| part.trim_end_matches([' ', '.'])).collect();
         assert!(parts.iter().all(|part| !part.is_empty() && !part.contains(':')), "{path:?}");
         assert_eq!(parts.join("/"), path);
@@ -299,7 +299,7 @@ fn accepted_paths_never_leave_the_root() {
     assert!(accepted > 5_000, "only {accepted} accepted");
 }
 
-/// Follows a path through links as a kernel does; `None` = it left the root.
+/// Follows a path through links as a kernel does. Returns `None` if it leaves the root.
 fn resolve<'a>(links: &'a [(String, String)], path: &'a str) -> Option<Vec<&'a str>> {
     let mut todo: Vec<&str> = path.split('/').rev().collect();
     let mut at: Vec<&str> = Vec::new();
@@ -318,11 +318,11 @@ fn resolve<'a>(links: &'a [(String, String)], path: &'a str) -> Option<Vec<&'a s
             }
         }
     }
-    Some(at) // a circle stays inside
+    Some(at) // a cycle of links stays below the root
 }
 
 #[test]
-fn accepted_links_never_leave_the_root_however_they_are_chained() {
+fn chains_of_accepted_links_never_leave_the_root() {
     let given = std::env::var("VARVE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or_else(|| fastrand::u64(..));
     println!("VARVE_SEED={seed}");

@@ -1,9 +1,8 @@
-//! A tree as an archive: the same records give the same bytes, on every machine.
+//! Writes a tree as an archive. The same records give the same bytes on every machine.
 //!
-//! Entries are sorted by the bytes of their paths and have the owner 0 without a name, the mode 0644 (0755 if
-//! executable) and one time, 1980-01-01: older ones make some tools complain, and ZIP cannot tell them. The format is
-//! ustar; a name that is longer than its field or not ASCII stands in a pax header, which every tar of this century
-//! reads.
+//! Entries are sorted by the bytes of their paths. Each has the owner 0 without a name, the mode 0644 (0755 if
+//! executable) and the time 1980-01-01, since some tools warn about earlier times and ZIP cannot store them. The format
+//! is ustar. A name that is not ASCII or does not fit its field goes into a pax header, which every current tar reads.
 
 use crate::path::{PathProblem, PathSet, Role, check, link_target};
 use crate::tar::{Content, Digest, FileRecord};
@@ -18,25 +17,25 @@ const BLOCK_BYTES: usize = 512;
 /// 1980-01-01T00:00:00Z.
 const TIME: u64 = 315_532_800;
 
-/// Bytes that the names of an entry and of a target have in a header.
+/// The bytes that a header has for the name of an entry or of a target.
 const NAME_BYTES: usize = 100;
 
-/// Kept until there is so much to write.
+/// The output is buffered up to this size.
 const OUTPUT_BYTES: usize = 64 << 10;
 
-/// How an archive is written.
+/// Options of an export.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExportOptions {
-    /// Compresses with gzip. Its bytes are the same as long as the engine is: another version may compress otherwise.
+    /// Compresses with gzip. Another version of the engine may compress to other bytes.
     pub gzip: bool,
 }
 
-/// Writes the records in the order of their paths. `read` gives the content of a file, `write` takes the archive in
-/// parts.
+/// Writes the records in the order of their paths. `read` returns the content of a file; `write` receives the archive
+/// in parts.
 ///
 /// # Errors
-/// `UnsafePath` for records that an import would refuse, `Damaged` where a content does not have the bytes of its
-/// record, and whatever `read` and `write` return.
+/// `UnsafePath` for records that an import would reject, `Damaged` if a content does not have the size in its record,
+/// and the errors of `read` and `write`.
 pub fn export(
     records: &[FileRecord],
     options: ExportOptions,
@@ -64,7 +63,7 @@ pub fn export(
     output.end()
 }
 
-/// The records in the order of their paths, checked.
+/// Returns the records in the order of their paths, after checking them.
 fn sorted(records: &[FileRecord]) -> Result<Vec<&FileRecord>> {
     let mut records: Vec<&FileRecord> = records.iter().collect();
     records.sort_by(|a, b| a.path.cmp(&b.path));
@@ -72,10 +71,10 @@ fn sorted(records: &[FileRecord]) -> Result<Vec<&FileRecord>> {
     Ok(records)
 }
 
-/// Checks records that are sorted by their paths.
+/// Checks records that are sorted by path.
 ///
 /// # Errors
-/// `UnsafePath` for records that an import would refuse.
+/// `UnsafePath` for records that an import would reject.
 pub fn check_sorted<'a>(records: impl Iterator<Item = &'a FileRecord>) -> Result<()> {
     let mut paths = PathSet::default();
     for record in records {
@@ -92,7 +91,7 @@ pub fn check_sorted<'a>(records: impl Iterator<Item = &'a FileRecord>) -> Result
     Ok(())
 }
 
-/// Where the archive goes, through a buffer.
+/// The buffered output of an archive.
 struct Output<'a> {
     encoder: Encoder,
     write: &'a mut dyn FnMut(&[u8]) -> Result<()>,
@@ -111,7 +110,7 @@ impl<'a> Output<'a> {
         Self { encoder, write }
     }
 
-    /// Writes the header of an entry, and a pax header before it for names that do not fit.
+    /// Writes the header of an entry, preceded by a pax header if a name does not fit.
     fn entry(&mut self, form: EntryType, path: &str, target: &str, mode: u32, bytes: u64) -> Result<()> {
         let mut long = Vec::new();
         for (key, value) in [("path", path), ("linkpath", target)] {
@@ -175,12 +174,12 @@ fn header(form: EntryType, path: &str, target: &str, mode: u32, bytes: u64) -> H
     header
 }
 
-/// As much of a name as its field holds.
+/// The part of a name that fits into its field.
 fn fitting(name: &str) -> &str {
     (0..=NAME_BYTES.min(name.len())).rev().find_map(|bytes| name.get(..bytes)).unwrap_or_default()
 }
 
-/// A record of a pax header. Its length counts its own digits.
+/// A record of a pax header. Its length includes the digits of the length.
 fn pax_record(key: &str, value: &str) -> String {
     let rest = key.len() + value.len() + " =\n".len();
     let mut bytes = rest;

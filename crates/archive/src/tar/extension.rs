@@ -1,4 +1,4 @@
-//! What an entry says about the next one: pax headers (`x`, `g`) and the long names of GNU tar (`L`, `K`).
+//! Entries that extend the next one: pax headers (`x`, `g`) and the long names of GNU tar (`L`, `K`).
 //!
 //! ```text
 //! pax  = record*
@@ -6,48 +6,48 @@
 //! long = <name> NUL
 //! ```
 //!
-//! Of a pax header the path, the target of a link and the size count; owners, times and attributes are skipped. What
-//! two readers could take in two ways is refused: two long names of an entry, a global header that names a file.
+//! Of a pax header, Varve reads the path, the target of a link and the size; it skips owners, times and attributes.
+//! Ambiguous input is rejected: two long names for one entry, or a global header with a path or size.
 
 use varve_core::ArchiveProblem;
 
-/// Bytes of one such entry. A path has at most a thousand, attributes of a file may have more.
+/// The most bytes of one such entry. A path has at most a thousand, but attributes of a file may have more.
 pub(super) const EXTENSION_BYTES_MAX: u64 = 1 << 20;
 
 const MALFORMED: ArchiveProblem = ArchiveProblem::Extension { what: "a pax header is malformed" };
 
-/// What is known about the next entry.
+/// What pax headers and long names have set for the next entry.
 #[derive(Debug, Default)]
 pub(super) struct Extensions {
     pub(super) path: Option<Vec<u8>>,
     pub(super) link: Option<Vec<u8>>,
     pub(super) bytes: Option<u64>,
     pub(super) is_sparse: bool,
-    /// Whether there was any, be it of no interest.
+    /// Whether there was any, even one without a field that Varve reads.
     pub(super) is_any: bool,
     has_pax: bool,
 }
 
 impl Extensions {
-    /// Takes a GNU long name of the entry.
+    /// Reads the GNU long name of the next entry.
     pub(super) fn long_path(&mut self, name: &[u8]) -> Result<(), ArchiveProblem> {
         self.is_any = true;
         set(&mut self.path, name.strip_suffix(&[0]).unwrap_or(name))
     }
 
-    /// Takes a GNU long name of the target of a link.
+    /// Reads the GNU long name of the target of a link.
     pub(super) fn long_link(&mut self, name: &[u8]) -> Result<(), ArchiveProblem> {
         self.is_any = true;
         set(&mut self.link, name.strip_suffix(&[0]).unwrap_or(name))
     }
 
-    /// Takes a pax header of the next entry.
+    /// Reads a pax header of the next entry.
     pub(super) fn pax(&mut self, content: &[u8]) -> Result<(), ArchiveProblem> {
         if self.has_pax {
             return Err(ArchiveProblem::Extension { what: "an entry has two pax headers" });
         }
         (self.is_any, self.has_pax) = (true, true);
-        let (mut path, mut link) = (None, None); // the last value of a key counts, an empty one takes it back
+        let (mut path, mut link) = (None, None); // the last value of a key counts; an empty one removes it
         for record in records(content) {
             let (key, value) = record?;
             match key {
@@ -62,7 +62,7 @@ impl Extensions {
         link.map_or(Ok(()), |link| set(&mut self.link, link))
     }
 
-    /// Looks at a pax header for all entries that follow: it may say nothing about a file.
+    /// Checks a pax header for all following entries, which may not set a path, target or size.
     pub(super) fn global(&mut self, content: &[u8]) -> Result<(), ArchiveProblem> {
         for record in records(content) {
             let (key, _) = record?;
@@ -82,10 +82,10 @@ fn set(field: &mut Option<Vec<u8>>, value: &[u8]) -> Result<(), ArchiveProblem> 
     }
 }
 
-/// Key and value.
+/// The key and the value of a pax record.
 type Record<'a> = (&'a [u8], &'a [u8]);
 
-/// Keys and values. Values may hold any byte, so only the length tells where a record ends.
+/// Returns the keys and values of a pax header. Values may hold any byte, so a record ends where its length ends.
 fn records(mut content: &[u8]) -> impl Iterator<Item = Result<Record<'_>, ArchiveProblem>> {
     std::iter::from_fn(move || {
         if content.is_empty() {
@@ -100,7 +100,7 @@ fn records(mut content: &[u8]) -> impl Iterator<Item = Result<Record<'_>, Archiv
     })
 }
 
-/// The first record and what follows it.
+/// Splits the first record from the rest.
 fn split_record(content: &[u8]) -> Option<(Record<'_>, &[u8])> {
     let digits = content.iter().position(|byte| *byte == b' ')?;
     let bytes = usize::try_from(decimal(content.get(..digits)?)?).ok()?;
@@ -110,7 +110,7 @@ fn split_record(content: &[u8]) -> Option<(Record<'_>, &[u8])> {
     Some(((record.get(..equals)?, record.get(equals + 1..)?), rest))
 }
 
-/// A number of digits only: no sign, no space.
+/// Parses a number that consists of digits only, without sign or space.
 fn decimal(text: &[u8]) -> Option<u64> {
     let digits = text.iter().all(u8::is_ascii_digit);
     str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()

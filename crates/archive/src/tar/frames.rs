@@ -1,13 +1,13 @@
-//! The frames of a zstd file, one after the other.
+//! Decompresses the frames of a zstd file, one after another.
 //!
-//! A fresh decoder for every frame: one that is used again reserves the window that the frame claims to need, a fresh
-//! one grows with what it decodes, up to the 128 MiB that `zstd --decompress` allows too.
+//! Every frame gets a fresh decoder. A reused decoder reserves the window size that the frame declares. A fresh one
+//! grows with the decoded bytes, up to the 128 MiB that `zstd --decompress` allows, too.
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{self, BufRead, Read};
 
-/// Decompresses what it reads from `input`.
+/// Decompresses the bytes that it reads from `input`.
 pub(super) struct Frames<R> {
     input: R,
     frame: Option<FrameDecoder>,
@@ -26,7 +26,7 @@ impl<R: BufRead> Frames<R> {
         &mut self.input
     }
 
-    /// The next frame that has content; `None` = the input ends here.
+    /// Opens the next frame that has content; `None` at the end of the input.
     fn open(&mut self) -> io::Result<Option<FrameDecoder>> {
         while !self.input.fill_buf()?.is_empty() {
             let mut frame = FrameDecoder::new();

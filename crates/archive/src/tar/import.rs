@@ -1,4 +1,4 @@
-//! An archive into a store of contents.
+//! Imports an archive into a store of contents.
 //!
 //! ```text
 //! file 1 to 31   walk, store, walk, store ..           one thread, one buffer
@@ -6,10 +6,10 @@
 //!                walk batch 3 | store batch 2 ..
 //! ```
 //!
-//! An archive of fewer than 32 files, or a pool of one thread, never sees a batch. Memory: one file, or two batches,
-//! each of BATCH_BYTES and one file more; the records and the set of their paths come to it. Records, warnings and
-//! errors do not depend on the way: the first error in the order of the archive counts, and contents are put into the
-//! place that the walk gave them.
+//! An archive with fewer than 32 files, or a pool with one thread, uses no batches. Memory holds one file, or two
+//! batches of BATCH_BYTES and one file each, besides the records and the set of their paths. Records, warnings and
+//! errors are the same with any number of threads: the first error in the order of the archive counts, and each digest
+//! goes to the record that the walk created.
 
 use crate::path::{PathSet, Role};
 use crate::tar::source::Source;
@@ -23,35 +23,35 @@ use varve_core::Pool;
 use varve_core::Watch;
 use varve_core::{Error, Result, Shown};
 
-/// So many files are stored as they come: below this, handing them to other threads costs more than it gains.
+/// The first files are stored one by one: for fewer, handing them to other threads costs more than it gains.
 const SERIAL_FILES: usize = 31;
 
-/// Contents that are read ahead; the last file of a batch may exceed it.
+/// The bytes that a batch reads ahead. The last file of a batch may exceed them.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// Files of a batch: at its end the threads wait for each other, and with 64 files they were hardly awake by then
-/// (1,000 files took two threads as long as one); few enough to have several batches soon.
+/// The most files of a batch. The threads wait for each other at its end; with 64 files they had barely started, and
+/// 1,000 files took two threads as long as one. A larger batch would delay the start of the threads.
 const BATCH_FILES: usize = 256;
 
-/// Puts a content into the store and tells its digest.
+/// Stores a content and returns its digest.
 pub(super) type Store<'a> = &'a (dyn Fn(&[u8]) -> Result<Digest> + Sync);
 
-/// What was in an archive.
+/// The records of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// Sorted by the bytes of their paths. A folder has a record only if the archive has nothing in it.
+    /// Sorted by the bytes of their paths. Only empty directories have a record.
     pub records: Vec<FileRecord>,
     /// In the order of the archive.
     pub warnings: Vec<Warning>,
 }
 
-/// What is odd about an archive and no reason to refuse it.
+/// An oddity of an archive that does not fail the import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// Two entries have this path; the last of them counts.
+    /// Two entries have the same path; the last one counts.
     Repeated {
-        /// Of both.
+        /// The path of both entries.
         path: String,
     },
 }
@@ -64,13 +64,13 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Reads a .tar, .tar.gz or .tar.zst, recognised by its first bytes, and stores the content of each file.
+/// Reads a .tar, .tar.gz or .tar.zst, detected by its first bytes, and stores the content of each file.
 ///
-/// `store` is called once for every file, on any thread of the pool; contents that it got before an error stay with it.
+/// `store` is called once per file, on any thread of the pool. Contents stored before an error stay in the store.
 ///
 /// # Errors
-/// `Archive` for one that is damaged, too large or has what is refused, `UnsafePath` for names that break the rules of
-/// `path`, `Io` if the input cannot be read, `Cancelled` by the watch, and whatever `store` returns.
+/// `Archive` if the archive is damaged, too large or has an entry that is not allowed; `UnsafePath` for names that
+/// break the rules of `path`; `Io` if the input cannot be read; `Cancelled` by the watch; and the errors of `store`.
 pub fn import(
     input: &mut (dyn Read + Send),
     options: &ImportOptions,
@@ -102,11 +102,11 @@ pub fn import(
     Ok(tree.finish())
 }
 
-/// Files on their way to the store, their contents one after the other.
+/// Files to be stored, with their contents one after another.
 #[derive(Default)]
 struct Batch {
     contents: Vec<u8>,
-    /// The place of its record, and of its content.
+    /// The index of each record and the range of its content.
     files: Vec<(usize, Range<usize>)>,
 }
 
@@ -131,27 +131,28 @@ fn store_batch(
             _ = digest.set(store(batch.contents.get(place.clone()).unwrap_or_default()));
         }
     });
-    // A pool runs every part, so no digest is missing here.
+    // A pool runs every part, so every file has a digest here.
     let digests = digests.into_iter().map(|digest| digest.into_inner().unwrap_or(Err(Error::Closed))).collect();
     (digests, walk.into_inner().unwrap_or_else(PoisonError::into_inner).2)
 }
 
-/// What is known of the tree so far.
+/// The part of the tree read so far.
 struct Tree<'a> {
     walk: Walk<'a>,
     paths: PathSet,
     records: Vec<FileRecord>,
     warnings: Vec<Warning>,
-    /// What the walk ran into behind the files of the last batch: they are stored first, as on one thread.
+    /// An error that the walk met after the files of the last batch. Those are stored first, as on one thread.
     failure: Option<Error>,
 }
 
 impl Tree<'_> {
-    /// Goes on to the next file, appends its content, and tells where its record is. `None` = the archive ends here.
+    /// Goes to the next file, appends its content, and returns the index of its record; `None` at the end of the
+    /// archive.
     fn next_file(&mut self, contents: &mut Vec<u8>) -> Result<Option<usize>> {
         while let Some(Entry { path, kind }) = self.walk.next()? {
             if path.is_empty() {
-                continue; // the root
+                continue; // the root itself
             }
             let role = if matches!(kind, Kind::Folder) { Role::Folder } else { Role::Leaf };
             let added = self.paths.insert(&path, role);
@@ -165,7 +166,7 @@ impl Tree<'_> {
                 Kind::Link { target } => self.records.push(FileRecord { path, content: Content::Link { target } }),
                 Kind::File { bytes, executable } => {
                     self.walk.read(bytes, contents)?;
-                    let digest = Digest([0; 32]); // until it is stored
+                    let digest = Digest([0; 32]); // replaced once the content is stored
                     self.records.push(FileRecord { path, content: Content::File { digest, bytes, executable } });
                     return Ok(Some(index));
                 }
@@ -174,11 +175,11 @@ impl Tree<'_> {
         Ok(None)
     }
 
-    /// Reads files until there are enough of them; none = the archive ends here.
+    /// Reads the files of one batch, which is empty at the end of the archive.
     fn read_batch(&mut self, batch: &mut Batch) -> Result<()> {
         batch.files.clear();
         batch.contents.clear();
-        batch.contents.shrink_to(2 * BATCH_BYTES); // after a large file
+        batch.contents.shrink_to(2 * BATCH_BYTES); // a large file may have grown it
         while self.failure.is_none() && batch.contents.len() < BATCH_BYTES && batch.files.len() < BATCH_FILES {
             let start = batch.contents.len();
             match self.next_file(&mut batch.contents) {
@@ -196,10 +197,10 @@ impl Tree<'_> {
         }
     }
 
-    /// Sorts the records, drops all but the last of a path, and folders that have something in them.
+    /// Sorts the records, keeps the last record of each path, and drops directories that are not empty.
     fn finish(self) -> Imported {
         let mut records = self.records;
-        records.sort_by(|a, b| a.path.cmp(&b.path)); // stable: the last one stays last
+        records.sort_by(|a, b| a.path.cmp(&b.path)); // the sort is stable, so the last entry of a path stays last
         records.dedup_by(|later, earlier| {
             let is_same = later.path == earlier.path;
             if is_same {
@@ -214,7 +215,7 @@ impl Tree<'_> {
     }
 }
 
-/// Whether the record is a folder that sorted records lie in.
+/// Returns whether the record is a directory with other records below it.
 fn is_full(record: &FileRecord, records: &[FileRecord]) -> bool {
     if record.content != Content::Folder {
         return false;

@@ -1,4 +1,5 @@
-//! The bytes of an archive: recognised by its first bytes, decompressed, counted on both sides against the limits.
+//! The bytes of an archive: the format is detected by the first bytes, the content decompressed, and both sizes counted
+//! against the limits.
 
 use crate::tar::ImportOptions;
 use crate::tar::frames::Frames;
@@ -7,31 +8,32 @@ use std::io::{self, BufReader, Read};
 use varve_core::Watch;
 use varve_core::{ArchiveProblem, Error, Result};
 
-/// Bytes that tell the formats apart: gzip has a magic of 2, zstd of 4, a zstd frame to skip one with a free nibble.
+/// The bytes that distinguish the formats: gzip has a magic number of two bytes, zstd of four, and the magic number of
+/// a skippable zstd frame has one free nibble.
 const MAGIC_BYTES: usize = 4;
 
-/// Read at once from the input.
+/// The bytes of one read from the input.
 const INPUT_BYTES: usize = 64 << 10;
 
-/// Most memory that is taken before the bytes for it have come.
+/// The most memory that is reserved before the bytes for it have arrived.
 const STEP_BYTES: usize = 64 << 10;
 
-/// Below this nothing is a bomb.
+/// Below this size, the compression ratio is not limited.
 const BOMB_BYTES: u64 = 64 << 20;
 
-/// Between two calls of the watch, decompressed.
+/// The decompressed bytes between two calls of the watch.
 const WATCH_BYTES: u64 = 256 << 10;
 
-/// Reads an archive. Errors carry the name of the entry that is being read.
+/// Reads an archive. Errors name the entry that is being read.
 pub(super) struct Source<'a> {
     decoder: Decoder<'a>,
     options: &'a ImportOptions,
     watch: Watch<'a>,
-    /// Decompressed so far.
+    /// The bytes decompressed so far.
     bytes: u64,
-    /// Decompressed at the last call of `watch`.
+    /// The bytes decompressed at the last call of `watch`.
     watched: u64,
-    /// What is being read, for messages.
+    /// The name of the current entry, for messages.
     entry: String,
 }
 
@@ -41,12 +43,12 @@ enum Decoder<'a> {
     Zstd(Box<Frames<BufReader<Input<'a>>>>),
 }
 
-/// What the caller gave, behind the bytes that were read ahead to recognise it.
+/// The input of the caller, preceded by the bytes that were read ahead to detect the format.
 struct Input<'a> {
     magic: Vec<u8>,
     reader: &'a mut (dyn Read + Send),
     bytes: u64,
-    /// Why reading failed: on the way through a decoder it could not be told from damage.
+    /// Why reading failed. A decoder would report it as damage.
     failure: Option<io::Error>,
 }
 
@@ -71,7 +73,7 @@ impl<'a> Source<'a> {
         Ok(Self { decoder, options, watch, bytes: 0, watched: 0, entry: String::new() })
     }
 
-    /// Fills the buffer; less than that only at the end.
+    /// Fills the buffer; returns fewer bytes only at the end.
     pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -87,14 +89,15 @@ impl<'a> Source<'a> {
         Ok(filled)
     }
 
-    /// Appends exactly so many bytes to the buffer. Its memory grows with what has come, whatever `bytes` says.
+    /// Appends exactly `bytes` bytes to the buffer. Its memory grows with the bytes that arrive, not with `bytes`.
     pub(super) fn read(&mut self, bytes: u64, buffer: &mut Vec<u8>) -> Result<()> {
         let mut missing = bytes;
         while missing > 0 {
             let start = buffer.len();
             let step = missing.min(start.max(STEP_BYTES) as u64) as usize;
             missing -= step as u64;
-            // Small contents share a buffer that doubles; of a large one every byte more would count.
+            // Small contents share a buffer that doubles. A large content grows it exactly, since it decides the memory
+            // in use.
             let is_large = step >= STEP_BYTES;
             let reserved = if is_large { buffer.try_reserve_exact(step) } else { buffer.try_reserve(step) };
             if reserved.is_err() {
@@ -108,7 +111,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Refuses a file whose header announces too much.
+    /// Rejects a file if the size in its header exceeds a limit.
     pub(super) fn announce(&self, bytes: u64) -> Result<()> {
         let limit = self.options.file_bytes_max;
         if bytes > limit {
@@ -120,7 +123,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Says what is being read.
+    /// Sets the name of the current entry for messages.
     pub(super) fn enter(&mut self, entry: &[u8]) {
         self.entry = String::from_utf8_lossy(entry).into_owned();
     }

@@ -1,4 +1,4 @@
-//! Archives made by hand, by the crate `tar` and by GNU tar; what the tests of all of them share.
+//! Archives made by hand, by the crate `tar` and by GNU tar, and the helpers of all these tests.
 
 mod damage;
 mod export;
@@ -20,7 +20,7 @@ use varve_core::{Pool, SerialPool};
 
 const UNWATCHED: Watch<'static> = &|_, _| ControlFlow::Continue(());
 
-/// Contents by digest.
+/// A store of contents by digest.
 #[derive(Debug, Default)]
 struct Sink(Mutex<BTreeMap<Digest, Vec<u8>>>);
 
@@ -39,7 +39,7 @@ fn digest_of(content: &[u8]) -> Digest {
     Digest(*blake3::hash(content).as_bytes())
 }
 
-/// Threads that take the parts of a job in turn; counts the jobs.
+/// A pool whose threads take the parts of a job in turn, and which counts the jobs.
 #[derive(Debug)]
 struct Threads {
     count: usize,
@@ -69,12 +69,12 @@ impl Pool for Threads {
     }
 }
 
-/// An archive, block by block. Nothing is checked: that is the point.
+/// Builds an archive block by block. It checks nothing, so that it can build invalid archives.
 #[derive(Clone, Debug, Default)]
 struct Maker(Vec<u8>);
 
 impl Maker {
-    /// A header whose fields the caller may spoil, then its checksum, then content.
+    /// Adds a header whose fields `spoil` may change, then its checksum, then the content.
     fn raw(mut self, path: &[u8], form: u8, content: &[u8], spoil: impl FnOnce(&mut Header)) -> Self {
         let mut header = Header::new_ustar();
         header.as_old_mut().name[..path.len().min(100)].copy_from_slice(&path[..path.len().min(100)]);
@@ -103,7 +103,7 @@ impl Maker {
         self.raw(path.as_bytes(), form, &[], spoil)
     }
 
-    /// A pax header of records whose lengths are right.
+    /// Adds a pax header of records with correct lengths.
     fn pax(self, form: u8, records: &[(&str, &str)]) -> Self {
         let content: String = records.iter().map(|(key, value)| pax_record(key, value)).collect();
         self.raw(b"pax", form, content.as_bytes(), |_| {})
@@ -115,7 +115,7 @@ impl Maker {
     }
 }
 
-/// Its length found by trying.
+/// A pax record, whose length is found by trial.
 fn pax_record(key: &str, value: &str) -> String {
     let record = |bytes| format!("{bytes} {key}={value}\n");
     (0..).map(record).find(|text| text.split(' ').next() == Some(&text.len().to_string())).unwrap()
@@ -142,7 +142,7 @@ fn import_on(pool: &dyn Pool, mut archive: &[u8], options: &ImportOptions) -> Re
     Ok((imported, sink))
 }
 
-/// Imports what must be imported without a warning.
+/// Imports an archive that must give no warning.
 fn records_of(archive: &[u8]) -> Vec<FileRecord> {
     let options = ImportOptions { links: Links::Inside, ..ImportOptions::default() };
     let (imported, _) = import_serial(archive, &options).unwrap();

@@ -1,4 +1,4 @@
-//! Entry by entry through an archive.
+//! Walks through an archive, entry by entry.
 //!
 //! ```text
 //! archive = (extension* entry)* end
@@ -6,9 +6,9 @@
 //! end     = at least one block of 512 zeros, and zeros to the end of the input
 //! ```
 //!
-//! The crate `tar` says where the fields of a header are. Its own iterator is not used: it reads long names of any
-//! length into memory, and takes sizes that do not fit into 64 bits for smaller ones. An archive without its end is
-//! refused, because one that was cut between two entries would look complete.
+//! The crate `tar` provides the layout of a header. Varve does not use its iterator, which reads long names of any
+//! length into memory, and truncates sizes of more than 64 bits. An archive without its end is rejected, because one
+//! that was cut between two entries would look complete.
 
 use crate::path::{check, link_target};
 use crate::tar::extension::{EXTENSION_BYTES_MAX, Extensions};
@@ -20,32 +20,32 @@ use varve_core::{ArchiveProblem, Error, PathProblem, Result};
 
 const BLOCK_BYTES: usize = 512;
 
-/// Bits of the mode that let somebody execute a file.
+/// The mode bits that allow executing a file.
 const EXECUTABLE: u64 = 0o111;
 
-/// A file, folder or link whose name has passed the rules for a single path.
+/// A file, directory or link whose name has passed the rules for a single path.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// Empty = the root itself, a folder.
+    /// The path; empty for the root itself, which is a directory.
     pub(super) path: String,
     pub(super) kind: Kind,
 }
 
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// The caller reads its content next.
+    /// The caller has to read its content next.
     File {
         bytes: u64,
         executable: bool,
     },
     Folder,
-    /// The target has passed the rules too.
+    /// The target has passed the rules, too.
     Link {
         target: String,
     },
 }
 
-/// A walk through an archive, in its order.
+/// A walk through an archive in its order.
 pub(super) struct Walk<'a> {
     source: Source<'a>,
     options: &'a ImportOptions,
@@ -59,8 +59,7 @@ impl<'a> Walk<'a> {
         Self { source, options, entries: 0, has_header: false, has_ended: false }
     }
 
-    /// The next entry; `None`, from then on, = the archive ends here, as it should. The content of a file must be read
-    /// before.
+    /// Returns the next entry, or `None` at the proper end of the archive. The content of a file must be read first.
     pub(super) fn next(&mut self) -> Result<Option<Entry>> {
         let mut extensions = Extensions::default();
         let mut content = Vec::new();
@@ -89,7 +88,7 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    /// Appends the content of the entry to the buffer, and skips what pads it.
+    /// Appends the content of the entry to the buffer and skips its padding.
     pub(super) fn read(&mut self, bytes: u64, buffer: &mut Vec<u8>) -> Result<()> {
         self.source.read(bytes, buffer)?;
         let padding = (bytes.wrapping_neg() % BLOCK_BYTES as u64) as usize;
@@ -100,7 +99,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The next header, its checksum verified; `None` = the end.
+    /// Returns the next header with a valid checksum, or `None` at the end.
     fn header(&mut self) -> Result<Option<Header>> {
         if self.has_ended {
             return Ok(None);
@@ -121,7 +120,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Zeros to the end of the input; reading them also verifies the checksum of what was compressed.
+    /// Reads zeros up to the end of the input. This also verifies the checksum of a compressed archive.
     fn end(&mut self) -> Result<()> {
         let mut blocks = [0; 8 * BLOCK_BYTES];
         loop {
@@ -170,7 +169,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Refuses what is neither file nor folder nor an allowed link.
+/// Rejects entries that are neither a file, nor a directory, nor an allowed link.
 fn check_type(form: EntryType, links: Links, is_sparse: bool) -> std::result::Result<(), ArchiveProblem> {
     match form {
         _ if is_sparse => Err(ArchiveProblem::Sparse),
@@ -185,7 +184,8 @@ fn check_type(form: EntryType, links: Links, is_sparse: bool) -> std::result::Re
     }
 }
 
-/// The path of an entry, without the `./` that many archives begin every name with and the `/` at the end of folders.
+/// The path of an entry, without the `./` with which many archives begin names, and without the `/` that ends
+/// directories.
 fn path_of(name: &[u8], is_folder: bool) -> Result<String> {
     let Ok(text) = str::from_utf8(name) else {
         let path = String::from_utf8_lossy(name).into_owned();
@@ -207,7 +207,7 @@ fn path_of(name: &[u8], is_folder: bool) -> Result<String> {
     }
 }
 
-/// The target of the link at `path`.
+/// Returns the target of the link at `path`.
 fn target_of(path: &str, target: &[u8]) -> Result<String> {
     let shown = || String::from_utf8_lossy(target).into_owned();
     let not_utf8 = || PathProblem::LinkTarget { target: shown(), problem: Box::new(PathProblem::NotUtf8) };
@@ -216,15 +216,15 @@ fn target_of(path: &str, target: &[u8]) -> Result<String> {
         .map_err(|problem| Error::UnsafePath { path: path.to_owned(), problem })
 }
 
-/// Sum of the bytes of a header, its checksum taken for spaces.
+/// The sum of the bytes of a header, with its checksum field counted as spaces.
 fn checksum(header: &Header) -> u64 {
     let sum = |bytes: &[u8]| bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();
     let field = &header.as_old().cksum;
     sum(header.as_bytes()) - sum(field) + u64::from(b' ') * field.len() as u64
 }
 
-/// A number of a header: octal digits with spaces before and spaces or NULs after them, or, after a byte of 0x80, the
-/// bytes of the number, highest first. `None` = another text, a negative number, one of more than 64 bits.
+/// Parses a number of a header: octal digits with leading spaces and trailing spaces or NULs, or a byte of 0x80 and the
+/// bytes of the number, highest first. Returns `None` for other text, negative numbers and more than 64 bits.
 fn number(field: &[u8]) -> Option<u64> {
     if let [0x80, bytes @ ..] = field {
         return bytes.iter().try_fold(0_u64, |number, byte| number.checked_mul(256)?.checked_add(u64::from(*byte)));

@@ -1,4 +1,4 @@
-//! The same entries give the same bytes, and a build that changed nothing writes nothing.
+//! The same entries always give the same bytes, and a build that changes nothing writes nothing.
 
 use crate::history::{commit, compact, open};
 use varve_core::testing::sim::SimVfs;
@@ -12,7 +12,8 @@ fn tables(vfs: &SimVfs) -> Vec<Vec<u8>> {
     tables.iter().map(|name| vfs.contents(name)).collect()
 }
 
-/// Writes the same final entries along a random way: other order, other commits, detours.
+/// Writes the same final entries in a random way: shuffled, over several commits, with overwrites and deletes in
+/// between.
 fn written_along(seed: u64) -> (SimVfs, Handle) {
     let mut random = fastrand::Rng::with_seed(seed);
     let vfs = SimVfs::new();
@@ -23,10 +24,10 @@ fn written_along(seed: u64) -> (SimVfs, Handle) {
     for number in numbers {
         let key = format!("key {number}");
         if random.u32(..4) == 0 {
-            handle.put(id, key.as_bytes(), b"a detour").expect("put");
-            handle.put(id, b"never stays", b"gone").expect("put");
+            handle.put(id, key.as_bytes(), b"overwritten later").expect("put");
+            handle.put(id, b"deleted later", b"value").expect("put");
             commit(&mut handle, Durability::Relaxed).expect("commit");
-            handle.delete(id, b"never stays").expect("delete");
+            handle.delete(id, b"deleted later").expect("delete");
         }
         handle.put(id, key.as_bytes(), key.repeat(number as usize % 50).as_bytes()).expect("put");
         match random.u32(..40) {
@@ -40,7 +41,7 @@ fn written_along(seed: u64) -> (SimVfs, Handle) {
 }
 
 #[test]
-fn the_same_entries_give_the_same_bytes() {
+fn the_same_entries_always_give_the_same_table_bytes() {
     let (first, handle) = written_along(1);
     compact(&handle, true).expect("compact");
     for seed in 2..20 {
@@ -52,7 +53,7 @@ fn the_same_entries_give_the_same_bytes() {
 }
 
 #[test]
-fn a_build_that_changed_nothing_writes_nothing() {
+fn a_build_that_changes_nothing_writes_no_file() {
     let (vfs, handle) = written_along(1);
     compact(&handle, true).expect("compact");
     handle.store().close().expect("close");
@@ -62,7 +63,7 @@ fn a_build_that_changed_nothing_writes_nothing() {
     assert!(handle.has(id, b"key 7").expect("has"));
     commit(&mut handle, Durability::Durable).expect("nothing to commit");
     handle.store().refresh().expect("refresh");
-    assert!(!compact(&handle, true).expect("compact").changed, "it is compacted already");
+    assert!(!compact(&handle, true).expect("compact").changed, "the cache is already compacted");
     handle.store().close().expect("close");
     assert_eq!(vfs.operation_count(), operations, "{:?}", &vfs.operations()[operations..]);
 }

@@ -1,5 +1,6 @@
-//! The order of commits by processes that have not read each other's. It was a counter: a process that had not read the
-//! directory lately committed below what others had written, and its acknowledged commit was never seen.
+//! The order of commits by processes that have not read each other's commits. When the order was a plain counter, a
+//! process that had not read the directory for a while committed below newer commits. Its acknowledged commit was never
+//! visible.
 
 use crate::history::{commit, compact, open_with};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ impl Time {
         Self(Arc::new(AtomicU64::new(NOW_US)))
     }
 
-    /// The clock of a process, which is `years` off.
+    /// The clock of a process that is `years` off.
     fn clock(&self, years: i64) -> Clock {
         let time = Arc::clone(&self.0);
         Clock::new(move || time.load(Ordering::Relaxed).saturating_add_signed(years * YEAR_US as i64))
@@ -37,7 +38,7 @@ impl Time {
         commit(handle, Durability::Durable).expect("commit");
     }
 
-    /// What a new process finds.
+    /// The value that a new process reads.
     fn found(&self, vfs: &SimVfs, version: &str, key: &str) -> Option<String> {
         get(&mut self.open(vfs, 0), version, key)
     }
@@ -49,7 +50,7 @@ fn get(handle: &mut Handle, version: &str, key: &str) -> Option<String> {
 }
 
 #[test]
-fn a_commit_is_found_although_its_process_has_not_read_what_others_committed_before() {
+fn a_process_that_has_not_read_newer_commits_still_commits_above_them() {
     for compacted in [false, true] {
         let (vfs, time) = (SimVfs::new(), Time::new());
         let (mut early, mut other) = (time.open(&vfs, 0), time.open(&vfs, 0));
@@ -66,7 +67,7 @@ fn a_commit_is_found_although_its_process_has_not_read_what_others_committed_bef
 }
 
 #[test]
-fn commits_to_a_version_are_found_although_others_changed_it_there_and_back() {
+fn commits_to_a_namespace_version_are_found_after_others_switched_versions_back_and_forth() {
     let (vfs, time) = (SimVfs::new(), Time::new());
     let (mut early, mut old, mut new) = (time.open(&vfs, 0), time.open(&vfs, 0), time.open(&vfs, 0));
     time.put(&mut early, "2", "warm", "up");
@@ -77,9 +78,9 @@ fn commits_to_a_version_are_found_although_others_changed_it_there_and_back() {
     assert_eq!(found, 10);
 }
 
-/// Writers that take turns, with or without locks, each with a handle that was opened before all commits.
+/// Writers take turns, with and without locks, each with a handle opened before all commits.
 #[test]
-fn in_turns_every_commit_is_what_a_new_process_finds() {
+fn a_new_process_finds_the_last_commit_of_writers_that_take_turns() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
@@ -97,9 +98,10 @@ fn in_turns_every_commit_is_what_a_new_process_finds() {
     }
 }
 
-/// Its own process finds its commits, and so does every later one; no process that has read them falls behind.
+/// The commits of a process whose clock is wrong are visible to itself and to every later process. A process that has
+/// read them still commits above them.
 #[test]
-fn a_clock_ten_years_off_loses_no_commit_and_leaves_no_process_behind() {
+fn a_process_whose_clock_is_years_off_loses_no_commit_of_its_own_or_of_others() {
     for years in [-10, 10, 200] {
         let (vfs, time) = (SimVfs::new(), Time::new());
         let mut right = time.open(&vfs, 0);

@@ -1,6 +1,6 @@
-//! Crashes that once went wrong. All crash states of many histories: `npm run test:power-loss`.
+//! Regression tests for crashes. `npm run test:power-loss` tries all crash states of many histories.
 
-use crate::history::{Expected, commit, compact, dump, open, open_filing};
+use crate::history::{Expected, commit, compact, dump, open, open_with_blobs};
 use std::io::ErrorKind;
 use varve_core::testing::sim::{Call, Effect, Fault, LostPages, Model, SimVfs};
 use varve_core::vfs::Vfs;
@@ -12,10 +12,10 @@ fn put(handle: &mut Handle, key: &[u8], value: &[u8], durability: Durability) {
     commit(handle, durability).expect("commit");
 }
 
-/// While damage is set aside the power fails: of what was written only the temporary manifest arrived. Its writer's
-/// number is free again, and the next one to set the damage aside could not create a file of that name.
+/// The power fails while damage is quarantined, and only the temporary manifest survives. The number of its writer is
+/// free again, so the next reset needs to create a file of the same name, which failed.
 #[test]
-fn a_temporary_manifest_that_outlived_its_writer_is_in_nobodys_way() {
+fn a_temporary_manifest_left_by_a_power_failure_does_not_block_the_next_commit() {
     let vfs = SimVfs::new();
     put(&mut open(&vfs).expect("open"), b"key", b"value", Durability::Durable);
     vfs.flip("0.log", 80, 0);
@@ -26,18 +26,18 @@ fn a_temporary_manifest_that_outlived_its_writer_is_in_nobodys_way() {
     assert_eq!(dump(&handle, id), Expected::from([(b"key".to_vec(), b"new".to_vec())]));
 }
 
-/// A commit that is not durable yet was of a new version and hid a value that is a file. Another process removed the
-/// file; then the power failed, the old version was back, and the file was not.
+/// A commit that was not durable yet replaced the version of a namespace and so hid a value in a blob. Another process
+/// removed the blob. After a power failure the old version was back without its blob.
 #[test]
-fn a_file_stays_until_the_version_that_hides_it_is_durable() {
+fn a_blob_stays_until_the_namespace_version_that_hides_it_is_durable() {
     let vfs = SimVfs::new();
     let old = [7; 200];
-    let mut writer = open_filing(&vfs, 64).expect("open");
+    let mut writer = open_with_blobs(&vfs, 64).expect("open");
     put(&mut writer, b"key", &old, Durability::Durable);
     let newer = writer.namespace("n", "2").expect("namespace");
     writer.put(newer, b"key", b"new").expect("put");
     commit(&mut writer, Durability::Relaxed).expect("commit");
-    compact(&open_filing(&vfs, 64).expect("open"), true).expect("compact by another process");
+    compact(&open_with_blobs(&vfs, 64).expect("open"), true).expect("compact by another process");
     for state in vfs.crash_states(Model::Posix, vfs.operation_count(), 1, 9) {
         let mut handle = open(&state.vfs).expect("open");
         let version = handle.store().version_of("n").expect("version").expect("one");
@@ -48,10 +48,10 @@ fn a_file_stays_until_the_version_that_hides_it_is_durable() {
     }
 }
 
-/// A sync failed and the system forgot what it should have written. The next one succeeded, without those bytes, and
-/// was believed: `flush` said that all was well, and after a loss of power the commit was gone.
+/// A sync failed and the system dropped the bytes it should have written. The next sync succeeded without those bytes,
+/// `flush` reported success, and a power failure lost the commit.
 #[test]
-fn what_a_failed_sync_has_dropped_is_not_taken_for_durable_by_the_next_one() {
+fn a_commit_whose_sync_failed_is_durable_after_the_next_flush_commit_or_close() {
     let next: [fn(&mut Handle); 3] = [
         |handle| handle.store().flush().expect("flush"),
         |handle| put(handle, b"next", b"value", Durability::Durable),

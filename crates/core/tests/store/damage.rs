@@ -1,24 +1,24 @@
-//! Damage: bytes that are not what was written. Every answer is right or a miss; nothing is stale; `verify` sees it;
-//! the next commit works and what it wrote is there.
+//! Damage: files whose bytes are not what Varve wrote. Every lookup returns the correct value or a miss, never an older
+//! value. `verify` reports the damage, and the next commit works and can be read.
 
-use crate::history::{Expected, commit, compact, dump, open, open_filing, open_with};
+use crate::history::{Expected, commit, compact, dump, open, open_with, open_with_blobs};
 use std::io::ErrorKind;
 use varve_core::testing::sim::{Call, Effect, Fault, SimVfs};
 use varve_core::vfs::Vfs;
 use varve_core::{Durability, Handle, Options};
 
 /// A small cache in which every key but one was written several times.
-fn small_cache(folds: &[bool]) -> (SimVfs, Expected) {
-    small_cache_filing(folds, 1 << 20)
+fn small_cache(checkpoints: &[bool]) -> (SimVfs, Expected) {
+    small_cache_with_blobs(checkpoints, 1 << 20)
 }
 
-/// The same; values of `blob_bytes_min` and more are files.
-fn small_cache_filing(folds: &[bool], blob_bytes_min: usize) -> (SimVfs, Expected) {
+/// Like [`small_cache`], with values of at least `blob_bytes_min` in blobs.
+fn small_cache_with_blobs(checkpoints: &[bool], blob_bytes_min: usize) -> (SimVfs, Expected) {
     let vfs = SimVfs::new();
-    let mut handle = open_filing(&vfs, blob_bytes_min).expect("open");
+    let mut handle = open_with_blobs(&vfs, blob_bytes_min).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     let mut content = Expected::new();
-    for (round, fold) in folds.iter().enumerate() {
+    for (round, checkpoint) in checkpoints.iter().enumerate() {
         for number in round..9 {
             let key = format!("key {number}").into_bytes();
             let value = format!("value {number} of round {round} ").repeat(1 + number * 30).into_bytes();
@@ -26,14 +26,14 @@ fn small_cache_filing(folds: &[bool], blob_bytes_min: usize) -> (SimVfs, Expecte
             content.insert(key, value);
         }
         commit(&mut handle, Durability::Durable).expect("commit");
-        if *fold {
+        if *checkpoint {
             compact(&handle, false).expect("compact");
         }
     }
     (vfs, content)
 }
 
-/// Right, or a miss. Returns how many were right.
+/// Checks that every lookup returns the correct value or a miss. Returns the number of correct values.
 fn check_answers(handle: &Handle, id: u32, content: &Expected, context: &str) -> usize {
     let mut right = 0;
     for (key, value) in content {
@@ -52,7 +52,7 @@ fn check_damaged(vfs: &SimVfs, content: &Expected, context: &str) {
     let mut handle = open(vfs).unwrap_or_else(|error| panic!("{context}: {error}"));
     let id = handle.namespace("n", "1").expect("namespace");
     let sound = handle.store().verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify").sound;
-    assert!(!sound, "{context}: verify does not see it");
+    assert!(!sound, "{context}: verify does not report it");
     check_answers(&handle, id, content, context);
     handle.put(id, b"key 3", b"healed").expect("put");
     commit(&mut handle, Durability::Relaxed).unwrap_or_else(|error| panic!("{context}: commit: {error}"));
@@ -62,7 +62,10 @@ fn check_damaged(vfs: &SimVfs, content: &Expected, context: &str) {
     let id = handle.namespace("n", "1").expect("namespace");
     let mut content = content.clone();
     content.insert(b"key 3".to_vec(), b"healed".to_vec());
-    assert!(handle.get(id, b"key 3", |value| value == b"healed").expect("get") == Some(true), "{context}: not healed");
+    assert!(
+        handle.get(id, b"key 3", |value| value == b"healed").expect("get") == Some(true),
+        "{context}: the next commit is not found"
+    );
     check_answers(&handle, id, &content, context);
     let verified = handle.store().verify(&|_, _| std::ops::ControlFlow::Continue(())).expect("verify");
     assert!(verified.sound, "{context}: still damaged after the next commit: {:?}", verified.damage);
@@ -70,9 +73,10 @@ fn check_damaged(vfs: &SimVfs, content: &Expected, context: &str) {
 
 const SHAPES: [[bool; 5]; 3] = [[false; 5], [true; 5], [true, false, true, false, false]];
 
-/// The start of a log once held the number 1: with that bit gone it looked like an append that had not arrived.
+/// The start of a log once held the number 1. With that bit cleared, it looked like an append that had not reached the
+/// disk.
 #[test]
-fn a_flipped_bit_in_the_start_of_a_log_is_seen() {
+fn a_flipped_bit_in_the_start_of_a_log_is_reported() {
     let (vfs, content) = small_cache(&[false; 5]);
     for byte in 32..64 {
         for bit in 0..8 {
@@ -83,9 +87,10 @@ fn a_flipped_bit_in_the_start_of_a_log_is_seen() {
     }
 }
 
-/// Without locks nobody knows whether the writer lives: its log was kept, and was as damaged at the next look.
+/// Without locks, Varve cannot detect whether the writer of a log is alive. It kept the log, and reported the same
+/// damage every time.
 #[test]
-fn a_log_with_a_damaged_start_is_set_aside_where_there_are_no_locks() {
+fn a_log_with_a_damaged_start_is_quarantined_without_locks() {
     let (vfs, content) = small_cache(&[false; 5]);
     for byte in 0..64 {
         let damaged = vfs.fork().without_locks();
@@ -95,19 +100,19 @@ fn a_log_with_a_damaged_start_is_set_aside_where_there_are_no_locks() {
 }
 
 #[test]
-fn one_flipped_bit_in_any_byte_costs_a_miss_at_most() {
+fn one_flipped_bit_in_any_byte_of_a_cache_causes_at_most_misses() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let mut flips = 0;
-    for folds in SHAPES {
-        let (vfs, content) = small_cache(&folds);
+    for checkpoints in SHAPES {
+        let (vfs, content) = small_cache(&checkpoints);
         for name in vfs.names() {
             for byte in 0..vfs.length(&name) {
                 let damaged = vfs.fork();
                 let bit = random.u32(..8);
                 damaged.flip(&name, byte, bit);
-                check_damaged(&damaged, &content, &format!("bit {bit} of byte {byte} of {name}, {folds:?}"));
+                check_damaged(&damaged, &content, &format!("bit {bit} of byte {byte} of {name}, {checkpoints:?}"));
                 flips += 1;
             }
         }
@@ -117,12 +122,12 @@ fn one_flipped_bit_in_any_byte_costs_a_miss_at_most() {
 }
 
 #[test]
-fn a_damaged_truncated_or_missing_file_costs_its_own_entries_at_most() {
+fn a_damaged_truncated_or_missing_blob_causes_at_most_misses() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
-    for folds in SHAPES {
-        let (vfs, content) = small_cache_filing(&folds, 300);
+    for checkpoints in SHAPES {
+        let (vfs, content) = small_cache_with_blobs(&checkpoints, 300);
         let files: Vec<String> = vfs.names().into_iter().filter(|name| name.starts_with("files/")).collect();
         assert!(files.len() >= 5, "{files:?}");
         for name in vfs.names() {
@@ -132,24 +137,24 @@ fn a_damaged_truncated_or_missing_file_costs_its_own_entries_at_most() {
                 let damaged = vfs.fork();
                 let bit = random.u32(..8);
                 damaged.flip(&name, byte, bit);
-                check_damaged(&damaged, &content, &format!("bit {bit} of byte {byte} of {name}, {folds:?}"));
+                check_damaged(&damaged, &content, &format!("bit {bit} of byte {byte} of {name}, {checkpoints:?}"));
             }
             for length in (0..if is_file { vfs.length(&name) } else { 0 }).step_by(3) {
                 let damaged = vfs.fork();
                 damaged.truncate(&name, length);
-                check_damaged(&damaged, &content, &format!("{name} truncated to {length}, {folds:?}"));
+                check_damaged(&damaged, &content, &format!("{name} truncated to {length}, {checkpoints:?}"));
             }
         }
         for name in files {
             let damaged = vfs.fork();
             damaged.erase(&name);
-            check_damaged(&damaged, &content, &format!("{name} missing, {folds:?}"));
+            check_damaged(&damaged, &content, &format!("{name} missing, {checkpoints:?}"));
         }
     }
 }
 
 #[test]
-fn a_truncated_or_missing_table_costs_its_own_entries_at_most() {
+fn a_truncated_or_missing_table_causes_at_most_misses() {
     let (vfs, content) = small_cache(&[true, true, false, true, true]);
     for name in vfs.list().expect("list").into_iter().filter(|name| name.ends_with(".table")) {
         for length in (0..vfs.length(&name)).step_by(7) {
@@ -164,7 +169,7 @@ fn a_truncated_or_missing_table_costs_its_own_entries_at_most() {
 }
 
 #[test]
-fn a_missing_manifest_does_not_bring_older_values_back() {
+fn a_missing_manifest_never_brings_older_values_back() {
     let (vfs, content) = small_cache(&[true, false, true, false, false]);
     let manifest = vfs.list().expect("list").into_iter().find(|name| name.starts_with("manifest")).expect("manifest");
     vfs.erase(&manifest);
@@ -172,7 +177,7 @@ fn a_missing_manifest_does_not_bring_older_values_back() {
 }
 
 #[test]
-fn a_value_block_that_is_damaged_costs_no_other_value() {
+fn a_damaged_value_block_causes_a_miss_of_its_own_value_only() {
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
@@ -192,11 +197,11 @@ fn a_value_block_that_is_damaged_costs_no_other_value() {
     assert_eq!(check_answers(&handle, id, &content, "flip"), 49);
 }
 
-/// A failed read once counted as damage, and the next compaction merged around what it could not read.
+/// A failed read counted as damage, and the next compaction left out what it could not read.
 #[test]
-fn what_the_system_refuses_to_read_for_a_while_is_there_again_afterwards() {
-    for (folds, after) in SHAPES.iter().flat_map(|folds| (0..40).map(move |after| (folds, after))) {
-        let (vfs, content) = small_cache(folds);
+fn entries_return_after_temporary_read_errors() {
+    for (checkpoints, after) in SHAPES.iter().flat_map(|checkpoints| (0..40).map(move |after| (checkpoints, after))) {
+        let (vfs, content) = small_cache(checkpoints);
         let handle = open(&vfs).expect("open");
         vfs.fail(Fault { call: Some(Call::Read), after, forever: true, effect: Effect::Error(ErrorKind::Other) });
         let _refused = compact(&handle, true);
@@ -206,11 +211,15 @@ fn what_the_system_refuses_to_read_for_a_while_is_there_again_afterwards() {
         let mut handle = open(&vfs).expect("open");
         let id = handle.namespace("n", "1").expect("namespace");
         compact(&handle, true).expect("compact");
-        assert_eq!(check_answers(&handle, id, &content, "after"), content.len(), "{folds:?}, from read {after} on");
+        assert_eq!(
+            check_answers(&handle, id, &content, "after"),
+            content.len(),
+            "{checkpoints:?}, from read {after} on"
+        );
     }
 }
 
-/// A cache of one log for each round, every one begun by a process of its own. `random` makes its id.
+/// A cache with one log per round, each written by another process. `random` determines its id.
 fn cache_of_logs(vfs: SimVfs, random: u64, rounds: usize, closes: bool) -> (SimVfs, Expected) {
     let mut content = Expected::new();
     for round in 0..rounds {
@@ -235,9 +244,10 @@ fn logs_of(vfs: &SimVfs) -> Vec<String> {
     logs
 }
 
-/// Two caches number their logs alike, and nothing else in a log told which one it was of.
+/// Logs of two caches have the same numbers. Without the id in its start, a log of another cache looked like one of
+/// this cache.
 #[test]
-fn a_log_of_another_cache_is_not_believed() {
+fn a_log_copied_from_another_cache_is_reported_and_its_entries_are_misses() {
     for vfs in [SimVfs::new, || SimVfs::new().without_locks()] {
         let (ours, content) = cache_of_logs(vfs(), 1, 3, false);
         let (theirs, _) = cache_of_logs(vfs(), 2, 3, false);
@@ -252,9 +262,9 @@ fn a_log_of_another_cache_is_not_believed() {
     }
 }
 
-/// What later logs had put on top of the commits that were gone stayed: a state that never was.
+/// Later logs had been written on top of the lost commits. Their entries stayed visible: a state that never existed.
 #[test]
-fn a_log_that_lost_commits_on_which_others_rest_costs_everything_and_mixes_nothing() {
+fn a_log_that_lost_commits_never_mixes_old_and_new_entries() {
     for closes in [false, true] {
         let (vfs, content) = cache_of_logs(SimVfs::new(), 1, 3, closes);
         let (earlier, _) = cache_of_logs(SimVfs::new(), 1, 1, closes);
@@ -282,9 +292,9 @@ fn a_log_that_lost_commits_on_which_others_rest_costs_everything_and_mixes_nothi
     }
 }
 
-/// A fold takes up commits that rest on a log that stays.
+/// A checkpoint moves commits into a table that build on a log which stays.
 #[test]
-fn a_log_that_lives_and_lost_commits_on_which_folded_ones_rest_mixes_nothing() {
+fn a_live_log_that_lost_commits_never_mixes_them_with_checkpointed_entries() {
     let vfs = SimVfs::new();
     let mut content = Expected::new();
     let mut living = open(&vfs).expect("open");
@@ -295,11 +305,11 @@ fn a_log_that_lives_and_lost_commits_on_which_folded_ones_rest_mixes_nothing() {
     }
     let mut other = open(&vfs).expect("open");
     other.namespace("n", "1").expect("namespace");
-    other.put(id, b"key 2", b"rests on round 2").expect("put");
+    other.put(id, b"key 2", b"builds on round 2").expect("put");
     commit(&mut other, Durability::Relaxed).expect("commit");
     compact(&other, false).expect("compact");
     content.insert(b"key 1".to_vec(), vec![2]);
-    content.insert(b"key 2".to_vec(), b"rests on round 2".to_vec());
+    content.insert(b"key 2".to_vec(), b"builds on round 2".to_vec());
     drop((living, other));
     assert_eq!(logs_of(&vfs), ["0.log"]);
     for length in (0..vfs.length("0.log")).step_by(32) {

@@ -1,5 +1,4 @@
-//! What the format promises to whoever opens a folder: a newer format is told, not guessed at, and every file counts in
-//! its own place only.
+//! What the format guarantees on opening: a newer format is an error, and every file counts in its own place only.
 
 use crate::history::{commit, compact, open};
 use std::ops::ControlFlow;
@@ -14,9 +13,9 @@ fn put(handle: &mut Handle, value: &[u8]) {
     commit(handle, Durability::Durable).expect("commit");
 }
 
-/// The tag of the first frame says the format.
+/// The tag of the first frame is the format.
 #[test]
-fn a_log_or_manifest_of_a_newer_format_is_told_and_left_alone() {
+fn a_log_or_manifest_of_a_newer_format_is_an_error_and_stays_unchanged() {
     for name in ["manifest-1", "0.log"] {
         let vfs = SimVfs::new();
         put(&mut open(&vfs).expect("open"), b"value");
@@ -26,16 +25,16 @@ fn a_log_or_manifest_of_a_newer_format_is_told_and_left_alone() {
         reseal::reseal(&vfs);
         let before: Vec<_> = vfs.names().into_iter().map(|name| vfs.contents(&name)).collect();
         match open(&vfs).map(drop) {
-            Err(Error::NewerFormat { found: 2, supported: 1, name: told }) => assert_eq!(told, name),
+            Err(Error::NewerFormat { found: 2, supported: 1, name: reported }) => assert_eq!(reported, name),
             other => panic!("{name}: {other:?}"),
         }
         assert_eq!(before, vfs.names().into_iter().map(|name| vfs.contents(&name)).collect::<Vec<_>>());
     }
 }
 
-/// Every checksum in it is right, for another place: without the place in them an old value would come back.
+/// Every checksum in the copied log is right. Only the place in the checksums keeps an old value from coming back.
 #[test]
-fn a_log_that_stands_in_the_place_of_another_one_is_damage() {
+fn a_log_copied_over_another_log_is_damage() {
     let vfs = SimVfs::new();
     let mut older = open(&vfs).expect("open");
     put(&mut older, b"old");
@@ -51,9 +50,9 @@ fn a_log_that_stands_in_the_place_of_another_one_is_damage() {
     assert!(damage.iter().any(|place| place.file == "1.log"), "{damage:?}");
 }
 
-/// The fuzzer found it: the sum of place and length was more than a u64 holds. A sum that wraps could lead anywhere.
+/// Found by the fuzzer: the sum of place and length exceeded a `u64`. A sum that wraps around could point anywhere.
 #[test]
-fn a_block_whose_forged_place_is_beyond_every_file_is_damage() {
+fn a_block_whose_forged_offset_is_beyond_the_file_is_damage() {
     const FOOTER_BYTES: usize = 96;
     const ROW_BYTES: usize = 24;
     for place in [u64::MAX, u64::MAX - 100, 1 << 62, 1 << 40] {

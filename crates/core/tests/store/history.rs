@@ -1,4 +1,4 @@
-//! Steps of a history, and the map that says what must be there; the safety suites use them as well.
+//! Steps of a history and the map of entries that the cache must hold. The safety suites use them, too.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, Options, SerialPool, Store};
 
-/// What a namespace must hold: values by key.
+/// The entries that a namespace must hold: values by key.
 pub(crate) type Expected = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Opens the folder as a new participant.
+/// Opens the directory as a new process does.
 pub(crate) fn open(vfs: &SimVfs) -> varve_core::Result<Handle> {
-    open_filing(vfs, Options::default().blob_bytes_min)
+    open_with_blobs(vfs, Options::default().blob_bytes_min)
 }
 
-/// The same; values of `blob_bytes_min` and more are files.
-pub(crate) fn open_filing(vfs: &SimVfs, blob_bytes_min: usize) -> varve_core::Result<Handle> {
+/// Like [`open`], with values of at least `blob_bytes_min` in blobs.
+pub(crate) fn open_with_blobs(vfs: &SimVfs, blob_bytes_min: usize) -> varve_core::Result<Handle> {
     open_with(vfs, Options { block_cache_bytes: 1 << 20, blob_bytes_min, ..Options::default() })
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn compact(handle: &Handle, full: bool) -> varve_core::Result<varve_c
     handle.store().compact(full, &|_, _| ControlFlow::Continue(()))
 }
 
-/// Everything in a namespace, by scan in small pages.
+/// All entries of a namespace, scanned in small pages.
 pub(crate) fn dump(handle: &Handle, namespace: u32) -> Expected {
     let mut found = Expected::new();
     let mut cursor = Some(0);
@@ -54,19 +54,19 @@ pub(crate) fn dump(handle: &Handle, namespace: u32) -> Expected {
     found
 }
 
-/// A key of a small set, so that histories overwrite; some are long.
+/// A key from a small set, so that histories overwrite entries. One key is long.
 pub(crate) fn random_key(random: &mut fastrand::Rng) -> Vec<u8> {
     key(random.u32(..KEYS))
 }
 
-/// How many keys [`random_key`] has.
+/// The number of keys that [`random_key`] chooses from.
 pub(crate) const KEYS: u32 = 24;
 
 pub(crate) fn key(number: u32) -> Vec<u8> {
     if number == KEYS - 1 { vec![b'k'; 300] } else { format!("key{number}").into_bytes() }
 }
 
-/// A value of any kind: empty, inline, shared, of its own block, compressible or not.
+/// A value of any layout: empty, inline, in a shared block, in its own block, compressible or not.
 pub(crate) fn random_value(random: &mut fastrand::Rng) -> Vec<u8> {
     match random.u32(..12) {
         0 => Vec::new(),

@@ -1,23 +1,23 @@
-//! What the engine promises, tested through its public interface on a simulated file system.
+//! The guarantees of the engine, tested through its public interface on a simulated file system.
 
+mod blobs;
 mod canonical;
 mod clock;
 mod crash;
 mod damage;
-mod files;
 mod format;
 mod history;
-mod keyed;
-mod meddled;
+mod hooked;
+mod lost_files;
 mod merged;
 mod model;
 mod namespaces;
 mod panic;
 mod races;
 mod repair;
+mod secret;
 mod snapshot;
 mod tables;
-mod torn_away;
-mod used;
+mod usage;
 mod walk;
 mod writers;

@@ -1,5 +1,5 @@
-//! Directories that were merged from two copies of one cache which went on apart: a restore into a directory that is
-//! not empty, `cp -r`, `rsync` without `--delete`. What is found is the newest state of one of them, or nothing.
+//! Directories merged from two diverged copies of one cache: by restoring into a directory that is not empty, `cp -r`,
+//! or `rsync` without `--delete`. A reader finds the newest state of one copy, or nothing.
 
 use crate::history::{commit, compact, open_with};
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ fn open(vfs: &SimVfs, random: &mut fastrand::Rng) -> Handle {
     open_with(vfs, Options { random: random.u64(..), ..Options::default() }).expect("open")
 }
 
-/// Some processes, one after another; what the last one committed last.
+/// Runs some processes one after another. Returns the value of the last commit.
 fn go_on(vfs: &SimVfs, tag: &str, random: &mut fastrand::Rng) -> String {
     let mut last = String::new();
     for process in 0..random.u32(1..4) {
@@ -37,7 +37,7 @@ fn go_on(vfs: &SimVfs, tag: &str, random: &mut fastrand::Rng) -> String {
     last
 }
 
-/// Files of `source` get over those of `target`, each by chance.
+/// Copies each file of `source` to `target` with probability `share`.
 fn merge(target: &SimVfs, source: &SimVfs, share: f64, random: &mut fastrand::Rng) {
     for name in source.names() {
         if random.f64() < share {
@@ -47,7 +47,7 @@ fn merge(target: &SimVfs, source: &SimVfs, share: f64, random: &mut fastrand::Rn
 }
 
 #[test]
-fn a_merged_directory_is_the_newest_state_of_one_copy_or_a_miss() {
+fn two_merged_copies_of_a_cache_show_the_newest_state_of_one_or_misses() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
@@ -81,15 +81,15 @@ fn a_merged_directory_is_the_newest_state_of_one_copy_or_a_miss() {
         commit(&mut reader, Durability::Relaxed).expect("commit");
         let mut after = open(&one, &mut random);
         let id = after.namespace("n", "1").expect("namespace");
-        assert!(after.has(id, b"next").expect("has"), "seed {seed}, round {round}: the next commit");
+        assert!(after.has(id, b"next").expect("has"), "seed {seed}, round {round}: the next commit is not found");
     }
     assert!(found_one > ROUNDS / 4 && missed > 0, "seed {seed}: {found_one} found, {missed} missed");
 }
 
-/// The manifest that its log was begun on was still there, and a newer one of the other copy beside it: whatever it
-/// committed was acknowledged and counted for nothing.
+/// The manifest on which the open log was begun was still there, next to a newer one from the other copy. Commits were
+/// acknowledged but never visible.
 #[test]
-fn a_cache_that_was_open_while_its_directory_was_merged_commits_to_it_once_it_has_refreshed() {
+fn a_cache_that_was_open_during_a_merge_of_its_directory_commits_to_it_after_a_refresh() {
     let mut random = fastrand::Rng::with_seed(1);
     let one = SimVfs::new();
     go_on(&one, "start", &mut random);

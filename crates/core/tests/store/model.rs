@@ -1,4 +1,4 @@
-//! Model: random operations against a map, with reopen, refresh, folding and compaction in between.
+//! Random operations compared with a map, with reopening, refresh, checkpoints and compaction in between.
 
 use crate::history::{Expected, commit, compact, dump, open, random_key, random_value};
 use varve_core::testing::sim::SimVfs;
@@ -7,7 +7,7 @@ use varve_core::{Durability, Handle};
 const HISTORIES: u64 = 10_000;
 
 #[test]
-fn ten_thousand_random_histories_agree_with_a_map() {
+fn ten_thousand_random_histories_return_the_same_entries_as_a_map() {
     let first = std::env::var("VARVE_SEED").ok().and_then(|seed| seed.parse().ok());
     let (seed, count) = first.map_or((fastrand::u64(..u64::MAX / 2), HISTORIES), |seed| (seed, 1));
     println!("seeds {seed}..{}", seed + count);
@@ -17,7 +17,7 @@ fn ten_thousand_random_histories_agree_with_a_map() {
     }
 }
 
-/// One process with two namespaces; now and then it dies or closes, and another one takes over.
+/// One process with two namespaces. At random it crashes or closes, and another process takes over.
 fn history(seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     let vfs = match random.u32(..4) {
@@ -84,7 +84,7 @@ fn name_both(handle: &mut Handle) -> [u32; 2] {
 }
 
 #[test]
-fn a_new_version_of_a_namespace_drops_its_entries_and_no_others() {
+fn a_new_version_of_a_namespace_discards_its_entries_and_no_others() {
     let vfs = SimVfs::new();
     for full in [false, true] {
         let mut handle = open(&vfs).expect("open");
@@ -105,7 +105,7 @@ fn a_new_version_of_a_namespace_drops_its_entries_and_no_others() {
         assert_eq!(handle.get(other, b"key", <[u8]>::to_vec).expect("get").as_deref(), Some(&b"other"[..]));
         let new = handle.namespace("one", "2").expect("namespace");
         assert_eq!(handle.get(new, b"key2", <[u8]>::to_vec).expect("get").as_deref(), Some(&b"new"[..]));
-        // Back to the first version: what it held before the change stays gone.
+        // Back to the first version: its entries from before the change do not return.
         handle.put(old, b"key3", b"again").expect("put");
         commit(&mut handle, Durability::Relaxed).expect("commit");
         assert_eq!(dump(&handle, old).into_keys().collect::<Vec<_>>(), [b"key3".to_vec()]);
@@ -114,7 +114,7 @@ fn a_new_version_of_a_namespace_drops_its_entries_and_no_others() {
 }
 
 #[test]
-fn a_commit_that_fails_stays_readable_and_goes_with_the_next_one() {
+fn a_failed_commit_stays_readable_and_is_part_of_the_next_one() {
     use varve_core::testing::sim::{Call, Effect, Fault};
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");

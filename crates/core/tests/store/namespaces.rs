@@ -1,4 +1,4 @@
-//! Any number of namespaces and versions of them.
+//! Any number of namespaces and of their versions.
 
 use crate::history::{commit, compact, open};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::MemVfs;
 use varve_core::{Durability, Error, Handle, Options, SerialPool, Store};
 
-/// More than the namespaces of one commit.
+/// More namespaces than one commit may have.
 const MANY: u32 = 20_000;
 
 fn newest(store: &Arc<Store>, name: &str, version: &str) -> Option<Vec<u8>> {
@@ -20,9 +20,9 @@ fn put(handle: &mut Handle, name: &str, version: &str, value: &[u8]) -> varve_co
     handle.put(id, b"key", value)
 }
 
-/// A process that stayed open for 16,384 versions, of any namespaces, could open no namespace any more.
+/// A process that stayed open for 16,384 versions of any namespaces could not open another namespace.
 #[test]
-fn a_hundred_thousand_versions_are_opened_and_closed_in_turn_in_one_process() {
+fn one_process_opens_a_hundred_thousand_namespace_versions() {
     let store = Store::open(Arc::new(MemVfs::new()), Arc::new(SerialPool), Options::default()).expect("open");
     let mut kept = store.handle();
     put(&mut kept, "kept", "1", b"kept").expect("put");
@@ -30,7 +30,7 @@ fn a_hundred_thousand_versions_are_opened_and_closed_in_turn_in_one_process() {
         let mut handle = store.handle();
         let version = round.to_string();
         put(&mut handle, "branch", &version, version.as_bytes()).expect("put");
-        // Some are only opened.
+        // Only one in ten is committed.
         if round % 10 == 0 {
             commit(&mut handle, Durability::Relaxed).expect("commit");
             assert_eq!(newest(&store, "branch", &version), Some(version.into_bytes()));
@@ -42,7 +42,7 @@ fn a_hundred_thousand_versions_are_opened_and_closed_in_turn_in_one_process() {
 }
 
 #[test]
-fn twenty_thousand_namespaces_of_one_cache_are_committed_and_found_again() {
+fn a_cache_holds_twenty_thousand_namespaces() {
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");
     for number in 0..MANY {
@@ -63,9 +63,9 @@ fn twenty_thousand_namespaces_of_one_cache_are_committed_and_found_again() {
     check(&open(&vfs).expect("open"));
 }
 
-/// An entry of a log names its namespace in 14 bits.
+/// An entry of a log has 14 bits for its namespace.
 #[test]
-fn a_commit_of_too_many_namespaces_is_refused_and_the_next_one_takes_the_others() {
+fn a_commit_with_too_many_namespaces_fails_and_the_next_one_succeeds() {
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");
     let refused = (0..MANY).find_map(|number| Some((number, put(&mut handle, &number.to_string(), "1", b"v").err()?)));
@@ -79,10 +79,10 @@ fn a_commit_of_too_many_namespaces_is_refused_and_the_next_one_takes_the_others(
     }
 }
 
-/// What this process has put into a version that another process replaced meanwhile is a miss, also where the number
-/// of that version has gone to another namespace.
+/// Another process replaced the version while this one had it open. Entries that this process wrote to it are misses,
+/// even after the id of that version was reused for another namespace.
 #[test]
-fn a_version_that_was_replaced_shows_nothing_to_whoever_still_has_it_open() {
+fn a_replaced_namespace_version_shows_misses_to_a_process_that_has_it_open() {
     let vfs = SimVfs::new();
     let (mut first, mut second) = (open(&vfs).expect("open"), open(&vfs).expect("open"));
     put(&mut first, "n", "1", b"old").expect("put");

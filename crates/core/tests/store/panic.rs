@@ -1,4 +1,5 @@
-//! A panic within a call: the store is given up, the folder is not. Whoever opens it again finds what was committed.
+//! After a panic within a call, the store is closed and the files are intact. A process that reopens the cache finds
+//! every commit.
 
 use crate::history::{Expected, commit, compact, dump, open};
 use crate::model::same_content;
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, Options, Pool, Result, Store};
 
-/// Panics once it is told to.
+/// Panics once the flag is set.
 #[derive(Debug, Default)]
 struct PanickingPool(AtomicBool);
 
@@ -23,7 +24,7 @@ impl Pool for PanickingPool {
     }
 }
 
-/// A panic within `call`, and a call of another thread that needs what was being changed.
+/// Panics within `call`; then another thread calls `later`, which needs the state that was being changed.
 fn panics_in(call: impl Fn(&mut Handle, u32), later: impl Fn(&mut Handle, u32) -> Result<()>) {
     let (vfs, pool) = (SimVfs::new(), Arc::new(PanickingPool::default()));
     let options = Options { blob_bytes_min: 100, ..Options::default() };
@@ -38,11 +39,15 @@ fn panics_in(call: impl Fn(&mut Handle, u32), later: impl Fn(&mut Handle, u32) -
     assert!(catch_unwind(AssertUnwindSafe(|| call(&mut handle, id))).is_err(), "the planted panic");
     pool.0.store(false, Ordering::Relaxed);
 
-    // Another thread of the process must not go on with what is half done, nor be told that all is well.
-    assert!(store.is_closed(), "whoever opens the folder gets another store");
+    // Another thread must neither continue with half-changed state nor get a success.
+    assert!(store.is_closed(), "the next open gets a new store");
     let code = |outcome: Result<()>| outcome.map_err(|error| error.code());
     assert_eq!(code(later(&mut other, id)), Err("INTERNAL"));
-    assert_eq!(other.get(id, b"before", <[u8]>::to_vec).expect("get"), Some(b"1".to_vec()), "what is whole is read");
+    assert_eq!(
+        other.get(id, b"before", <[u8]>::to_vec).expect("get"),
+        Some(b"1".to_vec()),
+        "committed entries are still readable"
+    );
     assert_eq!(code(store.close()), Err("INTERNAL"));
 
     let mut fresh = open(&vfs).expect("open again");
@@ -58,7 +63,7 @@ fn panics_in(call: impl Fn(&mut Handle, u32), later: impl Fn(&mut Handle, u32) -
 }
 
 #[test]
-fn a_panic_in_a_commit_ends_the_store_and_not_the_cache() {
+fn a_panic_during_a_commit_closes_the_store_and_keeps_the_cache() {
     let commit_files = |handle: &mut Handle, id| {
         for key in [b'x', b'y'] {
             handle.put(id, &[key], &[key; 200]).expect("put");
@@ -69,6 +74,6 @@ fn a_panic_in_a_commit_ends_the_store_and_not_the_cache() {
 }
 
 #[test]
-fn a_panic_in_a_compaction_ends_the_store_and_not_the_cache() {
+fn a_panic_during_a_compaction_closes_the_store_and_keeps_the_cache() {
     panics_in(|handle, _| drop(compact(handle, true)), |handle, _| compact(handle, true).map(drop));
 }

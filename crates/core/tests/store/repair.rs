@@ -1,6 +1,7 @@
-//! Repair: afterwards every byte is sound, what could be read before is still there, and a dry run writes nothing.
+//! Repair: afterwards every file is sound and every entry that could be read before is still there. A dry run writes
+//! nothing.
 
-use crate::history::{Expected, commit, compact, dump, open, open_filing};
+use crate::history::{Expected, commit, compact, dump, open, open_with_blobs};
 use std::ops::ControlFlow;
 use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, RepairReport};
@@ -13,10 +14,10 @@ fn get(handle: &Handle, id: u32, key: &[u8]) -> Option<Vec<u8>> {
     handle.get(id, key, <[u8]>::to_vec).expect("get")
 }
 
-/// One table of several blocks of keys and of values, and beside it a log with one entry.
+/// One table with several key and value blocks, and a log with one entry.
 fn cache(blob_bytes_min: usize) -> (SimVfs, Expected) {
     let vfs = SimVfs::new();
-    let mut handle = open_filing(&vfs, blob_bytes_min).expect("open");
+    let mut handle = open_with_blobs(&vfs, blob_bytes_min).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     let mut content = Expected::new();
     for number in 0..2_000_u32 {
@@ -38,9 +39,9 @@ fn table_of(vfs: &SimVfs) -> String {
     vfs.names().into_iter().find(|name| name.ends_with(".table")).expect("a table")
 }
 
-/// Repairs and checks what any repair promises. Returns what it said.
+/// Repairs and checks the guarantees of every repair. Returns the report.
 fn check(vfs: &SimVfs, content: &Expected, context: &str) -> RepairReport {
-    // To read damaged contents sets them aside.
+    // Reading damaged blobs quarantines them, so it is done in a copy.
     let mut reader = open(&vfs.fork()).expect("open");
     let id = reader.namespace("n", "1").expect("namespace");
     let readable: Expected = content.keys().filter_map(|key| Some((key.clone(), get(&reader, id, key)?))).collect();
@@ -55,7 +56,11 @@ fn check(vfs: &SimVfs, content: &Expected, context: &str) -> RepairReport {
     assert!(done.sound && done.remaining.is_empty(), "{context}: {done:?}");
     assert_eq!(done.set_aside, planned.set_aside, "{context}");
     for name in done.set_aside.iter().filter(|name| !name.contains('/')) {
-        assert!(vfs.names().contains(&format!("{name}.bad")), "{context}: {name} is not aside: {:?}", vfs.names());
+        assert!(
+            vfs.names().contains(&format!("{name}.bad")),
+            "{context}: {name} is not quarantined: {:?}",
+            vfs.names()
+        );
     }
     let again = repair(&handle, false);
     assert!(again.sound && again.damage.is_empty() && again.set_aside.is_empty(), "{context}: {again:?}");
@@ -64,13 +69,16 @@ fn check(vfs: &SimVfs, content: &Expected, context: &str) -> RepairReport {
     let id = handle.namespace("n", "1").expect("namespace");
     let kept = dump(&handle, id);
     assert!(kept == readable, "{context}: {} entries before, {} after", readable.len(), kept.len());
-    assert!(kept.iter().all(|(key, value)| content.get(key) == Some(value)), "{context}: invented");
+    assert!(
+        kept.iter().all(|(key, value)| content.get(key) == Some(value)),
+        "{context}: a value that was never written"
+    );
     assert_eq!(done.entries_after, kept.len() as u64, "{context}");
     done
 }
 
 #[test]
-fn a_table_is_merged_around_the_hole_and_the_rest_stays() {
+fn repair_of_a_damaged_table_keeps_every_readable_entry() {
     let (vfs, content) = cache(1 << 20);
     let table = table_of(&vfs);
     let bytes = vfs.length(&table);
@@ -92,13 +100,13 @@ fn a_table_is_merged_around_the_hole_and_the_rest_stays() {
                 u32::from(report.damage.iter().any(|place| place.keys.as_ref().is_some_and(|k| k.first.is_some())));
         }
     }
-    assert!(partly > 50, "{partly} of 60 kept something");
-    assert!(named > 10, "{named} of 60 named keys");
+    assert!(partly > 50, "{partly} of 60 kept entries");
+    assert!(named > 10, "{named} of 60 reported keys");
 }
 
-/// A damaged log may have had a newer entry of any key: an old one would be an invention.
+/// A damaged log may have held a newer value of any key, so an older value must not be returned.
 #[test]
-fn a_damaged_log_or_manifest_costs_everything_and_the_report_says_so() {
+fn repair_of_a_damaged_log_or_manifest_reports_that_everything_is_lost() {
     let (vfs, content) = cache(1 << 20);
     for name in vfs.names().into_iter().filter(|name| !name.ends_with(".table")) {
         let damaged = vfs.fork();
@@ -110,7 +118,7 @@ fn a_damaged_log_or_manifest_costs_everything_and_the_report_says_so() {
 }
 
 #[test]
-fn a_missing_table_and_damaged_contents_cost_their_own_entries() {
+fn repair_of_a_missing_table_or_a_damaged_blob_loses_its_own_entries_only() {
     let (vfs, content) = cache(40);
     let table = table_of(&vfs);
     let files: Vec<String> = vfs.names().into_iter().filter(|name| name.starts_with("files/")).collect();

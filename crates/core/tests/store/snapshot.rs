@@ -1,5 +1,5 @@
-//! What a handle sees changes when it refreshes or begins a commit, and at no other time: not while its own process
-//! compacts, whatever other processes have committed, and not while a handle of its process opens the cache.
+//! What a handle reads changes only when it refreshes or begins a commit. It does not change when its own process
+//! compacts, when other processes commit, or when another handle of its process opens the cache.
 
 use crate::history::{commit, compact, open_with};
 use std::collections::BTreeMap;
@@ -7,10 +7,10 @@ use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, Options};
 
 const WRITERS: usize = 3;
-/// Keys of a writer; each of its commits gives all of them the same number.
+/// Keys of a writer. Each of its commits writes the same number to all of them.
 const KEYS: usize = 3;
 
-/// Numbers of commits by writer.
+/// The commit number of each writer.
 type Seen = BTreeMap<usize, u64>;
 
 fn open(vfs: &SimVfs) -> (Handle, u32) {
@@ -28,7 +28,7 @@ fn put(handle: &mut Handle, id: u32, writer: usize, number: u64, bytes: usize) {
     }
 }
 
-/// The number of each writer; a mixture of two commits is a failure.
+/// The commit number of each writer. Fails if the keys of a writer come from two commits.
 fn seen(handle: &Handle, id: u32) -> Seen {
     let number = |writer: usize, key: usize| {
         let get = |value: &[u8]| u64::from_le_bytes(value[..8].try_into().expect("8 bytes"));
@@ -36,7 +36,10 @@ fn seen(handle: &Handle, id: u32) -> Seen {
     };
     let of = |writer| {
         let numbers: Vec<u64> = (0..KEYS).map(|key| number(writer, key)).collect();
-        assert!(numbers.iter().all(|number| *number == numbers[0]), "a mixture: {numbers:?} of writer {writer}");
+        assert!(
+            numbers.iter().all(|number| *number == numbers[0]),
+            "keys of writer {writer} from several commits: {numbers:?}"
+        );
         (writer, numbers[0])
     };
     (0..WRITERS).map(of).collect()
@@ -47,10 +50,9 @@ fn commit_number(handle: &mut Handle, id: u32, writer: usize, number: u64) {
     commit(handle, Durability::Relaxed).expect("commit");
 }
 
-/// It was 59 mixtures in two million reads beside a process that commits, since a compaction took up its commits
-/// between two reads.
+/// A compaction made commits of other processes visible between two reads: 59 of two million reads mixed two commits.
 #[test]
-fn two_reads_around_a_compaction_of_the_own_process_see_one_state() {
+fn two_reads_around_a_compaction_of_the_same_process_see_one_state() {
     for full in [false, true] {
         let vfs = SimVfs::new();
         let (mut other, other_id) = open(&vfs);
@@ -68,7 +70,7 @@ fn two_reads_around_a_compaction_of_the_own_process_see_one_state() {
 }
 
 #[test]
-fn a_handle_that_opens_the_cache_again_sees_what_others_committed_and_moves_nobody_before_it_is_open() {
+fn a_handle_that_reopens_the_cache_sees_commits_of_others_and_changes_no_other_handle_until_then() {
     let vfs = SimVfs::new();
     let (first, id) = open(&vfs);
     let (mut other, other_id) = open(&vfs);
@@ -83,9 +85,9 @@ fn a_handle_that_opens_the_cache_again_sees_what_others_committed_and_moves_nobo
     assert!(!first.store().advance().expect("advance"), "nothing has changed");
 }
 
-/// Where nobody else has written, the compaction lets go of the old state, and with it of memory and files, at once.
+/// If no other process has written, the old state, its memory and its files are released at once.
 #[test]
-fn a_compaction_beside_nobody_is_taken_up_at_once() {
+fn a_handle_switches_to_its_own_compaction_at_once_if_no_other_process_wrote() {
     let vfs = SimVfs::new();
     let (mut handle, id) = open(&vfs);
     for number in 1..4 {
@@ -104,9 +106,9 @@ fn a_compaction_beside_nobody_is_taken_up_at_once() {
     assert_eq!(handle.store().status().manifest, handle.store().stats().expect("stats").manifest);
 }
 
-/// An entry that leaves a cache over its cap is there until the handle asks for what is new.
+/// An evicted entry stays readable until the handle refreshes.
 #[test]
-fn a_compaction_that_evicts_takes_nothing_from_under_a_reader() {
+fn an_entry_evicted_by_a_compaction_stays_readable_until_refresh() {
     let vfs = SimVfs::new();
     let options = Options { bytes_max: 200_000, ..Options::default() };
     let mut writer = open_with(&vfs, options.clone()).expect("open");
@@ -125,7 +127,7 @@ fn a_compaction_that_evicts_takes_nothing_from_under_a_reader() {
     assert!(found(&writer) < 25, "{}", found(&writer));
 }
 
-/// Handles that read, compact, commit and refresh in any order, of which two share a store.
+/// Several handles read, compact, commit and refresh in random order. Two of them share a store.
 #[test]
 fn a_handle_sees_one_state_until_it_refreshes_or_commits() {
     let seed = fastrand::u64(..u64::MAX / 2);
@@ -149,7 +151,7 @@ fn take_turns(seed: u64) {
         match random.u32(..10) {
             0..4 => {
                 let number = newest[&which] + 1;
-                // Some are large enough to be tables of their own.
+                // Some commits are large enough for a table of their own.
                 put(handle, *id, which, number, if random.u32(..6) == 0 { 400_000 } else { 8 });
                 commit(handle, Durability::Relaxed).unwrap_or_else(|error| panic!("{}: {error}", at()));
                 newest.insert(which, number);

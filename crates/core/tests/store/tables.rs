@@ -1,4 +1,4 @@
-//! Lookups over many tables: the newest entry of a key is found, whichever tables an index leaves out.
+//! Lookups over many tables return the newest entry of a key, whichever tables an index rules out.
 
 use crate::history::{commit, compact, dump, open_with};
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use varve_core::{Durability, Handle, Options};
 
 const KEYS: u32 = 30_000;
 
-/// A commit that is large enough for a table of its own.
+/// Makes a commit that is large enough for a table of its own.
 fn write_table(handle: &mut Handle, id: u32, model: &mut HashMap<u32, u32>, random: &mut fastrand::Rng, table: u32) {
     for _ in 0..5_000 {
         let key = random.u32(..KEYS);
@@ -32,13 +32,13 @@ fn agree(handle: &Handle, id: u32, model: &HashMap<u32, u32>, when: &str) {
 }
 
 #[test]
-fn the_newest_of_many_tables_is_found_before_and_after_an_index_is_made() {
+fn lookups_find_the_newest_of_many_tables_with_and_without_an_index() {
     look_up_with(64 << 20);
 }
 
-/// Not even an index fits, and blocks are forgotten all the time.
+/// No index fits into the block cache, and blocks are evicted all the time.
 #[test]
-fn the_newest_of_many_tables_is_found_with_little_memory() {
+fn lookups_find_the_newest_of_many_tables_with_little_memory() {
     look_up_with(1 << 20);
 }
 
@@ -54,7 +54,7 @@ fn look_up_with(block_cache_bytes: usize) {
     }
     assert_eq!(vfs.list().expect("list").iter().filter(|name| name.ends_with(".table")).count(), 12);
     for round in 0..3 {
-        agree(&handle, id, &model, &format!("in round {round}: asking in vain makes the index"));
+        agree(&handle, id, &model, &format!("in round {round}: misses build the index"));
     }
     for table in 12..16 {
         write_table(&mut handle, id, &mut model, &mut random, table);
@@ -66,16 +66,16 @@ fn look_up_with(block_cache_bytes: usize) {
     }
 }
 
-/// Keys whose xxh3 is the same in all 64 bits: their first eight bytes make a factor zero, so the next eight do not
-/// count.
+/// Keys with the same 64-bit xxh3. Their first eight bytes make a factor zero, so that the next eight bytes do not
+/// matter.
 pub(crate) fn key_of_one_hash(number: u32) -> Vec<u8> {
     [0xbe4b_a423_396c_feb8_u64.to_le_bytes(), u64::from(number).to_le_bytes(), [7; 8], [7; 8]].concat()
 }
 
-/// Every other key of one hash, in logs, in several tables with and without an index, in one table: found by its key
-/// alone, also where one block ends and the next begins, and those between them are misses.
+/// Writes every other key of one hash to logs, to several tables with and without an index, and to one table. Each is
+/// found by its full key, across block boundaries too, and the keys in between are misses.
 #[test]
-fn keys_of_one_hash_that_an_attacker_chose_are_found_and_their_neighbours_missed() {
+fn keys_chosen_to_have_one_hash_are_found_and_keys_between_them_are_misses() {
     const COUNT: u32 = 5_000;
     let vfs = SimVfs::new();
     let mut handle = open_with(&vfs, Options::default()).expect("open");
@@ -99,7 +99,7 @@ fn keys_of_one_hash_that_an_attacker_chose_are_found_and_their_neighbours_missed
         agree(&handle, round, "buffered");
         commit(&mut handle, Durability::Relaxed).expect("commit");
         for again in 0..3 {
-            agree(&handle, round, &format!("committed, {again}: asking in vain makes an index"));
+            agree(&handle, round, &format!("committed, {again}: misses build an index"));
         }
     }
     compact(&handle, true).expect("compact");

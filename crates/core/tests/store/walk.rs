@@ -1,5 +1,5 @@
-//! A walk shows each entry of one committed state once, in one order, wherever it is interrupted and whatever happens
-//! to the folder meanwhile.
+//! A walk returns each entry of one committed state once and in a fixed order. Interruptions and changes of the
+//! directory make no difference.
 
 use crate::history::{Expected, commit, compact, open, random_key, random_value};
 use crate::model::same_content;
@@ -11,7 +11,7 @@ use varve_core::{Durability, Handle, Walk};
 const NAMES: [(&str, &str); 3] = [("b", "1"), ("a", ""), ("c", "2 text")];
 
 #[test]
-fn a_walk_shows_what_was_committed_when_it_began() {
+fn a_walk_returns_the_state_committed_when_it_began() {
     let seed = std::env::var("VARVE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(fastrand::u64(..1 << 60));
     println!("VARVE_SEED={seed}");
     for seed in seed..seed + 300 {
@@ -40,11 +40,11 @@ fn history(seed: u64) {
         same_content(&found[which], &expected[which]);
         let only: Vec<_> = order.iter().filter(|(other, _)| other == name).cloned().collect();
         assert_eq!(keys(reopened(&vfs), Some(name)).len(), later[which].len());
-        assert_eq!(only.len(), expected[which].len(), "each key once");
+        assert_eq!(only.len(), expected[which].len(), "a walk returns each key once");
     }
-    assert!(order.is_sorted_by_key(|(name, _)| name), "namespaces by name");
+    assert!(order.is_sorted_by_key(|(name, _)| name), "namespaces are ordered by name");
 
-    // The same entries in another folder, committed in another way, come in the same order.
+    // The same entries, committed to another directory in another way, come in the same order.
     let other = SimVfs::new();
     let mut writer = open(&other).expect("open");
     for (which, (name, version)) in NAMES.iter().enumerate().rev() {
@@ -57,7 +57,7 @@ fn history(seed: u64) {
     assert_eq!(keys(writer, None), order);
 }
 
-/// Some puts and deletes of all namespaces in one commit, now and then a compaction.
+/// Puts and deletes entries of all namespaces in one commit, and sometimes compacts.
 fn change(handle: &mut Handle, ids: [u32; 3], expected: &mut [Expected; 3], random: &mut fastrand::Rng) {
     for _ in 0..random.usize(1..30) {
         let which = random.usize(..3);
@@ -77,14 +77,17 @@ fn change(handle: &mut Handle, ids: [u32; 3], expected: &mut [Expected; 3], rand
     }
 }
 
-/// Takes some entries; `false` at the end.
+/// Takes up to `count` entries. Returns `false` at the end.
 fn next_page(walk: &mut Walk, found: &mut [Expected; 3], order: &mut Vec<(String, Vec<u8>)>, count: usize) -> bool {
     let mut left = count;
     walk.go_on(&mut |entry| {
         let which = NAMES.iter().position(|(name, _)| *name == entry.namespace.name).expect("a name");
         assert_eq!(entry.namespace.version, NAMES[which].1);
         assert_eq!(entry.value_bytes, entry.value.len());
-        assert!(found[which].insert(entry.key.to_vec(), entry.value.to_vec()).is_none(), "a walk shows each key once");
+        assert!(
+            found[which].insert(entry.key.to_vec(), entry.value.to_vec()).is_none(),
+            "a walk returns each key once"
+        );
         order.push((entry.namespace.name.clone(), entry.key.to_vec()));
         left -= 1;
         if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -109,9 +112,9 @@ fn keys(handle: Handle, only: Option<&str>) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// A walk that stopped among keys of one hash read all of them again, each time: an export of many was quadratic.
+/// A walk that stopped among keys of one hash read all of them again each time, so an export of many was quadratic.
 #[test]
-fn a_walk_that_stops_often_among_keys_of_one_hash_reads_each_block_once() {
+fn a_walk_with_many_stops_among_keys_of_one_hash_reads_each_block_once() {
     const COUNT: u32 = 10_000;
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");

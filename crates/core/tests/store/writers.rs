@@ -1,5 +1,5 @@
-//! Many writers in one folder at the same time, some without locks, while others fold and compact: nothing that was
-//! acknowledged is lost, and the folder stays small.
+//! Many writers use one directory at the same time, some without locks, while others checkpoint and compact. No
+//! acknowledged commit is lost, and the directory stays small.
 
 use crate::history::{Expected, commit, compact, dump, open, random_value};
 use crate::model::same_content;
@@ -7,7 +7,7 @@ use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
 use varve_core::{Durability, Handle};
 
-/// Files that a folder may hold when everybody has closed.
+/// The most files that a directory may hold once every process has closed.
 const FILES_MAX: usize = 16;
 
 fn named(vfs: &SimVfs) -> (Handle, u32) {
@@ -17,7 +17,7 @@ fn named(vfs: &SimVfs) -> (Handle, u32) {
 }
 
 #[test]
-fn writers_that_take_turns_lose_nothing() {
+fn writers_that_take_turns_lose_no_commit() {
     let seed = fastrand::u64(..u64::MAX / 2);
     println!("seed {seed}");
     for seed in seed..seed + 300 {
@@ -25,10 +25,10 @@ fn writers_that_take_turns_lose_nothing() {
     }
 }
 
-/// Two commits may have the same sequence, where neither writer knew of the other. Then the number of the writer
-/// decides, for everybody, in whatever order the two are learned.
+/// Two commits may have equal ticks if neither writer has read the other's commit. Every reader then decides by the
+/// number of the writer, in whatever order it reads the two.
 #[test]
-fn everybody_agrees_who_is_newer_of_two_commits_at_the_same_time() {
+fn all_readers_agree_on_the_newer_of_two_simultaneous_commits() {
     let vfs = SimVfs::new();
     let (mut first, id) = named(&vfs);
     let (mut second, _) = named(&vfs);
@@ -40,7 +40,7 @@ fn everybody_agrees_who_is_newer_of_two_commits_at_the_same_time() {
         for handle in [&first, &second] {
             handle.store().refresh().expect("refresh");
         }
-        // Both begin from the same state. The one with the higher number commits first, and is learned first.
+        // Both begin from the same state. The one with the higher number commits first and is read first.
         for (handle, value) in [(&mut second, [round, 2]), (&mut first, [round, 1])] {
             handle.put(id, b"shared", &value).expect("put");
             commit(handle, Durability::Relaxed).expect("commit");
@@ -55,9 +55,9 @@ fn everybody_agrees_who_is_newer_of_two_commits_at_the_same_time() {
     }
 }
 
-/// Native builds that were killed left a log each, which a build without locks never folded: it had 42 files.
+/// Killed native builds left one log each. A build without locks never checkpointed them, and 42 files piled up.
 #[test]
-fn logs_of_killed_writers_with_locks_are_folded_by_one_without_and_a_living_one_loses_nothing() {
+fn a_process_without_locks_checkpoints_logs_of_killed_writers_and_live_writers_lose_nothing() {
     let vfs = SimVfs::new();
     let (mut living, id) = named(&vfs);
     for number in 0..40u32 {
@@ -77,11 +77,12 @@ fn logs_of_killed_writers_with_locks_are_folded_by_one_without_and_a_living_one_
     assert_eq!(dump(&fresh, id).len(), 80);
 }
 
-/// Each writer has keys of its own; what it was told is committed must be there in the end, whoever compacts when.
+/// Each writer has its own keys. Every acknowledged commit must be found at the end, whichever process compacts and
+/// when.
 fn take_turns(seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     let vfs = if random.bool() { SimVfs::new().without_locks() } else { SimVfs::new() };
-    // Some cannot test the locks that others hold.
+    // Some cannot test the locks of other processes.
     let places: Vec<_> = (0..4).map(|_| if random.bool() { vfs.lockless() } else { vfs.clone() }).collect();
     let mut writers: Vec<_> = places.iter().map(named).collect();
     let mut content = Expected::new();
@@ -118,7 +119,7 @@ fn take_turns(seed: u64) {
 }
 
 #[test]
-fn writers_at_the_same_time_lose_nothing_while_others_compact() {
+fn concurrent_writers_lose_no_commit_while_others_compact() {
     for round in 0..20 {
         let vfs = if round % 2 == 0 { SimVfs::new().without_locks() } else { SimVfs::new() };
         std::thread::scope(|threads| {
@@ -139,7 +140,7 @@ fn writers_at_the_same_time_lose_nothing_while_others_compact() {
                 threads.spawn(move || {
                     let (handle, _) = named(&vfs);
                     for number in 0..25 {
-                        // Losing every race is an answer too; losing data is not.
+                        // Losing every race is a valid outcome; losing data is not.
                         if let Err(error) = compact(&handle, number % 5 == 0) {
                             assert_eq!(error.code(), "BUSY", "{error}");
                         }
@@ -159,7 +160,7 @@ fn writers_at_the_same_time_lose_nothing_while_others_compact() {
 }
 
 #[test]
-fn a_thousand_commits_or_a_thousand_processes_leave_few_files() {
+fn a_thousand_commits_and_a_thousand_processes_leave_few_files() {
     for (processes, commits, value_bytes) in [(1, 1_000, 100), (1, 10_000, 100), (1_000, 1, 100), (1_000, 1, 0)] {
         let vfs = SimVfs::new();
         for process in 0..processes {
@@ -177,10 +178,10 @@ fn a_thousand_commits_or_a_thousand_processes_leave_few_files() {
     }
 }
 
-/// Commits once folded their own log each time, as soon as the logs of other processes, which nobody but them may fold,
+/// A commit ended its own log each time once the logs of other live processes, which only their writers may checkpoint,
 /// were large enough together.
 #[test]
-fn large_logs_of_others_do_not_end_the_log_of_this_process() {
+fn large_logs_of_other_processes_do_not_end_the_log_of_this_one() {
     let vfs = SimVfs::new();
     let value = vec![7; 900 << 10];
     let mut others: Vec<(Handle, u32)> = (0..2).map(|_| named(&vfs)).collect();
@@ -200,10 +201,10 @@ fn large_logs_of_others_do_not_end_the_log_of_this_process() {
     assert!(writers.iter().all(|writer| *writer == writers[0]), "{writers:?}");
 }
 
-/// A virus scanner has a file open and lets nobody rename or remove it: compaction failed, and closing with it. It goes
-/// on without that file, and the next one finds it.
+/// A virus scanner has a file open, so that it cannot be renamed or removed. Compaction failed, and closing with it. It
+/// skips that file, and the next compaction removes it.
 #[test]
-fn who_compacts_leaves_alone_what_another_program_has_open() {
+fn compaction_skips_files_that_another_program_has_open() {
     let vfs = SimVfs::new().windows();
     for round in 0..3u8 {
         let mut handle = open(&vfs).expect("open");

@@ -1,4 +1,4 @@
-//! The address ranges that the guard watches, in a table without locks: a signal handler may take none.
+//! The address ranges that the guard watches, in a table without locks, since a signal handler must not take any.
 #![expect(unsafe_code, reason = "the table grows by leaked parts, behind a pointer that the handler can follow")]
 
 use std::ptr;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 const FREE: usize = 0;
 const RESERVED: usize = 1;
 
-/// One range. `start` is `FREE`, `RESERVED` while `end` is written, or the address; never 0 or 1 for a map.
+/// One range. `start` is `FREE`, or `RESERVED` while `end` is written, or the address, which is never 0 or 1 for a map.
 #[derive(Debug)]
 pub(super) struct Slot {
     start: AtomicUsize,
@@ -32,7 +32,7 @@ impl Slot {
         self.start.store(FREE, Ordering::SeqCst);
     }
 
-    /// Asks for `start` twice, as the slot may go to another range in between.
+    /// Reads `start` twice, since the slot may be reused for another range in between.
     fn contains(&self, address: usize) -> bool {
         let start = self.start.load(Ordering::SeqCst);
         let end = self.end.load(Ordering::SeqCst);
@@ -40,7 +40,7 @@ impl Slot {
     }
 }
 
-/// A table of slots that grows by another of its kind and never shrinks.
+/// A table of slots. It grows by adding another table and never shrinks.
 pub(super) struct Table {
     slots: [Slot; 256],
     next: AtomicPtr<Table>,
@@ -73,12 +73,12 @@ impl Table {
         let table = match self.next.compare_exchange(ptr::null_mut(), new, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => new,
             Err(other) => {
-                // SAFETY: `new` came from `Box::into_raw` just now and nobody else saw it.
+                // SAFETY: `new` just came from `Box::into_raw`, and no other thread has seen it.
                 drop(unsafe { Box::from_raw(new) });
                 other
             }
         };
-        // SAFETY: not null, and from now on leaked.
+        // SAFETY: not null, and leaked from now on.
         unsafe { &*table }
     }
 
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// Small enough for Miri, large enough for the table to grow while others look.
+    /// Small enough for Miri, and large enough for the table to grow while other threads search it.
     const RANGES: usize = 300;
 
     #[test]

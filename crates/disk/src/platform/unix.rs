@@ -1,4 +1,4 @@
-//! Linux, macOS, the BSDs.
+//! Linux, macOS and the BSDs.
 
 use crate::map;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
@@ -8,15 +8,15 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_core::vfs::Stat;
 
-/// Several parts go out in one system call.
+/// One system call writes several parts.
 pub(crate) const WRITES_VECTORED: bool = true;
 
-/// Never follows a link and never waits for the other end of a FIFO.
+/// Follows no link and does not wait for the other end of a FIFO.
 pub(crate) fn open_for_reading(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
 }
 
-/// Every write goes to the end, whoever else writes.
+/// Every write goes to the end of the file, even if other processes write, too.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)
 }
@@ -32,7 +32,7 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
 
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     match File::open(path)?.sync_all() {
-        // Some file systems cannot sync a folder; there is nothing better to be done on them.
+        // Some file systems cannot sync a directory, and offer no alternative.
         Err(error) if is_unsupported(&error) || error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
         result => result,
     }
@@ -42,8 +42,8 @@ pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::R
     file.read_exact_at(bytes, offset)
 }
 
-/// A second handle of a local file that was opened at `path`, whose writes go past the cache and wait for the disk.
-/// `None` where there is no such thing, or another file is at `path` by now.
+/// Opens a second handle of the local file at `path`, whose writes bypass the cache and wait for the disk. Returns
+/// `None` if the system has no such handle, or if another file is at `path` by now.
 pub(crate) fn open_direct(path: &Path, same: &File) -> Option<File> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     if map::is_local(same) {
@@ -56,7 +56,7 @@ pub(crate) fn open_direct(path: &Path, same: &File) -> Option<File> {
     None
 }
 
-/// One write, whole or an error: what is left of one may not begin at a block.
+/// Writes all bytes in one call or fails: the rest of a short write might not begin at a block.
 pub(crate) fn write_once_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     loop {
         match file.write_at(bytes, offset) {
@@ -68,7 +68,7 @@ pub(crate) fn write_once_at(file: &File, bytes: &[u8], offset: u64) -> io::Resul
     }
 }
 
-/// One read; less than asked for at the end of the file.
+/// Reads once; returns fewer bytes at the end of the file.
 pub(crate) fn read_once_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     loop {
         match file.read_at(bytes, offset) {
@@ -78,7 +78,7 @@ pub(crate) fn read_once_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Re
     }
 }
 
-/// Whether the lock is ours now. It belongs to the open file and goes with it.
+/// Returns whether this process now holds the lock, which belongs to the open file and is released with it.
 pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),
@@ -88,39 +88,39 @@ pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// NFS wants a file open for writing (EBADF) and a lock server that answers (ENOLCK).
+/// NFS requires a file open for writing (EBADF) and a lock server that responds (ENOLCK).
 fn means_no_locks(error: &io::Error) -> bool {
     is_unsupported(error) || matches!(error.raw_os_error(), Some(libc::EBADF | libc::EINVAL | libc::ENOLCK))
 }
 
-/// EPERM is what Linux says for FAT and for some FUSE file systems.
+/// Linux returns EPERM on FAT and on some FUSE file systems.
 pub(crate) fn means_no_links(error: &io::Error) -> bool {
     is_unsupported(error) || matches!(error.raw_os_error(), Some(libc::EPERM | libc::EMLINK | libc::EXDEV))
 }
 
-/// Makes the bytes of the file survive the loss of power.
+/// Makes the bytes of the file survive a power failure.
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Nobody here minds.
+/// No Unix system prevents renaming or removing an open file.
 pub(crate) fn means_in_use(_error: &io::Error) -> bool {
     false
 }
 
-/// The numbers are two on macOS and one on Linux, so they cannot be patterns.
+/// The two errors are equal on Linux and differ on macOS, so they cannot be patterns.
 fn is_unsupported(error: &io::Error) -> bool {
     let code = error.raw_os_error();
     error.kind() == ErrorKind::Unsupported
         || [libc::ENOSYS, libc::ENOTSUP, libc::EOPNOTSUPP].iter().any(|&known| code == Some(known))
 }
 
-/// Whether pages of this file come from a disk of this machine: a page that comes over a network may never come.
+/// Returns whether the file is on a disk of this machine: a page that comes over a network may never arrive.
 pub(crate) fn is_mappable(file: &File) -> bool {
     map::is_local(file)
 }
 
-/// `None` where mapping is impossible now; reading still is.
+/// Returns `None` if the file cannot be mapped now. Reading it is still possible.
 pub(crate) fn map(file: &File, length: u64) -> Option<Arc<dyn varve_core::vfs::File>> {
     Some(Arc::new(map::MappedFile::new(file, length)?))
 }

@@ -1,4 +1,4 @@
-//! Windows. Files are never mapped: a mapped file could be neither removed nor replaced by anyone.
+//! Windows. Files are never mapped: a mapped file could not be removed or replaced.
 
 mod lock;
 mod sync;
@@ -12,7 +12,7 @@ use varve_core::vfs::Stat;
 
 pub(crate) use sync::sync_data;
 
-/// The system writes one buffer at a time.
+/// The system writes one buffer per call.
 pub(crate) const WRITES_VECTORED: bool = false;
 
 const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
@@ -26,32 +26,32 @@ const ERROR_DELETE_PENDING: i32 = 303;
 const ERROR_TOO_MANY_LINKS: i32 = 1142;
 const ERROR_USER_MAPPED_FILE: i32 = 1224;
 
-/// Never follows a link.
+/// Follows no link.
 pub(crate) fn open_for_reading(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(path)
 }
 
-/// Every write goes to the end, whoever else writes.
+/// Every write goes to the end of the file, even if other processes write, too.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create_new(true).open(path)
 }
 
-/// Not yet: a write-through handle here has rules of its own.
+/// Not supported yet: a write-through handle has other rules on Windows.
 pub(crate) fn open_direct(_path: &Path, _same: &File) -> Option<File> {
     None
 }
 
-/// Only for a direct file.
+/// Only called for a direct file.
 pub(crate) fn write_once_at(_file: &File, _bytes: &[u8], _offset: u64) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// Only for a direct file.
+/// Only called for a direct file.
 pub(crate) fn read_once_at(_file: &File, _bytes: &mut [u8], _offset: u64) -> io::Result<usize> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// A file has no number here without being opened.
+/// On Windows, the number of a file is only available from an open file.
 pub(crate) fn stat_of(metadata: &Metadata) -> Stat {
     Stat { file: metadata.creation_time(), bytes: metadata.len(), changed: metadata.last_write_time() }
 }
@@ -60,7 +60,7 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).create(path)
 }
 
-/// NTFS writes names through its own journal; there is no call for it.
+/// NTFS writes names through its own journal. There is no call to sync a directory.
 pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
 }
@@ -80,7 +80,7 @@ pub(crate) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) 
     Ok(())
 }
 
-/// Whether the lock is ours now. It belongs to the open file and goes with it.
+/// Returns whether this process now holds the lock, which belongs to the open file and is released with it.
 pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     lock::try_lock(file)
         .map_err(|error| if is_unsupported(&error) { io::Error::new(ErrorKind::Unsupported, error) } else { error })
@@ -90,7 +90,7 @@ pub(crate) fn means_no_links(error: &io::Error) -> bool {
     is_unsupported(error) || matches!(error.raw_os_error(), Some(ERROR_NOT_SAME_DEVICE | ERROR_TOO_MANY_LINKS))
 }
 
-/// Another program has the file open, mapped or half removed.
+/// Another program has the file open or mapped, or the file is being removed.
 pub(crate) fn means_in_use(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),

@@ -1,4 +1,4 @@
-//! An open folder. Every call takes one name in it and follows no link, whatever happens to paths meanwhile.
+//! An open directory. Every call takes one name in it and follows no link, even if paths change meanwhile.
 
 use super::{Kind, Stat};
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
@@ -14,12 +14,12 @@ const OPEN: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEX
 pub(super) struct Folder(OwnedFd);
 
 impl Folder {
-    /// The root of a tree. Its own path may lead through links: that is what the caller named.
+    /// Opens the root of a tree. The path that the caller gave may lead through links.
     pub(super) fn root(path: &Path) -> io::Result<Self> {
         Ok(Self(fs::openat(CWD, path, OPEN, Mode::empty())?))
     }
 
-    /// `NotADirectory` for a link and for everything else that is no folder.
+    /// `NotADirectory` for a link and for anything else that is not a directory.
     pub(super) fn open(&self, name: &str) -> io::Result<Self> {
         let follow = if failpoints::bug("follow-symlink") { OFlags::empty() } else { OFlags::NOFOLLOW };
         match fs::openat(&self.0, name, OPEN | follow, Mode::empty()) {
@@ -32,7 +32,7 @@ impl Folder {
         Ok(fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
     }
 
-    /// A file for reading. `InvalidInput` where it is no regular file; asked of the open file.
+    /// Opens a file for reading. `InvalidInput` if it is not a regular file, which is checked on the open file.
     pub(super) fn read(&self, name: &str) -> io::Result<(File, Stat)> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match fs::openat(&self.0, name, flags, Mode::empty()) {
@@ -45,7 +45,7 @@ impl Folder {
         if stat.kind == Kind::File { Ok((file.into(), stat)) } else { Err(ErrorKind::InvalidInput.into()) }
     }
 
-    /// `None` = nothing has this name.
+    /// Returns `None` if the name does not exist.
     pub(super) fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
         match fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(rustix::io::Errno::NOENT) => Ok(None),
@@ -53,14 +53,14 @@ impl Folder {
         }
     }
 
-    /// A new file; its mode is 0644 or 0755 as far as the process allows that.
+    /// Creates a file with the mode 0644 or 0755, as far as the umask of the process allows it.
     pub(super) fn create_file(&self, name: &str, executable: bool) -> io::Result<File> {
         let mode = Mode::from_raw_mode(if executable { 0o755 } else { 0o644 });
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(fs::openat(&self.0, name, flags, mode)?.into())
     }
 
-    /// Gives the file at `source` a name here.
+    /// Gives the file at `source` a name in this directory.
     pub(super) fn link(&self, source: &Path, name: &str) -> io::Result<()> {
         Ok(fs::linkat(CWD, source, &self.0, name, AtFlags::empty())?)
     }
@@ -90,7 +90,7 @@ pub(super) fn stat_of_file(file: &File) -> io::Result<Stat> {
     Ok(stat_of(&fs::fstat(file)?))
 }
 
-/// Makes a file read-only for everybody. `false` where it is so already in another way, which must stay.
+/// Makes a file read-only for all users. Returns `false` if it is read-only already with another mode, which must stay.
 pub(super) fn make_read_only(file: &File, executable: bool) -> io::Result<bool> {
     let wanted = if executable { 0o555 } else { 0o444 };
     match fs::fstat(file)?.st_mode & 0o7777 {
@@ -100,7 +100,7 @@ pub(super) fn make_read_only(file: &File, executable: bool) -> io::Result<bool> 
     }
 }
 
-/// Lets `target` share the blocks of `source`. Fails where the file system cannot.
+/// Lets `target` share the blocks of `source`. Fails if the file system cannot share blocks.
 pub(super) fn clone_into(target: &File, source: &File) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     return Ok(fs::ioctl_ficlone(target, source)?);

@@ -1,5 +1,6 @@
-//! A folder by its path: std has no calls relative to an open folder here. Every name on the way is looked at before it
-//! is used, so a link is refused that was there before; one that somebody plants in that very moment is not noticed.
+//! A directory by its path, because std has no calls relative to an open directory on Windows. Every name on the way is
+//! checked before it is used, so a link is rejected if it was there before. A link created between check and use is not
+//! noticed.
 
 use super::{Kind, Stat};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -13,12 +14,12 @@ const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// The root of a tree. Its own path may lead through links: that is what the caller named.
+    /// Opens the root of a tree. The path that the caller gave may lead through links.
     pub(super) fn root(path: &Path) -> io::Result<Self> {
         Ok(Self(path.canonicalize()?))
     }
 
-    /// `NotADirectory` for a link and for everything else that is no folder.
+    /// `NotADirectory` for a link and for anything else that is not a directory.
     pub(super) fn open(&self, name: &str) -> io::Result<Self> {
         let path = self.0.join(name);
         if fs::symlink_metadata(&path)?.is_dir() { Ok(Self(path)) } else { Err(ErrorKind::NotADirectory.into()) }
@@ -28,14 +29,14 @@ impl Folder {
         fs::create_dir(self.0.join(name))
     }
 
-    /// A file for reading. `InvalidInput` where it is no regular file; asked of the open file.
+    /// Opens a file for reading. `InvalidInput` if it is not a regular file, which is checked on the open file.
     pub(super) fn read(&self, name: &str) -> io::Result<(File, Stat)> {
         let file = OpenOptions::new().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(self.0.join(name))?;
         let stat = stat_of_file(&file)?;
         if stat.kind == Kind::File { Ok((file, stat)) } else { Err(ErrorKind::InvalidInput.into()) }
     }
 
-    /// `None` = nothing has this name.
+    /// Returns `None` if the name does not exist.
     pub(super) fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
         match fs::symlink_metadata(self.0.join(name)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -43,12 +44,12 @@ impl Folder {
         }
     }
 
-    /// A new file. There is no executable bit here.
+    /// Creates a file. Windows has no executable bit.
     pub(super) fn create_file(&self, name: &str, _executable: bool) -> io::Result<File> {
         OpenOptions::new().read(true).write(true).create_new(true).open(self.0.join(name))
     }
 
-    /// Gives the file at `source` a name here.
+    /// Gives the file at `source` a name in this directory.
     pub(super) fn link(&self, source: &Path, name: &str) -> io::Result<()> {
         fs::hard_link(source, self.0.join(name))
     }
@@ -65,7 +66,7 @@ impl Folder {
     pub(super) fn rename(&self, source: &str, target: &str) -> io::Result<()> {
         let target = self.0.join(target);
         fs::rename(self.0.join(source), &target).map_err(|error| {
-            // The system calls a folder in the way a lack of rights.
+            // Windows reports a directory in the way as a lack of permission.
             if fs::symlink_metadata(&target).is_ok_and(|there| there.is_dir()) {
                 ErrorKind::IsADirectory.into()
             } else {
@@ -94,7 +95,7 @@ pub(super) fn make_read_only(file: &File, _executable: bool) -> io::Result<bool>
     file.set_permissions(permissions).map(|()| true)
 }
 
-/// Blocks are not shared here.
+/// Windows does not share blocks.
 pub(super) fn clone_into(_target: &File, _source: &File) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
@@ -106,7 +107,7 @@ fn stat_of(metadata: &Metadata) -> Stat {
         kind if kind.is_file() => Kind::File,
         _ => Kind::Other,
     };
-    // 100 ns since 1601; only compared with itself and, to tell age, with 1970.
+    // 100 ns since 1601. It is compared with earlier values, and with the current time, which counts from 1970.
     let modified_ns = (metadata.last_write_time() as i64).saturating_sub(116_444_736_000_000_000).saturating_mul(100);
     Stat {
         kind,
@@ -115,7 +116,7 @@ fn stat_of(metadata: &Metadata) -> Stat {
         plain: true,
         modified_ns,
         changed_ns: 0,
-        number: metadata.creation_time(), // std tells no other number of a file here
+        number: metadata.creation_time(), // std provides no other number of a file on Windows
         names: 1,
     }
 }

@@ -1,19 +1,19 @@
-//! Many small jobs on the threads of a pool, in runs that belong together: sorted paths of one folder follow each
-//! other, so a run opens few folders.
+//! Runs many small jobs on the threads of a pool, in runs of neighbouring paths. Sorted paths of one directory follow
+//! each other, so a run opens few directories.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use varve_core::{Error, Pool, Result, Watch};
 
-/// Fewer jobs than this stay on the calling thread: handing them out costs more than it gains.
+/// Fewer jobs than this stay on the calling thread, because handing them out takes longer than it saves.
 const PARALLEL_MIN: usize = 32;
 
-/// Jobs of a run at most; small enough for the threads to end at about the same time.
+/// The most jobs in a run, few enough for the threads to finish at about the same time.
 const RUN_MAX: usize = 64;
 
-/// Answers in order, or the first error. After an error or a stop no further job begins. `begin` makes what the jobs of
-/// one run share. The watch counts jobs.
+/// Returns the results in order, or the first error. No further job begins after an error or a stop. `begin` creates
+/// the state that the jobs of one run share. The watch counts jobs.
 pub(super) fn in_runs<T: Sync, S, R: Send>(
     pool: &dyn Pool,
     jobs: &[T],
@@ -45,7 +45,7 @@ pub(super) fn in_runs<T: Sync, S, R: Send>(
     for outcome in outcomes {
         match outcome {
             Ok(answers) => all.extend(answers),
-            // What stopped the others counts, not that they stopped.
+            // The error that stopped the other jobs counts, not their cancellation.
             Err(error) if matches!(first, None | Some(Error::Cancelled)) => first = Some(error),
             Err(_) => {}
         }

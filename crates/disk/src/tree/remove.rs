@@ -1,4 +1,4 @@
-//! Removing what a tree has too much of.
+//! Removes surplus files of a tree.
 
 use super::folder::Folder;
 use super::walker::{Walker, failed};
@@ -8,11 +8,11 @@ use std::path::Path;
 use varve_archive::path::check;
 use varve_core::{Error, Result, SerialPool, Watch};
 
-/// Removes what is at `paths` below `root`: files, links (not what they lead to), empty folders. Paths are in the order
-/// of removal. What is not there, or not empty, is left. Returns how many were removed.
+/// Removes the files, links (not their targets) and empty directories at `paths` below `root`, in this order. Skips
+/// paths that do not exist and directories that are not empty. Returns the number of removed paths.
 ///
 /// # Errors
-/// `UnsafePath` for what lies behind a link, `Io` for what cannot be removed.
+/// `UnsafePath` for paths that lead through a link, `Io` for files that cannot be removed.
 pub fn remove_tree(root: &Path, paths: &[String], watch: Watch<'_>) -> Result<u64> {
     let root = match Folder::root(root) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
@@ -24,7 +24,8 @@ pub fn remove_tree(root: &Path, paths: &[String], watch: Watch<'_>) -> Result<u6
 }
 
 fn remove_one(walker: &mut Walker<'_>, path: &str) -> Result<bool> {
-    // Names that the rules refuse may well stand in a folder that is to be cleaned; those that lead elsewhere may not.
+    // Names that break the rules of paths may exist in a directory that is to be cleaned, and may be removed. Names
+    // that lead out of it may not.
     if path.split('/').any(|part| matches!(part, "" | "." | "..")) || path.contains('\0') {
         check(path).map_err(|problem| Error::UnsafePath { path: path.to_owned(), problem })?;
     }

@@ -1,7 +1,7 @@
-//! Files of the cache into a tree.
+//! Restores files of the cache into a tree.
 //!
-//! For each file: what is there already stays, by what is known of it or by its digest. Everything else is made under a
-//! temporary name of its own in the same folder, its content verified, and renamed into place.
+//! A file that is already right stays; its recorded state or its digest decides. Every other file is written to a
+//! temporary name in the same directory, verified, and renamed into place.
 
 use super::folder::{Folder, clone_into, make_read_only, stat_of_file};
 use super::parallel::in_runs;
@@ -17,43 +17,43 @@ use varve_archive::tar::{Content, FileRecord};
 use varve_core::failpoints;
 use varve_core::{BlobRef, Digest, Error, Result, Store, Watch};
 
-/// A file that changed less than this before it was known may change again without a new time.
+/// A file that changed less than this before its state was recorded may change again without a new time.
 const RACY_NS: i64 = 2_000_000_000;
 
-/// Numbers for temporary names of this process.
+/// Numbers for the temporary names of this process.
 static TEMPORARIES: AtomicU32 = AtomicU32::new(0);
 
 /// How files get their content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Shared blocks where the file system can, else a copy.
+    /// Shared blocks if the file system supports them, else a copy.
     Auto,
     /// Shared blocks, or an error.
     Reflink,
-    /// The file of the cache itself under a second name, read-only; a copy where that is impossible.
+    /// A second name of the blob in the cache, read-only; a copy if that is impossible.
     HardLink,
     /// A copy.
     Copy,
 }
 
-/// What was known of a file when it was restored.
+/// The state of a file recorded when it was restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names of the fields say it")]
+#[expect(missing_docs, reason = "the field names are self-explanatory")]
 pub struct Known {
     pub digest: Digest,
     pub executable: bool,
     pub bytes: u64,
-    /// When its content was last written, nanoseconds since 1970.
+    /// When its content was last written, in nanoseconds since 1970.
     pub modified_ns: i64,
-    /// When anything of it last changed: a program that writes a file and sets its time back cannot set this one.
+    /// When its content or metadata last changed. A program that writes a file and resets its time cannot set this one.
     pub changed_ns: i64,
     /// Its number in the file system.
     pub number: u64,
 }
 
-/// What became of one record.
+/// The outcome for one record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the name is self-explanatory")]
 pub enum Outcome {
     Unchanged,
     Copied,
@@ -64,28 +64,28 @@ pub enum Outcome {
 /// One record as it is in the target now.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
-    /// How it came there.
+    /// What the restore did for it.
     pub outcome: Outcome,
-    /// Of a file.
+    /// The state of a file, for the next restore.
     pub known: Option<Known>,
-    /// What was known of it was enough; otherwise it was written or read.
+    /// Its recorded state was sufficient; otherwise it was written or read.
     pub trusted: bool,
 }
 
-/// A restore: from where, to where, how.
+/// A restore with its source, target and options.
 #[derive(Debug)]
 pub struct Restore<'a> {
-    /// Where the contents are.
+    /// The store that has the contents.
     pub store: &'a Store,
-    /// The folder of that store, for clones and hard links.
+    /// The directory of that store, for clones and hard links.
     pub folder: &'a Path,
-    /// The root; made if it is not there.
+    /// The root directory, which is created if it does not exist.
     pub target: &'a Path,
-    #[expect(missing_docs, reason = "the name says it")]
+    #[expect(missing_docs, reason = "the name is self-explanatory")]
     pub mode: Mode,
-    /// By path, as it was at `known_ns`, nanoseconds since 1970.
+    /// The recorded state by path, as of `known_ns` in nanoseconds since 1970.
     pub known: &'a HashMap<String, Known>,
-    #[expect(missing_docs, reason = "as above")]
+    #[expect(missing_docs, reason = "see the field above")]
     pub known_ns: i64,
 }
 
@@ -94,7 +94,7 @@ impl Restore<'_> {
     /// records.
     ///
     /// # Errors
-    /// `FileLost` for a content that is not there or not what it was, `UnsafePath` for what is in the way, `Io`.
+    /// `FileLost` if a content is missing or damaged, `UnsafePath` if something blocks a path, `Io`.
     pub fn run(&self, records: &[FileRecord], watch: Watch<'_>) -> Result<Vec<Placed>> {
         let wrap = |source| Error::io("open", &self.target.to_string_lossy(), source);
         fs::create_dir_all(self.target).map_err(wrap)?;
@@ -141,7 +141,7 @@ impl Restore<'_> {
         }
     }
 
-    /// What is there, if it is what it should be.
+    /// Returns the file at this path if it is the wanted one.
     fn unchanged(&self, folder: &Folder, path: &str, name: &str, wanted: &Wanted) -> io::Result<Option<Placed>> {
         let Some(stat) = folder.stat(name)? else { return Ok(None) };
         if !wanted.looks_like(&stat, self.mode) {
@@ -156,7 +156,7 @@ impl Restore<'_> {
             return Ok(placed(&stat, true));
         }
         let (mut file, stat) = match folder.read(name) {
-            // Somebody changed it this moment, or it may not be read: then it is replaced.
+            // It changed at this moment or cannot be read, so it is replaced.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -186,7 +186,7 @@ impl Restore<'_> {
         let filled = self.fill(&mut file, path, &stored, wanted, clones);
         let outcome = filled.inspect_err(|_| _ = folder.remove_file(&temporary))?;
         finish(folder, &temporary, name).map_err(|error| failed(path, name, error))?;
-        let stat = stat_of_file(&file).map_err(write)?; // renaming counts as a change
+        let stat = stat_of_file(&file).map_err(write)?; // renaming changes its times
         Ok(Placed { outcome, known: Some(wanted.known(&stat)), trusted: false })
     }
 
@@ -200,7 +200,7 @@ impl Restore<'_> {
         clones: &AtomicBool,
     ) -> Result<Outcome> {
         let lost = || Error::FileLost { path: path.to_owned() };
-        // One that is not there, or not what it should be, is for the store to judge.
+        // If the blob is missing or damaged, the store reports it.
         if clones.load(Ordering::Relaxed)
             && wanted.file.bytes > 0
             && let Some(source) = open_stored(stored, wanted.file.bytes)
@@ -209,7 +209,7 @@ impl Restore<'_> {
                 Ok(()) => {
                     let content = read_all(file, wanted.file.bytes);
                     let content = content.map_err(|source| Error::io("read", path, source))?;
-                    // What the clone shows cannot change any more, whatever happens to the file of the cache.
+                    // The content of the clone cannot change any more, even if the blob does.
                     return if BlobRef::of(&content) == wanted.file { Ok(Outcome::Cloned) } else { Err(lost()) };
                 }
                 Err(source) if self.mode == Mode::Reflink => return Err(Error::io("clone", path, source)),
@@ -223,7 +223,7 @@ impl Restore<'_> {
         Ok(Outcome::Copied)
     }
 
-    /// A second name for the file of the cache. `None` where there is no such thing, or it must have another mode.
+    /// Creates a second name of the blob. Returns `None` if that is impossible or if the file needs another mode.
     fn link(&self, folder: &Folder, stored: &Path, name: &str, wanted: &Wanted) -> io::Result<Option<Stat>> {
         let Ok(((), temporary)) = fresh(|temporary| folder.link(stored, temporary)) else { return Ok(None) };
         let verified = folder.read(&temporary).and_then(|(mut file, stat)| {
@@ -244,14 +244,14 @@ impl Restore<'_> {
     }
 }
 
-/// A file as the manifest wants it.
+/// A file as the manifest describes it.
 struct Wanted {
     file: BlobRef,
     executable: bool,
 }
 
 impl Wanted {
-    /// Whether this may be it, by all but its content. A file with other names is somebody else's, too.
+    /// Returns whether all but the content matches. A file with several names may belong to another directory, too.
     fn looks_like(&self, stat: &Stat, mode: Mode) -> bool {
         let is_private = stat.names == 1 || mode == Mode::HardLink;
         let has_mode = cfg!(windows) || (stat.executable == self.executable && stat.plain);
@@ -265,7 +265,7 @@ impl Wanted {
     }
 }
 
-/// Makes something under a name that nobody has.
+/// Creates a file under an unused temporary name.
 fn fresh<T>(mut make: impl FnMut(&str) -> io::Result<T>) -> io::Result<(T, String)> {
     loop {
         let index = TEMPORARIES.fetch_add(1, Ordering::Relaxed);
@@ -277,12 +277,12 @@ fn fresh<T>(mut make: impl FnMut(&str) -> io::Result<T>) -> io::Result<(T, Strin
     }
 }
 
-/// Gives it its place; what cannot have it goes.
+/// Renames a file into place, and removes it if that fails.
 fn finish(folder: &Folder, temporary: &str, name: &str) -> io::Result<()> {
     folder.rename(temporary, name).inspect_err(|_| _ = folder.remove_file(temporary))
 }
 
-/// A file of the cache, opened as every file of the cache is; `None` where it is no regular file of that length.
+/// Opens a blob of the cache. Returns `None` if it is not a regular file of that size.
 fn open_stored(path: &Path, bytes: u64) -> Option<File> {
     let file = platform::open_for_reading(path).ok()?;
     file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes).then_some(file)

@@ -1,4 +1,4 @@
-//! Files of a tree into the cache.
+//! Stores files of a tree in the cache.
 
 use super::folder::Folder;
 use super::parallel::in_runs;
@@ -9,19 +9,20 @@ use std::path::Path;
 use varve_archive::path::{PathProblem, check};
 use varve_core::{BlobRef, BlobWriter, Error, Pool, Result, Watch};
 
-/// What a file was when it was stored.
+/// A file as it was when it was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredFile {
-    /// Its content.
+    /// The reference to its content.
     pub file: BlobRef,
-    /// Whether somebody may execute it.
+    /// Whether it may be executed.
     pub executable: bool,
 }
 
-/// Stores the files at `paths` below `root`, in parallel. Answers in the order of the paths; the watch counts files.
+/// Stores the files at `paths` below `root`, in parallel. Returns results in the order of the paths. The watch counts
+/// files.
 ///
 /// # Errors
-/// `UnsafePath` for what is no regular file, or lies behind a link; `Io` for what cannot be read.
+/// `UnsafePath` for paths that are not regular files or lead through a link; `Io` for files that cannot be read.
 pub fn store_tree(
     root: &Path,
     paths: &[String],

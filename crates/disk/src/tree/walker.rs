@@ -1,17 +1,17 @@
-//! From the root of a tree to the folder of a path, and from there to the next one.
+//! Walks from the root of a tree to the directory of a path, and from there to the next one.
 
 use super::folder::Folder;
 use std::io::{self, ErrorKind};
 use varve_archive::path::PathProblem;
 use varve_core::{Error, Result};
 
-/// One thread's place in a tree.
+/// The position of one thread in a tree.
 #[derive(Debug)]
 pub(super) struct Walker<'a> {
     root: &'a Folder,
-    /// The folder of the last path, unless that is the root.
+    /// The directory of the last path, unless that is the root.
     last: Option<(String, Folder)>,
-    /// Folders that are missing are made.
+    /// Creates missing directories.
     creates: bool,
 }
 
@@ -20,7 +20,7 @@ impl<'a> Walker<'a> {
         Self { root, last: None, creates }
     }
 
-    /// The open folder and the name in it. The path has passed the rules.
+    /// Returns the open directory of a path and the name in it. The path has passed the rules.
     pub(super) fn go<'p>(&mut self, path: &'p str) -> Result<(&Folder, &'p str)> {
         let Some((parent, name)) = path.rsplit_once('/') else { return Ok((self.root, path)) };
         if self.last.as_ref().is_none_or(|(last, _)| last != parent) {
@@ -54,7 +54,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// A failure at `path`, where `part` is in the way.
+/// The error for `path`, which `part` blocks.
 pub(super) fn failed(path: &str, part: &str, error: io::Error) -> Error {
     let blocks = [ErrorKind::NotADirectory, ErrorKind::IsADirectory, ErrorKind::DirectoryNotEmpty];
     if blocks.contains(&error.kind()) {

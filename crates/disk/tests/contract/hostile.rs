@@ -1,4 +1,4 @@
-//! What others may have put where our files should be.
+//! Links, FIFOs and directories that an attacker put in place of Varve's files.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn folder_and_files_are_for_their_owner_only() {
+fn only_the_owner_can_access_the_cache_directory_and_its_files() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("cache/v1");
     let vfs = DiskVfs::new(&folder);
@@ -23,9 +23,9 @@ fn folder_and_files_are_for_their_owner_only() {
     assert_eq!((mode(&root.path().join("cache")), mode(&folder), mode(&folder.join("a"))), (0o700, 0o700, 0o600));
 }
 
-/// A FIFO without a writer would block an ordinary open for ever.
+/// Opening a FIFO without a writer would block forever.
 #[test]
-fn nothing_but_a_regular_file_is_opened() {
+fn only_regular_files_are_opened() {
     let root = tempfile::tempdir().unwrap();
     let vfs = DiskVfs::new(root.path());
     vfs.create_new("good").unwrap();
@@ -46,7 +46,7 @@ fn nothing_but_a_regular_file_is_opened() {
 }
 
 #[test]
-fn a_name_cannot_lead_out_of_the_folder() {
+fn a_file_name_that_leads_out_of_the_directory_is_rejected() {
     let root = tempfile::tempdir().unwrap();
     fs::write(root.path().join("outside"), "secret").unwrap();
     let vfs = DiskVfs::new(root.path().join("folder"));
@@ -59,7 +59,7 @@ fn a_name_cannot_lead_out_of_the_folder() {
 }
 
 #[test]
-fn a_file_where_the_folder_should_be_is_an_error() {
+fn a_file_in_place_of_the_cache_directory_is_an_error() {
     let root = tempfile::tempdir().unwrap();
     fs::write(root.path().join("file"), "").unwrap();
     let vfs = DiskVfs::new(root.path().join("file"));
@@ -68,7 +68,7 @@ fn a_file_where_the_folder_should_be_is_an_error() {
 }
 
 #[test]
-fn nothing_is_written_through_a_folder_that_is_a_link() {
+fn nothing_is_written_through_a_linked_cache_directory() {
     let root = tempfile::tempdir().unwrap();
     let outside = root.path().join("outside");
     fs::create_dir_all(outside.join("ab")).unwrap();

@@ -1,4 +1,4 @@
-//! `DiskVfs` keeps the contract, on a real disk, among hostile files and for many threads.
+//! `DiskVfs` keeps the contract of `Vfs` on a real disk, next to hostile files, and with many threads.
 
 #[cfg(unix)]
 mod hostile;
@@ -11,7 +11,7 @@ use varve_core::testing::contract::contract;
 use varve_disk::DiskVfs;
 
 #[test]
-fn keeps_the_contract() {
+fn the_disk_keeps_the_contract_of_the_file_system_trait() {
     let root = tempfile::tempdir().unwrap();
     let count = std::cell::Cell::new(0);
     contract(&|| {

@@ -1,4 +1,4 @@
-//! Threads of one process that open the same folder share one store: its maps, its block cache, its pool of threads.
+//! Threads of one process that open the same directory share one store with its maps, block cache and thread pool.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,11 +10,11 @@ use varve_disk::open_shared;
 
 const WRITERS: u64 = 4;
 const COMMITS: u64 = 60;
-/// Of one value: a commit of several is large enough to be a table of its own.
+/// The bytes of one value: a commit of several becomes a table of its own.
 const LONG: usize = 100_000;
 
 #[test]
-fn threads_that_share_a_store_see_each_other_and_lose_nothing() {
+fn threads_that_share_a_store_see_each_others_commits_and_lose_none() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     let acknowledged: [AtomicU64; WRITERS as usize] = Default::default();
@@ -53,7 +53,7 @@ fn write(handle: &mut Handle, writer: u64, acknowledged: &AtomicU64) {
     }
 }
 
-/// What was acknowledged before it is asked for is there: the threads share one state.
+/// Every commit acknowledged before the read is found: the threads share one state.
 fn read(handle: &mut Handle, acknowledged: &[AtomicU64; WRITERS as usize]) {
     while acknowledged.iter().any(|number| number.load(Ordering::Acquire) < COMMITS) {
         let before = acknowledged.each_ref().map(|number| number.load(Ordering::Acquire));

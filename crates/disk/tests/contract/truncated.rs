@@ -1,5 +1,5 @@
-//! A mapped file that another program cuts must not kill the process. See `guard.rs`.
-#![expect(unsafe_code, reason = "a fault that is not the guard's has to be made by hand")]
+//! A mapped file that another program truncates must not kill the process. See `guard.rs`.
+#![expect(unsafe_code, reason = "the test causes a fault that the guard must not handle")]
 
 use std::borrow::Cow;
 use std::fs::{self, OpenOptions};
@@ -21,21 +21,24 @@ fn cut(vfs: &DiskVfs, name: &str, length: u64) {
     OpenOptions::new().write(true).open(vfs.folder().join(name)).unwrap().set_len(length).unwrap();
 }
 
-/// Runs one test of this binary in a process of its own, with `CHILD` set.
+/// Runs one test of this binary in its own process, with `CHILD` set.
 fn run_alone(test: &str) -> ExitStatus {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(CHILD, "1").output().unwrap().status
 }
 
 #[test]
-fn a_mapped_file_lends_its_bytes() {
+fn a_mapped_file_returns_borrowed_bytes() {
     let root = tempfile::tempdir().unwrap();
     let file = mapped(&DiskVfs::new(root.path()), "a");
-    assert!(matches!(file.read(1, 2).unwrap(), Cow::Borrowed(&[7, 7])), "this machine's /tmp should be mappable");
+    assert!(
+        matches!(file.read(1, 2).unwrap(), Cow::Borrowed(&[7, 7])),
+        "files in the temporary directory should be mappable"
+    );
 }
 
 #[test]
-fn what_was_cut_off_reads_as_zeros() {
+fn truncated_pages_of_a_mapped_file_read_as_zeros() {
     let root = tempfile::tempdir().unwrap();
     let vfs = DiskVfs::new(root.path());
     let file = mapped(&vfs, "a");
@@ -50,9 +53,9 @@ fn what_was_cut_off_reads_as_zeros() {
     assert!(*untouched.read(0, LENGTH).unwrap() == [7; LENGTH]);
 }
 
-/// More maps than one table of the guard holds, opened, cut, read and dropped on many threads at once.
+/// Many threads at once open, truncate, read and drop more maps than one table of the guard holds.
 #[test]
-fn many_maps_on_many_threads_survive() {
+fn truncated_maps_on_many_threads_do_not_kill_the_process() {
     let root = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
         for thread in 0..4 {
@@ -69,11 +72,11 @@ fn many_maps_on_many_threads_survive() {
     });
 }
 
-/// A fault in somebody else's map is not ours to hide: the process dies of it as it would without us.
+/// The guard must not hide a fault in a map of another library: the process dies as it would without the guard.
 #[test]
-fn a_foreign_fault_still_kills() {
+fn a_fault_outside_of_varves_maps_still_kills_the_process() {
     if std::env::var_os(CHILD).is_none() {
-        let status = run_alone("truncated::a_foreign_fault_still_kills");
+        let status = run_alone("truncated::a_fault_outside_of_varves_maps_still_kills_the_process");
         return assert_eq!(status.signal(), Some(libc::SIGBUS), "{status:?}");
     }
     let root = tempfile::tempdir().unwrap();
@@ -82,7 +85,7 @@ fn a_foreign_fault_still_kills() {
     cut(&vfs, "a", 0);
     assert_eq!(ours.read(0, 1).unwrap()[0], 0, "the guard works");
     fs::write(root.path().join("b"), [7; LENGTH]).unwrap();
-    // SAFETY: this process is meant to die of it.
+    // SAFETY: this process is meant to die of the fault.
     let theirs = unsafe { memmap2::Mmap::map(&fs::File::open(root.path().join("b")).unwrap()) }.unwrap();
     cut(&vfs, "b", 0);
     std::process::exit(i32::from(theirs[LENGTH - 1]));

@@ -73,7 +73,7 @@ export function guarded<T>(owner: number, call: () => T): T {
 
 function stopped(cause?: unknown): EngineFailure {
   const text = panicText === '' ? String(cause ?? 'another cache in this thread met a trap') : panicText
-  const message = `the engine failed: ${text}; this cache stops here, the files are safe; open it again and please report the text`
+  const message = `internal error: ${text}. The cache is closed, its files are intact. Reopen it to continue, and please report this text`
   return new EngineFailure('INTERNAL', message, { cause })
 }
 

@@ -1,10 +1,10 @@
-//! fjall. Durable: fdatasync of the journal at each commit. Relaxed: the journal is handed to the system.
+//! fjall. Durable: fdatasync of the journal at each commit. Relaxed: the journal is written to the system's cache.
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use std::path::Path;
 use varve_bench::{Entries, Opened, Subject};
 
-/// fjall as it opens by default.
+/// fjall with its default options.
 pub(crate) struct Fjall;
 
 impl Subject for Fjall {

@@ -1,5 +1,4 @@
-//! LMDB. Durable: its default, which syncs data and meta page. Relaxed: NO_SYNC, which the death of the process
-//! survives.
+//! LMDB. Durable: its default, which syncs data and meta pages. Relaxed: NO_SYNC, which survives a process crash.
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, FlagSetMode, PutFlags};
@@ -8,7 +7,7 @@ use varve_bench::{Entries, Opened, Subject};
 
 const MAP_BYTES: usize = 16 << 30;
 
-/// LMDB by way of heed.
+/// LMDB through heed.
 pub(crate) struct Lmdb;
 
 impl Subject for Lmdb {
@@ -23,7 +22,7 @@ impl Subject for Lmdb {
     fn open(&self, folder: &Path, _block_cache_bytes: usize) -> Box<dyn Opened> {
         let mut options = EnvOpenOptions::new();
         options.map_size(MAP_BYTES);
-        // SAFETY: the folder belongs to this sample alone.
+        // SAFETY: this sample is the only user of the directory.
         let env = unsafe { options.open(folder) }.expect("opens");
         let write = env.write_txn().expect("a transaction");
         let created = env.create_databases_and_commit(write, |opener, write| {
@@ -42,7 +41,7 @@ struct OpenLmdb {
 impl Opened for OpenLmdb {
     fn commit(&mut self, entries: Entries<'_>, durable: bool) {
         if !durable && self.env.get_flags().expect("flags") & EnvFlags::NO_SYNC.bits() == 0 {
-            // SAFETY: a crash of the system is not part of a sample.
+            // SAFETY: a system crash is not part of a sample.
             unsafe { self.env.set_flags(EnvFlags::NO_SYNC, FlagSetMode::Enable) }.expect("sets");
         }
         let mut write = self.env.write_txn().expect("a transaction");

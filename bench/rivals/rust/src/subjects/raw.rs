@@ -1,4 +1,4 @@
-//! The limit: a loop that appends the bytes of each commit to a file, and for a durable one waits for the disk.
+//! The limit: a loop that appends the bytes of each commit to a file, and waits for the disk if the commit is durable.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

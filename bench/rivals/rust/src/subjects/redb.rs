@@ -1,5 +1,5 @@
-//! redb. Durable: its default. Relaxed: no durability, which the death of the process does not survive: weaker than
-//! ours.
+//! redb. Durable: its default. Relaxed: no durability, which does not survive a process crash, unlike Varve's relaxed
+//! commits.
 
 use redb::{Database, Durability, TableDefinition};
 use std::path::Path;
@@ -7,7 +7,7 @@ use varve_bench::{Entries, Opened, Subject};
 
 const TABLE: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("bench");
 
-/// redb as it opens by default.
+/// redb with its default options.
 pub(crate) struct Redb;
 
 impl Subject for Redb {

@@ -1,11 +1,11 @@
-//! SQLite with a write-ahead log. Durable: synchronous = FULL. Relaxed: synchronous = OFF, which the death of the
-//! process survives.
+//! SQLite with a write-ahead log. Durable: synchronous = FULL. Relaxed: synchronous = OFF, which survives a process
+//! crash.
 
 use rusqlite::{Connection, params};
 use std::path::Path;
 use varve_bench::{Entries, Opened, Subject};
 
-/// SQLite by way of rusqlite.
+/// SQLite through rusqlite.
 pub(crate) struct Sqlite;
 
 impl Subject for Sqlite {

@@ -1,4 +1,4 @@
-//! turbo-persistence, whole.
+//! turbo-persistence, the complete store.
 
 use std::path::Path;
 use turbo_persistence::{CompactConfig, SerialScheduler, TurboPersistence, hash_key};
@@ -26,7 +26,7 @@ impl Subject for Turbo {
     }
 
     fn takes_part(&self, id: &str) -> bool {
-        let is_too_long = id.contains("items_10M"); // dies at commit 65,495: vm.max_map_count
+        let is_too_long = id.contains("items_10M"); // fails at commit 65,495: vm.max_map_count
         !id.starts_with("lookup/entries_") && !id.starts_with("export/") && !is_too_long
     }
 
@@ -42,9 +42,9 @@ impl Subject for Turbo {
 struct OpenTurbo(TurboPersistence<SerialScheduler, 1>);
 
 impl Opened for OpenTurbo {
-    /// It knows one durability: all of it.
+    /// It only has durable commits.
     fn commit(&mut self, entries: Entries<'_>, _durable: bool) {
-        // A key of known length is its fastest form.
+        // Keys of a constant length are its fastest form.
         match entries.key_bytes {
             4 => self.write::<4>(entries),
             8 => self.write::<8>(entries),

@@ -1,4 +1,4 @@
-//! One table of turbo-persistence, without the store around it: the form of its own lookup bench.
+//! One table of turbo-persistence without its store, as in its own lookup bench.
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +8,12 @@ use turbo_persistence::{
 };
 use varve_bench::{Entries, Opened, Subject, file_order};
 
-/// Where the values of four bytes lie.
+/// Where values of four bytes are stored.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Values {
     /// In value blocks that entries share, as in its own bench.
     Shared,
-    /// In the key block, as its store would write them.
+    /// In the key block, as its store writes them.
     Inline,
 }
 

@@ -1,4 +1,5 @@
-//! Every cut and every changed byte of small archives: a result or an error with a code, never a panic.
+//! Every truncation and every changed byte of small archives gives a sound result or an error with a code, never a
+//! panic.
 
 use super::*;
 
@@ -18,7 +19,7 @@ fn options() -> ImportOptions {
     ImportOptions { links: Links::Inside, ..ImportOptions::default() }
 }
 
-/// Whatever comes out obeys the rules, and can go out and in again.
+/// Checks that any result follows the rules, and can be exported and imported again.
 fn assert_sound(archive: &[u8], what: &dyn Fn() -> String) -> bool {
     match import_serial(archive, &options()) {
         Ok((imported, sink)) => {
@@ -41,7 +42,7 @@ fn assert_sound(archive: &[u8], what: &dyn Fn() -> String) -> bool {
 }
 
 #[test]
-fn a_cut_archive_is_refused() {
+fn a_truncated_archive_is_rejected() {
     let plain = small();
     for (name, archive, end) in [
         ("plain", plain.clone(), plain.len() - 512),
@@ -57,7 +58,7 @@ fn a_cut_archive_is_refused() {
 }
 
 #[test]
-fn a_changed_byte_is_an_error_or_a_sound_result() {
+fn one_changed_byte_of_an_archive_gives_an_error_or_a_sound_result() {
     let plain = small();
     for (name, archive) in [("plain", plain.clone()), ("gzip", gzip(&plain)), ("zstd", zstd(&plain))] {
         let mut sound = 0;
@@ -73,7 +74,7 @@ fn a_changed_byte_is_an_error_or_a_sound_result() {
 }
 
 #[test]
-fn what_is_compressed_is_checked() {
+fn a_changed_byte_of_a_compressed_archive_is_detected() {
     let content: Vec<u8> = (0..20_000_u32).map(|index| ((index * index) >> 7) as u8).collect();
     let plain = Maker::default().file("a", &content).end();
     let expected = records_of(&plain);
@@ -81,7 +82,7 @@ fn what_is_compressed_is_checked() {
         for place in (12..archive.len()).step_by(37).chain(archive.len() - 8..archive.len()) {
             let mut changed = archive.clone();
             changed[place] ^= 0x10;
-            // Only the checksum can tell most of these changes; a rare one changes nothing that is read.
+            // Only the checksum detects most of these changes. A few change nothing that is read.
             if let Ok((imported, _)) = import_serial(&changed, &options()) {
                 assert_eq!(imported.records, expected, "{name}: byte {place}");
             }
@@ -90,7 +91,7 @@ fn what_is_compressed_is_checked() {
 }
 
 #[test]
-fn random_changes_are_an_error_or_a_sound_result() {
+fn random_changes_of_an_archive_give_an_error_or_a_sound_result() {
     let given = std::env::var("VARVE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or_else(|| fastrand::u64(..));
     println!("VARVE_SEED={seed}");

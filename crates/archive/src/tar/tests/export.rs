@@ -1,4 +1,4 @@
-//! Out and in again.
+//! Export, and import of what was exported.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn export_to_vec(records: &[FileRecord], options: ExportOptions, sink: &Sink) ->
     Ok(archive)
 }
 
-/// Names of every length around the limits, all kinds of content.
+/// Names of every length around the limits, and all kinds of content.
 fn tree(sink: &Sink) -> Vec<FileRecord> {
     let mut records = vec![
         folder("empty/folder"),
@@ -33,7 +33,7 @@ fn tree(sink: &Sink) -> Vec<FileRecord> {
 }
 
 #[test]
-fn what_goes_out_comes_in_again() {
+fn an_exported_archive_imports_to_the_same_records() {
     let sink = Sink::default();
     let records = tree(&sink);
     for gzip in [false, true] {
@@ -45,7 +45,7 @@ fn what_goes_out_comes_in_again() {
 }
 
 #[test]
-fn the_same_records_give_the_same_bytes_in_any_order() {
+fn the_same_records_in_any_order_export_to_the_same_bytes() {
     let sink = Sink::default();
     let mut records = tree(&sink);
     for gzip in [false, true] {
@@ -56,7 +56,7 @@ fn the_same_records_give_the_same_bytes_in_any_order() {
             import_serial(&archive, &ImportOptions { links: Links::Inside, ..ImportOptions::default() }).unwrap();
         assert!(archive == export_to_vec(&again.0.records, ExportOptions { gzip }, &again.1).unwrap());
     }
-    // Pinned: a change of a single byte is a change for whoever compares archives.
+    // The digest is fixed: users compare archives, so a change of a single byte is visible to them.
     let plain = export_to_vec(&tree(&sink), ExportOptions::default(), &sink).unwrap();
     assert_eq!(
         (plain.len(), digest_of(&plain).to_string()),
@@ -65,7 +65,7 @@ fn the_same_records_give_the_same_bytes_in_any_order() {
 }
 
 #[test]
-fn nobody_and_no_moment_is_in_it() {
+fn an_exported_archive_has_no_owner_and_a_constant_time() {
     let sink = Sink::default();
     let archive = export_to_vec(&tree(&sink), ExportOptions::default(), &sink).unwrap();
     let mut reader = ::tar::Archive::new(&archive[..]);
@@ -84,7 +84,7 @@ fn nobody_and_no_moment_is_in_it() {
 }
 
 #[test]
-fn a_tree_that_an_import_would_refuse_is_not_written() {
+fn export_rejects_records_that_an_import_would_reject() {
     let sink = Sink::default();
     sink.store(b"").unwrap();
     let empty = |path: &str| file(path, b"", false);
@@ -102,7 +102,7 @@ fn a_tree_that_an_import_would_refuse_is_not_written() {
 }
 
 #[test]
-fn content_of_another_length_and_errors_stop_it() {
+fn export_stops_at_a_content_of_the_wrong_size_and_at_errors() {
     let records = [file("a", b"four", false)];
     let options = ExportOptions::default();
     let damaged = export(&records, options, &|_| Ok(b"three".to_vec()), &mut |_| Ok(())).unwrap_err();

@@ -1,5 +1,5 @@
-//! Against GNU tar, where the machine has it: what it writes is read, what we write is read by it. No files are
-//! needed: it packs the sources of this crate to its output, and lists our archives from its input.
+//! Compatibility with GNU tar in both directions, if the machine has it. No temporary files are needed: tar packs the
+//! sources of this crate to its output, and lists archives from its input.
 
 use super::*;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ fn has_gnu_tar() -> bool {
     let version = Command::new("tar").arg("--version").output();
     let found = version.is_ok_and(|output| output.stdout.starts_with(b"tar (GNU tar)"));
     if !found {
-        println!("skipped: no GNU tar here");
+        println!("skipped: GNU tar is not installed");
     }
     found
 }
@@ -33,7 +33,7 @@ fn run(args: &[&str], input: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn archives_of_gnu_tar_are_read_in_all_its_formats() {
+fn import_reads_all_formats_of_gnu_tar() {
     if !has_gnu_tar() {
         return;
     }
@@ -43,7 +43,7 @@ fn archives_of_gnu_tar_are_read_in_all_its_formats() {
         for compression in ["--no-auto-compress", "--gzip"] {
             for start in ["", prefix.as_str()] {
                 if !start.is_empty() && (format.ends_with("v7") || format.ends_with("ustar")) {
-                    continue; // they have no names of that length
+                    continue; // these formats have no names of that length
                 }
                 let transform = format!("--transform=s,^\\./,./{start},");
                 let archive = run(&["--create", format, compression, &transform, "--directory", folder, "."], &[]);
@@ -61,7 +61,7 @@ fn archives_of_gnu_tar_are_read_in_all_its_formats() {
 }
 
 #[test]
-fn gnu_tar_reads_what_is_exported() {
+fn gnu_tar_reads_exported_archives() {
     if !has_gnu_tar() {
         return;
     }

@@ -1,8 +1,8 @@
-//! Archives that want out, in, or too much: refused with a code, and the entry is named.
+//! Malicious archives: each is rejected with a code and the name of the entry.
 
 use super::*;
 
-/// Imports and expects to be refused.
+/// Imports an archive that must be rejected.
 fn refused(archive: &[u8], options: &ImportOptions) -> (&'static str, String) {
     let serial = import_serial(archive, options).map(drop).expect_err("refused");
     let parallel = import_on(&Threads::new(2), archive, options).map(drop).expect_err("refused");
@@ -23,7 +23,7 @@ fn assert_refused(archive: &[u8], code: &str, parts: &[&str]) {
 }
 
 #[test]
-fn names_that_lead_out_are_refused_in_every_place_that_can_hold_one() {
+fn names_that_leave_the_root_are_rejected_in_every_field_of_an_archive() {
     for (name, reason) in [
         ("../out", "'..'"),
         ("a/../../out", "'..'"),
@@ -61,7 +61,7 @@ fn names_that_lead_out_are_refused_in_every_place_that_can_hold_one() {
 }
 
 #[test]
-fn names_that_meet_are_refused_and_both_are_named() {
+fn colliding_names_in_an_archive_are_rejected_and_both_are_named() {
     let two = |a: &str, b: &str| Maker::default().file(a, b"1").file(b, b"2").end();
     assert_refused(&two("README", "readme"), "UNSAFE_PATH", &["'README'", "'readme'", "case"]);
     assert_refused(&two("caf\u{e9}", "cafe\u{301}"), "UNSAFE_PATH", &["caf\\u{e9}", "cafe\\u{301}", "two forms"]);
@@ -72,7 +72,7 @@ fn names_that_meet_are_refused_and_both_are_named() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_by_name() {
+fn entries_that_are_not_files_are_rejected_by_their_type() {
     for (form, reason) in [
         (b'1', "hard links"),
         (b'2', "symbolic links"),
@@ -95,7 +95,7 @@ fn what_is_no_file_is_refused_by_name() {
 }
 
 #[test]
-fn links_are_kept_inside_where_they_are_allowed() {
+fn allowed_links_must_stay_below_the_root() {
     let options = ImportOptions { links: Links::Inside, ..ImportOptions::default() };
     for target in ["../../x", "/etc/passwd", "..", "a/../../../x", "a/..", "C:\\x", "aux", "a\\b", ""] {
         let in_header = Maker::default().link("d/bad", b'2', target).end();
@@ -106,7 +106,7 @@ fn links_are_kept_inside_where_they_are_allowed() {
             assert_eq!((code, message.contains("'d/bad'")), ("UNSAFE_PATH", true), "{target}: {message}");
         }
     }
-    // Through the link, before and after it.
+    // The path leads through the link, which comes before or after it.
     for archive in [
         Maker::default().link("a", b'2', "b").file("a/x", b"").end(),
         Maker::default().file("a/x", b"").link("a", b'2', "b").end(),
@@ -120,7 +120,7 @@ fn links_are_kept_inside_where_they_are_allowed() {
 }
 
 #[test]
-fn numbers_that_cannot_be_are_refused() {
+fn invalid_numbers_in_archive_headers_are_rejected() {
     let size =
         |field: [u8; 12]| Maker::default().raw(b"bad", b'0', b"12345", |header| header.as_old_mut().size = field).end();
     for field in [
@@ -149,7 +149,7 @@ fn numbers_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn pax_headers_and_long_names_that_are_wrong_are_refused() {
+fn malformed_pax_headers_and_long_names_are_rejected() {
     let pax = |content: &[u8]| Maker::default().raw(b"pax", b'x', content, |_| {}).file("bad", b"").end();
     for content in [
         &b"path=x\n"[..],
@@ -191,7 +191,7 @@ fn pax_headers_and_long_names_that_are_wrong_are_refused() {
 }
 
 #[test]
-fn an_archive_has_one_beginning_and_one_end() {
+fn bytes_before_or_after_an_archive_are_rejected() {
     let good = Maker::default().file("a", b"content");
     let whole = good.clone().end();
     let cut = |bytes: usize| whole[..bytes].to_vec();
@@ -224,7 +224,7 @@ fn an_archive_has_one_beginning_and_one_end() {
 }
 
 #[test]
-fn limits_hold_before_anything_is_read() {
+fn import_limits_apply_before_content_is_read() {
     let archive = Maker::default().file("a", &[1; 600]).file("b", &[2; 600]).folder("c").end();
     let limited = |change: &dyn Fn(&mut ImportOptions)| {
         let mut options = ImportOptions::default();
@@ -244,14 +244,14 @@ fn limits_hold_before_anything_is_read() {
     for bytes_max in [0, 511, 1000, 3000, archive.len() as u64 - 1] {
         assert!(limited(&|options| options.bytes_max = bytes_max).is_err_and(|text| text.contains("maxBytes")));
     }
-    // Nothing behind the header: were it believed, this would say that the archive is cut.
+    // The archive ends after the header. If the size were not checked first, the error would be a truncated archive.
     let claims = Maker::default().raw(b"a", b'0', b"", |header| header.set_size(5 << 30)).0;
     let options = ImportOptions { file_bytes_max: u64::MAX, ..ImportOptions::default() };
     assert!(refused(&claims, &options).1.contains("maxBytes"));
 }
 
 #[test]
-fn memory_grows_with_what_comes_not_with_what_is_claimed() {
+fn import_memory_grows_with_the_input_not_with_the_sizes_in_headers() {
     let options = ImportOptions::default();
     let archive = Maker::default().raw(b"a", b'0', &[1; 100], |header| header.set_size(1 << 30)).0;
     let mut input = &archive[..];
@@ -264,7 +264,7 @@ fn memory_grows_with_what_comes_not_with_what_is_claimed() {
 }
 
 #[test]
-fn bombs_are_errors() {
+fn decompression_bombs_are_rejected() {
     // Zeros as the content of a file, as a long name, and after the end.
     let zeros = vec![0; 100 << 20];
     let file = Maker::default().raw(b"bomb", b'0', &zeros, |_| {}).end();
@@ -279,7 +279,7 @@ fn bombs_are_errors() {
     assert!(message.contains("1000 times"), "{message}");
     let options = ImportOptions { ratio_max: 2_000, ..ImportOptions::default() };
     assert_eq!(import_serial(&gzip(&file), &options).unwrap().0.records.len(), 1);
-    // 128 KiB out of 4 bytes: blocks of one repeated byte, in a frame with a window of 128 KiB.
+    // 128 KiB from 4 bytes: blocks of one repeated byte, in a frame with a window of 128 KiB.
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38];
     for _ in 0..100_000 {
         frame.extend([0x02, 0x00, 0x10, 0x00]);

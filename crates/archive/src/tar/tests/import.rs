@@ -1,4 +1,4 @@
-//! What an import makes of archives that are right.
+//! Imports of valid archives.
 
 use super::*;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ fn plain() -> Vec<u8> {
 }
 
 #[test]
-fn records_are_sorted_and_only_empty_folders_have_one() {
+fn imported_records_are_sorted_and_only_empty_directories_have_one() {
     let archive = Maker::default()
         .folder("./")
         .folder("./z/")
@@ -34,7 +34,7 @@ fn records_are_sorted_and_only_empty_folders_have_one() {
 }
 
 #[test]
-fn of_the_mode_only_the_executable_bit_stays() {
+fn import_keeps_only_the_executable_bit_of_the_mode() {
     for (mode, executable) in [
         (0o644, false),
         (0o755, true),
@@ -51,7 +51,7 @@ fn of_the_mode_only_the_executable_bit_stays() {
 }
 
 #[test]
-fn names_of_any_length_are_read_as_all_tars_write_them() {
+fn import_reads_long_names_in_all_tar_formats() {
     let long = format!("{}/{}.js", "folder/".repeat(20), "n".repeat(200)).replace("//", "/");
     let target = format!("{}x", "folder/".repeat(30));
     let by_crate = {
@@ -87,7 +87,7 @@ fn names_of_any_length_are_read_as_all_tars_write_them() {
 }
 
 #[test]
-fn a_size_of_a_pax_header_counts_and_an_empty_value_takes_it_back() {
+fn a_pax_header_sets_the_size_and_an_empty_value_removes_it() {
     let spoil = |header: &mut Header| header.set_size(0);
     let archive = Maker::default().pax(b'x', &[("size", "3")]).raw(b"a", b'0', b"abc", spoil).file("b", b"").end();
     assert_eq!(records_of(&archive), [file("a", b"abc", false), file("b", b"", false)]);
@@ -97,7 +97,7 @@ fn a_size_of_a_pax_header_counts_and_an_empty_value_takes_it_back() {
 }
 
 #[test]
-fn compression_is_recognised_by_its_first_bytes() {
+fn compression_is_detected_by_the_first_bytes() {
     let plain = plain();
     let expected = records_of(&plain);
     let (first, second) = plain.split_at(700);
@@ -113,7 +113,7 @@ fn compression_is_recognised_by_its_first_bytes() {
     }
 }
 
-/// Gives one byte at a time, and is interrupted before each.
+/// Returns one byte per read, and is interrupted before each.
 struct Trickle<'a>(&'a [u8], bool);
 
 impl Read for Trickle<'_> {
@@ -125,7 +125,7 @@ impl Read for Trickle<'_> {
 }
 
 #[test]
-fn an_input_may_come_in_parts() {
+fn an_archive_may_arrive_byte_by_byte() {
     for archive in [plain(), gzip(&plain()), zstd(&plain())] {
         let mut input = Trickle(&archive, false);
         let options = ImportOptions::default();
@@ -135,7 +135,7 @@ fn an_input_may_come_in_parts() {
 }
 
 #[test]
-fn the_last_of_a_repeated_path_wins_with_a_warning() {
+fn the_last_entry_of_a_repeated_path_wins_with_a_warning() {
     let archive = Maker::default()
         .file("a", b"first")
         .file("b", b"")
@@ -154,7 +154,7 @@ fn the_last_of_a_repeated_path_wins_with_a_warning() {
 }
 
 #[test]
-fn ten_thousand_empty_files() {
+fn an_archive_of_ten_thousand_empty_files_is_imported() {
     let archive = (0..10_000).fold(Maker::default(), |maker, index| maker.file(&format!("f/{index:05}"), b"")).end();
     for pool in [&SerialPool as &dyn Pool, &Threads::new(3)] {
         let (imported, sink) = import_on(pool, &archive, &ImportOptions::default()).unwrap();
@@ -170,7 +170,7 @@ fn ten_thousand_empty_files() {
     }
 }
 
-/// Files of all sizes, some names twice, folders and links between; and what a map makes of them.
+/// Files of all sizes, with repeated names, directories and links, and the records that a map gives for them.
 fn random_archive(random: &mut fastrand::Rng, files: usize) -> (Vec<u8>, Vec<FileRecord>) {
     let (mut maker, mut expected) = (Maker::default(), BTreeMap::new());
     for index in 0..files {
@@ -197,7 +197,7 @@ fn random_archive(random: &mut fastrand::Rng, files: usize) -> (Vec<u8>, Vec<Fil
 }
 
 #[test]
-fn threads_change_nothing_and_below_32_files_they_are_not_used() {
+fn threads_change_no_result_and_are_not_used_below_32_files() {
     let given = std::env::var("VARVE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or_else(|| fastrand::u64(..));
     println!("VARVE_SEED={seed}");
@@ -220,7 +220,7 @@ fn threads_change_nothing_and_below_32_files_they_are_not_used() {
 }
 
 #[test]
-fn the_first_error_in_the_order_of_the_archive_counts_on_any_number_of_threads() {
+fn an_import_returns_the_first_error_in_archive_order_on_any_number_of_threads() {
     let many = |count: usize, from: usize| {
         (from..from + count)
             .fold(Maker::default(), |maker, index| maker.file(&format!("{index}"), format!("{index}").as_bytes()))
@@ -241,7 +241,7 @@ fn the_first_error_in_the_order_of_the_archive_counts_on_any_number_of_threads()
     }
 }
 
-/// Fails after what it has.
+/// Fails once its bytes are read.
 struct Failing<'a>(&'a [u8]);
 
 impl Read for Failing<'_> {
@@ -251,7 +251,7 @@ impl Read for Failing<'_> {
 }
 
 #[test]
-fn an_input_that_fails_is_no_damaged_archive() {
+fn an_input_that_fails_is_an_io_error_not_a_damaged_archive() {
     for archive in [plain(), gzip(&plain()), zstd(&plain())] {
         for bytes in [0, 1, 10, archive.len() - 1] {
             let mut input = Failing(&archive[..bytes]);
@@ -263,7 +263,7 @@ fn an_input_that_fails_is_no_damaged_archive() {
 }
 
 #[test]
-fn who_watches_sees_the_input_pass_and_may_stop_it() {
+fn a_watch_sees_the_progress_of_an_import_and_can_stop_it() {
     let archive = (0..200).fold(Maker::default(), |maker, index| maker.file(&index.to_string(), &[7; 10_000])).end();
     let options = ImportOptions { input_bytes: archive.len() as u64, ..ImportOptions::default() };
     for pool in [&SerialPool as &dyn Pool, &Threads::new(2)] {

@@ -1,6 +1,6 @@
 //! One history under a fault, and what the disk may hold after each of its steps.
 
-use crate::history::{Expected, commit, compact, open_filing, random_key, random_value};
+use crate::history::{Expected, commit, compact, open_with_blobs, random_key, random_value};
 use crate::power_loss::{Checker, Commit, Recorded, read};
 use std::collections::BTreeSet;
 use varve_core::testing::sim::{Call, Effect, Fault, Model, SimVfs};
@@ -90,7 +90,7 @@ impl Run {
                 "compact"
             }
             7 => {
-                let _ = open_filing(&self.vfs, self.blob_bytes_min).map(|other| compact(&other, full));
+                let _ = open_with_blobs(&self.vfs, self.blob_bytes_min).map(|other| compact(&other, full));
                 "compact by another"
             }
             8 => {
@@ -111,7 +111,7 @@ impl Run {
 
     fn opened(&mut self) -> Result<&mut Handle> {
         if self.handle.is_none() {
-            self.handle = Some(open_filing(&self.vfs, self.blob_bytes_min)?);
+            self.handle = Some(open_with_blobs(&self.vfs, self.blob_bytes_min)?);
         }
         self.handle.as_mut().ok_or(varve_core::Error::Closed)
     }

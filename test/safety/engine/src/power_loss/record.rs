@@ -10,7 +10,7 @@ mod beside;
 mod days;
 
 use super::recorded::{Changes, Commit, Recorded, apply};
-use crate::history::{Expected, commit_at, compact, dump, open_filing, open_with, random_key, random_value};
+use crate::history::{Expected, commit_at, compact, dump, open_with, open_with_blobs, random_key, random_value};
 use varve_core::testing::sim::SimVfs;
 use varve_core::{Durability, Handle, Options};
 
@@ -90,7 +90,7 @@ pub(crate) fn content_of(handle: &mut Handle) -> Expected {
 
 /// A folder with some past in which one file was damaged, and what is left in it.
 fn damaged(random: &mut fastrand::Rng, vfs: &SimVfs, blob_bytes_min: usize) -> Expected {
-    let mut handle = open_filing(vfs, blob_bytes_min).expect("open");
+    let mut handle = open_with_blobs(vfs, blob_bytes_min).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     for _ in 0..random.usize(1..4) {
         change(random, &mut handle, id, false);
@@ -112,7 +112,7 @@ fn damaged(random: &mut fastrand::Rng, vfs: &SimVfs, blob_bytes_min: usize) -> E
     }
     vfs.settle();
     // Reading may set damaged contents aside, so that a copy is read.
-    content_of(&mut open_filing(&vfs.fork(), blob_bytes_min).expect("open damaged"))
+    content_of(&mut open_with_blobs(&vfs.fork(), blob_bytes_min).expect("open damaged"))
 }
 
 struct Recorder {

@@ -2,7 +2,7 @@
 //! it evicts entries.
 
 use super::{Recorder, content_of};
-use crate::history::{open_filing, random_key};
+use crate::history::{open_with_blobs, random_key};
 use crate::power_loss::recorded::Changes;
 
 impl Recorder {
@@ -36,7 +36,7 @@ impl Recorder {
         if self.life != super::Life::Days {
             return;
         }
-        let left = content_of(&mut open_filing(&self.vfs.fork(), self.options.blob_bytes_min).expect("open"));
+        let left = content_of(&mut open_with_blobs(&self.vfs.fork(), self.options.blob_bytes_min).expect("open"));
         if left == self.content {
             return;
         }

@@ -1,4 +1,4 @@
-//! A file system in the middle of whose calls somebody else acts: what races look like in one thread.
+//! A file system that runs a callback in the middle of calls, to reproduce races in one thread.
 
 use crate::history::{commit, open};
 use std::fmt;
@@ -8,29 +8,28 @@ use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::{Access, File, Stat, Vfs};
 use varve_core::{Durability, Handle, Options, SerialPool, Store};
 
-/// Hears of a call and the name of a file.
-pub(crate) type Meddler = Box<dyn FnMut(&str, &str) + Send>;
+/// Receives the name of a call and of a file.
+pub(crate) type Hook = Box<dyn FnMut(&str, &str) + Send>;
 
-/// A folder in which `meddler` acts whenever names are about to be listed, or one to be opened, linked, renamed or
-/// removed.
-struct Meddled {
+/// A directory that runs `hook` before it lists names, and before it opens, links, renames or removes a file.
+struct Hooked {
     vfs: Arc<dyn Vfs>,
-    meddler: Arc<Mutex<Meddler>>,
+    hook: Arc<Mutex<Hook>>,
 }
 
-impl Meddled {
-    fn new(vfs: &SimVfs, meddler: Meddler) -> Arc<Self> {
-        Arc::new(Self { vfs: Arc::new(vfs.clone()), meddler: Arc::new(Mutex::new(meddler)) })
+impl Hooked {
+    fn new(vfs: &SimVfs, hook: Hook) -> Arc<Self> {
+        Arc::new(Self { vfs: Arc::new(vfs.clone()), hook: Arc::new(Mutex::new(hook)) })
     }
 
-    fn meddle(&self, call: &str, name: &str) {
-        self.meddler.lock().expect("meddler")(call, name);
+    fn call_hook(&self, call: &str, name: &str) {
+        self.hook.lock().expect("hook")(call, name);
     }
 }
 
-impl Vfs for Meddled {
+impl Vfs for Hooked {
     fn list(&self) -> io::Result<Vec<String>> {
-        self.meddle("list", "");
+        self.call_hook("list", "");
         self.vfs.list()
     }
 
@@ -39,7 +38,7 @@ impl Vfs for Meddled {
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
-        self.meddle("open", name);
+        self.call_hook("open", name);
         self.vfs.open(name, access)
     }
 
@@ -52,31 +51,31 @@ impl Vfs for Meddled {
     }
 
     fn link(&self, source: &str, target: &str) -> io::Result<()> {
-        self.meddle("link", target);
+        self.call_hook("link", target);
         self.vfs.link(source, target)
     }
 
     fn rename(&self, source: &str, target: &str) -> io::Result<()> {
-        self.meddle("rename", source);
+        self.call_hook("rename", source);
         self.vfs.rename(source, target)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.meddle("remove", name);
+        self.call_hook("remove", name);
         self.vfs.remove(name)
     }
 
     fn folder(&self, name: &str) -> io::Result<Arc<dyn Vfs>> {
-        Ok(Arc::new(Self { vfs: self.vfs.folder(name)?, meddler: Arc::clone(&self.meddler) }))
+        Ok(Arc::new(Self { vfs: self.vfs.folder(name)?, hook: Arc::clone(&self.hook) }))
     }
 
     fn sync_folder(&self) -> io::Result<()> {
-        self.meddle("sync_folder", "");
+        self.call_hook("sync_folder", "");
         self.vfs.sync_folder()
     }
 }
 
-impl fmt::Debug for Meddled {
+impl fmt::Debug for Hooked {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.vfs.fmt(out)
     }
@@ -93,7 +92,7 @@ pub(crate) fn put_with(handle: &mut Handle, key: &[u8], durability: Durability) 
     id
 }
 
-/// A folder with one commit, whose writer lives.
+/// A directory with one commit, whose writer is still alive.
 pub(crate) fn with_a_commit() -> (SimVfs, Handle, u32) {
     with_a_commit_in(SimVfs::new())
 }
@@ -104,20 +103,20 @@ pub(crate) fn with_a_commit_in(vfs: SimVfs) -> (SimVfs, Handle, u32) {
     (vfs, handle, id)
 }
 
-/// Opens the folder as a new participant, beside whom `meddler` acts.
-pub(crate) fn meddled(vfs: &SimVfs, meddler: Meddler) -> Handle {
-    meddled_with(vfs, meddler, 1)
+/// Opens the directory as a new process whose calls run `hook`.
+pub(crate) fn hooked(vfs: &SimVfs, hook: Hook) -> Handle {
+    hooked_with(vfs, hook, 1)
 }
 
-/// The same, of those with names of their own.
-pub(crate) fn meddled_with(vfs: &SimVfs, meddler: Meddler, random: u64) -> Handle {
+/// Like [`hooked`], for tests that open several. `random` determines the names that the process uses.
+pub(crate) fn hooked_with(vfs: &SimVfs, hook: Hook, random: u64) -> Handle {
     let options = Options { random, ..Options::default() };
-    Store::open(Meddled::new(vfs, meddler), Arc::new(SerialPool), options).expect("open").handle()
+    Store::open(Hooked::new(vfs, hook), Arc::new(SerialPool), options).expect("open").handle()
 }
 
-/// What somebody finds who opens the folder while `meddler` acts, and the damage that is told.
-pub(crate) fn opened_with(vfs: &SimVfs, meddler: Meddler) -> (Option<Vec<u8>>, usize) {
-    let mut handle = meddled(vfs, meddler);
+/// Opens the directory while `hook` acts. Returns the value of `key` and the number of damaged places reported.
+pub(crate) fn opened_with(vfs: &SimVfs, hook: Hook) -> (Option<Vec<u8>>, usize) {
+    let mut handle = hooked(vfs, hook);
     let id = handle.namespace("n", "1").expect("namespace");
     (handle.get(id, b"key", <[u8]>::to_vec).expect("get"), handle.store().status().damage.len())
 }

@@ -1,20 +1,20 @@
-//! Files that are removed, cut, replaced or renamed under an open cache: `rm -rf`, `npm ci`, `rsync --inplace`, a
-//! restore, locks that are local to each machine. The next commit of every writer that lives is found by a new process.
+//! Files of an open cache are removed, truncated, replaced or renamed: by `rm -rf`, `npm ci`, `rsync --inplace` or a
+//! restore, or through locks that other machines cannot see. A new process finds the next commit of every live writer.
 
 use crate::history::{commit, compact, open_with};
 use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
 use varve_core::{Durability, Handle, Options};
 
-/// What happens to the directory; with an older copy of the log.
+/// Changes the directory. The second argument is an older copy of the log.
 type Event = (&'static str, fn(&SimVfs, &[u8]));
 
 const EVENTS: &[Event] = &[
     ("all files are removed", |vfs, _| vfs.names().iter().for_each(|name| vfs.erase(name))),
     ("the log is removed", |vfs, _| vfs.erase(&log_of(vfs))),
     ("the manifest is removed", |vfs, _| vfs.erase(&manifest_of(vfs))),
-    ("the log is cut in half", |vfs, _| vfs.truncate(&log_of(vfs), vfs.length(&log_of(vfs)) / 64 * 32)),
-    ("the log is cut to nothing", |vfs, _| vfs.truncate(&log_of(vfs), 0)),
+    ("the log is truncated to half", |vfs, _| vfs.truncate(&log_of(vfs), vfs.length(&log_of(vfs)) / 64 * 32)),
+    ("the log is truncated to zero", |vfs, _| vfs.truncate(&log_of(vfs), 0)),
     ("the log is an older copy, in place", |vfs, older| vfs.set_contents(&log_of(vfs), older.to_vec())),
     ("the log is an older copy, another file", |vfs, older| {
         let name = log_of(vfs);
@@ -63,7 +63,7 @@ fn machines() -> [SimVfs; 4] {
 }
 
 #[test]
-fn every_commit_after_a_file_was_taken_away_is_found_by_a_new_process() {
+fn a_new_process_finds_every_commit_made_after_files_of_an_open_cache_were_lost() {
     for (what, event) in EVENTS {
         for durability in [Durability::Relaxed, Durability::Durable] {
             for vfs in machines() {
@@ -77,7 +77,7 @@ fn every_commit_after_a_file_was_taken_away_is_found_by_a_new_process() {
                     let mut other = open(&vfs, 10 + round);
                     put(&mut other, &format!("other {round}"), durability);
                     other.store().close().expect("close");
-                    // Damage that is older than these commits is set aside by the first of them that meets it.
+                    // The first of these commits that reads older damage resets the cache.
                     if round > 0 {
                         assert!(has(&vfs, &format!("writer {round}")), "{what}, {durability:?}, writer {round}");
                         assert!(has(&vfs, &format!("other {round}")), "{what}, {durability:?}, other {round}");
@@ -93,10 +93,10 @@ fn every_commit_after_a_file_was_taken_away_is_found_by_a_new_process() {
     }
 }
 
-/// The offset from which a log counted after a reset was the length of the file, with the zeros behind its end: what
-/// its writer committed next lay below it.
+/// After a reset, the offset from which a log counted was the length of its file with padding zeros. The next commits
+/// of its writer were below that offset and were lost.
 #[test]
-fn a_reset_beside_a_live_durable_writer_loses_none_of_its_later_commits() {
+fn a_reset_by_another_process_loses_no_later_commit_of_a_live_durable_writer() {
     let vfs = SimVfs::new().padded();
     let mut writer = open(&vfs, 1);
     (0..3).for_each(|number| put(&mut writer, &format!("before {number}"), Durability::Durable));
@@ -110,9 +110,9 @@ fn a_reset_beside_a_live_durable_writer_loses_none_of_its_later_commits() {
     assert!(has(&vfs, "other"));
 }
 
-/// Locks that another machine cannot see: a compaction takes the log of a writer that lives.
+/// Locks may not be visible to other machines, so a compaction may claim the log of a live writer.
 #[test]
-fn commits_are_found_although_another_machine_took_the_log_for_abandoned() {
+fn commits_are_found_although_another_machine_claimed_the_log_of_a_live_writer() {
     let vfs = SimVfs::new();
     let mut writer = open(&vfs, 1);
     put(&mut writer, "first", Durability::Relaxed);
@@ -128,16 +128,16 @@ fn commits_are_found_although_another_machine_took_the_log_for_abandoned() {
     }
 }
 
-/// A page of zeros in the middle of what was synced looked like an append that never arrived: what stood behind it was
-/// gone without a word, and older values came back.
+/// A page of zeros in the middle of synced commits looked like an append that had not reached the disk. The commits
+/// after it were lost without a report, and older values came back.
 #[test]
-fn zeros_in_the_middle_of_durable_commits_are_damage() {
+fn zeros_in_the_middle_of_durable_commits_are_reported_as_damage() {
     let vfs = SimVfs::new();
     let mut writer = open(&vfs, 1);
     (0..40).for_each(|number| put(&mut writer, &format!("key {number}"), Durability::Durable));
     let (name, sector) = (log_of(&vfs), 512);
     let bytes = vfs.contents(&name);
-    // The last frames are the end: zeros there are what a loss of power leaves.
+    // The last frames are skipped: zeros there are what a power failure leaves.
     for start in (sector..bytes.len() - 2 * sector).step_by(sector) {
         let damaged = vfs.fork();
         let mut zeroed = bytes.clone();
@@ -147,9 +147,9 @@ fn zeros_in_the_middle_of_durable_commits_are_damage() {
     }
 }
 
-/// Logs that a closed cache has left: none of them can be removed, cut or lose a part without being missed.
+/// The logs that a closed cache left behind. If one is removed, truncated or partly lost, this is detected.
 #[test]
-fn what_was_there_when_the_cache_was_closed_never_becomes_an_older_state() {
+fn damage_to_a_closed_cache_never_brings_an_older_state_back() {
     let vfs = SimVfs::new();
     for round in 0..2 {
         let mut writer = open(&vfs, round);

@@ -1,7 +1,8 @@
-//! A keyed cache refuses what was not written with its key for the very place where it stands: forged entries are
-//! misses, never values, and the next commit works. What an attacker without the key can do is write files: of caches
-//! without a key or with another one, of this cache with bytes changed and every checksum made anew, of another cache
-//! with the same key at other places.
+//! A cache with a secret accepts only bytes that were written with this secret for this very place. Forged entries are
+//! misses, and the next commit works. Without the secret, an attacker can write files
+//! - from caches without a secret or with another one,
+//! - from this cache with changed bytes and new checksums, and
+//! - from other caches with the same secret, in other places.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ fn open(vfs: &SimVfs, key: Option<&MacKey>) -> Arc<Store> {
     Store::open(Arc::new(vfs.clone()), Arc::new(SerialPool), options).expect("every folder opens")
 }
 
-/// Two tables of two namespaces and a log with commits to both; every value begins with `word`.
+/// Two tables with two namespaces and a log with commits to both. Every value begins with `word`.
 fn cache(key: Option<&MacKey>, word: &str) -> SimVfs {
     let vfs = SimVfs::new();
     for round in 0..2 {
@@ -40,12 +41,12 @@ fn cache(key: Option<&MacKey>, word: &str) -> SimVfs {
             store.compact(true, &|_, _| ControlFlow::Continue(())).unwrap();
         }
         drop(handle);
-        // Not closed, so that the log stays.
+        // The store is not closed, so that the log stays.
     }
     vfs
 }
 
-/// Values that are found and were not written to this namespace of this cache; then a commit.
+/// Counts values that were found but never written to that namespace of this cache. Commits an entry afterwards.
 fn accepted(vfs: &SimVfs, key: Option<&MacKey>, word: &str) -> usize {
     let store = open(vfs, key);
     let mut handle = store.handle();
@@ -69,7 +70,7 @@ fn accepted(vfs: &SimVfs, key: Option<&MacKey>, word: &str) -> usize {
     wrong
 }
 
-/// Replaces `good` by `evil` where that is found at or behind `from`; `None` where it is not.
+/// Replaces the first `good` at or after `from` with `evil`. Returns `None` if there is none.
 fn poisoned(bytes: &[u8], from: usize) -> Option<Vec<u8>> {
     let at = from + bytes.get(from..)?.windows(4).position(|word| word == b"good")?;
     let mut out = bytes.to_vec();
@@ -77,7 +78,7 @@ fn poisoned(bytes: &[u8], from: usize) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Every forgery with a name for the message.
+/// All forged caches, each with a name for messages.
 fn forgeries(mine: &SimVfs, key: &MacKey) -> Vec<(String, SimVfs)> {
     let mut all = Vec::new();
     let foreign = [("without a key", None), ("with another key", secret(2))];
@@ -90,7 +91,7 @@ fn forgeries(mine: &SimVfs, key: &MacKey) -> Vec<(String, SimVfs)> {
                 all.push((format!("{name} {how} as {target}"), vfs));
             }
         }
-        // Bytes changed and every checksum of the folder, or of one file, made anew.
+        // One byte or word changed, and the checksums of the whole directory, or of that file, recomputed.
         for name in mine.names() {
             let bytes = mine.contents(&name);
             let words = (0..bytes.len()).step_by(97).filter_map(|from| poisoned(&bytes, from));
@@ -115,7 +116,7 @@ fn forgeries(mine: &SimVfs, key: &MacKey) -> Vec<(String, SimVfs)> {
         mine.names().iter().flat_map(|name| mine.names().into_iter().map(move |target| (name, target)))
     {
         let bytes = other.contents(name);
-        // At its own place it is what a holder of the key wrote for that place; anywhere else it is a forgery.
+        // In its own place it was written with the secret for that place. Anywhere else it is a forgery.
         if *name != target {
             let vfs = mine.fork();
             vfs.set_contents(&target, bytes.clone());
@@ -137,22 +138,22 @@ fn forgeries(mine: &SimVfs, key: &MacKey) -> Vec<(String, SimVfs)> {
 }
 
 #[test]
-fn a_thousand_forged_folders_give_no_value_and_the_next_commit_works() {
+fn a_thousand_forged_caches_with_a_secret_return_no_value_and_the_next_commit_works() {
     let key = secret(1).unwrap();
     let mine = cache(Some(&key), "good");
-    assert_eq!(accepted(&mine.fork(), Some(&key), "good"), 0, "the honest folder");
+    assert_eq!(accepted(&mine.fork(), Some(&key), "good"), 0, "the unchanged cache");
     assert!(open(&mine, Some(&key)).verify(&|_, _| ControlFlow::Continue(())).unwrap().entries >= 2 * KEYS as u64);
     let all = forgeries(&mine, &key);
-    assert!(all.len() >= FORGED_MIN, "{} forged folders", all.len());
+    assert!(all.len() >= FORGED_MIN, "{} forged caches", all.len());
     for (name, vfs) in &all {
         assert_eq!(accepted(vfs, Some(&key), "good"), 0, "{name}");
     }
-    println!("{} forged folders, none believed", all.len());
+    println!("{} forged caches, none accepted", all.len());
 }
 
-/// The check can fail: without a key the same forgeries are values.
+/// Shows that the test above can fail: without a secret, the same forgeries are accepted.
 #[test]
-fn without_a_key_a_forged_folder_is_believed() {
+fn without_a_secret_forged_entries_are_accepted() {
     let mine = cache(None, "good");
     let mut believed = 0;
     for name in mine.names() {
@@ -165,9 +166,9 @@ fn without_a_key_a_forged_folder_is_believed() {
     assert!(believed > 0);
 }
 
-/// Frames of one log behind the start of the log of another cache: the same number, the same place, the same secret.
+/// Frames of one log after the start of another cache's log, with the same number, place and secret.
 #[test]
-fn commits_of_another_cache_with_the_same_secret_are_refused() {
+fn commits_copied_from_another_cache_with_the_same_secret_are_rejected() {
     let key = secret(1);
     let vfs = [1, 2].map(|random| {
         let vfs = SimVfs::new();
@@ -189,10 +190,9 @@ fn commits_of_another_cache_with_the_same_secret_are_refused() {
     assert_ne!(store.status().damage.len(), 0);
 }
 
-/// A use record of one cache, put beside another cache with the same secret or under the name of another day, kept
-/// entries there from leaving.
+/// A usage record from another cache with the same secret, or renamed to another day, protected entries from eviction.
 #[test]
-fn use_records_of_another_cache_with_the_same_secret_or_of_another_day_count_for_nothing() {
+fn usage_records_of_another_cache_or_another_day_are_ignored() {
     const DAY_MS: u64 = 24 * 60 * 60 * 1000;
     let key = secret(1);
     let cache = |random| {
@@ -228,7 +228,7 @@ fn use_records_of_another_cache_with_the_same_secret_or_of_another_day_count_for
     assert_eq!(never_used(&mine), (1, true), "a record of another cache");
     let store = open(&mine, key.as_ref());
     store.compact(true, &|_, _| ControlFlow::Continue(())).unwrap();
-    assert!(!mine.names().contains(&record), "it is removed");
+    assert!(!mine.names().contains(&record), "the record is removed");
 
     let record = day_20(&mine);
     assert_eq!(never_used(&mine), (0, true), "its own record");

@@ -1,7 +1,7 @@
-//! Files by content: what entries name stays and is stored once; what nobody names any more is collected, whoever does
-//! what at the same time.
+//! Blobs: each content is stored once, stays as long as an entry names it, and is collected afterwards. Other processes
+//! may act at the same time.
 
-use crate::history::{commit, compact, open, open_filing, open_with};
+use crate::history::{commit, compact, open, open_with, open_with_blobs};
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::{Access, File, Stat, Vfs};
 use varve_core::{BlobRef, BlobWriter, Durability, Handle, Options, Pin, SerialPool, Store};
 
-const FILED: usize = 64;
+const BLOB_BYTES_MIN: usize = 64;
 
 fn value(number: u8) -> Vec<u8> {
     (0..200u8).map(|index| index.wrapping_mul(number).wrapping_add(index >> 3)).collect()
@@ -43,9 +43,9 @@ fn is_sound(handle: &Handle) -> bool {
 }
 
 #[test]
-fn equal_large_values_are_one_file_until_the_last_entry_is_gone() {
+fn equal_large_values_share_one_blob_until_the_last_entry_is_deleted() {
     let vfs = SimVfs::new();
-    let mut handle = open_filing(&vfs, FILED).expect("open");
+    let mut handle = open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open");
     for key in [b"a", b"b", b"c"] {
         put(&mut handle, key, &value(1));
     }
@@ -66,14 +66,14 @@ fn equal_large_values_are_one_file_until_the_last_entry_is_gone() {
 }
 
 #[test]
-fn stored_files_stay_until_they_are_named_and_as_long_as_they_are() {
+fn stored_blobs_stay_until_an_entry_names_them_and_as_long_as_it_does() {
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
     let (files, hold) = store(&handle, &[b"one", b"two", b"one"]);
     assert_eq!(files, [BlobRef::of(b"one"), BlobRef::of(b"two"), BlobRef::of(b"one")]);
     handle.keep(hold);
-    // Neither a compaction of this process nor one of another collects them before they are named.
+    // No compaction, of this process or another, collects them before an entry names them.
     put(&mut open(&vfs).expect("open"), b"other", b"entry");
     compact(&handle, true).expect("compact");
     compact(&open(&vfs).expect("open"), true).expect("compact by another process");
@@ -95,7 +95,7 @@ fn stored_files_stay_until_they_are_named_and_as_long_as_they_are() {
 }
 
 #[test]
-fn what_a_dead_process_stored_and_never_named_is_collected() {
+fn blobs_that_a_crashed_process_stored_without_an_entry_are_collected() {
     let vfs = SimVfs::new();
     let dead = open(&vfs).expect("open");
     let stored = store(&dead, &[b"one", b"two"]);
@@ -104,14 +104,14 @@ fn what_a_dead_process_stored_and_never_named_is_collected() {
     assert_eq!(files_of(&vfs), [""; 0]);
 }
 
-/// It went on to the newest state by itself, so that keys read before and after were of two commits.
+/// The reader moved on to the newest state by itself. Keys read before and after that came from different commits.
 #[test]
-fn a_reader_whose_file_was_collected_gets_a_miss_and_stays_in_its_state() {
+fn a_reader_whose_blob_was_collected_gets_a_miss_and_keeps_its_state() {
     let vfs = SimVfs::new();
-    let mut writer = open_filing(&vfs, FILED).expect("open");
+    let mut writer = open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open");
     put(&mut writer, b"key", &value(1));
     put(&mut writer, b"small", b"1");
-    let mut reader = open_filing(&vfs, FILED).expect("open");
+    let mut reader = open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open");
     put(&mut writer, b"key", &value(2));
     put(&mut writer, b"small", b"2");
     compact(&writer, true).expect("compact");
@@ -124,19 +124,19 @@ fn a_reader_whose_file_was_collected_gets_a_miss_and_stays_in_its_state() {
 }
 
 #[test]
-fn a_file_that_is_missing_in_the_newest_state_is_damage() {
+fn a_blob_missing_in_the_newest_state_is_reported_as_damage() {
     let vfs = SimVfs::new();
-    put(&mut open_filing(&vfs, FILED).expect("open"), b"key", &value(1));
-    let mut reader = open_filing(&vfs, FILED).expect("open");
+    put(&mut open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open"), b"key", &value(1));
+    let mut reader = open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open");
     let file = files_of(&vfs).remove(0);
     vfs.remove(&file).expect("remove");
     assert_eq!(get(&mut reader, b"key"), None);
     assert_eq!(reader.store().status().damage[0].file, file);
 }
 
-/// The file was set aside, because its length was not what the manifest of a caller said.
+/// The blob was quarantined because its length was not the one that the caller's manifest gave.
 #[test]
-fn a_manifest_with_a_wrong_size_does_not_cost_the_content() {
+fn an_entry_with_a_wrong_blob_size_does_not_quarantine_the_blob() {
     let vfs = SimVfs::new();
     let mut handle = open(&vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
@@ -150,21 +150,21 @@ fn a_manifest_with_a_wrong_size_does_not_cost_the_content() {
         assert!(handle.store().status().damage.is_empty(), "{bytes}");
     }
     assert_eq!(handle.store().read_blob(&files[0]).expect("read").as_deref(), Some(&b"content"[..]));
-    // An entry that names the wrong size is a miss, and takes no other entry with it.
+    // An entry that names the wrong size is a miss and affects no other entry.
     let wrong = [BlobRef { bytes: 3, ..files[0] }];
-    handle.put_with_blobs(id, b"liar", b"manifest", &wrong).expect("put");
+    handle.put_with_blobs(id, b"wrong", b"manifest", &wrong).expect("put");
     commit(&mut handle, Durability::Durable).expect("commit");
     assert_eq!(handle.store().read_blob(&wrong[0]).expect("read"), None);
     compact(&handle, true).expect("compact");
-    assert_eq!((get(&mut handle, b"key").is_some(), get(&mut handle, b"liar")), (true, None));
+    assert_eq!((get(&mut handle, b"key").is_some(), get(&mut handle, b"wrong")), (true, None));
     assert_eq!(handle.store().read_blob(&files[0]).expect("read").as_deref(), Some(&b"content"[..]));
 }
 
-/// Another thread of the process commits while the first file is read: what is asked for after it was of that commit.
+/// Another thread of the process commits while the first blob is read. The remaining lookups returned the new commit.
 #[test]
-fn many_reads_stay_in_their_state_behind_a_value_that_is_a_file() {
+fn get_many_reads_one_state_although_another_thread_commits_while_a_blob_is_read() {
     let vfs = SimVfs::new();
-    let mut writer = open_filing(&vfs, FILED).expect("open");
+    let mut writer = open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open");
     let id = writer.namespace("n", "1").expect("namespace");
     for (key, value) in [(b"a", &value(1)[..]), (b"b", b"1"), (b"c", &value(3)), (b"d", b"1")] {
         put(&mut writer, key, value);
@@ -185,12 +185,12 @@ fn many_reads_stay_in_their_state_behind_a_value_that_is_a_file() {
 }
 
 #[test]
-fn a_damaged_file_is_set_aside_and_written_anew_in_the_same_run() {
+fn a_damaged_blob_is_quarantined_and_stored_again_by_the_same_process() {
     let vfs = SimVfs::new();
-    put(&mut open_filing(&vfs, FILED).expect("open"), b"key", &value(1));
+    put(&mut open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open"), b"key", &value(1));
     let file = files_of(&vfs).remove(0);
     vfs.flip(&file, 100, 3);
-    let mut handle = open_filing(&vfs, FILED).expect("open");
+    let mut handle = open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open");
     assert_eq!(get(&mut handle, b"key"), None);
     assert_eq!(handle.store().status().damage[0].file, file);
     put(&mut handle, b"key", &value(1));
@@ -201,9 +201,9 @@ fn a_damaged_file_is_set_aside_and_written_anew_in_the_same_run() {
 }
 
 #[test]
-fn files_count_for_the_cap() {
+fn blobs_count_towards_the_size_cap() {
     let vfs = SimVfs::new();
-    let options = Options { bytes_max: 2_000, blob_bytes_min: FILED, ..Options::default() };
+    let options = Options { bytes_max: 2_000, blob_bytes_min: BLOB_BYTES_MIN, ..Options::default() };
     let mut handle = open_with(&vfs, options).expect("open");
     let mut random = vec![0; 5_000];
     fastrand::Rng::with_seed(1).fill(&mut random);
@@ -212,7 +212,7 @@ fn files_count_for_the_cap() {
     assert_eq!((get(&mut handle, b"key").is_some(), files_of(&vfs).len()), (false, 0));
 }
 
-/// A folder whose n-th call is preceded by something that somebody else does.
+/// A directory in which another process acts just before the n-th call.
 #[derive(Clone)]
 struct Interrupted {
     folder: Arc<dyn Vfs>,
@@ -273,13 +273,13 @@ fn open_interrupted(vfs: &SimVfs, at: usize, act: impl FnMut() + Send + 'static)
     let calls: Arc<AtomicUsize> = Arc::default();
     let folder =
         Interrupted { folder: Arc::new(vfs.clone()), calls: Arc::clone(&calls), at, act: Arc::new(Mutex::new(act)) };
-    let options = Options { blob_bytes_min: FILED, ..Options::default() };
+    let options = Options { blob_bytes_min: BLOB_BYTES_MIN, ..Options::default() };
     (Store::open(Arc::new(folder), Arc::new(SerialPool), options).expect("open").handle(), calls)
 }
 
-/// A folder with a file that nobody names any more, and one that an entry names.
+/// A directory with one blob that no entry names any more and one that an entry names.
 fn with_garbage(vfs: SimVfs) -> SimVfs {
-    let mut handle = open_filing(&vfs, FILED).expect("open");
+    let mut handle = open_with_blobs(&vfs, BLOB_BYTES_MIN).expect("open");
     put(&mut handle, b"old", &value(1));
     put(&mut handle, b"kept", &value(2));
     put(&mut handle, b"old", b"small now");
@@ -294,15 +294,15 @@ const MACHINES: [fn() -> SimVfs; 4] = [
     || SimVfs::new().without_links().without_locks(),
 ];
 
-/// Whatever step of a collection it is at which somebody else stores the content again, nothing is lost.
+/// Another process stores the same content again before each step of a collection. Nothing is lost.
 #[test]
-fn a_commit_at_any_moment_of_a_collection_keeps_its_file() {
+fn a_blob_committed_during_a_collection_stays() {
     for machine in MACHINES {
         for at in 0.. {
             let vfs = with_garbage(machine());
             let other = vfs.clone();
             let (handle, calls) = open_interrupted(&vfs, at, move || {
-                put(&mut open_filing(&other, FILED).expect("open"), b"new", &value(1));
+                put(&mut open_with_blobs(&other, BLOB_BYTES_MIN).expect("open"), b"new", &value(1));
             });
             compact(&handle, true).expect("compact");
             let done = calls.load(Ordering::Relaxed) <= at;
@@ -315,10 +315,10 @@ fn a_commit_at_any_moment_of_a_collection_keeps_its_file() {
     }
 }
 
-/// The same, where what was stored is named only after the collection.
+/// Like the test above, but the entry is committed only after the collection.
 #[test]
-fn files_stored_at_any_moment_of_a_collection_stay_until_they_are_named() {
-    // Without a lock the log that holds them may be folded by the very compaction.
+fn blobs_stored_during_a_collection_stay_until_an_entry_names_them() {
+    // Without a lock, this very compaction may checkpoint the log that pins the blobs.
     for machine in [SimVfs::new, || SimVfs::new().without_links()] as [fn() -> SimVfs; 2] {
         for at in 0.. {
             let vfs = with_garbage(machine());
@@ -326,7 +326,7 @@ fn files_stored_at_any_moment_of_a_collection_stay_until_they_are_named() {
             let stored = Arc::new(Mutex::new(None));
             let storing = Arc::clone(&stored);
             let (handle, calls) = open_interrupted(&vfs, at, move || {
-                let handle = open_filing(&other, FILED).expect("open");
+                let handle = open_with_blobs(&other, BLOB_BYTES_MIN).expect("open");
                 let (files, hold) = store(&handle, &[&value(1)]);
                 *storing.lock().expect("not poisoned") = Some((handle, files, hold));
             });
@@ -346,15 +346,15 @@ fn files_stored_at_any_moment_of_a_collection_stay_until_they_are_named() {
     }
 }
 
-/// And the other way round.
+/// Another process collects before each step of a commit.
 #[test]
-fn a_collection_at_any_moment_of_a_commit_keeps_its_file() {
+fn a_collection_during_a_commit_keeps_its_blob() {
     for machine in MACHINES {
         for at in 0.. {
             let vfs = with_garbage(machine());
             let other = vfs.clone();
             let (mut handle, calls) = open_interrupted(&vfs, at, move || {
-                compact(&open_filing(&other, FILED).expect("open"), true).expect("compact");
+                compact(&open_with_blobs(&other, BLOB_BYTES_MIN).expect("open"), true).expect("compact");
             });
             put(&mut handle, b"new", &value(1));
             let done = calls.load(Ordering::Relaxed) <= at;
@@ -369,7 +369,7 @@ fn a_collection_at_any_moment_of_a_commit_keeps_its_file() {
 
 fn check_interrupted(vfs: &SimVfs, is_put: bool, context: &str) {
     for _ in 0..2 {
-        let mut handle = open_filing(vfs, FILED).expect("open");
+        let mut handle = open_with_blobs(vfs, BLOB_BYTES_MIN).expect("open");
         assert_eq!(get(&mut handle, b"new"), is_put.then(|| value(1)), "{context}");
         assert_eq!(get(&mut handle, b"kept"), Some(value(2)), "{context}");
         assert!(is_sound(&handle), "{context}");

@@ -1,5 +1,5 @@
-//! Use records: who only reads writes one small file a day; the least recently used entries leave a cache over its cap;
-//! what a process wrote or read itself stays, whatever the clock says.
+//! Usage records: a process that only reads writes one small file a day. A cache over its cap evicts the least recently
+//! used entries, but none that the process itself has written or read, whatever the clock shows.
 
 use crate::history::{compact, dump, open_with};
 use std::ops::ControlFlow;
@@ -48,11 +48,11 @@ fn write_on(vfs: &SimVfs, day: u64, keys: std::ops::Range<u32>, bytes_max: u64) 
 /// A process that reads entries on one day.
 fn read_on(vfs: &SimVfs, day: u64, keys: std::ops::Range<u32>) {
     let (handle, id) = open_on(vfs, day, u64::MAX);
-    keys.for_each(|at| assert!(handle.has(id, &key(at)).expect("has"), "{at} is there"));
+    keys.for_each(|at| assert!(handle.has(id, &key(at)).expect("has"), "entry {at} is missing"));
     handle.store().close().expect("close");
 }
 
-fn held(vfs: &SimVfs, day: u64) -> Vec<u32> {
+fn present(vfs: &SimVfs, day: u64) -> Vec<u32> {
     let (handle, id) = open_on(vfs, day, u64::MAX);
     let found = dump(&handle, id);
     assert!(handle.store().verify(&|_, _| ControlFlow::Continue(())).expect("verify").sound);
@@ -63,7 +63,7 @@ fn total_bytes(vfs: &SimVfs) -> u64 {
     bytes_of(&open_on(vfs, TODAY, u64::MAX).0)
 }
 
-/// Of tables and the files that they name.
+/// The size of all tables and of the blobs that they name.
 fn bytes_of(handle: &Handle) -> u64 {
     let stats = handle.store().stats().expect("stats");
     stats.table_bytes + stats.content_bytes
@@ -74,12 +74,12 @@ fn records(vfs: &SimVfs) -> Vec<String> {
 }
 
 #[test]
-fn a_reader_writes_once_a_day_and_never_on_the_day_of_the_commit() {
+fn a_reader_writes_usage_once_a_day_and_never_on_the_day_of_the_commit() {
     let vfs = SimVfs::new();
     write_on(&vfs, TODAY, 0..300, u64::MAX);
     let before = vfs.operation_count();
     read_on(&vfs, TODAY, 0..300);
-    assert_eq!(vfs.operation_count(), before, "read on the day it was written");
+    assert_eq!(vfs.operation_count(), before, "reads on the day of the commit");
     for day in 1..4 {
         read_on(&vfs, TODAY + day, 0..200);
         assert_eq!(records(&vfs).len() as u64, day, "the first build of a day");
@@ -89,15 +89,15 @@ fn a_reader_writes_once_a_day_and_never_on_the_day_of_the_commit() {
         assert_eq!(vfs.operation_count(), after, "later builds of a day");
     }
     read_on(&vfs, TODAY + 3, 0..300);
-    assert_eq!(records(&vfs).len(), 4, "a build that read more");
-    // Yesterday, by another clock: it is known to have been used since.
+    assert_eq!(records(&vfs).len(), 4, "a build that reads more");
+    // The clock shows yesterday, but these entries have a later use on record.
     let after = vfs.operation_count();
     read_on(&vfs, TODAY + 2, 0..300);
     assert_eq!(vfs.operation_count(), after);
 }
 
 #[test]
-fn who_may_not_write_and_who_does_not_know_the_time_records_nothing() {
+fn a_read_only_cache_and_a_process_without_a_clock_record_no_usage() {
     let vfs = SimVfs::new();
     write_on(&vfs, TODAY, 0..10, u64::MAX);
     let before = vfs.operation_count();
@@ -116,7 +116,7 @@ fn who_may_not_write_and_who_does_not_know_the_time_records_nothing() {
 }
 
 #[test]
-fn a_record_that_cannot_be_written_fails_nothing() {
+fn a_usage_record_that_cannot_be_written_fails_no_call() {
     use varve_core::testing::sim::{Call, Effect, Fault};
     for call in [Call::CreateNew, Call::Append] {
         let vfs = SimVfs::new();
@@ -128,44 +128,44 @@ fn a_record_that_cannot_be_written_fails_nothing() {
 }
 
 #[test]
-fn entries_read_yesterday_stay_and_those_unread_for_longest_leave() {
+fn eviction_keeps_recently_read_entries_and_removes_the_least_recently_used() {
     for restless in [false, true] {
         let vfs = SimVfs::new();
         write_on(&vfs, TODAY, 0..100, u64::MAX);
         write_on(&vfs, TODAY + 1, 100..200, u64::MAX);
         if restless {
-            // Merged into one table, they keep their days.
+            // Entries keep their days when their tables are merged into one.
             compact(&open_on(&vfs, TODAY + 1, u64::MAX).0, true).expect("compact");
         }
         read_on(&vfs, TODAY + 4, 0..50);
         write_on(&vfs, TODAY + 5, 200..220, 140 << 10);
-        let held = held(&vfs, TODAY + 5);
+        let present = present(&vfs, TODAY + 5);
         assert!(total_bytes(&vfs) <= 140 << 10, "{} bytes", total_bytes(&vfs));
-        assert!((0..50).all(|at| held.contains(&at)), "read yesterday: {held:?}");
-        assert!((200..220).all(|at| held.contains(&at)), "written now: {held:?}");
-        assert!(!(50..100).any(|at| held.contains(&at)), "unread for longest: {held:?}");
-        let left = (100..200).filter(|at| held.contains(at)).count();
-        assert!((20..70).contains(&left), "a part of those of one day: {left}");
+        assert!((0..50).all(|at| present.contains(&at)), "read the day before: {present:?}");
+        assert!((200..220).all(|at| present.contains(&at)), "just written: {present:?}");
+        assert!(!(50..100).any(|at| present.contains(&at)), "unread for longest: {present:?}");
+        let left = (100..200).filter(|at| present.contains(at)).count();
+        assert!((20..70).contains(&left), "entries of one day are evicted in part: {left} left");
     }
 }
 
 #[test]
-fn a_large_cache_is_at_most_an_eighth_below_its_cap_after_it_was_over() {
+fn eviction_frees_at_most_a_third_of_the_cap_and_keeps_entries_just_written() {
     let vfs = SimVfs::new();
     let cap = 400 << 10;
     for step in 0..60 {
         write_on(&vfs, TODAY + step / 10, step as u32 * 50..step as u32 * 50 + 50, cap);
         let bytes = total_bytes(&vfs);
         assert!(bytes <= cap, "{bytes} after {step}");
-        assert!(step < 10 || bytes >= cap * 2 / 3, "{bytes} after {step}: more left than had to");
-        let held = held(&vfs, TODAY + step / 10);
+        assert!(step < 10 || bytes >= cap * 2 / 3, "{bytes} after {step}: more was evicted than necessary");
+        let present = present(&vfs, TODAY + step / 10);
         let newest = step as u32 * 50..step as u32 * 50 + 50;
-        assert!(newest.clone().all(|at| held.contains(&at)), "what was just written is there");
+        assert!(newest.clone().all(|at| present.contains(&at)), "the entries just written are missing");
     }
 }
 
 #[test]
-fn whatever_the_clock_says_what_this_process_wrote_or_read_stays() {
+fn entries_that_a_process_wrote_or_read_survive_its_evictions_at_any_clock() {
     for seed in 0..50 {
         let mut random = fastrand::Rng::with_seed(seed);
         let vfs = SimVfs::new();
@@ -183,21 +183,24 @@ fn whatever_the_clock_says_what_this_process_wrote_or_read_stays() {
             old.iter().for_each(|key| assert!(handle.has(id, key).expect("has")));
             (from..from + 100).for_each(|at| handle.put(id, &key(at), &value(at)).expect("put"));
             commit_on(&mut handle, day);
-            // The clock is set while the process runs.
+            // The clock changes while the process runs.
             handle.store().set_now((day + random.u64(..3_650)) * DAY_MS);
             compact(&handle, random.bool()).expect("compact");
             compact(&handle, true).expect("compact");
             let found = dump(&handle, id);
-            assert!(old.iter().all(|key| found.contains_key(key)), "seed {seed}, step {step}: read by this process");
+            assert!(
+                old.iter().all(|key| found.contains_key(key)),
+                "seed {seed}, step {step}: an entry read by this process was evicted"
+            );
             let own = (from..from + 100).all(|at| found.get(&key(at)) == Some(&value(at)));
-            assert!(own, "seed {seed}, step {step}: written by this process");
+            assert!(own, "seed {seed}, step {step}: an entry written by this process was evicted");
             handle.store().close().expect("close");
         }
     }
 }
 
 #[test]
-fn an_entry_that_left_does_not_bring_back_an_older_value() {
+fn an_evicted_entry_never_brings_an_older_value_back() {
     let vfs = SimVfs::new();
     let (mut slow, slow_id) = open_on(&vfs, TODAY, u64::MAX);
     slow.put(slow_id, &key(1), b"older").expect("put");
@@ -206,7 +209,7 @@ fn an_entry_that_left_does_not_bring_back_an_older_value() {
     (0..300).for_each(|at| other.put(id, &key(at), &value(at)).expect("put"));
     commit_on(&mut other, TODAY);
     other.store().close().expect("close");
-    // A third process makes room, while the log of the first one is still in use.
+    // A third process evicts while the log of the first one is still in use.
     let (third, id) = open_on(&vfs, TODAY + 1, 64 << 10);
     compact(&third, false).expect("compact");
     let found = third.get(id, &key(1), <[u8]>::to_vec).expect("get");
@@ -214,7 +217,7 @@ fn an_entry_that_left_does_not_bring_back_an_older_value() {
 }
 
 #[test]
-fn top_tells_the_largest_the_oldest_and_the_never_used() {
+fn top_lists_the_largest_the_oldest_and_the_never_used_entries() {
     let vfs = SimVfs::new();
     write_on(&vfs, TODAY, 0..10, u64::MAX);
     write_on(&vfs, TODAY + 2, 10..20, u64::MAX);
@@ -239,7 +242,7 @@ fn top_tells_the_largest_the_oldest_and_the_never_used() {
 }
 
 #[test]
-fn records_of_a_year_are_few_small_files_and_forget_what_is_gone() {
+fn a_year_of_usage_records_stays_within_nine_files() {
     let vfs = SimVfs::new();
     write_on(&vfs, TODAY, 0..500, u64::MAX);
     for day in 1..365 {
@@ -251,12 +254,12 @@ fn records_of_a_year_are_few_small_files_and_forget_what_is_gone() {
     commit_on(&mut handle, TODAY + 365);
     compact(&handle, true).expect("compact");
     handle.store().close().expect("close");
-    assert_eq!(held(&vfs, TODAY + 365), (490..500).collect::<Vec<_>>());
+    assert_eq!(present(&vfs, TODAY + 365), (490..500).collect::<Vec<_>>());
 }
 
-/// The power fails after any operation while records are written, merged and tidied away, and while entries leave.
+/// The power fails after each operation that writes, merges and removes records, and during an eviction.
 #[test]
-fn a_loss_of_power_beside_use_records_costs_no_entry() {
+fn a_power_failure_while_usage_is_recorded_loses_no_entry() {
     let vfs = SimVfs::new();
     write_on(&vfs, TODAY, 0..60, u64::MAX);
     write_on(&vfs, TODAY + 1, 60..80, u64::MAX);
@@ -285,10 +288,10 @@ fn a_loss_of_power_beside_use_records_costs_no_entry() {
     println!("{states} crash states");
 }
 
-/// Processes that write, overwrite, delete, read and are killed, with values that are files among them. The cap counts
-/// once a compaction is done; what was put since is in logs.
+/// Processes write, overwrite, delete, read and crash, with some values in blobs. The cap applies after each
+/// compaction; later commits are in logs.
 #[test]
-fn no_compaction_in_ten_thousand_steps_leaves_more_than_the_cap() {
+fn every_compaction_in_ten_thousand_steps_leaves_the_cache_within_its_cap() {
     const CAP: u64 = 100 << 10;
     let seed = fastrand::u64(..);
     println!("seed {seed}");
