@@ -1,70 +1,74 @@
-//! One open cache as one thread of the host holds it.
+//! One open cache as one thread of the host uses it.
 //!
-//! Hot calls find the key at the start of the door's scratch buffer and leave the value there. An answer that does not
-//! fit is held here until the next call that answers with bytes, and fetched by `take`.
+//! Frequent calls find the key at the start of the scratch buffer and leave the value there. An answer that does not
+//! fit is held here until the next call that answers with bytes; `take` copies it.
 //!
-//! A commit has two steps, so that later puts belong to the next one while it runs on another thread: `begin_commit`
-//! takes what is buffered, `next_commit` hands out the oldest that was begun. Commits run in the order begun.
+//! [`JsHandle::begin_commit`] takes what is buffered, so that later puts belong to the next commit. Commits run in the
+//! order in which they began: one that begins while an older one runs waits for [`JsHandle::next_commit`].
 
+use crate::commit::Commit;
+use crate::export::{ExportOptions, ExportProgress};
 use crate::failure::{Failure, Result};
+use crate::import::ImportProgress;
 use crate::packed::{Page, Values, length_of, reserve};
+use crate::reads::{Reads, split_keys};
 use crate::transfer::Transfers;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use varve_core::failpoints;
-use varve_core::{Digest, Durability, Error, FileRef, Handle, Hold, PendingCommit, PendingReads, Store};
+use varve_core::{Digest, Durability, Error, FileRef, Handle, Hold, PendingCommit, Store};
 
-/// A buffer that grew beyond this for one large answer is given back.
+/// A buffer that grew beyond this many bytes for one large answer is released.
 const HELD_BYTES_KEPT: usize = 1 << 20;
 
-/// Bytes of a file that an entry needs, as JavaScript packs it.
+/// Bytes of a file that an entry names, as JavaScript packs it.
 const FILE_REF_BYTES: usize = 40;
 
-/// What a miss looks like to JavaScript.
+/// The length that stands for a miss.
 const MISS: i32 = -1;
 
-/// The same where damage was met since the last look: the store's status names it.
+/// The same if damage was found since the last such answer: the status of the store names it.
 const MISS_AND_DAMAGE: i32 = -3;
 
-/// One user of a store: its handle, the answer it holds and the commits it has begun.
+/// One user of a store, with the scratch buffer `S` that it shares with JavaScript.
 #[derive(Debug)]
-pub struct Session {
+pub struct JsHandle<S> {
     /// None once closed.
     handle: Option<Handle>,
-    begun: VecDeque<PendingCommit>,
-    /// The answer that `take` fetches.
-    pub(crate) held: Vec<u8>,
-    /// Exports and imports under way.
-    pub(crate) transfers: Transfers,
-    /// Places of damage that were told of by `get`.
-    damage_told: u32,
+    scratch: S,
+    /// The answer that `take` copies.
+    held: Vec<u8>,
+    transfers: Transfers,
+    /// Places of damage that `get` has reported.
+    damage_reported: u32,
     /// The key of the running call, moved out of the scratch buffer because the value will overwrite it.
     key: Vec<u8>,
 }
 
-impl Session {
+impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     /// A new user of `store`.
-    pub fn new(store: &Arc<Store>) -> Self {
-        Self {
-            handle: Some(store.handle()),
-            begun: VecDeque::new(),
-            held: Vec::new(),
-            transfers: Transfers::default(),
-            damage_told: 0,
-            key: Vec::new(),
-        }
+    pub fn new(store: &Arc<Store>, scratch: S) -> Self {
+        let (handle, held, key) = (Some(store.handle()), Vec::new(), Vec::new());
+        Self { handle, scratch, held, transfers: Transfers::default(), damage_reported: 0, key }
+    }
+
+    /// The scratch buffer.
+    pub fn scratch(&self) -> &[u8] {
+        self.scratch.as_ref()
     }
 
     /// A number for a namespace.
     pub fn namespace(&mut self, name: &str, version: &str) -> Result<u32> {
-        Ok(self.handle_mut()?.namespace(name, version)?)
+        Ok(self.open_mut()?.namespace(name, version)?)
     }
 
-    /// Looks up the key in `scratch[..key_bytes]`. Returns the value's length, -1 for a miss, -3 for a miss
-    /// with news of damage; the value is in `scratch` where it fits, else held.
-    pub fn get(&mut self, namespace: u32, scratch: &mut [u8], key_bytes: usize) -> Result<i32> {
+    /// Looks up the key in `scratch[..key_bytes]`. Returns the value's length, -1 for a miss, -3 for a miss after which
+    /// damage is to be reported; the value is in the scratch buffer if it fits, else held.
+    pub fn get(&mut self, namespace: u32, key_bytes: usize) -> Result<i32> {
         failpoints::panics("session-get");
-        let Self { handle: Some(handle), held, key, damage_told, .. } = self else { return Err(Error::Closed.into()) };
+        let Self { handle: Some(handle), scratch, held, key, damage_reported, .. } = self else {
+            return Err(Error::Closed.into());
+        };
+        let scratch = scratch.as_mut();
         key.clear();
         key.extend_from_slice(key_in(scratch, key_bytes)?);
         held.clear();
@@ -80,12 +84,12 @@ impl Session {
             length_of(value.len())
         })?;
         found.unwrap_or_else(|| {
-            let known = std::mem::replace(damage_told, handle.store().damage_count());
-            Ok(if known == *damage_told { MISS } else { MISS_AND_DAMAGE })
+            let known = std::mem::replace(damage_reported, handle.store().damage_count());
+            Ok(if known == *damage_reported { MISS } else { MISS_AND_DAMAGE })
         })
     }
 
-    /// Copies the held answer to `target`, which has its length, and lets go of it.
+    /// Copies the held answer to `target`, which has its length, and releases it.
     pub fn take(&mut self, target: &mut [u8]) -> Result<()> {
         failpoints::panics("session-take");
         if target.len() != self.held.len() {
@@ -101,47 +105,34 @@ impl Session {
     }
 
     /// Whether the key in `scratch[..key_bytes]` has an entry.
-    pub fn has(&self, namespace: u32, scratch: &[u8], key_bytes: usize) -> Result<bool> {
-        Ok(self.handle_ref()?.has(namespace, key_in(scratch, key_bytes)?)?)
+    pub fn has(&self, namespace: u32, key_bytes: usize) -> Result<bool> {
+        Ok(self.open()?.has(namespace, key_in(self.scratch(), key_bytes)?)?)
     }
 
     /// Buffers an entry under the key in `scratch[..key_bytes]`.
-    pub fn put(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize, value: &[u8]) -> Result<()> {
+    pub fn put(&mut self, namespace: u32, key_bytes: usize, value: &[u8]) -> Result<()> {
         failpoints::panics("session-put");
-        Ok(self.handle_mut()?.put(namespace, key_in(scratch, key_bytes)?, value)?)
+        self.with_key(key_bytes, |handle, key| handle.put(namespace, key, value))
     }
 
-    /// Buffers an entry that needs files. `filed` is `u32 count | count x (32 bytes digest, u64 bytes) | value`.
-    pub fn put_filed(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize, filed: &[u8]) -> Result<()> {
+    /// Buffers an entry that names files. `filed` is `u32 count | count x (32 bytes digest, u64 bytes) | value`.
+    pub fn put_filed(&mut self, namespace: u32, key_bytes: usize, filed: &[u8]) -> Result<()> {
         let (files, value) =
             split_filed(filed).ok_or_else(|| Failure::argument("the files of an entry are cut off"))?;
-        Ok(self.handle_mut()?.put_filed(namespace, key_in(scratch, key_bytes)?, value, &files)?)
-    }
-
-    /// Reads the content of a file. The answer is held; returns its length, -1 where it is lost.
-    pub fn read_file(&mut self, file: &FileRef) -> Result<i32> {
-        let Some(content) = self.store()?.read_file(file)? else { return Ok(MISS) };
-        self.held = content;
-        length_of(self.held.len())
-    }
-
-    /// Keeps files that were stored until the next commit that this session begins.
-    pub fn keep(&mut self, hold: Hold) -> Result<()> {
-        self.handle_mut()?.keep(hold);
-        Ok(())
+        self.with_key(key_bytes, |handle, key| handle.put_filed(namespace, key, value, &files))
     }
 
     /// Buffers the removal of the key in `scratch[..key_bytes]`.
-    pub fn delete(&mut self, namespace: u32, scratch: &[u8], key_bytes: usize) -> Result<()> {
-        Ok(self.handle_mut()?.delete(namespace, key_in(scratch, key_bytes)?)?)
+    pub fn delete(&mut self, namespace: u32, key_bytes: usize) -> Result<()> {
+        self.with_key(key_bytes, |handle, key| handle.delete(namespace, key))
     }
 
-    /// Looks up many keys, packed one after another; `key_ends` gives the end of each. The answer is held; returns its
+    /// Looks up many keys, packed one after another; `key_ends` has the end of each. The answer is held; returns its
     /// length.
     pub fn get_many(&mut self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<i32> {
         let Self { handle: Some(handle), held, .. } = self else { return Err(Error::Closed.into()) };
         let mut values = Values::new(held, key_ends.len());
-        let parts = parts_of(keys, key_ends)?;
+        let parts = split_keys(keys, key_ends)?;
         let mut added = Ok(());
         handle.get_many(namespace, parts.into_iter(), |value| {
             if added.is_ok() {
@@ -154,8 +145,8 @@ impl Session {
 
     /// Begins the same lookups for another thread.
     pub fn begin_reads(&self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<Reads> {
-        let parts = parts_of(keys, key_ends)?;
-        Ok(Reads(self.handle_ref()?.begin_reads(namespace, parts.into_iter())?))
+        let parts = split_keys(keys, key_ends)?;
+        Ok(Reads::new(self.open()?.begin_reads(namespace, parts.into_iter())?))
     }
 
     /// A page of entries from `cursor` on, about `bytes_max` bytes. The answer is held; returns its length.
@@ -172,111 +163,123 @@ impl Session {
         length_of(held.len())
     }
 
+    /// Reads the content of a file. The answer is held; returns its length, -1 if the file is missing or damaged.
+    pub fn read_file(&mut self, file: &FileRef) -> Result<i32> {
+        let Some(content) = self.store()?.read_file(file)? else { return Ok(MISS) };
+        self.held = content;
+        length_of(self.held.len())
+    }
+
+    /// Keeps files that were stored until the next commit that begins here.
+    pub fn keep(&mut self, hold: Hold) -> Result<()> {
+        self.open_mut()?.keep(hold);
+        Ok(())
+    }
+
     /// Bytes buffered and not committed.
     pub fn pending_bytes(&self) -> Result<u64> {
-        Ok(self.handle_ref()?.pending_bytes())
+        Ok(self.open()?.pending_bytes())
     }
 
     /// Puts and deletes buffered and not committed.
     pub fn pending_entries(&self) -> Result<u64> {
-        Ok(self.handle_ref()?.pending_entries())
+        Ok(self.open()?.pending_entries())
     }
 
-    /// Takes what is buffered for a commit. `false` where nothing is.
-    pub fn begin_commit(&mut self) -> Result<bool> {
+    /// Begins a commit of what is buffered. `None` if an older one has not ended: `next_commit` hands it out later.
+    pub fn begin_commit(&mut self, durability: Option<Durability>) -> Result<Option<Commit>> {
         failpoints::panics("session-begin");
-        let begun = self.handle_mut()?.begin_commit();
-        let found = begun.is_some();
-        self.begun.extend(begun);
-        Ok(found)
+        let handle = self.open_mut()?;
+        match handle.begin_commit() {
+            Some(pending) if !pending.is_first() => {
+                pending.wait();
+                Ok(None)
+            }
+            pending => Ok(Some(Commit::new(Arc::clone(handle.store()), pending, durability))),
+        }
     }
 
-    /// The oldest commit that was begun and did not run.
-    pub fn next_commit(&mut self) -> Result<PendingCommit> {
-        self.begun.pop_front().ok_or_else(|| Failure::argument("no commit was begun"))
+    /// The oldest commit that waits. The caller runs it after the one before it has ended.
+    pub fn next_commit(&mut self, durability: Option<Durability>) -> Result<Commit> {
+        let handle = self.open_mut()?;
+        let pending = handle.next_commit().ok_or_else(|| Failure::argument("no commit waits"))?;
+        Ok(Commit::new(Arc::clone(handle.store()), Some(pending), durability))
     }
 
-    /// How many places of damage were met so far.
+    /// How many places of damage were found so far.
     pub fn damage_count(&self) -> Result<u32> {
-        Ok(self.handle_ref()?.store().damage_count())
+        Ok(self.store()?.damage_count())
+    }
+
+    /// Begins an export of what is committed now; `options` is JSON. Returns its number.
+    pub fn begin_export(&mut self, options: &str) -> Result<u32> {
+        let store = Arc::clone(self.store()?);
+        self.transfers.begin_export(&store, ExportOptions::read(options)?)
+    }
+
+    /// The next chunk of an export, which is held. One without bytes is the end.
+    pub fn export_chunk(&mut self, number: u32) -> Result<ExportProgress> {
+        self.store()?;
+        Ok(self.transfers.export(number)?.fill(&mut self.held))
+    }
+
+    /// Begins an import. Returns its number.
+    pub fn begin_import(&mut self, may_replace: bool) -> Result<u32> {
+        let store = Arc::clone(self.store()?);
+        Ok(self.transfers.begin_import(&store, may_replace))
+    }
+
+    /// Takes the next piece of an import.
+    pub fn feed_import(&mut self, number: u32, piece: &[u8]) -> Result<ImportProgress> {
+        self.store()?;
+        self.transfers.import(number)?.feed(piece)
+    }
+
+    /// Whether the input of an import may end here.
+    pub fn finish_import(&mut self, number: u32) -> Result<()> {
+        self.store()?;
+        self.transfers.import(number)?.finish()
+    }
+
+    /// Takes what an import has for a commit; `None` if it has nothing.
+    pub fn commit_import(&mut self, number: u32) -> Result<Option<PendingCommit>> {
+        self.store()?;
+        Ok(self.transfers.import(number)?.begin_commit())
+    }
+
+    /// Ends an export or an import; what an import did not commit is dropped.
+    pub fn end_transfer(&mut self, number: u32) {
+        self.transfers.end(number);
     }
 
     /// The shared store.
     pub fn store(&self) -> Result<&Arc<Store>> {
-        Ok(self.handle_ref()?.store())
+        Ok(self.open()?.store())
     }
 
-    /// Ends the session: every later call answers `CLOSED`, commits that did not run are dropped. The store stays open.
-    pub fn close(&mut self) -> Option<Arc<Store>> {
-        self.begun.clear();
+    /// Makes every later call answer `CLOSED`, and drops the commits that wait. The store stays open.
+    pub fn close(&mut self) {
         self.held = Vec::new();
         self.transfers = Transfers::default();
-        self.handle.take().map(|handle| Arc::clone(handle.store()))
+        self.handle = None;
     }
 
-    fn handle_ref(&self) -> Result<&Handle> {
+    fn open(&self) -> Result<&Handle> {
         self.handle.as_ref().ok_or_else(|| Error::Closed.into())
     }
 
-    fn handle_mut(&mut self) -> Result<&mut Handle> {
+    fn open_mut(&mut self) -> Result<&mut Handle> {
         self.handle.as_mut().ok_or_else(|| Error::Closed.into())
     }
-}
 
-/// Lookups of many keys, for any thread.
-#[derive(Debug)]
-pub struct Reads(PendingReads);
-
-impl Reads {
-    /// The answer of `get_many`.
-    pub fn run(self) -> Result<Vec<u8>> {
-        failpoints::panics("reads-run");
-        let mut held = Vec::new();
-        let mut values = Values::new(&mut held, self.0.count());
-        let mut added = Ok(());
-        self.0.run(|value| {
-            if added.is_ok() {
-                added = values.add(value);
-            }
-        })?;
-        added?;
-        Ok(held)
+    fn with_key(
+        &mut self,
+        key_bytes: usize,
+        call: impl FnOnce(&mut Handle, &[u8]) -> varve_core::Result<()>,
+    ) -> Result<()> {
+        let Self { handle: Some(handle), scratch, .. } = self else { return Err(Error::Closed.into()) };
+        Ok(call(handle, key_in((*scratch).as_ref(), key_bytes)?)?)
     }
-}
-
-fn parts_of<'k>(keys: &'k [u8], key_ends: &[u32]) -> Result<Vec<&'k [u8]>> {
-    let mut start = 0;
-    let mut parts = Vec::with_capacity(key_ends.len());
-    for &end in key_ends {
-        parts.push(key_at(keys, start, end as usize)?);
-        start = end as usize;
-    }
-    Ok(parts)
-}
-
-fn key_at(keys: &[u8], start: usize, end: usize) -> Result<&[u8]> {
-    keys.get(start..end).ok_or_else(|| Failure::argument("the ends of the keys are out of order"))
-}
-
-/// An entry that is committed by itself.
-#[derive(Clone, Debug, serde::Deserialize)]
-#[expect(missing_docs, reason = "the names of the fields say it")]
-pub struct Alone {
-    pub namespace: String,
-    pub version: String,
-    pub key: String,
-    pub value: String,
-}
-
-/// Commits one entry by itself; what sessions have buffered stays buffered.
-pub fn commit_alone(store: &Arc<Store>, entry: &Alone, now_ms: u64) -> Result<()> {
-    let mut handle = store.handle();
-    let namespace = handle.namespace(&entry.namespace, &entry.version)?;
-    handle.put(namespace, entry.key.as_bytes(), entry.value.as_bytes())?;
-    if let Some(commit) = handle.begin_commit() {
-        commit.run(Some(Durability::Relaxed), now_ms)?;
-    }
-    Ok(())
 }
 
 fn split_filed(filed: &[u8]) -> Option<(Vec<FileRef>, &[u8])> {
@@ -295,14 +298,4 @@ fn key_in(scratch: &[u8], key_bytes: usize) -> Result<&[u8]> {
         let (field, bytes_max) = ("key", scratch.len() as u64);
         Error::TooLong { field, bytes: key_bytes as u64, bytes_max }.into()
     })
-}
-
-/// The durability that JavaScript names; `''` is the cache's default.
-pub fn durability_of(word: &str) -> Result<Option<Durability>> {
-    match word {
-        "" => Ok(None),
-        "relaxed" => Ok(Some(Durability::Relaxed)),
-        "durable" => Ok(Some(Durability::Durable)),
-        _ => Err(Failure::argument(format!("durability is 'relaxed' or 'durable', not '{word}'"))),
-    }
 }

@@ -1,64 +1,58 @@
-//! What the callbacks of one session share. JavaScript holds it through their functions; it goes with the last of them.
+//! One open cache as the callbacks of one JavaScript thread use it. JavaScript keeps it alive through their functions;
+//! it is dropped with the last of them.
 
-use crate::control::{Progress, Watches};
+mod watches;
+
+pub(crate) use watches::{Progress, Watches};
+
 use crate::guard::{guarded, panicked};
-use crate::place::Seat;
-use crate::raw::Scratch;
+use crate::node_api::{Answer, Callee, Reply, Scratch, Task};
+use serde::Serialize;
 use std::cell::RefCell;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
-use varve_bindings::{Failure, Result, Session};
-use varve_core::{Error, Hold, Store};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use varve_bindings::{Failure, JsHandle, Result, answer};
+use varve_core::failpoints;
+use varve_core::{Error, Hold, Store, Watch};
+use varve_disk::SharedStore;
 
-/// The failure that ended a session. Shared with its tasks on other threads.
-pub(crate) type Broken = Arc<OnceLock<Failure>>;
+/// The failure of the first call that panicked. Shared with the tasks on other threads.
+type Broken = Arc<OnceLock<Failure>>;
 
-/// The session and the scratch buffer its hot calls read and write.
+/// Files that tasks stored, until the handle keeps them.
+pub(crate) type Holds = Arc<Mutex<Vec<Hold>>>;
+
+/// The store as one thread of JavaScript has it open.
 #[derive(Debug)]
-pub(crate) struct Desk {
-    pub(crate) session: Session,
-    pub(crate) scratch: Scratch,
-}
-
-/// One session as its callbacks see it; used by one thread only.
-#[derive(Debug)]
-pub(crate) struct Context {
-    desk: RefCell<Desk>,
-    seat: RefCell<Option<Seat>>,
+pub(crate) struct NodeStore {
+    handle: RefCell<JsHandle<Scratch>>,
+    /// None once closed.
+    shared: RefCell<Option<SharedStore>>,
     watches: RefCell<Watches>,
+    holds: Holds,
     broken: Broken,
-    /// Of files that tasks stored, until the session takes them.
-    holds: Arc<Mutex<Vec<Hold>>>,
 }
 
-impl Context {
-    /// A session on the store of `seat`.
-    pub(crate) fn new(seat: Seat, scratch: Scratch) -> Self {
-        let session = Session::new(seat.store());
+impl NodeStore {
+    /// Uses the store of `shared`.
+    pub(crate) fn new(shared: SharedStore, scratch: Scratch) -> Self {
         Self {
-            desk: RefCell::new(Desk { session, scratch }),
-            seat: RefCell::new(Some(seat)),
+            handle: RefCell::new(JsHandle::new(shared.store(), scratch)),
+            shared: RefCell::new(Some(shared)),
             watches: RefCell::default(),
+            holds: Holds::default(),
             broken: Broken::default(),
-            holds: Arc::default(),
         }
     }
 
-    /// Runs one call. After a panic every call answers with that failure: what it was changing is in doubt.
-    pub(crate) fn run<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
-        watched(&self.broken, call)
-    }
-
-    /// Runs `call` on the session.
-    pub(crate) fn with<T>(&self, call: impl FnOnce(&mut Desk) -> Result<T>) -> Result<T> {
-        let mut desk = self.desk.try_borrow_mut().map_err(|_| Failure::internal("a call came within a call"))?;
-        call(&mut desk)
+    /// Runs `call` on the handle.
+    pub(crate) fn with<T>(&self, call: impl FnOnce(&mut JsHandle<Scratch>) -> Result<T>) -> Result<T> {
+        call(&mut *self.handle.try_borrow_mut().map_err(nested)?)
     }
 
     /// Runs `call` on the watches of long calls.
     pub(crate) fn with_watches<T>(&self, call: impl FnOnce(&mut Watches) -> Result<T>) -> Result<T> {
-        let mut watches = self.watches.try_borrow_mut().map_err(|_| Failure::internal("a call came within a call"))?;
-        call(&mut watches)
+        call(&mut *self.watches.try_borrow_mut().map_err(nested)?)
     }
 
     /// What a long call and its watch share.
@@ -68,37 +62,76 @@ impl Context {
 
     /// The store, for a task on another thread.
     pub(crate) fn store(&self) -> Result<Arc<Store>> {
-        self.with(|desk| desk.session.store().cloned())
+        self.with(|handle| handle.store().cloned())
     }
 
-    /// Where the files of that store are.
+    /// The directory with its files.
     pub(crate) fn folder(&self) -> Result<Arc<Path>> {
-        self.seat.borrow().as_ref().map(|seat| Arc::clone(seat.folder())).ok_or_else(|| Error::Closed.into())
+        self.shared.borrow().as_ref().map(|shared| Arc::clone(shared.folder())).ok_or_else(|| Error::Closed.into())
     }
 
-    pub(crate) fn holds(&self) -> &Arc<Mutex<Vec<Hold>>> {
+    pub(crate) fn holds(&self) -> &Holds {
         &self.holds
     }
 
-    pub(crate) fn broken(&self) -> &Broken {
-        &self.broken
+    /// Keeps what tasks stored until the next commit that begins.
+    pub(crate) fn keep_stored(&self) -> Result<()> {
+        let holds = std::mem::take(&mut *self.holds.lock().unwrap_or_else(PoisonError::into_inner));
+        self.with(|handle| holds.into_iter().try_for_each(|hold| handle.keep(hold)))
     }
 
-    /// Ends the session and gives up its seat, for `Seat::leave` on another thread.
-    pub(crate) fn close(&self) -> Result<Seat> {
-        self.with(|desk| {
-            desk.session.close();
+    /// A promise of the JSON that `job` answers on another thread.
+    pub(crate) fn promise<T: Serialize>(&self, job: impl FnOnce() -> Result<T> + Send + 'static) -> Answer {
+        self.promise_reply(move || Ok(Reply::Text(answer(Ok(job()?)))))
+    }
+
+    /// The same for a long call, whose watch has that number.
+    pub(crate) fn promise_watched<T: Serialize>(
+        &self,
+        watch: u32,
+        job: impl FnOnce(&Arc<Store>, Watch<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Answer> {
+        let (progress, store) = (self.progress(watch)?, self.store()?);
+        Ok(self.promise(move || job(&store, &|done, total| progress.report(done, total))))
+    }
+
+    /// A promise of what `job` answers on another thread.
+    pub(crate) fn promise_reply(&self, job: impl FnOnce() -> Result<Reply> + Send + 'static) -> Answer {
+        let broken = Arc::clone(&self.broken);
+        Answer::Promise(Task::new(move || {
+            let run = || {
+                failpoints::panics("task");
+                job()
+            };
+            run_unless_broken(&broken, run).unwrap_or_else(Reply::failed)
+        }))
+    }
+
+    /// Makes every later call answer `CLOSED`. Returns the share in the store, which the caller leaves.
+    pub(crate) fn close(&self) -> Result<SharedStore> {
+        self.with(|handle| {
+            handle.close();
             Ok(())
         })?;
-        self.seat.take().ok_or_else(|| Error::Closed.into())
+        self.shared.take().ok_or_else(|| Error::Closed.into())
     }
 }
 
-/// Runs a call of a session, on any thread.
-pub(crate) fn watched<T>(broken: &Broken, call: impl FnOnce() -> Result<T>) -> Result<T> {
+impl Callee for NodeStore {
+    /// After a panic every call answers with its failure: the state that the call was changing cannot be trusted.
+    fn guarded<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        run_unless_broken(&self.broken, call)
+    }
+}
+
+fn run_unless_broken<T>(broken: &Broken, call: impl FnOnce() -> Result<T>) -> Result<T> {
     if let Some(failure) = broken.get() {
         return Err(failure.clone());
     }
     let outcome = guarded(call);
     if panicked(&outcome) { outcome.map_err(|failure| broken.get_or_init(|| failure).clone()) } else { outcome }
+}
+
+fn nested<E>(_borrowed: E) -> Failure {
+    Failure::internal("a call came within a call")
 }

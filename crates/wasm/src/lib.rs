@@ -1,8 +1,8 @@
 //! The WebAssembly module: the engine of Varve over files that JavaScript provides.
 //!
 //! - `host.rs`: the functions a host provides, `files.rs`: core's `Vfs` over them. A host file is a number.
-//! - `store.rs`: what JavaScript calls; the same session as in the addon (`varve-bindings`), on a scratch buffer in
-//!   here.
+//! - `store.rs`: what JavaScript calls; the same handle as in the addon (`varve-bindings`), with a scratch buffer in
+//!   the memory of the module.
 //! - `trees.rs`: files of tasks and archives, in and out; their bytes come through `stream.rs`.
 //! - `memory.rs`: memory grows in large steps.
 //! - `watch.rs`: progress and cancelling of a long call.

@@ -6,8 +6,8 @@ use crate::host::Host;
 use crate::watch::{Watcher, watched};
 use std::collections::HashMap;
 use std::sync::Arc;
-use varve_bindings::{Failure, Result, Session, answer, durability_of, top};
-use varve_core::{CommitReport, Intake, Key, Options, PendingCommit, SerialPool, Store, folder_of};
+use varve_bindings::{Committed, Failure, JsHandle, Result, answer, durability_of, top};
+use varve_core::{Intake, Key, Options, PendingCommit, SerialPool, Store, folder_of};
 use wasm_bindgen::prelude::*;
 
 const SCRATCH_BYTES: usize = 128 << 10;
@@ -19,10 +19,9 @@ const FAILED: i32 = -2;
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct WasmStore {
-    pub(crate) session: Session,
+    pub(crate) handle: JsHandle<Box<[u8]>>,
     /// What takes files, by number.
     pub(crate) intakes: HashMap<u32, Intake>,
-    scratch: Box<[u8]>,
     /// Why the last call failed.
     failure: Option<Failure>,
 }
@@ -45,13 +44,13 @@ impl WasmStore {
     /// Where the scratch buffer lies in the memory of the module. It stays there.
     #[wasm_bindgen(getter, js_name = scratchAt)]
     pub fn scratch_at(&self) -> usize {
-        self.scratch.as_ptr().addr()
+        self.handle.scratch().as_ptr().addr()
     }
 
     /// Bytes of the scratch buffer.
     #[wasm_bindgen(getter, js_name = scratchBytes)]
     pub fn scratch_bytes(&self) -> usize {
-        self.scratch.len()
+        self.handle.scratch().len()
     }
 
     /// JSON with the reason why the last call failed.
@@ -62,74 +61,74 @@ impl WasmStore {
 
     /// A number for a namespace.
     pub fn namespace(&mut self, name: &str, version: &str) -> String {
-        answer(self.session.namespace(name, version))
+        answer(self.handle.namespace(name, version))
     }
 
     /// Length of the value, -1 for a miss, -2 for a failure, -3 for a miss with news of damage.
     pub fn get(&mut self, namespace: u32, key_bytes: usize) -> i32 {
-        let found = self.session.get(namespace, &mut self.scratch, key_bytes);
+        let found = self.handle.get(namespace, key_bytes);
         self.number(found)
     }
 
     /// Copies the held answer to `target`; 0, or -2 for a failure.
     pub fn take(&mut self, target: &mut [u8]) -> i32 {
-        let taken = self.session.take(target);
+        let taken = self.handle.take(target);
         self.number(taken.map(|()| 0))
     }
 
     /// 1, 0, or -2 for a failure.
     pub fn has(&mut self, namespace: u32, key_bytes: usize) -> i32 {
-        let found = self.session.has(namespace, &self.scratch, key_bytes);
+        let found = self.handle.has(namespace, key_bytes);
         self.number(found.map(i32::from))
     }
 
     /// 0, or -2 for a failure.
     pub fn put(&mut self, namespace: u32, key_bytes: usize, value: &[u8]) -> i32 {
-        let put = self.session.put(namespace, &self.scratch, key_bytes, value);
+        let put = self.handle.put(namespace, key_bytes, value);
         self.number(put.map(|()| 0))
     }
 
-    /// Puts an entry that needs files; `filed` is as in `Session::put_filed`. 0, or -2 for a failure.
+    /// Puts an entry that needs files; `filed` is as in `JsHandle::put_filed`. 0, or -2 for a failure.
     #[wasm_bindgen(js_name = putFiled)]
     pub fn put_filed(&mut self, namespace: u32, key_bytes: usize, filed: &[u8]) -> i32 {
-        let put = self.session.put_filed(namespace, &self.scratch, key_bytes, filed);
+        let put = self.handle.put_filed(namespace, key_bytes, filed);
         self.number(put.map(|()| 0))
     }
 
     /// 0, or -2 for a failure.
     pub fn delete(&mut self, namespace: u32, key_bytes: usize) -> i32 {
-        let deleted = self.session.delete(namespace, &self.scratch, key_bytes);
+        let deleted = self.handle.delete(namespace, key_bytes);
         self.number(deleted.map(|()| 0))
     }
 
     /// Length of the held answer, or -2 for a failure.
     #[wasm_bindgen(js_name = getMany)]
     pub fn get_many(&mut self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> i32 {
-        let held = self.session.get_many(namespace, keys, key_ends);
+        let held = self.handle.get_many(namespace, keys, key_ends);
         self.number(held)
     }
 
     /// Length of the held answer, or -2 for a failure.
     pub fn scan(&mut self, namespace: u32, cursor: u64, bytes_max: f64) -> i32 {
-        let held = self.session.scan(namespace, cursor, bytes_max as u64);
+        let held = self.handle.scan(namespace, cursor, bytes_max as u64);
         self.number(held)
     }
 
     /// Bytes buffered and not committed, or -2 for a failure.
     #[wasm_bindgen(js_name = pendingBytes)]
     pub fn pending_bytes(&mut self) -> f64 {
-        let bytes = self.session.pending_bytes();
+        let bytes = self.handle.pending_bytes();
         self.count(bytes)
     }
 
     /// Puts and deletes buffered and not committed, or -2 for a failure.
     #[wasm_bindgen(js_name = pendingEntries)]
     pub fn pending_entries(&mut self) -> f64 {
-        let entries = self.session.pending_entries();
+        let entries = self.handle.pending_entries();
         self.count(entries)
     }
 
-    /// Commits what is buffered. The report is null where nothing was.
+    /// Commits what is buffered.
     pub fn commit(&mut self, durability: &str, now_ms: f64) -> String {
         answer(self.try_commit(durability, now_ms as u64))
     }
@@ -137,44 +136,44 @@ impl WasmStore {
     /// JSON with the number of an export of what is committed now.
     #[wasm_bindgen(js_name = beginExport)]
     pub fn begin_export(&mut self, options: &str) -> String {
-        answer(self.session.begin_export(options))
+        answer(self.handle.begin_export(options))
     }
 
     /// JSON with the length of the next chunk, which is held.
     #[wasm_bindgen(js_name = exportChunk)]
     pub fn export_chunk(&mut self, export: u32) -> String {
-        answer(self.session.export_chunk(export))
+        answer(self.handle.export_chunk(export))
     }
 
     /// JSON with the number of an import.
     #[wasm_bindgen(js_name = beginImport)]
     pub fn begin_import(&mut self, may_replace: bool) -> String {
-        answer(self.session.begin_import(may_replace))
+        answer(self.handle.begin_import(may_replace))
     }
 
     /// Takes the next piece of an import.
     #[wasm_bindgen(js_name = feedImport)]
     pub fn feed_import(&mut self, import: u32, piece: &[u8]) -> String {
-        answer(self.session.feed_import(import, piece))
+        answer(self.handle.feed_import(import, piece))
     }
 
     /// Whether the input of an import may end here.
     #[wasm_bindgen(js_name = finishImport)]
     pub fn finish_import(&mut self, import: u32) -> String {
-        answer(self.session.finish_import(import))
+        answer(self.handle.finish_import(import))
     }
 
-    /// Commits what an import has. The report is null where it has nothing.
+    /// Commits what an import has. The report is null if it has nothing.
     #[wasm_bindgen(js_name = commitImport)]
     pub fn commit_import(&mut self, import: u32, now_ms: f64) -> String {
         let run = |commit: PendingCommit| Ok(commit.run(None, now_ms as u64)?);
-        answer(self.session.commit_import(import).and_then(|commit| commit.map(run).transpose()))
+        answer(self.handle.commit_import(import).and_then(|commit| commit.map(run).transpose()))
     }
 
-    /// Lets go of an export or an import.
+    /// Ends an export or an import.
     #[wasm_bindgen(js_name = endTransfer)]
     pub fn end_transfer(&mut self, transfer: u32) {
-        self.session.end_transfer(transfer);
+        self.handle.end_transfer(transfer);
     }
 
     /// Makes every commit so far survive the loss of power.
@@ -213,7 +212,7 @@ impl WasmStore {
 
     /// The first entries in some order.
     pub fn top(&self, options: &str) -> String {
-        answer(self.session.store().and_then(|store| top(store, options)))
+        answer(self.handle.store().and_then(|store| top(store, options)))
     }
 
     /// Reads every byte.
@@ -229,7 +228,7 @@ impl WasmStore {
     /// How many places of damage were met so far, or -2 for a failure.
     #[wasm_bindgen(js_name = damageCount)]
     pub fn damage_count(&mut self) -> i32 {
-        let count = self.session.damage_count();
+        let count = self.handle.damage_count();
         self.number(count.map(|count| count as i32))
     }
 
@@ -240,10 +239,10 @@ impl WasmStore {
 
     /// Ends the session and closes its store. Returns all damage that was met, on the way as well.
     pub fn close(&mut self, now_ms: f64) -> String {
-        let closed = self.session.store().cloned().and_then(|store| {
+        let closed = self.handle.store().cloned().and_then(|store| {
             store.set_now(now_ms as u64);
             self.intakes.clear();
-            self.session.close();
+            self.handle.close();
             store.close()?;
             Ok(store.status().damage)
         });
@@ -278,20 +277,19 @@ impl WasmStore {
         let clock = folder.clock();
         let options = Options { durability, read_only, bytes_max, key, random, clock, ..Options::default() };
         let store = Store::open(Arc::new(folder), Arc::new(SerialPool), options)?;
-        let scratch = vec![0; SCRATCH_BYTES].into_boxed_slice();
-        Ok(Self { session: Session::new(&store), intakes: HashMap::new(), scratch, failure: None })
+        let handle = JsHandle::new(&store, vec![0; SCRATCH_BYTES].into_boxed_slice());
+        Ok(Self { handle, intakes: HashMap::new(), failure: None })
     }
 
-    fn try_commit(&mut self, durability: &str, now_ms: u64) -> Result<Option<CommitReport>> {
+    fn try_commit(&mut self, durability: &str, now_ms: u64) -> Result<Committed> {
         let durability = durability_of(durability)?;
-        if !self.session.begin_commit()? {
-            return Ok(None);
-        }
-        Ok(Some(self.session.next_commit()?.run(durability, now_ms)?))
+        // Every commit has ended when its call returns, so none waits.
+        let commit = self.handle.begin_commit(durability)?;
+        commit.ok_or_else(|| Failure::internal("a commit waits"))?.run(now_ms)
     }
 
     fn ask<T: serde::Serialize>(&self, question: impl FnOnce(&Store) -> varve_core::Result<T>) -> String {
-        answer(self.session.store().and_then(|store| Ok(question(store)?)))
+        answer(self.handle.store().and_then(|store| Ok(question(store)?)))
     }
 
     /// A count that may be past 32 bits.

@@ -31,9 +31,12 @@ const POINTS = {
     'session-get', 'session-take', 'session-put', 'session-begin', 'export-fill', 'import-feed',
   ],
   threads: ['gather', 'reads-run'],
-  disk: ['pool-part', 'disk-append', 'disk-sync', 'disk-read', 'disk-close', 'disk-map', 'disk-list', 'restore-tree'],
+  disk: [
+    'pool-part', 'disk-append', 'disk-sync', 'disk-read', 'disk-close', 'disk-map', 'disk-list', 'restore-tree', 'leave', 'leave-now',
+    'share-drop',
+  ],
   node: [
-    'callback', 'answer', 'open-store', 'open-task', 'open-resolve', 'task', 'leave', 'leave-now', 'seat-drop', 'finalizer', 'open-small',
+    'callback', 'answer', 'open-store', 'open-task', 'open-resolve', 'task', 'finalizer', 'open-small',
   ],
   wasm: ['host-call', 'host-append', 'stream-call', 'watch-call'],
   worker: ['load', 'claim-log', 'take', 'merge', 'publish', 'sweep', 'collect', 'read-log', 'host-call', 'host-append', 'watch-call', 'settle'],

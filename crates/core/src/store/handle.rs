@@ -42,8 +42,18 @@ struct OnTheWay {
 #[derive(Debug, Clone)]
 struct Sent {
     batch: Arc<Batch>,
-    /// Its commit failed: it belongs to the next one.
-    failed: bool,
+    step: Step,
+}
+
+/// How far the commit of a batch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// [`Handle::next_commit`] hands it out.
+    Waiting,
+    /// A [`PendingCommit`] has it.
+    HandedOut,
+    /// It becomes part of the next commit that begins.
+    Failed,
 }
 
 impl Handle {
@@ -199,16 +209,16 @@ impl Handle {
 
     /// Of the batches whose commit failed.
     fn sum_of_failed(&self, size: fn(&Batch) -> u64) -> u64 {
-        self.on_the_way.lock().iter().filter(|sent| sent.failed).map(|sent| size(&sent.batch)).sum()
+        self.on_the_way.lock().iter().filter(|sent| sent.step == Step::Failed).map(|sent| size(&sent.batch)).sum()
     }
 
-    /// Takes what is buffered for a commit on any thread; it stays readable here meanwhile. `None` where nothing is
-    /// buffered. Commits of one handle must be run in the order in which they were begun.
+    /// Takes what is buffered for a commit on any thread; it stays readable here meanwhile. `None` if nothing is
+    /// buffered. Commits of one handle must run in the order in which they began: see [`PendingCommit::is_first`].
     pub fn begin_commit(&mut self) -> Option<PendingCommit> {
         // A store that is closed or broken says so when the commit is run.
         let _ = self.store.advance();
         let mut batches = self.on_the_way.lock();
-        let (failed, mut sent): (Vec<Sent>, Vec<Sent>) = batches.drain(..).partition(|sent| sent.failed);
+        let (failed, mut sent): (Vec<Sent>, Vec<Sent>) = batches.drain(..).partition(|sent| sent.step == Step::Failed);
         let mut batch = Batch::default();
         // What does not fit into one commit with the others waits for the next one; what came after it waits, too.
         let mut waiting = Vec::new();
@@ -228,19 +238,28 @@ impl Handle {
         }
         let batch = Arc::new(batch);
         if !batch.is_empty() {
-            sent.push(Sent { batch: Arc::clone(&batch), failed: false });
+            sent.push(Sent { batch: Arc::clone(&batch), step: Step::HandedOut });
         }
         sent.extend(waiting);
         *batches = sent;
         self.on_the_way.count(&batches);
         drop(batches);
-        let commit = PendingCommit {
-            store: Arc::clone(&self.store),
-            on_the_way: Arc::clone(&self.on_the_way),
-            batch,
-            done: false,
-        };
-        (!commit.batch.is_empty()).then_some(commit)
+        (!batch.is_empty()).then(|| self.pending_commit(batch))
+    }
+
+    /// The oldest commit that waits.
+    pub fn next_commit(&mut self) -> Option<PendingCommit> {
+        let mut batches = self.on_the_way.lock();
+        let next = batches.iter_mut().find(|sent| sent.step == Step::Waiting)?;
+        next.step = Step::HandedOut;
+        let batch = Arc::clone(&next.batch);
+        drop(batches);
+        Some(self.pending_commit(batch))
+    }
+
+    fn pending_commit(&self, batch: Arc<Batch>) -> PendingCommit {
+        let (store, on_the_way) = (Arc::clone(&self.store), Arc::clone(&self.on_the_way));
+        PendingCommit { store, on_the_way, batch, end: Some(Step::Failed) }
     }
 
     /// The shared store: refresh, flush, compact, stats, verify, status, close.
@@ -270,15 +289,33 @@ pub struct PendingCommit {
     store: Arc<Store>,
     on_the_way: Arc<OnTheWay>,
     batch: Arc<Batch>,
-    done: bool,
+    /// What the batch is once this is dropped; `None` = committed.
+    end: Option<Step>,
 }
 
 impl PendingCommit {
     /// Writes the entries as one atomic commit. `durability` overrides the store's default.
     pub fn run(mut self, durability: Option<Durability>, now_ms: u64) -> Result<CommitReport> {
         let report = self.store.commit(&self.batch, durability, now_ms)?;
-        self.done = true;
+        self.end = None;
         Ok(report)
+    }
+
+    /// Bytes of its entries in a log.
+    pub fn bytes(&self) -> u64 {
+        self.batch.bytes()
+    }
+
+    /// Whether every older commit of the handle has ended, so that this one may run.
+    pub fn is_first(&self) -> bool {
+        let batches = self.on_the_way.lock();
+        let first = batches.iter().find(|sent| sent.step != Step::Failed);
+        first.is_some_and(|sent| Arc::ptr_eq(&sent.batch, &self.batch))
+    }
+
+    /// Puts it back for [`Handle::next_commit`], which hands out commits in the order in which they began.
+    pub fn wait(mut self) {
+        self.end = Some(Step::Waiting);
     }
 }
 
@@ -286,16 +323,18 @@ impl Drop for PendingCommit {
     fn drop(&mut self) {
         let mut batches = self.on_the_way.lock();
         let Some(index) = batches.iter().position(|sent| Arc::ptr_eq(&sent.batch, &self.batch)) else { return };
-        if self.done {
+        let Some(step) = self.end else {
             batches.remove(index);
             self.on_the_way.count(&batches);
             return;
-        }
-        // Batches begun later are newer and may be committed before this one is tried again.
+        };
+        // Batches begun later are newer and may be committed before a failed one is tried again.
         let newer: Vec<Arc<Batch>> = batches.iter().skip(index + 1).map(|sent| Arc::clone(&sent.batch)).collect();
         if let Some(sent) = batches.get_mut(index) {
-            sent.batch = Arc::new(self.batch.without(&newer));
-            sent.failed = true;
+            sent.step = step;
+            if step == Step::Failed {
+                sent.batch = Arc::new(self.batch.without(&newer));
+            }
         }
         self.on_the_way.count(&batches);
     }

@@ -1,70 +1,125 @@
-//! Calls for single entries, and `getMany`. The key is in the scratch buffer; see `engine.ts` for what each promises.
+//! Entries and namespaces. The key of a call for one entry is in the scratch buffer; `engine.ts` says what each call
+//! promises.
 
-use crate::context::Context;
-use crate::raw::{Answer, Arguments, Call};
+use crate::node_api::Reply;
+use crate::node_api::{Answer, Arguments, Call, Functions};
+use crate::store::NodeStore;
 use varve_bindings::Result;
 
-pub(crate) struct Get;
-pub(crate) struct Take;
-pub(crate) struct Has;
-pub(crate) struct Put;
-pub(crate) struct Delete;
-pub(crate) struct GetMany;
+/// Adds the functions of this file.
+pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
+    let functions = functions.add::<Namespace>()?.add::<Get>()?.add::<Take>()?;
+    let functions = functions.add::<Has>()?.add::<Put>()?.add::<PutFiled>()?;
+    let functions = functions.add::<Delete>()?.add::<GetMany>()?.add::<GetManyAsync>()?;
+    functions.add::<Scan>()
+}
 
-impl Call for Get {
+struct Namespace;
+struct Get;
+struct Take;
+struct Has;
+struct Put;
+struct PutFiled;
+struct Delete;
+struct GetMany;
+struct GetManyAsync;
+struct Scan;
+
+impl Call<NodeStore> for Namespace {
+    const NAME: &'static str = "namespace";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (name, version) = (arguments.text(0)?, arguments.text(1)?);
+        store.with(|handle| handle.namespace(&name, &version)).map(|number| Answer::Count(number.into()))
+    }
+}
+
+impl Call<NodeStore> for Get {
     const NAME: &'static str = "get";
 
-    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
-        context.with(|desk| desk.session.get(namespace, desk.scratch.bytes_mut(), key_bytes)).map(Answer::Number)
+        store.with(|handle| handle.get(namespace, key_bytes)).map(Answer::Number)
     }
 }
 
-impl Call for Take {
+impl Call<NodeStore> for Take {
     const NAME: &'static str = "take";
 
-    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
-        context.with(|desk| arguments.write_bytes(0, |target| desk.session.take(target))?)?;
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        store.with(|handle| arguments.write_bytes(0, |target| handle.take(target))?)?;
         Ok(Answer::Nothing)
     }
 }
 
-impl Call for Has {
+impl Call<NodeStore> for Has {
     const NAME: &'static str = "has";
 
-    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
-        context.with(|desk| desk.session.has(namespace, desk.scratch.bytes(), key_bytes)).map(Answer::Flag)
+        store.with(|handle| handle.has(namespace, key_bytes)).map(Answer::Flag)
     }
 }
 
-impl Call for Put {
+impl Call<NodeStore> for Put {
     const NAME: &'static str = "put";
 
-    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
         let value = arguments.bytes(2)?;
-        context.with(|desk| desk.session.put(namespace, desk.scratch.bytes(), key_bytes, value))?;
+        store.with(|handle| handle.put(namespace, key_bytes, value))?;
         Ok(Answer::Nothing)
     }
 }
 
-impl Call for Delete {
+impl Call<NodeStore> for PutFiled {
+    const NAME: &'static str = "putFiled";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
+        let filed = arguments.bytes(2)?;
+        store.with(|handle| handle.put_filed(namespace, key_bytes, filed))?;
+        Ok(Answer::Nothing)
+    }
+}
+
+impl Call<NodeStore> for Delete {
     const NAME: &'static str = "delete";
 
-    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
-        context.with(|desk| desk.session.delete(namespace, desk.scratch.bytes(), key_bytes))?;
+        store.with(|handle| handle.delete(namespace, key_bytes))?;
         Ok(Answer::Nothing)
     }
 }
 
 /// The answer is held; returns its length.
-impl Call for GetMany {
+impl Call<NodeStore> for GetMany {
     const NAME: &'static str = "getMany";
 
-    fn run(context: &Context, arguments: &Arguments) -> Result<Answer> {
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, keys, key_ends) = (arguments.number(0)?, arguments.bytes(1)?, arguments.words(2)?);
-        context.with(|desk| desk.session.get_many(namespace, keys, key_ends)).map(Answer::Number)
+        store.with(|handle| handle.get_many(namespace, keys, key_ends)).map(Answer::Number)
+    }
+}
+
+/// The answer of `getMany` as a promise of its bytes.
+impl Call<NodeStore> for GetManyAsync {
+    const NAME: &'static str = "getManyAsync";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, keys, key_ends) = (arguments.number(0)?, arguments.bytes(1)?, arguments.words(2)?);
+        let reads = store.with(|handle| handle.begin_reads(namespace, keys, key_ends))?;
+        Ok(store.promise_reply(move || Ok(Reply::Bytes(reads.run()?))))
+    }
+}
+
+/// The answer is held; returns its length.
+impl Call<NodeStore> for Scan {
+    const NAME: &'static str = "scan";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, cursor, bytes_max) = (arguments.number(0)?, arguments.big(1)?, arguments.count(2)?);
+        store.with(|handle| handle.scan(namespace, cursor, bytes_max)).map(Answer::Number)
     }
 }

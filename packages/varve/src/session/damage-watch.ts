@@ -20,9 +20,8 @@ export class DamageWatch {
     this.#tell = tell
   }
 
-  /** Looks whether something new was met, and has it told. With `strict` it throws DAMAGED where anything ever was. */
-  look(): void {
-    const count = this.#store.damageCount()
+  /** Reports damage if `count` has grown. With `strict` it throws DAMAGED if the store ever found any. */
+  look(count: number = this.#store.damageCount()): void {
     if (count === this.#known && !this.#isStrict) return
     if (count !== this.#known) {
       this.#known = count

@@ -62,9 +62,9 @@ export class Session {
     if (this.isStrict) this.lookForDamage()
   }
 
-  /** After a miss: has damage told that was met. Throws DAMAGED where damage is an error. */
-  lookForDamage(): undefined {
-    if (this.#store !== undefined) this.#damage.look()
+  /** After a miss: reports damage that was found. Throws DAMAGED if damage is an error. `count` is `damageCount()`. */
+  lookForDamage(count?: number): undefined {
+    if (this.#store !== undefined) this.#damage.look(count)
     return undefined
   }
 
@@ -99,7 +99,7 @@ export class Session {
     const store = this.store
     try {
       const answer = run(store)
-      this.#noteDamage()
+      this.noteDamage()
       return answer
     } catch (error) {
       throw toVarveError(error)
@@ -117,17 +117,24 @@ export class Session {
     if (barred !== undefined) throw new VarveError(barred.code, `the cache cannot be used: ${barred.why}; ${barred.mend}`)
   }
 
-  /** Runs an asynchronous call of the engine; `close` waits for it. */
-  async run<T>(start: (store: EngineStore) => Promise<T>, use: Use = 'read'): Promise<T> {
+  /** Runs an asynchronous call of the engine; `close` waits for it. Reports the damage that it found. */
+  run<T>(start: (store: EngineStore) => Promise<T>, use: Use = 'read'): Promise<T> {
+    return this.track(async (store) => {
+      this.checkPlace(use)
+      const answer = await start(store)
+      this.noteDamage()
+      return answer
+    })
+  }
+
+  /** Runs an asynchronous call of the engine that checks the directory and reports damage itself; `close` waits for it. */
+  async track<T>(start: (store: EngineStore) => Promise<T>): Promise<T> {
     const store = this.store
-    this.checkPlace(use)
     let call: Promise<T> | undefined
     try {
       call = start(store)
       this.#underWay.add(call)
-      const answer = await call
-      this.#noteDamage()
-      return answer
+      return await call
     } catch (error) {
       throw toVarveError(error)
     } finally {
@@ -167,9 +174,9 @@ export class Session {
     attempt(this.#options.onWarning ?? emitWarning, warning)
   }
 
-  /** What a call met, without failing the call: it did what it was asked for. */
-  #noteDamage(): void {
-    if (!this.isStrict) this.lookForDamage()
+  /** Reports the damage that a call found, without failing the call. `count` is `damageCount()` after it. */
+  noteDamage(count?: number): void {
+    if (!this.isStrict) this.lookForDamage(count)
   }
 
   #tellDamage(places: readonly Damage[]): void {
