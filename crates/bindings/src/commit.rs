@@ -21,7 +21,7 @@ pub struct Commit {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Committed {
-    report: CommitReport,
+    pub(crate) report: CommitReport,
     damage_count: u32,
 }
 

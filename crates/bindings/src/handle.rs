@@ -299,3 +299,84 @@ fn key_in(scratch: &[u8], key_bytes: usize) -> Result<&[u8]> {
         Error::TooLong { field, bytes: key_bytes as u64, bytes_max }.into()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::JsHandle;
+    use crate::failure::Result;
+    use std::sync::Arc;
+    use varve_core::vfs::MemVfs;
+    use varve_core::{Durability, Options, SerialPool, Store};
+
+    type Handle = JsHandle<Box<[u8]>>;
+
+    fn opened() -> Result<(Handle, u32)> {
+        let store = Store::open(Arc::new(MemVfs::default()), Arc::new(SerialPool), Options::default())?;
+        let mut handle = JsHandle::new(&store, vec![0; 1 << 10].into_boxed_slice());
+        let namespace = handle.namespace("n", "1")?;
+        Ok((handle, namespace))
+    }
+
+    fn put(handle: &mut Handle, namespace: u32, value: &[u8]) -> Result<()> {
+        handle.scratch[..3].copy_from_slice(b"key");
+        handle.put(namespace, 3, value)
+    }
+
+    fn value(handle: &mut Handle, namespace: u32) -> Result<Vec<u8>> {
+        handle.scratch[..3].copy_from_slice(b"key");
+        let length = handle.get(namespace, 3)?;
+        Ok(handle.scratch[..length as usize].to_vec())
+    }
+
+    #[test]
+    fn a_commit_that_begins_while_another_runs_waits_and_follows_it() -> Result<()> {
+        let (mut handle, namespace) = opened()?;
+        put(&mut handle, namespace, b"first")?;
+        let first = handle.begin_commit(None)?.unwrap();
+        for later in [b"second", b"third!"] {
+            put(&mut handle, namespace, later)?;
+            assert!(handle.begin_commit(None)?.is_none());
+        }
+        assert_eq!((handle.pending_entries()?, value(&mut handle, namespace)?), (0, b"third!".to_vec()));
+        first.run(1)?;
+        let committed = |handle: &Handle| -> Result<Vec<u8>> {
+            let mut reader = JsHandle::new(handle.store()?, vec![0; 1 << 10].into_boxed_slice());
+            let namespace = reader.namespace("n", "1")?;
+            value(&mut reader, namespace)
+        };
+        assert_eq!(committed(&handle)?, b"first");
+        handle.next_commit(None)?.run(2)?;
+        assert_eq!(committed(&handle)?, b"second");
+        handle.next_commit(None)?.run(3)?;
+        assert_eq!(committed(&handle)?, b"third!");
+        assert!(handle.next_commit(None).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn a_commit_that_fails_is_part_of_the_next_one() -> Result<()> {
+        let (mut handle, namespace) = opened()?;
+        put(&mut handle, namespace, b"first")?;
+        drop(handle.begin_commit(None)?);
+        assert_eq!(handle.pending_entries()?, 1);
+        assert_eq!(handle.begin_commit(None)?.unwrap().run(1)?.report.entries, 1);
+        assert_eq!(handle.pending_entries()?, 0);
+        Ok(())
+    }
+
+    #[test]
+    fn only_a_small_relaxed_commit_runs_on_the_thread_that_asks_for_it() -> Result<()> {
+        let (mut handle, namespace) = opened()?;
+        assert!(handle.begin_commit(Some(Durability::Durable))?.unwrap().is_short(), "nothing is buffered");
+        put(&mut handle, namespace, b"small")?;
+        let small = handle.begin_commit(Some(Durability::Relaxed))?.unwrap();
+        assert!(small.is_short());
+        drop(small);
+        let durable = handle.begin_commit(Some(Durability::Durable))?.unwrap();
+        assert!(!durable.is_short());
+        drop(durable);
+        put(&mut handle, namespace, &vec![0; 256 << 10])?;
+        assert!(!handle.begin_commit(Some(Durability::Relaxed))?.unwrap().is_short());
+        Ok(())
+    }
+}
