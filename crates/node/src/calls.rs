@@ -1,4 +1,4 @@
-//! The functions of an open store, by what they are about. `engine.ts` of `packages/varve` says what each promises.
+//! The functions of an open store, by what they are about. `engine.ts` of `packages/varve` documents each.
 
 mod archives;
 mod commits;

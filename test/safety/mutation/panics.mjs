@@ -1,5 +1,5 @@
 // @ts-check
-// Panics at named places of the engine (`planted::panics("name")` in the crates). For each place a new process plants a panic
+// Panics at named places of the engine (`failpoints::panics("name")` in the crates). For each place a new process plants a panic
 // and uses a cache (victim.mjs). The panic must become the error INTERNAL, also for later calls of that cache. Other caches
 // and the process must continue, and the cache directory must be sound. A case is `<engine> <point>`.
 import { spawn } from 'node:child_process'
@@ -60,7 +60,7 @@ function cases(engine, points) {
 /** Every name in the sources, by the function that asks for it. @param {'panics' | 'bug'} kind */
 export function plantedNames(kind) {
   const sources = readdirSync(at('crates'), { recursive: true, encoding: 'utf8' }).filter((path) => /^\w+\/src\/.*\.rs$/.test(path))
-  const call = new RegExp(`planted::${kind}\\("([\\w-]+)"\\)`, 'g')
+  const call = new RegExp(`failpoints::${kind}\\("([\\w-]+)"\\)`, 'g')
   const found = sources.flatMap((path) => [...readFileSync(at(`crates/${path}`), 'utf8').matchAll(call)])
   return new Set(found.map((match) => match[1] ?? ''))
 }

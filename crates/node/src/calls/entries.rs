@@ -1,5 +1,4 @@
-//! Entries and namespaces. The key of a call for one entry is in the scratch buffer; `engine.ts` says what each call
-//! promises.
+//! Entries and namespaces. The key of a call for one entry is in the scratch buffer.
 
 use crate::node_api::Reply;
 use crate::node_api::{Answer, Arguments, Call, Functions};

@@ -37,7 +37,7 @@ struct RestoreRequest {
     files: Vec<FileItem>,
 }
 
-/// What became of it. `restored` is what to remember, null where that is known already.
+/// What the restore did. `restored` is what to remember, null if that has not changed.
 #[derive(Default, Serialize)]
 struct RestoreAnswer {
     unchanged: u64,

@@ -3,7 +3,7 @@
 use napi::sys;
 use varve_bindings::{Failure, Result};
 
-/// `task` says what the function was to do.
+/// `task` is what the function does, for the message of the failure.
 pub(super) fn checked(status: sys::napi_status, task: &str) -> Result<()> {
     if status == sys::Status::napi_ok {
         return Ok(());

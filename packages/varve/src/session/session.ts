@@ -18,7 +18,7 @@ export const PACK_BYTES: number = 256 * 1024
 /** How a call uses the folder: `'none'` not at all, or it was checked before. */
 export type Use = 'none' | 'read' | 'write'
 
-/** How a session tells what it meets. */
+/** How a session reports damage and warnings. */
 export interface SessionOptions {
   readonly version?: string | undefined
   /** Damage is an error, not a miss. */
@@ -49,7 +49,7 @@ export class Session {
     this.#place = place
     this.version = options.version ?? ''
     this.#options = options
-    this.#damage = new DamageWatch(store, options.strict ?? false, (places) => this.#tellDamage(places))
+    this.#damage = new DamageWatch(store, options.strict ?? false, (places) => this.#reportDamage(places))
   }
 
   /** Whether damage is an error, not a miss. */
@@ -153,7 +153,7 @@ export class Session {
       this.warn(toVarveError(error), 'close')
     }
     try {
-      this.#damage.tellRest(await store.close())
+      this.#damage.reportRest(await store.close())
     } catch (error) {
       throw toVarveError(error)
     }
@@ -167,7 +167,7 @@ export class Session {
     return undefined
   }
 
-  /** Tells a warning, the first of its kind only. A listener that throws is the listener's problem, not the cache's. */
+  /** Emits a warning, the first of its kind only. A listener that throws does not fail the cache. */
   warn(warning: VarveError, kind: string = warning.code): void {
     if (this.#warned.has(kind)) return
     this.#warned.add(kind)
@@ -179,19 +179,19 @@ export class Session {
     if (!this.isStrict) this.lookForDamage(count)
   }
 
-  #tellDamage(places: readonly Damage[]): void {
+  #reportDamage(places: readonly Damage[]): void {
     const { onDamage, onWarning } = this.#options
     if (onDamage === undefined || onWarning !== undefined) this.warn(damageError(places), 'damage')
     if (onDamage !== undefined) for (const place of places) attempt(onDamage, place)
   }
 }
 
-/** The host asked to be told; what it does then must not fail a lookup. */
-function attempt<T>(tell: (what: T) => void, what: T): void {
+/** Calls a listener of the host, which must not fail a lookup. */
+function attempt<T>(listener: (what: T) => void, what: T): void {
   try {
-    tell(what)
+    listener(what)
   } catch {
-    // The listener's problem, not the cache's.
+    // The listener failed, not the cache.
   }
 }
 
