@@ -8,38 +8,47 @@ use varve_core::{CommitReport, Durability, PendingCommit, Store};
 /// A relaxed commit of fewer bytes runs on the thread that asks for it: one write costs less than another thread.
 const SHORT_BYTES_MAX: u64 = 256 << 10;
 
+/// A commit that begins.
+#[derive(Debug)]
+pub enum Begun {
+    /// Nothing is buffered.
+    Empty,
+    /// An older commit has not ended: `JsHandle::next_commit` returns this one later.
+    Waits,
+    /// It can run.
+    Ready(Commit),
+}
+
 /// A commit, to be run on any thread.
 #[derive(Debug)]
 pub struct Commit {
     store: Arc<Store>,
-    /// None if nothing was buffered.
-    pending: Option<PendingCommit>,
+    pending: PendingCommit,
     durability: Option<Durability>,
 }
 
 /// What a commit did, and how many places of damage the store has found so far.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the line above says what the fields are")]
 pub struct Committed {
-    pub(crate) report: CommitReport,
-    damage_count: u32,
+    pub report: CommitReport,
+    pub damage_count: u32,
 }
 
 impl Commit {
-    pub(crate) fn new(store: Arc<Store>, pending: Option<PendingCommit>, durability: Option<Durability>) -> Self {
+    pub(crate) fn new(store: Arc<Store>, pending: PendingCommit, durability: Option<Durability>) -> Self {
         Self { store, pending, durability }
     }
 
     /// Whether running it takes less time than handing it to another thread.
     pub fn is_short(&self) -> bool {
-        let is_short = |pending: &PendingCommit| pending.bytes() < SHORT_BYTES_MAX;
-        self.pending.as_ref().is_none_or(|pending| self.durability == Some(Durability::Relaxed) && is_short(pending))
+        self.durability == Some(Durability::Relaxed) && self.pending.bytes() < SHORT_BYTES_MAX
     }
 
     /// Writes the entries as one atomic commit.
     pub fn run(self, now_ms: u64) -> Result<Committed> {
-        let run = |pending: PendingCommit| pending.run(self.durability, now_ms);
-        let report = self.pending.map(run).transpose()?.unwrap_or_default();
+        let report = self.pending.run(self.durability, now_ms)?;
         Ok(Committed { report, damage_count: self.store.damage_count() })
     }
 }

@@ -6,7 +6,7 @@
 //! [`JsHandle::begin_commit`] takes what is buffered, so that later puts belong to the next commit. Commits run in the
 //! order in which they began: one that begins while an older one runs waits for [`JsHandle::next_commit`].
 
-use crate::commit::Commit;
+use crate::commit::{Begun, Commit};
 use crate::export::{ExportOptions, ExportProgress};
 use crate::failure::{Failure, Result};
 use crate::import::ImportProgress;
@@ -186,24 +186,27 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         Ok(self.open()?.pending_entries())
     }
 
-    /// Begins a commit of what is buffered. `None` if an older one has not ended: `next_commit` hands it out later.
-    pub fn begin_commit(&mut self, durability: Option<Durability>) -> Result<Option<Commit>> {
+    /// Begins a commit of what is buffered.
+    pub fn begin_commit(&mut self, durability: Option<Durability>) -> Result<Begun> {
         failpoints::panics("session-begin");
         let handle = self.open_mut()?;
-        match handle.begin_commit() {
-            Some(pending) if !pending.is_first() => {
-                pending.wait();
-                Ok(None)
+        Ok(match handle.begin_commit() {
+            None => Begun::Empty,
+            Some(pending) if pending.is_first() => {
+                Begun::Ready(Commit::new(Arc::clone(handle.store()), pending, durability))
             }
-            pending => Ok(Some(Commit::new(Arc::clone(handle.store()), pending, durability))),
-        }
+            Some(pending) => {
+                pending.wait();
+                Begun::Waits
+            }
+        })
     }
 
     /// The oldest commit that waits. The caller runs it after the one before it has ended.
     pub fn next_commit(&mut self, durability: Option<Durability>) -> Result<Commit> {
         let handle = self.open_mut()?;
         let pending = handle.next_commit().ok_or_else(|| Failure::argument("no commit waits"))?;
-        Ok(Commit::new(Arc::clone(handle.store()), Some(pending), durability))
+        Ok(Commit::new(Arc::clone(handle.store()), pending, durability))
     }
 
     /// How many places of damage were found so far.
@@ -303,6 +306,7 @@ fn key_in(scratch: &[u8], key_bytes: usize) -> Result<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::JsHandle;
+    use crate::commit::{Begun, Commit};
     use crate::failure::Result;
     use std::sync::Arc;
     use varve_core::vfs::MemVfs;
@@ -322,6 +326,13 @@ mod tests {
         handle.put(namespace, 3, value)
     }
 
+    fn ready(handle: &mut Handle, durability: Option<Durability>) -> Result<Commit> {
+        match handle.begin_commit(durability)? {
+            Begun::Ready(commit) => Ok(commit),
+            other => panic!("{other:?}"),
+        }
+    }
+
     fn value(handle: &mut Handle, namespace: u32) -> Result<Vec<u8>> {
         handle.scratch[..3].copy_from_slice(b"key");
         let length = handle.get(namespace, 3)?;
@@ -332,10 +343,10 @@ mod tests {
     fn a_commit_that_begins_while_another_runs_waits_and_follows_it() -> Result<()> {
         let (mut handle, namespace) = opened()?;
         put(&mut handle, namespace, b"first")?;
-        let first = handle.begin_commit(None)?.unwrap();
+        let first = ready(&mut handle, None)?;
         for later in [b"second", b"third!"] {
             put(&mut handle, namespace, later)?;
-            assert!(handle.begin_commit(None)?.is_none());
+            assert!(matches!(handle.begin_commit(None)?, Begun::Waits));
         }
         assert_eq!((handle.pending_entries()?, value(&mut handle, namespace)?), (0, b"third!".to_vec()));
         first.run(1)?;
@@ -359,7 +370,7 @@ mod tests {
         put(&mut handle, namespace, b"first")?;
         drop(handle.begin_commit(None)?);
         assert_eq!(handle.pending_entries()?, 1);
-        assert_eq!(handle.begin_commit(None)?.unwrap().run(1)?.report.entries, 1);
+        assert_eq!(ready(&mut handle, None)?.run(1)?.report.entries, 1);
         assert_eq!(handle.pending_entries()?, 0);
         Ok(())
     }
@@ -367,16 +378,16 @@ mod tests {
     #[test]
     fn only_a_small_relaxed_commit_runs_on_the_thread_that_asks_for_it() -> Result<()> {
         let (mut handle, namespace) = opened()?;
-        assert!(handle.begin_commit(Some(Durability::Durable))?.unwrap().is_short(), "nothing is buffered");
+        assert!(matches!(handle.begin_commit(Some(Durability::Relaxed))?, Begun::Empty));
         put(&mut handle, namespace, b"small")?;
-        let small = handle.begin_commit(Some(Durability::Relaxed))?.unwrap();
+        let small = ready(&mut handle, Some(Durability::Relaxed))?;
         assert!(small.is_short());
         drop(small);
-        let durable = handle.begin_commit(Some(Durability::Durable))?.unwrap();
+        let durable = ready(&mut handle, Some(Durability::Durable))?;
         assert!(!durable.is_short());
         drop(durable);
         put(&mut handle, namespace, &vec![0; 256 << 10])?;
-        assert!(!handle.begin_commit(Some(Durability::Relaxed))?.unwrap().is_short());
+        assert!(!ready(&mut handle, Some(Durability::Relaxed))?.is_short());
         Ok(())
     }
 }

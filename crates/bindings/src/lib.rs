@@ -25,7 +25,7 @@ mod restored;
 mod top;
 mod transfer;
 
-pub use commit::{Alone, Commit, Committed, commit_alone, durability_of};
+pub use commit::{Alone, Begun, Commit, Committed, commit_alone, durability_of};
 pub use export::{Export, ExportOptions, ExportProgress};
 pub use failure::{Failure, Result, answer};
 pub use files::{

@@ -6,8 +6,8 @@ use crate::host::Host;
 use crate::watch::{Watcher, watched};
 use std::collections::HashMap;
 use std::sync::Arc;
-use varve_bindings::{Committed, Failure, JsHandle, Result, answer, durability_of, top};
-use varve_core::{Intake, Key, Options, PendingCommit, SerialPool, Store, folder_of};
+use varve_bindings::{Begun, Committed, Failure, JsHandle, Result, answer, durability_of, top};
+use varve_core::{CommitReport, Intake, Key, Options, PendingCommit, SerialPool, Store, folder_of};
 use wasm_bindgen::prelude::*;
 
 const SCRATCH_BYTES: usize = 128 << 10;
@@ -283,9 +283,13 @@ impl WasmStore {
 
     fn try_commit(&mut self, durability: &str, now_ms: u64) -> Result<Committed> {
         let durability = durability_of(durability)?;
-        // Every commit has ended when its call returns, so none waits.
-        let commit = self.handle.begin_commit(durability)?;
-        commit.ok_or_else(|| Failure::internal("a commit waits"))?.run(now_ms)
+        match self.handle.begin_commit(durability)? {
+            Begun::Ready(commit) => commit.run(now_ms),
+            Begun::Empty => {
+                Ok(Committed { report: CommitReport::default(), damage_count: self.handle.damage_count()? })
+            }
+            Begun::Waits => Err(Failure::internal("a commit waits, but every commit ends before its call returns")),
+        }
     }
 
     fn ask<T: serde::Serialize>(&self, question: impl FnOnce(&Store) -> varve_core::Result<T>) -> String {

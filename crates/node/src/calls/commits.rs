@@ -2,7 +2,7 @@
 
 use crate::node_api::{Answer, Arguments, Call, Functions};
 use crate::store::NodeStore;
-use varve_bindings::{Commit, Result, answer, durability_of};
+use varve_bindings::{Begun, Commit, Result, answer, durability_of};
 
 /// Adds the functions of this file.
 pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
@@ -35,17 +35,21 @@ impl Call<NodeStore> for PendingEntries {
     }
 }
 
-/// Commits what is buffered: JSON if that is done when the call returns, a promise of it if it runs on another thread.
-/// Nothing if an older commit has not ended: the caller lets `nextCommit` follow that one.
+/// Commits what is buffered:
+///
+/// - JSON if the commit is complete when the call returns, a promise of it if the commit runs on another thread;
+/// - the count of damage if nothing is buffered;
+/// - nothing if an older commit has not ended: the caller lets `nextCommit` follow that one.
 impl Call<NodeStore> for BeginCommit {
     const NAME: &'static str = "commit";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (durability, now_ms) = (durability_of(&arguments.text(0)?)?, arguments.count(1)?);
         Ok(match store.with(|handle| handle.begin_commit(durability))? {
-            None => Answer::Nothing,
-            Some(commit) if commit.is_short() => Answer::Text(answer(commit.run(now_ms))),
-            Some(commit) => promise(store, commit, now_ms),
+            Begun::Empty => Answer::Count(store.store()?.damage_count().into()),
+            Begun::Waits => Answer::Nothing,
+            Begun::Ready(commit) if commit.is_short() => Answer::Text(answer(commit.run(now_ms))),
+            Begun::Ready(commit) => promise(store, commit, now_ms),
         })
     }
 }

@@ -27,8 +27,11 @@ interface StoreFunctions extends FileFunctions {
   pendingEntries(): number
   refresh(): boolean
   status(): string
-  /** A text if the commit is done, a promise if it runs on another thread, undefined if an older one has not ended. */
-  commit(durability: string, nowMs: number): string | Promise<string> | undefined
+  /**
+   * A text if the commit is done, a promise if it runs on another thread, `damageCount()` if nothing is buffered, undefined
+   * if an older commit has not ended.
+   */
+  commit(durability: string, nowMs: number): string | Promise<string> | number | undefined
   /** The oldest commit for which `commit` returned undefined. */
   nextCommit(durability: string, nowMs: number): Promise<string>
   flush(nowMs: number): Promise<string>
@@ -143,6 +146,7 @@ class NativeStore implements EngineStore {
   async commit(durability: 'relaxed' | 'durable'): Promise<EngineCommit> {
     const begun = this.#functions.commit(durability, Date.now())
     if (typeof begun === 'string') return reportOf(begun)
+    if (typeof begun === 'number') return { report: { entries: 0, bytes: 0, maintenanceDue: false }, damageCount: begun }
     const commit = begun ?? this.#lastCommit.then(() => this.#functions.nextCommit(durability, Date.now()))
     this.#lastCommit = commit.then(ignore, ignore)
     return reportOf(await commit)

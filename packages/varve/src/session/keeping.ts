@@ -4,7 +4,7 @@
  */
 import { damageError } from './damage-watch.ts'
 import { type Degraded, degradedBy, degradedWarning } from '../health/degraded.ts'
-import type { EngineStore } from '../engine/engine.ts'
+import type { EngineCommit, EngineStore } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import type { Durability } from '../options.ts'
 import type { Place } from '../health/place.ts'
@@ -47,7 +47,7 @@ export class Keeping {
     if (barred !== undefined) return this.#keep(barred, store, durability)
     if (durability === 'durable' && this.#unsynced !== undefined) throw refused(this.#unsynced)
     try {
-      const report = await this.#write(store, durability)
+      const report = this.#noted(await store.commit(durability))
       if (report.entries > 0) this.#degraded = this.#unsynced
       return report
     } catch (error) {
@@ -100,12 +100,11 @@ export class Keeping {
     if (hasPending && durability === 'durable') throw refused(degraded)
     this.#hasKept ||= hasPending
     if (this.#place !== undefined) return { entries: 0, bytes: 0, maintenanceDue: false, ...(hasPending ? { inMemory: true } : {}) }
-    const report = await this.#write(store, 'relaxed')
+    const report = this.#noted(await store.commit('relaxed'))
     return report.entries > 0 ? { ...report, bytes: 0, inMemory: true } : report
   }
 
-  async #write(store: EngineStore, durability: Durability): Promise<CommitReport> {
-    const { report, damageCount } = await store.commit(durability)
+  #noted({ report, damageCount }: EngineCommit): CommitReport {
     this.#session.noteDamage(damageCount)
     return report
   }
