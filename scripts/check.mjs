@@ -32,8 +32,8 @@ const tool = (name, args) => run(process.execPath, [toolPath(name), ...args])
 const STEPS = [
   ['cargo fmt', () => run('cargo', ['fmt', '--all', '--check', '--', '--color=never'], { env: rustEnv() })],
   ['cargo clippy', () => cargo('clippy', ['--workspace', ...without(BINDINGS), '--all-targets', '--all-features', ...DENY])],
-  ['cargo clippy, bindings', () => cargo('clippy', [...BINDINGS.flatMap((name) => ['--package', name]), '--all-features', ...DENY])],
-  ['cargo clippy, WebAssembly', () => cargo('clippy', ['--package', 'varve-core', ...WASM, ...DENY])],
+  ['cargo clippy, addon', () => cargo('clippy', ['--package', 'varve-node', '--all-features', ...DENY])],
+  ['cargo clippy, WebAssembly', () => cargo('clippy', ['--package', 'varve-core', '--package', 'varve-wasm', ...WASM, ...DENY])],
   ['tidy', () => run(process.execPath, [at('scripts/tidy.mjs')])],
   ['tsc: packages', () => tsc(['--build'])],
   ['tsc: tests', () => tsc(['--project', 'test'])],

@@ -2,6 +2,7 @@
 // The house rules that a script can check (tidy/rules.mjs): sizes, headers, forbidden words and syntax, and the dependencies
 // between crates, rooms and packages. Prints one line per finding. It needs no dependency and no parser.
 import { checkCrate } from './tidy/crates.mjs'
+import { checkCycles } from './tidy/cycles.mjs'
 import { checkImports } from './tidy/imports.mjs'
 import { checkLanguage } from './tidy/language.mjs'
 import { checkFloors } from './tidy/floors.mjs'
@@ -21,7 +22,8 @@ export function findUntidy(folder) {
     ...checkCrate(source),
     ...checkImports(source, folder),
   ])
-  return [...findings, ...checkFloors(sources), ...checkProse(sources)].toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)
+  const all = [...findings, ...checkFloors(sources), ...checkCycles(sources), ...checkProse(sources)]
+  return all.toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)
 }
 
 if (isMain(import.meta)) {

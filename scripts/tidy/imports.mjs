@@ -78,7 +78,7 @@ function bundlers(root) {
  * @param {Source} source
  * @returns {Import[]}
  */
-function readImports({ code, text }) {
+export function readImports({ code, text }) {
   return [...code.matchAll(/(?:\bfrom\s*|(?<![.\w])(?:import|require)\s*\(?\s*)(['"])/g)].map((match) => {
     const start = match.index + match[0].length
     const end = code.indexOf(match[1] ?? '', start)

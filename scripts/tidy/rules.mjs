@@ -17,7 +17,7 @@ export const UNSAFE_FILES = [
   'crates/disk/src/guard/table.rs', // the table that this handler reads without a lock
   'crates/disk/src/platform/*', // calls of an operating system that std lacks
   'crates/disk/tests/contract/truncated.rs', // a map of another library, to prove that the guard ignores it
-  'crates/node/src/raw*', // Node-API callbacks of the hot calls
+  'crates/node/src/node_api/*', // Node-API callbacks by hand
   'bench/engine/src/measure.rs', // the CPU time of the process
   'bench/engine/src/workloads/open.rs', // files dropped from the system's cache
   'bench/rivals/rust/src/subjects/lmdb.rs', // a rival whose interface requires it

@@ -88,7 +88,7 @@ export function commitsContract({ newDir, open }: Subject): void {
       const dir = newDir()
       let cache = await open(dir)
       const namespace = cache.namespace('a', { codec: 'text' })
-      const commits: Promise<unknown>[] = []
+      const commits: Promise<{ readonly entries: number }>[] = []
       for (let i = 0; i < 50; i++) {
         namespace.put(`key ${i}`, 'x'.repeat(i * 1000))
         namespace.put('last', String(i))
@@ -96,7 +96,7 @@ export function commitsContract({ newDir, open }: Subject): void {
         expect(namespace.get('last')).toBe(String(i))
       }
       namespace.put('uncommitted', 'x')
-      await Promise.all(commits)
+      expect((await Promise.all(commits)).every(({ entries }) => entries === 2)).toBe(true)
       await cache.close({ commit: false })
       cache = await open(dir)
       const again = cache.namespace('a', { codec: 'text' })

@@ -1,33 +1,39 @@
-//! The code that both bindings to JavaScript share, so that the addon and the WebAssembly module return the same
-//! results.
+//! What both bindings to JavaScript share, so that the addon and the WebAssembly module give the same answers.
 //!
-//! - [`Session`]: one open cache of one thread of the host. Keys and small values go through a scratch buffer that the
-//!   binding owns. A longer result is kept, and fetched with a second call.
-//! - `packed.rs`: results with many entries, packed into bytes.
-//! - `export.rs` and `import.rs`: entries as JSON and back, in pieces; `objects.rs` splits a stream into JSON objects.
-//! - `files.rs`: manifests of files as JSON, and archives; `restored.rs`: the recorded state of restored files.
-//! - [`Failure`]: an error for JavaScript with a stable code; [`answer`] writes a report or a failure as JSON.
+//! - [`JsHandle`]: one open cache as one thread of the host uses it. Keys and small values go through a scratch buffer
+//!   that the binding provides; longer answers are held until a second call takes them.
+//! - [`Commit`]: a commit, to be run on the calling thread or on another one.
+//! - `reads.rs`, `packed.rs`: lookups of many keys, and answers with many entries as one run of bytes.
+//! - `export.rs`, `import.rs`: entries as JSON and back, in pieces; `transfer.rs` numbers them, `objects.rs` splits a
+//!   stream into objects.
+//! - `files.rs`: manifests of files as JSON, and archives; `restored.rs`: what is remembered of a restore.
+//! - [`Failure`]: an error on its way to JavaScript, with a stable code; [`answer`] makes JSON of a report or of a
+//!   failure.
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod commit;
 mod export;
 mod failure;
 mod files;
+mod handle;
 mod import;
 mod json;
 mod objects;
 mod packed;
+mod reads;
 mod restored;
-mod session;
 mod top;
 mod transfer;
 
+pub use commit::{Alone, Begun, Commit, Committed, commit_alone, durability_of};
 pub use export::{Export, ExportOptions, ExportProgress};
 pub use failure::{Failure, Result, answer};
 pub use files::{
     ArchiveRequest, FileItem, ImportReport, StoredItem, VerifiedItem, export_archive, import_archive, records_of,
     request, stored_files, verify_files,
 };
+pub use handle::JsHandle;
 pub use import::{Import, ImportProgress};
+pub use reads::Reads;
 pub use restored::{Restored, RestoredFile};
-pub use session::{Alone, Reads, Session, commit_alone, durability_of};
 pub use top::{TopItem, top};

@@ -1,8 +1,7 @@
-//! The platform of Varve's engine on an operating system: files ([`DiskVfs`]), threads ([`DiskPool`]), and one store
-//! per process and directory ([`open_shared`]). Besides that, it stores and restores trees of files ([`store_tree`],
-//! [`Restore`]).
+//! The platform of Varve's engine on an operating system: files ([`DiskVfs`]), threads ([`DiskPool`]) and one store per
+//! process and directory ([`SharedStore`]). It also stores and restores trees of files ([`store_tree`], [`Restore`]).
 //!
-//! Differences between systems are in `platform`. Only `map.rs`, `guard` and `platform/windows` contain `unsafe` code.
+//! What differs between systems is in `platform`; what needs `unsafe` is in `map.rs` and `guard`, nowhere else.
 
 mod direct;
 mod file;
@@ -17,6 +16,6 @@ mod tree;
 mod vfs;
 
 pub use pool::DiskPool;
-pub use registry::{is_small, open_shared};
+pub use registry::SharedStore;
 pub use tree::{Known, Mode, Outcome, Placed, Restore, StoredFile, remove_tree, store_tree};
 pub use vfs::DiskVfs;

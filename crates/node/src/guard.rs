@@ -1,7 +1,7 @@
-//! Keeps the host alive: a panic below any entry becomes an error with code `INTERNAL`. Node aborts where a panic
-//! leaves a callback or a task, so every one of them runs in [`guarded`].
+//! Keeps the process alive: a panic in a call becomes an error with code `INTERNAL`. Node aborts if a panic leaves a
+//! callback or a task, so each of them runs in [`guarded`].
 //!
-//! The text of the panic and its place are kept for the error instead of being printed: a build tool owns its output.
+//! The error has the text of the panic and its place. They are not printed, because a build tool owns its output.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ thread_local! {
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs one call from JavaScript. What it was changing when it panicked is in doubt: the caller gives up the session.
+/// Runs one call from JavaScript. After a panic the caller gives up the store, whose state cannot be trusted.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     HOOK.call_once(|| set_hook(Box::new(keep_place)));
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| Err(failure_of(payload.as_ref())))
@@ -29,7 +29,7 @@ pub(crate) fn panicked<T>(outcome: &Result<T>) -> bool {
 
 fn keep_place(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(|location| format!("{}:{}", location.file(), location.line()));
-    // A thread that is ending has no thread-locals left; then the text goes without its place.
+    // A thread that is ending has no thread-locals left; then the error has the text only.
     let _ = PLACE.try_with(|kept| kept.try_borrow_mut().map(|mut kept| *kept = place));
 }
 
@@ -42,7 +42,7 @@ fn failure_of(payload: &(dyn Any + Send)) -> Failure {
     let place = PLACE.try_with(|kept| kept.try_borrow_mut().ok().and_then(|mut kept| kept.take()));
     match place.ok().flatten() {
         Some(place) => Failure::internal(&format!("{text} ({place})")),
-        None => Failure::internal(text), // it came from another thread of the pool
+        None => Failure::internal(text), // the panic came from another thread of the pool
     }
 }
 

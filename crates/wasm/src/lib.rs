@@ -1,7 +1,7 @@
 //! The WebAssembly module: the engine of Varve on top of files that JavaScript provides.
 //!
 //! - `host.rs`: the functions that a host provides; `files.rs`: core's `Vfs` on top of them. A host file is a number.
-//! - `store.rs`: the functions that JavaScript calls, with the same session as the addon (`varve-bindings`) and a
+//! - `store.rs`: the functions that JavaScript calls, with the same handle as the addon (`varve-bindings`) and a
 //!   scratch buffer in the module's memory.
 //! - `trees.rs`: files of tasks, and archives; their bytes are read and written through `stream.rs`.
 //! - `memory.rs`: memory grows in large steps.

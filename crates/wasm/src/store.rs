@@ -6,7 +6,7 @@ use crate::host::Host;
 use crate::watch::{Watcher, watched};
 use std::collections::HashMap;
 use std::sync::Arc;
-use varve_bindings::{Failure, Result, Session, answer, durability_of, top};
+use varve_bindings::{Begun, Committed, Failure, JsHandle, Result, answer, durability_of, top};
 use varve_core::{BlobWriter, CommitReport, MacKey, Options, PendingCommit, SerialPool, Store, folder_of};
 use wasm_bindgen::prelude::*;
 
@@ -19,10 +19,9 @@ const FAILED: i32 = -2;
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct WasmStore {
-    pub(crate) session: Session,
-    /// BlobWriters that receive blobs, by number.
+    pub(crate) handle: JsHandle<Box<[u8]>>,
+    /// What takes files, by number.
     pub(crate) intakes: HashMap<u32, BlobWriter>,
-    scratch: Box<[u8]>,
     /// Why the last call failed.
     failure: Option<Failure>,
 }
@@ -45,13 +44,13 @@ impl WasmStore {
     /// The address of the scratch buffer in the memory of the module, which is fixed.
     #[wasm_bindgen(getter, js_name = scratchAt)]
     pub fn scratch_at(&self) -> usize {
-        self.scratch.as_ptr().addr()
+        self.handle.scratch().as_ptr().addr()
     }
 
     /// The size of the scratch buffer in bytes.
     #[wasm_bindgen(getter, js_name = scratchBytes)]
     pub fn scratch_bytes(&self) -> usize {
-        self.scratch.len()
+        self.handle.scratch().len()
     }
 
     /// Returns the reason why the last call failed as JSON.
@@ -62,70 +61,70 @@ impl WasmStore {
 
     /// Returns a number for a namespace.
     pub fn namespace(&mut self, name: &str, version: &str) -> String {
-        answer(self.session.namespace(name, version))
+        answer(self.handle.namespace(name, version))
     }
 
     /// Returns the length of the value, -1 for a miss, -2 for a failure, or -3 for a miss with new damage.
     pub fn get(&mut self, namespace: u32, key_bytes: usize) -> i32 {
-        let found = self.session.get(namespace, &mut self.scratch, key_bytes);
+        let found = self.handle.get(namespace, key_bytes);
         self.number(found)
     }
 
     /// Copies the kept result to `target`. Returns 0, or -2 for a failure.
     pub fn take(&mut self, target: &mut [u8]) -> i32 {
-        let taken = self.session.take(target);
+        let taken = self.handle.take(target);
         self.number(taken.map(|()| 0))
     }
 
     /// Returns 1 or 0, or -2 for a failure.
     pub fn has(&mut self, namespace: u32, key_bytes: usize) -> i32 {
-        let found = self.session.has(namespace, &self.scratch, key_bytes);
+        let found = self.handle.has(namespace, key_bytes);
         self.number(found.map(i32::from))
     }
 
     /// Returns 0, or -2 for a failure.
     pub fn put(&mut self, namespace: u32, key_bytes: usize, value: &[u8]) -> i32 {
-        let put = self.session.put(namespace, &self.scratch, key_bytes, value);
+        let put = self.handle.put(namespace, key_bytes, value);
         self.number(put.map(|()| 0))
     }
 
-    /// Puts an entry that needs blobs; `filed` is as in `Session::put_with_blobs`. Returns 0, or -2 for a failure.
+    /// Puts an entry that needs blobs; `filed` is as in `JsHandle::put_with_blobs`. Returns 0, or -2 for a failure.
     #[wasm_bindgen(js_name = putFiled)]
     pub fn put_with_blobs(&mut self, namespace: u32, key_bytes: usize, filed: &[u8]) -> i32 {
-        let put = self.session.put_with_blobs(namespace, &self.scratch, key_bytes, filed);
+        let put = self.handle.put_with_blobs(namespace, key_bytes, filed);
         self.number(put.map(|()| 0))
     }
 
     /// Returns 0, or -2 for a failure.
     pub fn delete(&mut self, namespace: u32, key_bytes: usize) -> i32 {
-        let deleted = self.session.delete(namespace, &self.scratch, key_bytes);
+        let deleted = self.handle.delete(namespace, key_bytes);
         self.number(deleted.map(|()| 0))
     }
 
     /// Returns the length of the kept result, or -2 for a failure.
     #[wasm_bindgen(js_name = getMany)]
     pub fn get_many(&mut self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> i32 {
-        let held = self.session.get_many(namespace, keys, key_ends);
+        let held = self.handle.get_many(namespace, keys, key_ends);
         self.number(held)
     }
 
     /// Returns the length of the kept result, or -2 for a failure.
     pub fn scan(&mut self, namespace: u32, cursor: u64, bytes_max: f64) -> i32 {
-        let held = self.session.scan(namespace, cursor, bytes_max as u64);
+        let held = self.handle.scan(namespace, cursor, bytes_max as u64);
         self.number(held)
     }
 
     /// Returns the bytes of the batch, or -2 for a failure.
     #[wasm_bindgen(js_name = pendingBytes)]
     pub fn pending_bytes(&mut self) -> f64 {
-        let bytes = self.session.pending_bytes();
+        let bytes = self.handle.pending_bytes();
         self.count(bytes)
     }
 
     /// Returns the puts and deletes of the batch, or -2 for a failure.
     #[wasm_bindgen(js_name = pendingEntries)]
     pub fn pending_entries(&mut self) -> f64 {
-        let entries = self.session.pending_entries();
+        let entries = self.handle.pending_entries();
         self.count(entries)
     }
 
@@ -137,44 +136,44 @@ impl WasmStore {
     /// Begins an export of the committed state. Returns JSON with its number.
     #[wasm_bindgen(js_name = beginExport)]
     pub fn begin_export(&mut self, options: &str) -> String {
-        answer(self.session.begin_export(options))
+        answer(self.handle.begin_export(options))
     }
 
     /// Writes the next chunk, which is kept. Returns JSON with its length.
     #[wasm_bindgen(js_name = exportChunk)]
     pub fn export_chunk(&mut self, export: u32) -> String {
-        answer(self.session.export_chunk(export))
+        answer(self.handle.export_chunk(export))
     }
 
     /// Begins an import. Returns JSON with its number.
     #[wasm_bindgen(js_name = beginImport)]
     pub fn begin_import(&mut self, may_replace: bool) -> String {
-        answer(self.session.begin_import(may_replace))
+        answer(self.handle.begin_import(may_replace))
     }
 
     /// Reads the next piece of an import.
     #[wasm_bindgen(js_name = feedImport)]
     pub fn feed_import(&mut self, import: u32, piece: &[u8]) -> String {
-        answer(self.session.feed_import(import, piece))
+        answer(self.handle.feed_import(import, piece))
     }
 
     /// Checks that the input of an import may end here.
     #[wasm_bindgen(js_name = finishImport)]
     pub fn finish_import(&mut self, import: u32) -> String {
-        answer(self.session.finish_import(import))
+        answer(self.handle.finish_import(import))
     }
 
     /// Commits the entries of an import. The report is null if there are none.
     #[wasm_bindgen(js_name = commitImport)]
     pub fn commit_import(&mut self, import: u32, now_ms: f64) -> String {
         let run = |commit: PendingCommit| Ok(commit.run(None, now_ms as u64)?);
-        answer(self.session.commit_import(import).and_then(|commit| commit.map(run).transpose()))
+        answer(self.handle.commit_import(import).and_then(|commit| commit.map(run).transpose()))
     }
 
     /// Ends an export or an import.
     #[wasm_bindgen(js_name = endTransfer)]
     pub fn end_transfer(&mut self, transfer: u32) {
-        self.session.end_transfer(transfer);
+        self.handle.end_transfer(transfer);
     }
 
     /// Makes every commit so far survive a power failure.
@@ -213,7 +212,7 @@ impl WasmStore {
 
     /// Returns the first entries in the chosen order.
     pub fn top(&self, options: &str) -> String {
-        answer(self.session.store().and_then(|store| top(store, options)))
+        answer(self.handle.store().and_then(|store| top(store, options)))
     }
 
     /// Verifies every byte.
@@ -229,7 +228,7 @@ impl WasmStore {
     /// Returns the number of damaged places detected so far, or -2 for a failure.
     #[wasm_bindgen(js_name = damageCount)]
     pub fn damage_count(&mut self) -> i32 {
-        let count = self.session.damage_count();
+        let count = self.handle.damage_count();
         self.number(count.map(|count| count as i32))
     }
 
@@ -240,10 +239,10 @@ impl WasmStore {
 
     /// Ends the session and closes its store. Returns all damage detected, including while closing.
     pub fn close(&mut self, now_ms: f64) -> String {
-        let closed = self.session.store().cloned().and_then(|store| {
+        let closed = self.handle.store().cloned().and_then(|store| {
             store.set_now(now_ms as u64);
             self.intakes.clear();
-            self.session.close();
+            self.handle.close();
             store.close()?;
             Ok(store.status().damage)
         });
@@ -278,20 +277,23 @@ impl WasmStore {
         let clock = folder.clock();
         let options = Options { durability, read_only, bytes_max, mac_key: key, random, clock, ..Options::default() };
         let store = Store::open(Arc::new(folder), Arc::new(SerialPool), options)?;
-        let scratch = vec![0; SCRATCH_BYTES].into_boxed_slice();
-        Ok(Self { session: Session::new(&store), intakes: HashMap::new(), scratch, failure: None })
+        let handle = JsHandle::new(&store, vec![0; SCRATCH_BYTES].into_boxed_slice());
+        Ok(Self { handle, intakes: HashMap::new(), failure: None })
     }
 
-    fn try_commit(&mut self, durability: &str, now_ms: u64) -> Result<Option<CommitReport>> {
+    fn try_commit(&mut self, durability: &str, now_ms: u64) -> Result<Committed> {
         let durability = durability_of(durability)?;
-        if !self.session.begin_commit()? {
-            return Ok(None);
+        match self.handle.begin_commit(durability)? {
+            Begun::Ready(commit) => commit.run(now_ms),
+            Begun::Empty => {
+                Ok(Committed { report: CommitReport::default(), damage_count: self.handle.damage_count()? })
+            }
+            Begun::Waits => Err(Failure::internal("a commit waits, but every commit ends before its call returns")),
         }
-        Ok(Some(self.session.next_commit()?.run(durability, now_ms)?))
     }
 
     fn ask<T: serde::Serialize>(&self, question: impl FnOnce(&Store) -> varve_core::Result<T>) -> String {
-        answer(self.session.store().and_then(|store| Ok(question(store)?)))
+        answer(self.handle.store().and_then(|store| Ok(question(store)?)))
     }
 
     /// A count that may exceed 32 bits.

@@ -43,14 +43,14 @@ impl WasmStore {
     #[wasm_bindgen(js_name = endStoring)]
     pub fn end_storing(&mut self, number: u32, keep: bool) -> String {
         let intake = self.intakes.remove(&number).filter(|_| keep);
-        answer(intake.map_or(Ok(()), |intake| self.session.keep(intake.into_pin())))
+        answer(intake.map_or(Ok(()), |intake| self.handle.keep(intake.into_pin())))
     }
 
     /// Reads a blob, which is kept. Returns its length, -1 if it is missing or damaged, or -2 for a failure.
     #[wasm_bindgen(js_name = readFile)]
     pub fn read_file(&mut self, digest: &str, bytes: f64) -> i32 {
         let digest = Digest::parse(digest).ok_or_else(|| Failure::argument("a digest needs 64 hex digits"));
-        let read = digest.and_then(|digest| self.session.read_file(&BlobRef { digest, bytes: bytes as u64 }));
+        let read = digest.and_then(|digest| self.handle.read_file(&BlobRef { digest, bytes: bytes as u64 }));
         self.number(read)
     }
 
@@ -65,7 +65,7 @@ impl WasmStore {
     pub fn import_archive(&self, number: u32, json: &str, stream: ByteStream, watcher: Watcher) -> String {
         let import = |input: &mut Running| {
             let archive: ArchiveRequest = request(json)?;
-            let (store, intake) = (self.session.store()?, self.intake(number)?);
+            let (store, intake) = (self.handle.store()?, self.intake(number)?);
             watched(watcher, |watch| import_archive(input, &archive, store, intake, watch))
         };
         answer(Running::with(stream, import))
@@ -76,7 +76,7 @@ impl WasmStore {
     pub fn export_archive(&self, json: &str, stream: ByteStream, watcher: Watcher) -> String {
         let export = |output: &mut Running| {
             let ExportRequest { gzip, files } = request(json)?;
-            let (records, store) = (records_of(files)?, self.session.store()?);
+            let (records, store) = (records_of(files)?, self.handle.store()?);
             let mut write = |bytes: &[u8]| output.write(bytes);
             watched(watcher, |watch| export_archive(&records, gzip, store, &mut write, watch))
         };
@@ -86,14 +86,14 @@ impl WasmStore {
     /// Returns all stored blobs.
     #[wasm_bindgen(js_name = listFiles)]
     pub fn list_files(&self) -> String {
-        answer(self.session.store().and_then(|store| stored_files(store)))
+        answer(self.handle.store().and_then(|store| stored_files(store)))
     }
 
     /// Returns which blobs are sound.
     #[wasm_bindgen(js_name = verifyFiles)]
     pub fn verify_files(&self, json: &str, watcher: Watcher) -> String {
         let verify = || {
-            let (items, store) = (request::<Vec<FileItem>>(json)?, self.session.store()?);
+            let (items, store) = (request::<Vec<FileItem>>(json)?, self.handle.store()?);
             watched(watcher, |watch| verify_files(&items, store, watch))
         };
         answer(verify())
@@ -102,14 +102,14 @@ impl WasmStore {
     /// Commits one entry separately.
     #[wasm_bindgen(js_name = commitAlone)]
     pub fn commit_alone(&self, json: &str, now_ms: f64) -> String {
-        let store = self.session.store();
+        let store = self.handle.store();
         answer(store.and_then(|store| commit_alone(store, &request(json)?, now_ms as u64)))
     }
 }
 
 impl WasmStore {
     fn try_begin_storing(&mut self) -> Result<u32> {
-        let intake = BlobWriter::new(self.session.store()?)?;
+        let intake = BlobWriter::new(self.handle.store()?)?;
         let number = (0..).find(|number| !self.intakes.contains_key(number)).unwrap_or(u32::MAX);
         self.intakes.insert(number, intake);
         Ok(number)

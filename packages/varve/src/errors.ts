@@ -138,3 +138,8 @@ export function toVarveError(error: unknown): VarveError {
 function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(KNOWN, code)
 }
+
+/** The error for a path that is not stored. */
+export function refused(path: string, problem: string): VarveError {
+  return new VarveError('UNSAFE_PATH', `${JSON.stringify(path)} is refused: it ${problem}`)
+}

@@ -1,5 +1,5 @@
 // @ts-check
-// Typical defects of a store (`planted::bug("name")` in the crates, and `platform/failpoints/vfs.rs` of core). The suites run
+// Typical defects of a store (`failpoints::bug("name")` in the crates, and `platform/failpoints/vfs.rs` of core). The suites run
 // with each defect until one fails; a defect that no suite detects is a missing test. A case is the name of a defect.
 import { readFileSync } from 'node:fs'
 import { at } from '../../../scripts/root.mjs'

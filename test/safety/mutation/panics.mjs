@@ -1,5 +1,5 @@
 // @ts-check
-// Panics at named places of the engine (`planted::panics("name")` in the crates). For each place a new process plants a panic
+// Panics at named places of the engine (`failpoints::panics("name")` in the crates). For each place a new process plants a panic
 // and uses a cache (victim.mjs). The panic must become the error INTERNAL, also for later calls of that cache. Other caches
 // and the process must continue, and the cache directory must be sound. A case is `<engine> <point>`.
 import { spawn } from 'node:child_process'
@@ -31,9 +31,12 @@ const POINTS = {
     'session-get', 'session-take', 'session-put', 'session-begin', 'export-fill', 'import-feed',
   ],
   threads: ['gather', 'reads-run'],
-  disk: ['pool-part', 'disk-append', 'disk-sync', 'disk-read', 'disk-close', 'disk-map', 'disk-list', 'restore-tree'],
+  disk: [
+    'pool-part', 'disk-append', 'disk-sync', 'disk-read', 'disk-close', 'disk-map', 'disk-list', 'restore-tree', 'leave', 'leave-now',
+    'share-drop',
+  ],
   node: [
-    'callback', 'answer', 'open-store', 'open-task', 'open-resolve', 'task', 'leave', 'leave-now', 'seat-drop', 'finalizer', 'open-small',
+    'callback', 'answer', 'open-store', 'open-task', 'open-resolve', 'task', 'finalizer', 'open-small',
   ],
   wasm: ['host-call', 'host-append', 'stream-call', 'watch-call'],
   worker: ['load', 'claim-log', 'take', 'merge', 'publish', 'sweep', 'collect', 'read-log', 'host-call', 'host-append', 'watch-call', 'settle'],
@@ -57,7 +60,7 @@ function cases(engine, points) {
 /** Every name in the sources, by the function that uses it. @param {'panics' | 'bug'} kind */
 export function plantedNames(kind) {
   const sources = readdirSync(at('crates'), { recursive: true, encoding: 'utf8' }).filter((path) => /^\w+\/src\/.*\.rs$/.test(path))
-  const call = new RegExp(`planted::${kind}\\("([\\w-]+)"\\)`, 'g')
+  const call = new RegExp(`failpoints::${kind}\\("([\\w-]+)"\\)`, 'g')
   const found = sources.flatMap((path) => [...readFileSync(at(`crates/${path}`), 'utf8').matchAll(call)])
   return new Set(found.map((match) => match[1] ?? ''))
 }

@@ -42,8 +42,18 @@ struct InFlight {
 #[derive(Debug, Clone)]
 struct SentBatch {
     batch: Arc<Batch>,
-    /// Its commit failed; the next commit contains it.
-    failed: bool,
+    step: Step,
+}
+
+/// How far the commit of a batch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// [`Handle::next_commit`] hands it out.
+    Waiting,
+    /// A [`PendingCommit`] has it.
+    HandedOut,
+    /// It becomes part of the next commit that begins.
+    Failed,
 }
 
 impl Handle {
@@ -199,16 +209,17 @@ impl Handle {
 
     /// Sum over the batches whose commit failed.
     fn sum_of_failed(&self, size: fn(&Batch) -> u64) -> u64 {
-        self.in_flight.lock().iter().filter(|sent| sent.failed).map(|sent| size(&sent.batch)).sum()
+        self.in_flight.lock().iter().filter(|sent| sent.step == Step::Failed).map(|sent| size(&sent.batch)).sum()
     }
 
-    /// Takes the buffered entries for a commit on any thread; they stay readable here. `None` = nothing is buffered.
-    /// The commits of one handle must run in the order in which they were begun.
+    /// Takes what is buffered for a commit on any thread; it stays readable here meanwhile. `None` if nothing is
+    /// buffered. Commits of one handle must run in the order in which they began: see [`PendingCommit::is_first`].
     pub fn begin_commit(&mut self) -> Option<PendingCommit> {
         // If the store is closed or broken, the commit reports it.
         let _ = self.store.advance();
         let mut batches = self.in_flight.lock();
-        let (failed, mut sent): (Vec<SentBatch>, Vec<SentBatch>) = batches.drain(..).partition(|sent| sent.failed);
+        let (failed, mut sent): (Vec<SentBatch>, Vec<SentBatch>) =
+            batches.drain(..).partition(|sent| sent.step == Step::Failed);
         let mut batch = Batch::default();
         // A batch that does not fit into this commit is left for the next one, and so are all batches after it.
         let mut waiting = Vec::new();
@@ -228,19 +239,28 @@ impl Handle {
         }
         let batch = Arc::new(batch);
         if !batch.is_empty() {
-            sent.push(SentBatch { batch: Arc::clone(&batch), failed: false });
+            sent.push(SentBatch { batch: Arc::clone(&batch), step: Step::HandedOut });
         }
         sent.extend(waiting);
         *batches = sent;
         self.in_flight.count(&batches);
         drop(batches);
-        let commit = PendingCommit {
-            store: Arc::clone(&self.store),
-            in_flight: Arc::clone(&self.in_flight),
-            batch,
-            done: false,
-        };
-        (!commit.batch.is_empty()).then_some(commit)
+        (!batch.is_empty()).then(|| self.pending_commit(batch))
+    }
+
+    /// The oldest commit that waits.
+    pub fn next_commit(&mut self) -> Option<PendingCommit> {
+        let mut batches = self.in_flight.lock();
+        let next = batches.iter_mut().find(|sent| sent.step == Step::Waiting)?;
+        next.step = Step::HandedOut;
+        let batch = Arc::clone(&next.batch);
+        drop(batches);
+        Some(self.pending_commit(batch))
+    }
+
+    fn pending_commit(&self, batch: Arc<Batch>) -> PendingCommit {
+        let (store, in_flight) = (Arc::clone(&self.store), Arc::clone(&self.in_flight));
+        PendingCommit { store, in_flight, batch, end: Some(Step::Failed) }
     }
 
     /// The shared store: refresh, flush, compact, stats, verify, status, close.
@@ -270,15 +290,33 @@ pub struct PendingCommit {
     store: Arc<Store>,
     in_flight: Arc<InFlight>,
     batch: Arc<Batch>,
-    done: bool,
+    /// What the batch is once this is dropped; `None` = committed.
+    end: Option<Step>,
 }
 
 impl PendingCommit {
     /// Writes the entries as one atomic commit. `durability` overrides the store's default.
     pub fn run(mut self, durability: Option<Durability>, now_ms: u64) -> Result<CommitReport> {
         let report = self.store.commit(&self.batch, durability, now_ms)?;
-        self.done = true;
+        self.end = None;
         Ok(report)
+    }
+
+    /// Bytes of its entries in a log.
+    pub fn bytes(&self) -> u64 {
+        self.batch.bytes()
+    }
+
+    /// Whether every older commit of the handle has ended, so that this one may run.
+    pub fn is_first(&self) -> bool {
+        let batches = self.in_flight.lock();
+        let first = batches.iter().find(|sent| sent.step != Step::Failed);
+        first.is_some_and(|sent| Arc::ptr_eq(&sent.batch, &self.batch))
+    }
+
+    /// Puts it back for [`Handle::next_commit`], which hands out commits in the order in which they began.
+    pub fn wait(mut self) {
+        self.end = Some(Step::Waiting);
     }
 }
 
@@ -286,16 +324,18 @@ impl Drop for PendingCommit {
     fn drop(&mut self) {
         let mut batches = self.in_flight.lock();
         let Some(index) = batches.iter().position(|sent| Arc::ptr_eq(&sent.batch, &self.batch)) else { return };
-        if self.done {
+        let Some(step) = self.end else {
             batches.remove(index);
             self.in_flight.count(&batches);
             return;
-        }
-        // Batches begun later are newer and may be committed before this one is tried again.
+        };
+        // Batches begun later are newer and may be committed before a failed one is tried again.
         let newer: Vec<Arc<Batch>> = batches.iter().skip(index + 1).map(|sent| Arc::clone(&sent.batch)).collect();
         if let Some(sent) = batches.get_mut(index) {
-            sent.batch = Arc::new(self.batch.without(&newer));
-            sent.failed = true;
+            sent.step = step;
+            if step == Step::Failed {
+                sent.batch = Arc::new(self.batch.without(&newer));
+            }
         }
         self.in_flight.count(&batches);
     }

@@ -1,4 +1,4 @@
-//! Threads of one process that open the same directory share one store with its maps, block cache and thread pool.
+//! Threads of one process that open the same directory share one store: its maps, its block cache, its thread pool.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use varve_core::{Handle, Options, Store};
-use varve_disk::open_shared;
+use varve_disk::SharedStore;
 
 const WRITERS: u64 = 4;
 const COMMITS: u64 = 60;
-/// The bytes of one value: a commit of several becomes a table of its own.
+/// Of one value: a commit of several is large enough to be a table of its own.
 const LONG: usize = 100_000;
 
 #[test]
-fn threads_that_share_a_store_see_each_others_commits_and_lose_none() {
+fn threads_that_share_a_store_see_each_other_and_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     let acknowledged: [AtomicU64; WRITERS as usize] = Default::default();
@@ -22,22 +22,58 @@ fn threads_that_share_a_store_see_each_others_commits_and_lose_none() {
     thread::scope(|threads| {
         for writer in 0..WRITERS {
             let acknowledged = &acknowledged[writer as usize];
-            threads.spawn(move || write(&mut open(root).handle(), writer, acknowledged));
+            threads.spawn(move || write(&mut open(root).store().handle(), writer, acknowledged));
         }
         for _ in 0..2 {
-            threads.spawn(|| read(&mut open(root).handle(), &acknowledged));
+            threads.spawn(|| read(&mut open(root).store().handle(), &acknowledged));
         }
-        threads.spawn(move || (0..10).for_each(|round| compact(&open(root), round % 3 == 0)));
+        threads.spawn(move || (0..10).for_each(|round| compact(open(root).store(), round % 3 == 0)));
     });
-    assert!(Arc::ptr_eq(&first, &open(root)));
-    assert_eq!(newest(&mut first.handle()), [COMMITS; WRITERS as usize]);
-    first.close().unwrap();
-    assert_eq!(newest(&mut open(root).handle()), [COMMITS; WRITERS as usize]);
-    assert!(open(root).verify(&|_, _| ControlFlow::Continue(())).unwrap().damage.is_empty());
+    assert!(Arc::ptr_eq(first.store(), open(root).store()));
+    assert_eq!(newest(&mut first.store().handle()), [COMMITS; WRITERS as usize]);
+    first.leave().unwrap();
+    let second = open(root);
+    assert_eq!(newest(&mut second.store().handle()), [COMMITS; WRITERS as usize]);
+    assert!(second.store().verify(&|_, _| ControlFlow::Continue(())).unwrap().damage.is_empty());
 }
 
-fn open(path: &Path) -> Arc<Store> {
-    open_shared(path, Options::default()).unwrap()
+#[test]
+fn the_last_session_that_leaves_closes_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (open(folder.path()), open(folder.path()));
+    let store = Arc::clone(first.store());
+    first.leave().unwrap();
+    assert!(!store.is_closed());
+    second.leave().unwrap();
+    assert!(store.is_closed());
+    assert!(!Arc::ptr_eq(&store, open(folder.path()).store()));
+}
+
+#[test]
+fn a_session_that_is_dropped_leaves_the_store_open_for_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (open(folder.path()), open(folder.path()));
+    let store = Arc::clone(first.store());
+    drop(first);
+    assert!(!store.is_closed());
+    second.leave().unwrap();
+    assert!(store.is_closed());
+}
+
+#[test]
+fn only_a_small_store_that_is_not_open_opens_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = || SharedStore::open_if_small(folder.path(), &Options::default()).unwrap();
+    let first = small().expect("an empty directory is small");
+    assert!(small().is_none());
+    write(&mut first.store().handle(), 0, &AtomicU64::new(0));
+    let first = first.leave_if_unwritten().expect_err("the store has commits to seal");
+    drop(first);
+    assert!(small().is_none(), "the log is too large");
+}
+
+fn open(path: &Path) -> SharedStore {
+    SharedStore::open(path, &Options::default()).unwrap()
 }
 
 fn write(handle: &mut Handle, writer: u64, acknowledged: &AtomicU64) {
@@ -53,7 +89,7 @@ fn write(handle: &mut Handle, writer: u64, acknowledged: &AtomicU64) {
     }
 }
 
-/// Every commit acknowledged before the read is found: the threads share one state.
+/// What was acknowledged before it is asked for is there: the threads share one state.
 fn read(handle: &mut Handle, acknowledged: &[AtomicU64; WRITERS as usize]) {
     while acknowledged.iter().any(|number| number.load(Ordering::Acquire) < COMMITS) {
         let before = acknowledged.each_ref().map(|number| number.load(Ordering::Acquire));

@@ -157,7 +157,7 @@ export class Cache {
     this.#session.checkSound()
     const durability = options.durability ?? this.#opened.durability
     this.#session.seal()
-    const report = await this.#session.run((store) => this.#keeping.commit(store, durability), 'none')
+    const report = await this.#session.track((store) => this.#keeping.commit(store, durability))
     const isRelaxed = durability === 'relaxed' && report.inMemory !== true
     this.#maintenance.committed(isRelaxed && report.entries > 0, report.maintenanceDue)
     return report

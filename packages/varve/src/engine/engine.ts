@@ -4,9 +4,11 @@
  * engine answers with a length and the value's bytes at its start. A crossing costs 20-30 ns this way, several times
  * less than with byte arrays as arguments.
  */
+import type { EngineControl } from './control.ts'
 import type { EngineFiles } from './files.ts'
 import type { CommitReport, CompactReport, Damage, EngineStatus, RepairReport, Stats, TopItem, VerifyReport } from '../reports.ts'
 
+export type { EngineControl } from './control.ts'
 export type {
   CommitReport, CompactReport, Damage, EngineStatus, NamespaceStats, RepairReport, Stats, TopItem, VerifyReport,
 } from '../reports.ts'
@@ -50,7 +52,14 @@ export interface EngineValues {
   readonly lengths: Int32Array
 }
 
-/** One open cache as one thread of the host holds it. Every call may throw an EngineError. */
+/** What a commit did. */
+export interface EngineCommit {
+  readonly report: CommitReport
+  /** `damageCount()` after it. */
+  readonly damageCount: number
+}
+
+/** One open cache as one thread of the host uses it. Every call may throw an EngineError. */
 export interface EngineStore {
   /**
    * Shared memory, at least 128 KiB. Ask anew before each use: WebAssembly memory moves when it grows (native: always
@@ -93,7 +102,7 @@ export interface EngineStore {
   /** Puts and deletes of the same entries, overwritten ones included. */
   pendingEntries(): number
   /** Everything buffered as one atomic commit. Small relaxed commits are done when the call returns. */
-  commit(durability: 'relaxed' | 'durable'): Promise<CommitReport>
+  commit(durability: 'relaxed' | 'durable'): Promise<EngineCommit>
   /** Also records what was used; see `used/` in `crates/core/FORMAT.md`. */
   flush(): Promise<void>
 
@@ -167,11 +176,4 @@ export interface EngineImport {
   readonly namespaces: number
   /** Bytes that wait for a commit. */
   readonly pendingBytes: number
-}
-
-/** Watches and stops a long call. */
-export interface EngineControl {
-  readonly signal: AbortSignal | undefined
-  /** Called at most every 50 ms with bytes done and in all. */
-  readonly onProgress: ((done: number, total: number) => void) | undefined
 }

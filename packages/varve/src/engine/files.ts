@@ -1,6 +1,6 @@
 /** What the API asks of an engine about files: the outputs of tasks, stored by their content. Part of `engine.ts`. */
 import type { FileEntry } from '../values/manifest.ts'
-import type { EngineControl } from './engine.ts'
+import type { EngineControl } from './control.ts'
 
 /** A content that is stored. */
 export interface StoredContent {

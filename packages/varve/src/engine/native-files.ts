@@ -1,4 +1,4 @@
-/** Files of the native engine: `crates/node/src/files.rs`, requests and answers as JSON. */
+/** Files of the native engine: `crates/node/src/calls/{files,trees,archives}.rs`, requests and answers as JSON. */
 import type {
   AloneEntry, ArchiveRequest, EngineFiles, ImportAnswer, RestoreAnswer, RestoreRequest, StoredContent, StoredFile,
 } from './files.ts'
@@ -6,8 +6,8 @@ import type { EngineControl } from './engine.ts'
 import type { FileEntry } from '../values/manifest.ts'
 import { reportOf } from './answer.ts'
 
-/** The functions of a session that are about files. */
-export interface NativeFilesSession {
+/** The functions of an open store that are about files. */
+export interface FileFunctions {
   putFiled(namespace: number, keyBytes: number, filed: Uint8Array): void
   keepStored(): void
   commitAlone(entry: string, nowMs: number): Promise<string>
@@ -24,65 +24,65 @@ export interface NativeFilesSession {
 /** Runs a long call under a watch. */
 export type Watched = <Report>(control: EngineControl, call: (watch: number) => Promise<string>) => Promise<Report>
 
-/** Files of one session. */
+/** Files of one open store. */
 export class NativeFiles implements EngineFiles {
-  readonly #session: NativeFilesSession
+  readonly #functions: FileFunctions
   readonly #watched: Watched
 
-  constructor(session: NativeFilesSession, watched: Watched) {
-    this.#session = session
+  constructor(functions: FileFunctions, watched: Watched) {
+    this.#functions = functions
     this.#watched = watched
   }
 
   check(files: readonly FileEntry[]): void {
-    this.#session.checkFiles(JSON.stringify(files))
+    this.#functions.checkFiles(JSON.stringify(files))
   }
 
   storeTree(root: string, paths: readonly string[], control: EngineControl): Promise<readonly StoredFile[]> {
     const tree = JSON.stringify({ root, paths })
-    return this.#storing(control, (watch) => this.#session.storeTree(tree, watch))
+    return this.#storing(control, (watch) => this.#functions.storeTree(tree, watch))
   }
 
   restoreTree(request: RestoreRequest, remembered: string, control: EngineControl): Promise<RestoreAnswer> {
     const json = JSON.stringify(request)
-    return this.#watched(control, (watch) => this.#session.restoreTree(json, watch, remembered))
+    return this.#watched(control, (watch) => this.#functions.restoreTree(json, watch, remembered))
   }
 
   removeTree(root: string, paths: readonly string[], control: EngineControl): Promise<number> {
     const tree = JSON.stringify({ root, paths })
-    return this.#watched(control, (watch) => this.#session.removeTree(tree, watch))
+    return this.#watched(control, (watch) => this.#functions.removeTree(tree, watch))
   }
 
   importArchive(input: string | Uint8Array, request: ArchiveRequest, control: EngineControl): Promise<ImportAnswer> {
     const [path, bytes] = typeof input === 'string' ? [input, undefined] : [undefined, input]
     const json = JSON.stringify({ ...request, path })
-    return this.#storing(control, (watch) => this.#session.importArchive(json, watch, bytes))
+    return this.#storing(control, (watch) => this.#functions.importArchive(json, watch, bytes))
   }
 
   async exportArchive(files: readonly FileEntry[], path: string, gzip: boolean, control: EngineControl): Promise<void> {
     const json = JSON.stringify({ files, path, gzip })
-    await this.#watched(control, (watch) => this.#session.exportArchive(json, watch))
+    await this.#watched(control, (watch) => this.#functions.exportArchive(json, watch))
   }
 
   async list(): Promise<readonly StoredContent[]> {
-    return reportOf(await this.#session.listFiles())
+    return reportOf(await this.#functions.listFiles())
   }
 
   verify(files: readonly FileEntry[], control: EngineControl): Promise<readonly { readonly digest: string; readonly sound: boolean }[]> {
     const json = JSON.stringify(files)
-    return this.#watched(control, (watch) => this.#session.verifyFiles(json, watch))
+    return this.#watched(control, (watch) => this.#functions.verifyFiles(json, watch))
   }
 
   async commitAlone(entry: AloneEntry): Promise<void> {
-    reportOf(await this.#session.commitAlone(JSON.stringify(entry), Date.now()))
+    reportOf(await this.#functions.commitAlone(JSON.stringify(entry), Date.now()))
   }
 
-  /** What was stored is the session's to keep from the moment the caller hears of it. */
+  /** The store keeps what was stored before the caller learns of it. */
   async #storing<Report>(control: EngineControl, call: (watch: number) => Promise<string>): Promise<Report> {
     try {
       return await this.#watched<Report>(control, call)
     } finally {
-      this.#session.keepStored()
+      this.#functions.keepStored()
     }
   }
 }

@@ -1,18 +1,18 @@
 /**
- * The native engine: the addon of `crates/node`. Slow calls run on Node's thread pool. The commits of one store follow
- * each other in the order in which they were begun.
+ * The native engine: the addon of `crates/node`. Slow calls run on Node's thread pool. The commits of one store run in
+ * the order in which they began.
  */
 import type {
-  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EnginePage, EngineStatus,
-  EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
+  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EnginePage,
+  EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
 } from './engine.ts'
 import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
-import { NativeFiles, type NativeFilesSession } from './native-files.ts'
+import { type FileFunctions, NativeFiles } from './native-files.ts'
 import { pageOf, valuesOf } from './packed.ts'
 
-/** The functions of one session; `crates/node/src/{hot,cold,slow}.rs`. */
-interface NativeSession extends NativeFilesSession {
+/** The functions of one open store: `crates/node/src/calls`. */
+interface StoreFunctions extends FileFunctions {
   readonly scratch: Uint8Array
   get(namespace: number, keyBytes: number): number
   take(target: Uint8Array): void
@@ -25,11 +25,15 @@ interface NativeSession extends NativeFilesSession {
   scan(namespace: number, cursor: bigint, bytesMax: number): number
   pendingBytes(): number
   pendingEntries(): number
-  beginCommit(): boolean
-  commitNow(durability: string, nowMs: number): string
   refresh(): boolean
   status(): string
-  commit(durability: string, nowMs: number): Promise<string>
+  /**
+   * A text if the commit is done, a promise if it runs on another thread, `damageCount()` if nothing is buffered, undefined
+   * if an older commit has not ended.
+   */
+  commit(durability: string, nowMs: number): string | Promise<string> | number | undefined
+  /** The oldest commit for which `commit` returned undefined. */
+  nextCommit(durability: string, nowMs: number): Promise<string>
   flush(nowMs: number): Promise<string>
   beginExport(options: string): number
   exportChunk(transfer: number): string
@@ -44,7 +48,7 @@ interface NativeSession extends NativeFilesSession {
   verify(watch: number): Promise<string>
   repair(dryRun: boolean, watch: number): Promise<string>
   damageCount(): number
-  /** A text where nothing was to be written. */
+  /** A text if there was nothing to write. */
   close(nowMs: number): Promise<string> | string
   beginWatch(): number
   watchDone(watch: number): number
@@ -57,15 +61,14 @@ type OpenOrder = [folder: string, durability: string, readOnly: boolean, bytesMa
 
 /** What the addon exports. */
 export interface NativeAddon {
-  openStore(...order: OpenOrder): Promise<NativeSession | string>
-  /** Opens a folder of little to read on this thread: two hops to another one take longer. Nothing where it cannot. */
-  openSmall(...order: OpenOrder): NativeSession | null
+  openStore(...order: OpenOrder): Promise<StoreFunctions | string>
+  /** Opens a small directory on this thread, which takes less time than another thread. Null for any other directory. */
+  openSmall(...order: OpenOrder): StoreFunctions | null
   /** Null where the secret is too short. */
   folderName(key: Uint8Array | null): string | null
 }
 
-/** A relaxed commit of fewer bytes than this is done before the call returns: one write costs less than a task. */
-const COMMIT_NOW_BYTES = 256 * 1024
+/** Interval between two looks at the progress of a long call, milliseconds. */
 const PROGRESS_MS = 50
 
 /** Loads the addon. Throws where there is none for this machine. */
@@ -80,16 +83,16 @@ export function loadNative(): Engine {
     },
     async open(directory, options) {
       const order: OpenOrder = [directory, options.durability, options.readOnly, options.maxBytes, options.key ?? null]
-      const session = addon.openSmall(...order) ?? (await addon.openStore(...order))
-      return typeof session === 'string' ? reportOf<never>(session) : new NativeStore(session)
+      const functions = addon.openSmall(...order) ?? (await addon.openStore(...order))
+      return typeof functions === 'string' ? reportOf<never>(functions) : new NativeStore(functions)
     },
   }
 }
 
-/** One session behind the engine's interface. */
+/** One open store behind the engine's interface. */
 class NativeStore implements EngineStore {
   readonly scratch: Uint8Array
-  // The addon's functions themselves, so that a hot call is one call.
+  // The addon's functions themselves, so that a frequent call is one call.
   readonly namespace: EngineStore['namespace']
   readonly get: EngineStore['get']
   readonly take: EngineStore['take']
@@ -104,132 +107,125 @@ class NativeStore implements EngineStore {
   readonly beginImport: EngineStore['beginImport']
   readonly endTransfer: EngineStore['endTransfer']
   readonly files: NativeFiles
-  readonly #session: NativeSession
-  /** Commits under way, the last one. */
-  #commits: Promise<unknown> | undefined
+  readonly #functions: StoreFunctions
+  /** Resolves once the newest commit on another thread has ended. */
+  #lastCommit: Promise<void> = Promise.resolve()
 
-  constructor(session: NativeSession) {
-    this.#session = session
-    this.scratch = session.scratch
-    this.namespace = session.namespace
-    this.get = session.get
-    this.take = session.take
-    this.has = session.has
-    this.put = session.put
-    this.putFiled = session.putFiled
-    this.delete = session.delete
-    this.pendingBytes = session.pendingBytes
-    this.pendingEntries = session.pendingEntries
-    this.refresh = session.refresh
-    this.damageCount = session.damageCount
-    this.beginImport = session.beginImport
-    this.endTransfer = session.endTransfer
-    this.files = new NativeFiles(session, (control, call) => this.#watched(control, call))
+  constructor(functions: StoreFunctions) {
+    this.#functions = functions
+    this.scratch = functions.scratch
+    this.namespace = functions.namespace
+    this.get = functions.get
+    this.take = functions.take
+    this.has = functions.has
+    this.put = functions.put
+    this.putFiled = functions.putFiled
+    this.delete = functions.delete
+    this.pendingBytes = functions.pendingBytes
+    this.pendingEntries = functions.pendingEntries
+    this.refresh = functions.refresh
+    this.damageCount = functions.damageCount
+    this.beginImport = functions.beginImport
+    this.endTransfer = functions.endTransfer
+    this.files = new NativeFiles(functions, (control, call) => this.#watched(control, call))
   }
 
   getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
-    return valuesOf(this.#taken(this.#session.getMany(namespace, keys, keyEnds)), keyEnds.length)
+    return valuesOf(this.#taken(this.#functions.getMany(namespace, keys, keyEnds)), keyEnds.length)
   }
 
   async getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues> {
-    const answer = await this.#session.getManyAsync(namespace, keys, keyEnds)
+    const answer = await this.#functions.getManyAsync(namespace, keys, keyEnds)
     return typeof answer === 'string' ? reportOf<never>(answer) : valuesOf(answer, keyEnds.length)
   }
 
   scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage {
-    return pageOf(this.#taken(this.#session.scan(namespace, cursor, bytesMax)))
+    return pageOf(this.#taken(this.#functions.scan(namespace, cursor, bytesMax)))
   }
 
-  async commit(durability: 'relaxed' | 'durable'): Promise<CommitReport> {
-    const bytes = this.#session.pendingBytes()
-    if (!this.#session.beginCommit()) return { entries: 0, bytes: 0, maintenanceDue: false }
-    if (durability === 'relaxed' && bytes < COMMIT_NOW_BYTES && this.#commits === undefined) {
-      return reportOf(this.#session.commitNow(durability, Date.now()))
-    }
-    const run = (): Promise<string> => this.#session.commit(durability, Date.now())
-    const commit = this.#commits === undefined ? run() : this.#commits.then(run, run)
-    this.#commits = commit
-    try {
-      return reportOf(await commit)
-    } finally {
-      if (this.#commits === commit) this.#commits = undefined
-    }
+  async commit(durability: 'relaxed' | 'durable'): Promise<EngineCommit> {
+    const begun = this.#functions.commit(durability, Date.now())
+    if (typeof begun === 'string') return reportOf(begun)
+    if (typeof begun === 'number') return { report: { entries: 0, bytes: 0, maintenanceDue: false }, damageCount: begun }
+    const commit = begun ?? this.#lastCommit.then(() => this.#functions.nextCommit(durability, Date.now()))
+    this.#lastCommit = commit.then(ignore, ignore)
+    return reportOf(await commit)
   }
 
   async flush(): Promise<void> {
-    await this.#commits
-    reportOf(await this.#session.flush(Date.now()))
+    await this.#lastCommit
+    reportOf(await this.#functions.flush(Date.now()))
   }
 
   beginExport(options: EngineExport): number {
-    return this.#session.beginExport(JSON.stringify(options))
+    return this.#functions.beginExport(JSON.stringify(options))
   }
 
   exportChunk(transfer: number): EngineChunk {
-    const { bytes, ...progress } = reportOf<ChunkReport>(this.#session.exportChunk(transfer))
+    const { bytes, ...progress } = reportOf<ChunkReport>(this.#functions.exportChunk(transfer))
     return { chunk: this.#taken(bytes), ...progress }
   }
 
   feedImport(transfer: number, piece: Uint8Array): EngineImport {
-    return reportOf(this.#session.feedImport(transfer, piece))
+    return reportOf(this.#functions.feedImport(transfer, piece))
   }
 
   finishImport(transfer: number): void {
-    reportOf(this.#session.finishImport(transfer))
+    reportOf(this.#functions.finishImport(transfer))
   }
 
   async commitImport(transfer: number): Promise<CommitReport | undefined> {
-    return reportOf<CommitReport | null>(await this.#session.commitImport(transfer, Date.now())) ?? undefined
+    return reportOf<CommitReport | null>(await this.#functions.commitImport(transfer, Date.now())) ?? undefined
   }
 
   compact(full: boolean, control: EngineControl): Promise<CompactReport> {
-    return this.#watched(control, (watch) => this.#session.compact(full, watch, Date.now()))
+    return this.#watched(control, (watch) => this.#functions.compact(full, watch, Date.now()))
   }
 
   async stats(): Promise<Stats> {
-    return reportOf(await this.#session.stats())
+    return reportOf(await this.#functions.stats())
   }
 
   async top(options: EngineTop): Promise<readonly TopItem[]> {
-    return reportOf(await this.#session.top(JSON.stringify(options)))
+    return reportOf(await this.#functions.top(JSON.stringify(options)))
   }
 
   verify(control: EngineControl): Promise<VerifyReport> {
-    return this.#watched(control, (watch) => this.#session.verify(watch))
+    return this.#watched(control, (watch) => this.#functions.verify(watch))
   }
 
   repair(dryRun: boolean, control: EngineControl): Promise<RepairReport> {
-    return this.#watched(control, (watch) => this.#session.repair(dryRun, watch))
+    return this.#watched(control, (watch) => this.#functions.repair(dryRun, watch))
   }
 
   status(): EngineStatus {
-    return reportOf(this.#session.status())
+    return reportOf(this.#functions.status())
   }
 
   async close(): Promise<readonly Damage[]> {
-    await this.#commits
-    return reportOf(await this.#session.close(Date.now()))
+    await this.#lastCommit
+    return reportOf(await this.#functions.close(Date.now()))
   }
 
   #taken(length: number): Uint8Array {
     const bytes = new Uint8Array(length)
-    this.#session.take(bytes)
+    this.#functions.take(bytes)
     return bytes
   }
 
-  /** The task writes how far it is; this thread looks at it now and then. */
+  /** The task writes its progress; this thread reads it at intervals. */
   async #watched<Report>(control: EngineControl, call: (watch: number) => Promise<string>): Promise<Report> {
     const { signal, onProgress } = control
-    // A short call is over before the first look: who watches is told at least that it begins, and may still stop it.
+    // A short call ends before the first look: the caller learns at least that it begins, and may still stop it.
     onProgress?.(0, 0)
     if (signal?.aborted === true) throw new EngineFailure('CANCELLED', 'stopped on request before it began')
-    const session = this.#session
-    const watch = session.beginWatch()
-    const stop = (): void => session.cancelWatch(watch)
+    const functions = this.#functions
+    const watch = functions.beginWatch()
+    const stop = (): void => functions.cancelWatch(watch)
     signal?.addEventListener('abort', stop, { once: true })
     const look = (): void => {
-      const total = session.watchTotal(watch)
-      if (total > 0) onProgress?.(session.watchDone(watch), total)
+      const total = functions.watchTotal(watch)
+      if (total > 0) onProgress?.(functions.watchDone(watch), total)
     }
     const timer = onProgress === undefined ? undefined : setInterval(look, PROGRESS_MS)
     try {
@@ -239,7 +235,11 @@ class NativeStore implements EngineStore {
     } finally {
       clearInterval(timer)
       signal?.removeEventListener('abort', stop)
-      session.endWatch(watch)
+      functions.endWatch(watch)
     }
   }
+}
+
+function ignore(): void {
+  // The caller of the commit receives its failure.
 }

@@ -8,7 +8,7 @@ import type {
 } from './files.ts'
 import type { EngineControl } from './engine.ts'
 import { byPath, type FileEntry, type FileItem } from '../values/manifest.ts'
-import { refused } from '../files/walk.ts'
+import { refused } from '../errors.ts'
 import { parseJson } from '../values/json.ts'
 import { EngineFailure, reportOf } from './answer.ts'
 import { errnoOf } from './errno.ts'

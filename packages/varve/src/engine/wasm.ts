@@ -4,8 +4,8 @@
  */
 import { folderName, type Host, WasmStore } from '../../generated/varve_wasm.js'
 import type {
-  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage, EngineStatus,
-  EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
+  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage,
+  EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
 } from './engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import type { Compacted } from './compact-elsewhere.ts'
@@ -142,10 +142,10 @@ class WasmEngineStore implements EngineStore {
     return this.#number(() => this.#store.pendingEntries())
   }
 
-  async commit(durability: 'relaxed' | 'durable'): Promise<CommitReport> {
-    const report = reportOf<CommitReport | null>(this.#call(() => this.#store.commit(durability, Date.now())))
+  async commit(durability: 'relaxed' | 'durable'): Promise<EngineCommit> {
+    const { report, damageCount } = reportOf<EngineCommit>(this.#call(() => this.#store.commit(durability, Date.now())))
     this.files.committed()
-    return report ?? { entries: 0, bytes: 0, maintenanceDue: false }
+    return { report, damageCount: damageCount + this.#damage.elsewhere }
   }
 
   async flush(): Promise<void> {

@@ -2,10 +2,10 @@
 import type * as fs from 'node:fs'
 import type * as paths from 'node:path'
 import { builtin } from '../host/builtin.ts'
-import { VarveError } from '../errors.ts'
+import { refused, VarveError } from '../errors.ts'
 import { describe } from '../checks/validate.ts'
 import { byPath, type FileEntry } from '../values/manifest.ts'
-import { type Found, refused, walk } from './walk.ts'
+import { type Found, walk } from './walk.ts'
 
 /** Stands for a digest until the content was read. */
 const UNREAD = '0'.repeat(64)

@@ -1,7 +1,7 @@
 /** Walks a folder: names and kinds only, sorted, links never followed. The engine looks again at what it opens. */
 import type { Dirent } from 'node:fs'
 import type * as fs from 'node:fs'
-import { VarveError } from '../errors.ts'
+import { refused, VarveError } from '../errors.ts'
 
 /** What stands at a path. */
 export interface Found {
@@ -43,11 +43,6 @@ export async function walk(files: typeof fs, root: string, signal: AbortSignal |
   }
   await visit('', 1)
   return found
-}
-
-/** The error for something that is not stored. */
-export function refused(path: string, problem: string): VarveError {
-  return new VarveError('UNSAFE_PATH', `${JSON.stringify(path)} is refused: it ${problem}`)
 }
 
 function kindOf(entry: Dirent): Found['kind'] {

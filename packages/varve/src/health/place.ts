@@ -44,10 +44,15 @@ export class Place {
     return this.#found
   }
 
-  /** To be called before the engine reads, or writes: why it must not; undefined where it may. */
-  check(writes: boolean): Degraded | undefined {
+  /** Whether it is there, trusted, and the same directory as when it was last examined. */
+  get isUnchanged(): boolean {
     const { isThere, isExposed } = this.#found
-    if (isThere && this.#isTrusted && (!isExposed || this.#identity === this.#identify())) return undefined
+    return isThere && this.#isTrusted && (!isExposed || this.#identity === this.#identify())
+  }
+
+  /** To be called before the engine reads, or writes: why it must not; undefined if it may. */
+  check(writes: boolean): Degraded | undefined {
+    if (this.isUnchanged) return undefined
     if (writes && this.#options.readOnly === true) return undefined // the engine refuses
     this.examine()
     if (writes && !this.isThere && this.#isTrusted) {

@@ -10,7 +10,6 @@
  */
 import type * as fs from 'node:fs'
 import { digestOfBytes, digestOfNames, digestOfPieces } from './digest.ts'
-import type { RecordedFile } from '../task/record.ts'
 import type { Root } from './root.ts'
 
 /** Time in which two writes may leave the same timestamp: a tick of the system's clock, or the whole seconds of FAT. */
@@ -25,6 +24,9 @@ const MISSING = 'missing'
 
 /** What `stat` says, or that there is nothing, or that it cannot be told. */
 export type Look = fs.Stats | 'missing' | 'unreadable'
+
+/** A file as recorded. If mtime is 0, only the digest identifies its content. */
+export type RecordedFile = readonly [path: string, digest: string, size: number, mtimeMs: number, ctimeMs: number]
 
 /** The files of one root as they are during one run. */
 export class Files {

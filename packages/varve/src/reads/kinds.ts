@@ -21,6 +21,18 @@ import { lookAt, PIECE_BYTES, pieces } from '../inputs/files.ts'
 export const READ_KINDS = ['content', 'module', 'list', 'tree', 'type', 'link'] as const
 export type ReadKind = (typeof READ_KINDS)[number]
 
+/** Size, times and inode; zeros if the time is too young to be sure that the next write changes it. */
+export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, ino: number]
+
+/** A read and what it found. */
+export interface Sealed {
+  readonly kind: ReadKind
+  /** Absolute. */
+  readonly path: string
+  readonly digest: string
+  readonly stamp: Stamp
+}
+
 /** The folder inside of a cache's folder that holds its files: the version of the format. */
 const FORMAT = 'v1'
 

@@ -4,22 +4,10 @@
  */
 import type * as fs from 'node:fs'
 import { COARSE_TICK_MS, lookAt, type Look, TICK_MS } from '../inputs/files.ts'
-import { type Disk, digestNow, type ReadKind } from './kinds.ts'
+import { type Disk, digestNow, type ReadKind, type Sealed, type Stamp } from './kinds.ts'
 import type { Noted } from './sink.ts'
 
-/** Size, times and inode; zeros if the time is too young to be sure that the next write changes it. */
-export type Stamp = readonly [size: number, mtimeMs: number, ctimeMs: number, ino: number]
-
 const NO_STAMP: Stamp = [0, 0, 0, 0]
-
-/** A read and what it found. */
-export interface Sealed {
-  readonly kind: ReadKind
-  /** Absolute. */
-  readonly path: string
-  readonly digest: string
-  readonly stamp: Stamp
-}
 
 /** One read. */
 export class Observed implements Noted {

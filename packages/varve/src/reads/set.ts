@@ -14,8 +14,8 @@ import { variable } from '../host/permission.ts'
 import { digestOfNames, digestOfText, UNDEFINED_DIGEST } from '../inputs/digest.ts'
 import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
-import { type Disk, READ_KINDS, type ReadKind } from './kinds.ts'
-import { compareNow, digestOrOther, type Sealed, type Stamp, stampNow } from './observed.ts'
+import { type Disk, READ_KINDS, type ReadKind, type Sealed, type Stamp } from './kinds.ts'
+import { compareNow, digestOrOther, stampNow } from './observed.ts'
 
 /** One read as it is stored. */
 export type StoredRead = readonly [kind: ReadKind | 'env' | 'names', name: string, digest: string, ...stamp: Stamp]

@@ -4,8 +4,7 @@
  */
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import { builtin } from '../host/builtin.ts'
-import type { Disk, ReadKind } from './kinds.ts'
-import type { Sealed } from './observed.ts'
+import type { Disk, ReadKind, Sealed } from './kinds.ts'
 
 /** Who is told what the code that runs now reads. No method throws. */
 export interface Sink {

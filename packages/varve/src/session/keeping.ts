@@ -4,7 +4,7 @@
  */
 import { damageError } from './damage-watch.ts'
 import { type Degraded, degradedBy, degradedWarning } from '../health/degraded.ts'
-import type { EngineStore } from '../engine/engine.ts'
+import type { EngineCommit, EngineStore } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import type { Durability } from '../options.ts'
 import type { Place } from '../health/place.ts'
@@ -43,11 +43,11 @@ export class Keeping {
   async commit(store: EngineStore, durability: Durability): Promise<CommitReport> {
     const degraded = this.#look()
     if (degraded !== undefined && this.#isFromStart) return this.#keep(degraded, store, durability)
-    const barred = this.#check(store.pendingBytes() > 0)
+    const barred = this.#place?.isUnchanged === false ? this.#check(store.pendingBytes() > 0) : undefined
     if (barred !== undefined) return this.#keep(barred, store, durability)
     if (durability === 'durable' && this.#unsynced !== undefined) throw refused(this.#unsynced)
     try {
-      const report = await store.commit(durability)
+      const report = this.#noted(await store.commit(durability))
       if (report.entries > 0) this.#degraded = this.#unsynced
       return report
     } catch (error) {
@@ -100,8 +100,13 @@ export class Keeping {
     if (hasPending && durability === 'durable') throw refused(degraded)
     this.#hasKept ||= hasPending
     if (this.#place !== undefined) return { entries: 0, bytes: 0, maintenanceDue: false, ...(hasPending ? { inMemory: true } : {}) }
-    const report = await store.commit('relaxed')
+    const report = this.#noted(await store.commit('relaxed'))
     return report.entries > 0 ? { ...report, bytes: 0, inMemory: true } : report
+  }
+
+  #noted({ report, damageCount }: EngineCommit): CommitReport {
+    this.#session.noteDamage(damageCount)
+    return report
   }
 
   /** A folder that is read may have become writable; one that was not even opened stays out of use. */

@@ -18,7 +18,7 @@ export const PACK_BYTES: number = 256 * 1024
 /** How a call uses the folder: `'none'` not at all, or it was checked before. */
 export type Use = 'none' | 'read' | 'write'
 
-/** How a session tells what it meets. */
+/** How a session reports damage and warnings. */
 export interface SessionOptions {
   readonly version?: string | undefined
   /** Damage is an error, not a miss. */
@@ -49,7 +49,7 @@ export class Session {
     this.#place = place
     this.version = options.version ?? ''
     this.#options = options
-    this.#damage = new DamageWatch(store, options.strict ?? false, (places) => this.#tellDamage(places))
+    this.#damage = new DamageWatch(store, options.strict ?? false, (places) => this.#reportDamage(places))
   }
 
   /** Whether damage is an error, not a miss. */
@@ -62,9 +62,9 @@ export class Session {
     if (this.isStrict) this.lookForDamage()
   }
 
-  /** After a miss: has damage told that was met. Throws DAMAGED where damage is an error. */
-  lookForDamage(): undefined {
-    if (this.#store !== undefined) this.#damage.look()
+  /** After a miss: reports damage that was found. Throws DAMAGED if damage is an error. `count` is `damageCount()`. */
+  lookForDamage(count?: number): undefined {
+    if (this.#store !== undefined) this.#damage.look(count)
     return undefined
   }
 
@@ -99,7 +99,7 @@ export class Session {
     const store = this.store
     try {
       const answer = run(store)
-      this.#noteDamage()
+      this.noteDamage()
       return answer
     } catch (error) {
       throw toVarveError(error)
@@ -117,17 +117,24 @@ export class Session {
     if (barred !== undefined) throw new VarveError(barred.code, `the cache cannot be used: ${barred.why}; ${barred.mend}`)
   }
 
-  /** Runs an asynchronous call of the engine; `close` waits for it. */
-  async run<T>(start: (store: EngineStore) => Promise<T>, use: Use = 'read'): Promise<T> {
+  /** Runs an asynchronous call of the engine; `close` waits for it. Reports the damage that it found. */
+  run<T>(start: (store: EngineStore) => Promise<T>, use: Use = 'read'): Promise<T> {
+    return this.track(async (store) => {
+      this.checkPlace(use)
+      const answer = await start(store)
+      this.noteDamage()
+      return answer
+    })
+  }
+
+  /** Runs an asynchronous call of the engine that checks the directory and reports damage itself; `close` waits for it. */
+  async track<T>(start: (store: EngineStore) => Promise<T>): Promise<T> {
     const store = this.store
-    this.checkPlace(use)
     let call: Promise<T> | undefined
     try {
       call = start(store)
       this.#underWay.add(call)
-      const answer = await call
-      this.#noteDamage()
-      return answer
+      return await call
     } catch (error) {
       throw toVarveError(error)
     } finally {
@@ -146,7 +153,7 @@ export class Session {
       this.warn(toVarveError(error), 'close')
     }
     try {
-      this.#damage.tellRest(await store.close())
+      this.#damage.reportRest(await store.close())
     } catch (error) {
       throw toVarveError(error)
     }
@@ -160,31 +167,31 @@ export class Session {
     return undefined
   }
 
-  /** Tells a warning, the first of its kind only. A listener that throws is the listener's problem, not the cache's. */
+  /** Emits a warning, the first of its kind only. A listener that throws does not fail the cache. */
   warn(warning: VarveError, kind: string = warning.code): void {
     if (this.#warned.has(kind)) return
     this.#warned.add(kind)
     attempt(this.#options.onWarning ?? emitWarning, warning)
   }
 
-  /** What a call met, without failing the call: it did what it was asked for. */
-  #noteDamage(): void {
-    if (!this.isStrict) this.lookForDamage()
+  /** Reports the damage that a call found, without failing the call. `count` is `damageCount()` after it. */
+  noteDamage(count?: number): void {
+    if (!this.isStrict) this.lookForDamage(count)
   }
 
-  #tellDamage(places: readonly Damage[]): void {
+  #reportDamage(places: readonly Damage[]): void {
     const { onDamage, onWarning } = this.#options
     if (onDamage === undefined || onWarning !== undefined) this.warn(damageError(places), 'damage')
     if (onDamage !== undefined) for (const place of places) attempt(onDamage, place)
   }
 }
 
-/** The host asked to be told; what it does then must not fail a lookup. */
-function attempt<T>(tell: (what: T) => void, what: T): void {
+/** Calls a listener of the host, which must not fail a lookup. */
+function attempt<T>(listener: (what: T) => void, what: T): void {
   try {
-    tell(what)
+    listener(what)
   } catch {
-    // The listener's problem, not the cache's.
+    // The listener failed, not the cache.
   }
 }
 

@@ -1,8 +1,9 @@
 /** Names what differs: between a variant and the present, or between two variants. */
+import type { RecordedFile } from '../inputs/files.ts'
 import type { Asked } from './lookup.ts'
 import { type Digests, digestIn, namesIn } from './named.ts'
 import type { Present } from './present.ts'
-import type { RecordedFile, Variant } from './record.ts'
+import type { Variant } from './record.ts'
 
 /** One thing that differs. */
 export interface Difference {

@@ -12,13 +12,11 @@
  *      timeMs: 1795257075000 }]                             when the work was done
  */
 
+import type { RecordedFile } from '../inputs/files.ts'
 import { type Digests, isDigests, sameDigests } from './named.ts'
 
 /** `result` of a variant whose work returned undefined, which no codec holds. */
 export const UNDEFINED_RESULT = ''
-
-/** A file as recorded. Where mtime is 0, only the digest says something. */
-export type RecordedFile = readonly [path: string, digest: string, size: number, mtimeMs: number, ctimeMs: number]
 
 /** One result and all that it depends on. */
 export interface Variant {

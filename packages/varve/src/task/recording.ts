@@ -2,11 +2,12 @@
 import { VarveError } from '../errors.ts'
 import { variable } from '../host/permission.ts'
 import { digestOf, digestOfBytes } from '../inputs/digest.ts'
+import type { RecordedFile } from '../inputs/files.ts'
 import type { Asked } from './lookup.ts'
 import { sorted } from './named.ts'
 import type { TaskContext } from './options.ts'
 import type { Present } from './present.ts'
-import type { RecordedFile, Variant } from './record.ts'
+import type { Variant } from './record.ts'
 import type { Root } from '../inputs/root.ts'
 
 /** What is known once the work is done. */

@@ -1,0 +1,393 @@
+//! One open cache as one thread of the host uses it.
+//!
+//! Frequent calls find the key at the start of the scratch buffer and leave the value there. An answer that does not
+//! fit is held here until the next call that answers with bytes; `take` copies it.
+//!
+//! [`JsHandle::begin_commit`] takes what is buffered, so that later puts belong to the next commit. Commits run in the
+//! order in which they began: one that begins while an older one runs waits for [`JsHandle::next_commit`].
+
+use crate::commit::{Begun, Commit};
+use crate::export::{ExportOptions, ExportProgress};
+use crate::failure::{Failure, Result};
+use crate::import::ImportProgress;
+use crate::packed::{Page, Values, length_of, reserve};
+use crate::reads::{Reads, split_keys};
+use crate::transfer::Transfers;
+use std::sync::Arc;
+use varve_core::failpoints;
+use varve_core::{BlobRef, Digest, Durability, Error, Handle, PendingCommit, Pin, Store};
+
+/// A buffer that grew beyond this many bytes for one large answer is released.
+const HELD_BYTES_KEPT: usize = 1 << 20;
+
+/// Bytes of a file that an entry names, as JavaScript packs it.
+const FILE_REF_BYTES: usize = 40;
+
+/// The length that stands for a miss.
+const MISS: i32 = -1;
+
+/// The same if damage was found since the last such answer: the status of the store names it.
+const MISS_AND_DAMAGE: i32 = -3;
+
+/// One user of a store, with the scratch buffer `S` that it shares with JavaScript.
+#[derive(Debug)]
+pub struct JsHandle<S> {
+    /// None once closed.
+    handle: Option<Handle>,
+    scratch: S,
+    /// The answer that `take` copies.
+    held: Vec<u8>,
+    transfers: Transfers,
+    /// Places of damage that `get` has reported.
+    damage_reported: u32,
+    /// The key of the running call, moved out of the scratch buffer because the value will overwrite it.
+    key: Vec<u8>,
+}
+
+impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
+    /// A new user of `store`.
+    pub fn new(store: &Arc<Store>, scratch: S) -> Self {
+        let (handle, held, key) = (Some(store.handle()), Vec::new(), Vec::new());
+        Self { handle, scratch, held, transfers: Transfers::default(), damage_reported: 0, key }
+    }
+
+    /// The scratch buffer.
+    pub fn scratch(&self) -> &[u8] {
+        self.scratch.as_ref()
+    }
+
+    /// A number for a namespace.
+    pub fn namespace(&mut self, name: &str, version: &str) -> Result<u32> {
+        Ok(self.open_mut()?.namespace(name, version)?)
+    }
+
+    /// Looks up the key in `scratch[..key_bytes]`. Returns the value's length, -1 for a miss, -3 for a miss after which
+    /// damage is to be reported; the value is in the scratch buffer if it fits, else held.
+    pub fn get(&mut self, namespace: u32, key_bytes: usize) -> Result<i32> {
+        failpoints::panics("session-get");
+        let Self { handle: Some(handle), scratch, held, key, damage_reported, .. } = self else {
+            return Err(Error::Closed.into());
+        };
+        let scratch = scratch.as_mut();
+        key.clear();
+        key.extend_from_slice(key_in(scratch, key_bytes)?);
+        held.clear();
+        let found = handle.get(namespace, key, |value| {
+            match scratch.get_mut(..value.len()) {
+                Some(_) if failpoints::bug("reused-buffer") => {}
+                Some(target) => target.copy_from_slice(value),
+                None => {
+                    reserve(held, value.len())?;
+                    held.extend_from_slice(value);
+                }
+            }
+            length_of(value.len())
+        })?;
+        found.unwrap_or_else(|| {
+            let known = std::mem::replace(damage_reported, handle.store().damage_count());
+            Ok(if known == *damage_reported { MISS } else { MISS_AND_DAMAGE })
+        })
+    }
+
+    /// Copies the held answer to `target`, which has its length, and releases it.
+    pub fn take(&mut self, target: &mut [u8]) -> Result<()> {
+        failpoints::panics("session-take");
+        if target.len() != self.held.len() {
+            let (found, expected) = (target.len(), self.held.len());
+            return Err(Failure::argument(format!("take() got room for {found} bytes, the answer has {expected}")));
+        }
+        target.copy_from_slice(&self.held);
+        self.held.clear();
+        if self.held.capacity() > HELD_BYTES_KEPT {
+            self.held = Vec::new();
+        }
+        Ok(())
+    }
+
+    /// Whether the key in `scratch[..key_bytes]` has an entry.
+    pub fn has(&self, namespace: u32, key_bytes: usize) -> Result<bool> {
+        Ok(self.open()?.has(namespace, key_in(self.scratch(), key_bytes)?)?)
+    }
+
+    /// Buffers an entry under the key in `scratch[..key_bytes]`.
+    pub fn put(&mut self, namespace: u32, key_bytes: usize, value: &[u8]) -> Result<()> {
+        failpoints::panics("session-put");
+        self.with_key(key_bytes, |handle, key| handle.put(namespace, key, value))
+    }
+
+    /// Buffers an entry that names files. `filed` is `u32 count | count x (32 bytes digest, u64 bytes) | value`.
+    pub fn put_with_blobs(&mut self, namespace: u32, key_bytes: usize, filed: &[u8]) -> Result<()> {
+        let (files, value) =
+            split_filed(filed).ok_or_else(|| Failure::argument("the files of an entry are cut off"))?;
+        self.with_key(key_bytes, |handle, key| handle.put_with_blobs(namespace, key, value, &files))
+    }
+
+    /// Buffers the removal of the key in `scratch[..key_bytes]`.
+    pub fn delete(&mut self, namespace: u32, key_bytes: usize) -> Result<()> {
+        self.with_key(key_bytes, |handle, key| handle.delete(namespace, key))
+    }
+
+    /// Looks up many keys, packed one after another; `key_ends` has the end of each. The answer is held; returns its
+    /// length.
+    pub fn get_many(&mut self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<i32> {
+        let Self { handle: Some(handle), held, .. } = self else { return Err(Error::Closed.into()) };
+        let mut values = Values::new(held, key_ends.len());
+        let parts = split_keys(keys, key_ends)?;
+        let mut added = Ok(());
+        handle.get_many(namespace, parts.into_iter(), |value| {
+            if added.is_ok() {
+                added = values.add(value);
+            }
+        })?;
+        added?;
+        length_of(held.len())
+    }
+
+    /// Begins the same lookups for another thread.
+    pub fn begin_reads(&self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<Reads> {
+        let parts = split_keys(keys, key_ends)?;
+        Ok(Reads::new(self.open()?.begin_reads(namespace, parts.into_iter())?))
+    }
+
+    /// A page of entries from `cursor` on, about `bytes_max` bytes. The answer is held; returns its length.
+    pub fn scan(&mut self, namespace: u32, cursor: u64, bytes_max: u64) -> Result<i32> {
+        let Self { handle: Some(handle), held, .. } = self else { return Err(Error::Closed.into()) };
+        let (mut page, mut added) = (Page::default(), Ok(()));
+        let next = handle.scan(namespace, cursor, bytes_max, &mut |key, value| {
+            if added.is_ok() {
+                added = page.add(key, value);
+            }
+        })?;
+        added?;
+        page.finish(next, held)?;
+        length_of(held.len())
+    }
+
+    /// Reads the content of a file. The answer is held; returns its length, -1 if the file is missing or damaged.
+    pub fn read_file(&mut self, file: &BlobRef) -> Result<i32> {
+        let Some(content) = self.store()?.read_blob(file)? else { return Ok(MISS) };
+        self.held = content;
+        length_of(self.held.len())
+    }
+
+    /// Keeps files that were stored until the next commit that begins here.
+    pub fn keep(&mut self, hold: Pin) -> Result<()> {
+        self.open_mut()?.keep(hold);
+        Ok(())
+    }
+
+    /// Bytes buffered and not committed.
+    pub fn pending_bytes(&self) -> Result<u64> {
+        Ok(self.open()?.pending_bytes())
+    }
+
+    /// Puts and deletes buffered and not committed.
+    pub fn pending_entries(&self) -> Result<u64> {
+        Ok(self.open()?.pending_entries())
+    }
+
+    /// Begins a commit of what is buffered.
+    pub fn begin_commit(&mut self, durability: Option<Durability>) -> Result<Begun> {
+        failpoints::panics("session-begin");
+        let handle = self.open_mut()?;
+        Ok(match handle.begin_commit() {
+            None => Begun::Empty,
+            Some(pending) if pending.is_first() => {
+                Begun::Ready(Commit::new(Arc::clone(handle.store()), pending, durability))
+            }
+            Some(pending) => {
+                pending.wait();
+                Begun::Waits
+            }
+        })
+    }
+
+    /// The oldest commit that waits. The caller runs it after the one before it has ended.
+    pub fn next_commit(&mut self, durability: Option<Durability>) -> Result<Commit> {
+        let handle = self.open_mut()?;
+        let pending = handle.next_commit().ok_or_else(|| Failure::argument("no commit waits"))?;
+        Ok(Commit::new(Arc::clone(handle.store()), pending, durability))
+    }
+
+    /// How many places of damage were found so far.
+    pub fn damage_count(&self) -> Result<u32> {
+        Ok(self.store()?.damage_count())
+    }
+
+    /// Begins an export of what is committed now; `options` is JSON. Returns its number.
+    pub fn begin_export(&mut self, options: &str) -> Result<u32> {
+        let store = Arc::clone(self.store()?);
+        self.transfers.begin_export(&store, ExportOptions::read(options)?)
+    }
+
+    /// The next chunk of an export, which is held. One without bytes is the end.
+    pub fn export_chunk(&mut self, number: u32) -> Result<ExportProgress> {
+        self.store()?;
+        Ok(self.transfers.export(number)?.fill(&mut self.held))
+    }
+
+    /// Begins an import. Returns its number.
+    pub fn begin_import(&mut self, may_replace: bool) -> Result<u32> {
+        let store = Arc::clone(self.store()?);
+        Ok(self.transfers.begin_import(&store, may_replace))
+    }
+
+    /// Takes the next piece of an import.
+    pub fn feed_import(&mut self, number: u32, piece: &[u8]) -> Result<ImportProgress> {
+        self.store()?;
+        self.transfers.import(number)?.feed(piece)
+    }
+
+    /// Whether the input of an import may end here.
+    pub fn finish_import(&mut self, number: u32) -> Result<()> {
+        self.store()?;
+        self.transfers.import(number)?.finish()
+    }
+
+    /// Takes what an import has for a commit; `None` if it has nothing.
+    pub fn commit_import(&mut self, number: u32) -> Result<Option<PendingCommit>> {
+        self.store()?;
+        Ok(self.transfers.import(number)?.begin_commit())
+    }
+
+    /// Ends an export or an import; what an import did not commit is dropped.
+    pub fn end_transfer(&mut self, number: u32) {
+        self.transfers.end(number);
+    }
+
+    /// The shared store.
+    pub fn store(&self) -> Result<&Arc<Store>> {
+        Ok(self.open()?.store())
+    }
+
+    /// Makes every later call answer `CLOSED`, and drops the commits that wait. The store stays open.
+    pub fn close(&mut self) {
+        self.held = Vec::new();
+        self.transfers = Transfers::default();
+        self.handle = None;
+    }
+
+    fn open(&self) -> Result<&Handle> {
+        self.handle.as_ref().ok_or_else(|| Error::Closed.into())
+    }
+
+    fn open_mut(&mut self) -> Result<&mut Handle> {
+        self.handle.as_mut().ok_or_else(|| Error::Closed.into())
+    }
+
+    fn with_key(
+        &mut self,
+        key_bytes: usize,
+        call: impl FnOnce(&mut Handle, &[u8]) -> varve_core::Result<()>,
+    ) -> Result<()> {
+        let Self { handle: Some(handle), scratch, .. } = self else { return Err(Error::Closed.into()) };
+        Ok(call(handle, key_in((*scratch).as_ref(), key_bytes)?)?)
+    }
+}
+
+fn split_filed(filed: &[u8]) -> Option<(Vec<BlobRef>, &[u8])> {
+    let (count, rest) = filed.split_first_chunk::<4>()?;
+    let bytes = (u32::from_le_bytes(*count) as usize).checked_mul(FILE_REF_BYTES)?;
+    let (refs, value) = rest.split_at_checked(bytes)?;
+    let file = |packed: &[u8]| {
+        let (digest, bytes) = packed.split_first_chunk::<32>()?;
+        Some(BlobRef { digest: Digest(*digest), bytes: u64::from_le_bytes(*bytes.first_chunk::<8>()?) })
+    };
+    Some((refs.chunks_exact(FILE_REF_BYTES).map(file).collect::<Option<_>>()?, value))
+}
+
+fn key_in(scratch: &[u8], key_bytes: usize) -> Result<&[u8]> {
+    scratch.get(..key_bytes).ok_or_else(|| {
+        let (field, bytes_max) = ("key", scratch.len() as u64);
+        Error::TooLong { field, bytes: key_bytes as u64, bytes_max }.into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::JsHandle;
+    use crate::commit::{Begun, Commit};
+    use crate::failure::Result;
+    use std::sync::Arc;
+    use varve_core::vfs::MemVfs;
+    use varve_core::{Durability, Options, SerialPool, Store};
+
+    type Handle = JsHandle<Box<[u8]>>;
+
+    fn opened() -> Result<(Handle, u32)> {
+        let store = Store::open(Arc::new(MemVfs::default()), Arc::new(SerialPool), Options::default())?;
+        let mut handle = JsHandle::new(&store, vec![0; 1 << 10].into_boxed_slice());
+        let namespace = handle.namespace("n", "1")?;
+        Ok((handle, namespace))
+    }
+
+    fn put(handle: &mut Handle, namespace: u32, value: &[u8]) -> Result<()> {
+        handle.scratch[..3].copy_from_slice(b"key");
+        handle.put(namespace, 3, value)
+    }
+
+    fn ready(handle: &mut Handle, durability: Option<Durability>) -> Result<Commit> {
+        match handle.begin_commit(durability)? {
+            Begun::Ready(commit) => Ok(commit),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn value(handle: &mut Handle, namespace: u32) -> Result<Vec<u8>> {
+        handle.scratch[..3].copy_from_slice(b"key");
+        let length = handle.get(namespace, 3)?;
+        Ok(handle.scratch[..length as usize].to_vec())
+    }
+
+    #[test]
+    fn a_commit_that_begins_while_another_runs_waits_and_follows_it() -> Result<()> {
+        let (mut handle, namespace) = opened()?;
+        put(&mut handle, namespace, b"first")?;
+        let first = ready(&mut handle, None)?;
+        for later in [b"second", b"third!"] {
+            put(&mut handle, namespace, later)?;
+            assert!(matches!(handle.begin_commit(None)?, Begun::Waits));
+        }
+        assert_eq!((handle.pending_entries()?, value(&mut handle, namespace)?), (0, b"third!".to_vec()));
+        first.run(1)?;
+        let committed = |handle: &Handle| -> Result<Vec<u8>> {
+            let mut reader = JsHandle::new(handle.store()?, vec![0; 1 << 10].into_boxed_slice());
+            let namespace = reader.namespace("n", "1")?;
+            value(&mut reader, namespace)
+        };
+        assert_eq!(committed(&handle)?, b"first");
+        handle.next_commit(None)?.run(2)?;
+        assert_eq!(committed(&handle)?, b"second");
+        handle.next_commit(None)?.run(3)?;
+        assert_eq!(committed(&handle)?, b"third!");
+        assert!(handle.next_commit(None).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn a_commit_that_fails_is_part_of_the_next_one() -> Result<()> {
+        let (mut handle, namespace) = opened()?;
+        put(&mut handle, namespace, b"first")?;
+        drop(handle.begin_commit(None)?);
+        assert_eq!(handle.pending_entries()?, 1);
+        assert_eq!(ready(&mut handle, None)?.run(1)?.report.entries, 1);
+        assert_eq!(handle.pending_entries()?, 0);
+        Ok(())
+    }
+
+    #[test]
+    fn only_a_small_relaxed_commit_runs_on_the_thread_that_asks_for_it() -> Result<()> {
+        let (mut handle, namespace) = opened()?;
+        assert!(matches!(handle.begin_commit(Some(Durability::Relaxed))?, Begun::Empty));
+        put(&mut handle, namespace, b"small")?;
+        let small = ready(&mut handle, Some(Durability::Relaxed))?;
+        assert!(small.is_short());
+        drop(small);
+        let durable = ready(&mut handle, Some(Durability::Durable))?;
+        assert!(!durable.is_short());
+        drop(durable);
+        put(&mut handle, namespace, &vec![0; 256 << 10])?;
+        assert!(!ready(&mut handle, Some(Durability::Relaxed))?.is_short());
+        Ok(())
+    }
+}

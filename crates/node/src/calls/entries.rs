@@ -1,0 +1,124 @@
+//! Entries and namespaces. The key of a call for one entry is in the scratch buffer.
+
+use crate::node_api::Reply;
+use crate::node_api::{Answer, Arguments, Call, Functions};
+use crate::store::NodeStore;
+use varve_bindings::Result;
+
+/// Adds the functions of this file.
+pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
+    let functions = functions.add::<Namespace>()?.add::<Get>()?.add::<Take>()?;
+    let functions = functions.add::<Has>()?.add::<Put>()?.add::<PutFiled>()?;
+    let functions = functions.add::<Delete>()?.add::<GetMany>()?.add::<GetManyAsync>()?;
+    functions.add::<Scan>()
+}
+
+struct Namespace;
+struct Get;
+struct Take;
+struct Has;
+struct Put;
+struct PutFiled;
+struct Delete;
+struct GetMany;
+struct GetManyAsync;
+struct Scan;
+
+impl Call<NodeStore> for Namespace {
+    const NAME: &'static str = "namespace";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (name, version) = (arguments.text(0)?, arguments.text(1)?);
+        store.with(|handle| handle.namespace(&name, &version)).map(|number| Answer::Count(number.into()))
+    }
+}
+
+impl Call<NodeStore> for Get {
+    const NAME: &'static str = "get";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
+        store.with(|handle| handle.get(namespace, key_bytes)).map(Answer::Number)
+    }
+}
+
+impl Call<NodeStore> for Take {
+    const NAME: &'static str = "take";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        store.with(|handle| arguments.write_bytes(0, |target| handle.take(target))?)?;
+        Ok(Answer::Nothing)
+    }
+}
+
+impl Call<NodeStore> for Has {
+    const NAME: &'static str = "has";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
+        store.with(|handle| handle.has(namespace, key_bytes)).map(Answer::Flag)
+    }
+}
+
+impl Call<NodeStore> for Put {
+    const NAME: &'static str = "put";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
+        let value = arguments.bytes(2)?;
+        store.with(|handle| handle.put(namespace, key_bytes, value))?;
+        Ok(Answer::Nothing)
+    }
+}
+
+impl Call<NodeStore> for PutFiled {
+    const NAME: &'static str = "putFiled";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
+        let filed = arguments.bytes(2)?;
+        store.with(|handle| handle.put_with_blobs(namespace, key_bytes, filed))?;
+        Ok(Answer::Nothing)
+    }
+}
+
+impl Call<NodeStore> for Delete {
+    const NAME: &'static str = "delete";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
+        store.with(|handle| handle.delete(namespace, key_bytes))?;
+        Ok(Answer::Nothing)
+    }
+}
+
+/// The answer is held; returns its length.
+impl Call<NodeStore> for GetMany {
+    const NAME: &'static str = "getMany";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, keys, key_ends) = (arguments.number(0)?, arguments.bytes(1)?, arguments.words(2)?);
+        store.with(|handle| handle.get_many(namespace, keys, key_ends)).map(Answer::Number)
+    }
+}
+
+/// The answer of `getMany` as a promise of its bytes.
+impl Call<NodeStore> for GetManyAsync {
+    const NAME: &'static str = "getManyAsync";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, keys, key_ends) = (arguments.number(0)?, arguments.bytes(1)?, arguments.words(2)?);
+        let reads = store.with(|handle| handle.begin_reads(namespace, keys, key_ends))?;
+        Ok(store.promise_reply(move || Ok(Reply::Bytes(reads.run()?))))
+    }
+}
+
+/// The answer is held; returns its length.
+impl Call<NodeStore> for Scan {
+    const NAME: &'static str = "scan";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, cursor, bytes_max) = (arguments.number(0)?, arguments.big(1)?, arguments.count(2)?);
+        store.with(|handle| handle.scan(namespace, cursor, bytes_max)).map(Answer::Number)
+    }
+}

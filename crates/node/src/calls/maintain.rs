@@ -1,0 +1,134 @@
+//! What is asked of the store as a whole, and the watches of its long calls.
+
+use crate::node_api::{Answer, Arguments, Call, Functions};
+use crate::store::NodeStore;
+use varve_bindings::{Result, answer, top};
+
+/// Adds the functions of this file.
+pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
+    let functions = functions.add::<DamageCount>()?.add::<Status>()?.add::<Stats>()?;
+    let functions = functions.add::<Top>()?.add::<Compact>()?.add::<Verify>()?;
+    let functions = functions.add::<Repair>()?.add::<BeginWatch>()?.add::<WatchDone>()?;
+    functions.add::<WatchTotal>()?.add::<CancelWatch>()?.add::<EndWatch>()
+}
+
+struct DamageCount;
+struct Status;
+struct Stats;
+struct Top;
+struct Compact;
+struct Verify;
+struct Repair;
+struct BeginWatch;
+struct WatchDone;
+struct WatchTotal;
+struct CancelWatch;
+struct EndWatch;
+
+impl Call<NodeStore> for DamageCount {
+    const NAME: &'static str = "damageCount";
+
+    fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
+        store.with(|handle| handle.damage_count()).map(|count| Answer::Count(count.into()))
+    }
+}
+
+impl Call<NodeStore> for Status {
+    const NAME: &'static str = "status";
+
+    fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
+        Ok(Answer::Text(answer(Ok(store.store()?.status()))))
+    }
+}
+
+impl Call<NodeStore> for Stats {
+    const NAME: &'static str = "stats";
+
+    fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
+        let core = store.store()?;
+        Ok(store.promise(move || Ok(core.stats()?)))
+    }
+}
+
+impl Call<NodeStore> for Top {
+    const NAME: &'static str = "top";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (core, options) = (store.store()?, arguments.text(0)?);
+        Ok(store.promise(move || top(&core, &options)))
+    }
+}
+
+impl Call<NodeStore> for Compact {
+    const NAME: &'static str = "compact";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (full, watch) = (arguments.flag(0)?, arguments.number(1)?);
+        store.store()?.set_now(arguments.count(2)?);
+        store.promise_watched(watch, move |core, watch| Ok(core.compact(full, watch)?))
+    }
+}
+
+impl Call<NodeStore> for Verify {
+    const NAME: &'static str = "verify";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        store.promise_watched(arguments.number(0)?, |core, watch| Ok(core.verify(watch)?))
+    }
+}
+
+impl Call<NodeStore> for Repair {
+    const NAME: &'static str = "repair";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (dry_run, watch) = (arguments.flag(0)?, arguments.number(1)?);
+        store.promise_watched(watch, move |core, watch| Ok(core.repair(dry_run, watch)?))
+    }
+}
+
+/// A new watch, for one call; returns its number.
+impl Call<NodeStore> for BeginWatch {
+    const NAME: &'static str = "beginWatch";
+
+    fn run(store: &NodeStore, _arguments: &Arguments) -> Result<Answer> {
+        store.with_watches(|watches| Ok(Answer::Count(watches.begin().into())))
+    }
+}
+
+impl Call<NodeStore> for WatchDone {
+    const NAME: &'static str = "watchDone";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        Ok(Answer::Count(store.progress(arguments.number(0)?)?.done()))
+    }
+}
+
+impl Call<NodeStore> for WatchTotal {
+    const NAME: &'static str = "watchTotal";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        Ok(Answer::Count(store.progress(arguments.number(0)?)?.total()))
+    }
+}
+
+/// Asks the call to stop.
+impl Call<NodeStore> for CancelWatch {
+    const NAME: &'static str = "cancelWatch";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        store.progress(arguments.number(0)?)?.cancel();
+        Ok(Answer::Nothing)
+    }
+}
+
+impl Call<NodeStore> for EndWatch {
+    const NAME: &'static str = "endWatch";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let number = arguments.number(0)?;
+        store.with_watches(|watches| {
+            watches.end(number);
+            Ok(Answer::Nothing)
+        })
+    }
+}

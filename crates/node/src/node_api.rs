@@ -1,0 +1,17 @@
+//! Node-API: functions, arguments, answers and tasks. Nothing in here knows what a cache is, and all unsafe code of the
+//! crate is here.
+
+mod answer;
+mod arguments;
+mod functions;
+mod made;
+mod scratch;
+mod status;
+mod task;
+
+pub(crate) use answer::Answer;
+pub(crate) use arguments::Arguments;
+pub(crate) use functions::{Call, Callee, Functions};
+pub(crate) use made::Made;
+pub(crate) use scratch::Scratch;
+pub(crate) use task::{Reply, Task};

@@ -1,0 +1,137 @@
+//! One open cache as the callbacks of one JavaScript thread use it. JavaScript keeps it alive through their functions;
+//! it is dropped with the last of them.
+
+mod watches;
+
+pub(crate) use watches::{Progress, Watches};
+
+use crate::guard::{guarded, panicked};
+use crate::node_api::{Answer, Callee, Reply, Scratch, Task};
+use serde::Serialize;
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use varve_bindings::{Failure, JsHandle, Result, answer};
+use varve_core::failpoints;
+use varve_core::{Error, Pin, Store, Watch};
+use varve_disk::SharedStore;
+
+/// The failure of the first call that panicked. Shared with the tasks on other threads.
+type Broken = Arc<OnceLock<Failure>>;
+
+/// Files that tasks stored, until the handle keeps them.
+pub(crate) type Holds = Arc<Mutex<Vec<Pin>>>;
+
+/// The store as one thread of JavaScript has it open.
+#[derive(Debug)]
+pub(crate) struct NodeStore {
+    handle: RefCell<JsHandle<Scratch>>,
+    /// None once closed.
+    shared: RefCell<Option<SharedStore>>,
+    watches: RefCell<Watches>,
+    holds: Holds,
+    broken: Broken,
+}
+
+impl NodeStore {
+    /// Uses the store of `shared`.
+    pub(crate) fn new(shared: SharedStore, scratch: Scratch) -> Self {
+        Self {
+            handle: RefCell::new(JsHandle::new(shared.store(), scratch)),
+            shared: RefCell::new(Some(shared)),
+            watches: RefCell::default(),
+            holds: Holds::default(),
+            broken: Broken::default(),
+        }
+    }
+
+    /// Runs `call` on the handle.
+    pub(crate) fn with<T>(&self, call: impl FnOnce(&mut JsHandle<Scratch>) -> Result<T>) -> Result<T> {
+        call(&mut *self.handle.try_borrow_mut().map_err(nested)?)
+    }
+
+    /// Runs `call` on the watches of long calls.
+    pub(crate) fn with_watches<T>(&self, call: impl FnOnce(&mut Watches) -> Result<T>) -> Result<T> {
+        call(&mut *self.watches.try_borrow_mut().map_err(nested)?)
+    }
+
+    /// What a long call and its watch share.
+    pub(crate) fn progress(&self, number: u32) -> Result<Arc<Progress>> {
+        self.with_watches(|watches| watches.progress(number))
+    }
+
+    /// The store, for a task on another thread.
+    pub(crate) fn store(&self) -> Result<Arc<Store>> {
+        self.with(|handle| handle.store().cloned())
+    }
+
+    /// The directory with its files.
+    pub(crate) fn folder(&self) -> Result<Arc<Path>> {
+        self.shared.borrow().as_ref().map(|shared| Arc::clone(shared.folder())).ok_or_else(|| Error::Closed.into())
+    }
+
+    pub(crate) fn holds(&self) -> &Holds {
+        &self.holds
+    }
+
+    /// Keeps what tasks stored until the next commit that begins.
+    pub(crate) fn keep_stored(&self) -> Result<()> {
+        let holds = std::mem::take(&mut *self.holds.lock().unwrap_or_else(PoisonError::into_inner));
+        self.with(|handle| holds.into_iter().try_for_each(|hold| handle.keep(hold)))
+    }
+
+    /// A promise of the JSON that `job` answers on another thread.
+    pub(crate) fn promise<T: Serialize>(&self, job: impl FnOnce() -> Result<T> + Send + 'static) -> Answer {
+        self.promise_reply(move || Ok(Reply::Text(answer(Ok(job()?)))))
+    }
+
+    /// The same for a long call, whose watch has that number.
+    pub(crate) fn promise_watched<T: Serialize>(
+        &self,
+        watch: u32,
+        job: impl FnOnce(&Arc<Store>, Watch<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<Answer> {
+        let (progress, store) = (self.progress(watch)?, self.store()?);
+        Ok(self.promise(move || job(&store, &|done, total| progress.report(done, total))))
+    }
+
+    /// A promise of what `job` answers on another thread.
+    pub(crate) fn promise_reply(&self, job: impl FnOnce() -> Result<Reply> + Send + 'static) -> Answer {
+        let broken = Arc::clone(&self.broken);
+        Answer::Promise(Task::new(move || {
+            let run = || {
+                failpoints::panics("task");
+                job()
+            };
+            run_unless_broken(&broken, run).unwrap_or_else(Reply::failed)
+        }))
+    }
+
+    /// Makes every later call answer `CLOSED`. Returns the share in the store, which the caller leaves.
+    pub(crate) fn close(&self) -> Result<SharedStore> {
+        self.with(|handle| {
+            handle.close();
+            Ok(())
+        })?;
+        self.shared.take().ok_or_else(|| Error::Closed.into())
+    }
+}
+
+impl Callee for NodeStore {
+    /// After a panic every call answers with its failure: the state that the call was changing cannot be trusted.
+    fn guarded<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        run_unless_broken(&self.broken, call)
+    }
+}
+
+fn run_unless_broken<T>(broken: &Broken, call: impl FnOnce() -> Result<T>) -> Result<T> {
+    if let Some(failure) = broken.get() {
+        return Err(failure.clone());
+    }
+    let outcome = guarded(call);
+    if panicked(&outcome) { outcome.map_err(|failure| broken.get_or_init(|| failure).clone()) } else { outcome }
+}
+
+fn nested<E>(_borrowed: E) -> Failure {
+    Failure::internal("a call came within a call")
+}
