@@ -10,7 +10,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { parseArgs, stripVTControlCharacters } from 'node:util'
+import { stripVTControlCharacters } from 'node:util'
 import { readCargo, sumOutcomes } from './outcome.mjs'
 import { runAll } from '../test/safety/all.mjs'
 import { at, root } from './root.mjs'
@@ -67,11 +67,10 @@ function watch(command, args, env, stdout) {
   })
 }
 
-/**
- * Compiles the tests of the crates while setup builds the engines: linking an engine keeps one core busy, and this one the
- * others. Errors are reported by `cargo test` itself.
- */
-const compileTests = () => cargo('test', ['--no-run', ...CARGO]).catch(() => undefined)
+/** Compiles the tests of the crates. `cargo test` repeats its errors, so they are not reported here. */
+async function compileTests() {
+  await cargo('test', ['--no-run', ...CARGO]).catch(() => undefined)
+}
 
 /** @returns {Promise<Runner>} */
 async function runCargo() {
@@ -113,20 +112,18 @@ async function timed(name, start) {
 
 /** @param {Form} form */
 async function prepare({ cargo: runsCargo, minutes }) {
-  const isFresh = !isReady()
-  const before = isFresh ? `, and ${FRESH_MINUTES} to build` : ''
+  const before = isReady() ? '' : `, and ${FRESH_MINUTES} to build`
   process.stderr.write(`  expected on 2 cores: about ${minutes} minutes${before}\n`)
-  const compiled = runsCargo && isFresh ? step('cargo test: compile', compileTests) : undefined
-  await setup()
-  await compiled
+  // Linking an engine keeps one core busy; meanwhile the other one compiles tests.
+  await setup(runsCargo ? () => step('cargo test: compile', compileTests) : undefined)
 }
 
-const OPTIONS = /** @type {const} */ ({ all: { type: 'boolean' }, rest: { type: 'boolean' } })
-
 await runMain(async () => {
-  const { values, positionals: filter } = parseArgs({ options: OPTIONS, allowPositionals: true })
+  const args = process.argv.slice(2)
+  const filter = args.filter((arg) => arg !== '--all' && arg !== '--rest')
   const isFiltered = filter.length > 0
-  const form = isFiltered ? { cargo: false, vitest: filter, minutes: '' } : FORMS[values.rest ? 'rest' : values.all ? 'all' : 'short']
+  const name = args.includes('--rest') ? 'rest' : args.includes('--all') ? 'all' : 'short'
+  const form = isFiltered ? { cargo: false, vitest: filter, minutes: '' } : FORMS[name]
   await (isFiltered ? setup() : prepare(form))
   const runners = form.cargo ? [await timed('cargo test', runCargo)] : []
   runners.push(await timed('vitest', () => runVitest(form.vitest)))

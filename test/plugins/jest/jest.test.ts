@@ -71,7 +71,7 @@ async function run(folder: string, options: object = {}, args: readonly string[]
 const good = { passed: MODULES, failed: 0 }
 
 describe('the transformer in Jest', () => {
-  it('a second Jest run transforms nothing, then one changed file, and everything after another option, mode or version', async () => {
+  it('a second Jest run transforms nothing, then one changed file, and everything after another option, mode or version', slow, async () => {
     const folder = makeProject()
     const cold = await run(folder)
     expect(cold).toMatchObject(good)

@@ -79,7 +79,7 @@ it.each(Object.entries(CASES))('%s', slow, async (_name, { files, order, changed
   expect(readFileSync(join(folder, 'dist', 'main.js'), 'utf8')).toContain('two')
 })
 
-it('trackReads: false counts only what is named', async () => {
+it('trackReads: false counts only what is named', slow, async () => {
   const { files, order, changed } = CASES['a config that webpack-cli was made to extend'] ?? { files: {}, order: {}, changed: '' }
   const folder = makeProject(files)
   const options = { trackReads: false, buildDependencies: { config: [join(folder, 'webpack.config.mjs')] } }

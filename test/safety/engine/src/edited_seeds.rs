@@ -8,7 +8,7 @@ use fastrand::Rng;
 use varve_safety::fuzz::{TARGETS, Target, seeds};
 
 const LENGTH: Length = Length { seconds_short: 6, seeds_long: 20_000_000 };
-const INPUTS_MIN: u64 = 10_000;
+const INPUTS_MIN: u64 = 2_000;
 const EDITS_MAX: usize = 6;
 
 pub(crate) fn run(order: &Order) -> Outcome {
