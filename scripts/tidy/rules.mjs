@@ -79,6 +79,6 @@ export const ENGINE_USERS = [ENGINE_LOADER, 'compact-worker.ts'] // the worker i
  * @type {Readonly<Record<'comments' | 'pages', Readonly<Record<string, number>>>>}
  */
 export const PROSE_MAX = {
-  comments: { nobody: 2.4, says: 4.3, where: 2.6 },
-  pages: { nobody: 0.8, says: 2.3, where: 1 },
+  comments: { nobody: 0.4, says: 1, where: 0.9 },
+  pages: { nobody: 0.3, says: 1.2, where: 0.6 },
 }
