@@ -29,7 +29,7 @@ describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
     expect(snapshot(dir)).toEqual(before)
     const done = varve('repair', '--dir', dir, '--json')
     const [report] = JSON.parse(done.out).caches
-    expect([done.status, report.sound, report.setAside, report.dryRun]).toEqual([0, true, [name], false])
+    expect([done.status, report.sound, report.quarantined, report.dryRun]).toEqual([0, true, [name], false])
     expect(report.entriesAfter).toBe(COUNT + 1 - report.damage[0].keys.entries)
     expect(varve('verify', '--dir', dir, '--json')).toMatchObject({ status: 0 })
   })

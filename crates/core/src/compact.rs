@@ -80,8 +80,8 @@ pub(crate) fn compact(
             let number = surveyed.state.manifest.number;
             remove_all(context, Some(number), &needless(names, &surveyed.state, number))?;
             context.used.remove_damaged(surveyed.state.manifest.cache_id);
-            let files_removed = collect_files(context, &surveyed.state.tables(), full)?;
-            return Ok(CompactReport { files_removed, ..CompactReport::default() });
+            let blobs_removed = collect_files(context, &surveyed.state.tables(), full)?;
+            return Ok(CompactReport { blobs_removed, ..CompactReport::default() });
         }
         let log = match claim.take() {
             Some(log) => log,
@@ -115,7 +115,7 @@ pub(crate) fn compact(
                 let theirs = Some(newest.manifest.number).filter(|number| *number != manifest);
                 tidy_uses(context, &newest, marks, full || goal.is_evicting());
                 remove_all(context, theirs, &unneeded)?;
-                report.files_removed = collect_files(context, &open, full)?;
+                report.blobs_removed = collect_files(context, &open, full)?;
                 return Ok(report);
             }
             Folded::Over => tries += 1,
@@ -282,7 +282,7 @@ fn fold(
     watch: Watch<'_>,
 ) -> Result<Folded> {
     let mut report =
-        CompactReport { changed: true, logs_folded: taken.folded.len() as u64, ..CompactReport::default() };
+        CompactReport { changed: true, logs_checkpointed: taken.folded.len() as u64, ..CompactReport::default() };
     report.bytes_before = taken.bytes();
     let mut progress = Progress::new(watch, taken, plans.iter().map(|plan| (plan.id.number, plan.merge.as_slice())));
     let mut name = || {

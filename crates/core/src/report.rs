@@ -24,7 +24,7 @@ pub struct CompactReport {
     /// Whether a new manifest was published.
     pub changed: bool,
     /// Logs folded into tables.
-    pub logs_folded: u64,
+    pub logs_checkpointed: u64,
     /// Tables read and replaced.
     pub tables_merged: u64,
     /// Tables written.
@@ -34,8 +34,8 @@ pub struct CompactReport {
     /// Bytes of logs and tables before and after.
     pub bytes_before: u64,
     pub bytes_after: u64,
-    /// Files of content removed that no entry names any more.
-    pub files_removed: u64,
+    /// Blobs removed because no entry names them any more.
+    pub blobs_removed: u64,
 }
 
 /// Sizes and counts of the whole cache.
@@ -52,9 +52,9 @@ pub struct Stats {
     pub table_bytes: u64,
     pub logs: u64,
     pub log_bytes: u64,
-    /// Files of content that entries name (large values, outputs) and their bytes; counted in `files` and `bytes`, too.
-    pub content_files: u64,
-    pub content_bytes: u64,
+    /// Blobs that entries name (large values, outputs) and their bytes; `files` and `bytes` include them.
+    pub blobs: u64,
+    pub blob_bytes: u64,
     pub namespaces: Vec<NamespaceStats>,
 }
 
@@ -157,9 +157,9 @@ pub struct RepairReport {
     /// What was found. The entries there are lost.
     pub damage: Vec<Damage>,
     /// A log or a manifest is damaged, so nothing tells which entries are the newest: all are lost.
-    pub everything_lost: bool,
-    /// Files moved to `<name>.bad`; of a dry run, those that would be.
-    pub set_aside: Vec<String>,
+    pub unrecoverable: bool,
+    /// Files renamed to `<name>.bad`; a dry run lists those it would rename.
+    pub quarantined: Vec<String>,
     /// Entries that could be read before and after.
     pub entries_before: u64,
     pub entries_after: u64,
@@ -186,8 +186,8 @@ pub struct VerifyReport {
 #[expect(missing_docs, reason = "names and units of the fields say it")]
 pub struct Status {
     pub read_only: bool,
-    /// Whether nothing counts that was not written with the key.
-    pub keyed: bool,
+    /// Whether only entries that were written with the secret count.
+    pub authenticated: bool,
     /// Number of this process's log; none while it has written nothing.
     pub writer: Option<u32>,
     pub manifest: u64,

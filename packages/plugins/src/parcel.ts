@@ -15,8 +15,8 @@ import { ADAPTER_FIELDS, type AdapterOptions, isAmount } from './adapters/option
 import { checkOptions, type Fields } from './build/validate.ts'
 import { deleteContents, getContents, piecesOf, putContents } from './parcel/contents.ts'
 
-/** Options of `new VarveParcelCache(options)`. Parcel hands them around, so a key is in `VARVE_KEY` only. */
-export interface VarveParcelOptions extends Omit<AdapterOptions, 'key' | 'maxBytes' | 'readonly'> {
+/** Options of `new VarveParcelCache(options)`. Parcel hands them around, so a secret is in `VARVE_SECRET` only. */
+export interface VarveParcelOptions extends Omit<AdapterOptions, 'secret' | 'maxBytes' | 'readOnly' | 'inMemory'> {
   /**
    * Folder of the cache, relative to the working directory; below Parcel's `cacheDir`. Parcel keeps a snapshot of the
    * file system there, and is wrong where one of the two is older than the other.
@@ -33,7 +33,7 @@ export interface VarveParcelOptions extends Omit<AdapterOptions, 'key' | 'maxByt
 
 const MAX_BYTES = 4 * 1024 ** 3
 
-const { key: _key, readonly: _readonly, ...ADAPTER } = ADAPTER_FIELDS
+const { secret: _secret, readOnly: _readOnly, inMemory: _inMemory, ...ADAPTER } = ADAPTER_FIELDS
 const FIELDS: Fields<VarveParcelOptions> = {
   ...ADAPTER,
   maxBytes: ['a number of bytes', isAmount],

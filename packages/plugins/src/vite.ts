@@ -20,7 +20,7 @@ export type { CachedPluginOptions } from './rollup/options.ts'
 export type { PluginChoice, VarveViteOptions } from './vite/named.ts'
 
 /**
- * Keeps the results of the plugins of these names. Where a plugin has no `key`, the text of the Vite config and of all
+ * Keeps the results of the plugins of these names. Where a plugin has no `cacheKey`, the text of the Vite config and of all
  * it imports stands for its options.
  *
  * Throws INVALID_OPTION for options that are unknown or wrong; for plugins that are not there or cannot be wrapped once

@@ -10,7 +10,7 @@
 import type { Compiler } from 'webpack'
 import { callersOf, makersOf } from './webpack/inputs.ts'
 import { DiskLayer } from './webpack/layer.ts'
-import { checkOptions, type VarveWebpackOptions } from './webpack/options.ts'
+import { checkWebpackOptions, type VarveWebpackOptions } from './webpack/options.ts'
 import { BuildReads } from './webpack/reads.ts'
 import type { VarveWebpackStats } from './webpack/stats.ts'
 
@@ -26,9 +26,9 @@ export class VarveWebpackPlugin {
   readonly #options: VarveWebpackOptions
   readonly #makers: readonly string[] = makersOf(VarveWebpackPlugin)
 
-  /** Throws a TypeError that names the option where one is unknown or of the wrong kind. */
+  /** Throws INVALID_OPTION if an option is unknown or has the wrong type. */
   constructor(options: VarveWebpackOptions = {}) {
-    checkOptions(options)
+    checkWebpackOptions(options)
     this.#options = options
   }
 

@@ -43,7 +43,7 @@ export type ErrorCode =
   | 'BAD_ARCHIVE'
   /** The engine that was asked for cannot be loaded here. */
   | 'ENGINE_UNAVAILABLE'
-  /** A secret is required, or `VARVE_KEY` is empty (as a warning). See option `requireSecret`. */
+  /** A secret is required, or `VARVE_SECRET` is empty (as a warning). See option `requireSecret`. */
   | 'SECRET_MISSING'
   /** There is no cache in the folder (command line only: the library makes one). */
   | 'NOT_A_CACHE'

@@ -20,7 +20,7 @@ export interface CompactReport {
   /** Whether a new manifest was published. */
   readonly changed: boolean
   /** Logs folded into tables. */
-  readonly logsFolded: number
+  readonly logsCheckpointed: number
   /** Tables read and replaced. */
   readonly tablesMerged: number
   /** Tables written. */
@@ -28,7 +28,7 @@ export interface CompactReport {
   /** Entries dropped: overwritten, deleted, of an older version, evicted or damaged. */
   readonly entriesDropped: number
   /** Contents of files that no entry named any more. */
-  readonly filesRemoved: number
+  readonly blobsRemoved: number
   /** Bytes of all files before. */
   readonly bytesBefore: number
   /** Bytes of all files after. */
@@ -68,8 +68,8 @@ export interface Stats {
   readonly logs: number
   readonly logBytes: number
   /** Files of content that entries name (large values, outputs) and their bytes; counted in `files` and `bytes`, too. */
-  readonly contentFiles: number
-  readonly contentBytes: number
+  readonly blobs: number
+  readonly blobBytes: number
   readonly namespaces: readonly NamespaceStats[]
 }
 
@@ -122,20 +122,17 @@ export interface Damage {
   readonly what: string
   /** Whose entries were there; null where it may have been anybody's, as in a log or a manifest. */
   readonly namespace: string | null
-  /** Which of its keys, as far as the rest of the file tells; null where it tells nothing. */
-  readonly keys: DamagedKeys | null
-}
-
-/** Keys whose entries were in a damaged block: those of a range of hashes. */
-export interface DamagedKeys {
-  /** Upper halves of the hashes of the first and the last key; `ls` shows keys in the order of their hashes. */
-  readonly firstHash: number
-  readonly lastHash: number
-  /** How many entries; null = not known. */
-  readonly entries: number | null
-  /** The first and the last key, told by `verify` where only values are damaged; bytes that are no text as `\xNN`. */
-  readonly first: string | null
-  readonly last: string | null
+  /** Which keys of it, if the rest of the file identifies them; otherwise null. */
+  readonly keys: {
+    /** Upper halves of the hashes of the first and the last key; `varve ls` lists keys in the order of their hashes. */
+    readonly firstHash: number
+    readonly lastHash: number
+    /** Number of entries; null = unknown. */
+    readonly entries: number | null
+    /** The first and the last key, which `verify` finds if only values are damaged; other bytes than text as `\xNN`. */
+    readonly first: string | null
+    readonly last: string | null
+  } | null
 }
 
 /** The outcome of a repair. */
@@ -145,9 +142,9 @@ export interface RepairReport {
   /** What was found. The entries there are lost. */
   readonly damage: readonly Damage[]
   /** A log or manifest is damaged, so that nothing tells which entries are the newest: all are lost. */
-  readonly everythingLost: boolean
+  readonly unrecoverable: boolean
   /** Files renamed to `<name>.bad`; of a dry run, those that would be. */
-  readonly setAside: readonly string[]
+  readonly quarantined: readonly string[]
   /** Entries that could be read before and after. */
   readonly entriesBefore: number
   readonly entriesAfter: number
@@ -168,8 +165,8 @@ export interface VerifyReport {
 /** How an engine's store stands. */
 export interface EngineStatus {
   readonly readOnly: boolean
-  /** Whether only what was written with the `key` counts. */
-  readonly keyed: boolean
+  /** Whether only entries that were written with the `secret` count. */
+  readonly authenticated: boolean
   /** Number of this process's log; null while it has written nothing. */
   readonly writer: number | null
   readonly manifest: number

@@ -70,7 +70,7 @@ async function put(cache, kind, key, value, dir, round) {
 
 /** @param {Cache} cache @param {string} dir */
 const taskOf = (cache, dir) => cache.task('t', { version: '1', codec: 'text', root: join(dir, '..') })
-/** @param {Cache} cache @returns {import('varve').Namespace<import('varve').FileManifest>} */
+/** @param {Cache} cache @returns {import('varve').Namespace<import('varve/files').FileManifest>} */
 const outputsOf = (cache) => cache.namespace('outputs', { version: '1', codec: 'json' })
 
 /**

@@ -29,12 +29,12 @@ pub(crate) fn repair(
     dry_run: bool,
     watch: Watch<'_>,
 ) -> Result<RepairReport> {
-    let Verified { report: found, lost_files, everything_lost } = verify(context, watch)?;
+    let Verified { report: found, lost_files, unrecoverable } = verify(context, watch)?;
     let mut report = RepairReport {
         sound: found.sound,
-        set_aside: damaged_files(context, &found.damage)?,
+        quarantined: damaged_files(context, &found.damage)?,
         damage: found.damage,
-        everything_lost,
+        unrecoverable,
         entries_before: found.entries,
         entries_after: found.entries,
         remaining: Vec::new(),
@@ -45,7 +45,7 @@ pub(crate) fn repair(
     for place in &report.damage {
         context.damage.add(place.clone());
     }
-    if everything_lost {
+    if unrecoverable {
         let _no_commit = committer.lock()?;
         reset(context, state)?;
     }
@@ -58,12 +58,12 @@ pub(crate) fn repair(
         compact(context, state, committer, false, watch)?;
     }
     let after = verify(context, watch)?.report;
-    let mut set_aside = Vec::new();
-    for name in std::mem::take(&mut report.set_aside) {
+    let mut quarantined = Vec::new();
+    for name in std::mem::take(&mut report.quarantined) {
         let is_aside = name.contains('/') || is_there(context, &format!("{name}.bad"))?;
-        set_aside.extend(is_aside.then_some(name));
+        quarantined.extend(is_aside.then_some(name));
     }
-    report.set_aside = set_aside;
+    report.quarantined = quarantined;
     report.sound = after.sound;
     report.entries_after = after.entries;
     report.remaining = after.damage;

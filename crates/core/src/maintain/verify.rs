@@ -21,7 +21,7 @@ pub(crate) struct Verified {
     /// Contents that entries name and that are not there or not what they were.
     pub(crate) lost_files: Vec<FileRef>,
     /// Nothing tells which entries are the newest.
-    pub(crate) everything_lost: bool,
+    pub(crate) unrecoverable: bool,
 }
 
 pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
@@ -74,5 +74,5 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
         entries: stats.namespaces.iter().map(|namespace| namespace.entries).sum(),
         damage,
     };
-    Ok(Verified { report, lost_files, everything_lost: state.lost })
+    Ok(Verified { report, lost_files, unrecoverable: state.lost })
 }

@@ -38,7 +38,12 @@ export interface AdapterOptions {
    * Read, write nothing to disk; what is put is seen by this process only, and costs its memory.
    * @defaultValue `false`
    */
-  readonly readonly?: boolean | undefined
+  readonly readOnly?: boolean | undefined
+  /**
+   * Keeps the entries in the memory of this thread, without a directory: for tests. `dir` is refused beside it.
+   * @defaultValue `false`
+   */
+  readonly inMemory?: boolean | undefined
   /**
    * Which engine of Varve to use; both read and write the same folder. WebAssembly is about half as fast.
    * @defaultValue `'auto'`: native, WebAssembly where addons cannot be loaded
@@ -46,12 +51,12 @@ export interface AdapterOptions {
   readonly engine?: EngineChoice | undefined
   /**
    * A secret of at least 32 random bytes: what was not written with it is a miss. For caches that come from where others may
-   * write. Costs time for every byte that is read or written; see `key` of `openCache`.
-   * @defaultValue `VARVE_KEY` in the environment, which keeps it out of config files; none where that is not set
+   * write. Costs time for every byte that is read or written; see `secret` of `openCache`.
+   * @defaultValue `VARVE_SECRET` in the environment, which keeps it out of config files; none where that is not set
    */
-  readonly key?: Uint8Array | string | undefined
+  readonly secret?: Uint8Array | string | undefined
   /**
-   * Use no cache if there is no `key` and `VARVE_KEY` is missing or empty: one warning, and every entry is a miss. See
+   * Use no cache if there is no `secret` and `VARVE_SECRET` is missing or empty: one warning, and every entry is a miss. See
    * `requireSecret` of `openCache`.
    * @defaultValue `VARVE_REQUIRE_SECRET=1` in the environment requires one
    */
@@ -71,10 +76,11 @@ export const ADAPTER_FIELDS: Fields<AdapterOptions> = {
   version: ['a string', (value) => typeof value === 'string'],
   maxBytes: ["bytes or a text such as '500MB'", (value) => typeof value === 'string' || isAmount(value)],
   durability: oneOf('relaxed', 'durable'),
-  readonly: BOOLEAN,
-  engine: oneOf('auto', 'native', 'wasm', 'memory'),
-  // `openCache` checks it, without a word about its value.
-  key: ANYTHING,
+  readOnly: BOOLEAN,
+  inMemory: BOOLEAN,
+  engine: oneOf('auto', 'native', 'wasm'),
+  // `openCache` checks it, so that no message contains its value.
+  secret: ANYTHING,
   requireSecret: BOOLEAN,
   onWarning: FUNCTION,
 }

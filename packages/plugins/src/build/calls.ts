@@ -193,12 +193,12 @@ export class Calls {
 
   async #begin(caller: Caller, warn: Warn): Promise<void> {
     const root = new Root(this.#options.root ?? caller.root)
-    const key = this.#options.key ?? caller.keyOf(root)
-    if (key === undefined) {
-      warn(`${caller.name} is not cached: its options cannot be seen, so give them once more as option 'key'`)
+    const cacheKey = this.#options.cacheKey ?? caller.keyOf(root)
+    if (cacheKey === undefined) {
+      warn(`${caller.name} is not cached: its options cannot be seen, so pass them as option 'cacheKey', too`)
       return
     }
-    const inputs = { ...identityOf({ ...this.#options, key }, root), ...caller.inputs }
+    const inputs = { ...identityOf({ ...this.#options, cacheKey }, root), ...caller.inputs }
     // Entries that name the root where it is no path are good for that root only.
     const findInput = (name: string): string | undefined => (name === 'root' ? root.folder : undefined)
     const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))

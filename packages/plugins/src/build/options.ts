@@ -6,11 +6,11 @@ import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, TEXT, TEXTS } from './
 export interface CachedOptions {
   /**
    * The options that the plugin was made with, or anything that changes with them: a plugin hides its options in
-   * closures, where nobody can compare them. Plain data, also RegExp, Map, Set and Date; functions are refused, since
-   * they have no value to compare: name them instead.
-   * @defaultValue Vite: the text of the config file and of all it imports. Elsewhere none, and nothing is cached without
+   * closures, where Varve cannot compare them. Plain data, including RegExp, Map, Set and Date. Functions are refused,
+   * because they have no value to compare: pass their names.
+   * @defaultValue Vite: the text of the config file and of the files it imports. Other tools: none, and nothing is cached
    */
-  readonly key?: unknown
+  readonly cacheKey?: unknown
   /**
    * A change makes all results of this plugin misses. For what no other option covers.
    * @defaultValue `''`
@@ -55,12 +55,12 @@ export interface CachedOptions {
    * Read, write nothing. For builds that may use a cache but must not decide what is in it.
    * @defaultValue `false`
    */
-  readonly readonly?: boolean | undefined
+  readonly readOnly?: boolean | undefined
   /**
    * Which engine of Varve to use; both read and write the same folder.
    * @defaultValue `'auto'`: native, WebAssembly where addons cannot be loaded
    */
-  readonly engine?: Exclude<EngineChoice, 'memory'> | undefined
+  readonly engine?: EngineChoice | undefined
   /**
    * Cap of the folder: bytes, or a text such as `'500MB'`. The least recently used entries go first.
    * @defaultValue `'1GiB'`
@@ -91,7 +91,7 @@ export interface CachedStats {
 
 /** The checks of these options. */
 export const FIELDS: Fields<CachedOptions> = {
-  key: ANYTHING,
+  cacheKey: ANYTHING,
   version: ['a string', (value) => typeof value === 'string'],
   packages: TEXTS,
   files: TEXTS,
@@ -99,7 +99,7 @@ export const FIELDS: Fields<CachedOptions> = {
   env: TEXTS,
   root: TEXT,
   dir: TEXT,
-  readonly: BOOLEAN,
+  readOnly: BOOLEAN,
   engine: oneOf('auto', 'native', 'wasm'),
   maxBytes: ["bytes or a text such as '500MB'", (value) => typeof value === 'string' || (typeof value === 'number' && value >= 0)],
   onStats: FUNCTION,

@@ -18,8 +18,18 @@ export function oneOf(...words: readonly string[]): Field {
   return [words.map((word) => `'${word}'`).join(' or '), (value) => typeof value === 'string' && words.includes(value)]
 }
 
-/** Throws INVALID_OPTION that names the option, what is wrong with it and the way out. `call` begins the message. */
-export function checkOptions<Options extends object>(call: string, options: Options, fields: Fields<Options>): void {
+const NO_WAYS_OUT: ReadonlyMap<string, string> = new Map()
+
+/**
+ * Throws INVALID_OPTION that names the option, what is wrong with it and the way out. `call` begins the message. `waysOut`
+ * has the advice for names, in lower case, that users know from other tools.
+ */
+export function checkOptions<Options extends object>(
+  call: string,
+  options: Options,
+  fields: Fields<Options>,
+  waysOut: ReadonlyMap<string, string> = NO_WAYS_OUT,
+): void {
   const given: unknown = options
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new VarveError('INVALID_OPTION', `${call} takes an object with options, not ${describe(given)}`)
@@ -27,7 +37,10 @@ export function checkOptions<Options extends object>(call: string, options: Opti
   const known: ReadonlyMap<string, Field> = new Map(Object.entries(fields))
   for (const [name, value] of Object.entries(given)) {
     const field = known.get(name)
-    if (field === undefined) throw unknownName(`${call} has no option '${name}'`, name, [...known.keys()])
+    if (field === undefined) {
+      const wayOut = waysOut.get(name.toLowerCase()) ?? secretAdvice(name, known)
+      throw unknownName(`${call} has no option '${name}'`, name, [...known.keys()], wayOut)
+    }
     const [expected, accepts] = field
     if (value !== undefined && !accepts(value)) {
       throw new VarveError('INVALID_OPTION', `${call}: option '${name}' is ${describe(value)}; expected ${expected}`)
@@ -35,11 +48,19 @@ export function checkOptions<Options extends object>(call: string, options: Opti
   }
 }
 
-/** An INVALID_OPTION for a name that is none of `known`, with the nearest of them. */
-export function unknownName(problem: string, name: string, known: readonly string[]): VarveError {
+/** An INVALID_OPTION for a name that is not one of `known`, with the nearest of them unless there is better advice. */
+export function unknownName(problem: string, name: string, known: readonly string[], advice?: string): VarveError {
   const near = nearestName(name, known)
-  const wayOut = near === undefined ? `there are ${known.join(', ')}` : `did you mean '${near}'?`
-  return new VarveError('INVALID_OPTION', `${problem}; ${wayOut}`)
+  const wayOut = near === undefined ? `the options are ${known.join(', ')}` : `did you mean '${near}'?`
+  return new VarveError('INVALID_OPTION', `${problem}; ${advice ?? wayOut}`)
+}
+
+/** What to do instead of an option `key` or `secret`, names that are easily confused: a secret must not become a cache key. */
+function secretAdvice(name: string, known: ReadonlyMap<string, Field>): string | undefined {
+  if (name !== 'key' && name !== 'secret') return undefined
+  if (known.has('secret')) return "did you mean 'secret'?"
+  const secret = 'set a secret as VARVE_SECRET in the environment'
+  return name === 'key' && known.has('cacheKey') ? `did you mean 'cacheKey'? If it is a secret, ${secret}` : secret
 }
 
 /** The first name that is meant, most likely. */

@@ -174,12 +174,12 @@ export class LoaderCache {
     if (!isFile) return 'loads what is no file'
     const behind = loaders.slice(loaderIndex + 1)
     if (behind.some(({ path }) => path.startsWith('builtin:'))) return 'has a builtin loader, which nobody can listen to'
-    if (this.#options.key !== undefined) return undefined
+    if (this.#options.cacheKey !== undefined) return undefined
     try {
       digest(behind.map(optionsOf), 'options')
       return undefined
     } catch {
-      return "has a loader whose options cannot be compared; give them a name as option 'key'"
+      return "has a loader whose options cannot be compared; give them a name as option 'cacheKey'"
     }
   }
 

@@ -1,6 +1,6 @@
 /** Options of VarveWebpackPlugin: what each does, its default and its price. Checked before anything else happens. */
 import type { EngineChoice } from 'varve'
-import { nearestName } from '../build/validate.ts'
+import { BOOLEAN, checkOptions, type Field, type Fields, oneOf, TEXT } from '../build/validate.ts'
 
 /** Options of `new VarveWebpackPlugin(options)`. */
 export interface VarveWebpackOptions {
@@ -41,20 +41,20 @@ export interface VarveWebpackOptions {
    * Read, write nothing. For builds that may use a cache but must not decide what is in it.
    * @defaultValue `false`
    */
-  readonly readonly?: boolean | undefined
+  readonly readOnly?: boolean | undefined
   /**
    * Which engine of Varve to use; both read and write the same folder.
    * @defaultValue `'auto'`: native, WebAssembly where addons cannot be loaded
    */
-  readonly engine?: Exclude<EngineChoice, 'memory'> | undefined
+  readonly engine?: EngineChoice | undefined
   /**
    * A secret of at least 32 random bytes: what was not written with it is a miss. For caches that come from where others may
-   * write. Costs time for every byte that is read or written; see `key` of `openCache`.
-   * @defaultValue `VARVE_KEY` in the environment, which keeps it out of config files; none where that is not set
+   * write. Costs time for every byte that is read or written; see `secret` of `openCache`.
+   * @defaultValue `VARVE_SECRET` in the environment, which keeps it out of config files; none where that is not set
    */
-  readonly key?: Uint8Array | string | undefined
+  readonly secret?: Uint8Array | string | undefined
   /**
-   * Use no cache if there is no `key` and `VARVE_KEY` is missing or empty: one warning, and every entry is a miss. See
+   * Use no cache if there is no `secret` and `VARVE_SECRET` is missing or empty: one warning, and every entry is a miss. See
    * `requireSecret` of `openCache`.
    * @defaultValue `VARVE_REQUIRE_SECRET=1` in the environment requires one
    */
@@ -77,41 +77,27 @@ export interface VarveWebpackOptions {
   readonly idleTimeoutForInitialStore?: number | undefined
 }
 
-/** What an option accepts, in words and as a check. */
-type Field = readonly [expected: string, accepts: (value: unknown) => boolean]
+const MILLISECONDS: Field = ['milliseconds', isAmount]
 
-const FIELDS: { readonly [Name in keyof Required<VarveWebpackOptions>]: Field } = {
-  name: ['a string that is not empty', (value) => typeof value === 'string' && value !== ''],
+const FIELDS: Fields<VarveWebpackOptions> = {
+  name: TEXT,
   dir: ['a path', (value) => typeof value === 'string' && value !== ''],
   version: ['a string', (value) => typeof value === 'string'],
   buildDependencies: ['an object of arrays of strings', isListOfNames],
-  trackReads: ['true or false', (value) => typeof value === 'boolean'],
-  readonly: ['true or false', (value) => typeof value === 'boolean'],
-  engine: ["'auto', 'native' or 'wasm'", (value) => value === 'auto' || value === 'native' || value === 'wasm'],
-  // `openCache` checks it, without a word about its value.
-  key: ['a secret', () => true],
-  requireSecret: ['true or false', (value) => typeof value === 'boolean'],
+  trackReads: BOOLEAN,
+  readOnly: BOOLEAN,
+  engine: oneOf('auto', 'native', 'wasm'),
+  // `openCache` checks it, so that no message contains its value.
+  secret: ['a secret', () => true],
+  requireSecret: BOOLEAN,
   maxBytes: ["bytes or a text such as '500MB'", (value) => typeof value === 'string' || isAmount(value)],
-  idleTimeout: ['milliseconds', isAmount],
-  idleTimeoutForInitialStore: ['milliseconds', isAmount],
+  idleTimeout: MILLISECONDS,
+  idleTimeoutForInitialStore: MILLISECONDS,
 }
 
-/** Throws a TypeError that names the option, what is wrong with it and the way out. */
-export function checkOptions(options: VarveWebpackOptions): void {
-  const given: unknown = options
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw new TypeError(`VarveWebpackPlugin takes an object with options, not ${String(given)}`)
-  }
-  const fields = new Map(Object.entries(FIELDS))
-  for (const [name, value] of Object.entries(given)) {
-    const field = fields.get(name)
-    if (field === undefined) throw new TypeError(unknownOption(name, [...fields.keys()]))
-    const [expected, accepts] = field
-    if (value !== undefined && !accepts(value)) {
-      const found = JSON.stringify(value) ?? String(value)
-      throw new TypeError(`VarveWebpackPlugin: option '${name}' is ${found}; expected ${expected}`)
-    }
-  }
+/** Throws INVALID_OPTION that names the option, what is wrong with it and the way out. */
+export function checkWebpackOptions(options: VarveWebpackOptions): void {
+  checkOptions('VarveWebpackPlugin', options, FIELDS, WAYS_OUT)
 }
 
 function isAmount(value: unknown): boolean {
@@ -124,16 +110,12 @@ function isListOfNames(value: unknown): boolean {
   return Object.values(value).every((group) => Array.isArray(group) && group.every(isText))
 }
 
-/** Names of webpack's own filesystem cache, which people bring along. */
-const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
-  ['cachedirectory', 'dir'],
-  ['cachelocation', 'dir'],
-  ['directory', 'dir'],
-  ['maxsize', 'maxBytes'],
-])
-
-/** Options of it that have no counterpart here, and the way out. */
+/** Options of webpack's own filesystem cache, in lower case, and what to use instead. */
 const WAYS_OUT: ReadonlyMap<string, string> = new Map([
+  ['cachedirectory', "did you mean 'dir'?"],
+  ['cachelocation', "did you mean 'dir'?"],
+  ['directory', "did you mean 'dir'?"],
+  ['maxsize', "did you mean 'maxBytes'?"],
   ['allowcollectingmemory', 'what webpack left lazy is read when it is asked for'],
   ['compression', 'values are always compressed'],
   ['hashalgorithm', 'every byte is checksummed'],
@@ -147,10 +129,3 @@ const WAYS_OUT: ReadonlyMap<string, string> = new Map([
   ['store', 'there is one way to store'],
   ['type', "leave it out, and set cache: { type: 'memory' } of webpack"],
 ])
-
-function unknownOption(name: string, known: readonly string[]): string {
-  const word = name.toLowerCase()
-  const near = OTHER_WORDS.get(word) ?? nearestName(name, known)
-  const suggestion = near === undefined ? `it takes ${known.join(', ')}` : `did you mean '${near}'?`
-  return `VarveWebpackPlugin has no option '${name}'; ${WAYS_OUT.get(word) ?? suggestion}`
-}

@@ -23,7 +23,7 @@ export const doctorCommand: Command = command('doctor', 'what runs here and why,
 async function run(options: CommonOptions): Promise<void> {
   const folder = folderOf(options.dir)
   const name = await formatFolder()
-  const findings = [...(await engineFindings()), ...keyFindings(), ...folderFindings(folder, name), ...(await cacheFindings(options.dir, name))]
+  const findings = [...(await engineFindings()), ...secretFindings(), ...folderFindings(folder, name), ...(await cacheFindings(options.dir, name))]
   const ok = findings.every((finding) => finding.advice === undefined)
   if (!ok) process.exitCode = NEGATIVE
   if (options.json === true) return writeJson('doctor', { ok, findings })
@@ -32,13 +32,13 @@ async function run(options: CommonOptions): Promise<void> {
   for (const { what, advice = undefined, note = advice } of findings) if (note !== undefined) await write(`${what}: ${escapeText(note)}\n`)
 }
 
-/** The folder of the format below a cache's own: the engine says how it is called with the key that is set. */
+/** The folder of the format below a cache's own: the engine says how it is called with the secret that is set. */
 async function formatFolder(): Promise<string> {
   try {
     const { engine } = await loadEngine({ engine: 'auto' })
     return engine.folderName(secretOf().bytes)
   } catch {
-    return FORMAT_FOLDER // findings of their own tell of an engine or a key that cannot be used
+    return FORMAT_FOLDER // findings of their own tell of an engine or a secret that cannot be used
   }
 }
 
@@ -57,12 +57,12 @@ async function engineFindings(): Promise<FindingJson[]> {
   }
 }
 
-function keyFindings(): FindingJson[] {
+function secretFindings(): FindingJson[] {
   try {
     const { warning } = secretOf()
-    return warning === undefined ? [] : [{ what: 'key', found: 'empty', advice: warning.message }]
+    return warning === undefined ? [] : [{ what: 'secret', found: 'empty', advice: warning.message }]
   } catch (error) {
-    return [{ what: 'key', found: 'not usable', advice: toVarveError(error).message }]
+    return [{ what: 'secret', found: 'not usable', advice: toVarveError(error).message }]
   }
 }
 

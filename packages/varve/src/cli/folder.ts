@@ -9,9 +9,9 @@ import { secretOf } from '../health/secret.ts'
 import { Session } from '../session/session.ts'
 import { escapeText } from './escape.ts'
 
-/** Folder of the format this version reads, below the cache's folder; with a key there is more to its name. */
+/** Folder of the format this version reads, below the cache's folder; with a secret its name is longer. */
 export const FORMAT_FOLDER = 'v1'
-const KEYED_FOLDER = /^v1-[0-9a-f]{16}$/
+const SECRET_FOLDER = /^v1-[0-9a-f]{16}$/
 
 /** Cap of a cache that is not to lose anything. */
 const NO_CAP = Number.MAX_SAFE_INTEGER
@@ -40,8 +40,8 @@ export interface OpenFolder {
 
 /** Whether `dir` is the folder of a cache. */
 export function isCache(dir: string): boolean {
-  const isKeyed = hasKey()
-  const folders = filesIn(dir).filter((name) => (isKeyed ? KEYED_FOLDER.test(name) : name === FORMAT_FOLDER))
+  const isAuthenticated = hasSecret()
+  const folders = filesIn(dir).filter((name) => (isAuthenticated ? SECRET_FOLDER.test(name) : name === FORMAT_FOLDER))
   return folders.some((name) => isFormat(join(dir, name)))
 }
 
@@ -49,8 +49,8 @@ function isFormat(folder: string): boolean {
   return filesIn(folder).some((name) => FILES.test(name))
 }
 
-/** Throws INVALID_ARGUMENT where VARVE_KEY is no secret. */
-function hasKey(): boolean {
+/** Throws INVALID_ARGUMENT if VARVE_SECRET is too short. */
+function hasSecret(): boolean {
   return secretOf().bytes !== undefined
 }
 
@@ -100,12 +100,12 @@ async function used<T>(open: OpenFolder, use: (open: OpenFolder) => Promise<T>):
 async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Promise<OpenFolder> {
   try {
     const { engine, reason } = await loadEngine({ engine: 'auto', dir })
-    const { bytes: key, warning } = secretOf()
-    if (readOnly && key !== undefined && !isFormat(join(dir, engine.folderName(key)))) throw otherKey(dir)
-    const place = new Place(dir, engine.folderName(key), { readOnly, shared: isShared })
+    const { bytes: secret, warning } = secretOf()
+    if (readOnly && secret !== undefined && !isFormat(join(dir, engine.folderName(secret)))) throw otherSecret(dir)
+    const place = new Place(dir, engine.folderName(secret), { readOnly, shared: isShared })
     const barred = place.check(false)
     if (barred !== undefined) throw new VarveError(barred.code, `the cache in '${dir}' is not used: ${barred.why}; ${barred.mend}`)
-    const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes, key })
+    const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes, secret })
     const onWarning = ({ message }: VarveError): void => void process.stderr.write(`warning: ${escapeText(message)}\n`)
     const session = new Session(store, { onWarning }, place)
     if (warning !== undefined) session.warn(warning)
@@ -115,16 +115,18 @@ async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Pro
   }
 }
 
-function otherKey(dir: string): VarveError {
-  return new VarveError('NOT_A_CACHE', `the cache in '${escapeText(dir)}' was written with another key than VARVE_KEY`)
+function otherSecret(dir: string): VarveError {
+  return new VarveError('NOT_A_CACHE', `the cache in '${escapeText(dir)}' was written with another secret than VARVE_SECRET`)
 }
 
 function notACache(folder: string): VarveError {
   const where = escapeText(folder)
   if (!existsSync(folder)) return new VarveError('NOT_A_CACHE', `no cache: there is no folder '${where}'; name another with --dir`)
-  if (hasKey()) return new VarveError('NOT_A_CACHE', `no cache in '${where}' was written with a key; unset VARVE_KEY or name another with --dir`)
-  if (filesIn(folder).some((name) => KEYED_FOLDER.test(name))) {
-    return new VarveError('NOT_A_CACHE', `the cache in '${where}' was written with a key; put it into VARVE_KEY`)
+  if (hasSecret()) {
+    return new VarveError('NOT_A_CACHE', `no cache in '${where}' was written with a secret; unset VARVE_SECRET or name another directory with --dir`)
+  }
+  if (filesIn(folder).some((name) => SECRET_FOLDER.test(name))) {
+    return new VarveError('NOT_A_CACHE', `the cache in '${where}' was written with a secret; set VARVE_SECRET to it`)
   }
   const other = filesIn(folder).find((name) => /^v\d+$/.test(name) && name !== FORMAT_FOLDER)
   const found = other === undefined ? '' : ` (there is '${other}', of another version of varve)`

@@ -15,7 +15,7 @@ const WORKER_BYTES = 8 * 1024 * 1024
 export interface CompactOrder {
   readonly directory: string
   readonly full: boolean
-  readonly options: Omit<EngineOptions, 'key'>
+  readonly options: Omit<EngineOptions, 'secret'>
   /** Anything but 0 stops it. */
   readonly stop: Int32Array<SharedArrayBuffer>
 }
@@ -40,7 +40,7 @@ export function compactInWorker(
   { directory, folder }: { readonly directory: string; readonly folder: string },
   full: boolean,
   control: EngineControl,
-  { key, ...options }: EngineOptions,
+  { secret, ...options }: EngineOptions,
 ): Promise<Compacted | undefined> | undefined {
   const files = builtin('node:fs')
   const threads = builtin('node:worker_threads')
@@ -51,7 +51,7 @@ export function compactInWorker(
   if (worker === undefined) return undefined
   const stop = (): void => void Atomics.store(order.stop, 0, 1)
   signal?.addEventListener('abort', stop, { once: true })
-  worker.postMessage(key)
+  worker.postMessage(secret)
   let isRunning = false
   const outcome = new Promise<Compacted | undefined>((resolve, reject) => {
     worker.on('message', (news: CompactNews) => {

@@ -16,7 +16,7 @@ const signal = Object.defineProperty(new AbortController().signal, 'aborted', { 
 
 try {
   const engine = wasmEngine((directory, name) => ({ host: nodeHost(files, `${directory}/${name}`) }))
-  const store = await engine.open(order.directory, { ...order.options, key: await received })
+  const store = await engine.open(order.directory, { ...order.options, secret: await received })
   const report = await store.compact(order.full, { signal, onProgress: (done, total) => tell({ done, total }) })
   tell({ report, damage: await store.close() })
 } catch (error) {

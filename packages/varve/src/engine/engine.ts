@@ -17,16 +17,16 @@ export interface EngineOptions {
   readonly readOnly: boolean
   /** Cap of the folder in bytes. */
   readonly maxBytes: number
-  /** Secret of a keyed cache, at least 16 bytes; undefined = none. */
-  readonly key: Uint8Array | undefined
+  /** Secret of an authenticated cache, at least 32 bytes; undefined = none. */
+  readonly secret: Uint8Array | undefined
 }
 
 export interface Engine {
   readonly name: 'native' | 'wasm'
   /** Opens the cache in `directory` (absolute path; files live in its folder `folderName`). Rejects with an EngineError. */
   open(directory: string, options: EngineOptions): Promise<EngineStore>
-  /** The folder below a cache's own for caches with that secret, or without: formats and keys never meet. */
-  folderName(key: Uint8Array | undefined): string
+  /** The folder below a cache's own for caches with that secret, or without: caches with different secrets never share files. */
+  folderName(secret: Uint8Array | undefined): string
 }
 
 /** What engines throw: an Error whose `code` is one of ErrorCode. */
@@ -85,8 +85,8 @@ export interface EngineStore {
   /** Entries in order of their key's hash from `cursor` (0n = first), about `bytesMax` bytes of them. */
   scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage
 
-  /** Outputs of tasks, stored by their content. */
-  readonly files: EngineFiles
+  /** Stores and restores files; its code loads at the first call. */
+  files(): Promise<EngineFiles>
 
   /** Bytes buffered and not committed, without those of a commit under way. */
   pendingBytes(): number

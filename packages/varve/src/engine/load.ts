@@ -4,13 +4,16 @@
  */
 import type * as fs from 'node:fs'
 import { builtin } from '../host/builtin.ts'
+import type { EngineChoice } from '../options.ts'
 import type { Engine } from './engine.ts'
 import { VarveError } from '../errors.ts'
 import { refusal, variable } from '../host/permission.ts'
 
 /** What the caller wants. */
 export interface EngineRequest {
-  readonly engine?: 'auto' | 'native' | 'wasm' | 'memory' | undefined
+  readonly engine?: EngineChoice | undefined
+  /** WebAssembly on files that exist in the memory of this thread only. */
+  readonly inMemory?: boolean | undefined
   /** Directory of the cache, if that is known. */
   readonly dir?: string | undefined
 }
@@ -27,7 +30,7 @@ export interface LoadedEngine {
 let native: Engine | undefined
 let wasm: Engine | undefined
 
-const CHOICES: ReadonlySet<string> = new Set(['native', 'wasm', 'memory', 'auto'])
+const CHOICES: ReadonlySet<string> = new Set(['native', 'wasm', 'auto'])
 
 /** Loads an engine. Throws ENGINE_UNAVAILABLE where the one asked for cannot be had. */
 export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> {
@@ -35,11 +38,10 @@ export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> 
   if (forced !== undefined && forced !== '' && !CHOICES.has(forced)) {
     throw new VarveError('INVALID_OPTION', `VARVE_ENGINE is '${forced}'; set it to native or wasm, or unset it`)
   }
-  // In memory is a kind of cache, not a matter of speed: the environment does not move it to a disk.
-  const fromEnvironment = forced !== undefined && forced !== '' && forced !== 'auto' && request.engine !== 'memory'
-  const choice = fromEnvironment ? forced : (request.engine ?? 'auto')
-  const because = fromEnvironment ? `VARVE_ENGINE=${forced}` : `engine: '${choice}'`
-  if (choice === 'memory') return { engine: await memoryEngine(), reason: `WebAssembly in memory: ${because}`, inMemory: true }
+  if (request.inMemory === true) return { engine: await memoryEngine(), reason: 'WebAssembly in memory: inMemory: true', inMemory: true }
+  const isForced = forced !== undefined && forced !== '' && forced !== 'auto'
+  const choice = isForced ? forced : (request.engine ?? 'auto')
+  const because = isForced ? `VARVE_ENGINE=${forced}` : `engine: '${choice}'`
   if (choice === 'wasm') return wasmBecause(because)
   // What the addon does with files is not seen by the host: where that limits them, it runs only if it is asked for.
   const { dir } = request

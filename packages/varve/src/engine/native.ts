@@ -8,7 +8,8 @@ import type {
 } from './engine.ts'
 import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
-import { NativeFiles, type NativeFilesSession } from './native-files.ts'
+import type { EngineFiles } from './files.ts'
+import type { NativeFiles, NativeFilesSession } from './native-files.ts'
 import { pageOf, valuesOf } from './packed.ts'
 
 /** The functions of one session; `crates/node/src/{hot,cold,slow}.rs`. */
@@ -53,7 +54,7 @@ interface NativeSession extends NativeFilesSession {
   endWatch(watch: number): void
 }
 
-type OpenOrder = [folder: string, durability: string, readOnly: boolean, bytesMax: number, key: Uint8Array | null]
+type OpenOrder = [folder: string, durability: string, readOnly: boolean, bytesMax: number, secret: Uint8Array | null]
 
 /** What the addon exports. */
 export interface NativeAddon {
@@ -61,7 +62,7 @@ export interface NativeAddon {
   /** Opens a folder of little to read on this thread: two hops to another one take longer. Nothing where it cannot. */
   openSmall(...order: OpenOrder): NativeSession | null
   /** Null where the secret is too short. */
-  folderName(key: Uint8Array | null): string | null
+  folderName(secret: Uint8Array | null): string | null
 }
 
 /** A relaxed commit of fewer bytes than this is done before the call returns: one write costs less than a task. */
@@ -73,13 +74,13 @@ export function loadNative(): Engine {
   const addon = requireAddon<NativeAddon>()
   return {
     name: 'native',
-    folderName(key) {
-      const name = addon.folderName(key ?? null)
-      if (name === null) throw new EngineFailure('INVALID_ARGUMENT', 'the key is too short')
+    folderName(secret) {
+      const name = addon.folderName(secret ?? null)
+      if (name === null) throw new EngineFailure('INVALID_ARGUMENT', 'the secret is too short')
       return name
     },
     async open(directory, options) {
-      const order: OpenOrder = [directory, options.durability, options.readOnly, options.maxBytes, options.key ?? null]
+      const order: OpenOrder = [directory, options.durability, options.readOnly, options.maxBytes, options.secret ?? null]
       const session = addon.openSmall(...order) ?? (await addon.openStore(...order))
       return typeof session === 'string' ? reportOf<never>(session) : new NativeStore(session)
     },
@@ -103,7 +104,7 @@ class NativeStore implements EngineStore {
   readonly damageCount: EngineStore['damageCount']
   readonly beginImport: EngineStore['beginImport']
   readonly endTransfer: EngineStore['endTransfer']
-  readonly files: NativeFiles
+  #files: NativeFiles | undefined
   readonly #session: NativeSession
   /** Commits under way, the last one. */
   #commits: Promise<unknown> | undefined
@@ -124,7 +125,12 @@ class NativeStore implements EngineStore {
     this.damageCount = session.damageCount
     this.beginImport = session.beginImport
     this.endTransfer = session.endTransfer
-    this.files = new NativeFiles(session, (control, call) => this.#watched(control, call))
+  }
+
+  async files(): Promise<EngineFiles> {
+    const { NativeFiles: Files } = await import('./native-files.ts')
+    this.#files ??= new Files(this.#session, (control, call) => this.#watched(control, call))
+    return this.#files
   }
 
   getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {

@@ -13,7 +13,8 @@ import { heldHost } from './held-host.ts'
 import { tableHost } from './table-files.ts'
 import { MetDamage } from './met-damage.ts'
 import { pageOf, valuesOf } from './packed.ts'
-import { WasmTrees } from './wasm-files.ts'
+import type { EngineFiles } from './files.ts'
+import type { WasmTrees } from './wasm-files.ts'
 import { guarded, instance, isPresent } from './wasm-module.ts'
 
 /** Compacts the folder elsewhere; undefined where it is quicker to do it here. */
@@ -39,13 +40,13 @@ export function wasmEngine(placeOf: WasmPlaces): Engine {
   return {
     name: 'wasm',
     folderName: nameOf,
-    open: async (directory, options) => new WasmEngineStore(placeOf(directory, nameOf(options.key)), options),
+    open: async (directory, options) => new WasmEngineStore(placeOf(directory, nameOf(options.secret)), options),
   }
 }
 
-function nameOf(key: Uint8Array | undefined): string {
+function nameOf(secret: Uint8Array | undefined): string {
   const { generation } = instance()
-  return reportOf(guarded(generation, () => folderName(key)))
+  return reportOf(guarded(generation, () => folderName(secret)))
 }
 
 /** One store behind the engine's interface. */
@@ -55,7 +56,8 @@ class WasmEngineStore implements EngineStore {
   readonly #memory: WebAssembly.Memory
   readonly #options: EngineOptions
   readonly #elsewhere: CompactElsewhere | undefined
-  readonly files: WasmTrees
+  readonly #folder: string | undefined
+  #files: WasmTrees | undefined
   readonly #damage: MetDamage = new MetDamage()
   #scratch: Uint8Array = new Uint8Array(0)
 
@@ -64,23 +66,30 @@ class WasmEngineStore implements EngineStore {
     this.#owner = generation
     this.#memory = memory
     this.#options = options
-    const { durability, readOnly, maxBytes, key } = options
+    const { durability, readOnly, maxBytes, secret } = options
     const [random = 0n] = crypto.getRandomValues(new BigUint64Array(1))
     this.#elsewhere = compactElsewhere
     this.#store = this.#call(() => {
       try {
-        return WasmStore.open(heldHost(tableHost(host)), durability, readOnly, maxBytes, key, random)
+        return WasmStore.open(heldHost(tableHost(host)), durability, readOnly, maxBytes, secret, random)
       } catch (error) {
         return typeof error === 'string' ? reportOf<never>(error) : thrown(error)
       }
     })
-    this.files = this.#trees(folder)
+    this.#folder = folder
   }
 
-  #trees(folder: string | undefined): WasmTrees {
-    const { readOnly } = this.#options
-    const call = <T>(run: () => T): T => this.#call(run)
-    return new WasmTrees({ store: this.#store, folder, readOnly, call, number: (run) => this.#number(run), watcher: watcherOf })
+  async files(): Promise<EngineFiles> {
+    const { WasmTrees: Files } = await import('./wasm-files.ts')
+    this.#files ??= new Files({
+      store: this.#store,
+      folder: this.#folder,
+      readOnly: this.#options.readOnly,
+      call: (run) => this.#call(run),
+      number: (run) => this.#number(run),
+      watcher: watcherOf,
+    })
+    return this.#files
   }
 
   get scratch(): Uint8Array {
@@ -144,7 +153,7 @@ class WasmEngineStore implements EngineStore {
 
   async commit(durability: 'relaxed' | 'durable'): Promise<CommitReport> {
     const report = reportOf<CommitReport | null>(this.#call(() => this.#store.commit(durability, Date.now())))
-    this.files.committed()
+    this.#files?.committed()
     return report ?? { entries: 0, bytes: 0, maintenanceDue: false }
   }
 
@@ -189,7 +198,7 @@ class WasmEngineStore implements EngineStore {
 
   async compact(full: boolean, control: EngineControl): Promise<CompactReport> {
     // To another participant a log without a lock looks abandoned, and what it holds unneeded.
-    const isHere = this.#options.readOnly || this.files.isHolding
+    const isHere = this.#options.readOnly || this.#files?.isHolding === true
     // What was read here is news to the other thread, which spares what was used today.
     if (!isHere && this.#elsewhere !== undefined) await this.flush()
     const compacted = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options)

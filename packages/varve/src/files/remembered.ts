@@ -30,7 +30,7 @@ export function remembered(session: Session, target: string): string {
 /** Remembers it, in a commit of its own. Where that fails the next restore reads more, and nothing else. */
 export async function remember(session: Session, target: string, value: string): Promise<void> {
   try {
-    await session.run((store) => store.files.commitAlone({ namespace: NAMESPACE, version: VERSION, key: target, value }), 'write')
+    await session.run(async (store) => (await store.files()).commitAlone({ namespace: NAMESPACE, version: VERSION, key: target, value }), 'write')
   } catch (error) {
     session.warn(toVarveError(error), 'remember')
   }

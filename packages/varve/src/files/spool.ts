@@ -3,7 +3,6 @@
  * holds none of them.
  */
 import type * as fs from 'node:fs'
-import type { Writable } from 'node:stream'
 import { builtin } from '../host/builtin.ts'
 import { VarveError } from '../errors.ts'
 
@@ -11,7 +10,7 @@ import { VarveError } from '../errors.ts'
 export type ByteSource = AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>
 
 /** Where an archive goes. */
-export type ByteTarget = Writable | WritableStream<Uint8Array>
+export type ByteTarget = NodeJS.WritableStream | WritableStream<Uint8Array>
 
 /** `node:fs`. Throws where the host has none: trees and archives need files. */
 export function hostFiles(): typeof fs {

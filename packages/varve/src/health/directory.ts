@@ -23,11 +23,17 @@ export class NoPlace extends VarveError {
   }
 }
 
-/** Absolute path of the folder of the cache `name`; `dir` is the option. Touches nothing. */
+/** The path by which a cache in memory is known; there is no such directory. */
+export function memoryDirectory(name: string): string {
+  checkName(name)
+  return `/varve/${name}`
+}
+
+/** Absolute path of the directory of the cache `name`; `dir` is the option. Touches nothing. */
 export function cacheDirectory(name: string, dir?: string): string {
   checkName(name)
   const paths = builtin('node:path')
-  if (paths === undefined) return dir ?? `/varve/${name}`
+  if (paths === undefined) return dir ?? memoryDirectory(name)
   if (dir !== undefined) return paths.isAbsolute(dir) ? paths.resolve(dir) : paths.resolve(workingDirectory(), dir)
   return paths.join(cachesDirectory(), name)
 }

@@ -12,6 +12,9 @@ import type { Damage } from '../reports.ts'
 /** Failures of reading that cost a miss and a warning, never the host's build. */
 const MISSES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['IO', 'PERMISSION', 'DISK_FULL', 'DAMAGED', 'BUSY', 'INTERNAL'])
 
+/** Answer of the engine's `get` for a miss; lower numbers also report damage. */
+export const MISS = -1
+
 /** Keys of getMany are packed until they exceed this, then cross to the engine. */
 export const PACK_BYTES: number = 256 * 1024
 
@@ -71,6 +74,11 @@ export class Session {
   /** The store. Throws CLOSED after `close`. */
   get store(): EngineStore {
     return this.#store ?? throwClosed()
+  }
+
+  /** Whether `close` was called. */
+  get isClosed(): boolean {
+    return this.#store === undefined
   }
 
   /** Throws CLOSED after `close`. */

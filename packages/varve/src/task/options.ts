@@ -103,6 +103,3 @@ export interface TaskContext {
   /** The result is good for this run only: it is returned and not stored. */
   skipStore(): void
 }
-
-/** The work of a task: makes the result. */
-export type TaskWork<V> = (context: TaskContext) => V | Promise<V>

@@ -40,7 +40,7 @@ export class Shelf<V> {
 
   /** Tells apart whatever makes results of another kind. */
   get version(): string {
-    return this.#parts.results.version
+    return this.#parts.results.fullVersion
   }
 
   /** The variants of an id, those used last first. */

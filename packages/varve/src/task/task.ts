@@ -9,12 +9,12 @@ import type * as fs from 'node:fs'
 import { toVarveError, VarveError } from '../errors.ts'
 import { describe } from '../checks/validate.ts'
 import { Counters, type TaskStats } from './counters.ts'
-import type { Flights, Landing } from './flights.ts'
+import type { InFlight, Outcome } from './in-flight.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { outerSink } from '../reads/sink.ts'
 import { type Asked, type Match, match } from './lookup.ts'
 import { type Digests, namesIn } from './named.ts'
-import type { TaskDependencies, TaskInputs, TaskRequest, TaskWork } from './options.ts'
+import type { TaskContext, TaskInputs, TaskRequest } from './options.ts'
 import { findAdded, Present } from './present.ts'
 import type { Variant } from './record.ts'
 import { Recording } from './recording.ts'
@@ -27,7 +27,7 @@ import { nearestOf, reasonOf, type WhyReport } from './why.ts'
 export interface TaskParts<V> {
   readonly name: string
   readonly shelf: Shelf<V>
-  readonly flights: Flights
+  readonly inFlight: InFlight
   readonly fs: typeof fs
   readonly root: Root
   /** Records what the work reads, if that is tracked. */
@@ -43,6 +43,9 @@ interface Search {
   readonly variants: readonly Variant[]
   readonly present: Present
 }
+
+/** The work of a task: makes the result. */
+type Work<V> = (context: TaskContext) => V | Promise<V>
 
 const NONE_ADDED: ReadonlyMap<string, string> = new Map()
 
@@ -73,7 +76,11 @@ export class Task<V> {
    * @example
    * const code = await task.run({ id, inputs: { source, options } }, () => compile(source, options))
    */
-  async run(request: TaskRequest, work: TaskWork<V>): Promise<V> {
+  async run<R extends V>(request: TaskRequest, work: (context: TaskContext) => R | Promise<R>): Promise<unknown extends V ? R : V> {
+    return this.#run(request, work) as Promise<unknown extends V ? R : V>
+  }
+
+  async #run(request: TaskRequest, work: Work<V>): Promise<V> {
     const asked = askedOf('task.run()', request, this.#parts.inputs, this.#parts.root)
     if (typeof work !== 'function') throw noWork(this.name, work)
     const search = this.#search(asked)
@@ -100,7 +107,7 @@ export class Task<V> {
    * @example
    * const { outcome, differences } = await task.why(id, { source, options })
    */
-  async why(id: string, inputs?: TaskInputs, others?: Omit<TaskDependencies, 'inputs'>): Promise<WhyReport> {
+  async why(id: string, inputs?: TaskInputs, others?: Pick<TaskRequest, 'files' | 'env'>): Promise<WhyReport> {
     const asked = askedOf('task.why()', { ...others, id, inputs }, this.#parts.inputs, this.#parts.root)
     const { variants, present } = await this.#search(asked)
     const nearest = nearestOf(variants, asked, present, this.#parts.scope)
@@ -144,7 +151,7 @@ export class Task<V> {
   }
 
   /** Does the work; what it reads and does not declare counts for the scope. */
-  async #work(asked: Asked, recording: Recording, work: TaskWork<V>): Promise<V> {
+  async #work(asked: Asked, recording: Recording, work: Work<V>): Promise<V> {
     const { root, scope } = this.#parts
     if (scope === undefined) return work(recording)
     const own = root.absolute(root.relative(asked.about ?? asked.key))
@@ -159,24 +166,24 @@ export class Task<V> {
   }
 
   /** Waits for who does this work already, or does it. */
-  async #join(search: Search, work: TaskWork<V>): Promise<V> {
+  async #join(search: Search, work: Work<V>): Promise<V> {
     const { asked, present } = search
-    const { flights, shelf, root } = this.#parts
+    const { inFlight, shelf, root } = this.#parts
     const env = asked.env.map((variable) => [variable, present.env(variable)])
-    const { isShared, landing } = await flights.join({
+    const { isShared, outcome } = await inFlight.join({
       name: JSON.stringify([this.name, shelf.version, root.folder, asked.key, asked.inputs, env, asked.files]),
       step: { task: this.name, id: asked.key },
-      fly: async (isLate) => this.#fly(isLate ? await this.#search(asked) : search, work),
+      work: async (isLate) => this.#make(isLate ? await this.#search(asked) : search, work),
       encode: (value) => shelf.codec.encode(value),
       decode: (bytes) => shelf.codec.decode(bytes, 0, bytes.length, true),
     })
     if (isShared) this.#counters.shared++
-    if (landing.kind === 'failed') throw landing.error
-    return landing.value as V
+    if (outcome.kind === 'failed') throw outcome.error
+    return outcome.value as V
   }
 
   /** Does the work and puts its result. Never rejects. */
-  async #fly({ asked, variants, present }: Search, work: TaskWork<V>): Promise<Landing> {
+  async #make({ asked, variants, present }: Search, work: Work<V>): Promise<Outcome> {
     const { root, shelf, scope, findInput } = this.#parts
     this.#counters.missed(reasonOf(nearestOf(variants, asked, present, scope)))
     const recording = new Recording(asked, present, root, findInput !== undefined)

@@ -11,7 +11,7 @@ import type { TaskStep } from '../errors.ts'
 import { Claims } from './claims.ts'
 
 /** Name of the channel and of the environment data; another one when either changes its form. */
-const NAME = 'varve.flights.2'
+const NAME = 'varve.in-flight.1'
 
 /** How often a thread gives a sign of life while it has claims. */
 const BEAT_MS = 250
