@@ -108,7 +108,7 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     }
   })
 
-  it.for([undefined, SECRET])('a read-only disk is read, new entries stay in memory until it can be written (secret: %s)', async (secret, { skip }) => {
+  it.for([undefined, SECRET])('a read-only disk is read, new entries stay in memory until it is writable (secret: %s)', async (secret, { skip }) => {
     const dir = makeFolder()
     if (!attempt('mount', ['-t', 'tmpfs', '-o', 'mode=700', 'tmpfs', dir])) return skip('only root may mount')
     try {
