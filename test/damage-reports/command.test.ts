@@ -25,7 +25,7 @@ describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
     const [{ sound, damage }] = JSON.parse(json.out).caches
     expect([json.status, sound, damage.length, damage[0].file, damage[0].namespace]).toEqual([1, false, 1, name, 'n'])
     const dry = varve('repair', '--dry-run', '--dir', dir)
-    expect([dry.status, dry.out]).toEqual([1, expect.stringContaining(`Would be set aside as *.bad: ${name}`)])
+    expect([dry.status, dry.out]).toEqual([1, expect.stringContaining(`To be quarantined as *.bad: ${name}`)])
     expect(snapshot(dir)).toEqual(before)
     const done = varve('repair', '--dir', dir, '--json')
     const [report] = JSON.parse(done.out).caches

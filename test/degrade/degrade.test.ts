@@ -1,6 +1,6 @@
 /**
  * A folder that cannot be used costs the cache, never the build: what can be read is read, the rest is in memory, one
- * warning and `status().degraded` say why and how to mend it. Whoever asks for a disk is told the truth.
+ * warning and `status().degraded` say why and how to fix it. Whoever asks for a disk is told the truth.
  */
 import { chownSync, existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -33,11 +33,11 @@ function openBelow(folder: string): string[] {
 describe.each(ENGINES)('degrading: %s', (engine) => {
   it.each(Object.entries(UNUSABLE))('%s: in memory, nothing is touched', async (name, prepare) => {
     const path = join(makeFolder(), 'cache')
-    const [why, mend] = prepare(path)
+    const [why, fix] = prepare(path)
     const dir = name === 'a file above it' ? join(path, 'below') : path
     const before = tree(dirname(path))
     const { cache, space, warnings } = await opened(dir, engine)
-    expect(cache.status().degraded).toMatchObject({ mode: 'memory', why: expect.stringMatching(why), mend: expect.stringMatching(mend) })
+    expect(cache.status().degraded).toMatchObject({ mode: 'memory', why: expect.stringMatching(why), fix: expect.stringMatching(fix) })
     expect(warnings.map(({ code, message }) => [code, why.test(message)])).toEqual([[cache.status().degraded?.code, true]])
     space.put('key', 'value')
     expect(await cache.commit()).toMatchObject({ entries: 1, inMemory: true })
@@ -162,7 +162,7 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
         space.put(key, key.repeat(20_000))
         expect(await codeOf(cache.commit())).toBe('DISK_FULL')
       }
-      expect(cache.status().degraded).toMatchObject({ mode: 'unwritable', code: 'DISK_FULL', mend: expect.stringContaining('free some space') })
+      expect(cache.status().degraded).toMatchObject({ mode: 'unwritable', code: 'DISK_FULL', fix: expect.stringContaining('free some space') })
       expect([space.get('before'), space.get('one')?.length, space.get('two')?.length]).toEqual(['safe', 60_000, 60_000])
       rmSync(filler)
       expect(await cache.commit()).toMatchObject({ entries: 2 })

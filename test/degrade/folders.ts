@@ -24,15 +24,15 @@ export async function made(engine: EngineName, dir: string = join(makeFolder(), 
   return dir
 }
 
-/** Folders of which nothing may be read, each with what `why` and `mend` say. */
-export const UNUSABLE: Readonly<Record<string, (dir: string) => readonly [why: RegExp, mend: RegExp]>> = {
+/** Folders of which nothing may be read, each with what `why` and `fix` say. */
+export const UNUSABLE: Readonly<Record<string, (dir: string) => readonly [why: RegExp, fix: RegExp]>> = {
   'a file where the folder should be'(dir) {
     writeFileSync(dir, 'theirs')
-    return [/not a folder/, /remove it/]
+    return [/not a directory/, /remove it/]
   },
   'a file above it'(dir) {
     writeFileSync(dir, 'theirs')
-    return [/not a folder/, /remove it/]
+    return [/not a directory/, /remove it/]
   },
   'a broken link'(dir) {
     symlinkSync(join(dir, '..', 'nowhere'), dir)

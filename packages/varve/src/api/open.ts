@@ -1,4 +1,4 @@
-/** Opens a cache: checks the options, finds the folder, loads an engine. */
+/** Opens a cache: checks the options, finds the directory, loads an engine. */
 import { Cache } from './cache.ts'
 import { type Degraded, degradedWarning, inMemory, unsynced } from '../health/degraded.ts'
 import { cacheDirectory, memoryDirectory, NoPlace } from '../health/directory.ts'
@@ -37,12 +37,12 @@ const MAX_BYTES_MIN = 65_536
 const MAX_BYTES_DEFAULT = 1024 ** 3
 
 /**
- * Opens the cache of a tool and makes its folder at the first commit. Several processes and worker threads may have it
- * open at the same time, all of them reading and writing.
+ * Opens the cache of a tool. The first commit creates the cache directory. Several processes and worker threads may have
+ * the cache open at the same time, and read and write it.
  *
  * Rejects with INVALID_OPTION, INVALID_ARGUMENT (a short `secret`), SECRET_MISSING, ENGINE_UNAVAILABLE, NEWER_FORMAT or IO. A damaged cache
- * opens: what is damaged is a miss. A folder that cannot be used or written opens, too: `status().degraded` and one
- * warning say why and how to mend it.
+ * opens, with its damaged entries as misses. If the directory cannot be used or written, the cache opens as well:
+ * `status().degraded` and one warning give the reason and the fix.
  *
  * @example
  * await using cache = await openCache({ name: 'my-tool', version: '1.2.0', maxBytes: '500MB' })
@@ -103,16 +103,16 @@ interface OpenStore extends LoadedEngine {
   readonly degraded: Degraded | undefined
 }
 
-/** The store of the folder; one in memory where the folder cannot be used. */
+/** The store of the directory; one in memory if the directory cannot be used. */
 async function openStore(dir: string, loaded: LoadedEngine, degraded: Degraded | undefined, options: EngineOptions): Promise<OpenStore> {
   if (degraded?.mode !== 'memory') {
     try {
       return { ...loaded, store: await loaded.engine.open(dir, options), degraded }
     } catch (error) {
       const failure = toVarveError(error)
-      // What may pass, such as an I/O error, is an error: a commit must not resolve by an accident.
+      // A condition that may pass, such as an I/O error, is an error, so that no commit resolves by accident.
       if (failure.code !== 'PERMISSION') throw failure
-      return openStore(dir, loaded, { ...inMemory(failure.message), mend: 'give this user access to it' }, options)
+      return openStore(dir, loaded, { ...inMemory(failure.message), fix: 'give this user access to it' }, options)
     }
   }
   const { engine } = await loadEngine({ inMemory: true })
@@ -120,7 +120,7 @@ async function openStore(dir: string, loaded: LoadedEngine, degraded: Degraded |
   return { engine, reason: `WebAssembly in memory: ${degraded.why}`, store, degraded }
 }
 
-/** Has damage told that was met on the way; where it is an error, lets go of the folder first. */
+/** Reports damage that opening detected. If damage is an error, closes the cache first. */
 async function soundOrClosed(session: Session): Promise<void> {
   try {
     session.lookForDamage()

@@ -12,7 +12,7 @@ interface ClearOptions extends CommonOptions {
   readonly namespace: string
 }
 
-export const clearCommand: Command = command('clear', 'remove all entries of a namespace; builds may go on meanwhile')
+export const clearCommand: Command = command('clear', 'remove all entries of a namespace; builds may run meanwhile')
   .requiredOption('--namespace <name>', 'of this namespace')
   .action(run)
 

@@ -1,4 +1,4 @@
-/** What all commands share: options, errors and exit codes. */
+/** Options, errors and exit codes that all commands share. */
 import { Command } from 'commander'
 import { toVarveError } from '../errors.ts'
 import { pathOf } from './entries.ts'
@@ -16,17 +16,17 @@ export interface CommonOptions {
   readonly shared?: boolean
 }
 
-/** A command with the options that all have. */
+/** A command with the common options. */
 export function command(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .option('--dir <folder>', 'folder of the cache, or one that holds caches (default: that of the project here)', pathOf)
+    .option('--dir <folder>', 'cache directory, or a directory that holds caches (default: the caches of this project)', pathOf)
     .option('--json', 'write one JSON value to standard output, and nothing else')
-    .option('--shared', "trust a cache of another user, as openCache does with 'shared: true'")
+    .option('--shared', "use a cache that belongs to another user, as openCache does with 'shared: true'")
     .addHelpText('after', EXIT_HELP)
 }
 
-/** Tells what went wrong and returns the exit code. */
+/** Reports an error and returns the exit code. */
 export async function report(error: unknown, isJson: boolean): Promise<number> {
   const { code, message, cause } = toVarveError(error)
   if (isClosedPipe(cause)) return OK

@@ -1,4 +1,4 @@
-/** `varve compact`: folds logs and merges tables into the smallest folder. */
+/** `varve compact`: checkpoints logs and merges tables into the smallest directory. */
 import type { Command } from 'commander'
 import type { CompactReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
@@ -11,7 +11,7 @@ interface CompactCommandOptions extends CommonOptions {
   readonly due?: boolean
 }
 
-export const compactCommand: Command = command('compact', 'fold logs and merge tables; builds may go on meanwhile')
+export const compactCommand: Command = command('compact', 'checkpoint logs and merge tables; builds may run meanwhile')
   .option('--due', 'only what is due, not everything')
   .action(run)
 

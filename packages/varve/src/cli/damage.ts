@@ -1,4 +1,4 @@
-/** Damaged places as a table for people; what stands in them comes from the folder and is escaped. */
+/** Damaged places as a table for people; texts from the cache are escaped. */
 import type { Damage } from '../reports.ts'
 import { escapeText } from './escape.ts'
 import { counted, table } from './output.ts'

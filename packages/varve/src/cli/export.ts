@@ -24,8 +24,8 @@ interface ExportCommandOptions extends CommonOptions {
   readonly keysOnly?: boolean
 }
 
-export const exportCommand: Command = command('export', 'the entries of a cache as JSON; they come back with import')
-  .addOption(new Option('--format <format>', 'one array, or one object a line').choices(['json', 'ndjson']).default('json'))
+export const exportCommand: Command = command('export', 'the entries of a cache as JSON, for import')
+  .addOption(new Option('--format <format>', 'one array, or one object on each line').choices(['json', 'ndjson']).default('json'))
   .option('-o, --output <file>', 'write to this file, complete or not at all (default: -, standard output)', pathOf)
   .option('--namespace <name>', 'of this namespace only')
   .option('--keys-only', 'keys and lengths of values, without the values')
@@ -44,7 +44,7 @@ async function run(options: ExportCommandOptions): Promise<void> {
   })
 }
 
-/** Under another name first, so that the file is never half an export. */
+/** Writes to a temporary file first, so that an incomplete export never has the name. */
 async function toFile(session: Session, path: string, wanted: ExportOptions): Promise<ExportReport> {
   const temporary = `${path}.${randomUUID()}.tmp`
   const file = createWriteStream(temporary, { flags: 'wx', mode: 0o600 })
@@ -61,7 +61,7 @@ async function toFile(session: Session, path: string, wanted: ExportOptions): Pr
 }
 
 async function toStandardOutput(session: Session, wanted: ExportOptions): Promise<void> {
-  // A bar between the lines of an export would be in the way; Ctrl-C ends it as it ends any filter.
+  // A progress bar would mix with the lines of the export; Ctrl-C ends the command as it ends any filter.
   if (process.stdout.isTTY) {
     await exportJson(session, process.stdout, wanted, { signal: undefined, onProgress: undefined })
     return

@@ -1,4 +1,4 @@
-/** `varve gc`: frees what is not needed any more: folds and merges what is due, and keeps a cap where one is given. */
+/** `varve gc`: frees obsolete space: checkpoints and merges what is due, and applies a size limit if one is given. */
 import { type Command, InvalidArgumentError } from 'commander'
 import type { EachReports } from '../cli-json.ts'
 import { byteSize } from '../checks/size.ts'
@@ -14,8 +14,8 @@ interface GcOptions extends CommonOptions {
 
 type GcReport = EachReports['gc']
 
-export const gcCommand: Command = command('gc', 'free what was overwritten, deleted or damaged, and what is above a cap')
-  .option('--max-bytes <size>', "cap of each cache, as in openCache: '500MB', '2GiB'; least recently used first (default: none)", sizeOf)
+export const gcCommand: Command = command('gc', 'free the space of overwritten, deleted and damaged entries, and evict above a size limit')
+  .option('--max-bytes <size>', "size limit of each cache, as in openCache: '500MB', '2GiB'; evicts least recently used entries (default: none)", sizeOf)
   .action(run)
 
 async function run(options: GcOptions): Promise<void> {
@@ -33,7 +33,7 @@ async function collect(dir: string, maxBytes: number | undefined): Promise<GcRep
 
 function textOf({ changed, bytesFreed, bytesBefore, bytesAfter, entriesDropped }: GcReport): string {
   if (!changed) return 'nothing to free\n'
-  // Folding a log writes a table first: a folder may be larger for having been tidied.
+  // A checkpoint writes a table first, so the directory may grow.
   const freed = bytesFreed >= 0 ? `${size(bytesFreed)} freed` : `${size(-bytesFreed)} more`
   return `${freed} (${size(bytesBefore)} -> ${size(bytesAfter)}), ${counted(entriesDropped, 'entry', 'entries')} dropped\n`
 }
@@ -41,5 +41,5 @@ function textOf({ changed, bytesFreed, bytesBefore, bytesAfter, entriesDropped }
 function sizeOf(text: string): number {
   const bytes = byteSize(text)
   if (bytes !== undefined && Number.isSafeInteger(bytes) && bytes >= 65_536) return bytes
-  throw new InvalidArgumentError(`'${text}' is no size of at least 65536 bytes.`)
+  throw new InvalidArgumentError(`invalid size '${text}': expected at least 64 KiB, for example '500MB'.`)
 }

@@ -15,10 +15,10 @@ interface GetOptions extends CommonOptions {
   readonly raw?: boolean
 }
 
-export const getCommand: Command = command('get', 'bytes of the value of a key, to standard output')
+export const getCommand: Command = command('get', 'write the bytes of a value to standard output')
   .argument('<key>', "the key as 'varve ls' prints it")
   .option('--namespace <name>', 'look in this namespace only')
-  .option('--raw', 'to a terminal as well, whatever the bytes make of it')
+  .option('--raw', 'write to a terminal, too, even if the bytes control it')
   .action(run)
 
 async function run(given: string, options: GetOptions): Promise<void> {
@@ -44,10 +44,10 @@ async function run(given: string, options: GetOptions): Promise<void> {
 
 function notForTerminals(key: Key): VarveError {
   const way = 'write it to a file or a pipe, or see it with --json or --raw'
-  return new VarveError('INVALID_ARGUMENT', `the value of '${escapeKey(key)}' has bytes that a terminal may act on; ${way}`)
+  return new VarveError('INVALID_ARGUMENT', `the value of '${escapeKey(key)}' has bytes that can control a terminal; ${way}`)
 }
 
-/** The key that is given on the command line. Throws INVALID_ARGUMENT at an escape that is none. */
+/** The key from the command line. Throws INVALID_ARGUMENT for an invalid escape. */
 export function parseKey(given: string): Key {
   try {
     return unescapeKey(given)

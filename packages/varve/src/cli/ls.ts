@@ -17,9 +17,9 @@ interface LsOptions extends CommonOptions {
 
 export const lsCommand: Command = command('ls', 'keys of a cache, in the order of their hashes')
   .option('--namespace <name>', 'of this namespace only')
-  .option('--task [name]', 'ids of this task, or of all tasks with their names')
-  .option('--long', 'with namespace and size of the value; of an id with its variants and age')
-  .option('--limit <count>', 'at most so many', wholeNumber)
+  .option('--task [name]', 'list the ids of this task, or of all tasks with their names')
+  .option('--long', 'add namespace and size of the value; for an id its variants and age')
+  .option('--limit <count>', 'list at most this many', wholeNumber)
   .action(run)
 
 async function run(options: LsOptions): Promise<void> {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `varve`: looks inside a cache. One file per command; this one puts them together. */
+/** `varve`: inspects and maintains caches. Each command has a file; this one combines them. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { clearCommand } from './clear.ts'
@@ -26,7 +26,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 
 const program = new Command('varve')
   .version(version, '-V, --version', 'the version of varve')
-  .description('Looks inside a cache of Varve: what it holds, how large it is, whether every byte is sound.')
+  .description('Inspects and maintains caches of Varve: entries, sizes, damage.')
   .addHelpText('after', EXIT_HELP)
   .exitOverride()
   .hook('preAction', (_, command) => {

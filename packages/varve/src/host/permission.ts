@@ -17,11 +17,11 @@ export function errorCode(error: unknown): unknown {
 }
 
 /** Why the host refuses to read or write what is in `folder`, and how to allow it; undefined if it does not. */
-export function refusal(action: 'read' | 'write', folder: string): { readonly why: string; readonly mend: string } | undefined {
+export function refusal(action: 'read' | 'write', folder: string): { readonly why: string; readonly fix: string } | undefined {
   const flag = refusingFlag(action, `${folder}/file`)
   if (flag === undefined) return undefined
   const why = `this process runs without the permission to ${action} '${folder}'`
-  return { why, mend: `allow it with ${flag}=${folder}${flag.includes('fs') ? '/*' : ''}` }
+  return { why, fix: `allow it with ${flag}=${folder}${flag.includes('fs') ? '/*' : ''}` }
 }
 
 function refusingFlag(action: 'read' | 'write', file: string): string | undefined {

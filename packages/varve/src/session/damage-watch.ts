@@ -56,6 +56,6 @@ export function damageError(places: readonly Damage[]): VarveError {
   const where = first === undefined ? 'a file' : `${first.what} in '${first.file}' at byte ${first.offset}`
   const whose = first === undefined || first.namespace === null ? '' : `, of namespace '${first.namespace}'`
   const more = places.length > 1 ? ` and ${places.length - 1} more` : ''
-  const mend = "what was there is a miss and will be written anew; 'npx varve verify' names all of it, 'npx varve repair' sets it aside"
-  return new VarveError('DAMAGED', `the cache is damaged: ${where}${whose}${more}; ${mend}`)
+  const fix = "what was there is a miss and will be written anew; 'npx varve verify' names all of it, 'npx varve repair' sets it aside"
+  return new VarveError('DAMAGED', `the cache is damaged: ${where}${whose}${more}; ${fix}`)
 }

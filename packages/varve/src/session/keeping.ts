@@ -117,7 +117,7 @@ export class Keeping {
   }
 }
 
-function refused({ mode, code, why, mend }: Degraded): VarveError {
+function refused({ mode, code, why, fix }: Degraded): VarveError {
   const what = mode === 'unsynced' ? 'cannot be synced, relaxed commits work' : 'cannot be written, what was put is kept in memory'
-  return new VarveError(code, `${what}: ${why}; ${mend}`)
+  return new VarveError(code, `${what}: ${why}; ${fix}`)
 }

@@ -122,7 +122,7 @@ export class Session {
   /** Throws PERMISSION where the folder is not to be trusted any more. */
   checkPlace(use: Use): void {
     const barred = use === 'none' ? undefined : this.#place?.check(use === 'write')
-    if (barred !== undefined) throw new VarveError(barred.code, `the cache cannot be used: ${barred.why}; ${barred.mend}`)
+    if (barred !== undefined) throw new VarveError(barred.code, `the cache cannot be used: ${barred.why}; ${barred.fix}`)
   }
 
   /** Runs an asynchronous call of the engine; `close` waits for it. */

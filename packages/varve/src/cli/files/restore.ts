@@ -1,4 +1,4 @@
-/** `varve files restore <key> <target>`: puts the files of a manifest into a folder. */
+/** `varve files restore <key> <target>`: puts the files of a manifest into a directory. */
 import { type Command, Option } from 'commander'
 import type { RestoreMode } from '../../engine/files.ts'
 import { VarveError } from '../../errors.ts'
@@ -19,12 +19,12 @@ interface RestoreOptions extends CommonOptions {
   readonly v8?: boolean
 }
 
-export const filesRestoreCommand: Command = command('restore', 'put the files of a manifest into a folder')
+export const filesRestoreCommand: Command = command('restore', 'put the files of a manifest into a directory')
   .argument('<key>', "the key as 'varve files ls' prints it")
-  .argument('<target>', 'the folder; made where it is not there', pathOf)
+  .argument('<target>', 'the directory; created if it does not exist', pathOf)
   .option('--namespace <name>', 'look in this namespace only')
   .addOption(new Option('--mode <mode>', 'how files get their content').choices(['auto', 'reflink', 'hardlink', 'copy']).default('auto'))
-  .option('--clean', 'remove what the manifest does not have')
+  .option('--clean', 'remove files that the manifest does not have')
   .option(...V8_OPTION)
   .action(run)
 

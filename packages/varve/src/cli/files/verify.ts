@@ -1,4 +1,4 @@
-/** `varve files verify`: reads every content that is stored, and tells what manifests lack. Modifies nothing. */
+/** `varve files verify`: reads every stored content and reports those that manifests miss. Modifies nothing. */
 import type { Command } from 'commander'
 import { Files } from '../../files/files.ts'
 import { type FileItem, isFile, manifestOf } from '../../values/manifest.ts'
@@ -13,7 +13,7 @@ import { counted, size } from '../output.ts'
 import { withCount } from '../progress.ts'
 import { manifestsOf, V8_OPTION } from './manifests.ts'
 
-export const filesVerifyCommand: Command = command('verify', 'read every content and tell what is missing or damaged; modifies nothing')
+export const filesVerifyCommand: Command = command('verify', 'read every content and report missing and damaged ones; modifies nothing')
   .option(...V8_OPTION)
   .action(run)
 
@@ -29,11 +29,11 @@ async function run(options: VerifyOptions): Promise<void> {
 function textOf({ sound, files, bytes, lost }: FilesReport): string {
   const verdict = sound ? 'sound' : `${counted(lost.length, 'content')} lost`
   const lines = [`${verdict}: ${counted(files, 'content')}, ${size(bytes)}`, ...lost.map(escapeText)]
-  if (!sound) lines.push('What is lost is a miss: its task runs again.')
+  if (!sound) lines.push('Lost contents are misses: their tasks run again.')
   return `${lines.join('\n')}\n`
 }
 
-/** What is stored and what manifests name, each content once. */
+/** Verifies stored contents and those that manifests name, each once. */
 async function verify({ session }: OpenFolder, withV8: boolean): Promise<FilesReport> {
   const files = new Files(session, true)
   const all = new Map<string, FileItem>()
