@@ -3,7 +3,7 @@
  * `task:<name>`, with the id as key; the results are in `result:<name>`.
  *
  *   [{ inputs: ['config', 'j3Fz..', 'source', 's0aX..'],   names and digests in turn, sorted by name
- *      added:  [],                                          likewise, told by the work while it ran
+ *      added:  [],                                          likewise, added by the work while it ran
  *      env:    ['NODE_ENV', 's7Qe..'],                      likewise, 'undefined' = not set
  *      files:  [['src/a.css', 'b9Tw..', 120, 1795257074727.025, 1795257074727.025]],
  *                                                           path, digest or 'missing', bytes, mtime, ctime; 0 = in doubt
@@ -17,7 +17,7 @@ import { type Digests, isDigests, sameDigests } from './named.ts'
 /** `result` of a variant whose work returned undefined, which no codec holds. */
 export const UNDEFINED_RESULT = ''
 
-/** A file as recorded. Where mtime is 0, only the digest says something. */
+/** A file as recorded. If mtime is 0, only the digest counts. */
 export type RecordedFile = readonly [path: string, digest: string, size: number, mtimeMs: number, ctimeMs: number]
 
 /** One result and all that it depends on. */
@@ -32,7 +32,7 @@ export interface Variant {
   readonly timeMs: number
 }
 
-/** The variants in what was read; none where it is no record, which is a miss like any other. */
+/** The variants in a value; none if it is not a record, which is a miss. */
 export function readVariants(record: unknown): readonly Variant[] {
   return Array.isArray(record) && record.every(isVariant) ? record : []
 }
