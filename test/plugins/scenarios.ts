@@ -246,7 +246,7 @@ function troubles(build: Build, calls: number): void {
     const built = await build(folder)
     expect(built).toMatchObject({ failure: null, digest: none.digest })
     const more = built.warnings.filter((text) => !none.warnings.includes(text))
-    expect(more).toEqual([expect.stringContaining('the cache is kept in memory')])
+    expect(more).toEqual([expect.stringContaining('using an in-memory cache')])
   })
 
   it('damage costs time, never the build', slow, async () => {

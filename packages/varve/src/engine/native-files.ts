@@ -77,7 +77,7 @@ export class NativeFiles implements EngineFiles {
     reportOf(await this.#session.commitAlone(JSON.stringify(entry), Date.now()))
   }
 
-  /** What was stored is the session's to keep from the moment the caller hears of it. */
+  /** The session pins what was stored from the moment the call returns. */
   async #storing<Report>(control: EngineControl, call: (watch: number) => Promise<string>): Promise<Report> {
     try {
       return await this.#watched<Report>(control, call)

@@ -45,7 +45,7 @@ interface NativeSession extends NativeFilesSession {
   verify(watch: number): Promise<string>
   repair(dryRun: boolean, watch: number): Promise<string>
   damageCount(): number
-  /** A text where nothing was to be written. */
+  /** A string if there was nothing to write. */
   close(nowMs: number): Promise<string> | string
   beginWatch(): number
   watchDone(watch: number): number
@@ -59,17 +59,17 @@ type OpenOrder = [folder: string, durability: string, readOnly: boolean, bytesMa
 /** What the addon exports. */
 export interface NativeAddon {
   openStore(...order: OpenOrder): Promise<NativeSession | string>
-  /** Opens a folder of little to read on this thread: two hops to another one take longer. Nothing where it cannot. */
+  /** Opens a small cache on this thread, because switching threads twice takes longer. Null if it cannot. */
   openSmall(...order: OpenOrder): NativeSession | null
-  /** Null where the secret is too short. */
+  /** Null if the secret is too short. */
   folderName(secret: Uint8Array | null): string | null
 }
 
-/** A relaxed commit of fewer bytes than this is done before the call returns: one write costs less than a task. */
+/** A relaxed commit of fewer bytes is complete before the call returns: one write costs less than a task. */
 const COMMIT_NOW_BYTES = 256 * 1024
 const PROGRESS_MS = 50
 
-/** Loads the addon. Throws where there is none for this machine. */
+/** Loads the addon. Throws if there is none for this machine. */
 export function loadNative(): Engine {
   const addon = requireAddon<NativeAddon>()
   return {
@@ -223,10 +223,10 @@ class NativeStore implements EngineStore {
     return bytes
   }
 
-  /** The task writes how far it is; this thread looks at it now and then. */
+  /** Runs a call whose task writes its progress, which this thread reads every 50 ms. */
   async #watched<Report>(control: EngineControl, call: (watch: number) => Promise<string>): Promise<Report> {
     const { signal, onProgress } = control
-    // A short call is over before the first look: who watches is told at least that it begins, and may still stop it.
+    // A short call ends before the first report, so the start is reported: the listener may still stop the call.
     onProgress?.(0, 0)
     if (signal?.aborted === true) throw new EngineFailure('CANCELLED', 'stopped on request before it began')
     const session = this.#session

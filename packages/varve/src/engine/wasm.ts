@@ -17,7 +17,7 @@ import type { EngineFiles } from './files.ts'
 import type { WasmTrees } from './wasm-files.ts'
 import { guarded, instance, isPresent } from './wasm-module.ts'
 
-/** Compacts the folder elsewhere; undefined where it is quicker to do it here. */
+/** Compacts the cache on another thread; undefined if this one is quicker. */
 export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions) => Promise<Compacted | undefined> | undefined
 
 /** Where the files of a cache are. */
@@ -96,7 +96,7 @@ class WasmEngineStore implements EngineStore {
     // Memory that has grown is another buffer; the old one is detached, its arrays are empty. Asking the memory for its
     // buffer at each call would cost 15 ns twice a lookup.
     if (this.#scratch.length === 0) {
-      // Nothing is asked of an instance that is gone; the call that this memory is for says so.
+      // An instance that has ended is not called; the call that needs this memory reports it.
       const isGone = !isPresent(this.#owner)
       this.#scratch = isGone ? new Uint8Array(SCRATCH_BYTES) : new Uint8Array(this.#memory.buffer, this.#store.scratchAt, this.#store.scratchBytes)
     }
@@ -197,14 +197,14 @@ class WasmEngineStore implements EngineStore {
   }
 
   async compact(full: boolean, control: EngineControl): Promise<CompactReport> {
-    // To another participant a log without a lock looks abandoned, and what it holds unneeded.
+    // Another thread would treat a log without a lock as abandoned, and the contents it holds as obsolete.
     const isHere = this.#options.readOnly || this.#files?.isHolding === true
-    // What was read here is news to the other thread, which spares what was used today.
+    // The other thread evicts by recorded usage, so record what was read here.
     if (!isHere && this.#elsewhere !== undefined) await this.flush()
     const compacted = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options)
     if (compacted === undefined) return reportOf(this.#call(() => this.#store.compact(full, Date.now(), watcherOf(control))))
     this.#damage.addElsewhere(compacted.damage)
-    // What it folded can be let go of at the next commit; what others committed is not to be seen before that.
+    // The next commit can drop what the worker checkpointed; commits of others stay invisible until then.
     reportOf(this.#call(() => this.#store.lookAhead()))
     return compacted.report
   }
@@ -238,7 +238,7 @@ class WasmEngineStore implements EngineStore {
     try {
       return this.#damage.add(reportOf(this.#call(() => this.#store.close(Date.now()))))
     } finally {
-      // The garbage collector sees a small object, not its scratch memory in the module, and would take its time.
+      // The garbage collector sees only a small object, not its scratch memory in the module, and would free it late.
       this.#call(() => this.#store.free())
     }
   }
@@ -259,15 +259,15 @@ class WasmEngineStore implements EngineStore {
   }
 }
 
-/** Tells progress now and then, and stops at an aborted signal. */
+/** Reports progress every 50 ms, and stops when the signal is aborted. */
 function watcherOf({ signal, onProgress }: EngineControl): { report(done: number, total: number): boolean } {
   if (signal?.aborted === true) throw new EngineFailure('CANCELLED', 'stopped on request before it began')
-  let told = 0
+  let reportedMs = 0
   return {
     report(done, total) {
       const now = performance.now()
-      if (onProgress !== undefined && now - told >= PROGRESS_MS) {
-        told = now
+      if (onProgress !== undefined && now - reportedMs >= PROGRESS_MS) {
+        reportedMs = now
         onProgress(done, total)
       }
       return signal?.aborted !== true

@@ -18,10 +18,10 @@ export const MISS = -1
 /** Keys of getMany are packed until they exceed this, then cross to the engine. */
 export const PACK_BYTES: number = 256 * 1024
 
-/** How a call uses the folder: `'none'` not at all, or it was checked before. */
+/** How a call uses the directory. `'none'`: not at all, or the caller checked it. */
 export type Use = 'none' | 'read' | 'write'
 
-/** How a session tells what it meets. */
+/** How a session reports problems. */
 export interface SessionOptions {
   readonly version?: string | undefined
   /** Damage is an error, not a miss. */
@@ -32,7 +32,7 @@ export interface SessionOptions {
 
 /** One open cache on one thread. */
 export class Session {
-  /** What is still to be put when a commit begins. */
+  /** Scopes whose reads must be put before a commit begins. */
   readonly sealed: Set<{ seal(): void }> = new Set()
   /** Version of the cache, part of each namespace's. */
   readonly version: string
@@ -46,13 +46,13 @@ export class Session {
   readonly #damage: DamageWatch
   readonly #place: Place | undefined
 
-  /** `place` is undefined where everything is in memory. */
+  /** `place` is undefined for a cache in memory. */
   constructor(store: EngineStore, options: SessionOptions = {}, place?: Place) {
     this.#store = store
     this.#place = place
     this.version = options.version ?? ''
     this.#options = options
-    this.#damage = new DamageWatch(store, options.strict ?? false, (places) => this.#tellDamage(places))
+    this.#damage = new DamageWatch(store, options.strict ?? false, (places) => this.#reportDamage(places))
   }
 
   /** Whether damage is an error, not a miss. */
@@ -60,12 +60,12 @@ export class Session {
     return this.#options.strict ?? false
   }
 
-  /** Throws DAMAGED where damage is an error and there is any. */
+  /** Throws DAMAGED if damage is an error and there is any. */
   checkSound(): void {
     if (this.isStrict) this.lookForDamage()
   }
 
-  /** After a miss: has damage told that was met. Throws DAMAGED where damage is an error. */
+  /** Call after a miss: reports new damage. Throws DAMAGED if damage is an error. */
   lookForDamage(): undefined {
     if (this.#store !== undefined) this.#damage.look()
     return undefined
@@ -86,7 +86,7 @@ export class Session {
     if (this.#store === undefined) throwClosed()
   }
 
-  /** The scratch memory of `store`, to be asked for anew after each call of the engine. */
+  /** The scratch memory of `store`; read it again after each call of the engine. */
   scratchOf(store: EngineStore): Uint8Array {
     const scratch = store.scratch
     if (scratch !== this.#scratchOfEngine) {
@@ -114,12 +114,12 @@ export class Session {
     }
   }
 
-  /** Has everything put that belongs to a commit which is about to begin. */
+  /** Puts everything that belongs to a commit which is about to begin. */
   seal(): void {
     for (const one of this.sealed) one.seal()
   }
 
-  /** Throws PERMISSION where the folder is not to be trusted any more. */
+  /** Throws PERMISSION if the directory is no longer trusted. */
   checkPlace(use: Use): void {
     const barred = use === 'none' ? undefined : this.#place?.check(use === 'write')
     if (barred !== undefined) throw new VarveError(barred.code, `the cache cannot be used: ${barred.why}; ${barred.fix}`)
@@ -154,13 +154,13 @@ export class Session {
       this.warn(toVarveError(error), 'close')
     }
     try {
-      this.#damage.tellRest(await store.close())
+      this.#damage.reportRest(await store.close())
     } catch (error) {
       throw toVarveError(error)
     }
   }
 
-  /** What a failed read comes to: a miss and a warning where the folder is to blame, else the error itself. */
+  /** Handles a failed read: a miss and a warning if the cause is the cache on disk, otherwise throws the error. */
   miss(error: unknown): undefined {
     const failure = toVarveError(error)
     if (!MISSES.has(failure.code) || (this.isStrict && failure.code === 'DAMAGED')) throw failure
@@ -168,36 +168,36 @@ export class Session {
     return undefined
   }
 
-  /** Tells a warning, the first of its kind only. A listener that throws is the listener's problem, not the cache's. */
+  /** Reports a warning, only the first of its kind. Exceptions of the listener are ignored. */
   warn(warning: VarveError, kind: string = warning.code): void {
     if (this.#warned.has(kind)) return
     this.#warned.add(kind)
     attempt(this.#options.onWarning ?? emitWarning, warning)
   }
 
-  /** What a call met, without failing the call: it did what it was asked for. */
+  /** Reports damage that a call detected without failing it. */
   #noteDamage(): void {
     if (!this.isStrict) this.lookForDamage()
   }
 
-  #tellDamage(places: readonly Damage[]): void {
+  #reportDamage(places: readonly Damage[]): void {
     const { onDamage, onWarning } = this.#options
     if (onDamage === undefined || onWarning !== undefined) this.warn(damageError(places), 'damage')
     if (onDamage !== undefined) for (const place of places) attempt(onDamage, place)
   }
 }
 
-/** The host asked to be told; what it does then must not fail a lookup. */
-function attempt<T>(tell: (what: T) => void, what: T): void {
+/** Calls a listener, whose exceptions must not fail a lookup. */
+function attempt<T>(listener: (what: T) => void, what: T): void {
   try {
-    tell(what)
+    listener(what)
   } catch {
-    // The listener's problem, not the cache's.
+    // See above.
   }
 }
 
 function throwClosed(): never {
-  throw new VarveError('CLOSED', 'the cache is closed; open it again to go on')
+  throw new VarveError('CLOSED', 'the cache is closed; open it again to continue')
 }
 
 function emitWarning(warning: VarveError): void {
