@@ -63,8 +63,8 @@ export interface CacheOptions {
    */
   readonly shared?: boolean | undefined
   /**
-   * `'auto'` loads the native engine, or WebAssembly if that fails, which is about half as fast; `status().reason` says
-   * why. `'native'` and `'wasm'` reject with ENGINE_UNAVAILABLE instead. `VARVE_ENGINE` in the environment has precedence.
+   * `'auto'` loads the native engine, or WebAssembly if that fails, which is about half as fast; `status().reason`
+   * explains the choice. `'native'` and `'wasm'` reject with ENGINE_UNAVAILABLE instead. `VARVE_ENGINE` in the environment has precedence.
    * @defaultValue `'auto'`
    */
   readonly engine?: EngineChoice | undefined

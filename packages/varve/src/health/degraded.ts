@@ -87,7 +87,8 @@ export function unsynced(): Degraded | undefined {
   const files = builtin('node:fs')
   if (files === undefined || !isSyncRefused(files)) return undefined
   const why = 'this process may not sync files (fsync), as under --permission of Node.js'
-  return { mode: 'unsynced', code: 'PERMISSION', why, fix: 'allow addons (--allow-addons) to sync files; without it, entries that a power failure damages are misses' }
+  const fix = 'allow addons (--allow-addons) to sync files; without it, entries that a power failure damages are misses'
+  return { mode: 'unsynced', code: 'PERMISSION', why, fix }
 }
 
 interface Walk {

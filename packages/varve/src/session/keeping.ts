@@ -118,6 +118,6 @@ export class Keeping {
 }
 
 function refused({ mode, code, why, fix }: Degraded): VarveError {
-  const what = mode === 'unsynced' ? 'the cache cannot be synced, but relaxed commits work' : 'the cache cannot be written, so new entries stay in memory'
-  return new VarveError(code, `${what}: ${why}; ${fix}`)
+  const limit = mode === 'unsynced' ? 'synced, but relaxed commits work' : 'written, so new entries stay in memory'
+  return new VarveError(code, `the cache cannot be ${limit}: ${why}; ${fix}`)
 }
