@@ -112,7 +112,7 @@ describe('varve', () => {
     commands.push(['diff', dir, ''], ['export', '--dir', dir, '-o', ''], ['files', 'restore', 'key', '', '--dir', dir, '--clean'])
     for (const command of commands) {
       const { status, out, err } = runVarve(command, { cwd: dir })
-      expect([status, out, err], command.join(' ')).toEqual([2, '', expect.stringContaining('It is empty; name a file or folder.')])
+      expect([status, out, err], command.join(' ')).toEqual([2, '', expect.stringContaining('It is empty; name a file or directory.')])
     }
     expect(snapshot(dir)).toEqual(before)
     // Empty variables of the environment are not set.

@@ -32,7 +32,7 @@ texts.putMany([['key', 1]])
 // @ts-expect-error compute makes texts
 await texts.getOrPut('key', () => 1)
 // @ts-expect-error internal members are not part of the types
-texts.putEncoded
+void texts.putEncoded
 // @ts-expect-error the option has another name
 await openCache({ name: 'consumer', key: 'secret' })
 // @ts-expect-error the results of this task are texts
