@@ -1,5 +1,5 @@
 /**
- * Keeps what expensive plugins of esbuild load, for the next build and the next process.
+ * Caches what expensive esbuild plugins load.
  *
  * @example
  * import { cached } from '@varve/plugins/esbuild'
@@ -16,9 +16,9 @@ export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
 
 /**
- * A plugin like this one, its `onLoad` answered from the cache where nothing it depends on has changed.
+ * Returns a copy of a plugin with a cache around it. The cache answers `onLoad` if none of its inputs has changed.
  *
- * Throws INVALID_OPTION for options that are unknown or wrong, and for a `cacheKey` that cannot be compared.
+ * Throws INVALID_OPTION for unknown or wrong options, and for a `cacheKey` that cannot be compared.
  */
 export function cached(plugin: Plugin, options: CachedOptions = {}): Plugin {
   checkOptions('cached()', options, FIELDS)

@@ -1,5 +1,5 @@
 /**
- * Varve around any transformer of Jest: what it made of a file is there in the next process, worker or machine.
+ * Caches the results of any Jest transformer across processes, workers and machines.
  *
  * @example
  * // jest.config.js
@@ -20,10 +20,10 @@ export type { TransformedSource, Transformer, TransformOptions } from './jest/tr
 
 /** Options of the transformer, the second part of Jest's `transform` entry. */
 export interface VarveJestOptions extends AdapterOptions {
-  /** The transformer to wrap: a package, such as `'babel-jest'`, or a path; found from the working directory. */
+  /** The transformer to wrap: a package such as `'babel-jest'`, or a path, resolved from the working directory. */
   readonly transformer: string
   /**
-   * What that transformer gets as its own options.
+   * Options of that transformer.
    * @defaultValue none
    */
   readonly transformerConfig?: unknown
@@ -35,7 +35,7 @@ const FIELDS: Fields<VarveJestOptions> = {
   transformerConfig: ANYTHING,
 }
 
-/** Called by Jest. Rejects with INVALID_OPTION where an option is unknown or wrong. */
+/** Called by Jest. Rejects with INVALID_OPTION if an option is unknown or wrong. */
 export async function createTransformer(options: VarveJestOptions): Promise<Transformer> {
   checkOptions('@varve/plugins/jest', options, FIELDS)
   const { transformer: name = '', transformerConfig, ...others } = options
@@ -48,7 +48,7 @@ export async function createTransformer(options: VarveJestOptions): Promise<Tran
 const factory: { readonly createTransformer: (options: VarveJestOptions) => Promise<Transformer> } = { createTransformer }
 export default factory
 
-/** The transformer with a cache in front. Its errors pass through and are not kept. */
+/** The transformer with a cache in front. Its errors pass through and are not cached. */
 function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace): Transformer {
   const { transformer } = loaded
   const inner = (options: TransformOptions): TransformOptions => ({ ...options, transformerConfig: transformerConfig ?? {} })
@@ -80,7 +80,7 @@ function cached(loaded: Loaded, transformerConfig: unknown, space: OpenNamespace
 
 type KeyOf = (text: string, path: string, options: TransformOptions) => string
 
-/** Jest asks for the key of a file right before it transforms it: the last one is not computed twice. */
+/** Remembers the last key: Jest asks for the key of a file right before it transforms the file. */
 function rememberLast(keyOf: KeyOf): KeyOf {
   let last: { readonly asked: readonly unknown[]; readonly key: string } | undefined
   return (text, path, options) => {
@@ -91,8 +91,8 @@ function rememberLast(keyOf: KeyOf): KeyOf {
 }
 
 /**
- * What an entry depends on, as Jest's own cache has it: the transformer's key, or all that it could look at where it
- * makes none; besides, the transformer itself, its options and what Jest asks it for.
+ * Makes the key of an entry, as Jest's own cache does: from the transformer's own key, or from all inputs of the transformer if
+ * it has none. The key also covers the transformer itself, its options and what Jest demands of the code.
  */
 function makeEntryKey({ identity }: Loaded, transformerConfig: unknown) {
   const base = createHash('sha256').update(identity).update(JSON.stringify(transformerConfig) ?? '').digest('hex')
@@ -104,7 +104,7 @@ function makeEntryKey({ identity }: Loaded, transformerConfig: unknown) {
   }
 }
 
-/** What Jest demands of the code: coverage, and which syntax may stay as it is. */
+/** What Jest demands of the code: coverage, and the syntax that need not be transformed. */
 function demandsOf(options: TransformOptions): string {
   return JSON.stringify(Object.entries(options).filter(([name]) => name === 'instrument' || name.startsWith('supports')).sort())
 }
@@ -114,11 +114,11 @@ function read(space: OpenNamespace, key: string): TransformedSource | undefined 
   return transformed(value) ? value : undefined
 }
 
-/** Keeps a result that Jest will accept; an own error of the cache never gets in its way. */
+/** Stores a result that Jest accepts. An error of the cache never fails the transformation. */
 function keep(space: OpenNamespace, key: string, result: TransformedSource): TransformedSource {
   if (transformed(result)) space.tryPut(key, result)
   return result
 }
 
-/** What Jest takes of a transformer; it leaves other fields alone. */
+/** The shape that Jest expects of a transformer's result. Jest ignores other fields. */
 const transformed: Shape<TransformedSource> = hasFields<TransformedSource>({ code: isText, map: nullable(sourceMap) })

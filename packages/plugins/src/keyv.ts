@@ -1,5 +1,5 @@
 /**
- * Varve as a store of Keyv 5 and 6, so that whatever takes Keyv takes Varve.
+ * A store for Keyv 5 and 6. Libraries that accept a Keyv instance can use Varve through it.
  *
  * @example
  * import Keyv from 'keyv'
@@ -26,18 +26,18 @@ export interface VarveKeyvEntry {
 }
 
 /**
- * A Keyv store. The cache is opened at the first call. A `set` that resolved is committed and survives the death of the
- * process; those of one turn of the event loop share a commit, and the turn is the loss window of what nobody awaited.
- * Emits 'error' where something could not be written; the entry is in memory then and the next commit tries again.
+ * A Keyv store. The first call opens the cache. Once `set` resolves, the entry is committed and survives a process crash. All
+ * calls of `set` in one turn of the event loop share a commit, so a crash loses at most the entries of that turn. Emits 'error' if an
+ * entry could not be written; it stays in memory, and the next commit tries again.
  */
 export class VarveKeyv extends EventEmitter {
-  /** Set by Keyv 5, whose keys begin with it. Keyv 6 finds none here and sees to prefixes by itself. */
+  /** Set by Keyv 5, whose keys begin with it. Keyv 6 does not set it and adds prefixes itself. */
   declare namespace?: string | undefined
-  /** Keyv 5 iterates over stores whose dialect it knows; the nearest one that it does is this. */
+  /** Keyv 5 iterates only over stores with a known dialect, so this store claims one. */
   readonly opts: Record<string, unknown>
   readonly #space: LazyNamespace
 
-  /** Throws INVALID_OPTION that names the option where one is unknown or of the wrong kind. */
+  /** Throws INVALID_OPTION if an option is unknown or of the wrong kind. */
   constructor(options: VarveKeyvOptions = {}) {
     super()
     checkOptions('new VarveKeyv()', options, ADAPTER_FIELDS)
@@ -65,7 +65,7 @@ export class VarveKeyv extends EventEmitter {
     return (await this.getMany(keys)).map((value) => value !== undefined)
   }
 
-  /** Resolves to true when the entry is committed, to false where it is in memory only. */
+  /** Resolves to true once the entry is committed, or to false if it is in memory only. */
   async set(key: string, value: unknown, ttl?: number): Promise<boolean> {
     const space = await this.#space.open()
     if (value === undefined) space.delete(key)
@@ -73,12 +73,12 @@ export class VarveKeyv extends EventEmitter {
     return space.committed()
   }
 
-  /** As `set`, all of them in one commit. */
+  /** As `set`, with one commit for all entries. */
   async setMany(entries: readonly VarveKeyvEntry[]): Promise<boolean[]> {
     return Promise.all(entries.map(({ key, value, ttl }) => this.set(key, value, ttl)))
   }
 
-  /** Whether there was an entry. */
+  /** Deletes an entry. Resolves to whether it existed. */
   async delete(key: string): Promise<boolean> {
     const space = await this.#space.open()
     const entry = space.get(key)
@@ -88,20 +88,20 @@ export class VarveKeyv extends EventEmitter {
     return !isExpired(entry)
   }
 
-  /** Whether there was an entry for each key. */
+  /** Deletes entries. Resolves to whether all of them existed. */
   async deleteMany(keys: readonly string[]): Promise<boolean> {
     const found = await Promise.all(keys.map((key) => this.delete(key)))
     return found.every(Boolean)
   }
 
-  /** Removes the entries of Keyv's namespace, all where it has none. */
+  /** Removes all entries of Keyv's namespace, or all entries if it has none. */
   async clear(): Promise<void> {
     const space = await this.#space.open()
     space.clear(prefixOf(this.namespace))
     await space.committed()
   }
 
-  /** Keys, with their prefix, and values; what has expired is left out and removed. */
+  /** Yields keys, with their prefix, and values. Leaves out expired entries and removes them. */
   async *iterator<Value>(namespace?: string): AsyncGenerator<[key: string, value: Awaited<Value>], void> {
     const space = await this.#space.open()
     for (const [key, entry] of space.entries(prefixOf(namespace))) {
@@ -110,19 +110,19 @@ export class VarveKeyv extends EventEmitter {
     }
   }
 
-  /** Commits and lets go of the folder; a later call opens it again. */
+  /** Commits and closes the cache; a later call opens it again. */
   async disconnect(): Promise<void> {
     await this.#space.close()
   }
 
-  /** A failure that somebody listens for is theirs, else it is the process's warning. */
+  /** Reports a warning to `onWarning`, or to the process, and to listeners of 'error'. */
   #warn(warning: VarveError, onWarning: VarveKeyvOptions['onWarning']): void {
     if (onWarning !== undefined) onWarning(warning)
     else process.emitWarning(warning.message, { type: 'VarveWarning', code: warning.code })
     try {
       if (this.listenerCount('error') > 0) this.emit('error', warning)
     } catch {
-      // Keyv throws what nobody listens for; a cache that cannot write is no reason to fail its host.
+      // Keyv throws if 'error' has no listener. A cache that cannot write must not fail its host.
     }
   }
 }
@@ -133,7 +133,7 @@ const expiryOf = (ttl: number | undefined): number => (ttl === undefined || ttl 
 
 const isExpired = (entry: Stamped): boolean => entry.timeMs !== 0 && Date.now() > entry.timeMs
 
-/** The value of an entry that has not expired; one that has is removed. */
+/** The value of an entry; undefined if it has expired, in which case it is removed. */
 function valueOf(space: OpenNamespace, key: string | undefined, entry: Stamped | undefined): unknown {
   if (entry === undefined || !isExpired(entry)) return entry?.value
   if (key !== undefined) space.delete(key)

@@ -1,6 +1,6 @@
 /**
- * A loader that keeps what the loaders behind it make, for webpack and Rspack. In Rspack add `VarveRspackPlugin`; in
- * webpack it works alone, for those who cannot have `VarveWebpackPlugin`.
+ * A loader for webpack and Rspack that caches the result of the loaders after it. Rspack also needs `VarveRspackPlugin`. In webpack
+ * the loader works alone, for builds that cannot use `VarveWebpackPlugin`.
  *
  * @example
  * // webpack.config.js
@@ -12,18 +12,18 @@ import type { LoaderContext, Result } from './loader/context.ts'
 import { attach, cacheOf, noteActivity } from './loader/shared.ts'
 
 export type { CachedOptions, CachedStats } from './build/options.ts'
-export { pitch, keep as default }
+export { pitch, normal as default }
 
-/** Content comes as bytes, so that images stay what they are. */
+/** The loader gets content as bytes, so that images stay unchanged. */
 export const raw = true
 
-/** Called before the loaders behind this one; gives their result where it is kept. */
+/** Called before the loaders after this one. Returns their result if it is cached. */
 const pitch = function (this: LoaderContext): void {
   void answer(this)
 }
 
-/** Called with the result of the loaders behind this one; keeps it and passes it on. */
-const keep = function (this: LoaderContext, content: Buffer, map: unknown, meta: unknown): void {
+/** Called with the result of the loaders after this one. Stores it and passes it on. */
+const normal = function (this: LoaderContext, content: Buffer, map: unknown, meta: unknown): void {
   void passOn(this, content, map, meta)
 }
 
@@ -56,7 +56,7 @@ async function passOn(context: LoaderContext, content: Buffer, map: unknown, met
     callback(asError(error))
     return
   }
-  // What the tool does next, such as watching files, is no work of these loaders.
+  // What the tool does next, such as watching files, is not work of these loaders.
   unrecorded(() => callback(null, content, map, meta))
 }
 

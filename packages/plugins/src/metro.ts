@@ -1,5 +1,5 @@
 /**
- * Varve as a cache store of Metro, in the place of its FileStore, which keeps one file per module.
+ * A cache store for Metro. It replaces Metro's FileStore, which writes one file per module.
  *
  * @example
  * // metro.config.js
@@ -17,7 +17,7 @@ export interface VarveMetroOptions extends AdapterOptions {}
 
 const place = tupleOf<(number | string | undefined)[]>(isIndex, isIndex, optional(isIndex), optional(isIndex), optional(isText))
 
-/** JavaScript, with its map as Metro has it. */
+/** JavaScript, with a map in Metro's own format. */
 const script = hasFields({
   code: isText,
   lineCount: isIndex,
@@ -34,24 +34,23 @@ const outputs = withCheck(listOf(output), (all) => all.filter(({ type }) => type
 
 const dependency = hasFields({ name: isText, data: hasFields({ asyncType: nullable(isText), locs: listOf(isDictionary) }) })
 
-/** What Metro's transformer makes of a module: Metro fails a bundle for anything else. */
+/** The result of Metro's transformer for a module. Metro fails the bundle for any other value. */
 const result = hasFields({ dependencies: listOf(dependency), output: outputs })
 
 /**
- * A `CacheStore` of Metro. Metro's keys are hashes of all that decides about a module's output, so entries of several
- * projects, platforms and versions of Metro may share a folder. Values are what Metro's transformer makes of a
- * module; anything else that the folder holds is a miss.
+ * A `CacheStore` for Metro. Metro's keys are hashes of all inputs of a module's output, so several projects, platforms and
+ * versions of Metro can share a cache directory. Values are results of Metro's transformer; any other value is a miss.
  *
- * @typeParam T - type of the values, as in Metro's `CacheStore`
+ * @typeParam T - the type of values, as in Metro's `CacheStore`
  */
 export class VarveMetroStore<T = unknown> {
-  /** In Metro's log. */
+  /** Name of the store in Metro's log. */
   readonly name: string = 'VarveMetroStore'
   /** Counts of this process. */
   readonly stats: { hits: number; misses: number } = { hits: 0, misses: 0 }
   readonly #space: LazyNamespace
 
-  /** Opens the cache at the first call. Throws INVALID_OPTION where an option is unknown or of the wrong kind. */
+  /** Throws INVALID_OPTION if an option is unknown or of the wrong kind. The first call of a method opens the cache. */
   constructor(options: VarveMetroOptions = {}) {
     checkOptions('new VarveMetroStore()', options, ADAPTER_FIELDS)
     this.#space = new LazyNamespace('metro', options, 'json', result)
@@ -65,21 +64,21 @@ export class VarveMetroStore<T = unknown> {
     return entry === undefined ? null : (entry.value as T)
   }
 
-  /** Resolves when the value is committed, or in memory where the folder cannot be written. */
+  /** Resolves once the value is committed, or is in memory if the cache directory cannot be written. */
   async set(key: Buffer, value: T): Promise<void> {
     const space = await this.#space.open()
     space.tryPut(key, value)
     await space.committed()
   }
 
-  /** Removes everything; called by `metro --reset-cache`. */
+  /** Removes all entries; called by `metro --reset-cache`. */
   async clear(): Promise<void> {
     const space = await this.#space.open()
     space.clear('')
     await space.committed()
   }
 
-  /** Lets go of the folder, which Metro does not ask for: the end of its process does the same. */
+  /** Closes the cache. Metro does not call this; the exit of its process has the same effect. */
   async close(): Promise<void> {
     await this.#space.close()
   }

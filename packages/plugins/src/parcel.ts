@@ -1,5 +1,5 @@
 /**
- * Varve as the cache of Parcel, in the place of its LMDBCache: no addon of another database, every byte checksummed.
+ * A cache for Parcel. It replaces Parcel's LMDBCache, needs no other database, and checksums every byte.
  *
  * @example
  * import { Parcel } from '@parcel/core'
@@ -11,21 +11,21 @@ import { Readable } from 'node:stream'
 import { VarveError } from 'varve'
 import { LazyNamespace } from './adapters/lazy-namespace.ts'
 import type { OpenNamespace } from './adapters/open-namespace.ts'
-import { ADAPTER_FIELDS, type AdapterOptions, isAmount } from './adapters/options.ts'
+import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import { checkOptions, type Fields } from './build/validate.ts'
 import { deleteContents, getContents, piecesOf, putContents } from './parcel/contents.ts'
 
-/** Options of `new VarveParcelCache(options)`. Parcel hands them around, so a secret is in `VARVE_SECRET` only. */
+/** Options of `new VarveParcelCache(options)`. Parcel passes them to its workers, so a secret can only be in `VARVE_SECRET`. */
 export interface VarveParcelOptions extends Omit<AdapterOptions, 'secret' | 'maxBytes' | 'readOnly' | 'inMemory'> {
   /**
-   * Folder of the cache, relative to the working directory; below Parcel's `cacheDir`. Parcel keeps a snapshot of the
-   * file system there, and is wrong where one of the two is older than the other.
+   * Cache directory, relative to the working directory. It has to be below Parcel's `cacheDir`: Parcel stores a snapshot of the
+   * file system there, and builds wrong bundles if the cache and the snapshot are of different ages.
    * @defaultValue `.parcel-cache/varve`
    */
   readonly dir?: string | undefined
   /**
-   * Bytes of the folder from which `ensure` begins with an empty cache. Parcel fails where one entry of its graph is
-   * missing, so its entries go all at once, and never while it runs.
+   * Size of the cache directory in bytes above which `ensure` empties the cache. Parcel fails if one entry of its graph is
+   * missing, so all entries are removed together, and never while Parcel runs.
    * @defaultValue `4 GiB`
    */
   readonly maxBytes?: number | undefined
@@ -36,20 +36,20 @@ const MAX_BYTES = 4 * 1024 ** 3
 const { secret: _secret, readOnly: _readOnly, inMemory: _inMemory, ...ADAPTER } = ADAPTER_FIELDS
 const FIELDS: Fields<VarveParcelOptions> = {
   ...ADAPTER,
-  maxBytes: ['a number of bytes', isAmount],
+  maxBytes: ['a number of bytes', (value) => typeof value === 'number' && value > 0],
 }
 
-/** Data, that is, what `set` was given, apart from blobs. */
+/** Keys of values of `set`, and of blobs. */
 const dataKey = (key: string): string => `data ${key}`
 const blobKey = (key: string): string => `blob ${key}`
 const largeKey = (key: string): string => `large ${key}`
 
 /**
- * The `Cache` of Parcel. Blobs may be of any size. What a method has resolved is committed, so that other workers,
- * threads or processes, see it. Methods that write reject with IO where the folder cannot be written, as Parcel's own
- * caches do: a graph that is older than Parcel believes would make wrong bundles.
+ * The `Cache` of Parcel. Blobs may have any size. Once a method that writes has resolved, its change is committed, so that other
+ * workers see it. It rejects with IO if the directory cannot be written, as Parcel's own caches do, because an outdated graph
+ * would produce wrong bundles.
  *
- * Parcel's workers open the cache again, so the class has to be known there, too:
+ * Parcel's workers open the cache again, so the class has to be registered there as well:
  *
  * @example
  * // cache.cjs, loaded everywhere by NODE_OPTIONS='--require ./cache.cjs'
@@ -59,19 +59,19 @@ export class VarveParcelCache {
   readonly #options: VarveParcelOptions
   readonly #space: LazyNamespace
 
-  /** Opens the cache at the first call. Throws INVALID_OPTION where an option is unknown or of the wrong kind. */
+  /** Throws INVALID_OPTION if an option is unknown or of the wrong kind. The first call of a method opens the cache. */
   constructor(options: VarveParcelOptions = {}) {
     checkOptions('new VarveParcelCache()', options, FIELDS)
     this.#options = options
-    // The engine drops what is oldest, entry by entry; that must not happen to Parcel.
+    // The engine must not evict single entries, because Parcel needs all of them.
     const all = { dir: '.parcel-cache/varve', ...options, maxBytes: Number.MAX_SAFE_INTEGER }
     this.#space = new LazyNamespace('parcel', all, 'clone')
   }
 
   /**
-   * Makes sure that the cache is there and whole: reads and checks every byte of it, and empties it where one is
-   * damaged or the folder is above `maxBytes`, because Parcel fails where one entry is missing. Costs 0.15 s of CPU per
-   * GiB (WebAssembly 0.35) and what the disk takes for it.
+   * Makes sure that the cache is complete. Reads and checks every byte, and empties the cache if one is damaged or if the
+   * directory exceeds `maxBytes`, because Parcel fails if one entry is missing. Costs 0.15 s of CPU per GiB (WebAssembly 0.35), and
+   * the time to read it from the disk.
    */
   async ensure(): Promise<void> {
     const space = await this.#space.open()
@@ -86,7 +86,7 @@ export class VarveParcelCache {
     return space.has(dataKey(key)) || space.has(blobKey(key))
   }
 
-  /** What `set` was given, as structured clone has it; null for a miss. */
+  /** A structured clone of the value that was set; null for a miss. */
   async get<T>(key: string): Promise<T | null> {
     const entry = (await this.#space.open()).get(dataKey(key))
     return entry === undefined ? null : (entry.value as T)
@@ -98,7 +98,7 @@ export class VarveParcelCache {
     await committed(space)
   }
 
-  /** The contents of `setStream` or `setLargeBlob`; the stream fails with ENOENT where there are none. */
+  /** The contents of `setStream` or `setLargeBlob`. The stream fails with ENOENT if there are none. */
   getStream(key: string): Readable {
     return Readable.from(this.#pieces(key), { objectMode: false })
   }
@@ -107,7 +107,7 @@ export class VarveParcelCache {
     await this.#put(largeKey(key), stream.map((chunk: Buffer | string) => Buffer.from(chunk)))
   }
 
-  /** Rejects with ENOENT where there is no such blob, as Parcel expects it. */
+  /** Rejects with ENOENT if there is no such blob, as Parcel expects. */
   async getBlob(key: string): Promise<Buffer> {
     return (await this.getBuffer(key)) ?? missing(key)
   }
@@ -116,7 +116,7 @@ export class VarveParcelCache {
     await this.#put(blobKey(key), [Buffer.from(contents)])
   }
 
-  /** As `getBlob`, but null where there is none. */
+  /** As `getBlob`, but resolves to null if there is no such blob. */
   async getBuffer(key: string): Promise<Buffer | null> {
     return getContents(await this.#space.open(), blobKey(key)) ?? null
   }
@@ -125,12 +125,12 @@ export class VarveParcelCache {
     return (await this.#space.open()).has(largeKey(key))
   }
 
-  /** Rejects with ENOENT where there is no such blob. */
+  /** Rejects with ENOENT if there is no such blob. */
   async getLargeBlob(key: string): Promise<Buffer> {
     return getContents(await this.#space.open(), largeKey(key)) ?? missing(key)
   }
 
-  /** Rejects with the reason of `signal` where that was aborted before. */
+  /** Rejects with the reason of `signal` if it was aborted before the call. */
   async setLargeBlob(key: string, contents: Buffer | string, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     options.signal?.throwIfAborted()
     await this.#put(largeKey(key), [Buffer.from(contents)])
@@ -142,15 +142,15 @@ export class VarveParcelCache {
     await committed(space)
   }
 
-  /** Does nothing: every read sees what others have committed. */
+  /** Does nothing, because every read sees the commits of other processes. */
   refresh(): void {}
 
-  /** Lets go of the folder, which Parcel does not ask for: the end of its process does the same. */
+  /** Closes the cache. Parcel does not call this; the exit of its process has the same effect. */
   async close(): Promise<void> {
     await this.#space.close()
   }
 
-  /** What a worker needs to open the same cache; `onWarning` stays behind. */
+  /** The options that a worker needs to open the same cache, without `onWarning`. */
   serialize(): { readonly options: VarveParcelOptions } {
     const { onWarning: _, ...options } = this.#options
     return { options }
@@ -176,7 +176,7 @@ async function committed(space: OpenNamespace): Promise<void> {
 }
 
 function notCommitted(): never {
-  throw new VarveError('IO', 'the cache of Parcel cannot be written; see the warning before this, or build without a cache')
+  throw new VarveError('IO', "Parcel's cache cannot be written. The warning before this error has the reason; fix it, or build without a cache")
 }
 
 function missing(key: string): never {

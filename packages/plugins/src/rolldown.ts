@@ -1,6 +1,5 @@
 /**
- * Keeps what expensive plugins of Rolldown make of each module, for the next build and the next process. Options and
- * rules are those of `@varve/plugins/rollup`.
+ * Caches the results of expensive Rolldown plugins. Options and rules are those of `@varve/plugins/rollup`.
  *
  * @example
  * // rolldown.config.js
@@ -16,7 +15,7 @@ export type { CachedOptions, CachedStats } from './build/options.ts'
 export type { CachedHook } from './rollup/hooks.ts'
 export type { CachedPluginOptions } from './rollup/options.ts'
 
-/** The same plugin, its `load` and `transform` answered from the cache. Throws as `cached` of Rollup does. */
+/** Puts a cache around a plugin and returns it. Throws as `cached` of `@varve/plugins/rollup` does. */
 export function cached<P extends Plugin>(plugin: P, options: CachedPluginOptions = {}): P {
   wrapPlugin(plugin, options, plainTool('rolldown'))
   return plugin

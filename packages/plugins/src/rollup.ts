@@ -1,5 +1,5 @@
 /**
- * Keeps what expensive plugins of Rollup make of each module, for the next build and the next process.
+ * Caches the results of expensive Rollup plugins.
  *
  * @example
  * // rollup.config.js
@@ -17,10 +17,10 @@ export type { CachedHook } from './rollup/hooks.ts'
 export type { CachedPluginOptions } from './rollup/options.ts'
 
 /**
- * The same plugin, its `load` and `transform` answered from the cache where nothing they depend on has changed.
+ * Puts a cache around a plugin and returns it. The cache answers `load` and `transform` if none of their inputs has changed.
  *
- * Throws INVALID_OPTION for options that are unknown or wrong, for a `cacheKey` that cannot be compared, and for plugins that
- * are known to remember things between their hooks.
+ * Throws INVALID_OPTION for unknown or wrong options, for a `cacheKey` that cannot be compared, and for plugins that are known to
+ * keep state between their hooks.
  */
 export function cached<P extends Plugin>(plugin: P, options: CachedPluginOptions = {}): P {
   wrapPlugin(plugin, options, plainTool('rollup'))

@@ -1,6 +1,6 @@
 /**
- * Keeps what expensive loaders make of each module in Rspack, for the next build and the next process. Rspack's own cache
- * has no door for others, so this is on the level of loaders: put `@varve/plugins/loader` in front of those to keep.
+ * Caches the results of expensive loaders in Rspack. Rspack's own cache cannot be replaced by a plugin, so this cache works on
+ * the level of loaders: put `@varve/plugins/loader` before the loaders to cache.
  *
  * @example
  * // rspack.config.js
@@ -29,7 +29,7 @@ const LOADER = fileURLToPath(import.meta.resolve('@varve/plugins/loader'))
 export class VarveRspackPlugin {
   readonly #options: CachedOptions
 
-  /** Throws INVALID_OPTION where an option is unknown or of the wrong kind, or the `cacheKey` cannot be compared. */
+  /** Throws INVALID_OPTION if an option is unknown or of the wrong kind, or if the `cacheKey` cannot be compared. */
   constructor(options: CachedOptions = {}) {
     checkOptions(NAME, options, FIELDS)
     digest(options.cacheKey, 'cacheKey')

@@ -1,5 +1,5 @@
 /**
- * Varve as a driver of unstorage, so that whatever takes unstorage (Nitro, Nuxt, h3) takes Varve.
+ * A driver for unstorage. Nitro, Nuxt, h3 and other users of unstorage can use Varve through it.
  *
  * @example
  * import { createStorage } from 'unstorage'
@@ -15,10 +15,10 @@ import { checkOptions } from './build/validate.ts'
 /** Options of `varveDriver(options)`. */
 export interface VarveDriverOptions extends AdapterOptions {}
 
-/** What `getMeta` tells of an item: when it was set. */
+/** The metadata of an item: the time when it was set. */
 export type VarveItemMeta = { readonly mtime: Date }
 
-/** The driver, as unstorage's `Driver` has it. Keys are `a:b:c`; values are strings, raw ones whatever they were. */
+/** The `Driver` of unstorage. Keys have the form `a:b:c`. Values are strings; raw values may be of any type. */
 export interface VarveDriver {
   readonly name: string
   readonly options: VarveDriverOptions
@@ -26,20 +26,20 @@ export interface VarveDriver {
   getItem(key: string): Promise<string | null>
   getItems(items: readonly { readonly key: string }[]): Promise<{ key: string; value: string | null }[]>
   getItemRaw(key: string): Promise<unknown>
-  /** Resolves when the item is committed, or in memory where the folder cannot be written. */
+  /** Resolves once the item is committed, or is in memory if the cache directory cannot be written. */
   setItem(key: string, value: string): Promise<void>
-  /** As `setItem`, all of them in one commit. */
+  /** As `setItem`, with one commit for all items. */
   setItems(items: readonly { readonly key: string; readonly value: string }[]): Promise<void>
   setItemRaw(key: string, value: unknown): Promise<void>
   removeItem(key: string): Promise<void>
   getMeta(key: string): Promise<VarveItemMeta | null>
   getKeys(base?: string): Promise<string[]>
   clear(base?: string): Promise<void>
-  /** Commits and lets go of the folder; a later call opens it again. */
+  /** Commits and closes the cache; a later call opens it again. */
   dispose(): Promise<void>
 }
 
-/** Makes the driver; the cache is opened at the first call. Throws INVALID_OPTION where an option is unknown or wrong. */
+/** Makes the driver, whose first call opens the cache. Throws INVALID_OPTION if an option is unknown or wrong. */
 export function varveDriver(options: VarveDriverOptions = {}): VarveDriver {
   checkOptions('varveDriver()', options, ADAPTER_FIELDS)
   const lazy = new LazyNamespace('unstorage', options, 'clone')
@@ -83,13 +83,13 @@ export function varveDriver(options: VarveDriverOptions = {}): VarveDriver {
 
 export default varveDriver
 
-/** What `getItem` makes of a value: text as it is, raw bytes as UTF-8, as drivers on files do. */
+/** The result of `getItem` for a value: a text, or raw bytes as UTF-8, as in drivers for files. */
 function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value
   return Buffer.isBuffer(value) ? value.toString() : null
 }
 
-/** A buffer or a view of one as bytes; anything else as it is. */
+/** A buffer, or a view of one, as bytes; any other value unchanged. */
 function bytesOf(value: unknown): unknown {
   if (isAnyArrayBuffer(value)) return new Uint8Array(value)
   return ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : value

@@ -1,5 +1,5 @@
 /**
- * Keeps what expensive plugins of Vite make of each module, for the next build and the next process.
+ * Caches the results of expensive Vite plugins.
  *
  * @example
  * // vite.config.js
@@ -20,19 +20,19 @@ export type { CachedPluginOptions } from './rollup/options.ts'
 export type { PluginChoice, VarveViteOptions } from './vite/named.ts'
 
 /**
- * Keeps the results of the plugins of these names. Where a plugin has no `cacheKey`, the text of the Vite config and of all
- * it imports stands for its options.
+ * Caches the results of the named plugins. For a plugin without `cacheKey`, the text of the Vite config and of all its imports
+ * replaces its options.
  *
- * Throws INVALID_OPTION for options that are unknown or wrong; for plugins that are not there or cannot be wrapped once
- * the config is resolved.
+ * Throws INVALID_OPTION for unknown or wrong options. Once the config is resolved, also for a plugin that does not exist or
+ * cannot be wrapped.
  */
 export function varve(options: VarveViteOptions): Plugin {
   return makeVarve(options)
 }
 
 /**
- * The same plugin, its `load` and `transform` answered from the cache where nothing they depend on has changed. Throws
- * as `cached` of Rollup does.
+ * Puts a cache around a plugin and returns it. The cache answers `load` and `transform` if none of their inputs has changed.
+ * Throws as `cached` of `@varve/plugins/rollup` does.
  */
 export function cached<P extends Plugin>(plugin: P, options: CachedPluginOptions = {}): P {
   const tool = new ViteTool()

@@ -1,5 +1,5 @@
 /**
- * Varve in the place of webpack's filesystem cache, through public hooks only: the memory cache stays in front, this is
+ * Replaces webpack's filesystem cache. The plugin uses public hooks only: webpack's memory cache stays in front, and Varve is
  * the disk layer behind it.
  *
  * @example
@@ -19,14 +19,14 @@ export type { VarveWebpackStats } from './webpack/stats.ts'
 
 const NAME = 'VarveWebpackPlugin'
 
-/** Persists webpack's cache in Varve. Set `cache: { type: 'memory' }` beside it. */
+/** Persists webpack's cache in Varve. Use it together with `cache: { type: 'memory' }`. */
 export class VarveWebpackPlugin {
-  /** Counts since the plugin was made, over all its compilers. */
+  /** Counts of all compilers since the plugin was constructed. */
   readonly stats: VarveWebpackStats = { hits: 0, misses: 0, stored: 0, skipped: 0, bytesWritten: 0, changed: [] }
   readonly #options: VarveWebpackOptions
   readonly #makers: readonly string[] = makersOf(VarveWebpackPlugin)
 
-  /** Throws INVALID_OPTION if an option is unknown or has the wrong type. */
+  /** Throws INVALID_OPTION if an option is unknown or of the wrong kind. */
   constructor(options: VarveWebpackOptions = {}) {
     checkWebpackOptions(options)
     this.#options = options
@@ -39,7 +39,7 @@ export class VarveWebpackPlugin {
     const layer = new DiskLayer(compiler, this.#options, this.stats, makers, reads)
     compiler.hooks.initialize.tap(NAME, () => {
       warnOfOtherCaches(compiler)
-      layer.made()
+      layer.initialize()
     })
     const start = (_: unknown, build: () => void): void => {
       layer.open()
@@ -49,7 +49,7 @@ export class VarveWebpackPlugin {
     compiler.hooks.beforeRun.tapAsync(NAME, start)
     compiler.hooks.watchRun.tapAsync(NAME, start)
     compiler.hooks.compilation.tap(NAME, (compilation) => reads?.begin(compilation))
-    // Not passed on to child compilers, which use this compiler's cache.
+    // Child compilers use this compiler's cache, so they do not get a layer of their own.
     compiler.hooks.thisCompilation.tap(NAME, (compilation) => layer.begin(compilation))
     const tap = { name: NAME, stage: compiler.webpack.Cache.STAGE_DISK }
     const { hooks } = compiler.cache
@@ -64,7 +64,7 @@ export class VarveWebpackPlugin {
   }
 }
 
-/** Two caches on one disk do the work twice; without a memory cache webpack does not cache what it resolved. */
+/** A second disk cache does the same work twice; without a memory cache webpack does not cache resolver results. */
 function warnOfOtherCaches(compiler: Compiler): void {
   const { cache } = compiler.options
   if (typeof cache === 'object' && cache.type === 'memory') return

@@ -49,7 +49,7 @@ describe('pack', () => {
     ['an object that says its JSON itself', { toJSON: (): number => 1 }],
     ['an instance of a class', new URL('file:///')],
   ])('refuses %s, at any depth', (_, value) => {
-    expect(() => pack({ list: [value] })).toThrow('no plain data')
+    expect(() => pack({ list: [value] })).toThrow('not plain data')
   })
 })
 
@@ -65,7 +65,7 @@ describe('unpack', () => {
     expect(unpack(framed('["\\u0000t0"]', 'text'))).toEqual(['text'])
     expect(() => unpack(framed('["\\u0000t0","\\u0000t0"]', 'text'))).toThrow('named twice')
     expect(() => unpack(framed('["\\u0000t1"]', 'text'))).toThrow('missing')
-    expect(() => unpack(framed('[]', 'text'))).toThrow('no packed value')
+    expect(() => unpack(framed('[]', 'text'))).toThrow('not a packed value')
   })
 
   it.each([
@@ -117,7 +117,7 @@ describe('digest', () => {
   })
 
   it('refuses what cannot be compared, and says where it stands', () => {
-    expect(() => digest({ presets: ['env', { plugin: () => 1 }] }, 'key')).toThrow('key.presets[1].plugin is function')
+    expect(() => digest({ presets: ['env', { plugin: () => 1 }] }, 'key')).toThrow('key.presets[1].plugin cannot be compared (function)')
     const cycle: Record<string, unknown> = {}
     cycle['self'] = cycle
     expect(() => digest(cycle, 'key')).toThrow('contains itself')

@@ -106,6 +106,6 @@ describe('VarveParcelCache', () => {
   it('names what is wrong with an option', () => {
     const make = (options: object) => () => new VarveParcelCache(options)
     expect(make({ enginee: 'x' })).toThrow("new VarveParcelCache() has no option 'enginee'; did you mean 'engine'?")
-    expect(make({ readOnly: true })).toThrow("has no option 'readOnly'; the options are name, dir")
+    expect(make({ readOnly: true })).toThrow("has no option 'readOnly'; expected one of name, dir")
   })
 })

@@ -28,10 +28,10 @@ const deep = (open: string, close: string, depth: number): string => open.repeat
 
 /** JSON that is no result. */
 const DOCUMENTS: readonly string[] = [
-  'null', 'true', '0', '-1e999', '""', '"text"', '[]', '{}', '[null]', '{"returned":null}', '{"told":[]}', '{"returned":null,"told":null}',
-  '{"returned":{},"told":{"length":1e9}}', '{"__proto__":{"returned":"","told":[]}}', '{"constructor":{"prototype":{"told":[]}}}',
-  '{"contents":1}', '{"content":"text","told":[]}', 'not JSON', deep('[', ']', 100_000), deep('{"returned":', '}', 20_000).replace(':}', ':0}'),
-  `[${'0,'.repeat(100_000)}0]`, `{"returned":${JSON.stringify('x'.repeat(100_000))},"told":0}`,
+  'null', 'true', '0', '-1e999', '""', '"text"', '[]', '{}', '[null]', '{"returned":null}', '{"calls":[]}', '{"returned":null,"calls":null}',
+  '{"returned":{},"calls":{"length":1e9}}', '{"__proto__":{"returned":"","calls":[]}}', '{"constructor":{"prototype":{"calls":[]}}}',
+  '{"contents":1}', '{"content":"text","calls":[]}', 'not JSON', deep('[', ']', 100_000), deep('{"returned":', '}', 20_000).replace(':}', ':0}'),
+  `[${'0,'.repeat(100_000)}0]`, `{"returned":${JSON.stringify('x'.repeat(100_000))},"calls":0}`,
 ]
 
 /** Bytes that are nothing. */
@@ -49,10 +49,10 @@ const RAW: readonly Spoil[] = [
 const FRAMED: readonly Spoil[] = [
   (random) => framed(pick(random, DOCUMENTS)),
   () => framed(`[${`${part},`.repeat(20_000)}${part}]`, Buffer.alloc(100_000, 'a')),
-  () => framed(`{"returned":${part},"told":[]}`),
-  () => framed(`{"returned":${part},"told":[]}`, Buffer.from([0xff, 0xfe])),
-  () => framed('{"returned":"\\u0000b0","told":[]}', Buffer.from('code')),
-  () => framed('{"returned":"\\u0000x0","told":[]}', Buffer.from('code')),
+  () => framed(`{"returned":${part},"calls":[]}`),
+  () => framed(`{"returned":${part},"calls":[]}`, Buffer.from([0xff, 0xfe])),
+  () => framed('{"returned":"\\u0000b0","calls":[]}', Buffer.from('code')),
+  () => framed('{"returned":"\\u0000x0","calls":[]}', Buffer.from('code')),
 ]
 
 /** Values of no field. */
@@ -79,8 +79,8 @@ const WRONG_TEXTS: Readonly<Record<string, readonly string[]>> = {
   watchFiles: ['relative'],
 }
 
-/** Fields without which nothing is a result; of what was told, all but these. */
-const NEEDED = new Set(['returned', 'told', 'referenceId', 'mappings', 'content', 'contents', 'dependencies'])
+/** Fields without which nothing is a result; of its calls, all but these. */
+const NEEDED = new Set(['returned', 'calls', 'referenceId', 'mappings', 'content', 'contents', 'dependencies'])
 const NOT_NEEDED = new Set(['position', 'stack'])
 
 /** Fields that may hold anything; of the arguments of a call, the information about an emitted file. */

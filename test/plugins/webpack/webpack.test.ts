@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 import { describe, expect, it } from 'vitest'
 import { makeFolder, snapshot } from '../../folders.ts'
 import { slow } from '../../slow.ts'
@@ -147,7 +148,12 @@ describe('VarveWebpackPlugin', () => {
     expect(readdirSync(join(folder, 'cache', 'v1')).length).toBeLessThanOrEqual(16)
   })
 
-  it('an unknown option is refused with a suggestion', async () => {
-    await expect(build(makeApplication(), { options: { verion: '1' } })).rejects.toThrow("did you mean 'version'")
+  it('an unknown option is an INVALID_OPTION with a suggestion, also for names of webpack\'s own cache', () => {
+    const make = (options: object) => () => new VarveWebpackPlugin(options)
+    const error = (text: string) => expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(text) })
+    expect(make({ verion: '1' })).toThrow(error("has no option 'verion'; did you mean 'version'?"))
+    expect(make({ cacheDirectory: 'a' })).toThrow(error("did you mean 'dir'?"))
+    expect(make({ compression: 'gzip' })).toThrow(error('values are always compressed'))
+    expect(make({ idleTimeout: -1 })).toThrow(error("option 'idleTimeout' is -1; expected a number of milliseconds"))
   })
 })

@@ -1,6 +1,6 @@
 /**
- * A namespace for tools that expect a store to be there at once: its cache is opened at the first use and commits by
- * itself (`open-namespace.ts`). A folder that cannot be used costs misses and a warning, not errors.
+ * A namespace for tools that create a store synchronously. The first use opens its cache, which commits automatically
+ * (`open-namespace.ts`). A directory that cannot be used costs misses and a warning, not an error.
  */
 import { type Cache, type CacheOptions, openCache, VarveError } from 'varve'
 import { isAnything, type Shape } from '../build/shape.ts'
@@ -9,16 +9,16 @@ import { OpenNamespace } from './open-namespace.ts'
 import type { AdapterOptions } from './options.ts'
 import type { DataKind } from './value.ts'
 
-/** Raised when the bytes of a value change their meaning. */
+/** Version of the layout of values. */
 const LAYOUT = 1
 
-/** Failures of a folder, or of the machine's setup; memory takes its place. Any other is the caller's mistake. */
+/** Failures of the directory or of the machine, for which the adapter uses memory. Any other is a mistake of the caller. */
 const UNUSABLE: ReadonlySet<string> = new Set([
   'SECRET_MISSING', 'PERMISSION', 'DISK_FULL', 'IO', 'DAMAGED', 'NEWER_FORMAT', 'BUSY', 'EXHAUSTED',
   'ENGINE_UNAVAILABLE', 'INTERNAL',
 ])
 
-/** An adapter's namespace, opened at first use. */
+/** The namespace of an adapter, opened at first use. */
 export class LazyNamespace {
   readonly #tool: string
   readonly #options: AdapterOptions
@@ -27,7 +27,12 @@ export class LazyNamespace {
   readonly #warned: Set<string> = new Set()
   #opening: Promise<OpenNamespace> | undefined
 
-  /** `tool` names the namespace, and the cache unless the options do; values of another shape are misses. Opens nothing yet. */
+  /**
+   * Opens nothing yet.
+   *
+   * @param tool name of the namespace, and of the cache unless the options have one
+   * @param shape values of another shape are misses
+   */
   constructor(tool: string, options: AdapterOptions, dataKind: DataKind, shape: Shape<unknown> = isAnything) {
     this.#tool = tool
     this.#options = options
@@ -35,7 +40,7 @@ export class LazyNamespace {
     this.#shape = shape
   }
 
-  /** The open namespace, the same until `close`. Rejects with INVALID_OPTION or ENGINE_UNAVAILABLE. */
+  /** The open namespace, the same one until `close`. Rejects with INVALID_OPTION. */
   open(): Promise<OpenNamespace> {
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined
@@ -44,7 +49,7 @@ export class LazyNamespace {
     return this.#opening
   }
 
-  /** Commits what is put, folds what is due and lets go of the folder. A later use opens it again. */
+  /** Commits and closes the cache. A later use opens it again. */
   async close(): Promise<void> {
     const opening = this.#opening
     this.#opening = undefined
@@ -70,7 +75,7 @@ export class LazyNamespace {
   }
 }
 
-/** The cache; undefined where its folder cannot be used. */
+/** The cache; undefined if its directory cannot be used. */
 async function openUsable(options: CacheOptions, warn: (warning: VarveError) => void): Promise<Cache | undefined> {
   try {
     return await openCache(options)

@@ -1,11 +1,11 @@
-/** The entries of a process whose folder cannot be used: there for that process, gone with it. */
+/** The entries of a process whose cache directory cannot be used. They are discarded when the process exits. */
 import { Buffer } from 'node:buffer'
 
 type Key = string | Uint8Array
 
-/** What an adapter needs of a namespace, in memory. Values are not copied. */
+/** An in-memory namespace with the methods that an adapter uses. It does not copy values. */
 export class MemoryNamespace {
-  /** By the key's bytes, one character each. */
+  /** Entries by the bytes of their key, as one character each. */
   readonly #entries: Map<string, [key: Key, value: Uint8Array]> = new Map()
 
   get(key: Key): Uint8Array | undefined {

@@ -1,11 +1,11 @@
 /**
- * A namespace that commits by itself: all that is put in one turn of the event loop is one commit, made at the end of
- * that turn; reads see what other processes had committed when the turn began, and a miss looks again.
+ * A namespace that commits automatically. All puts in one turn of the event loop form one commit at the end of that turn.
+ * Reads see the commits that other processes had made when the turn began; a miss refreshes and looks again.
  *
  *   get, put ... put -> end of the turn: commit -> the promises of `committed` resolve
  *
- * No state of the folder fails a call: what cannot be read is a miss, what cannot be written stays in memory, and a
- * warning tells. Only wrong arguments throw.
+ * No state of the directory fails a call. An entry that cannot be read is a miss; one that cannot be written stays in memory.
+ * Both cause a warning. Only wrong arguments throw.
  */
 import { setImmediate as atEndOfTurn } from 'node:timers' // not the global one, which test runners replace
 import { type Cache, type Namespace, VarveError } from 'varve'
@@ -13,20 +13,20 @@ import type { Shape } from '../build/shape.ts'
 import type { MemoryNamespace } from './memory.ts'
 import { type DataKind, decodeValue, encodeValue, type Stamped } from './value.ts'
 
-/** What an open namespace consists of. */
+/** The parts of an open namespace. */
 export interface Parts {
-  /** Undefined where the folder cannot be used. */
+  /** Undefined if the directory cannot be used. */
   readonly cache: Cache | undefined
   readonly space: Namespace<Uint8Array> | MemoryNamespace
-  /** False where nothing is ever committed. */
+  /** False if nothing is ever committed. */
   readonly isWritable: boolean
   readonly dataKind: DataKind
-  /** What a value has to be; any other is a miss. */
+  /** The shape of values; a value of another shape is a miss. */
   readonly shape: Shape<unknown>
   readonly warn: (warning: VarveError) => void
 }
 
-/** A namespace that is open: reads are synchronous, writes are committed at the end of the turn. */
+/** An open namespace. Reads are synchronous; writes are committed at the end of the turn. */
 export class OpenNamespace {
   readonly #parts: Parts
   #committing: Promise<boolean> | undefined
@@ -36,32 +36,32 @@ export class OpenNamespace {
     this.#parts = parts
   }
 
-  /** The value that any process committed before this turn, or this one has put; undefined for a miss. Throws KEY_TOO_LONG. */
+  /** The value that this process has put, or that any process has committed; undefined for a miss. Throws KEY_TOO_LONG. */
   get(key: string | Uint8Array): Stamped | undefined {
     this.#refresh()
     const encoded = this.#parts.space.get(key) ?? this.#lookAgain(() => this.#parts.space.get(key))
     return this.#decode(encoded)
   }
 
-  /** The values of many keys, in their order. */
+  /** The values of many keys, in the order of the keys. */
   getMany(keys: readonly string[]): (Stamped | undefined)[] {
     this.#refresh(true)
     return this.#parts.space.getMany(keys).map((encoded) => this.#decode(encoded))
   }
 
-  /** Whether there is an entry; its value is not read. */
+  /** Whether there is an entry. Does not read its value. */
   has(key: string): boolean {
     this.#refresh()
     return this.#parts.space.has(key) || this.#lookAgain(() => this.#parts.space.has(key))
   }
 
-  /** Puts a value, to be committed at the end of this turn. Throws KEY_TOO_LONG or VALUE_TOO_LONG. */
+  /** Puts a value, which is committed at the end of this turn. Throws KEY_TOO_LONG or VALUE_TOO_LONG. */
   put(key: string | Uint8Array, value: unknown, timeMs = 0): void {
     this.#parts.space.put(key, encodeValue(value, timeMs, this.#parts.dataKind))
     void this.committed()
   }
 
-  /** As `put`; what cannot be kept, such as a value over 64 MiB, is a warning. */
+  /** As `put`, but warns instead of throwing if the value cannot be stored, for example because it exceeds 64 MiB. */
   tryPut(key: string | Uint8Array, value: unknown, timeMs = 0): void {
     try {
       this.put(key, value, timeMs)
@@ -70,19 +70,19 @@ export class OpenNamespace {
     }
   }
 
-  /** Removes an entry, to be committed at the end of this turn. */
+  /** Removes an entry. The removal is committed at the end of this turn. */
   delete(key: string): void {
     this.#parts.space.delete(key)
     void this.committed()
   }
 
-  /** The keys that are strings and begin with `prefix`, in no useful order. */
+  /** The string keys that begin with `prefix`, in no particular order. */
   keys(prefix: string): string[] {
     this.#refresh(true)
     return [...this.#parts.space.keys()].filter((key) => typeof key === 'string').filter((key) => key.startsWith(prefix))
   }
 
-  /** The entries whose keys are strings and begin with `prefix`, in no useful order. */
+  /** The entries whose string keys begin with `prefix`, in no particular order. */
   *entries(prefix: string): IterableIterator<[key: string, entry: Stamped]> {
     this.#refresh(true)
     for (const [key, encoded] of this.#parts.space.entries()) {
@@ -91,7 +91,7 @@ export class OpenNamespace {
     }
   }
 
-  /** Removes every entry whose key begins with `prefix`, or is no string and `prefix` is empty. */
+  /** Removes all entries whose string keys begin with `prefix`; with an empty prefix, all entries. */
   clear(prefix: string): void {
     this.#refresh(true)
     for (const key of this.#parts.space.keys()) {
@@ -100,13 +100,13 @@ export class OpenNamespace {
     void this.committed()
   }
 
-  /** Resolves to true when all that was put so far is committed, to false where it could not be and stays in memory. */
+  /** Resolves to true once all earlier writes are committed, or to false if they could not be and stay in memory. */
   committed(): Promise<boolean> {
     this.#committing ??= this.#commit()
     return this.#committing
   }
 
-  /** Bytes of the folder and whether all of them are sound, for tools that cannot do with part of their cache. */
+  /** The size of the directory and whether all of it is sound, for tools that need their cache to be complete. */
   async examine(): Promise<{ readonly bytes: number; readonly isSound: boolean }> {
     try {
       const report = await this.#parts.cache?.verify()
@@ -117,7 +117,7 @@ export class OpenNamespace {
     }
   }
 
-  /** Waits for the commit under way and closes the cache. */
+  /** Waits for the running commit and closes the cache. */
   async close(): Promise<void> {
     await this.#committing
     try {
@@ -144,13 +144,13 @@ export class OpenNamespace {
     return encoded === undefined ? undefined : decodeValue(encoded, this.#parts.shape)
   }
 
-  /** A miss may be an entry that another process committed in this very turn, and told this one about. */
+  /** Repeats a lookup that missed: another process may have committed the entry during this turn. */
   #lookAgain<Found>(look: () => Found): Found {
     this.#refresh(true)
     return look()
   }
 
-  /** Takes up what other processes committed, once a turn or now: that costs 4 to 130 us, a lookup less than one. */
+  /** Reads the commits of other processes, once per turn or now. This costs 4 to 130 us; a lookup costs less than one. */
   #refresh(isNow = false): void {
     if (this.#isFresh && !isNow) return
     this.#isFresh = true
@@ -158,7 +158,7 @@ export class OpenNamespace {
     try {
       this.#parts.cache?.refresh()
     } catch (error) {
-      this.#parts.warn(toWarning(error)) // what is known already can still be read
+      this.#parts.warn(toWarning(error)) // entries of earlier commits can still be read
     }
   }
 }

@@ -1,15 +1,15 @@
 /**
- * Values of a tool as bytes: what goes in as a Buffer, a string or data comes back as that.
+ * Encodes values of a tool. A Buffer, a string or other data is decoded as the same kind.
  *
  *   byte 0       kind: 0 bytes, 1 text, 2 data (JSON), 3 data (structured clone)
- *   bytes 1..9   a time the adapter wants to know without decoding the rest, milliseconds since 1970; 0 = none
+ *   bytes 1..9   a time that the adapter reads without decoding the value, in milliseconds since 1970; 0 = none
  *   bytes 9..    the value
  *
- * The bytes of structured clone are those of Node's `v8.serialize`, which newer versions of Node can read; where an
- * older one cannot, the entry is a miss.
+ * A structured clone is the output of Node's `v8.serialize`, which newer versions of Node can read. If an older version
+ * cannot, the entry is a miss.
  */
 import { Buffer, isUtf8 } from 'node:buffer'
-import { isUint8Array } from 'node:util/types' // knows those of other realms, too: test runners have several
+import { isUint8Array } from 'node:util/types' // also accepts those of other realms, which test runners create
 import { deserialize, serialize } from 'node:v8'
 import type { Shape } from '../build/shape.ts'
 
@@ -19,10 +19,10 @@ const JSON_DATA = 2
 const CLONE_DATA = 3
 const HEADER_BYTES = 9
 
-/** The last moment that a Date holds. */
+/** The latest time that a Date can represent. */
 const TIME_MAX_MS = 8.64e15
 
-/** How data that is neither bytes nor a string is kept: as JSON, or with all that structured clone can hold. */
+/** How data other than bytes and strings is encoded: as JSON, or as a structured clone. */
 export type DataKind = 'json' | 'clone'
 
 /** A value and the time that was put with it. */
@@ -32,7 +32,7 @@ export interface Stamped {
   readonly timeMs: number
 }
 
-/** The bytes of a value. What JSON cannot hold becomes null, as in `JSON.stringify` of an array. */
+/** The bytes of a value. A value that JSON cannot represent becomes null, as in `JSON.stringify` of an array. */
 export function encodeValue(value: unknown, timeMs: number, dataKind: DataKind): Uint8Array {
   if (isUint8Array(value)) return frame(BYTES, timeMs, value)
   if (typeof value === 'string') return frame(TEXT, timeMs, Buffer.from(value))
@@ -40,7 +40,7 @@ export function encodeValue(value: unknown, timeMs: number, dataKind: DataKind):
   return frame(JSON_DATA, timeMs, Buffer.from(JSON.stringify(value) ?? 'null'))
 }
 
-/** The value of `encoded`, whose memory it may share; undefined if it is none of that shape. */
+/** The value of `encoded`, which may share its memory; undefined if it does not have the shape. */
 export function decodeValue(encoded: Uint8Array, shape: Shape<unknown>): Stamped | undefined {
   if (encoded.length < HEADER_BYTES) return undefined
   const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.length)

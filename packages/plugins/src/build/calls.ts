@@ -1,6 +1,6 @@
 /**
- * The calls of one plugin or loader: each is answered from the cache, or made and kept. What a call is and how it is told
- * again is the business of each tool's own folder.
+ * The calls of one plugin or loader. Each call is answered from the cache, or it runs and its result is stored. The directory of
+ * each tool defines what a call is and how it is replayed.
  *
  *   begin -> run ... -> end -> begin -> ... -> close
  */
@@ -16,53 +16,53 @@ import type { Shape } from './shape.ts'
 import { Uncacheable } from './uncacheable.ts'
 import type { Warn } from './warnings.ts'
 
-/** Results kept of each id: client and server, modes, branches. */
+/** Limit of the results stored for one id: client and server, modes, branches. */
 const VARIANTS = 8
 
-/** Whose calls these are, as known when a build begins. */
+/** The plugin that makes the calls, as known when a build begins. */
 export interface Caller {
-  /** Name of the tool, also the name of the cache. */
+  /** Name of the tool, and of the cache. */
   readonly tool: string
   /** Name of the plugin, for messages and for `varve why`. */
   readonly name: string
-  /** The project's folder. */
+  /** The project directory. */
   readonly root: string
-  /** Stands for the plugin's options where the user gave no key; undefined where nothing does. */
+  /** Replaces the plugin's options if the user passed none; undefined if the tool has no replacement. */
   keyOf(root: Root): string | undefined
-  /** Named inputs of all calls, besides those that the options name. */
+  /** Named inputs of all calls, in addition to those of the options. */
   readonly inputs: Identity
-  /** Local files whose code the plugin is made of, directly or through what they import. */
+  /** Local files whose code, with everything they import, makes up the plugin. */
   readonly modules: readonly string[]
 }
 
-/** One call; `E` is what is kept of it. */
+/** One call with the result `R`, stored as an entry `E`. */
 export interface Call<R, E> {
-  /** What kind of call: the calls of one kind are one task. */
+  /** The kind of call. All calls of one kind belong to one task. */
   readonly kind: string
-  /** What it is about, with absolute paths: most calls differ in it. */
+  /** The subject of the call, with absolute paths. Most calls differ in it. */
   readonly id: string
   readonly inputs: Readonly<Record<string, unknown>>
-  /** Files that the result depends on, known before. */
+  /** Files that the result depends on, known before the call. */
   readonly files: readonly string[]
-  /** The file that the call is about, absolute: reading it makes it an input of this call's result only. */
+  /** Absolute path of the file that the call processes. Reading it makes it an input of this call only. */
   readonly about?: string | undefined
-  /** What the call read before `work`. */
+  /** Reads of the call before `work`. */
   readonly reads?: ReadCall | undefined
-  /** Makes the call. */
+  /** Runs the call. */
   work(): Promise<R>
-  /** What to keep of it; undefined for nothing. Throws Uncacheable where it cannot be told again. */
+  /** What to store; undefined for nothing. Throws Uncacheable if the call cannot be replayed. */
   keep(result: R): Kept | undefined
-  /** What an entry has to be to be replayed. What is not of this shape is not kept, and a miss where it was read. */
+  /** The shape of an entry that can be replayed. A result of another shape is not stored; a stored value of another shape is a miss. */
   readonly shape: Shape<E>
-  /** Tells the tool again what was kept. What may throw comes before everything that has an effect. */
+  /** Repeats the call's effects on the tool and returns its result. Steps that may throw come before steps with an effect. */
   replay(entry: E): R
 }
 
-/** What is kept of a call. */
+/** What is stored of a call. */
 export interface Kept {
-  /** Plain data. */
+  /** The entry, as plain data. */
   readonly entry: unknown
-  /** Files and folders that the result depends on, found on the way. */
+  /** Files and directories that the result depends on, found while the call ran. */
   readonly watched: readonly string[]
 }
 
@@ -90,17 +90,17 @@ export class Calls {
     this.#reads = new PluginReads(options)
   }
 
-  /** Whether calls are answered from a cache now. */
+  /** Whether a cache is open. */
   get isOpen(): boolean {
     return this.#open !== undefined
   }
 
-  /** The project's folder while the cache is open. */
+  /** The project directory while the cache is open. */
   get root(): Root | undefined {
     return this.#open?.root
   }
 
-  /** A build begins, perhaps beside another one of the same plugin. Without a caller nothing is kept. */
+  /** Called when a build begins; builds of one plugin may overlap. Without a caller, nothing is cached. */
   begin(caller: Caller | undefined, warn: Warn): Promise<void> {
     this.#builds += 1
     this.#name = caller?.name ?? this.#name
@@ -108,7 +108,7 @@ export class Calls {
     return this.#beginning
   }
 
-  /** A build is over. Writes what is new and, unless another one is to follow, lets go of the cache. */
+  /** Called when a build is over. Commits new results, and closes the cache unless another build will follow. */
   async end(isWatching: boolean): Promise<void> {
     if (this.#builds === 0) return
     this.#builds -= 1
@@ -119,24 +119,24 @@ export class Calls {
     this.#reads.end()
   }
 
-  /** What the plugin reads. */
+  /** The reads of the plugin. */
   get reads(): PluginReads {
     return this.#reads
   }
 
-  /** Writes what is new. */
+  /** Commits new results. */
   async commit(): Promise<void> {
     await this.#open?.session.commit()
   }
 
-  /** Writes what is new and lets go of the cache. */
+  /** Commits new results and closes the cache. */
   async close(): Promise<void> {
     const open = this.#open
     this.#open = undefined
     await open?.session.release()
   }
 
-  /** The result of a call: from the cache, or by making it. Rejects with what the call rejects with, and with nothing else. */
+  /** The result of a call, from the cache or by running it. Rejects only with errors of the call itself. */
   async run<R, E extends object>(call: Call<R, E>): Promise<R> {
     const open = this.#open
     const task = open?.taskOf(call.kind)
@@ -155,7 +155,7 @@ export class Calls {
     const request = { id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files, accept, about: call.about }
     const bytes = await this.#ask(() => task.run(request, work))
     if (live !== undefined) return live.result
-    // What another run made at the same time was not in the cache, and is asked for here.
+    // A result that another run made at the same time did not go through `accept`, so it is read here.
     entry ??= bytes === undefined ? undefined : this.#read(call, open, bytes)
     const replayed = entry === undefined ? undefined : replay(call, entry, open)
     if (replayed === undefined) return this.#reads.run(() => call.work())
@@ -163,19 +163,19 @@ export class Calls {
     return replayed.result
   }
 
-  /** The entry in these bytes; undefined if they are none that this call can replay. */
+  /** The entry in these bytes; undefined if this call cannot replay it. */
   #read<R, E>(call: Call<R, E>, { root, session }: Open, found: unknown): E | undefined {
     try {
       const entry = found instanceof Uint8Array ? root.absoluteEntry(unpack(found)) : undefined
       if (call.shape(entry)) return entry
-      throw new Error('it is not of the shape of a result')
+      throw new Error('it does not have the shape of a result')
     } catch (error) {
       session.warnings.failed('has a result that was not stored by this plugin, which runs instead', error)
       return undefined
     }
   }
 
-  /** What is kept, undefined where the cache failed. */
+  /** The stored bytes; undefined if the cache failed. */
   async #ask(run: () => Promise<Uint8Array>): Promise<Uint8Array | undefined> {
     try {
       return await run()
@@ -186,7 +186,7 @@ export class Calls {
     }
   }
 
-  /** A call that is known not to be cacheable, for this reason. */
+  /** Counts a call that cannot be cached, for this reason. */
   count(reason: string): void {
     if (this.#open !== undefined) this.#uncacheable.set(reason, (this.#uncacheable.get(reason) ?? 0) + 1)
   }
@@ -195,11 +195,11 @@ export class Calls {
     const root = new Root(this.#options.root ?? caller.root)
     const cacheKey = this.#options.cacheKey ?? caller.keyOf(root)
     if (cacheKey === undefined) {
-      warn(`${caller.name} is not cached: its options cannot be seen, so pass them as option 'cacheKey', too`)
+      warn(`${caller.name} is not cached: its options are not visible to the cache; pass them also as option 'cacheKey'`)
       return
     }
     const inputs = { ...identityOf({ ...this.#options, cacheKey }, root), ...caller.inputs }
-    // Entries that name the root where it is no path are good for that root only.
+    // An entry that contains the root outside of known path fields is valid for that root only.
     const findInput = (name: string): string | undefined => (name === 'root' ? root.folder : undefined)
     const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))
     const scope = this.#reads.begin(caller, root.folder, warn)
@@ -214,7 +214,7 @@ export class Calls {
     this.#open = { session, root, taskOf }
   }
 
-  /** Why calls missed since the last time. */
+  /** The reasons of misses since the last call of this method. */
   #takeReasons(): Record<string, number> {
     const reasons = new Map<string, number>()
     for (const [task, before] of this.#tasks) {
@@ -228,12 +228,12 @@ export class Calls {
     return Object.fromEntries(reasons)
   }
 
-  /** The bytes to keep; none where the call is not kept. */
+  /** The bytes to store; empty if the call is not cached. */
   #keep<R, E>(call: Call<R, E>, result: R, root: Root, context: TaskContext): Uint8Array {
     try {
       const kept = call.keep(result)
       if (kept === undefined) return skip(context)
-      if (!call.shape(kept.entry)) throw new Uncacheable('returns or tells something unknown')
+      if (!call.shape(kept.entry)) throw new Uncacheable('returns or reports something unknown')
       for (const path of kept.watched) context.addFile(path)
       call.reads?.finish([...kept.watched, ...call.files])
       const [entry, isBound] = root.relativeEntry(kept.entry)
@@ -242,8 +242,8 @@ export class Calls {
       this.#misses += 1
       return bytes
     } catch (error) {
-      if (!(error instanceof Uncacheable)) this.#open?.session.warnings.failed('cannot keep a result', error)
-      this.count(error instanceof Uncacheable ? error.message : 'cannot be kept')
+      if (!(error instanceof Uncacheable)) this.#open?.session.warnings.failed('cannot store a result', error)
+      this.count(error instanceof Uncacheable ? error.message : 'cannot be stored')
       return skip(context)
     }
   }
@@ -263,7 +263,7 @@ export class Calls {
   }
 }
 
-/** Replays an entry; undefined if the tool does not take it, and the call has to be made. */
+/** Replays an entry; undefined if the tool rejects it, so that the call has to run. */
 function replay<R, E>(call: Call<R, E>, entry: E, { session }: Open): { readonly result: R } | undefined {
   try {
     return { result: call.replay(entry) }
@@ -273,7 +273,7 @@ function replay<R, E>(call: Call<R, E>, entry: E, { session }: Open): { readonly
   }
 }
 
-/** The result is for this call only. */
+/** Stores nothing for this call. */
 function skip(context: TaskContext): Uint8Array {
   context.skipStore()
   return new Uint8Array()

@@ -1,27 +1,27 @@
 /**
- * One digest for one value, whatever the order of its properties: what options and configs are compared by. A value
- * that cannot be compared, such as a function, is refused, unless the caller knows that something else covers it.
+ * Digests of options and configs, by which they are compared. The order of properties does not matter. A value that cannot be
+ * compared, such as a function, is an error, unless another input covers it.
  */
 import { hash } from 'node:crypto'
 import { VarveError } from 'varve'
 
-/** Deeper than any options; a cycle is found here. */
+/** Limit of the nesting, deeper than any real options. It also detects cycles. */
 const DEPTH_MAX = 64
 
 /**
- * Digest of plain data, RegExp, Date, URL, Map, Set and bytes. Throws INVALID_OPTION that names the place of any other
- * value, below `name`.
+ * Digest of plain data, RegExp, Date, URL, Map, Set and bytes. Throws INVALID_OPTION for any other value, with its place
+ * below `name`.
  */
 export function digest(value: unknown, name: string): string {
   return digestWith({ isLenient: false, change: (text) => text }, value, name)
 }
 
-/** The same for what something else covers, too: any other value counts as its kind alone. Texts go through `change`. */
+/** The same for values that another input covers: any other value counts as its kind only. `change` is applied to texts. */
 export function lenientDigest(value: unknown, change: (text: string) => string): string {
   return digestWith({ isLenient: true, change }, value, '')
 }
 
-/** A digest of texts, in this order. */
+/** The digest of a list of texts. */
 export function digestOfTexts(texts: readonly string[]): string {
   return digest(texts, 'texts')
 }
@@ -31,7 +31,7 @@ interface Rules {
   readonly change: (text: string) => string
 }
 
-/** Where the parts of the text go that is hashed: each says its kind and its length, so that no two values share one. */
+/** Collects the text to hash. Each part starts with its kind and length, so that different values have different texts. */
 interface Target extends Rules {
   readonly parts: string[]
 }
@@ -44,7 +44,7 @@ function digestWith(rules: Rules, value: unknown, name: string): string {
 
 function write(target: Target, value: unknown, name: string, depth: number): void {
   const { parts } = target
-  if (depth > DEPTH_MAX) refuse(target, name, 'nested too deep, or contains itself')
+  if (depth > DEPTH_MAX) refuse(target, name, 'nested too deeply, or contains itself')
   else if (value === undefined) parts.push('undefined;')
   else if (typeof value === 'string') writeText(target, value)
   else if (value === null || typeof value === 'number' || typeof value === 'boolean') parts.push(`${value};`)
@@ -84,12 +84,12 @@ function writeList(target: Target, kind: string, items: readonly unknown[], name
 
 function refuse(target: Target, name: string, kind: string): void {
   if (!target.isLenient) {
-    throw new VarveError('INVALID_OPTION', `${name} is ${kind}, which has no value to compare; put a name or a version in its place`)
+    throw new VarveError('INVALID_OPTION', `${name} cannot be compared (${kind}); pass a name or a version instead`)
   }
   target.parts.push(`${kind};`)
 }
 
-/** Whether an object is `{ ... }`, with no class behind it. */
+/** Whether an object is a plain `{ ... }`, not an instance of a class. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null

@@ -1,16 +1,17 @@
 /**
- * What decides the results of a plugin besides its input, as named inputs of a task, found once per build: installed
- * packages, config files, environment variables, Node.
+ * The inputs that all calls of a plugin share: installed packages, config files, environment variables and Node. They are
+ * determined once per build.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { VarveError } from 'varve'
 import { digest, digestOfTexts } from './digest.ts'
+import { textOf } from './files.ts'
 import type { CachedOptions } from './options.ts'
 import type { Root } from './root.ts'
 
-/** Config files that plugins read without telling anybody; those of the root count, whether or not they are there. */
+/** Config files that plugins read without reporting them. Those in the root count, including their absence. */
 export const CONFIG_FILES: readonly string[] = [
   'package.json',
   ...['', '.json', '.js', '.cjs', '.mjs', '.cts'].map((end) => `.babelrc${end}`),
@@ -26,7 +27,7 @@ export const CONFIG_FILES: readonly string[] = [
 
 const ENV = ['NODE_ENV', 'BABEL_ENV', 'BROWSERSLIST_ENV']
 
-/** What says which packages are installed, the surest first: npm's own record of what is there, then lock files. */
+/** Records of the installed packages, the most reliable first: npm's own record in `node_modules`, then lock files. */
 const LOCK_FILES = [
   'node_modules/.package-lock.json',
   'pnpm-lock.yaml',
@@ -40,7 +41,7 @@ const LOCK_FILES = [
 /** Named inputs that all calls of one plugin share. */
 export type Identity = Readonly<Record<string, string>>
 
-/** The identity of a plugin as its user described it. Throws INVALID_OPTION for a `cacheKey` that cannot be compared. */
+/** The identity of a plugin from its options. Throws INVALID_OPTION if the `cacheKey` cannot be compared. */
 export function identityOf(options: CachedOptions, root: Root): Identity {
   const names = [...new Set([...ENV, ...(options.env ?? [])])].sort()
   const env = Object.fromEntries(names.map((name) => [`env ${name}`, process.env[name] ?? '']))
@@ -55,12 +56,12 @@ export function identityOf(options: CachedOptions, root: Root): Identity {
   }
 }
 
-/** The digest of files by their paths relative to the root and their contents. */
+/** The digest of files: their paths relative to the root, and their contents. */
 export function filesDigest(paths: readonly string[], root: Root): string {
   return digestOfTexts(paths.flatMap((path) => [root.toRelative(path.replaceAll('\\', '/')), contentOf(path) ?? '-']))
 }
 
-/** The nearest record of what is installed, and patches of it. */
+/** The digest of the nearest record of installed packages, and of patches to them. */
 function lockDigest(folder: string): string {
   for (let current = folder; ; current = dirname(current)) {
     for (const name of LOCK_FILES) {
@@ -84,7 +85,7 @@ function packagesDigest(names: readonly string[], folder: string): string {
   return digestOfTexts(names.flatMap((name) => [name, packageVersion(name, folder)]))
 }
 
-/** The version of a package as the project's root sees it. Throws INVALID_OPTION where it is not installed. */
+/** The version of a package, resolved from the project root. Throws INVALID_OPTION if it is not installed. */
 function packageVersion(name: string, folder: string): string {
   for (const base of createRequire(join(folder, 'package.json')).resolve.paths(name) ?? []) {
     const manifest = contentOf(join(base, name, 'package.json'))
@@ -92,13 +93,10 @@ function packageVersion(name: string, folder: string): string {
     const { version }: { version?: unknown } = JSON.parse(manifest)
     return String(version)
   }
-  throw new VarveError('INVALID_OPTION', `option 'packages' names '${name}', which is not installed; install it or take the name out`)
+  throw new VarveError('INVALID_OPTION', `option 'packages' names '${name}', which is not installed; install it or remove the name`)
 }
 
+/** The bytes of a file, one character each; undefined if it cannot be read. */
 function contentOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return undefined
-  }
+  return textOf(path, 'latin1')
 }

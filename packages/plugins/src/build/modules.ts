@@ -1,14 +1,15 @@
 /**
- * The local modules behind a plugin: the files of the project that the caller of a wrapper imports, directly or through others.
- * Their code decides what plugins do. Installed packages are left out: their versions are inputs by themselves. A package that is a
- * link into the project counts with all of its entry points.
+ * Finds the local modules of a plugin: the files of the project that the caller of a wrapper imports, directly or indirectly.
+ * Their code decides what plugins do. Installed packages are left out, because their versions are separate inputs. A package
+ * that is a link into the project counts with all its entry points.
  *
- * Imports are found by their look, also in comments: a file too many costs a miss, one too few a wrong result. An import whose path
- * is computed is not found.
+ * A pattern finds the imports, also in comments: one file too many costs a miss, one too few a wrong result. An import with a
+ * computed path is not found.
  */
-import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isFile, textOf } from './files.ts'
 
 const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"`])([^'"`\n]+)\1/g
 const VARIABLE = /\bprocess\.env(?:\.|\[['"])([A-Za-z_]\w*)/g
@@ -17,16 +18,16 @@ const OWN = dirname(import.meta.dirname)
 const OWN_PACKAGES: ReadonlySet<string> = new Set(['varve', '@varve/plugins'])
 const CODE = /\.[cm]?[jt]sx?$/
 
-/** What bundlers make of a config file while they load it: its name, and more. */
+/** The name that bundlers give a config file while they load it: its own name, with a timestamp. */
 const BUNDLED_CONFIG = /^(.+\.config)\b.*\d{6,}.*\.[cm]?js$/
 
-/** Local modules, and the variables whose names stand in them. */
+/** Local modules, and the environment variables that their code names. */
 export interface LocalModules {
   readonly paths: readonly string[]
   readonly variables: readonly string[]
 }
 
-/** The files of the project that stand in the stack of the code which asks, without those of Varve. */
+/** The files of the project on the current stack, without those of Varve. */
 export function callers(): string[] {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = 50
@@ -36,7 +37,7 @@ export function callers(): string[] {
   return [...files].filter((file) => isAbsolute(file) && !isInstalled(file) && !file.startsWith(OWN))
 }
 
-/** All local modules that these files lead to, themselves included. */
+/** These files and all local modules that they import, directly or indirectly. */
 export function localModules(roots: readonly string[]): LocalModules {
   const paths = new Set<string>()
   const variables = new Set<string>()
@@ -52,7 +53,7 @@ export function localModules(roots: readonly string[]): LocalModules {
   return { paths: [...paths].sort(), variables: [...variables].sort() }
 }
 
-/** A config file that was bundled is gone when its build begins: the files of that name stand for it. */
+/** The files that a bundled config file was made from. The bundled file itself is deleted before the build begins. */
 function configOf(path: string): string[] {
   if (isFile(path)) return [path]
   const [, name] = BUNDLED_CONFIG.exec(basename(path)) ?? []
@@ -71,7 +72,7 @@ function filesOf(specifier: string, from: string): string[] {
   return found === undefined ? [] : [found]
 }
 
-/** The entry points of a package that is a link into the project. */
+/** The entry points of a package that is a link into the project; none for an installed package. */
 function entriesOf(specifier: string, from: string): string[] {
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
   if (OWN_PACKAGES.has(name)) return []
@@ -110,14 +111,6 @@ function isInstalled(path: string): boolean {
   return /[\\/]node_modules[\\/]/.test(path)
 }
 
-function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
-}
-
 function realOf(path: string): string | undefined {
   try {
     return realpathSync(path)
@@ -131,14 +124,6 @@ function namesIn(folder: string): string[] {
     return readdirSync(folder)
   } catch {
     return []
-  }
-}
-
-function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
   }
 }
 

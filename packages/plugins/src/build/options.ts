@@ -1,98 +1,97 @@
-/** Options that all wrappers of plugins and loaders share: what each does, its default and its price. */
+/** The options of all wrappers of plugins and loaders. */
 import type { EngineChoice } from 'varve'
-import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, TEXT, TEXTS } from './validate.ts'
+import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, SIZE, STRING, TEXT, TEXTS } from './validate.ts'
 
-/** What decides the results of a plugin besides its input, and where they are kept. */
+/** Options that decide the results of a plugin, and options of the cache. */
 export interface CachedOptions {
   /**
-   * The options that the plugin was made with, or anything that changes with them: a plugin hides its options in
-   * closures, where Varve cannot compare them. Plain data, including RegExp, Map, Set and Date. Functions are refused,
-   * because they have no value to compare: pass their names.
-   * @defaultValue Vite: the text of the config file and of the files it imports. Other tools: none, and nothing is cached
+   * The options of the plugin, or any value that changes with them. A plugin hides its options in closures, so the cache
+   * cannot see them. Accepts plain data, RegExp, Map, Set and Date. A function cannot be compared; pass its name instead.
+   * @defaultValue Vite: the text of the config file and of all its imports. Other tools have no default, and cache nothing without it
    */
   readonly cacheKey?: unknown
   /**
-   * A change makes all results of this plugin misses. For what no other option covers.
+   * Invalidates all results of this plugin when it changes. For inputs that no other option covers.
    * @defaultValue `''`
    */
   readonly version?: string | undefined
   /**
-   * Packages whose installed versions decide: the plugin's own and those it works with, such as
-   * `['@vitejs/plugin-vue', 'vue']`. Fewer misses than the default, at your own risk.
-   * @defaultValue every installed package: a digest of the lock file
+   * Packages whose installed versions decide the results: the plugin's own and those that it uses, for example
+   * `['@vitejs/plugin-vue', 'vue']`. This gives fewer misses than the default, but a missing name gives stale results.
+   * @defaultValue all installed packages, by a digest of the lock file
    */
   readonly packages?: readonly string[] | undefined
   /**
-   * Files that the plugin reads and does not tell anybody about, relative to the root; a change makes all its results
-   * misses. The usual config files (`CONFIG_FILES`) are always among them.
+   * Files that the plugin reads without reporting them, relative to the root. A change invalidates all its results. The usual
+   * config files (`CONFIG_FILES`) are always included.
    * @defaultValue `[]`
    */
   readonly files?: readonly string[] | undefined
   /**
-   * Records what the plugin reads through `node:fs`, `require` and `process.env`, and the local modules that it is made of:
-   * inputs of all its results. Costs about 1 us for each read. What the plugin reads in other processes, in worker threads and
-   * in native addons cannot be seen: its results are not stored unless `files` names what decides them.
+   * Records what the plugin reads through `node:fs`, `require` and `process.env`, and its local modules, as inputs of all its
+   * results. Costs about 1 us for each read. Reads in other processes, in worker threads and in native addons cannot be
+   * recorded. Results of a plugin that uses these are stored only if `files` is set.
    * @defaultValue `true`
    */
   readonly trackReads?: boolean | undefined
   /**
-   * Environment variables that the plugin, or the config file, reads. NODE_ENV, BABEL_ENV and BROWSERSLIST_ENV are
-   * always among them.
+   * Environment variables that the plugin or the config file reads. NODE_ENV, BABEL_ENV and BROWSERSLIST_ENV are always
+   * included.
    * @defaultValue `[]`
    */
   readonly env?: readonly string[] | undefined
   /**
-   * The project's folder. Paths inside it are kept relative to it, so that another checkout finds the same entries.
-   * @defaultValue Vite and Rspack: the tool's own root; elsewhere the working directory
+   * The project directory. Paths inside it are stored relative to it, so that another checkout finds the same entries.
+   * @defaultValue Vite and Rspack: the tool's own root; other tools: the working directory
    */
   readonly root?: string | undefined
   /**
-   * Folder of the cache, relative to the root.
-   * @defaultValue `node_modules/.cache/varve/<tool>` beside the nearest package.json
+   * Cache directory, relative to the root.
+   * @defaultValue `node_modules/.cache/varve/<tool>` next to the nearest package.json
    */
   readonly dir?: string | undefined
   /**
-   * Read, write nothing. For builds that may use a cache but must not decide what is in it.
+   * Reads the cache and writes nothing. For builds that may use a cache but must not change it, such as pull requests.
    * @defaultValue `false`
    */
   readonly readOnly?: boolean | undefined
   /**
-   * Which engine of Varve to use; both read and write the same folder.
-   * @defaultValue `'auto'`: native, WebAssembly where addons cannot be loaded
+   * The engine of Varve. Both engines read and write the same directory.
+   * @defaultValue `'auto'`: the native engine, or WebAssembly if the addon cannot be loaded
    */
   readonly engine?: EngineChoice | undefined
   /**
-   * Cap of the folder: bytes, or a text such as `'500MB'`. The least recently used entries go first.
+   * Maximum size of the cache directory, in bytes or as a text such as `'500MB'`. The least recently used entries are evicted first.
    * @defaultValue `'1GiB'`
    */
   readonly maxBytes?: number | string | undefined
   /**
-   * Called after each build, once for each plugin, with what came of its calls.
-   * @defaultValue nobody is told
+   * Called after each build, once for each plugin, with the statistics of its calls.
+   * @defaultValue no function
    */
   readonly onStats?: ((stats: CachedStats) => void) | undefined
 }
 
-/** What came of the calls of one plugin in one build. */
+/** Statistics of the calls of one plugin in one build. */
 export interface CachedStats {
   /** Name of the plugin. */
   readonly name: string
   /** Calls answered from the cache. */
   readonly hits: number
-  /** Calls that were not in the cache; the plugin ran. */
+  /** Calls that ran because the cache had no valid result. */
   readonly misses: number
-  /** Calls whose results cannot be kept, by reason; the plugin ran. */
+  /** Number of calls whose results cannot be cached, by reason; the plugin ran. */
   readonly uncacheable: Readonly<Record<string, number>>
-  /** Why calls were not in the cache, and how many each: as `TaskStats.reasons` of `varve`. */
+  /** Number of misses, by reason, as in `TaskStats.reasons` of `varve`. */
   readonly reasons: Readonly<Record<string, number>>
-  /** What the plugin read so far, besides what its calls declare: inputs of all its results. */
+  /** Files and variables that the plugin has read so far, without those that its calls report: inputs of all its results. */
   readonly reads: { readonly files: readonly string[]; readonly variables: readonly string[] }
 }
 
-/** The checks of these options. */
+/** The checks of CachedOptions. */
 export const FIELDS: Fields<CachedOptions> = {
   cacheKey: ANYTHING,
-  version: ['a string', (value) => typeof value === 'string'],
+  version: STRING,
   packages: TEXTS,
   files: TEXTS,
   trackReads: BOOLEAN,
@@ -101,6 +100,6 @@ export const FIELDS: Fields<CachedOptions> = {
   dir: TEXT,
   readOnly: BOOLEAN,
   engine: oneOf('auto', 'native', 'wasm'),
-  maxBytes: ["bytes or a text such as '500MB'", (value) => typeof value === 'string' || (typeof value === 'number' && value >= 0)],
+  maxBytes: SIZE,
   onStats: FUNCTION,
 }

@@ -1,30 +1,30 @@
 /**
- * Plain data as bytes and back: JSON, with long texts and bytes beside it, so that code is decoded by the megabyte and
- * not letter by letter.
+ * Converts plain data to bytes and back. Short values are JSON; long texts and bytes are separate parts, so that code is
+ * decoded in one step instead of character by character.
  *
  *   count u32 | length u32 of each part | JSON | part | part | ...
  *
- * In the JSON a part is a string of NUL, `t` (text) or `b` (bytes) and the part's index; a string that itself begins with
- * NUL becomes a part, so no string is mistaken for one. Each part is named once, so that what is unpacked is never much
- * more than what was packed.
+ * In the JSON, a part is a string of NUL, `t` (text) or `b` (bytes) and the index of the part. A string that itself begins
+ * with NUL becomes a part, so that no other string looks like one. Each part is named once, so that the unpacked value is
+ * never much larger than the packed one.
  */
 import { isUtf8 } from 'node:buffer'
 import { isPlain } from './digest.ts'
 import { Uncacheable } from './uncacheable.ts'
 
-/** Texts from this length on become parts. */
+/** Texts of at least this length become parts. */
 const TEXT_LENGTH_MIN = 200
 const MARK = '\0'
 const PART = /^\0([tb])(\d{1,9})$/
 
-/** Most bytes of JSON: numbers and short texts take many times as much in memory, and long ones are parts. */
+/** Limit of the JSON in bytes. Its numbers and short texts take many times as much memory; long texts are parts. */
 const JSON_BYTES_MAX = 4 << 20
 
 type Part = string | Uint8Array
 
 /**
- * The bytes of plain data and Uint8Arrays; undefined properties are left out. Throws Uncacheable for anything else. All of
- * it is written at once: memory outside of V8's heap makes it collect garbage sooner.
+ * The bytes of plain data and Uint8Arrays, without undefined properties. Throws Uncacheable for any other value. The bytes are
+ * written to one buffer, because many buffers outside of V8's heap cause more garbage collections.
  */
 export function pack(value: unknown): Uint8Array {
   const parts: Part[] = []
@@ -44,7 +44,7 @@ export function pack(value: unknown): Uint8Array {
   return bytes
 }
 
-/** What `pack` was given. Throws if these are not bytes that it wrote. */
+/** The value that was packed. Throws if `pack` did not write these bytes. */
 export function unpack(packed: Uint8Array): unknown {
   const buffer = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
   const count = buffer.readUInt32LE()
@@ -60,7 +60,7 @@ export function unpack(packed: Uint8Array): unknown {
   return value
 }
 
-/** The value with its parts in their places; each is taken out of `parts`. */
+/** The value with its parts in place. Takes each part out of `parts`. */
 function restore(value: unknown, parts: (Buffer | undefined)[]): unknown {
   if (typeof value === 'string') return value.startsWith(MARK) ? takePart(value, parts) : value
   if (typeof value !== 'object' || value === null) return value
@@ -83,10 +83,10 @@ function textOf(part: Buffer): string {
 }
 
 function check(holds: boolean): void {
-  if (!holds) throw new Error('these bytes are no packed value')
+  if (!holds) throw new Error('these bytes are not a packed value')
 }
 
-/** The value with its parts lifted out. */
+/** The value with its long texts and bytes moved to `parts`. */
 function lift(value: unknown, parts: Part[]): unknown {
   if (value === undefined || value === null || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value) && !Object.is(value, -0)) return value
@@ -94,14 +94,14 @@ function lift(value: unknown, parts: Part[]): unknown {
   if (value instanceof Uint8Array) return `${MARK}b${parts.push(value) - 1}`
   if (Array.isArray(value)) return value.map((item) => lift(item, parts))
   const isPlainObject = typeof value === 'object' && isPlain(value) && !('toJSON' in value) && !Object.hasOwn(value, '__proto__')
-  if (!isPlainObject) throw new Uncacheable('holds a value that is no plain data')
+  if (!isPlainObject) throw new Uncacheable('holds a value that is not plain data')
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, lift(item, parts)]))
 }
 
-/** Whether a text stays in the JSON: short ones, and those that UTF-8 cannot hold. */
+/** Whether a text stays in the JSON: a short one, or one with lone surrogates, which UTF-8 cannot represent. */
 function isShort(text: string): boolean {
   if (!text.startsWith(MARK) && text.length < TEXT_LENGTH_MIN) return true
   if (!/\p{Surrogate}/u.test(text)) return false
-  if (text.startsWith(MARK)) throw new Uncacheable('holds a text that is no Unicode')
+  if (text.startsWith(MARK)) throw new Uncacheable('holds a text that is not valid Unicode')
   return true
 }

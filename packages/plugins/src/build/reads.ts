@@ -1,17 +1,17 @@
-/** What one plugin reads: its scope, the local modules it is made of, and the warning if its reads cannot be seen. */
+/** The reads of one plugin: their scope, the plugin's local modules, and the warning if reads cannot be recorded. */
 import { installReads, type ReadCall, ReadScope } from 'varve/reads'
 import { localModules } from './modules.ts'
 import type { CachedOptions, CachedStats } from './options.ts'
 import type { Warn } from './warnings.ts'
 
-// When a wrapper is loaded, before the plugins of a config are made: what they read from then on is seen.
+// Runs when a wrapper is loaded, before a config creates its plugins, so that all their reads are recorded.
 installReads()
 
 /** The reads of one plugin. */
 export class PluginReads {
   readonly #options: CachedOptions
   #scope: ReadScope | undefined
-  /** Where the scope's warning goes once a build has begun. */
+  /** Receives the warning of the scope once a build has begun. */
   #warn: Warn | undefined
   #warning: string | undefined
   #isNoted = false
@@ -25,41 +25,41 @@ export class PluginReads {
     return this.#options.trackReads !== false
   }
 
-  /** A build begins, of a plugin that is made of these local modules. Undefined if nothing is recorded. */
+  /** Called when a build of a plugin with these local modules begins. Undefined if reads are not recorded. */
   begin({ name, modules }: { readonly name: string; readonly modules: readonly string[] }, root: string, warn: Warn): ReadScope | undefined {
     const scope = this.#open(name, root)
     if (this.#warning !== undefined) warn(this.#warning)
     this.#warning = undefined
     this.#warn = warn
     scope?.begin()
-    // What a module was when it was loaded decides, whatever is in its file by the next build.
+    // A module counts as it was when it was loaded, even if its file changes before the next build.
     if (!this.#isNoted) this.noteModules(modules)
     this.#isNoted = true
     return scope
   }
 
-  /** No build follows for now. */
+  /** Called when no build follows. */
   end(): void {
     this.#scope?.end()
   }
 
-  /** Runs work of the plugin whose result is not kept: what it reads decides later calls. */
+  /** Runs work of the plugin whose result is not cached. Later calls depend on what it reads. */
   run<T>(work: () => T): T {
     return this.#scope === undefined ? work() : this.#scope.run(work)
   }
 
-  /** The same, perhaps before the first build begins. */
+  /** As `run`, but may be called before the first build begins. */
   runEarly<T>(name: string, root: string, work: () => T): T {
     this.#open(name, root)
     return this.run(work)
   }
 
-  /** A call that runs by itself, in parts. */
+  /** The reads of a call that runs in several parts. */
   call(about: string): ReadCall | undefined {
     return this.#scope?.call(about)
   }
 
-  /** Notes local modules that the plugin loads. */
+  /** Records local modules that the plugin loads. */
   noteModules(files: readonly string[]): void {
     const scope = this.#scope
     if (scope === undefined) return
@@ -68,7 +68,7 @@ export class PluginReads {
     for (const name of variables) scope.variable(name, false)
   }
 
-  /** What was read so far. */
+  /** The files and variables that were read so far. */
   recorded(): CachedStats['reads'] {
     return this.#scope?.recorded() ?? { files: [], variables: [] }
   }

@@ -1,25 +1,25 @@
 /**
- * Paths inside the project, kept relative to it, so that another checkout finds the same entries. In what is kept a mark
- * stands for the root, in fields that are known to hold paths. A root that is named anywhere else, as in code, binds the
- * entry to that root: code is counted by source maps, and who knows what else is made of it.
+ * Stores paths inside the project relative to its root, so that another checkout finds the same entries. In fields that are
+ * known to hold paths, a mark replaces the root. If the root occurs elsewhere, such as in code, the entry is valid for that root
+ * only: a replacement would break source maps and anything else derived from the code.
  */
 import { dirname, resolve } from 'node:path'
 import { isPlain } from './digest.ts'
 import { Uncacheable } from './uncacheable.ts'
 
 const MARK = '<varve:root>'
-/** The same in a path with the separators of Windows. */
+/** The mark in a path with the separators of Windows. */
 const WINDOWS_MARK = '<varve:root\\>'
 const ANY_MARK = '<varve:root'
 
-/** How a path may begin, and what stands for it. */
+/** A spelling of the root at the start of a path, and the mark that replaces it. */
 interface Spelling {
   readonly start: string
   readonly mark: string
   readonly pattern: RegExp
 }
 
-/** Fields that hold paths, or messages for people. */
+/** Fields that hold paths, or messages for users. */
 const FIELDS: ReadonlySet<string> = new Set(
   (
     'path paths id ids importer exporter file sources sourceRoot implicitlyLoadedAfterOneOf ' +
@@ -27,23 +27,23 @@ const FIELDS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** The field that names places for people only: tools and loaders beside the project may stand there. */
+/** The field with stack traces. It is for users only, and may name tools and loaders outside of the project. */
 const STACK = 'stack'
 
-/** The folder of one project. */
+/** The root directory of one project. */
 export class Root {
   /** Absolute, with the separators of the platform. */
   readonly folder: string
-  /** None of the top of a file system, which every path begins with. */
+  /** Empty for the top directory of a file system, with which every path begins. */
   readonly #marked: readonly Spelling[]
-  /** How texts may spell what lies in the root or beside it. */
+  /** Spellings by which a text may name a path in the root or next to it. */
   readonly #spellings: readonly string[]
 
   constructor(folder: string) {
     this.folder = resolve(folder)
     const withSlashes = slashed(this.folder)
     const marks = new Map([[this.folder, WINDOWS_MARK], [withSlashes, MARK]])
-    // A folder that only begins with the same letters is another one.
+    // The pattern does not match a directory whose name only begins with the root.
     const spelling = ([start, mark]: [string, string]): Spelling => ({ start, mark, pattern: new RegExp(`${escape(start)}(?![\\w.@+-])`, 'g') })
     this.#marked = withSlashes.endsWith('/') ? [] : Array.from(marks, spelling)
     const parent = dirname(this.folder)
@@ -51,12 +51,12 @@ export class Root {
     this.#spellings = [...new Set([slashed(near), near, JSON.stringify(near).slice(1, -1)])]
   }
 
-  /** A text with the mark in place of the root. */
+  /** A text with the mark instead of the root. */
   toRelative(text: string): string {
     return this.#marked.reduce((changed, { start, mark, pattern }) => (changed.includes(start) ? changed.replace(pattern, mark) : changed), text)
   }
 
-  /** Plain data with the mark in place of the root, and whether it is good for this root only. */
+  /** Plain data with the mark instead of the root, and whether it is valid for this root only. */
   relativeEntry(entry: unknown): [relative: unknown, isBound: boolean] {
     let isBound = false
     const relative = mapLeaves(entry, '', (leaf, field) => {
@@ -68,11 +68,11 @@ export class Root {
     return [relative, isBound]
   }
 
-  /** What `relativeEntry` was given, in this root. */
+  /** The entry with this root instead of the mark. */
   absoluteEntry(relative: unknown): unknown {
     return mapLeaves(relative, '', (leaf) => {
       if (typeof leaf !== 'string' || !leaf.includes(ANY_MARK)) return leaf
-      // A function, since a folder may be called '$$'.
+      // A function, because `$$` in a directory name has a meaning in a replacement text.
       return this.#marked.reduce((changed, { start, mark }) => changed.replaceAll(mark, () => start), leaf)
     })
   }
@@ -83,7 +83,7 @@ export class Root {
   }
 }
 
-/** A copy of plain data in which every text and every bytes went through `change`, with the name of the field. */
+/** A copy of plain data. `change` replaces each text and each Uint8Array, and gets the name of its field. */
 export function mapLeaves(value: unknown, field: string, change: (leaf: string | Uint8Array, field: string) => unknown): unknown {
   if (typeof value === 'string' || value instanceof Uint8Array) return change(value, field)
   if (Array.isArray(value)) return value.map((item) => mapLeaves(item, field, change))

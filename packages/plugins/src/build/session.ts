@@ -1,6 +1,6 @@
 /**
- * The open cache of a build: one per folder and process, shared by all plugins that use it and closed with the last of
- * them. No failure here fails a build: it costs misses and a warning.
+ * The open cache of a build. There is one per directory and process; the plugins that use it share it, and the last one closes
+ * it. A failure here never fails a build: it costs misses and a warning.
  */
 import { resolve } from 'node:path'
 import { type Cache, openCache, type Task, type TaskOptions } from 'varve'
@@ -8,18 +8,18 @@ import type { CachedOptions } from './options.ts'
 import type { Root } from './root.ts'
 import { type Warn, Warnings } from './warnings.ts'
 
-/** Changes with the layout of what is kept. */
-const LAYOUT = '1'
+/** Version of the layout of entries. */
+const LAYOUT = '2'
 
 /** Sessions in use. */
 const sessions: Map<string, Session> = new Map()
 
-/** A cache that some builds have open. */
+/** A cache that one or more builds have open. */
 export class Session {
   readonly #id: string
   readonly #opening: Promise<Cache | undefined>
   readonly #isReadOnly: boolean
-  /** Told through whoever came first. */
+  /** Warnings, which go to the plugin that opened the cache. */
   readonly warnings: Warnings
   #users = 0
   #cache: Cache | undefined
@@ -31,7 +31,7 @@ export class Session {
     this.#opening = this.#open(tool, options, root)
   }
 
-  /** Opens the cache of `tool` as the options say, or shares it. Each call is paired with one of `release`. */
+  /** Opens the cache of `tool`, or shares it if it is open with these options. Each call needs one call of `release`. */
   static async acquire(tool: string, options: CachedOptions, root: Root, warn: Warn): Promise<Session> {
     const { dir = '', engine, maxBytes, readOnly } = options
     const id = JSON.stringify([tool, root.folder, dir, engine, maxBytes, readOnly])
@@ -42,18 +42,18 @@ export class Session {
     return session
   }
 
-  /** A task of that name, undefined where there is no cache to keep its results in. */
+  /** The task of that name; undefined if the cache could not be opened. */
   task(name: string, options: Omit<TaskOptions, 'codec' | 'version'>): Task<Uint8Array> | undefined {
     return this.#cache?.task(name, { ...options, version: LAYOUT, codec: 'bytes' })
   }
 
-  /** Writes what is new. */
+  /** Commits new results. */
   async commit(): Promise<void> {
     if (this.#isReadOnly) return
     await this.#cache?.commit().catch((error: unknown) => this.warnings.failed('cannot be written', error))
   }
 
-  /** Writes what is new, and closes the cache with its last user. */
+  /** Commits new results, and closes the cache if this was its last user. */
   async release(): Promise<void> {
     this.#users -= 1
     await this.commit()
@@ -70,10 +70,10 @@ export class Session {
         engine,
         maxBytes,
         readOnly,
-        onWarning: this.warnings.heard,
+        onWarning: this.warnings.report,
       })
     } catch (error) {
-      this.warnings.failed('cannot be opened, the build goes on without', error)
+      this.warnings.failed('cannot be opened, so the build continues without it', error)
     }
     return this.#cache
   }

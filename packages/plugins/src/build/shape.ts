@@ -1,7 +1,7 @@
 /**
- * Shapes: what a value from a cache has to be before anything is done with it. A cache may hold anything, so every part is
- * checked and unknown parts are refused; what passes is safe to hand to a tool. The same shape is asked before a result is
- * kept, so nothing is stored that would be refused later.
+ * Shapes check a value from a cache before it is used. A cache may contain anything, so every part is checked and unknown
+ * parts are rejected; a value that passes is safe to hand to a tool. A result is checked with the same shape before it is
+ * stored, so that no stored result is rejected later.
  */
 import { isAbsolute } from 'node:path'
 
@@ -17,13 +17,13 @@ export const isText: Shape<string> = (value) => typeof value === 'string'
 export const isBytes: Shape<Uint8Array> = (value) => value instanceof Uint8Array
 export const isFlag: Shape<boolean> = (value) => typeof value === 'boolean'
 
-/** A number that counts or numbers something. */
+/** A count or an index: a 32-bit unsigned integer. */
 export const isIndex: Shape<number> = (value): value is number => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 32
 
 /** A number of bytes. */
 export const isCount: Shape<number> = (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
-/** A text that file systems take as a path. */
+/** A text that file systems accept as a path. */
 export const isPath: Shape<string> = (value): value is string => isText(value) && value !== '' && !value.includes('\0')
 export const isAbsolutePath: Shape<string> = (value): value is string => isPath(value) && isAbsolute(value)
 
@@ -40,7 +40,7 @@ export function listOf<T>(item: Shape<T>): Shape<T[]> {
   return (value): value is T[] => Array.isArray(value) && value.every((one) => item(one))
 }
 
-/** A list of exactly these items; the last ones may be left out if their shapes take undefined. */
+/** A list of exactly these items; trailing items may be left out if their shapes accept undefined. */
 export function tupleOf<T extends readonly unknown[]>(...items: { readonly [Index in keyof T]: Shape<T[Index]> }): Shape<T> {
   return (value): value is T => Array.isArray(value) && value.length <= items.length && items.every((item, at) => item(value[at]))
 }
@@ -56,7 +56,7 @@ export function objectOf<T extends object>(fields: { readonly [Name in keyof T]-
   }
 }
 
-/** An object with these fields, and any others, which are left to the tool. */
+/** An object with these fields, and any others, which the tool checks or ignores. */
 export function hasFields<T extends object>(fields: { readonly [Name in keyof T]-?: Shape<T[Name]> }): Shape<T> {
   const shapes = Object.entries<Shape<unknown>>(fields)
   return (value): value is T => isDictionary(value) && shapes.every(([name, shape]) => shape(Object.hasOwn(value, name) ? value[name] : undefined))
@@ -72,12 +72,12 @@ export function optional<T>(shape: Shape<T>): Shape<T | undefined> {
   return (value): value is T | undefined => value === undefined || shape(value)
 }
 
-/** The value, undefined or null, for fields in which tools take any of these. */
+/** The value, undefined or null, for fields in which tools accept all three. */
 export function nullable<T>(shape: Shape<T>): Shape<T | null | undefined> {
   return (value): value is T | null | undefined => value === undefined || value === null || shape(value)
 }
 
-/** A value of that shape of which more is true. */
+/** A value of that shape for which `holds` is true as well. */
 export function withCheck<T>(shape: Shape<T>, holds: (value: T) => boolean): Shape<T> {
   return (value): value is T => shape(value) && holds(value)
 }

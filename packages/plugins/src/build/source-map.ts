@@ -1,6 +1,6 @@
 /**
- * Source maps as plain data. Tools fail a build for a map that is not well-formed, so one from a cache is read to its end
- * before it is handed over.
+ * Source maps as plain data. A tool fails the build if a map is not well-formed, so a map from a cache is checked completely
+ * before the tool gets it.
  */
 import { either, exactly, isIndex, listOf, objectOf, nullable, type Shape, isText, withCheck } from './shape.ts'
 
@@ -34,15 +34,19 @@ const fields = {
   debugId: nullable(isText),
 } satisfies { [Name in keyof SourceMap]-?: Shape<SourceMap[Name]> }
 
-/** The names of these fields. */
-export const MAP_FIELDS: readonly string[] = Object.keys(fields)
+/** A source map as plain data: plugins and loaders return texts, objects and instances of classes. */
+export function plainMap(map: unknown): unknown {
+  if (typeof map !== 'object' || map === null) return map
+  const found = Object.keys(fields).map((name) => [name, Reflect.get(map, name)] as const)
+  return Object.fromEntries(found.filter(([, field]) => field !== undefined))
+}
 
-/** A map whose every position is in its sources and names. */
+/** A map whose positions all refer to existing sources and names. */
 const mapObject: Shape<SourceMap> = withCheck(objectOf<SourceMap>(fields), (map) => {
   const counts = { sources: map.sources?.length ?? 0, names: map.names?.length ?? 0 }
   const ignored = [...(map.ignoreList ?? []), ...(map.x_google_ignoreList ?? [])]
   if (ignored.some((source) => source >= counts.sources)) return false
-  // Maps without sources have positions all the same, which point nowhere.
+  // Maps without sources may have positions nevertheless, which refer to nothing.
   if (counts.sources === 0) counts.sources = Number.POSITIVE_INFINITY
   return typeof map.mappings === 'string' ? areMappings(map.mappings, counts) : areSegments(map.mappings, counts)
 })
@@ -57,7 +61,7 @@ const mapText: Shape<string> = (value): value is string => {
   }
 }
 
-/** What plugins and loaders return as a map. */
+/** A map as plugins and loaders return it. */
 export const sourceMap: Shape<SourceMap | string> = either(mapObject, mapText)
 
 interface Counts {
@@ -75,16 +79,16 @@ function areSegments(lines: readonly (readonly (readonly number[])[])[], { sourc
 
 const isBelow = (value: number, count: number): boolean => value >= 0 && value < count
 
-/** Values of the letters of base 64; 64 for all others. */
+/** Values of the base64 digits; 64 for all other characters. */
 const DIGITS = new Uint8Array(128).fill(64)
 for (const [value, letter] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].entries()) DIGITS[letter.charCodeAt(0)] = value
 const [COMMA, SEMICOLON] = [44, 59]
 
-/** Numbers have at most 30 bits, of which one is the sign. */
+/** Limits of a number in `mappings`: 30 bits, of which one is the sign. */
 const SHIFT_MAX = 25
 const POSITION_MAX = 2 ** 30
 
-/** Reads `mappings`: each segment is 1, 4 or 5 numbers in base 64, each the difference to the one before. Hot. */
+/** Checks `mappings`: each segment has 1, 4 or 5 base64 numbers, each relative to the previous one. A hot loop. */
 function areMappings(mappings: string, { sources, names }: Counts): boolean {
   let [column, source, row, place, name] = [0, 0, 0, 0, 0]
   let [field, value, shift] = [0, 0, 0]

@@ -1,34 +1,39 @@
-/** Checks options: unknown ones are refused with a suggestion, wrong ones with what was expected. */
+/** Checks options. The error for an unknown option has a suggestion, the error for a wrong value names what is expected. */
 import { VarveError } from 'varve'
 
-/** What an option may hold, in words and as a check; undefined always means the default. */
+/** The values that an option accepts, in words and as a check; undefined always means the default. */
 export type Field = readonly [expected: string, accepts: (value: unknown) => boolean]
 
-/** A field for each option, so that a new option cannot be forgotten. */
+/** A field for each option; the compiler reports a missing one. */
 export type Fields<Options> = { readonly [Name in keyof Required<Options>]: Field }
 
+export const STRING: Field = ['a string', (value) => typeof value === 'string']
 export const TEXT: Field = ['a string that is not empty', (value) => typeof value === 'string' && value !== '']
 export const TEXTS: Field = ['an array of strings', (value) => Array.isArray(value) && value.every((item) => typeof item === 'string')]
 export const BOOLEAN: Field = ['true or false', (value) => typeof value === 'boolean']
 export const FUNCTION: Field = ['a function', (value) => typeof value === 'function']
 export const ANYTHING: Field = ['anything', () => true]
+export const SIZE: Field = [
+  "bytes or a text such as '500MB'",
+  (value) => typeof value === 'string' || (typeof value === 'number' && value > 0),
+]
 
-/** A field that takes one of a few words. */
+/** A field that accepts one of a few words. */
 export function oneOf(...words: readonly string[]): Field {
   return [words.map((word) => `'${word}'`).join(' or '), (value) => typeof value === 'string' && words.includes(value)]
 }
 
-const NO_WAYS_OUT: ReadonlyMap<string, string> = new Map()
-
 /**
- * Throws INVALID_OPTION that names the option, what is wrong with it and the way out. `call` begins the message. `waysOut`
- * has the advice for names, in lower case, that users know from other tools.
+ * Throws INVALID_OPTION for the first option that is unknown or wrong.
+ *
+ * @param call begins the message
+ * @param advise the end of the message for an unknown option; undefined for the usual suggestion
  */
 export function checkOptions<Options extends object>(
   call: string,
   options: Options,
   fields: Fields<Options>,
-  waysOut: ReadonlyMap<string, string> = NO_WAYS_OUT,
+  advise: (name: string) => string | undefined = () => undefined,
 ): void {
   const given: unknown = options
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
@@ -38,8 +43,8 @@ export function checkOptions<Options extends object>(
   for (const [name, value] of Object.entries(given)) {
     const field = known.get(name)
     if (field === undefined) {
-      const wayOut = waysOut.get(name.toLowerCase()) ?? secretAdvice(name, known)
-      throw unknownName(`${call} has no option '${name}'`, name, [...known.keys()], wayOut)
+      const advice = advise(name) ?? secretAdvice(name, known)
+      throw unknownName(`${call} has no option '${name}'`, name, [...known.keys()], advice)
     }
     const [expected, accepts] = field
     if (value !== undefined && !accepts(value)) {
@@ -48,14 +53,7 @@ export function checkOptions<Options extends object>(
   }
 }
 
-/** An INVALID_OPTION for a name that is not one of `known`, with the nearest of them unless there is better advice. */
-export function unknownName(problem: string, name: string, known: readonly string[], advice?: string): VarveError {
-  const near = nearestName(name, known)
-  const wayOut = near === undefined ? `the options are ${known.join(', ')}` : `did you mean '${near}'?`
-  return new VarveError('INVALID_OPTION', `${problem}; ${advice ?? wayOut}`)
-}
-
-/** What to do instead of an option `key` or `secret`, names that are easily confused: a secret must not become a cache key. */
+/** What to do instead of an option `key` or `secret`, which are easily confused: a secret must not become a cache key. */
 function secretAdvice(name: string, known: ReadonlyMap<string, Field>): string | undefined {
   if (name !== 'key' && name !== 'secret') return undefined
   if (known.has('secret')) return "did you mean 'secret'?"
@@ -63,13 +61,15 @@ function secretAdvice(name: string, known: ReadonlyMap<string, Field>): string |
   return name === 'key' && known.has('cacheKey') ? `did you mean 'cacheKey'? If it is a secret, ${secret}` : secret
 }
 
-/** The first name that is meant, most likely. */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
+/** An INVALID_OPTION for a name that is not in `known`, with `advice`, the nearest known name or all of them. */
+export function unknownName(problem: string, name: string, known: readonly string[], advice?: string): VarveError {
   const word = name.toLowerCase()
-  return known.find((option) => differsLittle(word, option.toLowerCase()))
+  const near = known.find((option) => differsLittle(word, option.toLowerCase()))
+  const suggestion = near === undefined ? `expected one of ${known.join(', ')}` : `did you mean '${near}'?`
+  return new VarveError('INVALID_OPTION', `${problem}; ${advice ?? suggestion}`)
 }
 
-/** A value in a message: short, on one line. */
+/** A short description of a value, for messages. */
 export function describe(value: unknown): string {
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value)) return 'an array'
@@ -77,7 +77,7 @@ export function describe(value: unknown): string {
   return typeof value === 'string' ? `'${value.slice(0, 60)}'` : String(value)
 }
 
-/** Whether two words are equal but for one or two letters: the same beginning and the same end around them. */
+/** Whether two words differ in one or two adjacent letters only. */
 function differsLittle(given: string, option: string): boolean {
   const shortest = Math.min(given.length, option.length)
   let start = 0

@@ -1,29 +1,29 @@
-/** Warnings of a cache, each kind told once: a failure of it costs misses and a warning, never the build. */
+/** Warnings of a cache. Each kind is reported once. A failure costs misses and a warning; it never fails a build. */
 import type { VarveError } from 'varve'
 
-/** Says a warning through the tool's own logger. */
+/** Reports a warning through the tool's own logger. */
 export type Warn = (text: string) => void
 
-/** What was told already. */
+/** Reports each kind of warning once. */
 export class Warnings {
-  readonly #tell: Warn
-  readonly #told: Set<string> = new Set()
+  readonly #warn: Warn
+  readonly #reported: Set<string> = new Set()
 
-  constructor(tell: Warn) {
-    this.#tell = tell
+  constructor(warn: Warn) {
+    this.#warn = warn
   }
 
-  /** Something went wrong: `problem` goes on after 'the cache'. */
+  /** Reports a failure. `problem` continues the words 'the cache'. */
   failed(problem: string, error: unknown): void {
     this.#once(problem, `the cache ${problem}: ${error instanceof Error ? error.message : String(error)}`)
   }
 
-  /** What the cache says by itself: an `onWarning` of `openCache`. */
-  readonly heard = ({ code, message }: VarveError): void => this.#once(code, message)
+  /** Reports a warning of the engine: an `onWarning` of `openCache`. */
+  readonly report = ({ code, message }: VarveError): void => this.#once(code, message)
 
   #once(kind: string, text: string): void {
-    if (this.#told.has(kind)) return
-    this.#told.add(kind)
-    this.#tell(text)
+    if (this.#reported.has(kind)) return
+    this.#reported.add(kind)
+    this.#warn(text)
   }
 }

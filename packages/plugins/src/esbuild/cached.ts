@@ -1,4 +1,4 @@
-/** An esbuild plugin whose `onLoad` callbacks are answered from the cache: its setup gets a build that wraps them. */
+/** Puts a cache around an esbuild plugin: its setup function gets a build object that wraps its `onLoad` callbacks. */
 import type { BuildOptions, OnEndResult, OnStartResult, Plugin, PluginBuild } from 'esbuild'
 import { type Caller, Calls } from '../build/calls.ts'
 import { lenientDigest } from '../build/digest.ts'
@@ -16,22 +16,22 @@ export function wrapPlugin(plugin: Plugin, options: CachedOptions): Plugin {
       const calls = new Calls(options)
       const { initialOptions } = build
       const folder = options.root ?? initialOptions.absWorkingDir ?? process.cwd()
-      // What the cache says becomes warnings of the build: esbuild takes them when it starts and when it ends.
+      // Warnings of the cache become warnings of the build. esbuild accepts them when a build starts and when it ends.
       const warnings: { text: string }[] = []
       const begin = calls.begin.bind(calls, { ...callerOf(plugin, build, folder), modules }, (text) => void warnings.push({ text }))
-      build.onStart(() => telling(begin, warnings))
-      const beside: Beside = (work) => calls.reads.runEarly(plugin.name, folder, work)
-      const done = beside(() => plugin.setup(recordingBuild(build, calls, beside)))
-      // esbuild tells no plugin whether there will be another build: the cache is closed when it disposes of this one.
-      build.onEnd(() => telling(() => calls.end(true), warnings))
+      build.onStart(() => withWarnings(begin, warnings))
+      const runUncached: RunUncached = (work) => calls.reads.runEarly(plugin.name, folder, work)
+      const done = runUncached(() => plugin.setup(recordingBuild(build, calls, runUncached)))
+      // A plugin cannot know whether another build will follow, so the cache is closed when esbuild disposes of the build.
+      build.onEnd(() => withWarnings(() => calls.end(true), warnings))
       build.onDispose(() => void calls.close())
       return done
     },
   }
 }
 
-/** Does some work, and hands over what was said until then. */
-async function telling(work: () => Promise<void>, warnings: { text: string }[]): Promise<OnStartResult & OnEndResult> {
+/** Does some work, and returns the warnings so far. */
+async function withWarnings(work: () => Promise<void>, warnings: { text: string }[]): Promise<OnStartResult & OnEndResult> {
   await work()
   return { warnings: warnings.splice(0) }
 }
@@ -46,7 +46,7 @@ function callerOf(plugin: Plugin, build: PluginBuild, folder: string): Omit<Call
   return { tool: 'esbuild', name: plugin.name, root: folder, keyOf: () => undefined, inputs }
 }
 
-/** Options that say what is built and where to, which plugins do not go by. */
+/** Options for entry points, output and logging. Results of plugins do not depend on them. */
 const LEFT_OUT: readonly string[] =
   'plugins entryPoints stdin outdir outfile outbase absWorkingDir write metafile logLevel logLimit logOverride color'.split(' ')
 
@@ -55,16 +55,16 @@ function deciding(options: BuildOptions): unknown {
   return Object.fromEntries(Object.entries(options).filter(([name]) => !LEFT_OUT.includes(name)))
 }
 
-/** Runs work of the plugin whose result is not kept. */
-type Beside = <T>(work: () => T) => T
+/** Runs work of the plugin whose result is not cached. */
+type RunUncached = <T>(work: () => T) => T
 
-/** The build as the plugin sees it: its callbacks are wrapped, and what cannot be replayed is found out. */
-function recordingBuild(build: PluginBuild, calls: Calls, beside: Beside): PluginBuild {
+/** The build that the plugin gets. It wraps the callbacks, and detects calls that cannot be replayed. */
+function recordingBuild(build: PluginBuild, calls: Calls, runUncached: RunUncached): PluginBuild {
   return {
     ...build,
-    onStart: (start) => build.onStart(() => beside(start)),
-    onResolve: (filter, resolve) => build.onResolve(filter, (args) => beside(() => resolve(args))),
-    onLoad: (filter, load) => build.onLoad(filter, cachedLoad(load, calls, beside)),
+    onStart: (start) => build.onStart(() => runUncached(start)),
+    onResolve: (filter, resolve) => build.onResolve(filter, (args) => runUncached(() => resolve(args))),
+    onLoad: (filter, load) => build.onLoad(filter, cachedLoad(load, calls, runUncached)),
     resolve: (path, options) => {
       refusals.getStore()?.push('uses build.resolve')
       return build.resolve(path, options)

@@ -1,4 +1,4 @@
-/** What is kept of an `onLoad` callback: esbuild fails a build for a result of any other shape. */
+/** The entry of an `onLoad` callback. esbuild fails the build for a result of any other shape. */
 import type { Loader, Location, OnLoadResult, PartialMessage, PartialNote } from 'esbuild'
 import {
   isAbsolutePath,
@@ -40,12 +40,12 @@ const warning = objectOf<PartialMessage>({
   detail: isAnything,
 })
 
-/** What is kept of a result. */
+/** The stored part of a result. */
 export type Entry = Pick<OnLoadResult, 'pluginName' | 'warnings' | 'resolveDir' | 'loader' | 'watchFiles' | 'watchDirs'> & {
   readonly contents: string | Uint8Array
 }
 
-/** The entry of a callback. Without contents esbuild asks the next plugin, which is cheaper to do again. */
+/** The shape of an entry. A result without contents is not stored: esbuild asks the next plugin, which is cheap to repeat. */
 export const entryShape: Shape<Entry> = objectOf<Entry>({
   pluginName: optional(isText),
   warnings: optional(listOf(warning)),

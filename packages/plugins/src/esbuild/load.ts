@@ -1,27 +1,27 @@
-/** The `onLoad` callbacks of one esbuild plugin: what they are called with and what they return, as plain data. */
+/** Caches the `onLoad` callbacks of one esbuild plugin, with their arguments and results as plain data. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import type { OnLoadArgs, OnLoadResult } from 'esbuild'
 import type { Calls, Kept } from '../build/calls.ts'
 import { digest } from '../build/digest.ts'
+import { isFile } from '../build/files.ts'
 import { Uncacheable } from '../build/uncacheable.ts'
 import { type Entry, entryShape } from './entry.ts'
 
-/** What a callback may return. */
+/** The result of a callback. */
 export type Loaded = OnLoadResult | null | undefined
 export type Load = (args: OnLoadArgs) => Loaded | Promise<Loaded>
 
-/** Reasons found while a callback runs, for the call that they belong to. */
+/** Reasons against caching that are found while a callback runs, by call. */
 export const refusals: AsyncLocalStorage<string[]> = new AsyncLocalStorage()
 
-/** The callback, answered from the cache. */
-export function cachedLoad(load: Load, calls: Calls, beside: <T>(work: () => T) => T): Load {
+/** A callback that answers calls from the cache, or by `load`. */
+export function cachedLoad(load: Load, calls: Calls, runUncached: <T>(work: () => T) => T): Load {
   return (args) => {
     const reason = reasonOf(args)
     if (reason !== undefined) {
       calls.count(reason)
-      return beside(() => load(args))
+      return runUncached(() => load(args))
     }
     const { path, namespace, suffix, with: attributes } = args
     const reasons: string[] = []
@@ -39,14 +39,13 @@ export function cachedLoad(load: Load, calls: Calls, beside: <T>(work: () => T) 
   }
 }
 
-/** Why a call cannot be kept, as far as its arguments tell. */
+/** The reason why a call cannot be cached, if its arguments show one. */
 function reasonOf({ path, pluginData }: OnLoadArgs): string | undefined {
   if (pluginData !== undefined && pluginData !== null) return 'is called with pluginData'
-  const isFile = isAbsolute(path) && statSync(path, { throwIfNoEntry: false })?.isFile() === true
-  return isFile ? undefined : 'loads what is no file'
+  return isAbsolute(path) && isFile(path) ? undefined : 'does not load a file'
 }
 
-/** What to keep; nothing for a callback that leaves the file to others, which is cheaper to ask again. */
+/** What to store; undefined for a callback that leaves the file to other plugins, which is cheaper to run again. */
 function keep(loaded: Loaded, reasons: readonly string[]): Kept | undefined {
   if (loaded === null || loaded === undefined || loaded.contents === undefined) return undefined
   const [reason] = reasons

@@ -1,6 +1,6 @@
 /**
- * What this project needs to know of Jest's transformers, and how one is found and loaded. The types say less than
- * those of `@jest/transform`, so that any version of Jest from 27 on fits.
+ * The types of Jest's transformers, and a function that finds and loads one. The types are less strict than those of
+ * `@jest/transform`, so that they fit all versions of Jest from 27 on.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -8,17 +8,17 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { VarveError } from 'varve'
 
-/** What Jest tells a transformer about a file, besides its path and text. */
+/** The options that a transformer gets for a file, besides its path and text. */
 export interface TransformOptions {
   /** Jest's configuration as a string. */
   readonly configString?: string
-  /** Whether the code is to count its coverage. */
+  /** Whether the code must record its coverage. */
   readonly instrument?: boolean
   readonly transformerConfig?: unknown
   readonly [other: string]: unknown
 }
 
-/** The outcome of a transformation. */
+/** The result of a transformation. */
 export interface TransformedSource {
   readonly code: string
   readonly map?: unknown
@@ -26,7 +26,7 @@ export interface TransformedSource {
 
 type Call<Result> = (sourceText: string, sourcePath: string, options: TransformOptions) => Result
 
-/** A transformer of Jest: `process` for `require`, `processAsync` for `import`, at least one of them. */
+/** A Jest transformer with at least one of `process` (for `require`) and `processAsync` (for `import`). */
 export interface Transformer {
   readonly canInstrument?: boolean | undefined
   readonly getCacheKey?: Call<string>
@@ -35,14 +35,14 @@ export interface Transformer {
   readonly processAsync?: Call<Promise<TransformedSource>>
 }
 
-/** A transformer and the text that changes when its code does. */
+/** A transformer and a text that changes whenever its code changes. */
 export interface Loaded {
   readonly transformer: Transformer
   /** Name, version and main file of its package. */
   readonly identity: string
 }
 
-/** Loads a transformer by name or path, as Jest does. Throws INVALID_OPTION where there is none. */
+/** Loads a transformer by name or path, as Jest does. Throws INVALID_OPTION if there is none. */
 export async function loadTransformer(name: string, config: unknown): Promise<Loaded> {
   const file = resolveFrom(process.cwd(), name)
   const module: unknown = await import(pathToFileURL(file).href)
@@ -58,12 +58,12 @@ function resolveFrom(folder: string, name: string): string {
   try {
     return createRequire(join(folder, 'package.json')).resolve(name)
   } catch (error) {
-    const message = `option 'transformer': '${name}' is not found from '${folder}'; name a package there, or an absolute path`
+    const message = `option 'transformer': '${name}' is not found from '${folder}'; pass the name of a package there, or an absolute path`
     throw new VarveError('INVALID_OPTION', message, { cause: error })
   }
 }
 
-/** The default export where there is one: CommonJS that was an ES module has it twice. */
+/** The default export if there is one. Transpiled CommonJS has it twice. */
 function unwrap(module: unknown): unknown {
   return typeof module === 'object' && module !== null && 'default' in module ? module.default : module
 }
@@ -77,7 +77,7 @@ function isTransformer(value: unknown): value is Transformer {
   return isCallable('process') || isCallable('processAsync')
 }
 
-/** `name@version` of the package a file belongs to; empty where it has none. */
+/** `name@version` of the package that a file belongs to; empty if there is none. */
 function packageOf(file: string): string {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
     const path = join(folder, 'package.json')

@@ -1,29 +1,29 @@
 /**
- * The chains of loaders behind the caching loader: looked up when it pitches, kept when their result comes back to it.
+ * Caches the chains of loaders after the caching loader. Its pitch function looks up the result, its normal function stores it.
  *
- *   pitch -> hit: the result, and nothing behind it runs
- *         -> miss: the other loaders run -> normal -> kept
+ *   pitch -> hit: the result, and no other loader runs
+ *         -> miss: the other loaders run -> normal -> stored
  */
-import { statSync } from 'node:fs'
 import { isAbsolute, relative } from 'node:path'
 import type { ReadCall } from 'varve/reads'
 import { type Call, Calls } from '../build/calls.ts'
 import { digest, lenientDigest } from '../build/digest.ts'
+import { isFile } from '../build/files.ts'
 import type { Identity } from '../build/identity.ts'
 import { callers } from '../build/modules.ts'
 import type { CachedOptions } from '../build/options.ts'
 import { Root } from '../build/root.ts'
 import type { Warn } from '../build/warnings.ts'
-import { plainMap } from '../rollup/entry.ts'
+import { plainMap } from '../build/source-map.ts'
 import type { ChainContext, Result } from './context.ts'
 import { addDependencies, dependenciesOf, watchedBy } from './dependencies.ts'
 import { type Entry, entryShape } from './entry.ts'
-import { Recording, tell } from './record.ts'
+import { Recording, replayCalls } from './record.ts'
 
-/** Thrown in the place of work: the chain runs by itself, between pitch and normal. */
+/** Thrown instead of running the chain, which the tool runs between pitch and normal. */
 class Miss extends Error {}
 
-/** A build, as known when it begins. */
+/** The description of a build when it begins. */
 interface Build {
   readonly tool: string
   readonly root: string
@@ -32,21 +32,21 @@ interface Build {
 }
 
 /**
- * The chains of one compiler. Chains of the same loaders share their calls and what those loaders read: a change of the one
- * loader's configuration leaves results of the others alone.
+ * The chains of one compiler. Chains with the same loaders share their calls and recorded reads, so a change of the
+ * configuration of one loader does not invalidate the results of others.
  */
 export class LoaderCache {
   readonly #options: CachedOptions
   readonly #callers: readonly string[] = callers()
   #build: Build | undefined
-  /** Builds under way. */
+  /** Number of running builds. */
   #builds = 0
   /** The calls of each chain, by the names of its loaders. */
   readonly #chains: Map<string, Calls> = new Map()
-  /** Those that have begun since the last build ended. */
+  /** The chains that have begun since the last build ended. */
   readonly #begun: Map<string, Promise<void>> = new Map()
   readonly #reads: WeakMap<Recording, ReadCall> = new WeakMap()
-  /** Of modules under way, by their identifiers: a module may have several contexts, one after another. */
+  /** Recordings of running modules, by identifier. A module may have several contexts, one after another. */
   readonly #recordings: Map<string, Recording> = new Map()
   readonly #recordingOf: WeakMap<ChainContext, Recording> = new WeakMap()
 
@@ -54,13 +54,13 @@ export class LoaderCache {
     this.#options = options
   }
 
-  /** A build begins, perhaps beside another one of the same compiler. */
+  /** Called when a build begins; builds of one compiler may overlap. */
   begin(build: Build): void {
     this.#build = build
     this.#builds += 1
   }
 
-  /** A build is over: writes what is new and, unless another build is to follow, closes the cache. */
+  /** Called when a build is over. Commits new results, and closes the cache unless another build will follow. */
   async end(isWatching: boolean): Promise<void> {
     this.#builds -= 1
     if (this.#builds > 0) return
@@ -70,7 +70,7 @@ export class LoaderCache {
     for (const name of begun) await this.#chains.get(name)?.end(isWatching)
   }
 
-  /** Writes what is new. */
+  /** Commits new results. */
   async commit(): Promise<void> {
     for (const calls of this.#chains.values()) await calls.commit()
   }
@@ -79,7 +79,7 @@ export class LoaderCache {
     for (const calls of this.#chains.values()) await calls.close()
   }
 
-  /** Listens to a context before its loaders run. A module of that name may have another context before or after it. */
+  /** Starts to record the calls of a context, before its loaders run. The module may have more contexts. */
   listen(context: ChainContext, module?: string): void {
     const recording = this.#recordings.get(module ?? '') ?? new Recording()
     if (module !== undefined) this.#recordings.set(module, recording)
@@ -87,15 +87,15 @@ export class LoaderCache {
     recording.install(context)
   }
 
-  /** Whether somebody listens to this context. */
+  /** Whether the calls of this context are recorded. */
   isListening(context: ChainContext): boolean {
     return this.#recordingOf.has(context)
   }
 
-  /** The result of the chain behind the current loader; undefined if it has to run. */
+  /** The result of the chain after the current loader; undefined if the chain has to run. */
   async find(context: ChainContext): Promise<Result | undefined> {
     if (typeof context.data === 'object' && context.data !== null) Reflect.set(context.data, 'startMs', Date.now())
-    this.#recordingOf.get(context)?.forget()
+    this.#recordingOf.get(context)?.reset()
     const calls = await this.#begin(context)
     if (calls?.isOpen !== true) return undefined
     const reason = this.#reasonAgainst(context)
@@ -111,7 +111,7 @@ export class LoaderCache {
         shape: entryShape(context.loaders.length),
         replay: (entry) => {
           addDependencies(context, entry.dependencies)
-          tell(context, entry.told)
+          replayCalls(context, entry.calls)
           return entry
         },
       })
@@ -121,7 +121,7 @@ export class LoaderCache {
     }
   }
 
-  /** Runs the chain behind the current loader: what its loaders read is recorded until `keep`. */
+  /** Runs the chain after the current loader, and records what its loaders read until `keep`. */
   runChain(context: ChainContext, chain: () => void): void {
     const recording = this.#recordingOf.get(context)
     const reads = this.#chains.get(nameOf(context))?.reads.call(context.resourcePath)
@@ -130,7 +130,7 @@ export class LoaderCache {
     reads.run(chain)
   }
 
-  /** Keeps the result of the chain behind the current loader. */
+  /** Stores the result of the chain after the current loader. */
   async keep(context: ChainContext, { content, map, meta }: Result): Promise<void> {
     const recording = this.#recordingOf.get(context)
     const calls = this.#chains.get(nameOf(context))
@@ -143,8 +143,8 @@ export class LoaderCache {
       work: () => Promise.resolve(result),
       keep: () => {
         const dependencies = dependenciesOf(context)
-        const entry: Entry = { ...result, dependencies, told: recording.told }
-        const built = recording.told.flatMap((one) => (one.method === 'addBuildDependency' ? [one.path] : []))
+        const entry: Entry = { ...result, dependencies, calls: recording.calls }
+        const built = entry.calls.flatMap((call) => (call.method === 'addBuildDependency' ? [call.path] : []))
         const watched = [...watchedBy(dependencies, startMs), ...built]
         return { entry, watched }
       },
@@ -161,19 +161,18 @@ export class LoaderCache {
     this.#chains.set(name, calls)
     const { warn, ...build } = this.#build
     const modules = [...this.#callers, ...localLoaders(context)]
-    // Nothing is hidden: the options of the loaders are part of each call.
+    // The options of the loaders are part of each call, so the plugin needs no key.
     const beginning = this.#begun.get(name) ?? calls.begin({ ...build, name, keyOf: () => '', modules }, warn)
     this.#begun.set(name, beginning)
     await beginning
     return calls
   }
 
-  /** Why the chain cannot be kept, as far as can be told before it runs. */
+  /** The reason why the chain cannot be cached, if it is known before the chain runs. */
   #reasonAgainst({ resourcePath, loaders, loaderIndex }: ChainContext): string | undefined {
-    const isFile = isAbsolute(resourcePath) && statSync(resourcePath, { throwIfNoEntry: false })?.isFile() === true
-    if (!isFile) return 'loads what is no file'
+    if (!isAbsolute(resourcePath) || !isFile(resourcePath)) return 'does not load a file'
     const behind = loaders.slice(loaderIndex + 1)
-    if (behind.some(({ path }) => path.startsWith('builtin:'))) return 'has a builtin loader, which nobody can listen to'
+    if (behind.some(({ path }) => path.startsWith('builtin:'))) return 'has a builtin loader, whose calls cannot be recorded'
     if (this.#options.cacheKey !== undefined) return undefined
     try {
       digest(behind.map(optionsOf), 'options')
@@ -200,29 +199,29 @@ export class LoaderCache {
   }
 }
 
-/** The loaders behind the current one, by package or path: the name of a chain, as `onStats` and `varve why` show it. */
+/** The name of a chain, which `onStats` and `varve why` show: the packages or paths of the loaders after the current one. */
 function nameOf({ loaders, loaderIndex, rootContext }: ChainContext): string {
   const names = loaders.slice(loaderIndex + 1).map(({ path }) => packageOf(path) ?? relative(rootContext, path).replaceAll('\\', '/'))
   return names.join(' + ') || 'no loader'
 }
 
-/** The name of the installed package that a file is of. */
+/** The name of the installed package to which a file belongs. */
 function packageOf(path: string): string | undefined {
   return /.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(path)?.[1]?.replace('\\', '/')
 }
 
-/** Files of the loaders behind the current one that are of the project. */
+/** Files of the loaders after the current one that belong to the project. */
 function localLoaders({ loaders, loaderIndex }: ChainContext): string[] {
   return loaders.slice(loaderIndex + 1).flatMap(({ path }) => (isAbsolute(path) && packageOf(path) === undefined ? [path] : []))
 }
 
-/** When the chain pitched; where that is not known, every file counts as changed since. */
+/** The time of the pitch function. If it is unknown, every file counts as changed since. */
 function startOf({ data }: ChainContext): number {
   const startMs: unknown = typeof data === 'object' && data !== null ? Reflect.get(data, 'startMs') : undefined
   return typeof startMs === 'number' ? startMs : 0
 }
 
-/** The options of a loader: the object, or what stands in the request. */
+/** The options of a loader: the object, or the query of its request. */
 function optionsOf({ options, query }: { readonly options?: unknown; readonly query: string }): unknown {
   return options ?? query
 }

@@ -1,4 +1,4 @@
-/** The loader context of webpack and Rspack, as far as it is public and used here. */
+/** The public part of the loader context of webpack and Rspack that this project uses. */
 
 /** A loader of the chain. */
 export interface ChainLoader {
@@ -7,7 +7,7 @@ export interface ChainLoader {
   readonly options?: unknown
 }
 
-/** What the loaders of a module share. */
+/** The context that the loaders of a module share. */
 export interface ChainContext {
   readonly resource: string
   readonly resourcePath: string
@@ -18,7 +18,7 @@ export interface ChainContext {
   readonly hot?: boolean | undefined
   readonly loaders: readonly ChainLoader[]
   loaderIndex: number
-  /** An object of this loader's own, the same in pitch and normal. */
+  /** An object of this loader, the same in pitch and normal. */
   readonly data: unknown
   getLogger(name: string): { warn(text: string): void }
   addDependency(path: string): void
@@ -32,16 +32,16 @@ export interface ChainContext {
   emitWarning(warning: Error): void
 }
 
-/** What a loader's `this` is. */
+/** The `this` of a loader. */
 export interface LoaderContext extends ChainContext {
   async(): LoaderCallback
   getOptions(): object
 }
 
-/** Ends a loader. */
+/** Completes a loader. */
 export type LoaderCallback = (error: Error | null, content?: string | Buffer, map?: unknown, meta?: unknown) => void
 
-/** What a chain made of a module. */
+/** The result of a chain for a module. */
 export interface Result {
   readonly content: Uint8Array
   readonly map: unknown

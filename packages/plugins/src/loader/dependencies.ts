@@ -1,24 +1,24 @@
-/** The files that a chain of loaders depends on, as a loader context tells them and as a task takes them. */
+/** The dependencies of a chain of loaders: reported by its context, and as the files that a task watches. */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Uncacheable } from '../build/uncacheable.ts'
 import type { ChainContext } from './context.ts'
 
-/** More files below a folder would cost more than the loaders. */
+/** Limit of the files that a chain depends on. Checking more would cost more than the loaders. */
 const FILES_MAX = 10_000
 
-/** Time in which two writes may leave the same timestamp: a tick of the system's clock, or the whole seconds of FAT. */
+/** Time in which two writes may get the same timestamp: a tick of the system clock, or the two seconds of FAT. */
 const TICK_MS = 20
 const COARSE_TICK_MS = 2000
 
-/** By kind, absolute. */
+/** Absolute paths, by kind of dependency. */
 export interface Dependencies {
   readonly files: readonly string[]
   readonly folders: readonly string[]
   readonly missing: readonly string[]
 }
 
-/** What was told so far. */
+/** The dependencies that have been reported so far. */
 export function dependenciesOf(context: ChainContext): Dependencies {
   return {
     files: [...new Set(context.getDependencies())].sort(),
@@ -27,7 +27,7 @@ export function dependenciesOf(context: ChainContext): Dependencies {
   }
 }
 
-/** Tells them again. */
+/** Reports dependencies again. */
 export function addDependencies(context: ChainContext, { files, folders, missing }: Dependencies): void {
   for (const path of files) context.addDependency(path)
   for (const path of folders) context.addContextDependency(path)
@@ -35,8 +35,8 @@ export function addDependencies(context: ChainContext, { files, folders, missing
 }
 
 /**
- * All files that decide, those below folders included. Throws Uncacheable where one changed since `startMs`, when the
- * loaders may have read what it was before.
+ * All files that the result depends on, including those below directories. Throws Uncacheable if one has changed since
+ * `startMs`, because the loaders may have read its previous content.
  */
 export function watchedBy({ files, folders, missing }: Dependencies, startMs: number): string[] {
   const watched = [...files, ...missing, ...folders.flatMap((folder) => [folder, ...pathsBelow(folder)])]
@@ -47,7 +47,7 @@ export function watchedBy({ files, folders, missing }: Dependencies, startMs: nu
   return watched
 }
 
-/** Whether a file may have changed after that moment. */
+/** Whether a file may have changed after `startMs`. */
 function isYoung(path: string, startMs: number): boolean {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return false

@@ -1,4 +1,4 @@
-/** What is kept of a chain of loaders: webpack and Rspack fail a build, or a later loader does, for anything else. */
+/** The entry of a chain of loaders. With any other value, webpack, Rspack or a later loader would fail the build. */
 import {
   isAbsolutePath,
   isBytes,
@@ -19,22 +19,22 @@ import {
 import { sourceMap } from '../build/source-map.ts'
 import type { Result } from './context.ts'
 import type { Dependencies } from './dependencies.ts'
-import type { Told } from './record.ts'
+import type { ContextCall } from './record.ts'
 
-/** What is kept of a chain. */
+/** The stored result of a chain. */
 export interface Entry extends Result {
   readonly dependencies: Dependencies
-  readonly told: readonly Told[]
+  readonly calls: readonly ContextCall[]
 }
 
 const paths = listOf(isAbsolutePath)
 const dependencies = objectOf<Dependencies>({ files: paths, folders: paths, missing: paths })
 
-/** A syntax tree, which webpack would take without a look, is none of the things that can be kept. */
+/** No syntax tree, which webpack would use unchecked. */
 const meta = withCheck(isDictionary, (fields) => !Object.hasOwn(fields, 'webpackAST'))
 
-/** What the loaders told; a warning names one of `loaders` loaders. */
-const toldBy = (loaders: number): Shape<Told> =>
+/** A call by one of `loaders` loaders. A warning has the index of its loader. */
+const callOf = (loaders: number): Shape<ContextCall> =>
   either(
     objectOf({
       method: exactly('emitFile'),
@@ -50,13 +50,13 @@ const toldBy = (loaders: number): Shape<Told> =>
     objectOf({ method: exactly('addBuildDependency'), path: isAbsolutePath }),
   )
 
-/** The entry of a chain of so many loaders. */
+/** The shape of the entry of a chain with this many loaders. */
 export function entryShape(loaders: number): Shape<Entry> {
   return objectOf<Entry>({
     content: isBytes,
     map: nullable(sourceMap),
     meta: nullable(meta),
     dependencies,
-    told: listOf(toldBy(loaders)),
+    calls: listOf(callOf(loaders)),
   })
 }

@@ -1,10 +1,10 @@
-/** What the loaders of one module told their context, besides their result and dependencies: noted, to be told again. */
-import { plainMap } from '../rollup/entry.ts'
+/** Records the calls of one module's loaders to their context, besides results and dependencies, so that they can be replayed. */
+import { plainMap } from '../build/source-map.ts'
 import { Uncacheable } from '../build/uncacheable.ts'
 import type { ChainContext } from './context.ts'
 
-/** One call of a method. */
-export type Told =
+/** One call to a method of the context. */
+export type ContextCall =
   | { readonly method: 'emitFile'; readonly args: readonly unknown[] }
   | ({ readonly method: 'emitWarning'; readonly loaderIndex: number } & PlainError)
   | { readonly method: 'addBuildDependency'; readonly path: string }
@@ -16,43 +16,43 @@ interface PlainError {
   readonly stack?: string | undefined
 }
 
-/** Methods after which a chain cannot be told again. */
+/** Methods whose calls cannot be replayed. */
 const REFUSED = ['emitError', 'loadModule', 'importModule']
 
-/** What is noted of one module while its loaders run. */
+/** The recorded calls of one module while its loaders run. */
 export class Recording {
-  #told: Told[] = []
+  #calls: ContextCall[] = []
   #reason: string | undefined
 
-  /** Everything so far. Throws Uncacheable where it cannot be told again. */
-  get told(): readonly Told[] {
+  /** The calls so far. Throws Uncacheable if they cannot be replayed. */
+  get calls(): readonly ContextCall[] {
     if (this.#reason !== undefined) throw new Uncacheable(this.#reason)
-    return this.#told
+    return this.#calls
   }
 
-  /** Forgets what was told before the chain began. */
-  forget(): void {
-    this.#told = []
+  /** Discards calls that were made before the chain began. */
+  reset(): void {
+    this.#calls = []
     this.#reason = undefined
   }
 
-  /** Listens to the calls of a context. */
+  /** Replaces the methods of a context by recording ones. */
   install(context: ChainContext): void {
-    const listen = (method: string, note: (args: readonly unknown[]) => void): void => {
+    const record = (method: string, note: (args: readonly unknown[]) => void): void => {
       const original: unknown = Reflect.get(context, method)
       if (typeof original !== 'function' || Object.getOwnPropertyDescriptor(context, method)?.writable === false) return
-      const heard = (...args: unknown[]): unknown => {
+      const recording = (...args: unknown[]): unknown => {
         note(args)
         return Reflect.apply(original, context, args)
       }
-      // Where a tool forbids to replace a method, its calls are not heard.
-      Reflect.set(context, method, heard)
+      // If the tool does not allow replacing a method, its calls are not recorded.
+      Reflect.set(context, method, recording)
     }
-    listen('emitFile', ([name, content, map, info]) => this.#told.push({ method: 'emitFile', args: [name, content, plainMap(map), info] }))
-    listen('emitWarning', ([warning]) => this.#told.push({ method: 'emitWarning', loaderIndex: context.loaderIndex, ...plainError(warning) }))
-    listen('addBuildDependency', ([path]) => this.#told.push({ method: 'addBuildDependency', path: String(path) }))
-    listen('cacheable', ([isCacheable]) => void (isCacheable === false && this.#refuse('says that it is not cacheable')))
-    for (const method of REFUSED) listen(method, () => this.#refuse(`uses this.${method}`))
+    record('emitFile', ([name, content, map, info]) => this.#calls.push({ method: 'emitFile', args: [name, content, plainMap(map), info] }))
+    record('emitWarning', ([warning]) => this.#calls.push({ method: 'emitWarning', loaderIndex: context.loaderIndex, ...plainError(warning) }))
+    record('addBuildDependency', ([path]) => this.#calls.push({ method: 'addBuildDependency', path: String(path) }))
+    record('cacheable', ([isCacheable]) => void (isCacheable === false && this.#refuse('calls this.cacheable(false)')))
+    for (const method of REFUSED) record(method, () => this.#refuse(`uses this.${method}`))
   }
 
   #refuse(reason: string): void {
@@ -60,17 +60,17 @@ export class Recording {
   }
 }
 
-/** Tells a context again what was noted. */
-export function tell(context: ChainContext, told: readonly Told[]): void {
+/** Repeats recorded calls on a context. */
+export function replayCalls(context: ChainContext, calls: readonly ContextCall[]): void {
   const loaderIndex = context.loaderIndex
-  for (const one of told) {
-    if (one.method === 'addBuildDependency') context.addBuildDependency(one.path)
-    else if (one.method === 'emitFile') Reflect.apply(context.emitFile, context, one.args)
+  for (const call of calls) {
+    if (call.method === 'addBuildDependency') context.addBuildDependency(call.path)
+    else if (call.method === 'emitFile') Reflect.apply(context.emitFile, context, call.args)
     else {
-      // A warning names the loader that it comes from.
-      context.loaderIndex = one.loaderIndex
+      // The tool attributes a warning to the current loader.
+      context.loaderIndex = call.loaderIndex
       try {
-        context.emitWarning(Object.assign(new Error(one.message), { name: one.name, stack: one.stack }))
+        context.emitWarning(Object.assign(new Error(call.message), { name: call.name, stack: call.stack }))
       } finally {
         context.loaderIndex = loaderIndex
       }

@@ -1,26 +1,26 @@
 /**
- * Which cache a loader context belongs to: that of the plugin which attached it, or one of its own where the loader is
- * used alone. That one is written when nothing came in for a while, and closed when the process has nothing else to do.
+ * Finds the cache of a loader context: the cache of the plugin that attached it, or a separate one if the loader is used alone. The
+ * separate cache commits when no result has arrived for a while, and is closed on `beforeExit`.
  */
 import { FIELDS, type CachedOptions } from '../build/options.ts'
 import { checkOptions } from '../build/validate.ts'
 import { LoaderCache } from './cache.ts'
 import type { ChainContext, LoaderContext } from './context.ts'
 
-/** How long nothing comes in before what is new is written, milliseconds. */
+/** Time without new results before they are committed, in milliseconds. */
 const QUIET_MS = 200
 
 const attached: WeakMap<ChainContext, LoaderCache> = new WeakMap()
 
-/** Caches of loaders that are used alone, by root and options. */
+/** Caches of loaders without a plugin, by root and options. */
 const alone: Map<string, { readonly cache: LoaderCache; timer: NodeJS.Timeout | undefined }> = new Map()
 
-/** Makes `context` one of `cache`. */
+/** Attaches `context` to `cache`. */
 export function attach(context: ChainContext, cache: LoaderCache): void {
   attached.set(context, cache)
 }
 
-/** The cache of a context; begun, where the loader is used alone. */
+/** The cache of a context. Opens one if the loader is used alone. */
 export function cacheOf(context: LoaderContext): LoaderCache {
   const known = attached.get(context)
   if (known !== undefined) return known
@@ -29,7 +29,7 @@ export function cacheOf(context: LoaderContext): LoaderCache {
   return alone.get(id)?.cache ?? makeAlone(id, options, context)
 }
 
-/** Something came in: what is new is written when it has been quiet for a while. */
+/** Called for each new result. Delays the commit until no result has arrived for a while. */
 export function noteActivity(cache: LoaderCache): void {
   for (const one of alone.values()) {
     if (one.cache !== cache) continue

@@ -1,5 +1,5 @@
 /**
- * Contents of any size: small ones are one entry, large ones a list of pieces below the limit of a value.
+ * Stores contents of any size. Small contents are one entry; large ones are pieces below the size limit of a value.
  *
  *   <key>             bytes, or { id, pieces, bytes }
  *   <key> <id> <n>    piece n of the write `id`; another write of the key has another id, so pieces never mix
@@ -9,12 +9,12 @@ import { randomUUID } from 'node:crypto'
 import type { OpenNamespace } from '../adapters/open-namespace.ts'
 import { isIndex, isCount, objectOf, type Shape, isText, withCheck } from '../build/shape.ts'
 
-/** Longest entry; Varve's own limit is 64 MiB, and a piece has to fit into memory twice. */
+/** Size of a piece in bytes. Varve's own limit is 64 MiB, and a piece has to fit into memory twice. */
 const PIECE_BYTES_MAX = 16 * 1024 * 1024
 
 type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
-/** Stands for contents in pieces. */
+/** The entry of contents that are stored in pieces. */
 interface Head {
   readonly id: string
   readonly pieces: number
@@ -26,7 +26,7 @@ const isHead: Shape<Head> = withCheck(
   ({ pieces, bytes }) => pieces === Math.floor(bytes / PIECE_BYTES_MAX) + 1,
 )
 
-/** Puts contents as they arrive, at most a piece of them in memory, and commits them; false where that failed. */
+/** Puts contents as they arrive, with at most one piece in memory, and commits them. Resolves to false if that failed. */
 export async function putContents(space: OpenNamespace, key: string, contents: Chunks): Promise<boolean> {
   const before = headOf(space, key)
   const id = randomUUID()
@@ -39,7 +39,7 @@ export async function putContents(space: OpenNamespace, key: string, contents: C
       start += part.length
       if (waitingBytes < PIECE_BYTES_MAX) continue
       space.put(pieceKey(key, id, pieces++), Buffer.concat(waiting))
-      await space.committed() // what is committed leaves the memory; without its head nobody sees it
+      await space.committed() // frees the memory of the piece; readers do not see it before its head
       bytes += waitingBytes
       ;[waiting, waitingBytes] = [[], 0]
     }
@@ -53,7 +53,7 @@ export async function putContents(space: OpenNamespace, key: string, contents: C
   return space.committed()
 }
 
-/** The contents piece by piece; undefined where there are none or one piece is missing. */
+/** The contents piece by piece; undefined if there are none, or for a missing piece. */
 export function* piecesOf(space: OpenNamespace, key: string): IterableIterator<Buffer | undefined> {
   const value = space.get(key)?.value
   if (!isHead(value)) {
@@ -68,7 +68,7 @@ export function* piecesOf(space: OpenNamespace, key: string): IterableIterator<B
   }
 }
 
-/** All of the contents; undefined where there are none or a piece is missing. */
+/** All of the contents; undefined if there are none or a piece is missing. */
 export function getContents(space: OpenNamespace, key: string): Buffer | undefined {
   const pieces: Buffer[] = []
   for (const piece of piecesOf(space, key)) {

@@ -1,4 +1,4 @@
-/** The calls of one plugin of Rollup's family: what its hooks are called with becomes an id, inputs and files. */
+/** The calls of one plugin of Rollup's family. */
 import { isAbsolute } from 'node:path'
 import { Calls, type Caller } from '../build/calls.ts'
 import type { Identity } from '../build/identity.ts'
@@ -8,25 +8,25 @@ import type { Warn } from '../build/warnings.ts'
 import { ENTRIES, type Entry } from './entry.ts'
 import type { CachedHook, HookedPlugin } from './hooks.ts'
 import type { CachedPluginOptions } from './options.ts'
-import { besideContext, Recording } from './record.ts'
+import { Recording, unrecordedContext } from './record.ts'
 import { replay } from './replay.ts'
 
-/** What differs between the tools that take Rollup's plugins. */
+/** The differences between the tools that use Rollup's plugins. */
 export interface Tool {
   readonly name: string
-  /** Whether anything is kept now. */
+  /** Whether this build uses the cache. */
   isOn(): boolean
-  /** The project's folder. */
+  /** The project directory. */
   root(): string
-  /** Stands for a plugin's options where the user gave none; undefined where nothing does. */
+  /** Replaces a plugin's options if the user passed none; undefined if the tool has no replacement. */
   key(root: Root): string | undefined
-  /** Local files that the plugins of this tool come from. */
+  /** Local files that create the plugins of this tool. */
   modules(): readonly string[]
-  /** Named inputs that the tool adds for a call with this context. */
+  /** Named inputs that the tool adds to a call with this context. */
   inputs(context: object, root: Root): Identity
 }
 
-/** A call of a hook, described. */
+/** A description of one call of a hook. */
 export interface HookCall {
   readonly hook: CachedHook
   readonly id: string
@@ -66,21 +66,21 @@ export class PluginCache {
     return this.#calls.close()
   }
 
-  /** Counts a call that is known not to be cacheable. */
+  /** Counts a call that cannot be cached. */
   count(reason: string): void {
     this.#calls.count(reason)
   }
 
-  /** Runs a hook whose results are not kept, or a call that cannot be kept. */
-  beside<T>(context: object, work: (context: object) => T): T {
+  /** Runs a hook, or a call of one, that is not cached. */
+  runUncached<T>(context: object, work: (context: object) => T): T {
     if (!this.#tool.isOn() || !this.#calls.reads.isOn) return work(context)
-    return this.#calls.reads.runEarly(this.#plugin.name, this.#tool.root(), () => work(besideContext(context)))
+    return this.#calls.reads.runEarly(this.#plugin.name, this.#tool.root(), () => work(unrecordedContext(context)))
   }
 
-  /** Answers a call: from the cache, or by the plugin. */
+  /** Answers a call from the cache, or runs it. */
   run(context: object, { hook, id, inputs, files, work }: HookCall): unknown {
     const { root } = this.#calls
-    if (root === undefined) return this.beside(context, work)
+    if (root === undefined) return this.runUncached(context, work)
     const recording = new Recording(context)
     return this.#calls.run<unknown, Entry>({
       kind: hook,
@@ -90,7 +90,7 @@ export class PluginCache {
       about: fileOf(id),
       work: async () => work(recording.context),
       keep: (returned) => {
-        // A hook that leaves an id to others is cheaper to ask again.
+        // A hook that leaves the id to other plugins is cheaper to run again.
         if (hook !== 'transform' && (returned === null || returned === undefined)) return undefined
         const entry = recording.finish(returned)
         return { entry, watched: recording.watched }
@@ -107,9 +107,9 @@ function fileOf(id: string): string | undefined {
   return isAbsolute(path) ? path : undefined
 }
 
-/** Plugins tell their version themselves, or in their `api`. */
+/** The version of a plugin: its own property, or the one of its `api`. */
 function versionOf(plugin: HookedPlugin): string {
   const { version, api }: { version?: unknown; api?: unknown } = plugin
-  const told = typeof api === 'object' && api !== null && 'version' in api ? api.version : undefined
-  return String(version ?? told ?? '')
+  const apiVersion = typeof api === 'object' && api !== null && 'version' in api ? api.version : undefined
+  return String(version ?? apiVersion ?? '')
 }

@@ -1,6 +1,6 @@
 /**
- * What is kept of one call of a hook: what it returned, and what it told its context on the way, in order. The shapes say
- * what may be replayed: every tool of Rollup's family takes it without a complaint.
+ * The entry of one call of a hook: its return value and its calls to the plugin context, in order. The shapes define what may
+ * be replayed: all tools of Rollup's family accept it.
  */
 import { isAbsolute } from 'node:path'
 import {
@@ -19,29 +19,29 @@ import {
   isText,
   withCheck,
 } from '../build/shape.ts'
-import { MAP_FIELDS, sourceMap } from '../build/source-map.ts'
+import { plainMap, sourceMap } from '../build/source-map.ts'
 import { Uncacheable } from '../build/uncacheable.ts'
 import type { CachedHook } from './hooks.ts'
 
-/** One call of a method of the plugin context. */
-export type Told =
+/** One call to a method of the plugin context. */
+export type ContextCall =
   | { readonly method: 'addWatchFile'; readonly path: string }
   | { readonly method: 'emitFile'; readonly file: object; readonly referenceId: string }
   | { readonly method: LogMethod; readonly log: unknown; readonly position?: unknown }
 
-/** The methods that say something to people. */
+/** The methods that log a message. */
 export type LogMethod = 'warn' | 'info' | 'debug'
 
-/** One call, as plain data. */
+/** One call of a hook, as plain data. */
 export interface Entry {
   readonly returned: unknown
-  readonly told: readonly Told[]
+  readonly calls: readonly ContextCall[]
 }
 
-/** Code names emitted files by these, so they are replaced in it: a text of letters, all of one length in an entry. */
+/** A reference to an emitted file. Code contains references, which a replay replaces; all references of an entry have one length. */
 const reference: Shape<string> = (value): value is string => isText(value) && /^[\w$-]{4,64}$/.test(value)
 
-/** A name below the output folder. */
+/** A name below the output directory. */
 const fileName: Shape<string> = (value): value is string => isPath(value) && !/^(?:\/|\.[/.])/.test(value) && !isAbsolute(value)
 
 const emitted: Shape<object> = either(
@@ -75,18 +75,18 @@ const emitted: Shape<object> = either(
 const message = withCheck(isDictionary, (log) => isText(log['message']))
 const position = either(isIndex, objectOf({ line: withCheck(isIndex, (line) => line > 0), column: isIndex }))
 
-const told: Shape<Told> = either(
+const call: Shape<ContextCall> = either(
   objectOf({ method: exactly('addWatchFile'), path: isPath }),
   objectOf({ method: exactly('emitFile'), file: emitted, referenceId: reference }),
   objectOf({ method: exactly('warn', 'info', 'debug'), log: either(isText, message), position: nullable(position) }),
 )
 
-const toldList: Shape<readonly Told[]> = withCheck(listOf(told), (list) => {
+const calls: Shape<readonly ContextCall[]> = withCheck(listOf(call), (list) => {
   const references = list.flatMap((one) => (one.method === 'emitFile' ? [one.referenceId] : []))
   return new Set(references.map(({ length }) => length)).size <= 1
 })
 
-/** What a hook may say about a module; `ast` cannot be kept. */
+/** The properties of a module that a hook may return; `ast` cannot be stored. */
 const module = {
   meta: nullable(isDictionary),
   moduleSideEffects: nullable(either(isFlag, exactly('no-treeshake'))),
@@ -109,14 +109,14 @@ const returned: { readonly [Hook in CachedHook]: Shape<unknown> } = {
   resolveId: either(isText, exactly(false), objectOf({ ...resolved, id: isPath })),
 }
 
-/** The entries of each hook. */
+/** The shapes of entries, by hook. */
 export const ENTRIES: { readonly [Hook in CachedHook]: Shape<Entry> } = {
-  transform: objectOf<Entry>({ returned: returned.transform, told: toldList }),
-  load: objectOf<Entry>({ returned: returned.load, told: toldList }),
-  resolveId: objectOf<Entry>({ returned: returned.resolveId, told: toldList }),
+  transform: objectOf<Entry>({ returned: returned.transform, calls }),
+  load: objectOf<Entry>({ returned: returned.load, calls }),
+  resolveId: objectOf<Entry>({ returned: returned.resolveId, calls }),
 }
 
-/** What a hook returned as plain data. Throws Uncacheable where that would lose something. */
+/** The return value of a hook as plain data. Throws Uncacheable if that would lose a property. */
 export function plainReturned(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value ?? null
   if (Array.isArray(value)) throw new Uncacheable('returns something unknown')
@@ -127,14 +127,7 @@ export function plainReturned(value: unknown): unknown {
   return { ...rest, ...(map !== undefined && { map: plainMap(map) }) }
 }
 
-/** A source map as plain data: plugins return texts, objects and instances of classes. */
-export function plainMap(map: unknown): unknown {
-  if (typeof map !== 'object' || map === null) return map
-  const fields = MAP_FIELDS.map((name) => [name, Reflect.get(map, name)] as const)
-  return Object.fromEntries(fields.filter(([, field]) => field !== undefined))
-}
-
-/** A message as plain data: a text, or an object that may be an Error. */
+/** A log message as plain data: a text, or an object that may be an Error. */
 export function plainLog(log: unknown): unknown {
   if (!(log instanceof Error)) return log
   return { ...log, name: log.name, message: log.message, stack: log.stack }

@@ -1,6 +1,6 @@
-/** The plugins of Rollup, Rolldown and Vite as far as a wrapper sees them, and how their hooks are replaced. */
+/** The plugins of Rollup, Rolldown and Vite as the wrapper uses them, and functions that replace their hooks. */
 
-/** A plugin; its hooks are functions, or objects with a function and a filter, an order and the like. */
+/** A plugin. A hook is a function, or an object with a function and a filter, an order or other settings. */
 export interface HookedPlugin {
   readonly name: string
   readonly version?: string | undefined
@@ -20,27 +20,27 @@ export interface HookedPlugin {
   watchChange?: unknown
 }
 
-/** The hooks whose results are kept. */
+/** The hooks whose results can be cached. */
 export type CachedHook = 'resolveId' | 'load' | 'transform'
 
-/** Hooks in which plugins may read what decides later ones. */
+/** Other hooks in which plugins may read inputs of later results. */
 export type OtherHook = 'config' | 'options' | 'resolveDynamicImport' | 'shouldTransformCachedModule' | 'moduleParsed' | 'watchChange'
 
-/** All hooks that run before the results of plugins are put together: what they read may decide those. */
+/** All hooks that run before the bundle is generated. Results may depend on what these hooks read. */
 export const HOOKS: readonly (CachedHook | LifeHook | OtherHook)[] = [
   'config', 'configResolved', 'options', 'buildStart', 'resolveId', 'resolveDynamicImport', 'load', 'shouldTransformCachedModule', 'transform',
   'moduleParsed', 'buildEnd', 'watchChange',
 ]
 
-/** The hooks that say when a build begins and ends. */
+/** The hooks that mark the beginning and the end of a build. */
 export type LifeHook = 'configResolved' | 'buildStart' | 'buildEnd' | 'closeWatcher'
 
 /** The function of a hook; `this` is the plugin's context. */
 export type Handler = (this: object, ...args: unknown[]) => unknown
 
 /**
- * Puts `around(handler)` in the place of a hook's function, in the hook itself: plugins change their hooks' filters
- * later, and bundlers copy the plugin. Returns whether there is such a hook.
+ * Replaces the function of a hook by `around(handler)` and returns whether the plugin has this hook. The hook object stays the
+ * same, because plugins change the filters of their hooks later and bundlers copy the plugin.
  */
 export function wrapHook(plugin: HookedPlugin, name: CachedHook | LifeHook | OtherHook, around: (handler: Handler) => Handler): boolean {
   const hook = plugin[name]
@@ -50,7 +50,7 @@ export function wrapHook(plugin: HookedPlugin, name: CachedHook | LifeHook | Oth
   return true
 }
 
-/** Runs `before` before the plugin's own hook, and makes the hook where there is none. */
+/** Runs `before` before the plugin's own hook. Adds the hook if the plugin does not have it. */
 export function runBefore(plugin: HookedPlugin, name: LifeHook, before: Handler): void {
   const isThere = wrapHook(plugin, name, (handler) => async function (...args) {
     await before.apply(this, args)
@@ -59,7 +59,7 @@ export function runBefore(plugin: HookedPlugin, name: LifeHook, before: Handler)
   if (!isThere) plugin[name] = before
 }
 
-/** Runs `after` after the plugin's own hook, even where that throws, and makes the hook where there is none. */
+/** Runs `after` after the plugin's own hook, even if that throws. Adds the hook if the plugin does not have it. */
 export function runAfter(plugin: HookedPlugin, name: LifeHook, after: Handler): void {
   const isThere = wrapHook(plugin, name, (handler) => async function (...args) {
     try {

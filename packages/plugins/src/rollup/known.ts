@@ -1,10 +1,10 @@
 /**
- * What is known of plugins that many use: which of them remember things between hooks, so that a call that is not made
- * is missed, and which read files that they do not tell.
+ * Known properties of popular plugins: which of them keep state between hooks, so that they need every call, and which read
+ * files that they do not report.
  */
-import { readFileSync } from 'node:fs'
+import { textOf } from '../build/files.ts'
 
-/** Plugins that are never wrapped, and why; a name stands for all that begin with it and a colon, too. */
+/** Plugins that are never wrapped, with the reason. A name also matches names that continue it with a colon. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ['commonjs', 'it remembers in one hook what it resolves in another'],
   ['node-resolve', 'it remembers which packages have side effects'],
@@ -21,14 +21,14 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ['vite:worker', 'it builds workers and writes them at the end'],
 ])
 
-/** Why a plugin of this name cannot be wrapped; undefined where nothing speaks against it. */
+/** The reason why a plugin of this name cannot be wrapped; undefined if it can. */
 export function refusalOf(name: string): string | undefined {
   for (const [refused, reason] of REFUSED) if (name === refused || name.startsWith(`${refused}:`)) return reason
   return undefined
 }
 
 /**
- * Whether a call depends on files that the plugin does not tell: Vue's compiler reads the types that a component imports
+ * Whether a call depends on files that the plugin does not report: Vue's compiler reads the types that a component imports
  * for its macros.
  */
 export function hasHiddenFiles(plugin: string, id: string, code: string | undefined): boolean {
@@ -36,14 +36,6 @@ export function hasHiddenFiles(plugin: string, id: string, code: string | undefi
   const [path = ''] = id.split('?', 1)
   if (!path.endsWith('.vue') || /[?&]type=(?:style|template)\b/.test(id)) return false
   const isWhole = code !== undefined && path === id
-  const source = isWhole ? code : sourceOf(path)
+  const source = isWhole ? code : (textOf(path) ?? '')
   return /\blang=["']?tsx?\b/.test(source) && /\bimport\b/.test(source) && /\bdefine[A-Z]\w*\s*</.test(source)
-}
-
-function sourceOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
 }

@@ -7,14 +7,14 @@ import type { CachedHook } from './hooks.ts'
 /** Options of `cached` for the plugins of Rollup, Rolldown and Vite. */
 export interface CachedPluginOptions extends CachedOptions {
   /**
-   * Hooks whose results are kept. `resolveId` depends on which files there are and which not, and nobody tells that: keep
-   * it only where the plugin resolves by name alone.
+   * Hooks whose results are cached. Results of `resolveId` usually depend on which files exist, which plugins do not report.
+   * Include it only for a plugin that resolves by name alone.
    * @defaultValue `['load', 'transform']`
    */
   readonly hooks?: readonly CachedHook[] | undefined
 }
 
-/** Hooks that are kept where nothing else is said. */
+/** Hooks that are cached by default. */
 export const HOOKS_DEFAULT: readonly CachedHook[] = ['load', 'transform']
 const HOOKS: readonly unknown[] = ['resolveId', 'load', 'transform']
 
@@ -24,7 +24,7 @@ const PLUGIN_FIELDS: Fields<CachedPluginOptions> = {
   hooks: ["an array of 'resolveId', 'load' and 'transform'", (value) => Array.isArray(value) && value.every((hook) => HOOKS.includes(hook))],
 }
 
-/** Throws INVALID_OPTION where an option is unknown or of the wrong kind, or the `cacheKey` cannot be compared. */
+/** Throws INVALID_OPTION if an option is unknown or of the wrong kind, or if the `cacheKey` cannot be compared. */
 export function checkPluginOptions(options: CachedPluginOptions): void {
   checkOptions('cached()', options, PLUGIN_FIELDS)
   digest(options.cacheKey, 'cacheKey')

@@ -1,20 +1,23 @@
 /**
- * The plugin context that a hook gets while its call is recorded. What can be told again is noted and passed on; what
- * only reads what the key already covers is passed on; anything else, also what tools will have one day, makes the call
- * uncacheable and is passed on.
+ * The plugin context that a hook gets while its call is recorded. It passes all calls on to the tool's own context:
+ *
+ *   - calls that can be replayed are recorded
+ *   - reads of what the key already covers are not
+ *   - any other use, including members that tools may add in the future, makes the call uncacheable
  */
 import { unrecorded } from 'varve/reads'
 import { Uncacheable } from '../build/uncacheable.ts'
-import { type LogMethod, plainLog, plainMap, plainReturned, type Entry, type Told } from './entry.ts'
+import { plainMap } from '../build/source-map.ts'
+import { type ContextCall, type Entry, type LogMethod, plainLog, plainReturned } from './entry.ts'
 
-/** Depend on nothing but their arguments, the tool's version and its config. */
+/** Members that depend only on their arguments, the tool's version and its config. */
 const COVERED: ReadonlySet<PropertyKey> = new Set(['meta', 'environment', 'error', 'parse'])
 
 /** A recording of one call. */
 export class Recording {
-  /** What the hook gets as `this`. */
+  /** The `this` of the hook. */
   readonly context: object
-  readonly #told: Told[] = []
+  readonly #calls: ContextCall[] = []
   #reason: string | undefined
   #isOver = false
 
@@ -36,28 +39,28 @@ export class Recording {
     })
   }
 
-  /** The files that the hook told to watch. */
+  /** The files that the hook asked the tool to watch. */
   get watched(): string[] {
-    return this.#told.flatMap((one) => (one.method === 'addWatchFile' ? [one.path] : []))
+    return this.#calls.flatMap((call) => (call.method === 'addWatchFile' ? [call.path] : []))
   }
 
-  /** The entry of a call that returned `returned`. Throws Uncacheable where there can be none. */
+  /** The entry of a call that returned `returned`. Throws Uncacheable if the call cannot be cached. */
   finish(returned: unknown): Entry {
     this.#isOver = true
     if (this.#reason !== undefined) throw new Uncacheable(this.#reason)
-    return { returned: plainReturned(returned), told: this.#told }
+    return { returned: plainReturned(returned), calls: this.#calls }
   }
 
   #refuse(reason: string): void {
     this.#reason ??= reason
   }
 
-  /** Later calls, by work that the hook did not wait for, are only passed on: a repeated call will not make them. */
-  #note(told: Told): void {
-    if (!this.#isOver) this.#told.push(told)
+  /** Records a call, unless the hook has returned: work that the hook did not await is not part of its result. */
+  #note(call: ContextCall): void {
+    if (!this.#isOver) this.#calls.push(call)
   }
 
-  #methods(original: object): Record<Told['method'], (...args: never[]) => unknown> {
+  #methods(original: object): Record<ContextCall['method'], (...args: never[]) => unknown> {
     const pass = (name: string, args: readonly unknown[]): unknown =>
       unrecorded(() => Reflect.apply(Reflect.get(original, name), original, args))
     const log = (method: LogMethod) => (given: unknown, position?: unknown): unknown => {
@@ -80,7 +83,7 @@ export class Recording {
       },
       emitFile: (file: object) => {
         const referenceId = String(pass('emitFile', [file]))
-        if (isWithoutSource(file)) this.#refuse('emits an asset whose source comes later')
+        if (isWithoutSource(file)) this.#refuse('emits an asset without a source')
         this.#note({ method: 'emitFile', file: 'map' in file ? { ...file, map: plainMap(file.map) } : { ...file }, referenceId })
         return referenceId
       },
@@ -91,8 +94,8 @@ export class Recording {
   }
 }
 
-/** The context of a hook whose call is not kept: what the tool does when the hook asks it is no read of the plugin. */
-export function besideContext(original: object): object {
+/** The context of a hook whose call is not cached. Reads by the tool's own methods do not count as reads of the plugin. */
+export function unrecordedContext(original: object): object {
   return new Proxy(Object.create(null), {
     get(_, name) {
       const value: unknown = Reflect.get(original, name)
@@ -111,7 +114,7 @@ function isWithoutSource(file: object): boolean {
   return 'type' in file && file.type === 'asset' && (!('source' in file) || file.source === undefined)
 }
 
-/** Tools write into the messages they get. */
+/** A copy of a message, because tools modify the messages that they get. */
 function copyOf(log: unknown): unknown {
   return typeof log === 'object' && log !== null ? { ...log } : log
 }

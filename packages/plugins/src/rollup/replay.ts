@@ -1,30 +1,30 @@
-/** Tells a plugin context again what a hook told it when it ran, and gives back what the hook returned. */
+/** Repeats the calls of a hook to its plugin context, and returns what the hook returned. */
 import { mapLeaves } from '../build/root.ts'
 import type { Entry, LogMethod } from './entry.ts'
 
-/** What may be called of a plugin context. */
+/** The methods of a plugin context that a replay calls. */
 type Replayed = 'addWatchFile' | 'emitFile' | LogMethod
 
 /**
- * Repeats a call on `context`; returns what the hook returned. Files come first: a tool may refuse one, and then nothing
- * else was told.
+ * Replays an entry on `context`; returns what the hook returned. Emitted files come first: if the tool rejects one, no other
+ * call has been repeated.
  */
-export function replay({ returned, told }: Entry, context: object): unknown {
+export function replay({ returned, calls }: Entry, context: object): unknown {
   const call = (name: Replayed, args: readonly unknown[]): unknown => Reflect.apply(Reflect.get(context, name), context, args)
   const renamed = new Map<string, string>()
-  for (const one of told) {
+  for (const one of calls) {
     if (one.method !== 'emitFile') continue
     const referenceId = String(call('emitFile', [one.file]))
     if (referenceId !== one.referenceId) renamed.set(one.referenceId, referenceId)
   }
-  for (const one of told) {
+  for (const one of calls) {
     if (one.method === 'addWatchFile') call(one.method, [one.path])
     else if (one.method !== 'emitFile') call(one.method, one.position === undefined || one.position === null ? [one.log] : [one.log, one.position])
   }
   return renamed.size === 0 ? returned : withReferences(returned, renamed)
 }
 
-/** Code names emitted files by reference; another build may have given another one. References are of one length. */
+/** Replaces the references to emitted files in code, which may differ between builds. All references have one length. */
 function withReferences(returned: unknown, renamed: ReadonlyMap<string, string>): unknown {
   const [{ length } = ''] = renamed.keys()
   return mapLeaves(returned, '', (leaf) => {

@@ -1,4 +1,4 @@
-/** Wraps whole plugins, for Rollup and Rolldown as they are and for Vite with what it adds. */
+/** Wraps whole plugins, for Rollup, Rolldown and Vite. */
 import { VarveError } from 'varve'
 import { PluginCache, type Tool } from './cached.ts'
 import type { HookedPlugin } from './hooks.ts'
@@ -6,7 +6,7 @@ import { refusalOf } from './known.ts'
 import { type CachedPluginOptions, checkPluginOptions, HOOKS_DEFAULT } from './options.ts'
 import { wrapCalls, wrapLife, wrapOthers } from './wrap.ts'
 
-/** A tool whose config nobody sees: the version is in the context, the root is the working directory. */
+/** A tool whose config is not visible to plugins. Its version is in the context; its root is the working directory. */
 export function plainTool(name: string): Tool {
   return {
     name,
@@ -18,7 +18,7 @@ export function plainTool(name: string): Tool {
   }
 }
 
-/** Versions and mode of the tool, as its context tells them. */
+/** Versions and mode of the tool, from its context. */
 export function versionsOf(context: object): string {
   const meta: unknown = Reflect.get(context, 'meta')
   if (typeof meta !== 'object' || meta === null) return ''
@@ -26,16 +26,16 @@ export function versionsOf(context: object): string {
   return names.map((name) => String(Reflect.get(meta, name) ?? '-')).join(' ')
 }
 
-/** Puts a cache around a plugin, in place; the plugin's builds open and close it. Throws INVALID_OPTION. */
+/** Puts a cache around a plugin, in place. The builds of the plugin open and close the cache. Throws INVALID_OPTION. */
 export function wrapPlugin(plugin: HookedPlugin, options: CachedPluginOptions, tool: Tool): void {
   checkPluginOptions(options)
   wrapLife(plugin, makeCache(plugin, options, tool))
 }
 
-/** The cache around the hooks of a plugin. Throws INVALID_OPTION for one that cannot be wrapped. */
+/** Puts a cache around the hooks of a plugin and returns it. Throws INVALID_OPTION if the plugin cannot be wrapped. */
 export function makeCache(plugin: HookedPlugin, options: CachedPluginOptions, tool: Tool): PluginCache {
   const refuse = (reason: string): VarveError =>
-    new VarveError('INVALID_OPTION', `plugin '${plugin.name}' cannot be cached: ${reason}; take it out of the list`)
+    new VarveError('INVALID_OPTION', `plugin '${plugin.name}' cannot be cached: ${reason}. Use it without Varve`)
   const refusal = refusalOf(plugin.name)
   if (refusal !== undefined) throw refuse(refusal)
   const cache = new PluginCache(plugin, options, tool)

@@ -1,12 +1,12 @@
-/** Puts a cache around the hooks of a plugin: what each hook is called with becomes an id, inputs and files. */
-import { statSync } from 'node:fs'
+/** Puts a cache around the hooks of a plugin. The arguments of a hook become an id, inputs and files. */
 import { isAbsolute } from 'node:path'
 import { digest } from '../build/digest.ts'
+import { isFile } from '../build/files.ts'
 import type { HookCall, PluginCache } from './cached.ts'
 import { type CachedHook, type Handler, HOOKS, type HookedPlugin, runAfter, runBefore, wrapHook } from './hooks.ts'
 import { hasHiddenFiles } from './known.ts'
 
-/** The call as it is kept, or in words why it cannot be. */
+/** The description of a call, or the reason why it cannot be cached. */
 type Described = Omit<HookCall, 'hook' | 'work'> | string
 
 type Describe = (plugin: string, args: readonly unknown[]) => Described
@@ -14,14 +14,14 @@ type Describe = (plugin: string, args: readonly unknown[]) => Described
 const DESCRIBE: { readonly [Hook in CachedHook]: Describe } = {
   transform: (plugin, [code, id, options]) => {
     if (typeof code !== 'string' || typeof id !== 'string') return 'is called with something unknown'
-    if (hasHiddenFiles(plugin, id, code)) return 'reads files without telling'
+    if (hasHiddenFiles(plugin, id, code)) return 'reads files that it does not report'
     return { id, inputs: { code, call: callDigest(options) }, files: [] }
   },
   load: (plugin, [id, options]) => {
     if (typeof id !== 'string') return 'is called with something unknown'
     const path = fileOf(id)
-    if (path === undefined) return 'loads what is no file'
-    if (hasHiddenFiles(plugin, id, undefined)) return 'reads files without telling'
+    if (path === undefined) return 'does not load a file'
+    if (hasHiddenFiles(plugin, id, undefined)) return 'reads files that it does not report'
     return { id, inputs: { call: callDigest(options) }, files: [path] }
   },
   resolveId: (_, [source, importer = '', options]) => {
@@ -30,18 +30,18 @@ const DESCRIBE: { readonly [Hook in CachedHook]: Describe } = {
   },
 }
 
-/** Answers the plugin's `hooks` from `cache`. Returns those that it has. */
+/** Answers the plugin's `hooks` from `cache`. Returns those hooks that the plugin has. */
 export function wrapCalls(plugin: HookedPlugin, hooks: readonly CachedHook[], cache: PluginCache): CachedHook[] {
   return hooks.filter((hook) => wrapHook(plugin, hook, (handler) => wrapHandler(plugin.name, hook, handler, cache)))
 }
 
-/** Has everything recorded that the plugin's other hooks read. */
+/** Records what the plugin's other hooks read. */
 export function wrapOthers(plugin: HookedPlugin, hooks: readonly CachedHook[], cache: PluginCache): void {
   const wrapped: readonly string[] = hooks
   for (const name of HOOKS) {
     if (wrapped.includes(name)) continue
     wrapHook(plugin, name, (handler) => function (...args) {
-      return cache.beside(this, (context) => handler.apply(context, args))
+      return cache.runUncached(this, (context) => handler.apply(context, args))
     })
   }
 }
@@ -68,7 +68,7 @@ function wrapHandler(plugin: string, hook: CachedHook, handler: Handler, cache: 
     const described = tryDescribe(hook, plugin, args)
     if (typeof described === 'string') {
       cache.count(described)
-      return cache.beside(this, (context) => handler.apply(context, args))
+      return cache.runUncached(this, (context) => handler.apply(context, args))
     }
     return cache.run(this, { ...described, hook, work: (context) => handler.apply(context, args) })
   }
@@ -78,17 +78,17 @@ function tryDescribe(hook: CachedHook, plugin: string, args: readonly unknown[])
   try {
     return DESCRIBE[hook](plugin, args)
   } catch {
-    return 'is called with what cannot be compared'
+    return 'has arguments that cannot be compared'
   }
 }
 
-/** Digest of the last argument of a hook: whether for the server, attributes, the type of the module. */
+/** Digest of the last argument of a hook: server or client, import attributes, the type of the module. */
 function callDigest(options: unknown): string {
   return options === undefined ? '' : digest(options, 'options')
 }
 
-/** The file that an id names, if it names one. */
+/** The file that an id names; undefined if there is no such file. */
 function fileOf(id: string): string | undefined {
   const [path = ''] = id.split('?', 1)
-  return isAbsolute(path) && statSync(path, { throwIfNoEntry: false })?.isFile() === true ? path : undefined
+  return isAbsolute(path) && isFile(path) ? path : undefined
 }

@@ -1,4 +1,4 @@
-/** What of Vite's resolved config decides the results of plugins, and Vite as `PluginCache` sees it. */
+/** Vite as `PluginCache` uses it, and the parts of its resolved config that decide the results of plugins. */
 import type { ResolvedConfig } from 'vite'
 import { lenientDigest } from '../build/digest.ts'
 import { filesDigest } from '../build/identity.ts'
@@ -6,18 +6,18 @@ import type { Root } from '../build/root.ts'
 import type { Tool } from '../rollup/cached.ts'
 import { versionsOf } from '../rollup/tool.ts'
 
-/** A Vite whose config is known from `configResolved` on. */
+/** Vite, whose config is known once `configResolved` has run. */
 export class ViteTool implements Tool {
   readonly name: string = 'vite'
   readonly #digests: WeakMap<object, string> = new WeakMap()
   #config: ResolvedConfig | undefined
 
-  /** Takes over what `configResolved` is called with. */
+  /** Takes the argument of `configResolved`. */
   takeConfig(config: unknown): void {
     if (isConfig(config)) this.#config = config
   }
 
-  /** In builds only: Vite's server needs what plugins remember of each module when that changes. */
+  /** True in builds only: in Vite's server, plugins need the state that they keep for each module. */
   isOn(): boolean {
     return this.#config?.command === 'build'
   }
@@ -26,7 +26,7 @@ export class ViteTool implements Tool {
     return this.#config?.root ?? process.cwd()
   }
 
-  /** The text of the config file and of all it imports: what plugins were made with stands there. */
+  /** The text of the config file and of all its imports, which contains the options of the plugins. */
   key(root: Root): string | undefined {
     const { configFile, configFileDependencies = [] } = this.#config ?? {}
     return configFile === undefined ? undefined : filesDigest([configFile, ...configFileDependencies], root)
@@ -52,7 +52,7 @@ export class ViteTool implements Tool {
   }
 }
 
-/** Sections of the config that plugins read; functions in them count by the text of the config file. */
+/** Sections of the config that plugins read. The text of the config file covers the functions in them. */
 const SECTIONS = ['command', 'mode', 'isProduction', 'base', 'consumer', 'define', 'env', 'resolve', 'css', 'json', 'oxc', 'esbuild', 'html']
 const BUILD_SECTIONS = ['target', 'cssTarget', 'sourcemap', 'minify', 'cssMinify', 'cssCodeSplit', 'assetsInlineLimit', 'ssr', 'lib', 'assetsDir']
 

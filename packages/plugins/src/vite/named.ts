@@ -1,4 +1,4 @@
-/** The plugin `varve({ plugins })`: wraps the plugins of a config by their names, once Vite has found them all. */
+/** The plugin `varve({ plugins })`, which wraps the plugins of a config by name once Vite has resolved it. */
 import type { Plugin, ResolvedConfig } from 'vite'
 import { type CachedOptions, FIELDS } from '../build/options.ts'
 import { checkOptions, describe, type Fields, unknownName } from '../build/validate.ts'
@@ -9,17 +9,17 @@ import { makeCache } from '../rollup/tool.ts'
 import { isWatching } from '../rollup/wrap.ts'
 import { ViteTool } from './config.ts'
 
-/** A plugin with options of its own, which go before those for all. */
+/** A plugin with its own options, which override the shared ones. */
 export interface PluginChoice extends Omit<CachedPluginOptions, 'root' | 'dir' | 'engine' | 'maxBytes' | 'readOnly'> {
   /** As in `VarveViteOptions.plugins`. */
   readonly name: string
 }
 
-/** Options of `varve`; all but `plugins` hold for each of the plugins. */
+/** Options of `varve`. All but `plugins` apply to each of the plugins. */
 export interface VarveViteOptions extends CachedOptions {
   /**
-   * Names of the plugins to keep results of, as they call themselves (`'vite:vue'`), with or without the beginnings
-   * `vite:`, `vite-plugin-`, `rollup-plugin-` and `unplugin-`. A name that is not found fails the build.
+   * Names of the plugins to cache, such as `'vite:vue'`. The prefixes `vite:`, `vite-plugin-`, `rollup-plugin-` and `unplugin-`
+   * may be left out. A name that is not found fails the build.
    */
   readonly plugins: readonly (string | PluginChoice)[]
 }
@@ -39,7 +39,7 @@ export function makeVarve(options: VarveViteOptions): Plugin {
   return {
     name: 'varve',
     configResolved: {
-      // Plugins may still replace their hooks in theirs.
+      // Other plugins may still replace their hooks in their own `configResolved`.
       order: 'post',
       handler(config) {
         tool.takeConfig(config)

@@ -1,23 +1,23 @@
 /**
- * A host that never closes its compiler still gets its entries written: when nothing else is left to do, and as far as
- * that is possible without waiting, when it calls `process.exit()`.
+ * Writes entries for hosts that never close their compiler. On `beforeExit` everything is written; after `process.exit()`,
+ * only what can be written synchronously.
  */
 
-/** What has something to write. */
+/** A layer with pending entries. */
 interface Writer {
   write(): unknown
-  /** Without waiting. */
+  /** Writes synchronously. */
   writeNow(): void
 }
 
 const unwritten: Set<Writer> = new Set()
-/** Each tries once when nothing else is left: one that fails must not keep the process. */
+/** Each writer tries once on `beforeExit`: one that fails must not keep the process alive. */
 const untried: Set<Writer> = new Set()
 let isListening = false
 
-/** Has `writer` write before the process ends by itself. */
+/** Lets `writer` write before the process exits. */
 export function writeBeforeExit(writer: Writer): void {
-  // One for the process: a watching compiler comes here with each build, and Node warns of many listeners.
+  // One listener per process: a watching compiler gets here with each build, and Node warns about many listeners.
   if (!isListening) {
     process.on('beforeExit', () => {
       const writers = [...untried]
@@ -33,8 +33,8 @@ export function writeBeforeExit(writer: Writer): void {
   untried.add(writer)
 }
 
-/** `writer` has nothing left to write. */
-export function isWritten(writer: Writer): void {
+/** Removes a writer that has nothing left to write. */
+export function markWritten(writer: Writer): void {
   unwritten.delete(writer)
   untried.delete(writer)
 }

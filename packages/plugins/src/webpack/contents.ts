@@ -1,35 +1,35 @@
 /**
- * Large packs: they are not searched for repeats, which takes longer than writing them, and their large buffers are kept
- * beside the pack, as contents of their own that are never joined with the rest.
+ * Large packs. They are not searched for repeats, which would take longer than writing them. Their large buffers are stored
+ * outside of the pack as contents of their own, which are never copied together with the rest.
  *
- *   u8 4 | u8[8] id | u32 count | for each run: u8 flags, u32 bytes | the runs that are not kept beside, one after another
+ *   u8 4 | u8[8] id | u32 count | for each run: u8 flags, u32 bytes | the runs inside the pack, one after another
  *
- * flags: 1 = restored on demand only, 2 = begins a section, 4 = kept beside the pack. A section is all values, or the
- * content of something lazy; see `sections.ts`. The id is random, so that two packs never share the names of their contents.
+ * flags: 1 = restored on demand only, 2 = begins a section, 4 = stored outside of the pack. A section contains all values, or
+ * one lazy part; see `sections.ts`. The id is random, so the keys of the contents of two packs never collide.
  */
 import { randomFillSync } from 'node:crypto'
 import { type Resolved, type Section, sectionsOf, streamOf } from './sections.ts'
 import type { Part, ValueCodec } from './value.ts'
 import { VALUE_BYTES_MAX } from './weight.ts'
 
-/** A pack of more bytes is large: more than all values of an ordinary pack together. */
+/** A pack of more bytes is large. An ordinary pack has fewer. */
 const LARGE_BYTES = 4 << 20
 
-/** A buffer of at least this many bytes is kept beside a large pack: the engine stores it as a file, without a copy of ours. */
+/** A buffer of at least this many bytes is stored outside of a large pack: the engine stores it as a blob, without a copy. */
 const CONTENT_BYTES = 1 << 20
 
-/** Bytes that are joined into one value at most; leaves room below the limit of the cache for what it adds. */
+/** Limit of the bytes inside a large pack. It leaves room for the head below the cache's own limit of a value. */
 const JOINED_BYTES_MAX = 60 << 20
 
 const KIND = 4
 const LAZY = 1
 const BEGIN = 2
-const BESIDE = 4
+const OUTSIDE = 4
 const COUNT_AT = 9
 const HEAD_BYTES = 13
 const RUN_BYTES = 5
 
-/** The bytes of a pack, and what is kept beside it. */
+/** The bytes of a pack, and its contents outside of it. */
 export interface Encoded {
   readonly bytes: Buffer
   readonly contents: readonly Buffer[]
@@ -40,7 +40,7 @@ interface Run {
   readonly bytes: number
 }
 
-/** Serialises the values of a pack; undefined if webpack declares one not to be serialisable, or they are too many bytes. */
+/** Serialises the values of a pack; undefined if webpack cannot serialise one of them, or if they are too large. */
 export function encodePack(codec: ValueCodec, values: object): Encoded | undefined | Promise<Encoded | undefined> {
   const join = (parts: readonly Resolved[] | undefined): Encoded | undefined => {
     if (parts === undefined) return undefined
@@ -52,10 +52,10 @@ export function encodePack(codec: ValueCodec, values: object): Encoded | undefin
   return parts instanceof Promise ? parts.then(join) : join(parts)
 }
 
-/** Reads what is kept beside a pack; undefined if it is gone. */
+/** Reads a content of a pack; undefined if it is missing. */
 type ReadContent = (index: number, bytes: number) => Promise<Buffer | undefined>
 
-/** The values of a pack, or a promise of them; undefined if a content is gone. Throws if they cannot be restored. */
+/** The values of a pack, or a promise of them; undefined if a content is missing. Throws if they cannot be restored. */
 export function decodePack(codec: ValueCodec, bytes: Buffer, readContent: ReadContent): unknown {
   return isLarge(bytes) ? decodeLarge(codec, bytes, readContent) : codec.decode(bytes)
 }
@@ -66,11 +66,11 @@ async function decodeLarge(codec: ValueCodec, bytes: Buffer, readContent: ReadCo
   let place = HEAD_BYTES + runs.length * RUN_BYTES
   let content = 0
   for (const run of runs) {
-    const isBeside = (run.flags & BESIDE) !== 0
-    const piece = isBeside ? await readContent(content++, run.bytes) : bytes.subarray(place, place + run.bytes)
+    const isOutside = (run.flags & OUTSIDE) !== 0
+    const piece = isOutside ? await readContent(content++, run.bytes) : bytes.subarray(place, place + run.bytes)
     if (piece === undefined) return undefined
     if (piece.length !== run.bytes) throw new Error(`a part has ${piece.length} bytes, not ${run.bytes}`)
-    if (!isBeside) place += run.bytes
+    if (!isOutside) place += run.bytes
     if ((run.flags & BEGIN) !== 0) sections.push({ isLazy: (run.flags & LAZY) !== 0, bytes: [] })
     sections.at(-1)?.bytes.push(piece)
   }
@@ -82,10 +82,10 @@ function isLarge(bytes: Buffer): boolean {
   return bytes[0] === KIND
 }
 
-/** Lengths of the contents beside a pack. */
+/** Lengths of the contents of a pack. */
 export function contentLengths(bytes: Buffer): number[] {
   if (!isLarge(bytes)) return []
-  return runsOf(bytes).flatMap(({ flags, bytes: length }) => ((flags & BESIDE) === 0 ? [] : [length]))
+  return runsOf(bytes).flatMap(({ flags, bytes: length }) => ((flags & OUTSIDE) === 0 ? [] : [length]))
 }
 
 function partsOf(codec: ValueCodec, { isLazy, bytes }: Section): Part[] {
@@ -93,7 +93,7 @@ function partsOf(codec: ValueCodec, { isLazy, bytes }: Section): Part[] {
   return codec.asLazy === undefined ? streamOf([{ isLazy, bytes }]) : [codec.asLazy(() => [...bytes])]
 }
 
-/** Undefined if the parts cannot be kept apart, or there are too many bytes. */
+/** Undefined if the parts cannot be separated, or are too large. */
 function encodeLarge(codec: ValueCodec, parts: readonly Resolved[]): Encoded | undefined {
   const sections = (codec.asLazy === undefined ? undefined : sectionsOf(parts)) ?? plainSection(parts)
   if (sections === undefined || bytesOf(parts) > VALUE_BYTES_MAX) return undefined
@@ -103,7 +103,7 @@ function encodeLarge(codec: ValueCodec, parts: readonly Resolved[]): Encoded | u
   for (const { isLazy, bytes } of sections) {
     let begin = BEGIN
     for (const piece of bytes) {
-      const flags = (isLazy ? LAZY : 0) | begin | (isContent(piece) ? BESIDE : 0)
+      const flags = (isLazy ? LAZY : 0) | begin | (isContent(piece) ? OUTSIDE : 0)
       const kept = isContent(piece) ? contents : inline
       kept.push(piece)
       runs.push({ flags, bytes: piece.length })
@@ -122,7 +122,7 @@ function encodeLarge(codec: ValueCodec, parts: readonly Resolved[]): Encoded | u
   return { bytes: Buffer.concat([head, ...inline]), contents }
 }
 
-/** Where sections are not known, all is one; undefined where some of it is lazy. */
+/** One section with all parts, for a webpack whose sections are unknown; undefined if some parts are lazy. */
 function plainSection(parts: readonly Resolved[]): Section[] | undefined {
   const bytes = parts.filter((part) => Buffer.isBuffer(part))
   return bytes.length === parts.length ? [{ isLazy: false, bytes }] : undefined
@@ -136,7 +136,7 @@ function isContent({ length }: Buffer): boolean {
   return length >= CONTENT_BYTES
 }
 
-/** Throws where these are not the bytes of a pack. */
+/** Throws if these are not the bytes of a pack. */
 function runsOf(bytes: Buffer): Run[] {
   const count = bytes.readUInt32LE(COUNT_AT)
   if (count > (bytes.length - HEAD_BYTES) / RUN_BYTES) throw new Error(`a pack of ${bytes.length} bytes cannot have ${count} parts`)

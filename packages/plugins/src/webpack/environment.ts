@@ -1,11 +1,11 @@
 /**
- * The environment that entries were made in: config files, loaders and everything these import, tracked as webpack
- * tracks build dependencies. An entry names its environment and is used only while all of that is unchanged.
+ * The environment in which entries were built: config files, loaders and everything that these import, tracked as webpack
+ * tracks build dependencies. An entry names its environment and is used only while that environment is unchanged.
  *
- * There is one record per environment: the dependencies as reported, where they resolved to, and webpack's snapshots of
- * what was read on the way and of the files themselves. Beside the records, each compiler's newest environment is noted
- * with the generation of its namespace: where that environment is found changed, the next generation begins, and the
- * space of all older entries is free at once. Two processes that find the same change begin the same generation.
+ * The namespace has one record per environment: the reported dependencies, the files that they resolved to, and webpack's
+ * snapshots of the resolution and of the files. For each compiler it also has the newest environment and the generation of
+ * the compiler's namespace. When that environment has changed, the next generation begins, which frees the space of all
+ * older entries at once. Two processes that detect the same change begin the same generation.
  */
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
@@ -16,28 +16,28 @@ import { idOf } from './pointer.ts'
 import { changedInputs, type Digests, digestsOf, isUnchanged, pathsOf } from './recorded.ts'
 import { asBuffer, type Part, type Serializer } from './value.ts'
 
-/** webpack's view of the file system, with what this build has read already. */
+/** webpack's view of the file system, including what this build has read so far. */
 export type FileSystemInfo = Compilation['fileSystemInfo']
 type Snapshot = Parameters<FileSystemInfo['checkSnapshotValid']>[0]
 type SnapshotOptions = Parameters<FileSystemInfo['createSnapshot']>[4] & object
 type Resolution = NonNullable<Parameters<Parameters<FileSystemInfo['resolveBuildDependencies']>[3]>[1]>
 
-/** How a snapshot is taken where webpack's options do not say: time first, hash when in doubt. */
+/** Default options of a snapshot: compare timestamps first, and hashes if those differ. */
 const SNAPSHOT_OPTIONS = { timestamp: true, hash: true }
 
-/** What is stored of an environment. */
+/** The record of an environment. */
 interface EnvironmentRecord {
   readonly dependencies: ReadonlySet<string>
   readonly resolveResults: Resolution['resolveResults']
-  /** Of what was read to resolve the dependencies. */
+  /** Snapshot of what was read to resolve the dependencies. */
   readonly resolving: Snapshot
-  /** Of the dependencies themselves, and of the inputs that are paths. */
+  /** Snapshot of the dependencies themselves, and of the inputs that are paths. */
   readonly contents: Snapshot
-  /** What loaders and plugins read without reporting it. */
+  /** Inputs that loaders and plugins read without reporting them. */
   readonly inputs: Digests
 }
 
-/** What a build depends on besides its modules. */
+/** Dependencies of a build besides its modules. */
 export interface Dependencies {
   /** Build dependencies, which are followed through their imports. */
   readonly all: ReadonlySet<string>
@@ -46,24 +46,24 @@ export interface Dependencies {
   readonly inputs: ReadonlySet<string>
 }
 
-/** The environment that new entries are made in. */
+/** The environment of new entries. */
 interface CurrentEnvironment {
   readonly id: string
   readonly dependencies: ReadonlySet<string>
   readonly inputs: Digests
-  /** False where files moved that decide how dependencies resolve, though they resolve as before. */
+  /** False if files that decide how dependencies resolve have changed, although the dependencies resolve as before. */
   readonly isFresh: boolean
 }
 
 /** Environments of one compiler. */
 export class Environments {
-  /** Of the newest compilation: it knows what the watcher saw. */
+  /** From the newest compilation, which has the changes that the watcher reported. */
   fileSystemInfo: FileSystemInfo
   readonly #compiler: Compiler
   readonly #records: Namespace<Uint8Array>
   readonly #identity: Identity
   readonly #verdicts: Map<string, boolean | Promise<boolean>> = new Map()
-  /** Recorded inputs that differ from those of the newest environment. */
+  /** Recorded inputs that have changed since the newest environment. */
   #changed: readonly string[] = []
   #generation = 0
   #current: CurrentEnvironment | undefined
@@ -86,10 +86,10 @@ export class Environments {
     return this.#changed
   }
 
-  /** Checks the newest environment. Returns the version of the namespace to use from here on. */
+  /** Checks the newest environment. Returns the version of the namespace to use from now on. */
   async begin(): Promise<string> {
-    const noted = asBuffer(this.#records.get(this.#identity.name) ?? new Uint8Array()).toString()
-    const [digest, generation = '', id = ''] = noted.split(' ')
+    const newest = asBuffer(this.#records.get(this.#identity.name) ?? new Uint8Array()).toString()
+    const [digest, generation = '', id = ''] = newest.split(' ')
     if (digest === this.#identity.digest && /^\d{1,12}$/.test(generation)) {
       const isValid = await this.isValid(Buffer.from(id, 'hex').toString('latin1'))
       this.#generation = Number(generation) + (isValid ? 0 : 1)
@@ -97,7 +97,7 @@ export class Environments {
     return `${this.#identity.digest} ${this.#generation}`
   }
 
-  /** Whether entries of this environment may be used. Known at once, but for the first entry of each. */
+  /** Whether entries of this environment may be used: a promise for the first entry, then known at once. */
   isValid(id: string): boolean | Promise<boolean> {
     const known = this.#verdicts.get(id)
     if (known !== undefined) return known
@@ -113,7 +113,7 @@ export class Environments {
     return known?.isFresh === true && isSubset(all, known.dependencies) && isSubset(inputs, known.inputs) ? known.id : undefined
   }
 
-  /** The id of an environment that covers these dependencies; records a new one if none does. One call follows another. */
+  /** The id of an environment that covers these dependencies; records a new one if none does. Calls run one after another. */
   capture(dependencies: Dependencies): Promise<string> {
     const capture = (): string | Promise<string> => this.covering(dependencies) ?? this.#capture(dependencies)
     const captured = this.#capturing.then(capture)
@@ -126,7 +126,7 @@ export class Environments {
     const all = new Set([...(this.#current?.dependencies ?? []), ...dependencies.all])
     const inputs = digestsOf(new Set([...(this.#current?.inputs.keys() ?? []), ...dependencies.inputs]))
     const paths = pathsOf(inputs.keys())
-    // The absence of a file that is gone by now is part of the environment.
+    // A file that has been removed since counts as missing, which is part of the environment.
     const mayBeMissing = new Set([...optional, ...[...all].filter((dependency) => isAbsolute(dependency))])
     const resolution = await this.#resolve(all, mayBeMissing).catch(() => this.#resolveNames(all, mayBeMissing))
     const { files, directories, missing, resolveDependencies: steps } = resolution
@@ -143,8 +143,8 @@ export class Environments {
     const bytes = Buffer.concat(parts.filter((part) => Buffer.isBuffer(part)))
     const id = idOf(bytes)
     this.#records.put(this.#recordKey(id), bytes)
-    const noted = `${this.#identity.digest} ${this.#generation} ${Buffer.from(id, 'latin1').toString('hex')}`
-    this.#records.put(this.#identity.name, Buffer.from(noted))
+    const newest = `${this.#identity.digest} ${this.#generation} ${Buffer.from(id, 'latin1').toString('hex')}`
+    this.#records.put(this.#identity.name, Buffer.from(newest))
     this.#verdicts.set(id, true)
     this.#current = { id, dependencies: record.dependencies, inputs: record.inputs, isFresh: true }
     return id
@@ -183,13 +183,13 @@ export class Environments {
       }
       const info = withoutGone(this.fileSystemInfo, gone)
       const { context } = this.#compiler
-      // Before webpack knew optional build dependencies, the callback came third.
+      // In versions of webpack without optional build dependencies, the callback is the third parameter.
       const call = info.resolveBuildDependencies.length < 4 ? [context, dependencies, done] : [context, dependencies, optional, done]
       Reflect.apply(info.resolveBuildDependencies, info, call)
     })
   }
 
-  /** Files whose imports webpack cannot follow are compared alone: they must not cost the whole cache. */
+  /** Compares files without their imports, for files whose imports webpack cannot follow. They must not cost the whole cache. */
   async #resolveNames(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<Resolution> {
     const isFile = (dependency: string): boolean => isAbsolute(dependency) && !/[\\/]$/.test(dependency)
     const resolution = await this.#resolve(new Set([...dependencies].filter((dependency) => !isFile(dependency))), optional)
@@ -227,8 +227,8 @@ export class Environments {
 }
 
 /**
- * webpack's view of the file system for following build dependencies, in which a loaded module whose file was removed
- * since has no imports. It is noted in `gone`: otherwise one such file keeps the whole build from the cache.
+ * webpack's view of the file system for following build dependencies. A loaded module whose file has been removed has no
+ * imports in it and is added to `gone`. Without this, one such file would prevent the whole build from being cached.
  */
 function withoutGone(info: FileSystemInfo, gone: Set<string>): FileSystemInfo {
   const { fs } = info

@@ -1,12 +1,12 @@
 /**
- * The files that decide how a compiler is configured, recorded instead of guessed from a list of names:
+ * The files that decide how a compiler is configured. They are recorded, not guessed from a list of names:
  *
- * - the configs that webpack-cli loaded, with what they extend, as it hands them to webpack's own cache
+ * - the configs that webpack-cli loaded, including those that they extend, as it passes them to webpack's own cache
  * - the files that called `new VarveWebpackPlugin()` and `webpack()`, and the main script of the process
- * - every module of the project that `require` loaded so far; a module's list of children misses what another module
- *   required first
+ * - every module of the project that `require` has loaded so far. The `children` of a module would be incomplete: they lack
+ *   what another module required first
  *
- * webpack follows the imports of each of them.
+ * webpack follows the imports of each file.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -14,17 +14,17 @@ import { isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Compiler } from 'webpack'
 
-/** Calls of a stack that are looked at. */
+/** Limit of the calls of a stack that are inspected. */
 const CALLS_MAX = 200
 
 const loaded: NodeJS.Dict<unknown> = createRequire(import.meta.url).cache
 
-/** Files of the project whose calls are under way, from the one that called `callee` up. */
+/** Files of the project on the current stack, from the caller of `callee` up. */
 export function callersOf(callee: unknown): string[] {
   return filesOnStack(callee).filter(isOfProject)
 }
 
-/** The same and, where a package called `callee`, the file of that package: it brings the config. */
+/** The same, and the direct caller of `callee` even if it is in a package: that package supplies the config. */
 export function makersOf(callee: unknown): string[] {
   return filesOnStack(callee).filter((path, index) => index === 0 || isOfProject(path))
 }
@@ -44,13 +44,13 @@ function filesOnStack(callee: unknown): string[] {
   }
 }
 
-/** The main script, and what `require` loaded so far, without packages. */
+/** The main script, and the modules that `require` has loaded so far, without packages. */
 export function loadedFiles(): string[] {
   const [, main = ''] = process.argv
   return [main, ...Object.keys(loaded)].filter((path) => isAbsolute(path) && isOfProject(path) && existsSync(path))
 }
 
-/** The configs that webpack-cli made this compiler of; it gives them to a plugin of its own. */
+/** The configs from which webpack-cli made this compiler. It passes them to its own plugin. */
 export function cliConfigs(compiler: Compiler): string[] {
   const found: string[] = []
   for (const plugin of compiler.options.plugins) {

@@ -1,17 +1,17 @@
 /**
- * The disk layer below one compiler's memory cache. Reads answer at once from the open cache; stores wait in a map,
- * where reads find them, and are serialised and put in idle time, in short slices, or at shutdown; one commit writes
- * them all.
+ * The disk layer below one compiler's memory cache. Reads are answered from the open cache. Stored values stay pending in a
+ * map, where reads find them. They are serialised and put in short slices of idle time, or at shutdown, and one commit
+ * writes all of them.
  *
  *   open -> begin (checks the environment) -> get / store ... -> beginIdle (writes) -> endIdle -> ... -> shutdown
  *
- * No failure here fails a build: it costs misses and a warning.
+ * A failure here never fails a build: it costs misses and a warning.
  */
 import { resolve } from 'node:path'
 import { type Cache, type CommitReport, type Namespace, openCache } from 'varve'
 import type { Compilation, Compiler } from 'webpack'
 import { Warnings } from '../build/warnings.ts'
-import { isWritten, writeBeforeExit } from './before-exit.ts'
+import { markWritten, writeBeforeExit } from './before-exit.ts'
 import { type Dependencies, Environments, type FileSystemInfo } from './environment.ts'
 import { identityOf, LAYOUT, ordinalOf } from './identity.ts'
 import { loadedFiles } from './inputs.ts'
@@ -27,10 +27,10 @@ import { type Target, Writing } from './writing.ts'
 const IDLE_TIMEOUT_MS = 5000
 const IDLE_TIMEOUT_FOR_INITIAL_STORE_MS = 1000
 
-/** Called with the outcome of a lookup, so that each layer can keep what a lower one found. */
+/** Called with the result of a lookup, so that each layer can store what a lower one found. */
 export type GotHandler = (result: unknown, callback: () => void) => void
 
-/** What a layer has while its cache is open and its environment checked. */
+/** The state of a layer whose cache is open and whose environment has been checked. */
 interface Open extends Target {
   readonly packs: Packs
   readonly pointers: Namespace<Uint8Array>
@@ -42,18 +42,18 @@ export class DiskLayer {
   readonly #compiler: Compiler
   readonly #options: VarveWebpackOptions
   readonly #stats: VarveWebpackStats
-  /** Among compilers that look the same. */
+  /** Number of this compiler among those with the same default name. */
   #ordinal: number | undefined
   readonly #logger: ReturnType<Compiler['getInfrastructureLogger']>
   readonly #writing: Writing
-  /** Build dependencies: named by the user, reported by webpack, or recorded as what this process loaded. */
+  /** Build dependencies: named by the user, reported by webpack, or loaded by this process. */
   readonly #dependencies: Set<string>
   readonly #optionalDependencies: Set<string> = new Set()
-  /** What loaders and plugins read; undefined if reads are not tracked. */
+  /** The reads of loaders and plugins; undefined if they are not tracked. */
   readonly #reads: BuildReads | undefined
   #inputs: ReadonlySet<string> = new Set()
   readonly #warnings: Warnings
-  /** Of the cache, once it is open. */
+  /** Directory of the cache, once it is open. */
   #folder = ''
   #opening: Promise<Cache | undefined> | undefined
   #beginning: Promise<void> | undefined
@@ -62,10 +62,10 @@ export class DiskLayer {
   #idleTimer: NodeJS.Timeout | undefined
   #isIdle = false
   #isInitialStore = true
-  /** The newest compilation, until it is known what it depends on: without that, an entry could outlive its loader. */
+  /** The newest compilation until its dependencies are known. Without them, an entry could outlive its loader. */
   #compilation: Compilation | undefined
 
-  /** `makers` are the files that made the compiler, `reads` what its loaders and plugins read, if that is tracked. */
+  /** `makers` are the files that made the compiler. Without `reads`, reads of loaders and plugins are not tracked. */
   constructor(
     compiler: Compiler,
     options: VarveWebpackOptions,
@@ -83,17 +83,17 @@ export class DiskLayer {
     this.#dependencies = new Set(reads === undefined ? [] : makers)
   }
 
-  /** The compiler and its options are complete. */
-  made(): void {
+  /** Called once the compiler and its options are complete. */
+  initialize(): void {
     this.#ordinal = ordinalOf(this.#compiler)
   }
 
-  /** A build begins: opens the cache, unless it is open. Reads only. */
+  /** Called when a build begins. Opens the cache unless it is open, without writing to it. */
   open(): void {
     this.#opening ??= this.#openCache()
   }
 
-  /** The build's compilation is there, and with it webpack's view of the file system. */
+  /** Called with the compilation of a build, which has webpack's view of the file system. */
   begin(compilation: Compilation): void {
     const { fileSystemInfo } = compilation
     this.open()
@@ -126,14 +126,14 @@ export class DiskLayer {
     if (this.#options.readOnly !== true && data !== undefined) this.#writing.pending.set(identifier, { etag, data })
   }
 
-  /** What the build depended on besides its modules: loaders, plugins, whatever they named. */
+  /** Adds the dependencies of the build besides its modules: loaders, plugins and the files that these reported. */
   addBuildDependencies(dependencies: Iterable<string>, optional: Iterable<string> | undefined): void {
     const compilation = this.#compilation
     this.#compilation = undefined
     for (const dependency of dependencies) this.#dependencies.add(dependency)
     for (const dependency of optional ?? []) this.#optionalDependencies.add(dependency)
     if (this.#reads === undefined || compilation === undefined) return
-    // What loaders loaded while they ran, such as the plugins that a config names.
+    // Loaders load modules while they run, such as the plugins that a config names.
     for (const file of loadedFiles()) this.#dependencies.add(file)
     this.#inputs = this.#reads.end(compilation, this.#folder)
   }
@@ -147,7 +147,7 @@ export class DiskLayer {
     this.#report()
     if (this.#writing.isDone) return
     writeBeforeExit(this)
-    // Known sooner than it is needed: a process that ends without closing has no time to find out.
+    // Captured early, because a process that exits without closing the compiler has no time to do it.
     this.#open?.environments.capture(this.#wanted).catch(() => undefined)
     const { idleTimeout = IDLE_TIMEOUT_MS, idleTimeoutForInitialStore = IDLE_TIMEOUT_FOR_INITIAL_STORE_MS } = this.#options
     const delay = this.#isInitialStore ? Math.min(idleTimeout, idleTimeoutForInitialStore) : idleTimeout
@@ -162,7 +162,7 @@ export class DiskLayer {
     this.#isIdle = false
   }
 
-  /** Begins to write what is pending; in slices while webpack is idle, else at a stretch. */
+  /** Begins to write pending values: in slices while webpack is idle, otherwise all at once. */
   write(): Promise<void> {
     const isSliced = this.#isIdle
     const before = this.#written
@@ -173,13 +173,13 @@ export class DiskLayer {
       } catch (error) {
         this.#warnings.failed('cannot be written', error)
       }
-      if (this.#writing.isDone) isWritten(this)
+      if (this.#writing.isDone) markWritten(this)
     }
     this.#written = write()
     return this.#written
   }
 
-  /** The process ends: writes what is pending as far as that is possible without waiting. */
+  /** Called when the process exits. Writes the pending values that can be written synchronously. */
   writeNow(): void {
     const environment = this.#open?.environments.covering(this.#wanted)
     if (this.#open === undefined || environment === undefined || this.#compilation !== undefined) return
@@ -190,12 +190,12 @@ export class DiskLayer {
     }
   }
 
-  /** Writes what is pending and lets go of the cache; a later build opens it again. */
+  /** Writes pending values and closes the cache; a later build opens it again. */
   async shutdown(): Promise<void> {
     this.endIdle()
     this.#report()
     await this.write()
-    isWritten(this)
+    markWritten(this)
     this.#reads?.close()
     const opening = this.#opening
     this.#opening = this.#beginning = this.#open = undefined
@@ -207,7 +207,7 @@ export class DiskLayer {
     }
   }
 
-  /** webpack does not report what a failed build depended on, although its modules are as good as any. */
+  /** Adds the dependencies of a failed build. webpack does not report them, although the modules are valid. */
   #report(): void {
     const compilation = this.#compilation
     if (compilation === undefined) return
@@ -226,7 +226,7 @@ export class DiskLayer {
         requireSecret,
         maxBytes,
         readOnly,
-        onWarning: this.#warnings.heard,
+        onWarning: this.#warnings.report,
       })
     } catch (error) {
       this.#warnings.failed('cannot be opened', error)
@@ -256,7 +256,7 @@ export class DiskLayer {
     this.#open = { commit, pointers, packs, environments }
   }
 
-  /** The value of an entry that is there, has this etag and was made in a valid environment; else undefined. */
+  /** The value of an entry with this etag and a valid environment; undefined if there is none. */
   #read({ pointers, packs, environments }: Open, identifier: string, etag: Etag | null): unknown {
     try {
       const found = pointers.get(identifier)
@@ -282,7 +282,7 @@ export class DiskLayer {
     if (open === undefined || this.#writing.isDone || this.#compilation !== undefined) return
     if (this.#writing.pending.size > 0) {
       const environment = await open.environments.capture(this.#wanted)
-      // If the next build has begun, the next commit has what is put already.
+      // If the next build has begun, its commit writes what has been put so far.
       if (!(await this.#writing.putAll(open, environment, isSliced ? () => this.#isIdle : undefined))) return
     }
     if (!isSliced) await open.packs.tidy((id) => open.environments.isValid(id))
@@ -292,7 +292,7 @@ export class DiskLayer {
   }
 }
 
-/** Answers with a value now, or with what a promise of it comes to. */
+/** Calls `answer` with a value, or with the result of a promise. */
 function settle(value: unknown, answer: (value: unknown) => void): void {
   if (value instanceof Promise) value.then(answer, () => answer(undefined))
   else answer(value)

@@ -1,11 +1,11 @@
 /**
- * Functions in place of the lazy parts of a value. webpack marks its own with what they are to be serialised by, under a
- * symbol; a value with unmarked ones could be restored, but not stored again. The mark is copied from one that webpack
- * made.
+ * Marks functions as lazy parts of a value. webpack marks its own lazy functions with their serialiser, under a symbol. A
+ * value whose functions lack the mark can be restored, but not stored again. The mark is copied from a function that
+ * webpack made.
  */
 import type { Compiler } from 'webpack'
 
-/** What marks a function as lazy for this webpack; undefined where it has no lazy parts or shows no mark. */
+/** A function that marks others as lazy for this webpack; undefined if this webpack has no lazy parts, or no mark. */
 export function lazyMaker(webpack: Compiler['webpack']): (<T extends object>(part: () => T) => () => T) | undefined {
   const mark = markOf(webpack)
   if (mark === undefined) return undefined
@@ -29,7 +29,7 @@ function markOf(webpack: Compiler['webpack']): readonly [symbol, object] | undef
       if (typeof target === 'object' && target !== null) return [symbol, target]
     }
   } catch {
-    // A webpack that serialises otherwise.
+    // This webpack serialises in another way.
   }
   return undefined
 }

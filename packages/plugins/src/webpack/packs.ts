@@ -1,25 +1,25 @@
 /**
- * Values are stored in packs: some hundred of one kind, serialised together. They share most of what they hold (a
- * resolver's entries name the same folders, modules the same options), and webpack's serialiser writes what is shared
- * once for each stream: one by one, the entries of a real build take eight times the bytes. A pack is restored as a
- * whole when the first of its values is asked for; a warm build asks for nearly all.
+ * Values are stored in packs of a few hundred values of one kind, serialised together. Values of a kind share most of their
+ * data: a resolver's entries name the same directories, modules the same options. The serialiser writes shared data once for
+ * each stream. Stored one by one, the entries of a real build take eight times as many bytes. A pack is restored
+ * as a whole when webpack asks for the first of its values; a warm build asks for nearly all of them.
  *
- * A value that is written again goes to a new pack. A pack that nothing points to any more is deleted; when much of one
- * is without use, or there are many small ones, what is still used of them is written anew.
+ * A value that is stored again goes to a new pack. A pack is deleted once no pointer names it. If much of a pack is
+ * unused, or if there are many small packs, the values that are still in use are rewritten to new packs.
  */
 import type { Namespace } from 'varve'
-import { Contents } from './beside.ts'
+import { Contents } from './chunks.ts'
 import { contentLengths, decodePack, type Encoded, encodePack } from './contents.ts'
 import { kindOf, PACK_BYTES } from './groups.ts'
 import { decodePointer, encodePointer, idOf, type Pointer } from './pointer.ts'
 import { keyOf, ReadAhead } from './read-ahead.ts'
 import { asBuffer, type ValueCodec } from './value.ts'
 
-/** Packs of fewer bytes are small; more small ones than this are written anew as few. */
+/** Packs of fewer bytes are small. If there are more small packs than the limit, they are merged. */
 const SMALL_BYTES = 256 << 10
 const SMALL_PACKS_MAX = 12
 
-/** A pack in which a smaller part of the values than this is used is written anew, and its other values go. */
+/** A pack with a smaller share of used values than this is rewritten without its unused values. */
 const USED_MIN = 0.85
 
 /** One value to be packed. */
@@ -30,8 +30,8 @@ export interface Item {
 }
 
 /**
- * What a pack holds. Each value stands beside its identifier and etag, so that it is handed out for no other; it is handed
- * out once and then forgotten, webpack keeps it in memory from there.
+ * The values of a pack. Each value has its identifier and etag, so that it is returned for no other. A value is returned once
+ * and then released, because webpack keeps it in memory from then on.
  */
 interface Values {
   readonly identifiers: readonly unknown[]
@@ -49,7 +49,7 @@ export class Packs {
   readonly #contents: Contents
   readonly #restored: Map<string, Values | Promise<Values>> = new Map()
   readonly #ahead: ReadAhead
-  /** Packs that had a value which was written again: perhaps nothing points to them any more. */
+  /** Packs with a value that was stored again: they may be unused now. */
   readonly #replaced: Set<string> = new Set()
 
   constructor(pointers: Namespace<Uint8Array>, packs: Namespace<Uint8Array>, codec: ValueCodec, commit: () => Promise<unknown>) {
@@ -60,29 +60,29 @@ export class Packs {
     this.#ahead = new ReadAhead(packs)
   }
 
-  /** Begins to read what the last build read, on other threads. */
+  /** Begins to read, on other threads, the packs that the last build read. */
   readAhead(): void {
     this.#ahead.begin()
   }
 
-  /** The build is done: lets go of what it did not ask for. */
+  /** Called when the build is done. Releases the packs that it did not use. */
   endReadAhead(): void {
     this.#ahead.end()
   }
 
-  /** The value that was packed for this identifier, or a promise of it; undefined if there is none. Throws if it is no pack. */
+  /** The value of this identifier, or a promise of it; undefined if there is none. Throws if the pack is damaged. */
   read(identifier: string, pointer: Pointer): unknown {
     const found = this.#restored.get(pointer.pack) ?? this.#restore(pointer.pack)
-    if (found instanceof Promise) return found.then((ready) => this.#hand(identifier, pointer, ready))
-    return this.#hand(identifier, pointer, found)
+    if (found instanceof Promise) return found.then((ready) => this.#take(identifier, pointer, ready))
+    return this.#take(identifier, pointer, found)
   }
 
-  /** Packs these items. Returns the bytes; undefined if one cannot be serialised or they are too many bytes. */
+  /** Packs these items. Returns the bytes; undefined if an item cannot be serialised, or if they are too large. */
   async write(environment: string, items: readonly Item[]): Promise<number | undefined> {
     return (await this.#put(environment, items))?.bytes
   }
 
-  /** The same without waiting for anything; undefined also if that is not possible, or the pack has more than `bytesMax`. */
+  /** As `write`, but synchronous; undefined also if the codec needs a promise, or if the pack has more than `bytesMax`. */
   writeNow(environment: string, items: readonly Item[], bytesMax: number): number | undefined {
     const encoded = encodePack(this.#codec, valuesIn(items))
     if (encoded === undefined || encoded instanceof Promise || encoded.contents.length > 0) return undefined
@@ -90,25 +90,25 @@ export class Packs {
     return this.#putPack(idOf(encoded.bytes), environment, items, encoded).bytes
   }
 
-  /** Deletes packs without use, writes anew what is scattered. `isValid` says which environments still hold. */
+  /** Deletes unused packs and rewrites sparse and small ones. `isValid` decides which environments are still valid. */
   async tidy(isValid: (environment: string) => boolean | Promise<boolean>): Promise<void> {
     if (this.#replaced.size === 0) return
     const used = await this.#usesByPack(isValid)
     for (const pack of this.#replaced) if (!used.has(pack)) this.#delete(pack)
-    const packs = scattered([...used.values()])
+    const packs = packsToRewrite([...used.values()])
     const written = new Set<string | undefined>()
     for (const group of groupsOf(packs.flat())) {
-      const items = await this.#again(group)
+      const items = await this.#itemsOf(group)
       if (items.length > 0) written.add((await this.#put(group[0]?.environment ?? '', items))?.pack)
     }
-    // Where one was not written, its values are still where they were. One may have been written just as it was.
+    // If one pack was not written, its values are still in the old packs. A pack may also be rewritten to the same bytes.
     const isComplete = !written.has(undefined)
     for (const [use] of packs) if (use !== undefined && isComplete && !written.has(use.pack)) this.#delete(use.pack)
     this.#replaced.clear()
     this.#restored.clear()
   }
 
-  /** What was read and written since the cache was opened is what the next build will read: writes that down. */
+  /** Puts the order in which packs were read and written since the cache was opened: the next build reads them ahead. */
   noteOrder(): void {
     this.#ahead.write()
   }
@@ -118,11 +118,11 @@ export class Packs {
     const bytes = this.#packs.get(key)
     if (bytes !== undefined) this.#contents.delete(key, contentLengths(asBuffer(bytes)))
     this.#packs.delete(key)
-    this.#ahead.forget(pack)
+    this.#ahead.remove(pack)
   }
 
   async #put(environment: string, items: readonly Item[]): Promise<{ pack: string; bytes: number } | undefined> {
-    const encoded = await encodeOrNothing(this.#codec, items)
+    const encoded = await tryEncode(this.#codec, items)
     if (encoded === undefined) return undefined
     const pack = idOf(encoded.bytes)
     await this.#contents.put(keyOf(pack), encoded.contents)
@@ -144,7 +144,7 @@ export class Packs {
 
   async #usesByPack(isValid: (environment: string) => boolean | Promise<boolean>): Promise<Map<string, Use[]>> {
     const used = new Map<string, Use[]>()
-    const pointers = [...this.#pointers.entries()] // all of them first: some are deleted on the way
+    const pointers = [...this.#pointers.entries()] // a copy, because some are deleted in the loop
     for (const [identifier, bytes] of pointers) {
       const pointer = decodePointer(asBuffer(bytes))
       const verdict = pointer !== undefined && isValid(pointer.environment)
@@ -160,7 +160,7 @@ export class Packs {
     return used
   }
 
-  async #again(uses: readonly Use[]): Promise<Item[]> {
+  async #itemsOf(uses: readonly Use[]): Promise<Item[]> {
     const items: Item[] = []
     for (const use of uses) {
       const { identifier, etag } = use
@@ -170,7 +170,7 @@ export class Packs {
     return items
   }
 
-  #hand(identifier: string, pointer: Pointer, found: Values): unknown {
+  #take(identifier: string, pointer: Pointer, found: Values): unknown {
     const { pack, place } = pointer
     if (!isIn(found, identifier, pointer)) return undefined
     const value = found.values[place]
@@ -178,7 +178,7 @@ export class Packs {
       found.values[place] = undefined
       return value
     }
-    // Asked for again: webpack's memory has let go of it.
+    // webpack's memory cache has dropped the value and asks for it again.
     this.#restored.delete(pack)
     const again = this.#restore(pack)
     return again instanceof Promise ? again.then((ready) => ready.values[place]) : again.values[place]
@@ -208,8 +208,8 @@ interface Use extends Pointer {
   readonly identifier: string
 }
 
-/** Packs to be written anew. */
-function scattered(packs: readonly Use[][]): Use[][] {
+/** The packs with too many unused values, and the small packs if there are too many of them. */
+function packsToRewrite(packs: readonly Use[][]): Use[][] {
   const sizeOf = (uses: readonly Use[]): number => uses[0]?.packBytes ?? 0
   const isFull = (uses: readonly Use[]): boolean => uses.length >= (uses[0]?.packItems ?? 0) * USED_MIN
   const small = packs.filter((uses) => isFull(uses) && sizeOf(uses) < SMALL_BYTES)
@@ -217,8 +217,8 @@ function scattered(packs: readonly Use[][]): Use[][] {
 }
 
 /**
- * Values for one pack each: of one environment, of one kind, and not too many bytes. Kinds differ in size and in how long
- * their values are used; a pack of several would be kept for its small values when the large ones are without use.
+ * Groups of values, one for each new pack: of one environment, of one kind, and of limited size. Kinds differ in size and in how
+ * long their values are used. The small values of a mixed pack would keep its large values alive after their last use.
  */
 function groupsOf(uses: readonly Use[]): Use[][] {
   const groups: Use[][] = []
@@ -238,7 +238,7 @@ function groupsOf(uses: readonly Use[]): Use[][] {
   return groups
 }
 
-async function encodeOrNothing(codec: ValueCodec, items: readonly Item[]): Promise<Encoded | undefined> {
+async function tryEncode(codec: ValueCodec, items: readonly Item[]): Promise<Encoded | undefined> {
   try {
     return await encodePack(codec, valuesIn(items))
   } catch {
@@ -260,7 +260,7 @@ function valuesOf(found: unknown): Values {
   return Array.isArray(identifiers) && Array.isArray(etags) && Array.isArray(values) ? { identifiers, etags, values } : NO_VALUES
 }
 
-/** Whether a pack has in the place that a pointer names what was packed for this identifier and etag. */
+/** Whether the place that a pointer names has the value of this identifier and etag. */
 function isIn({ identifiers, etags }: Values, identifier: string, { place, etag }: Pointer): boolean {
   return identifiers[place] === identifier && etags[place] === etag
 }

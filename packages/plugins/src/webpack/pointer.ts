@@ -1,22 +1,22 @@
 /**
- * What stands under an identifier: what must be known before the value may be used, and which pack has it.
+ * The entry of an identifier: the environment and etag, which must match before the value may be used, and its place in a pack.
  *
  *   u8[8] environment | u8[8] pack | u32 bytes of the pack | u32 its values | u32 place in it | u8 1 = has an etag | etag as UTF-8
  */
 
 import { hash } from 'node:crypto'
 
-/** What webpack compares entries by, next to their identifier. */
+/** webpack's etag: an entry is valid for equal identifiers and equal etags. */
 export interface Etag {
   toString(): string
 }
 
-/** Ids of environments and packs: this many Latin-1 characters. */
+/** Length of the id of an environment or a pack, in bytes. An id is a text of as many Latin-1 characters. */
 export const ID_BYTES = 8
 const NUMBERS_AT = 2 * ID_BYTES
 const ETAG_AT = NUMBERS_AT + 13
 
-/** Where a value is, and when it may be used. */
+/** The place of a value, and the conditions of its use. */
 export interface Pointer {
   readonly environment: string
   readonly pack: string
@@ -27,12 +27,12 @@ export interface Pointer {
   readonly etag: string | null
 }
 
-/** The id of an environment or a pack: a digest of its bytes, so that other bytes under an id are noticed. */
+/** The id of an environment or a pack: a digest of its bytes, so that other bytes under the same id are detected. */
 export function idOf(bytes: Uint8Array): string {
   return hash('sha256', bytes, 'buffer').toString('latin1', 0, ID_BYTES)
 }
 
-/** Etags compare by what they say; webpack computes that when asked, and it may be a hash over a whole source. */
+/** The text of an etag, by which etags are compared. webpack computes it on demand; it may be a hash of a whole source. */
 export function textOf(etag: Etag | null): string | null {
   return etag === null ? null : etag.toString()
 }
@@ -49,7 +49,7 @@ export function encodePointer({ environment, pack, packBytes, packItems, place, 
   return bytes
 }
 
-/** The pointer; undefined where these bytes are none. */
+/** The pointer; undefined if these bytes are too short for one. */
 export function decodePointer(bytes: Buffer): Pointer | undefined {
   if (bytes.length < ETAG_AT) return undefined
   return {

@@ -1,8 +1,8 @@
 /**
- * Packs are read before they are asked for, on another thread and in the order in which the last build that wrote
- * anything used them: meanwhile webpack starts. What is asked for sooner is read at once.
+ * Reads packs ahead on another thread while webpack starts, in the order in which the last build that wrote anything used
+ * them. A pack that webpack asks for earlier is read at once.
  *
- * The order is a record beside the packs: for each `u8[8] pack | u32 bytes`.
+ * The order is an entry in the namespace of the packs. It has for each pack: u8[8] pack | u32 bytes
  */
 import type { Namespace } from 'varve'
 import { ID_BYTES } from './pointer.ts'
@@ -11,22 +11,22 @@ const ORDER_KEY = 'order'
 const STEP_BYTES = ID_BYTES + 4
 
 /**
- * Bytes read at a time: little first, since it is wanted at once; then much, since each answer waits for the main thread
- * to have a moment before the next is asked for.
+ * Bytes per batch. The first batch is small because webpack wants it at once. Later batches are large, because each waits
+ * for a free moment of the main thread before the next one begins.
  */
 const FIRST_BYTES = 4 << 20
 const BATCH_BYTES = 32 << 20
 
-/** Packs read at a time, however small the order says they are. */
+/** Limit of the packs per batch, however small they are according to the order. */
 const BATCH_PACKS = 32
 
-/** Not more than this: what a build does not use is read in vain and takes memory until the end. */
+/** Limit of the bytes read ahead. A pack that the build does not use takes memory until the build ends. */
 const BYTES_MAX = 256 << 20
 
-/** A pack that is read. */
+/** A pack that is being read, or has been read. */
 interface Reading {
   readonly promise: Promise<Uint8Array | undefined>
-  /** Once it is there. */
+  /** The bytes, once they have been read. */
   bytes: Uint8Array | undefined
 }
 
@@ -38,9 +38,9 @@ interface Step {
 /** Reads the packs of one namespace. */
 export class ReadAhead {
   readonly #packs: Namespace<Uint8Array>
-  /** Read and not taken yet. */
+  /** Packs that were read and not taken yet. */
   readonly #reading: Map<string, Reading> = new Map()
-  /** Bytes of the packs that this build used or wrote, in that order. */
+  /** Sizes of the packs that this build used or wrote, in this order. */
   readonly #used: Map<string, number> = new Map()
 
   #isEnded = false
@@ -52,17 +52,17 @@ export class ReadAhead {
   /** Begins to read. */
   begin(): void {
     const steps = decodeOrder(this.#packs.get(ORDER_KEY) ?? new Uint8Array())
-    // A cache that is closed meanwhile ends it; what is not read ahead is read when it is asked for.
+    // Closing the cache meanwhile ends it. Packs that were not read ahead are read on demand.
     this.#readAll(steps).catch(() => this.#reading.clear())
   }
 
-  /** Stops, and lets go of what nobody took. */
+  /** Stops, and releases packs that were not taken. */
   end(): void {
     this.#isEnded = true
     this.#reading.clear()
   }
 
-  /** The bytes of a pack, or a promise of them where they are just being read. */
+  /** The bytes of a pack, or a promise of them if they are being read. */
   take(pack: string): Uint8Array | undefined | Promise<Uint8Array | undefined> {
     const reading = this.#reading.get(pack)
     this.#reading.delete(pack)
@@ -71,13 +71,13 @@ export class ReadAhead {
     return this.#note(pack, bytes)
   }
 
-  /** A pack was written. */
+  /** Adds a written pack. */
   note(pack: string, bytes: number): void {
     this.#used.set(pack, bytes)
   }
 
-  /** A pack was deleted. */
-  forget(pack: string): void {
+  /** Removes a deleted pack. */
+  remove(pack: string): void {
     this.#used.delete(pack)
   }
 

@@ -1,12 +1,12 @@
 /**
- * What loaders and plugins read without reporting it to webpack: files and folders through `node:fs`, modules through
- * `require`, variables of the environment.
+ * Records what loaders and plugins read without reporting it to webpack: files and directories through `node:fs`, modules
+ * through `require`, and environment variables.
  *
- *   1. The build runs inside of a sink of the recorder. What webpack itself reads through its input file system is left out:
- *      webpack compares that by itself.
+ *   1. The build runs inside a sink of the recorder. Reads by webpack itself, through its input file system, are left out,
+ *      because webpack compares these files itself.
  *   2. A file that was read while loaders built a module becomes a dependency of that module.
- *   3. After the build, whatever no module had reported is an input of the whole cache as well: a configuration is read
- *      once, for the first module, and then held in memory.
+ *   3. After the build, every file that no module reported also becomes an input of the whole cache. Loaders read their
+ *      configuration once, for the first module, and then keep it in memory.
  */
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
@@ -22,7 +22,7 @@ type BuildInfo = NonNullable<NormalModule['buildInfo']>
 const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
 const PACKAGES = `${sep}node_modules${sep}`
 
-/** What a kind of read makes an input; any other makes the content one. */
+/** The kind of input for each kind of read; `content` for all others. */
 const INPUT_KINDS: ReadonlyMap<string, InputKind> = new Map([
   ['list', 'list'],
   ['tree', 'tree'],
@@ -30,22 +30,22 @@ const INPUT_KINDS: ReadonlyMap<string, InputKind> = new Map([
   ['link', 'existence'],
 ])
 
-/** Calls of webpack's input file system that are under way on this stack: reads that webpack compares by itself. */
+/** Depth of calls to webpack's input file system on this stack. webpack compares what these calls read. */
 let webpackReads = 0
-const quiet: WeakSet<object> = new WeakSet()
+const wrapped: WeakSet<object> = new WeakSet()
 
 /** The reads of one compiler. */
 export class BuildReads {
   readonly #compiler: Compiler
   readonly #installed: Installation | undefined
   #sink: BuildSink | undefined
-  /** Between the first build and the end of the compiler. */
+  /** True between the first build and the end of the compiler. */
   #isOpen = false
-  /** Whether a path is none of the project's inputs. */
+  /** Whether a path is not an input of the project. */
   #isIgnored: (path: string) => boolean = () => false
-  /** Everything that counts, over all builds. */
+  /** The inputs of all builds. */
   readonly #inputs: Set<string> = new Set()
-  /** What modules reported by themselves, and what was added to them here. */
+  /** Files that modules reported, and files that were added to their dependencies here. */
   readonly #reported: Set<string> = new Set()
   readonly #added: Set<string> = new Set()
   readonly #modules: WeakMap<object, ModuleSink> = new WeakMap()
@@ -55,18 +55,18 @@ export class BuildReads {
     this.#installed = installReads()
   }
 
-  /** Runs the rest of a build, from a hook before it. */
+  /** Runs the rest of a build; called from a hook before it. */
   run(build: () => void): void {
     const installed = this.#installed
     if (installed === undefined) return build()
     this.#sink = new BuildSink()
     this.#isIgnored = ignoredBelow(this.#compiler)
-    beQuiet(this.#compiler.inputFileSystem)
+    wrapMethods(this.#compiler.inputFileSystem)
     this.#takeStartUp(installed)
     installed.storage.run(this.#sink, build)
   }
 
-  /** A compilation begins, of the compiler or of a child. */
+  /** Called when a compilation begins, of the compiler or of a child. */
   begin(compilation: Compilation): void {
     const installed = this.#installed
     const sink = this.#sink
@@ -80,7 +80,7 @@ export class BuildReads {
     hooks.beforeSnapshot.tap('VarveWebpackPlugin', (module) => installed.storage.run(null, () => this.#addTo(module)))
   }
 
-  /** A build is over: everything that counts so far. `folder` is that of the cache. */
+  /** Called when a build is over. Returns the inputs so far. `folder` is the cache directory. */
   end(compilation: Compilation, folder: string): ReadonlySet<string> {
     const sink = this.#sink
     if (sink === undefined || sink.isOver) return this.#inputs
@@ -99,13 +99,13 @@ export class BuildReads {
     return this.#inputs
   }
 
-  /** The compiler was closed: what the program reads now is for the next one. */
+  /** Called when the compiler is closed. Later reads of the program belong to the next compiler. */
   close(): void {
     if (this.#isOpen && this.#installed?.ambient !== undefined) this.#installed.ambient.scopes -= 1
     this.#isOpen = false
   }
 
-  /** A file of a package counts as the package; hidden folders beside packages belong to tools. */
+  /** Adds an input. A file of a package counts as the package; hidden directories in `node_modules` belong to tools. */
   #count(kind: InputKind, path: string): void {
     const at = path.lastIndexOf(PACKAGES)
     if (at === -1) return void this.#inputs.add(inputOf(kind, path))
@@ -115,13 +115,13 @@ export class BuildReads {
     this.#inputs.add(inputOf('content', join(path.slice(0, at + PACKAGES.length), name, 'package.json')))
   }
 
-  /** What the loaders of a module read becomes its dependency; the snapshot that webpack takes next has it. */
+  /** Adds the files that the loaders of a module read to its dependencies, before webpack takes its snapshot. */
   #addTo(module: NormalModule): void {
     const own = this.#modules.get(module)
     const { buildInfo } = module
     if (own === undefined || buildInfo === undefined || buildInfo === null) return
     own.isOver = true
-    // Loaders that run a child compiler report what its modules depend on, what was added here included.
+    // Loaders that run a child compiler report the dependencies of its modules, including those added here.
     for (const path of pathsIn(buildInfo, 'fileDependencies')) if (!this.#added.has(path)) this.#reported.add(path)
     for (const path of pathsIn(buildInfo, 'missingDependencies')) this.#reported.add(path)
     for (const path of own.contents) {
@@ -140,7 +140,7 @@ export class BuildReads {
     }
   }
 
-  /** What the program read before the build: its configuration. */
+  /** Takes the reads of the program before the build: its configuration. */
   #takeStartUp({ ambient }: Installation): void {
     if (this.#isOpen || ambient === undefined) return
     this.#isOpen = true
@@ -149,7 +149,7 @@ export class BuildReads {
   }
 }
 
-/** Takes the reads of one build. */
+/** Receives the reads of one build. */
 class BuildSink implements Sink {
   readonly reads: Map<ReadKind, Set<string>> = new Map()
   readonly names: Set<string> = new Set()
@@ -167,18 +167,18 @@ class BuildSink implements Sink {
     if (!this.isOver) this.written.add(path)
   }
 
-  /** Going through all variables, as starting a process does, says of none that it matters. */
+  /** Leaves out variables that were only listed, as when a process starts: listing them shows no use of one. */
   variable(name: string, isListed: boolean): void {
     if (!this.isOver && !isListed && !this.names.has(name) && isCountedVariable(name, false)) this.names.add(name)
   }
 
   variables(): void {}
 
-  /** webpack's own cache sees no processes either: thread-loader and minimizers start them in most builds. */
+  /** Does nothing, as webpack's own cache: thread-loader and minimizers start processes in most builds. */
   opaque(): void {}
 }
 
-/** The same, with the files that were read until the module was built. */
+/** Passes reads on to the build, and records the files that were read until the module was built. */
 class ModuleSink implements Sink {
   readonly contents: Set<string> = new Set()
   readonly #build: BuildSink
@@ -206,10 +206,10 @@ class ModuleSink implements Sink {
   opaque(): void {}
 }
 
-/** Marks what webpack reads through this file system, in its own methods. */
-function beQuiet(fileSystem: Compiler['inputFileSystem']): void {
-  if (fileSystem === null || quiet.has(fileSystem)) return
-  quiet.add(fileSystem)
+/** Wraps the methods of webpack's file system, so that reads inside them count as webpack's own. */
+function wrapMethods(fileSystem: Compiler['inputFileSystem']): void {
+  if (fileSystem === null || wrapped.has(fileSystem)) return
+  wrapped.add(fileSystem)
   const names = ['stat', 'lstat', 'readdir', 'readFile', 'readJson', 'readlink', 'realpath']
   for (const name of names.flatMap((one) => [one, `${one}Sync`])) {
     const method: unknown = Reflect.get(fileSystem, name)
@@ -225,14 +225,14 @@ function beQuiet(fileSystem: Compiler['inputFileSystem']): void {
   }
 }
 
-/** Kernel files, temporary ones unless the project is among them, and what the compiler emits. */
+/** Whether a path is a kernel file, a temporary file (unless the project is one), or output of the compiler. */
 function ignoredBelow({ context, outputPath }: Compiler): (path: string) => boolean {
   const temporary = tmpdir()
   const ignored = [temporary, outputPath].filter((folder) => folder !== '' && !isBelow(context, folder))
   return (path) => KERNEL.test(path) || ignored.some((folder) => isBelow(path, folder))
 }
 
-/** Both are absolute and normal. */
+/** Whether `path` is `folder` or below it. Both are absolute and normalised. */
 function isBelow(path: string, folder: string): boolean {
   return path === folder || (folder !== '' && path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`))
 }

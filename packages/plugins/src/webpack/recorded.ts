@@ -1,11 +1,11 @@
 /**
- * Inputs that were recorded, as one text each, and the digests that they are compared by.
+ * Recorded inputs, one text each, and the digests by which they are compared.
  *
  *   content .browserslistrc      the bytes of a file
- *   existence .babelrc           whether there is something
- *   list src/pages               the names in a folder
- *   tree src/pages               the names in it and in all folders below, without packages
- *   variable BROWSERSLIST        a variable of the environment
+ *   existence .babelrc           whether the path exists
+ *   list src/pages               the names in a directory
+ *   tree src/pages               the names in a directory and in all directories below it, without packages
+ *   variable BROWSERSLIST        an environment variable
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -17,19 +17,19 @@ export type InputKind = 'content' | 'existence' | 'list' | 'tree' | 'variable'
 /** Inputs with their digests. */
 export type Digests = ReadonlyMap<string, string>
 
-/** Folders that a tree leaves out: large, and compared otherwise. */
+/** Directories that a tree leaves out: they are large, and compared in other ways. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['node_modules', '.git'])
 
 export function inputOf(kind: InputKind, name: string): string {
   return `${kind} ${name}`
 }
 
-/** The digests of inputs, as they are now. */
+/** The current digests of inputs. */
 export function digestsOf(inputs: Iterable<string>): Map<string, string> {
   return new Map(Array.from(inputs, (input) => [input, digestOf(input)]))
 }
 
-/** The paths that webpack compares: contents as files, or as missing, and whether the others are there. */
+/** The paths that webpack compares: contents as files, or as missing; existence as missing. */
 export function pathsOf(inputs: Iterable<string>): { readonly files: string[]; readonly missing: string[] } {
   const files: string[] = []
   const missing: string[] = []
@@ -41,13 +41,13 @@ export function pathsOf(inputs: Iterable<string>): { readonly files: string[]; r
   return { files, missing }
 }
 
-/** Whether everything is as it was that webpack does not compare: names in folders, and variables. */
+/** Whether the inputs that webpack does not compare are unchanged: names in directories, and variables. */
 export function isUnchanged(digests: Digests): boolean {
   for (const [input, digest] of digests) if (!/^(?:content|existence) /.test(input) && digestOf(input) !== digest) return false
   return true
 }
 
-/** The names of all inputs that differ now: of variables, and paths relative to `context`. */
+/** The names of all changed inputs: variables, and paths relative to `context`. */
 export function changedInputs(digests: Digests, context: string): string[] {
   const changed = Array.from(digests).filter(([input, digest]) => digestOf(input) !== digest)
   const names = changed.map(([input]) => partsOf(input)[1]).map((name) => (isAbsolute(name) ? relative(context, name) : name))
@@ -63,7 +63,7 @@ function digestOf(input: string): string {
     if (kind === 'tree') return hashed(namesIn(name, true).join('\n'))
     return existsSync(name) ? 'there' : 'missing'
   } catch {
-    return 'missing' // or a folder in the place of a file, or not to be read
+    return 'missing' // or a directory instead of a file, or not readable
   }
 }
 

@@ -1,22 +1,23 @@
 /**
- * What bytes repeat of themselves or of other bytes is written once. webpack keeps one text at several stages of its
- * making, each some hundred KB from the next, where compression with a small window does not find it.
+ * Removes repeats: bytes that occurred before, in the same buffer or in one that the reader knows, become copies. webpack
+ * stores one text at several stages of its transformation. These are some hundred KB apart, outside of the compression window.
  *
  *   u32 length | u32 copies | for each: u32 literals before it, u32 from, u32 length | literals
  *
- * `from` counts over `known` and then the bytes themselves; a copy lies in one of the two and ends before it begins.
+ * `from` is an offset into `known` followed by the restored bytes. The source of a copy lies within one of the two, and ends
+ * before the place where the copy is written.
  */
 
-/** Shorter repeats are not looked for: places of blocks this long, this far apart, are remembered. */
+/** Shortest repeat, and the distance between the blocks whose places are indexed. */
 const BLOCK = 32
 const FACTOR = 0x2c1b3c6d
-/** FACTOR to the power of BLOCK: what a byte has become when it leaves the window. */
+/** FACTOR to the power of BLOCK: the weight of a byte that leaves the window of the rolling hash. */
 const FACTOR_OUT = Array.from({ length: BLOCK }).reduce((power: number) => Math.imul(power, FACTOR), 1)
 const SLOT_BITS_MAX = 22
-/** Bytes that are compared by one call where repeats are long. */
+/** Bytes per call when long repeats are compared. */
 const STRETCH = 512
 
-/** Most bytes that repeats may be restored to, and how many times those that they are restored from. */
+/** Limits of the restored bytes: absolute, and as a multiple of the encoded bytes. */
 const RESTORED_BYTES_MAX = 64 << 20
 const RATIO_MAX = 64
 
@@ -24,8 +25,8 @@ const HEAD_BYTES = 8
 const COPY_BYTES = 12
 
 /**
- * The bytes of `source` from `start` on, in pieces; what comes before is `known` to the reader. Undefined if a reader would
- * not restore them, because they are too many.
+ * Encodes the bytes of `source` from `start` on, in pieces. The reader knows the bytes before `start`. Undefined if they exceed
+ * the limits of the reader.
  */
 export function encodeRepeats(source: Buffer, start: number): Buffer[] | undefined {
   const copies = findCopies(source, start)
@@ -44,14 +45,14 @@ export function encodeRepeats(source: Buffer, start: number): Buffer[] | undefin
   return source.length - start <= restoredMax(start + encodedBytes) ? pieces : undefined
 }
 
-/** How many bytes may be restored from so many, whatever these say. */
+/** Limit of the bytes that may be restored from this many encoded bytes. */
 function restoredMax(bytes: number): number {
   return Math.min(RESTORED_BYTES_MAX, bytes * RATIO_MAX)
 }
 
 /**
- * How many bytes `decodeRepeats` restores: it cannot fail after this, and sets each byte. Throws if `encoded` is not what
- * encodeRepeats wrote.
+ * The number of bytes that `decodeRepeats` restores. After this check it cannot fail, and sets every byte. Throws if
+ * `encoded` was not written by `encodeRepeats`.
  */
 export function checkRepeats(known: Buffer, encoded: Buffer): number {
   const size = encoded.readUInt32LE(0)
@@ -76,7 +77,7 @@ export function checkRepeats(known: Buffer, encoded: Buffer): number {
   return size
 }
 
-/** The bytes again. Throws as `checkRepeats` does. */
+/** The original bytes. Throws as `checkRepeats` does. */
 export function decodeRepeats(known: Buffer, encoded: Buffer): Buffer {
   const target = Buffer.allocUnsafeSlow(checkRepeats(known, encoded))
   const end = HEAD_BYTES + encoded.readUInt32LE(4) * COPY_BYTES
@@ -96,7 +97,7 @@ export function decodeRepeats(known: Buffer, encoded: Buffer): Buffer {
   return target
 }
 
-/** For each copy: literals before it, where it is copied from, its length. */
+/** Three numbers for each copy: the literals before it, its source offset and its length. */
 function findCopies(source: Buffer, start: number): number[] {
   const places = new Places(source.length)
   const copies: number[] = []
@@ -126,7 +127,7 @@ function findCopies(source: Buffer, start: number): number[] {
   return copies
 }
 
-/** Where blocks were seen last, by a hash of their bytes; some are forgotten. */
+/** The last places of blocks, by a hash of their bytes. A block may overwrite the place of another one. */
 class Places {
   readonly #slots: Int32Array
   readonly #shift: number
@@ -152,7 +153,7 @@ function hashOf(source: Buffer, at: number): number {
   return hash
 }
 
-/** How many bytes from `from` on, up to `end`, are those from `position` on. */
+/** The number of equal bytes from `from` and from `position` on, up to `end`. */
 function lengthOf(source: Buffer, from: number, position: number, end: number): number {
   const most = Math.min(source.length - position, end - from)
   let length = 0
@@ -167,7 +168,7 @@ function isSame(source: Buffer, from: number, position: number): boolean {
   return source.compare(source, from, from + STRETCH, position, position + STRETCH) === 0
 }
 
-/** How many bytes before `from`, at most `most`, are those before `position`. */
+/** The number of equal bytes before `from` and before `position`, at most `most`. */
 function lengthBefore(source: Buffer, from: number, position: number, most: number): number {
   let length = 0
   while (length < most && source[from - 1 - length] === source[position - 1 - length]) length++

@@ -1,9 +1,9 @@
 /**
- * Which modules webpack's deserialiser may load. A stream names the module of each class in it, and webpack requires that
- * module if its class is not known yet: whoever wrote the stream chose the code. Streams of a cache may name what webpack,
- * installed packages and the loaded plugins registered, and nothing else.
+ * Limits which modules webpack's deserialiser may load. A stream names the module of each of its classes, and webpack requires
+ * that module unless it knows the class. The author of a stream therefore chooses which code runs. Streams of a cache may
+ * name only modules that webpack, installed packages and loaded plugins have registered.
  *
- * The check stands for the whole process and not only for our streams: lazy parts are read later, by webpack alone.
+ * The check holds for the whole process, not only for Varve's streams, because webpack reads lazy parts later and alone.
  */
 import { realpathSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
@@ -12,10 +12,10 @@ import type { Compiler } from 'webpack'
 
 const PACKAGES = '/node_modules/'
 
-/** Folders of caches by the webpack whose deserialiser is checked. */
+/** Cache directories, by the webpack whose deserialiser is checked. */
 const checked: WeakMap<object, Set<string>> = new WeakMap()
 
-/** Has webpack load no module from `folder`, which is that of a cache, or from beside the packages of `compiler`. */
+/** Stops webpack from loading modules from the cache directory `folder`, or from outside the packages of `compiler`. */
 export function checkRequests({ webpack, context }: Compiler, folder: string): void {
   const known = checked.get(webpack)
   known?.add(folder)
@@ -23,18 +23,18 @@ export function checkRequests({ webpack, context }: Compiler, folder: string): v
   const folders = new Set([folder])
   checked.set(webpack, folders)
   const { serialization } = webpack.util
-  // webpack registers its own loader here, which has to be asked before this one.
+  // Reading this property makes webpack register its own loader, which has to come before this one.
   void serialization.buffersSerializer
   const require = createRequire(join(context, 'package.json'))
   serialization.registerLoader(/^/, (request: string) => {
     if (isForeign(request, require, folders)) {
       throw new Error(`it names the module '${request}', which is neither loaded nor part of an installed package`)
     }
-    return false // webpack goes on as always
+    return false // webpack continues as usual
   })
 }
 
-/** Whether a request leads to a module that is neither loaded nor part of an installed package. */
+/** Whether a request resolves to a module that is neither loaded nor part of an installed package. */
 export function isForeign(request: string, require: NodeJS.Require, caches: Iterable<string>): boolean {
   const text = slashed(request)
   if (isBuiltin(request) || /(?:^|\/)\.{1,2}(?:\/|$)/.test(text) || text.startsWith('.')) return true
@@ -47,11 +47,11 @@ export function isForeign(request: string, require: NodeJS.Require, caches: Iter
   return !isInstalled || isInCache(real, caches)
 }
 
-/** Whether a path leads into a hidden folder beside packages, as caches are, or into the folder of a cache. */
+/** Whether a path leads into a hidden directory in `node_modules`, as caches are, or into a cache directory. */
 function isInCache(path: string, caches: Iterable<string>): boolean {
   const inPackages = path.slice(path.indexOf(PACKAGES) + PACKAGES.length)
   if (/^\.(?!pnpm\/)/.test(inPackages) || path.includes(`${PACKAGES}.cache/`)) return true
-  const lower = path.toLowerCase() // file systems may not tell the two apart
+  const lower = path.toLowerCase() // file systems may ignore case
   for (const cache of caches) {
     const folder = slashed(realPath(cache)).toLowerCase()
     const asPackage = folder.includes(PACKAGES) ? folder.slice(folder.lastIndexOf(PACKAGES)) : folder

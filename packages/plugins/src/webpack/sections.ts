@@ -1,16 +1,16 @@
 /**
- * The sections of what webpack's serialiser wrote, so that those which are restored only on demand can be kept apart:
+ * Finds the sections in the output of webpack's serialiser, so that lazy ones, which are restored on demand, can be stored apart:
  *
  *   0xf1 | u32 bytes | u32 buffers | for each: u32 index, u32 bytes | bytes | buffers      values
- *   0xf2 | u32 parts | for each: u32 bytes, 0 for a function | parts                       something lazy
+ *   0xf2 | u32 parts | for each: u32 bytes, 0 for a function | parts                       a lazy part
  *
- * Webpack's own affair: bytes that do not look like this to the last one are taken as they are.
+ * This layout is internal to webpack. Output that does not match it exactly is stored as it is.
  */
 
-/** What webpack's serialiser makes of a value, with every function called. */
+/** The output of webpack's serialiser for a value, with every function called. */
 export type Resolved = Buffer | Resolved[]
 
-/** Values as they are, or the content of something lazy; in pieces. */
+/** Values, or the content of a lazy part, in pieces. */
 export interface Section {
   readonly isLazy: boolean
   readonly bytes: readonly Buffer[]
@@ -19,7 +19,7 @@ export interface Section {
 const VALUES = 0xf1
 const LAZY = 0xf2
 
-/** The sections; undefined where these are none. */
+/** The sections; undefined if the parts do not match the layout. */
 export function sectionsOf(parts: readonly Resolved[]): Section[] | undefined {
   try {
     return new Reader(parts).sections()
@@ -28,7 +28,7 @@ export function sectionsOf(parts: readonly Resolved[]): Section[] | undefined {
   }
 }
 
-/** The same as one stream of webpack's serialiser, in pieces. */
+/** The sections as one stream of webpack's serialiser, in pieces. */
 export function streamOf(sections: readonly Section[]): Buffer[] {
   return sections.flatMap(({ isLazy, bytes }) => (isLazy ? [lazyHead(lengthOf(bytes)), ...bytes] : bytes))
 }
@@ -45,7 +45,7 @@ function lazyHead(size: number): Buffer {
   return head
 }
 
-/** Reads parts. Throws where they are no sections. */
+/** Reads sections from parts. Throws if they do not match the layout. */
 class Reader {
   readonly #parts: readonly Resolved[]
   #index = 0

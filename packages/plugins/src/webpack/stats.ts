@@ -1,21 +1,21 @@
-/** What the plugin counts. */
+/** Statistics of the webpack plugin. */
 
-/** Counts since the plugin was made, over all its compilers. */
+/** Counts of all compilers since the plugin was constructed. */
 export interface VarveWebpackStats {
-  /** Lookups answered. */
+  /** Lookups that this cache answered. */
   hits: number
   /** Lookups that this cache could not answer. */
   misses: number
   /** Entries written. */
   stored: number
-  /** Values that webpack cannot serialise. */
+  /** Values that were not stored: webpack cannot serialise them, or they exceed 512 MiB. */
   skipped: number
   /** Bytes of values written, as webpack serialised them. */
   bytesWritten: number
   /**
-   * Files, relative to the compiler's context, folders and variables that loaders or plugins read in an earlier build and
-   * that have changed since, so that everything is built again. Empty if nothing changed, and for what webpack follows by
-   * itself: configs, loaders and packages.
+   * Files, directories and environment variables that loaders or plugins read in an earlier build and that have changed since,
+   * so that webpack builds everything again. Paths are relative to the compiler's context. Configs, loaders and packages,
+   * which webpack tracks itself, are not listed.
    */
   changed: readonly string[]
 }

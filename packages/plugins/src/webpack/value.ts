@@ -2,21 +2,21 @@
  * A value's bytes: `u8 kind | payload`.
  *
  *   1  one stream of webpack's serialiser
- *   2  webpack left parts of it lazy: a list, which is a u32 count and, for each part, a u32 length with that many
- *      bytes, or 0xffffffff followed by the list that the lazy part gave
- *   3  a stream whose lazy sections are kept apart, since hardly any is ever restored:
+ *   2  a list, for a value with lazy parts: a u32 count and, for each part, a u32 length with that many bytes, or
+ *      0xffffffff followed by the list that the lazy part returned
+ *   3  a stream whose lazy sections are stored apart, because few of them are ever restored:
  *      u32 bytes of the stream without them | u32 count | for each: u32 place in the stream, u32 bytes | stream |
- *      the lazy sections one after another, what they repeat written once
+ *      the lazy sections one after another, without repeats
  */
 import type { Compiler } from 'webpack'
 import { lazyMaker } from './lazy.ts'
 import { checkRepeats, decodeRepeats, encodeRepeats } from './repeats.ts'
 import { lengthOf, type Resolved, type Section, sectionsOf, streamOf } from './sections.ts'
 
-/** webpack's serialiser, the public one that makes buffers. Its types promise promises; most answers are there at once. */
+/** webpack's public serialiser to buffers. Its types declare promises, but it answers most calls synchronously. */
 export type Serializer = Compiler['webpack']['util']['serialization']['buffersSerializer']
 
-/** What webpack's serialiser makes of a value: bytes, and functions that give more of them. */
+/** A part of the output of webpack's serialiser: bytes, or a function that returns more parts. */
 export type Part = Buffer | (() => Part[] | Promise<Part[]>)
 
 const STREAM = 1
@@ -24,13 +24,13 @@ const LIST = 2
 const APART = 3
 const LAZY = 0xffffffff
 
-/** Serialised values keep no state between each other. */
+/** Values share no state when they are serialised. */
 const CONTEXT = {}
 
-/** Values to bytes and back, by the serialiser of one webpack. */
+/** Encodes and decodes values with the serialiser of one webpack. */
 export class ValueCodec {
   readonly #serializer: Serializer
-  /** Makes a function one that webpack can serialise again; undefined where this webpack has no such thing. */
+  /** Marks a function so that webpack can serialise it again; undefined if this webpack has no such mark. */
   readonly asLazy: ReturnType<typeof lazyMaker>
 
   constructor(webpack: Compiler['webpack']) {
@@ -38,19 +38,19 @@ export class ValueCodec {
     this.asLazy = lazyMaker(webpack)
   }
 
-  /** What webpack's serialiser makes of a value; undefined where it declares it not to be serialisable. Throws where that fails. */
+  /** The output of webpack's serialiser; undefined if webpack declares the value not serialisable. Throws if it fails. */
   serialize(data: object): readonly Resolved[] | undefined | Promise<readonly Resolved[] | undefined> {
     const parts: Part[] | null | Promise<Part[] | null> = this.#serializer.serialize(data, CONTEXT)
     return parts instanceof Promise ? parts.then(resolvedParts) : resolvedParts(parts)
   }
 
-  /** The value, or a promise of it. Throws where it cannot be restored. */
+  /** The value, or a promise of it. Throws if it cannot be restored. */
   decode(bytes: Buffer): unknown {
     const payload = bytes.subarray(1)
     return this.deserialize(this.#partsOf(bytes[0], payload))
   }
 
-  /** The value of parts that webpack's serialiser made, or a promise of it. Throws where it cannot be restored. */
+  /** The value of parts that webpack's serialiser made, or a promise of it. Throws if it cannot be restored. */
   deserialize(parts: Part[]): unknown {
     return this.#serializer.deserialize(parts, CONTEXT)
   }
@@ -71,7 +71,7 @@ export class ValueCodec {
   }
 }
 
-/** The same bytes as webpack takes them. */
+/** The same memory as a Buffer, which webpack expects. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
@@ -87,7 +87,7 @@ async function resolveParts(parts: readonly Part[]): Promise<Resolved[]> {
   return resolved
 }
 
-/** The bytes with lazy sections apart; undefined if what these repeat is too much to be restored. */
+/** The bytes with lazy sections apart; undefined if the restored sections would exceed the limits of a reader. */
 function apartBytes(sections: readonly Section[]): Buffer | undefined {
   const kept = sections.filter(({ isLazy }) => !isLazy).flatMap(({ bytes }) => bytes)
   const apart = sections.filter(({ isLazy }) => isLazy).flatMap(({ bytes }) => bytes)
@@ -106,7 +106,7 @@ function apartBytes(sections: readonly Section[]): Buffer | undefined {
 }
 
 /**
- * The parts; where webpack would not know lazy ones again, one part with all of it. Everything is checked here: webpack asks
+ * The parts. If lazy parts cannot be marked, they become ordinary streams. Everything is checked here, because webpack asks
  * for a lazy part in the middle of a build, when it is too late for a miss.
  */
 function readApart(payload: Buffer, asLazy: ReturnType<typeof lazyMaker>): Part[] {

@@ -1,15 +1,15 @@
-/** How large a value is, as far as that can be seen before it is serialised. */
+/** Estimates the size of a value before it is serialised. */
 
-/** A value of more bytes is not stored: it would take much of the cache, which has 1 GiB if not told otherwise. */
+/** Limit of a stored value in bytes. A larger one would take too much of the cache, which has 1 GiB by default. */
 export const VALUE_BYTES_MAX: number = 512 << 20
 
-/** A value from this weight on has a pack of its own. */
+/** A value of at least this weight in bytes gets a pack of its own. */
 export const HEAVY_BYTES: number = 1 << 20
 
-/** Texts and buffers below this do not count: many of them make a value of ordinary size. */
+/** Smaller texts and buffers do not count: a value of ordinary size has many of them. */
 const COUNTED_BYTES = 64 << 10
 
-/** Objects of a value that are looked at. Sources, which have the large texts, are near its top. */
+/** Limit of the inspected objects of a value. Sources, which have the large texts, are near its top. */
 const LOOKS_MAX = 64
 
 /** Bytes of the large texts and buffers near the top of a value. */
@@ -27,7 +27,7 @@ export function weightOf(value: unknown): number {
   return bytes
 }
 
-/** The bytes of a text or buffer; another object is added to those to be looked at. */
+/** The bytes of a text or buffer; adds any other object to `found`. */
 function weigh(part: unknown, found: object[]): number {
   if (typeof part === 'string') return part.length < COUNTED_BYTES ? 0 : part.length
   if (typeof part !== 'object' || part === null) return 0

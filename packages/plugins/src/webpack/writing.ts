@@ -1,6 +1,6 @@
 /**
- * Writes what is pending: in slices while webpack is idle, at a stretch when it closes, without waiting when the process
- * ends. What was put counts as pending until it is committed, whichever of the three commits it.
+ * Writes pending values: in slices while webpack is idle, all at once when it closes, and synchronously when the process
+ * exits. A value that has been put stays pending until one of the three commits it.
  */
 import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
@@ -11,28 +11,28 @@ import { textOf } from './pointer.ts'
 import type { VarveWebpackStats } from './stats.ts'
 import { HEAVY_BYTES, VALUE_BYTES_MAX, weightOf } from './weight.ts'
 
-/** How long entries are serialised at a stretch in idle time, milliseconds. */
+/** Duration of one slice of idle time, in milliseconds. */
 const SLICE_MS = 10
 
 /** Values in the first pack of a slice of idle time. */
 const ITEMS_FIRST = 4
 
-/** How long the end of a process may take, milliseconds. */
+/** Time limit of the writes on exit, in milliseconds. */
 const EXIT_MS = 1000
 
-/** A commit of fewer bytes than this is done when the call returns; packs at the end of a process are that small. */
+/** Limit of a pack written on exit. The engine commits fewer bytes than this synchronously. */
 const EXIT_PACK_BYTES = 192 << 10
 
-/** Share of an ordinary pack's values in such a pack. */
+/** Number of values in such a pack, as a share of an ordinary pack's values. */
 const EXIT_SHARE = 1 / 32
 
-/** Where packs go. */
+/** The destination of packs. */
 export interface Target {
   readonly packs: Pick<Packs, 'write' | 'writeNow' | 'noteOrder'>
   readonly commit: () => Promise<CommitReport>
 }
 
-/** What webpack gave and is not committed yet, of one compiler. */
+/** The values of one compiler that are not committed yet. */
 export class Writing {
   readonly pending: Map<string, Pending> = new Map()
   readonly #sizes: GroupSizes = new GroupSizes()
@@ -50,14 +50,14 @@ export class Writing {
     return this.pending.size === 0 && !this.#isUncommitted
   }
 
-  /** Puts what is pending, in slices as long as `isIdle` says so if it is given. Whether all of it was put. */
+  /** Puts pending values; with `isIdle`, in slices while it returns true. Returns whether all were put. */
   async putAll({ packs }: Target, environment: string, isIdle: (() => boolean) | undefined): Promise<boolean> {
     let items = isIdle === undefined ? Number.POSITIVE_INFINITY : ITEMS_FIRST
     for (const group of groupsOf(this.pending, (kind) => Math.min(items, this.#sizes.of(kind)))) {
       const startMs = performance.now()
       await this.#putGroup(packs, environment, group)
       if (isIdle === undefined) continue
-      // As many at once as fit into half a slice, going by the last group.
+      // The next group has as many values as fit into half a slice, estimated from this one.
       const spentMs = Math.max(performance.now() - startMs, 0.1)
       items = Math.round(Math.min(Math.max((items * SLICE_MS) / 2 / spentMs, 1), items * 2))
       await setImmediate()
@@ -66,7 +66,7 @@ export class Writing {
     return true
   }
 
-  /** Commits what was put. What is put meanwhile needs another commit. */
+  /** Commits what was put. Values that are put meanwhile need another commit. */
   async commit({ packs, commit }: Target): Promise<CommitReport> {
     packs.noteOrder()
     this.#isUncommitted = false
@@ -78,7 +78,7 @@ export class Writing {
     }
   }
 
-  /** Puts and commits on this stack, in packs so small that the commit needs no other thread, until EXIT_MS are spent. */
+  /** Puts and commits synchronously until EXIT_MS have passed, in packs small enough to commit without another thread. */
   writeNow({ packs, commit }: Target, environment: string): void {
     const endMs = performance.now() + EXIT_MS
     if (this.pending.size === 0) commit().catch(() => undefined)
@@ -101,7 +101,7 @@ export class Writing {
     }
   }
 
-  /** Items for one pack, items for a pack each, and none for what is not stored. */
+  /** Divides a group into items that share a pack and items with a pack of their own. Values over the limit are skipped. */
   #itemsOf(group: readonly [string, Pending][]): { light: Item[]; heavy: Item[] } {
     const light: Item[] = []
     const heavy: Item[] = []
@@ -115,7 +115,7 @@ export class Writing {
     return { light, heavy }
   }
 
-  /** Puts items as a pack, and returns its bytes; if one of them cannot be stored, finds it by halves and leaves it out. */
+  /** Puts items as a pack and returns its bytes. If an item cannot be stored, finds it by bisection and leaves it out. */
   async #put(packs: Target['packs'], environment: string, items: readonly Item[]): Promise<number> {
     const [first] = items
     if (first === undefined) return 0

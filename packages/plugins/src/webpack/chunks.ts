@@ -1,15 +1,15 @@
 /**
- * Contents that are kept beside a pack, in chunks: each is an entry of its own, which the engine stores as a file. What a
- * killed process leaves without a pack is unused, so it is evicted first.
+ * Large buffers of a pack, stored in chunks outside of it. Each chunk is an entry of its own, which the engine stores as a
+ * blob. Chunks that a killed process leaves without a pack are unused, so they are evicted first.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Namespace } from 'varve'
 import { VALUE_BYTES_MAX } from './weight.ts'
 
-/** Bytes that are put at a stretch, about 10 ms of work. */
+/** Bytes of one chunk, about 10 ms of work. */
 const CHUNK_BYTES = 8 << 20
 
-/** Contents are committed as they are put: the engine works meanwhile, and has at most twice these bytes in memory. */
+/** Bytes after which chunks are committed, so that the engine works meanwhile and holds at most twice as many in memory. */
 const COMMIT_BYTES = 16 << 20
 
 /** A part of a content. */
@@ -19,7 +19,7 @@ interface Chunk {
   readonly end: number
 }
 
-/** The contents beside the packs of one namespace. */
+/** The contents of the packs of one namespace. */
 export class Contents {
   readonly #packs: Namespace<Uint8Array>
   readonly #commit: () => Promise<unknown>
@@ -31,7 +31,7 @@ export class Contents {
     this.#commit = commit
   }
 
-  /** Puts the contents of a pack. The pack itself is put after them. */
+  /** Puts the contents of a pack. The caller puts the pack itself afterwards. */
   async put(pack: string, contents: readonly Buffer[]): Promise<void> {
     for (const [index, content] of contents.entries()) {
       for (const { key, start, end } of chunksOf(pack, index, content.length)) {
@@ -46,14 +46,14 @@ export class Contents {
   async #beginCommit(): Promise<void> {
     await this.#committing
     this.#uncommittedBytes = 0
-    // What cannot be committed stays buffered, and the commit of everything reports why.
+    // Entries that cannot be committed stay buffered, and the final commit reports why.
     this.#committing = this.#commit().catch(() => undefined)
   }
 
-  /** A content, read on another thread; undefined if part of it is gone. */
+  /** Reads a content on another thread; undefined if part of it is missing. */
   async get(pack: string, index: number, length: number): Promise<Buffer | undefined> {
     const chunks = chunksOf(pack, index, length)
-    // Nothing is read for a length that a damaged pack claims.
+    // A damaged pack may claim any length.
     if (length > VALUE_BYTES_MAX || !chunks.every(({ key }) => this.#packs.has(key))) return undefined
     const parts = await this.#packs.getManyAsync(chunks.map(({ key }) => key))
     const found = parts.filter((part, chunk) => part?.length === sizeOf(chunks[chunk])).filter((part) => part !== undefined)
@@ -77,7 +77,7 @@ function sizeOf(chunk: Chunk | undefined): number {
   return chunk === undefined ? 0 : chunk.end - chunk.start
 }
 
-/** Parts that were read together stand one after another in memory already. */
+/** Parts that were read together are adjacent in memory, so they need no copy. */
 function joined(parts: readonly Uint8Array[], length: number): Buffer {
   const [first] = parts
   let end = first?.byteOffset ?? 0
