@@ -25,7 +25,7 @@ export default defineConfig({
         text: 'Reference',
         items: [
           page('API', '/docs/api'),
-          page('The command', '/docs/command'),
+          page('Command reference', '/docs/command'),
           page('File format', '/crates/core/FORMAT'),
           page('Changelog', '/CHANGELOG'),
         ],

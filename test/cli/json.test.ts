@@ -1,6 +1,7 @@
 /**
- * Every command writes with `--json` what `varve/cli-json` says. The compiler compares: outputs are written into a module as
- * values of these types, so a field too many, too few or of another type is an error, and so is a command without output.
+ * With `--json`, every command writes a value of its type in `varve/cli-json`. The compiler compares them: a module contains the outputs as
+ * values of these types, so an additional or missing field, a wrong type, or a command without output is an error. The command reference
+ * has the same types, and the options of `--help`.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,6 +15,37 @@ import { fileOf, flip } from '../damage-reports/caches.ts'
 import { makeFolder } from '../folders.ts'
 
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+
+const PAGE = readFileSync(at('docs/command.md'), 'utf8')
+
+const helpOf = (command: string): string => runVarve([...command.split(' '), '--help']).out
+
+/** Names of all commands. */
+const COMMANDS = commandsIn(runVarve(['--help']).out).flatMap((name) => {
+  return name === 'files' ? commandsIn(helpOf(name)).map((sub) => `files ${sub}`) : [name]
+})
+
+/** Options of every command, as rows of the page. */
+const COMMON = ['--dir', '--json', '--shared'].map((flag) => PAGE.split('\n').find((line) => line.startsWith(`| \`${flag}`)) ?? flag)
+
+function commandsIn(help: string): string[] {
+  const [, list = ''] = help.split('Commands:\n')
+  const [only = ''] = list.split('\n\n')
+  return [...only.matchAll(/^ {2}([a-z]+)(?= )/gm)].map(([, name = '']) => name).filter((name) => name !== 'help')
+}
+
+/** A list of `--help`, as rows of the page. */
+function rowsOf(help: string, list: string): string[] {
+  const [, lines = ''] = new RegExp(`^${list}:\\n((?: .*\\n)+)`, 'm').exec(help) ?? []
+  const items = lines.trimEnd().split(/\n(?= {2}\S)/).filter((item) => item !== '')
+  return items.map((item) => item.trim().replaceAll(/\n */g, ' ').replace(/^(.*?) {2,}(.*)$/, '| `$1` | $2 |'))
+}
+
+/** The section of a command in the page. */
+function sectionOf(command: string): string {
+  const [, section = ''] = PAGE.split(`\n## ${command}\n`)
+  return section.split('\n## ', 1).join('')
+}
 
 /** A project with two caches: one with all there may be in one, and one with almost nothing. */
 async function makeProject(): Promise<{ folder: string; one: string; two: string }> {
@@ -69,7 +101,7 @@ export const outputs: { readonly [Name in keyof CliJson]: readonly CliJson[Name]
 }
 
 describe('--json', () => {
-  it('of every command is what its type says, for one cache and for several', slow, async () => {
+  it('of every command has the type of the command, for one cache and for several', slow, async () => {
     const { folder, one, two } = await makeProject()
     const caches = join(one, '..')
     const [file, target, damaged] = [join(folder, 'export.json'), join(folder, 'target'), join(folder, 'damaged')]
@@ -101,22 +133,43 @@ describe('--json', () => {
     expect(problemsOf(new Map([['verify', [verify]]]))).toMatch(/missing the following properties .*: .*stats|is missing/)
   })
 
-  it('has a type for every command there is', () => {
-    const names = /^ {2}([a-z]+)(?= )/gm
-    const commandsOf = (...args: string[]): string[] => {
-      const [, list = ''] = runVarve([...args, '--help']).out.split('Commands:\n')
-      const [only = ''] = list.split('\n\n')
-      return [...only.matchAll(names)].map(([, name = '']) => name).filter((name) => name !== 'help')
-    }
-    const all = commandsOf().flatMap((name) => (name === 'files' ? commandsOf('files').map((sub) => `files ${sub}`) : [name]))
-    expect(all.length).toBeGreaterThan(15)
+  it('is documented in docs/command.md with every declaration of its types, word for word', () => {
     const types = readFileSync(at('packages/varve/src/cli-json.ts'), 'utf8')
-    for (const name of all) expect(types).toMatch(new RegExp(`readonly '?${name}'?: `))
+    const declarations = types.slice(types.indexOf('/** The `format` of every value.')).trim().split(/\n\n(?=\/\*\*|export)/)
+    const blocks = [...PAGE.matchAll(/^```ts skip\n([^]*?)^```$/gm)].flatMap(([, code = '']) => code.trim().split(/\n\n(?=\/\*\*|export)/))
+    expect(declarations.length).toBeGreaterThan(20)
+    expect(blocks.sort()).toEqual(declarations.sort())
   })
 
-  it('is documented as its types are written', () => {
+  it('has a type for every command, named in the section of the command', () => {
     const types = readFileSync(at('packages/varve/src/cli-json.ts'), 'utf8')
-    const page = readFileSync(at('docs/command.md'), 'utf8')
-    expect(page).toContain(types.slice(types.indexOf('/** `format` of every value.')).trimEnd())
+    for (const command of COMMANDS) {
+      expect(types).toMatch(new RegExp(`readonly '?${command}'?: `))
+      expect(sectionOf(command)).toContain(`CliJson['${command}']`)
+    }
+  })
+})
+
+describe('docs/command.md', () => {
+  it('has a section for every command, in any order, and for nothing that looks like one', () => {
+    const sections = [...PAGE.matchAll(/^## ([a-z ]+)$/gm)].map(([, name = '']) => name)
+    expect(sections.sort()).toEqual([...COMMANDS].sort())
+  })
+
+  it.each(COMMANDS)('describes %s with the usage, the arguments and the options of its --help', (command) => {
+    const help = helpOf(command)
+    const section = sectionOf(command)
+    const [usage = ''] = help.split('\n')
+    expect(section).toContain(`npx ${usage.replace('Usage: ', '')}\n`)
+    const rows = [...rowsOf(help, 'Arguments'), ...rowsOf(help, 'Options')].filter((row) => !row.startsWith('| `-h, --help`'))
+    expect(rows).toEqual(expect.arrayContaining(COMMON))
+    expect(section.match(/^\| `.*$/gm) ?? []).toEqual(rows.filter((row) => !COMMON.includes(row)))
+  })
+
+  it('has the exit codes of --help', () => {
+    const [, codes = ''] = helpOf('stats').split('Exit codes:\n')
+    const rows = codes.trim().split('\n').map((line) => line.trim().replace(/^(\d) +/, '| $1 | '))
+    expect(rows.length).toBe(5)
+    expect(PAGE.replaceAll('`', '')).toContain(rows.map((row) => `${row} |\n`).join(''))
   })
 })

@@ -65,6 +65,16 @@ function compile(folder: string, { language, code, line }: Block): string {
   return path.replace(/\.mts$/, '.mjs')
 }
 
+/** Runs a block: a module, or commands of `npx varve`. Returns what it printed. */
+function runBlock(folder: string, block: Block, engine: string): string {
+  if (block.language !== 'sh') return node(folder, [compile(folder, block)], engine)
+  return block.code.trim().split('\n').map((line) => {
+    const [npx, varve, ...args] = line.split(' ')
+    expect([npx, varve]).toEqual(['npx', 'varve'])
+    return node(folder, [join(REPOSITORY, 'packages/varve/dist/cli/main.js'), ...args], engine)
+  }).join('')
+}
+
 /** Runs a page: what its blocks printed, and what the page says, each with its line. */
 function runPage(path: string, engine: string): { readonly printed: string[]; readonly expected: string[] } {
   const folder = makeProject()
@@ -72,7 +82,7 @@ function runPage(path: string, engine: string): { readonly printed: string[]; re
   let last = ''
   for (const block of blocksOf(readPage(path))) {
     if (block.kind === 'file') writeBlock(folder, block.path, block.code)
-    else if (block.kind === 'run') last = node(folder, [compile(folder, block)], engine)
+    else if (block.kind === 'run') last = runBlock(folder, block, engine)
     else {
       printed.push(`${path}:${block.line}\n${last}`)
       expected.push(`${path}:${block.line}\n${block.code}`)
@@ -120,6 +130,17 @@ describe('links in the documentation', () => {
     expect(brokenLinks(path)).toEqual([])
   })
 
+  it.each(['SECURITY.md', 'CONTRIBUTING.md'])('every path and script that %s names exists', (path) => {
+    const page = readPage(path)
+    const { scripts }: { scripts: Record<string, string> } = JSON.parse(readPage('package.json'))
+    const paths = [...page.matchAll(/`((?:bench|crates|docs|packages|scripts|site|test)\/[^`*<>\s]+)`/g)].map(([, name = '']) => name)
+    const names = [...page.matchAll(/`npm run ([\w:-]+)/g)].map(([, name = '']) => name)
+    expect(Math.min(paths.length, names.length)).toBeGreaterThan(5)
+    const built = /^packages\/varve\/(?:native|generated)$|\/dist$/
+    expect(paths.filter((name) => !built.test(name) && !existsSync(join(REPOSITORY, name)))).toEqual([])
+    expect(names.filter((name) => scripts[name] === undefined)).toEqual([])
+  })
+
   it('every page of docs/ can be reached from the README', () => {
     const reached = new Set(['README.md'])
     for (const path of reached) {
@@ -148,13 +169,14 @@ describe('what is run of a page', () => {
     const fence = (words: string, code: string): string => `text\n\n\`\`\`${words}\n${code}\n\`\`\`\n`
     const page = [
       fence('js', 'a'), fence('ts', 'b'), fence('text output', 'c'), fence('css file=src/a.css', 'd'), fence('js skip', 'e'), fence('sh', 'f'),
-      fence('', 'g'),
+      fence('', 'g'), fence('sh run', 'npx varve ls'),
     ]
     expect(blocksOf(page.join('')).map(({ kind, line, path, code }) => [kind, line, path, code])).toEqual([
       ['run', 4, '', 'a\n'],
       ['run', 9, '', 'b\n'],
       ['output', 14, '', 'c\n'],
       ['file', 19, 'src/a.css', 'd\n'],
+      ['run', 39, '', 'npx varve ls\n'],
     ])
   })
 

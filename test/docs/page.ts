@@ -4,6 +4,7 @@
  *   ```js                  run as a module, in a folder that the blocks of the page share; so is ts, which is checked too
  *   ```css file=src/a.css  written to that file first, in any language
  *   ```text output         what the block run before it prints, exactly
+ *   ```sh run              `npx varve` commands, one a line, in the same folder
  *   ```js skip             left alone: a fragment
  *
  * Blocks in other languages are left alone.
@@ -21,7 +22,8 @@ export interface Block {
 }
 
 const FENCE = /^```(\w+)[ \t]*([^\n]*)\n([^]*?)^```$/gm
-const LANGUAGES_RUN = ['js', 'ts', 'mjs', 'mts']
+/** The words after the language of a block that is run. */
+const RUN_BY: Readonly<Record<string, string>> = { js: '', ts: '', mjs: '', mts: '', sh: 'run' }
 
 /** The blocks of a page that are run, written or compared, in their order. */
 export function blocksOf(page: string): Block[] {
@@ -31,7 +33,7 @@ export function blocksOf(page: string): Block[] {
     const path = /(?:^|\s)file=(\S+)/.exec(words)?.[1]
     if (path !== undefined) blocks.push({ line, kind: 'file', language, path, code })
     else if (words === 'output') blocks.push({ line, kind: 'output', language, path: '', code })
-    else if (words === '' && LANGUAGES_RUN.includes(language)) blocks.push({ line, kind: 'run', language, path: '', code })
+    else if (RUN_BY[language] === words) blocks.push({ line, kind: 'run', language, path: '', code })
   }
   return blocks
 }

@@ -1,4 +1,4 @@
-/** What `varve <command> --json` writes: one JSON value to standard output. Types for programs that read it. */
+/** Types of the JSON that `varve <command> --json` writes: one value to standard output. */
 import type { StoredContent } from './engine/files.ts'
 import type { ErrorCode } from './errors.ts'
 import type { FileManifest } from './values/manifest.ts'
@@ -8,10 +8,10 @@ import type {
 } from './reports.ts'
 import type { Difference } from './task/differences.ts'
 
-/** `format` of every value. New fields may appear in it; a field that goes, or changes its meaning, makes it 2. */
+/** The `format` of every value. It changes if a field is removed or changes its meaning, not if one is added. */
 export const CLI_JSON_FORMAT = 1
 
-/** What each command writes, by its name. */
+/** The JSON of each command, by its name. */
 export interface CliJson extends EachCaches {
   readonly top: TopJson
   readonly ls: LsJson
@@ -26,11 +26,11 @@ export interface CliJson extends EachCaches {
   readonly 'files ls': FilesLsJson
   readonly 'files ls --stored': FilesStoredJson
   readonly 'files restore': FilesRestoreJson
-  /** Any of them that fails; its exit code is 2, 3 or 4. */
+  /** The JSON of any command that fails, with exit code 2, 3 or 4. */
   readonly error: ErrorJson
 }
 
-/** What these commands report of each cache. */
+/** The reports of commands that work on each cache. */
 export interface EachReports {
   readonly stats: Stats
   readonly verify: VerifyReport
@@ -41,7 +41,7 @@ export interface EachReports {
   readonly 'files gc': FilesGcReport
 }
 
-/** One report for each cache that `--dir` means, also if that is one. */
+/** One report for each cache in `--dir`: a list even if there is only one. */
 export type EachCaches = {
   readonly [Name in keyof EachReports]: FormatJson & { readonly caches: readonly CacheReport<EachReports[Name]>[] }
 }
@@ -49,12 +49,12 @@ export type EachCaches = {
 /** A report with the absolute path of its cache. */
 export type CacheReport<Report> = Report & { readonly dir: string }
 
-/** In every value. */
+/** The field that every value has. */
 export interface FormatJson {
   readonly format: typeof CLI_JSON_FORMAT
 }
 
-/** A key as text, or as base64 if its bytes are no text. */
+/** A key as text, or as base64 if its bytes are not UTF-8. */
 export type KeyJson = { readonly key: string } | { readonly keyBase64: string }
 
 /** The namespace of an entry and its version. */
@@ -78,18 +78,18 @@ export interface LsTaskJson extends FormatJson {
     readonly id: string
     /** Number of stored results. */
     readonly variants: number
-    /** When the newest of them was made, milliseconds since 1970. */
+    /** Time of the newest result, in milliseconds since 1970. */
     readonly newestMs: number
   }[]
 }
 
 export interface GetJson extends FormatJson {
-  /** Null if there is no such key; the exit code is 1 then. */
+  /** Null if there is no such key; the exit code is then 1. */
   readonly entry: (PlaceJson & KeyJson & ({ readonly value: string } | { readonly valueBase64: string })) | null
 }
 
 export interface WhyJson extends FormatJson {
-  /** One for each task that has results for the id; none if no task has, the exit code is 1 then. */
+  /** One record for each task with results for the id. Empty if there is none; the exit code is then 1. */
   readonly records: readonly RecordJson[]
 }
 
@@ -97,18 +97,18 @@ export interface WhyJson extends FormatJson {
 export interface RecordJson {
   readonly task: string
   readonly id: string
-  /** The one that was made last comes first. */
+  /** The newest result comes first. */
   readonly variants: readonly VariantJson[]
-  /** In what the two made last differ: the older before, the newer after. */
+  /** How the two newest results differ; `before` is the older one. */
   readonly between: readonly Difference[]
 }
 
 export interface VariantJson {
-  /** When it was made, milliseconds since 1970. */
+  /** Time of the result, in milliseconds since 1970. */
   readonly timeMs: number
-  /** Whether files and environment are as they were and the result is there: with the same inputs, a run would hit. */
+  /** Whether a run with the same inputs would hit: files and environment are unchanged, and the result is stored. */
   readonly holds: boolean
-  /** Whether the result is gone, because the cache is full or damaged. */
+  /** Whether the result was evicted or is damaged. */
   readonly isLost: boolean
   readonly differences: readonly Difference[]
   readonly inputs: readonly { readonly name: string; readonly digest: string }[]
@@ -117,7 +117,7 @@ export interface VariantJson {
 export interface DiffJson extends FormatJson {
   readonly equal: boolean
   readonly namespaces: readonly ComparedJson[]
-  /** At most `--limit` of the entries that differ. */
+  /** The entries that differ, at most `--limit`. */
   readonly entries: readonly ({ readonly namespace: string; readonly change: ChangeJson } & KeyJson)[]
 }
 
@@ -131,7 +131,7 @@ export interface ComparedJson extends Readonly<Record<ChangeJson | 'equal', numb
 }
 
 export interface DoctorJson extends FormatJson {
-  /** False if something is to be fixed; the exit code is 1 then. */
+  /** False if there is something to fix; the exit code is then 1. */
   readonly ok: boolean
   readonly findings: readonly FindingJson[]
 }
@@ -141,14 +141,14 @@ export interface FindingJson {
   readonly found: string
   /** What to fix, and how. */
   readonly advice?: string
-  /** What would be better, although nothing is wrong. */
+  /** A possible improvement, although nothing is wrong. */
   readonly note?: string
 }
 
 export interface ClearJson extends FormatJson {
   readonly dir: string
   readonly namespace: string
-  /** Entries removed. */
+  /** Number of removed entries. */
   readonly entries: number
   readonly bytesBefore: number
   readonly bytesAfter: number
@@ -156,7 +156,7 @@ export interface ClearJson extends FormatJson {
 
 export interface FilesLsJson extends FormatJson {
   readonly manifests: readonly (PlaceJson & KeyJson & Pick<FileManifest, 'files'> & {
-    /** Files and folders. */
+    /** Number of files and directories. */
     readonly entries: number
     readonly bytes: number
   })[]
@@ -167,11 +167,11 @@ export interface FilesStoredJson extends FormatJson {
 }
 
 export interface FilesRestoreJson extends FormatJson {
-  /** Null if there is no such key; the exit code is 1 then. */
+  /** Null if there is no such key; the exit code is then 1. */
   readonly report: RestoreReport | null
 }
 
-/** Contents before and after, and what is left. */
+/** Removed and remaining contents. */
 export interface FilesGcReport {
   readonly removed: number
   readonly bytesFreed: number

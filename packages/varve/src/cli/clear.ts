@@ -13,7 +13,7 @@ interface ClearOptions extends CommonOptions {
 }
 
 export const clearCommand: Command = command('clear', 'remove all entries of a namespace; builds may run meanwhile')
-  .requiredOption('--namespace <name>', 'of this namespace')
+  .requiredOption('--namespace <name>', 'the namespace to clear')
   .action(run)
 
 async function run(options: ClearOptions): Promise<void> {

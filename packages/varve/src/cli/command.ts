@@ -16,13 +16,13 @@ export interface CommonOptions {
   readonly shared?: boolean
 }
 
-/** A command with the common options. */
+/** Makes a command with the common options. */
 export function command(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .option('--dir <folder>', 'cache directory, or a directory that holds caches (default: the caches of this project)', pathOf)
+    .option('--dir <directory>', 'a cache directory, or a directory of caches (default: the caches of this project)', pathOf)
     .option('--json', 'write one JSON value to standard output, and nothing else')
-    .option('--shared', "use a cache that belongs to another user, as openCache does with 'shared: true'")
+    .option('--shared', "trust a cache of another user, as with 'shared: true' of openCache")
     .addHelpText('after', EXIT_HELP)
 }
 

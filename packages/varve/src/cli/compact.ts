@@ -11,8 +11,8 @@ interface CompactCommandOptions extends CommonOptions {
   readonly due?: boolean
 }
 
-export const compactCommand: Command = command('compact', 'checkpoint logs and merge tables; builds may run meanwhile')
-  .option('--due', 'only what is due, not everything')
+export const compactCommand: Command = command('compact', 'merge the files of a cache; builds may run meanwhile')
+  .option('--due', 'only the work that is due, instead of all')
   .action(run)
 
 async function run(options: CompactCommandOptions): Promise<void> {

@@ -27,10 +27,10 @@ type Compared = ComparedJson & Record<Change | 'equal', number>
 
 const MARKS: Readonly<Record<Change, string>> = { onlyLeft: '-', onlyRight: '+', changed: '~' }
 
-export const diffCommand: Command = command('diff', 'entries that only one of two caches has, or that have different values')
-  .argument('<left>', 'folder of a cache', pathOf)
-  .argument('<right>', 'folder of another', pathOf)
-  .option('--limit <count>', 'list at most this many entries; all are counted', wholeNumber, 20)
+export const diffCommand: Command = command('diff', 'list the entries in which two caches differ')
+  .argument('<left>', 'a cache directory', pathOf)
+  .argument('<right>', 'another cache directory', pathOf)
+  .option('--limit <count>', 'maximum number of listed entries; all are counted', wholeNumber, 20)
   .action(run)
 
 async function run(left: string, right: string, options: DiffOptions): Promise<void> {

@@ -18,7 +18,7 @@ const NETWORKS: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'], [0x517b, 'SMB'], [0xff534d42, 'CIFS'], [0xfe534d42, 'SMB 2'], [0x01021997, '9P'], [0x5346414f, 'AFS'], [0xc36400, 'Ceph'],
 ])
 
-export const doctorCommand: Command = command('doctor', 'which engine runs and why, whether the cache can be used, what to fix').action(run)
+export const doctorCommand: Command = command('doctor', 'check the engine, the directory and the cache, and advise what to fix').action(run)
 
 async function run(options: CommonOptions): Promise<void> {
   const folder = folderOf(options.dir)

@@ -24,11 +24,11 @@ interface ExportCommandOptions extends CommonOptions {
   readonly keysOnly?: boolean
 }
 
-export const exportCommand: Command = command('export', 'the entries of a cache as JSON, for import')
-  .addOption(new Option('--format <format>', 'one array, or one object on each line').choices(['json', 'ndjson']).default('json'))
-  .option('-o, --output <file>', 'write to this file, complete or not at all (default: -, standard output)', pathOf)
-  .option('--namespace <name>', 'of this namespace only')
-  .option('--keys-only', 'keys and lengths of values, without the values')
+export const exportCommand: Command = command('export', 'write the entries of a cache as JSON, which import reads')
+  .addOption(new Option('--format <format>', 'one array, or one object per line').choices(['json', 'ndjson']).default('json'))
+  .option('-o, --output <file>', 'write to this file, completely or not at all (default: -, standard output)', pathOf)
+  .option('--namespace <name>', 'only this namespace')
+  .option('--keys-only', 'write keys and lengths of values, without the values')
   .action(run)
 
 async function run(options: ExportCommandOptions): Promise<void> {

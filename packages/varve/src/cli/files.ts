@@ -7,7 +7,7 @@ import { filesRestoreCommand } from './files/restore.ts'
 import { filesVerifyCommand } from './files/verify.ts'
 
 export const filesCommand: Command = new Command('files')
-  .description('outputs of tasks: list, verify, restore, remove those that no entry names')
+  .description('list, verify, restore and remove stored files')
   .addHelpText('after', EXIT_HELP)
 
 for (const command of [filesLsCommand, filesVerifyCommand, filesRestoreCommand, filesGcCommand]) {

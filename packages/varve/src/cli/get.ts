@@ -15,10 +15,10 @@ interface GetOptions extends CommonOptions {
   readonly raw?: boolean
 }
 
-export const getCommand: Command = command('get', 'write the bytes of a value to standard output')
+export const getCommand: Command = command('get', 'write the value of a key to standard output')
   .argument('<key>', "the key as 'varve ls' prints it")
-  .option('--namespace <name>', 'look in this namespace only')
-  .option('--raw', 'write to a terminal, too, even if the bytes control it')
+  .option('--namespace <name>', 'only this namespace')
+  .option('--raw', 'write to a terminal even if the bytes control it')
   .action(run)
 
 async function run(given: string, options: GetOptions): Promise<void> {

@@ -17,8 +17,8 @@ interface ImportCommandOptions extends CommonOptions {
 
 export const importCommand: Command = command('import', 'put the entries of an export into a cache; they replace entries with the same keys')
   .argument('[file]', 'an export as JSON or NDJSON (default: -, standard input)')
-  .option('--overwrite', 'also import namespaces of another version, which removes their entries from the cache')
-  .addHelpText('after', '\nWith --dir, the command creates a cache if the directory has none. It commits about every 16 MiB.')
+  .option('--overwrite', 'replace namespaces of which the cache has another version, with all their entries')
+  .addHelpText('after', '\nWith --dir, import creates the cache if there is none. Each commit, of about 16 MiB, is complete or absent.')
   .action(run)
 
 async function run(given: string | undefined, options: ImportCommandOptions): Promise<void> {

@@ -15,11 +15,11 @@ interface LsOptions extends CommonOptions {
   readonly task?: string | true
 }
 
-export const lsCommand: Command = command('ls', 'keys of a cache, in the order of their hashes')
-  .option('--namespace <name>', 'of this namespace only')
-  .option('--task [name]', 'list the ids of this task, or of all tasks with their names')
-  .option('--long', 'add namespace and size of the value; for an id its variants and age')
-  .option('--limit <count>', 'list at most this many', wholeNumber)
+export const lsCommand: Command = command('ls', 'list the keys of a cache, in the order of their hashes')
+  .option('--namespace <name>', 'only this namespace')
+  .option('--task [name]', 'list the ids of this task, or of all tasks with their names, instead of keys')
+  .option('--long', 'also print the namespace and size of each value, or the variants and age of each id')
+  .option('--limit <count>', 'maximum number of lines', wholeNumber)
   .action(run)
 
 async function run(options: LsOptions): Promise<void> {

@@ -26,7 +26,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 
 const program = new Command('varve')
   .version(version, '-V, --version', 'the version of varve')
-  .description('Inspects and maintains caches of Varve: entries, sizes, damage.')
+  .description('Inspects, verifies, repairs and exports caches of Varve.')
   .addHelpText('after', EXIT_HELP)
   .exitOverride()
   .hook('preAction', (_, command) => {

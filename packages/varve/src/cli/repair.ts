@@ -17,7 +17,7 @@ interface RepairCommandOptions extends CommonOptions {
 type Repaired = EachReports['repair']
 
 export const repairCommand: Command = command('repair', 'quarantine damaged files and keep every sound entry; builds may run meanwhile')
-  .option('--dry-run', 'write nothing, only list what would be quarantined')
+  .option('--dry-run', 'report what would be repaired, and write nothing')
   .action(run)
 
 async function run(options: RepairCommandOptions): Promise<void> {

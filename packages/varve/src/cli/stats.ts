@@ -7,7 +7,7 @@ import { escapeText } from './escape.ts'
 import { inspect } from './folder.ts'
 import { age, counted, size, table } from './output.ts'
 
-export const statsCommand: Command = command('stats', 'sizes and counts of a cache and its namespaces').action(run)
+export const statsCommand: Command = command('stats', 'print sizes and counts of a cache and its namespaces').action(run)
 
 async function run(options: CommonOptions): Promise<void> {
   await reportEach('stats', options, (dir) => inspect(dir, ({ session }) => session.run((store) => store.stats())), textOf)

@@ -15,8 +15,8 @@ type Order = EngineTop['order']
 const ORDERS: readonly Order[] = ['largest', 'oldest', 'never-used']
 
 const NOTES = `
-Orders: largest (values), oldest (used or written longest ago), never-used (the largest of them).
-An entry is used when it is read on a later day than it was written on; the last day counts, for 90 days. '-' = written today.`
+Orders: 'largest' by value, 'oldest' by last use or write, 'never-used' with the largest first.
+An entry counts as used if it was read on a later day than it was written. The last such day is stored, for 90 days. '-' = written today.`
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -26,10 +26,10 @@ interface TopOptions extends CommonOptions {
   readonly by: Order
 }
 
-export const topCommand: Command = command('top', 'largest, oldest or never used entries of a cache, and its namespaces')
+export const topCommand: Command = command('top', 'list the largest, oldest or never used entries of a cache, and its namespaces')
   .option('--by <order>', `order of the entries: ${ORDERS.join(', ')}`, orderOf, 'largest')
-  .option('--namespace <name>', 'of this namespace only')
-  .option('--limit <count>', 'list this many of each', wholeNumber, 10)
+  .option('--namespace <name>', 'only this namespace')
+  .option('--limit <count>', 'maximum number of entries, and of namespaces', wholeNumber, 10)
   .addHelpText('after', NOTES)
   .action(run)
 

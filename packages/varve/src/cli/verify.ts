@@ -9,7 +9,7 @@ import { inspect } from './folder.ts'
 import { counted, size } from './output.ts'
 import { withProgress } from './progress.ts'
 
-export const verifyCommand: Command = command('verify', 'read every byte and list damage; modifies nothing').action(run)
+export const verifyCommand: Command = command('verify', 'read every byte and report damage; writes nothing').action(run)
 
 async function run(options: CommonOptions): Promise<void> {
   const verify = (dir: string): Promise<VerifyReport> =>

@@ -26,10 +26,10 @@ interface WhyOptions extends CommonOptions {
   readonly root?: string
 }
 
-export const whyCommand: Command = command('why', 'why an id misses: its stored results compared with the present state and with each other')
+export const whyCommand: Command = command('why', 'explain hits and misses: compare stored results of an id with the present, and with one another')
   .argument('<id>', "the id as 'varve ls --task' prints it, or an absolute path below the root")
-  .option('--task <name>', 'of this task only')
-  .option('--root <folder>', "the task's root, if it is not the project's folder", pathOf)
+  .option('--task <name>', 'only this task')
+  .option('--root <directory>', 'root of the task (default: the project directory)', pathOf)
   .action(run)
 
 async function run(given: string, options: WhyOptions): Promise<void> {

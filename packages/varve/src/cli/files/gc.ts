@@ -9,7 +9,7 @@ import { change, type OpenFolder } from '../folder.ts'
 import { counted, size } from '../output.ts'
 import { withProgress } from '../progress.ts'
 
-export const filesGcCommand: Command = command('gc', 'remove contents that no entry names; compacts the cache on the way').action(run)
+export const filesGcCommand: Command = command('gc', 'remove stored files that no entry names; compacts the cache').action(run)
 
 async function run(options: CommonOptions): Promise<void> {
   await reportEach('files gc', options, (dir) => change(dir, collect), textOf)

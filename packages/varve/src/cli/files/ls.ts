@@ -15,9 +15,9 @@ interface LsOptions extends CommonOptions {
   readonly v8?: boolean
 }
 
-export const filesLsCommand: Command = command('ls', 'manifests: number of files, bytes, namespace, key')
-  .option('--namespace <name>', 'of this namespace only')
-  .option('--stored', 'every content instead: bytes, digest')
+export const filesLsCommand: Command = command('ls', 'list manifests: number of files, bytes, namespace and key')
+  .option('--namespace <name>', 'only this namespace')
+  .option('--stored', 'list the stored files instead: bytes and digest')
   .option(...V8_OPTION)
   .action(run)
 

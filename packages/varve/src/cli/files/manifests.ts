@@ -17,7 +17,7 @@ export interface Named {
 }
 
 /** Option of the commands that look for manifests. */
-export const V8_OPTION = ['--v8', "also in namespaces with codec 'v8': V8 deserialises what the cache holds"] as const
+export const V8_OPTION = ['--v8', "also read namespaces with codec 'v8', whose values V8 deserialises"] as const
 
 /**
  * All entries whose value is a manifest; manifests inside a value are not found. Values of codec `v8` are decoded only on

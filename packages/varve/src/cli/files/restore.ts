@@ -19,12 +19,12 @@ interface RestoreOptions extends CommonOptions {
   readonly v8?: boolean
 }
 
-export const filesRestoreCommand: Command = command('restore', 'put the files of a manifest into a directory')
+export const filesRestoreCommand: Command = command('restore', 'write the files of a manifest to a directory')
   .argument('<key>', "the key as 'varve files ls' prints it")
-  .argument('<target>', 'the directory; created if it does not exist', pathOf)
-  .option('--namespace <name>', 'look in this namespace only')
-  .addOption(new Option('--mode <mode>', 'how files get their content').choices(['auto', 'reflink', 'hardlink', 'copy']).default('auto'))
-  .option('--clean', 'remove files that the manifest does not have')
+  .argument('<target>', 'the directory, which is created if necessary', pathOf)
+  .option('--namespace <name>', 'only this namespace')
+  .addOption(new Option('--mode <mode>', 'how files are created').choices(['auto', 'reflink', 'hardlink', 'copy']).default('auto'))
+  .option('--clean', 'remove everything that the manifest does not have')
   .option(...V8_OPTION)
   .action(run)
 

@@ -13,7 +13,7 @@ import { counted, size } from '../output.ts'
 import { withCount } from '../progress.ts'
 import { manifestsOf, V8_OPTION } from './manifests.ts'
 
-export const filesVerifyCommand: Command = command('verify', 'read every content and report missing and damaged ones; modifies nothing')
+export const filesVerifyCommand: Command = command('verify', 'read every stored file and report missing and damaged ones; writes nothing')
   .option(...V8_OPTION)
   .action(run)
 
