@@ -68,7 +68,7 @@ async function build(project, trackReads) {
   const { rollup } = createRequire(import.meta.url)('@rollup/wasm-node')
   let hits = 0
   const onStats = (/** @type {{ hits: number }} */ stats) => void (hits = stats.hits)
-  const options = { key: 'bench', trackReads, dir: trackReads ? 'on' : 'off', onStats }
+  const options = { cacheKey: 'bench', trackReads, dir: trackReads ? 'on' : 'off', onStats }
   const bundle = await rollup({
     input: join(project, 'src/main.js'),
     plugins: [cached(babel({ babelHelpers: 'bundled', cwd: project }), options)],

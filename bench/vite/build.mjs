@@ -37,8 +37,8 @@ async function plugins() {
 }
 
 /** The cache key for the options above. */
-const key = readFileSync(fileURLToPath(import.meta.url), 'utf8')
-const cacheOptions = { dir: order.cacheDir, root: order.folder, key, onStats: count }
+const cacheKey = readFileSync(fileURLToPath(import.meta.url), 'utf8')
+const cacheOptions = { dir: order.cacheDir, root: order.folder, cacheKey, onStats: count }
 
 /** @type {Record<ToolName, () => Promise<unknown>>} */
 const BUILD = {

@@ -112,19 +112,19 @@ describe('varve', () => {
     commands.push(['diff', dir, ''], ['export', '--dir', dir, '-o', ''], ['files', 'restore', 'key', '', '--dir', dir, '--clean'])
     for (const command of commands) {
       const { status, out, err } = runVarve(command, { cwd: dir })
-      expect([status, out, err], command.join(' ')).toEqual([2, '', expect.stringContaining('It is empty; name a file or folder.')])
+      expect([status, out, err], command.join(' ')).toEqual([2, '', expect.stringContaining('It is empty; name a file or directory.')])
     }
     expect(snapshot(dir)).toEqual(before)
     // Empty variables of the environment are not set.
-    const env = { VARVE_DIR: '', VARVE_KEY: '', VARVE_ENGINE: '' }
+    const env = { VARVE_DIR: '', VARVE_SECRET: '', VARVE_ENGINE: '' }
     expect(runVarve(['stats', '--dir', dir], { env }).status).toBe(0)
   })
 
-  it('a short VARVE_KEY is reported as a cache that is not there', async () => {
+  it('a short VARVE_SECRET is reported as a cache that is not there', async () => {
     const dir = await makeCache()
     for (const command of ['stats', 'gc', 'verify']) {
-      const { status, err } = runVarve([command, '--dir', dir], { env: { VARVE_KEY: 'short' } })
-      expect([status, err]).toEqual([2, expect.stringContaining('VARVE_KEY has 5 bytes')])
+      const { status, err } = runVarve([command, '--dir', dir], { env: { VARVE_SECRET: 'short' } })
+      expect([status, err]).toEqual([2, expect.stringContaining('VARVE_SECRET has 5 bytes')])
     }
   })
 

@@ -101,7 +101,7 @@ export const outputs: { readonly [Name in keyof CliJson]: readonly CliJson[Name]
 }
 
 describe('--json', () => {
-  it('--json of every command matches its type, for one cache and for several', slow, async () => {
+  it('of every command has the type of the command, for one cache and for several', slow, async () => {
     const { folder, one, two } = await makeProject()
     const caches = join(one, '..')
     const [file, target, damaged] = [join(folder, 'export.json'), join(folder, 'target'), join(folder, 'damaged')]

@@ -69,7 +69,7 @@ describe('varve export and import', () => {
     expect(keys.length).toBe(301)
     expect(keys.find(({ key }: { key?: string }) => key === 'key 7')).toEqual({ namespace: 'bytes', version: '', key: 'key 7', valueBytes: 3007 })
     const nothing = varve(['export', '--dir', dir, '--namespace', 'nothing'])
-    expect(nothing).toMatchObject({ status: 2, out: '', err: expect.stringContaining("there is 'bytes', 'text'") })
+    expect(nothing).toMatchObject({ status: 2, out: '', err: expect.stringContaining("the cache has 'bytes', 'text'") })
     expect(varve(['export', '--dir', dir, '--format', 'xml'])).toMatchObject({ status: 2, out: '' })
     expect(varve(['export', '--dir', makeFolder()]).status).toBe(3)
   })
@@ -94,7 +94,7 @@ describe('varve export and import', () => {
     expect(JSON.parse(hostile.out).error.code).toBe('INVALID_ARGUMENT')
     expect(varve(['import', '--dir', target], '{"\u007f\u009b":1}').err.trimEnd()).not.toMatch(/\p{Cc}/u)
     expect(varve(['import', join(target, 'missing'), '--dir', target])).toMatchObject({ status: 2, out: '' })
-    expect(varve(['import', makeFolder(), '--dir', target])).toMatchObject({ status: 2, err: expect.stringContaining('is a folder') })
+    expect(varve(['import', makeFolder(), '--dir', target])).toMatchObject({ status: 2, err: expect.stringContaining('is a directory') })
   })
 
   it('varve import replaces a namespace of another version only with --overwrite', async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Cache, CacheOptions } from 'varve'
 import { describe } from 'vitest'
 import { makeFolder } from '../folders.ts'
+import { bulkContract } from './bulk.ts'
 import { closingContract } from './closing.ts'
 import { commitsContract } from './commits.ts'
 import { keysContract } from './keys.ts'
@@ -39,6 +40,7 @@ export function contract(name: string, { openEngineCache, isOnDisk }: EngineUnde
     keysContract(subject)
     valuesContract(subject)
     commitsContract(subject)
+    bulkContract(subject)
     closingContract(subject)
     upkeepContract(subject)
     leastRecentlyUsedContract(subject)

@@ -25,11 +25,11 @@ describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
     const [{ sound, damage }] = JSON.parse(json.out).caches
     expect([json.status, sound, damage.length, damage[0].file, damage[0].namespace]).toEqual([1, false, 1, name, 'n'])
     const dry = varve('repair', '--dry-run', '--dir', dir)
-    expect([dry.status, dry.out]).toEqual([1, expect.stringContaining(`Would be set aside as *.bad: ${name}`)])
+    expect([dry.status, dry.out]).toEqual([1, expect.stringContaining(`To be quarantined as *.bad: ${name}`)])
     expect(snapshot(dir)).toEqual(before)
     const done = varve('repair', '--dir', dir, '--json')
     const [report] = JSON.parse(done.out).caches
-    expect([done.status, report.sound, report.setAside, report.dryRun]).toEqual([0, true, [name], false])
+    expect([done.status, report.sound, report.quarantined, report.dryRun]).toEqual([0, true, [name], false])
     expect(report.entriesAfter).toBe(COUNT + 1 - report.damage[0].keys.entries)
     expect(varve('verify', '--dir', dir, '--json')).toMatchObject({ status: 0 })
   })
@@ -38,7 +38,7 @@ describe.each(ENGINES)('varve verify and repair: %s', (engine) => {
     const dir = await makeCache(engine)
     flip(fileOf(dir, 'manifest-'), 50)
     expect(varve('verify', '--dir', dir).status).toBe(1)
-    expect(varve('repair', '--dir', dir)).toMatchObject({ status: 0, out: expect.stringMatching(/nothing tells which entries[^]*0 entries kept/) })
+    expect(varve('repair', '--dir', dir)).toMatchObject({ status: 0, out: expect.stringMatching(/the newest entries are unknown[^]*0 entries kept/) })
     expect(varve('verify', '--dir', dir).status).toBe(0)
   })
 })

@@ -13,7 +13,7 @@ process.on('warning', ({ message }) => warnings.push(message))
 const plugin = { name: 'times', transform: (/** @type {string} */ code) => code.replace('six', '6 * 7') }
 const bundle = await rollup({
   input: join(folder, 'main.js'),
-  plugins: [cached(plugin, { key: 1, dir: join(folder, 'build') })],
+  plugins: [cached(plugin, { cacheKey: 1, dir: join(folder, 'build') })],
   onwarn: ({ message }) => warnings.push(message),
 })
 const { output } = await bundle.generate({ format: 'es' })

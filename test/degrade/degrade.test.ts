@@ -9,7 +9,7 @@ import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { attempt, codeOf, IS_ROOT, made, opened, UNUSABLE } from './folders.ts'
 
-const KEY = 'a long secret of the trusted branch'
+const SECRET = 'a long secret of the trusted branch'
 
 /** Everything below a folder with its kind, size and mode. */
 function tree(folder: string): string[] {
@@ -33,11 +33,11 @@ function openBelow(folder: string): string[] {
 describe.each(ENGINES)('degrading: %s', (engine) => {
   it.each(Object.entries(UNUSABLE))('%s: in memory, nothing is touched', async (name, prepare) => {
     const path = join(makeFolder(), 'cache')
-    const [why, mend] = prepare(path)
+    const [why, fix] = prepare(path)
     const dir = name === 'a file above it' ? join(path, 'below') : path
     const before = tree(dirname(path))
     const { cache, space, warnings } = await opened(dir, engine)
-    expect(cache.status().degraded).toMatchObject({ mode: 'memory', why: expect.stringMatching(why), mend: expect.stringMatching(mend) })
+    expect(cache.status().degraded).toMatchObject({ mode: 'memory', why: expect.stringMatching(why), fix: expect.stringMatching(fix) })
     expect(warnings.map(({ code, message }) => [code, why.test(message)])).toEqual([[cache.status().degraded?.code, true]])
     space.put('key', 'value')
     expect(await cache.commit()).toMatchObject({ entries: 1, inMemory: true })
@@ -108,13 +108,13 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     }
   })
 
-  it.for([undefined, KEY])('a read-only disk: read, the rest in memory; written as soon as that is possible (key: %s)', async (key, { skip }) => {
+  it.for([undefined, SECRET])('a read-only disk is read, new entries stay in memory until it is writable (secret: %s)', async (secret, { skip }) => {
     const dir = makeFolder()
     if (!attempt('mount', ['-t', 'tmpfs', '-o', 'mode=700', 'tmpfs', dir])) return skip('only root may mount')
     try {
-      await made(engine, dir, { key })
+      await made(engine, dir, { secret })
       attempt('mount', ['-o', 'remount,ro', dir])
-      const { cache, space, warnings } = await opened(dir, engine, { key })
+      const { cache, space, warnings } = await opened(dir, engine, { secret })
       expect(cache.status().degraded).toMatchObject({ mode: 'unwritable', code: 'PERMISSION', why: expect.stringContaining('read-only') })
       space.put('more', 'in memory')
       expect(await cache.commit()).toEqual({ entries: 0, bytes: 0, maintenanceDue: false, inMemory: true })
@@ -125,7 +125,7 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
       expect(await cache.commit()).toMatchObject({ entries: 1 })
       expect(cache.status().degraded).toBeUndefined()
       await cache.close()
-      const again = await opened(dir, engine, { key })
+      const again = await opened(dir, engine, { secret })
       expect([again.space.get('before'), again.space.get('more')]).toEqual(['safe', 'in memory'])
       await again.cache.close()
     } finally {
@@ -135,12 +135,12 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
 
   it('the folder of a keyed cache that others may write to is not read, that without a key beside it is', async () => {
     const dir = await made(engine)
-    await made(engine, dir, { key: KEY })
+    await made(engine, dir, { secret: SECRET })
     const [name = ''] = readdirSync(dir).filter((folder) => folder !== 'v1')
     expect(name).toMatch(/^v1-[0-9a-f]{16}$/)
     attempt('chmod', ['777', join(dir, name)])
     const before = tree(dir)
-    const { cache, space, warnings } = await opened(dir, engine, { key: KEY })
+    const { cache, space, warnings } = await opened(dir, engine, { secret: SECRET })
     expect(cache.status().degraded).toMatchObject({ mode: 'memory', code: 'PERMISSION', why: expect.stringContaining(`${name}' (mode 777)`) })
     space.put('key', 'value')
     expect([space.get('before'), await cache.commit(), warnings.length]).toMatchObject([undefined, { entries: 1, inMemory: true }, 1])
@@ -162,7 +162,7 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
         space.put(key, key.repeat(20_000))
         expect(await codeOf(cache.commit())).toBe('DISK_FULL')
       }
-      expect(cache.status().degraded).toMatchObject({ mode: 'unwritable', code: 'DISK_FULL', mend: expect.stringContaining('free some space') })
+      expect(cache.status().degraded).toMatchObject({ mode: 'unwritable', code: 'DISK_FULL', fix: expect.stringContaining('free some space') })
       expect([space.get('before'), space.get('one')?.length, space.get('two')?.length]).toEqual(['safe', 60_000, 60_000])
       rmSync(filler)
       expect(await cache.commit()).toMatchObject({ entries: 2 })

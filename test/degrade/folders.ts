@@ -24,15 +24,15 @@ export async function made(engine: EngineName, dir: string = join(makeFolder(), 
   return dir
 }
 
-/** Directories that must not be read, each with the texts of `why` and `mend`. */
-export const UNUSABLE: Readonly<Record<string, (dir: string) => readonly [why: RegExp, mend: RegExp]>> = {
+/** Directories that must not be read, each with the texts of `why` and `fix`. */
+export const UNUSABLE: Readonly<Record<string, (dir: string) => readonly [why: RegExp, fix: RegExp]>> = {
   'a file where the folder should be'(dir) {
     writeFileSync(dir, 'theirs')
-    return [/not a folder/, /remove it/]
+    return [/not a directory/, /remove it/]
   },
   'a file above it'(dir) {
     writeFileSync(dir, 'theirs')
-    return [/not a folder/, /remove it/]
+    return [/not a directory/, /remove it/]
   },
   'a broken link'(dir) {
     symlinkSync(join(dir, '..', 'nowhere'), dir)

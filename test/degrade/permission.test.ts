@@ -34,7 +34,7 @@ describe('Node.js with --permission', () => {
       const found = run([READ_ALL], [dir])
       expect(found).toMatchObject({
         used: 'wasm', mode: 'unwritable', inMemory: true, warnings: ['PERMISSION'],
-        why: expect.stringContaining('without the permission to write'), mend: expect.stringContaining(`--allow-fs-write=`),
+        why: expect.stringContaining('without the permission to write'), fix: expect.stringContaining(`--allow-fs-write=`),
       })
       expect([(found['values'] as unknown[]).slice(1), (found['codes'] as unknown[]).slice(0, 2)]).toEqual([['value', 'made'], DURABLE])
     }
@@ -67,7 +67,7 @@ describe('Node.js with --permission', () => {
     const before = readdirSync(dir, { recursive: true })
     const found = run([`--allow-fs-read=${REPOSITORY}/*`], [dir])
     const expected = { mode: 'memory', inMemory: true, values: [null, 'value', 'made'], warnings: ['PERMISSION'] }
-    expect(found).toMatchObject({ ...expected, mend: expect.stringContaining('--allow-fs-read=') })
+    expect(found).toMatchObject({ ...expected, fix: expect.stringContaining('--allow-fs-read=') })
     // Without a folder that is named, and without the right to look for the project.
     expect(run([`--allow-fs-read=${REPOSITORY}/*`], [''], folder)).toMatchObject({ mode: 'memory', inMemory: true, warnings: ['PERMISSION'] })
     expect(readdirSync(dir, { recursive: true })).toEqual(before)
@@ -109,7 +109,7 @@ describe('Deno', () => {
     const dir = await made('wasm')
     deny(right)
     const { cache, space, warnings } = await opened(dir, 'wasm')
-    expect(cache.status().degraded).toMatchObject({ mode, code: 'PERMISSION', mend: expect.stringContaining(`--allow-${right}=`) })
+    expect(cache.status().degraded).toMatchObject({ mode, code: 'PERMISSION', fix: expect.stringContaining(`--allow-${right}=`) })
     space.put('key', 'value')
     expect([await cache.commit(), await codeOf(cache.commit({ durability: 'durable' }))]).toMatchObject([{ inMemory: true }, expect.anything()])
     expect([space.get('key'), warnings.map(({ code }) => code)]).toEqual(['value', ['PERMISSION']])
@@ -125,7 +125,7 @@ describe('Deno', () => {
     const env = new Proxy({}, { get: refuse })
     vi.spyOn(process, 'env', 'get').mockReturnValue(env)
     const { cache, warnings } = await opened(dir, 'wasm')
-    expect(cache.status().degraded).toMatchObject({ mode: 'memory', mend: expect.stringMatching(/--allow-sys=uid.*shared: true/) })
+    expect(cache.status().degraded).toMatchObject({ mode: 'memory', fix: expect.stringMatching(/--allow-sys=uid.*shared: true/) })
     expect(warnings.map(({ code }) => code)).toEqual(['PERMISSION'])
     await cache.close()
     const shared = await opened(dir, 'wasm', { shared: true })

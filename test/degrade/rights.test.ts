@@ -75,7 +75,7 @@ describe.skipIf(!canRun).each(ENGINES)('rights: %s', (engine) => {
     mkdirSync(join(shared, 'below'))
     chmodSync(join(shared, 'below'), 0o1777)
     const found = build(join(shared, 'below'), '')
-    expect(found).toMatchObject({ mode: 'memory', inMemory: true, why: expect.stringContaining('everybody may write'), warnings: ['PERMISSION'] })
+    expect(found).toMatchObject({ mode: 'memory', inMemory: true, why: expect.stringContaining('all users may write'), warnings: ['PERMISSION'] })
     expect(readdirSync(join(shared, 'below'))).toEqual([])
   })
 })

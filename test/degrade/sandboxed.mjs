@@ -19,5 +19,5 @@ const codes = [await codeOf(cache.commit({ durability: 'durable' })), await code
 const result = await cache.task('task', { codec: 'text' }).run({ id: 'id', env: ['HOME'] }, () => 'made')
 const { degraded, engine: used } = cache.status()
 await cache.close()
-const { mode, why, mend } = degraded ?? {}
-process.stdout.write(JSON.stringify({ used, mode, why, mend, inMemory: report.inMemory, values: [before, again, result], codes, warnings }))
+const { mode, why, fix } = degraded ?? {}
+process.stdout.write(JSON.stringify({ used, mode, why, fix, inMemory: report.inMemory, values: [before, again, result], codes, warnings }))

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { type Cache, type CacheOptions, openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
+import { inMemory } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { runSeed } from '../random.ts'
 import { slow } from '../slow.ts'
@@ -12,7 +13,8 @@ const ENGINES = ['native', 'wasm', 'memory'] as const
 type EngineName = (typeof ENGINES)[number]
 
 function open(engine: EngineName, options: Partial<CacheOptions> = {}): Promise<Cache> {
-  return openCache({ name: 'export', dir: join(makeFolder(), 'cache'), engine, ...options })
+  const place = { name: 'export', dir: join(makeFolder(), 'cache'), ...options }
+  return openCache(engine === 'memory' ? inMemory(place) : { ...place, engine })
 }
 
 /** Any code unit, lone surrogates and controls among them. */

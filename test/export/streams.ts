@@ -1,6 +1,7 @@
 /** Exports into memory and imports from it. */
 import { Readable, Writable } from 'node:stream'
-import type { Cache, ExportOptions, ImportOptions, ImportReport } from 'varve'
+import type { Cache } from 'varve'
+import type { ExportOptions, ImportOptions, ImportReport } from 'varve/json'
 
 /** What an export writes. */
 export async function exported(cache: Cache, options: ExportOptions = {}): Promise<string> {

@@ -1,7 +1,7 @@
 /** `varve files`: text for people, JSON for programs, exit codes; reading commands write nothing. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FileManifest } from 'varve'
+import type { FileManifest } from 'varve/files'
 import { expect, test } from 'vitest'
 import { type Ran, runVarve } from '../command.ts'
 import { makeFolder, snapshot } from '../folders.ts'

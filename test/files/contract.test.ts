@@ -1,7 +1,8 @@
 /** What `cache.files` promises about folders, on both engines; `restore.test.ts` covers restoring. */
 import { chmodSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type FileManifest, VarveError } from 'varve'
+import { VarveError } from 'varve'
+import type { FileManifest } from 'varve/files'
 import { describe, expect, test } from 'vitest'
 import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'

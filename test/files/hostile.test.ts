@@ -4,7 +4,8 @@
  */
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { Cache, FileItem, FileManifest } from 'varve'
+import type { Cache } from 'varve'
+import type { FileItem, FileManifest } from 'varve/files'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { FileManifest } from 'varve'
+import type { FileManifest } from 'varve/files'
 import { expect, test } from 'vitest'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'

@@ -4,7 +4,7 @@ import { chmodSync, linkSync, readFileSync, rmSync, statSync, symlinkSync, utime
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { FileManifest } from 'varve'
+import type { FileManifest } from 'varve/files'
 import { describe, expect, test } from 'vitest'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'

@@ -28,16 +28,19 @@ const ENCODERS = { json: (value: unknown): Buffer => Buffer.from(JSON.stringify(
 
 it.each(['json', 'v8'] as const)(`${MUTATIONS} changed values of codec %s pollute nothing and throw nothing`, slow, async (codec) => {
   const random = randomOf(runSeed(`values ${codec}`))
-  const cache = await openCache({ name: 'values', dir: `values ${codec}`, engine: 'memory', onWarning() {} })
+  const cache = await openCache({ name: `values-${codec}`, inMemory: true, onWarning() {} })
   const space = cache.namespace('n', { codec })
   const encoded = SEEDS.map(ENCODERS[codec])
+  space.put('first', 1)
+  await cache.commit()
+  const version = (await cache.stats()).namespaces[0]?.version
   let [decoded, missed] = [0, 0]
   for (let page = 0; page < MUTATIONS; page += PAGE) {
     const lines = Array.from({ length: PAGE }, (_, number) => {
       const bytes = Buffer.from(encoded[random(encoded.length)] ?? [])
       for (let change = 0; change <= random(4); change++) bytes[random(bytes.length)] = random(256)
       const end = random(8) === 0 ? random(bytes.length) : bytes.length
-      return JSON.stringify({ namespace: 'n', version: space.version, key: `key ${number}`, base64: bytes.toString('base64', 0, end) })
+      return JSON.stringify({ namespace: 'n', version, key: `key ${number}`, base64: bytes.toString('base64', 0, end) })
     })
     await cache.importJson(Readable.from([lines.join('\n')]))
     for (let number = 0; number < PAGE; number++) {
@@ -51,7 +54,7 @@ it.each(['json', 'v8'] as const)(`${MUTATIONS} changed values of codec %s pollut
 })
 
 it.each(['json', 'v8'] as const)('what is called __proto__ comes back as data of its own: %s', async (codec) => {
-  const cache = await openCache({ name: 'values', dir: `own ${codec}`, engine: 'memory' })
+  const cache = await openCache({ name: `own-${codec}`, inMemory: true })
   const space = cache.namespace('n', { codec })
   space.put('key', JSON.parse('{"__proto__": {"polluted": true}}'))
   const back: object = Object(space.get('key'))
@@ -82,7 +85,7 @@ describe.each(ENGINES)('a bomb of JSON: %s', (engine) => {
 
 it('a value of JSON is taken at the limit of its elements, and refused above it as it would be a miss', async () => {
   const LIMIT = 1 << 22
-  const cache = await openCache({ name: 'values', dir: 'elements', engine: 'memory' })
+  const cache = await openCache({ name: 'elements', inMemory: true })
   const space = cache.namespace<unknown>('n', { codec: 'json' })
   const numbers = Array.from({ length: LIMIT }, () => 0) // one bracket, and a comma less than there are numbers
   space.put('most', numbers)

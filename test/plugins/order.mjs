@@ -33,7 +33,7 @@ const warnings = []
 /** The options of the cache. */
 export const cacheOptions = {
   dir: 'cache',
-  key: order.isKeyless ? undefined : { banner: order.banner },
+  cacheKey: order.isKeyless ? undefined : { banner: order.banner },
   onStats: (/** @type {Stats} */ one) => void (stats = one),
   ...order.options,
 }

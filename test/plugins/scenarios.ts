@@ -163,7 +163,7 @@ export function keyScenario(build: Build, calls: number): void {
       const built = await build(folder, { isKeyless: true })
       expect(built).toMatchObject({ failure: null, digest, hits: 0 })
       expect(built.ran.length).toBe(calls)
-      expect(built.warnings.filter((text) => text.includes("option 'key'")).length).toBe(1)
+      expect(built.warnings.filter((text) => text.includes("option 'cacheKey'")).length).toBe(1)
     }
   })
 }
@@ -216,7 +216,7 @@ function placesAndProcesses(build: Build, calls: number): void {
     await build(folder)
     const before = snapshot(join(folder, 'cache'))
     appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')
-    expect((await build(folder, { options: { readonly: true } })).ran).toEqual(['module-7.js'])
+    expect((await build(folder, { options: { readOnly: true } })).ran).toEqual(['module-7.js'])
     expect(snapshot(join(folder, 'cache'))).toEqual(before)
   })
 }
@@ -246,7 +246,7 @@ function troubles(build: Build, calls: number): void {
     const built = await build(folder)
     expect(built).toMatchObject({ failure: null, digest: none.digest })
     const more = built.warnings.filter((text) => !none.warnings.includes(text))
-    expect(more).toEqual([expect.stringContaining('the cache is kept in memory')])
+    expect(more).toEqual([expect.stringContaining('using an in-memory cache')])
   })
 
   it('a damaged cache costs time and never fails the build', slow, async () => {

@@ -1,5 +1,5 @@
 /**
- * A missing secret: CI turns a secret with a wrong name into an empty `VARVE_KEY`. This used to open the cache of builds
+ * A missing secret: CI turns a secret with a wrong name into an empty `VARVE_SECRET`. This used to open the cache of builds
  * without a secret, which pull requests can write, without a warning.
  */
 import { existsSync, writeFileSync } from 'node:fs'
@@ -12,8 +12,8 @@ import { afterEach, expect, it } from 'vitest'
 import { runVarve } from '../command.ts'
 import { makeFolder } from '../folders.ts'
 
-const KEY = '0123456789abcdef0123456789abcdef'
-const NAMES = ['VARVE_KEY', 'VARVE_REQUIRE_SECRET']
+const SECRET = '0123456789abcdef0123456789abcdef'
+const NAMES = ['VARVE_SECRET', 'VARVE_REQUIRE_SECRET']
 
 afterEach(() => NAMES.forEach((name) => delete process.env[name]))
 
@@ -25,7 +25,7 @@ async function opened(env: Record<string, string>, options: Partial<CacheOptions
   try {
     await using cache = await openCache({ name: 'missing', dir: makeFolder(), onWarning, ...options })
     cache.namespace('n').get('key')
-    return [cache.status().keyed, warnings]
+    return [cache.status().authenticated, warnings]
   } catch (error) {
     return error
   } finally {
@@ -33,29 +33,29 @@ async function opened(env: Record<string, string>, options: Partial<CacheOptions
   }
 }
 
-it('an empty VARVE_KEY is warned of, once, and says how to go on', async () => {
-  const message = expect.stringMatching(/^SECRET_MISSING VARVE_KEY is empty: .*VARVE_REQUIRE_SECRET=1/)
-  expect(await opened({ VARVE_KEY: '' })).toEqual([false, [message]])
+it('an empty VARVE_SECRET is warned of, once, and says how to go on', async () => {
+  const message = expect.stringMatching(/^SECRET_MISSING VARVE_SECRET is empty: .*VARVE_REQUIRE_SECRET=1/)
+  expect(await opened({ VARVE_SECRET: '' })).toEqual([false, [message]])
   expect(await opened({})).toEqual([false, []])
-  expect(await opened({ VARVE_KEY: '' }, { key: KEY })).toEqual([true, []])
+  expect(await opened({ VARVE_SECRET: '' }, { secret: SECRET })).toEqual([true, []])
   // The build is meant to have none.
-  expect(await opened({ VARVE_KEY: '', VARVE_REQUIRE_SECRET: '0' })).toEqual([false, []])
-  expect(await opened({ VARVE_KEY: '' }, { requireSecret: false })).toEqual([false, []])
-  expect(await opened({ VARVE_KEY: '' }, { engine: 'memory' })).toEqual([false, []])
+  expect(await opened({ VARVE_SECRET: '', VARVE_REQUIRE_SECRET: '0' })).toEqual([false, []])
+  expect(await opened({ VARVE_SECRET: '' }, { requireSecret: false })).toEqual([false, []])
+  expect(await opened({ VARVE_SECRET: '' }, { inMemory: true, dir: undefined })).toEqual([false, []])
 })
 
 it('a secret that is required and missing or empty is an error, not the cache without a secret', async () => {
   const refused = { code: 'SECRET_MISSING', message: expect.stringContaining('openssl rand -hex 32') }
-  for (const env of [{}, { VARVE_KEY: '' }]) {
+  for (const env of [{}, { VARVE_SECRET: '' }]) {
     expect(await opened(env, { requireSecret: true })).toMatchObject(refused)
     for (const wanted of ['1', 'true', 'yes']) expect(await opened({ ...env, VARVE_REQUIRE_SECRET: wanted }), wanted).toMatchObject(refused)
     // The person who runs the build sets the environment, and an option cannot override it.
     expect(await opened({ ...env, VARVE_REQUIRE_SECRET: '1' }, { requireSecret: false })).toMatchObject(refused)
   }
-  expect(await opened({ VARVE_KEY: KEY, VARVE_REQUIRE_SECRET: '1' })).toEqual([true, []])
-  expect(await opened({ VARVE_REQUIRE_SECRET: '1' }, { key: new TextEncoder().encode(KEY) })).toEqual([true, []])
-  expect(await opened({ VARVE_REQUIRE_SECRET: '1' }, { key: Buffer.from(KEY) })).toEqual([true, []])
-  expect(await opened({ VARVE_REQUIRE_SECRET: '1' }, { engine: 'memory' })).toEqual([false, []])
+  expect(await opened({ VARVE_SECRET: SECRET, VARVE_REQUIRE_SECRET: '1' })).toEqual([true, []])
+  expect(await opened({ VARVE_REQUIRE_SECRET: '1' }, { secret: new TextEncoder().encode(SECRET) })).toEqual([true, []])
+  expect(await opened({ VARVE_REQUIRE_SECRET: '1' }, { secret: Buffer.from(SECRET) })).toEqual([true, []])
+  expect(await opened({ VARVE_REQUIRE_SECRET: '1' }, { inMemory: true, dir: undefined })).toEqual([false, []])
 })
 
 it('commands fail without a secret that is required, and warn of an empty one', async () => {
@@ -63,12 +63,12 @@ it('commands fail without a secret that is required, and warn of an empty one', 
   await using cache = await openCache({ name: 'missing', dir })
   cache.namespace('n').put('key', new Uint8Array(3))
   await cache.commit()
-  const run = (...args: string[]): unknown => runVarve(['ls', '--dir', dir], { env: { VARVE_KEY: args[0], VARVE_REQUIRE_SECRET: args[1] } })
+  const run = (...args: string[]): unknown => runVarve(['ls', '--dir', dir], { env: { VARVE_SECRET: args[0], VARVE_REQUIRE_SECRET: args[1] } })
   expect(run('', '1')).toEqual({ status: 2, out: '', err: expect.stringContaining('VARVE_REQUIRE_SECRET requires one') })
-  expect(run('', '')).toEqual({ status: 0, out: expect.stringContaining('key'), err: expect.stringMatching(/^warning: VARVE_KEY is empty/) })
+  expect(run('', '')).toEqual({ status: 0, out: expect.stringContaining('key'), err: expect.stringMatching(/^warning: VARVE_SECRET is empty/) })
   expect(run('', '0')).toEqual({ status: 0, out: expect.stringContaining('key'), err: '' })
-  const { out } = runVarve(['doctor', '--dir', dir, '--json'], { env: { VARVE_KEY: '' } })
-  expect(JSON.parse(out).findings).toContainEqual(expect.objectContaining({ what: 'key', found: 'empty' }))
+  const { out } = runVarve(['doctor', '--dir', dir, '--json'], { env: { VARVE_SECRET: '' } })
+  expect(JSON.parse(out).findings).toContainEqual(expect.objectContaining({ what: 'secret', found: 'empty' }))
 })
 
 it('plugins use no cache without a secret that is required, say so once, and the build goes on', async () => {
@@ -77,7 +77,7 @@ it('plugins use no cache without a secret that is required, say so once, and the
   const [main, dir] = [join(folder, 'main.js'), join(folder, 'cache')]
   writeFileSync(main, 'console.log(1)')
   const made = { contents: 'console.log(2)' }
-  const plugin = cached({ name: 'plugin', setup: ({ onLoad }) => onLoad({ filter: /main/ }, () => made) }, { key: 1, dir })
+  const plugin = cached({ name: 'plugin', setup: ({ onLoad }) => onLoad({ filter: /main/ }, () => made) }, { cacheKey: 1, dir })
   const { outputFiles, warnings } = await build({ entryPoints: [main], plugins: [plugin], write: false, logLevel: 'silent' })
   expect(outputFiles[0]?.text).toContain('console.log(2)')
   expect(warnings.map(({ text }) => text)).toEqual([expect.stringContaining('VARVE_REQUIRE_SECRET requires one')])

@@ -11,10 +11,10 @@ import { runVarve } from '../command.ts'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
-const KEY = 'the secret of the trusted branch'
+const SECRET = 'the secret of the trusted branch'
 const LARGE = 'x'.repeat(1_500_000)
 
-afterEach(() => void delete process.env['VARVE_KEY'])
+afterEach(() => void delete process.env['VARVE_SECRET'])
 
 async function write(dir: string, value: string, options: Partial<CacheOptions> = {}): Promise<void> {
   await using cache = await openCache({ name: 'keyed', dir, ...options })
@@ -46,15 +46,15 @@ function keyedFolder(dir: string): string {
 describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
   const other = engine === 'native' ? 'wasm' : 'native'
 
-  it('is read by either engine with the key, as text or bytes or from VARVE_KEY, and by nobody without', async () => {
+  it('is read by either engine with the key, as text or bytes or from VARVE_SECRET, and by nobody without', async () => {
     const dir = makeFolder()
-    await write(dir, 'good', { engine, key: KEY })
+    await write(dir, 'good', { engine, secret: SECRET })
     const whole = ['good', 'good', 'good']
-    expect(await read(dir, { engine: other, key: new TextEncoder().encode(KEY) })).toEqual(whole)
+    expect(await read(dir, { engine: other, secret: new TextEncoder().encode(SECRET) })).toEqual(whole)
     const nothing = [undefined, undefined, undefined]
     expect(await read(dir, { engine: other })).toEqual(nothing)
-    expect(await read(dir, { engine, key: 'the secret of an untrusted branch' })).toEqual(nothing)
-    process.env['VARVE_KEY'] = KEY
+    expect(await read(dir, { engine, secret: 'the secret of an untrusted branch' })).toEqual(nothing)
+    process.env['VARVE_SECRET'] = SECRET
     expect(await read(dir, { engine })).toEqual(whole)
   })
 
@@ -62,10 +62,10 @@ describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
     const dir = makeFolder()
     await write(dir, 'open', { engine })
     const before = filesBelow(join(dir, 'v1'))
-    await write(dir, 'good', { engine, key: KEY })
-    await write(dir, 'else', { engine, key: 'the secret of an untrusted branch' })
+    await write(dir, 'good', { engine, secret: SECRET })
+    await write(dir, 'else', { engine, secret: 'the secret of an untrusted branch' })
     expect(filesBelow(join(dir, 'v1'))).toEqual(before)
-    expect([await read(dir, { engine }), await read(dir, { engine, key: KEY })]).toEqual([['open', 'open', 'open'], ['good', 'good', 'good']])
+    expect([await read(dir, { engine }), await read(dir, { engine, secret: SECRET })]).toEqual([['open', 'open', 'open'], ['good', 'good', 'good']])
   })
 
   it('takes files of a cache without a key, planted in its folder, for misses, and the next commit works', async () => {
@@ -74,29 +74,29 @@ describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
     const names = readdirSync(join(foreign, 'v1')).filter((name) => name !== 'files')
     for (const planted of [...names.map((name) => [name]), names]) {
       const copy = join(dir, String(planted.length), planted[0] ?? '')
-      await write(copy, 'good', { engine, key: KEY })
+      await write(copy, 'good', { engine, secret: SECRET })
       for (const name of planted) cpSync(join(foreign, 'v1', name), join(keyedFolder(copy), name))
-      const found = await read(copy, { engine, key: KEY, onWarning: () => {} })
+      const found = await read(copy, { engine, secret: SECRET, onWarning: () => {} })
       expect(found.filter((value) => value !== undefined && value !== 'good')).toEqual([])
-      await write(copy, 'next', { engine, key: KEY, onWarning: () => {} })
-      expect(await read(copy, { engine, key: KEY })).toEqual(['next', 'next', 'next'])
+      await write(copy, 'next', { engine, secret: SECRET, onWarning: () => {} })
+      expect(await read(copy, { engine, secret: SECRET })).toEqual(['next', 'next', 'next'])
     }
   })
 
   it('refuses another content under the name of a file', async () => {
     const dir = makeFolder()
-    await write(dir, 'good', { engine, key: KEY })
+    await write(dir, 'good', { engine, secret: SECRET })
     for (const [path, content] of filesBelow(join(keyedFolder(dir), 'files'))) {
       const bytes = Buffer.from(content, 'base64')
       writeFileSync(path, bytes.fill(0x41))
     }
-    expect(await read(dir, { engine, key: KEY, onWarning: () => {} })).toEqual(['good', 'good', undefined])
+    expect(await read(dir, { engine, secret: SECRET, onWarning: () => {} })).toEqual(['good', 'good', undefined])
   })
 
   it('restores copies even if hard links are asked for: who writes to the cache cannot change what was restored', async () => {
     const [dir, source, target] = [makeFolder(), makeFolder(), makeFolder()]
     writeFileSync(join(source, 'main.js'), 'good()')
-    await using cache = await openCache({ name: 'keyed', dir, engine, key: KEY })
+    await using cache = await openCache({ name: 'keyed', dir, engine, secret: SECRET })
     const manifest = await cache.files.store(source)
     cache.namespace('n', { codec: 'json' }).put('outputs', manifest)
     await cache.commit()
@@ -110,20 +110,20 @@ describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
 
   it('says that it is keyed, and shows the key nowhere', async () => {
     const dir = makeFolder()
-    await using cache = await openCache({ name: 'keyed', dir, engine, key: KEY })
+    await using cache = await openCache({ name: 'keyed', dir, engine, secret: SECRET })
     await using open = await openCache({ name: 'keyed', dir, engine })
-    expect([cache.status().keyed, open.status().keyed]).toEqual([true, false])
+    expect([cache.status().authenticated, open.status().authenticated]).toEqual([true, false])
     cache.namespace('n', { codec: 'text' }).put('key', 'value')
     await cache.commit()
-    expect(inspect([cache, cache.status(), await cache.stats()], { depth: 9, showHidden: true })).not.toContain(KEY)
-    for (const [path, content] of filesBelow(dir)) expect(`${path} ${Buffer.from(content, 'base64').toString()}`).not.toContain(KEY)
+    expect(inspect([cache, cache.status(), await cache.stats()], { depth: 9, showHidden: true })).not.toContain(SECRET)
+    for (const [path, content] of filesBelow(dir)) expect(`${path} ${Buffer.from(content, 'base64').toString()}`).not.toContain(SECRET)
   })
 })
 
 it('a key that is short or of another kind is refused without a word about its value', async () => {
   const dir = makeFolder()
-  for (const key of ['a guess of thirty-one bytes....', new Uint8Array(31), ''] as const) {
-    const refused: unknown = await openCache({ name: 'keyed', dir, key }).catch((error: unknown) => error)
+  for (const secret of ['a guess of thirty-one bytes....', new Uint8Array(31), ''] as const) {
+    const refused: unknown = await openCache({ name: 'keyed', dir, secret }).catch((error: unknown) => error)
     expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('openssl rand -hex 32') })
     expect(refused instanceof VarveError && !refused.message.includes('guess of')).toBe(true)
   }
@@ -132,26 +132,26 @@ it('a key that is short or of another kind is refused without a word about its v
 
 it('doctor names the folder of the key, and a key that is too short', async () => {
   const dir = makeFolder()
-  await write(dir, 'good', { key: KEY })
+  await write(dir, 'good', { secret: SECRET })
   const folder = keyedFolder(dir)
   chmodSync(folder, 0o777)
-  const find = (what: string, key: string): unknown => {
-    const { out } = runVarve(['doctor', '--dir', dir, '--json'], { env: { VARVE_KEY: key } })
+  const find = (what: string, secret: string): unknown => {
+    const { out } = runVarve(['doctor', '--dir', dir, '--json'], { env: { VARVE_SECRET: secret } })
     return JSON.parse(out).findings.find((finding: { what: string }) => finding.what === what)
   }
-  expect(find('usable', KEY)).toMatchObject({ found: expect.stringContaining(folder) })
-  expect(find('key', KEY)).toBeUndefined()
-  expect(find('key', 'short')).toMatchObject({ advice: expect.stringContaining('VARVE_KEY has 5 bytes') })
+  expect(find('usable', SECRET)).toMatchObject({ found: expect.stringContaining(folder) })
+  expect(find('secret', SECRET)).toBeUndefined()
+  expect(find('secret', 'short')).toMatchObject({ advice: expect.stringContaining('VARVE_SECRET has 5 bytes') })
 })
 
-it('the command reads the key from VARVE_KEY and says where it is missing', async () => {
+it('the command reads the key from VARVE_SECRET and says where it is missing', async () => {
   const dir = makeFolder()
-  await write(dir, 'good', { key: KEY })
-  const run = (key: string | undefined): string => {
-    const { status, out, err } = runVarve(['ls', '--dir', dir], { env: { VARVE_KEY: key } })
+  await write(dir, 'good', { secret: SECRET })
+  const run = (secret: string | undefined): string => {
+    const { status, out, err } = runVarve(['ls', '--dir', dir], { env: { VARVE_SECRET: secret } })
     return status === 0 ? out : err
   }
-  expect(run(KEY).split('\n').filter((line) => line !== '').length).toBe(101)
-  expect(run(undefined)).toContain('was written with a key; put it into VARVE_KEY')
-  expect(run('the secret of an untrusted branch')).toContain('was written with another key')
+  expect(run(SECRET).split('\n').filter((line) => line !== '').length).toBe(101)
+  expect(run(undefined)).toContain('was written with a secret; set VARVE_SECRET to it')
+  expect(run('the secret of an untrusted branch')).toContain('was written with another secret')
 })

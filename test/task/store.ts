@@ -219,7 +219,7 @@ export function storeContract(subject: Subject): void {
         await expect(run({ id: 1 })).rejects.toEqual(invalid("'id'"))
         await expect(run({})).rejects.toEqual(invalid("'id'"))
         await expect(run({ id: 'a', env: [''] })).rejects.toEqual(invalid("'env'"))
-        const open = "task 'counted' is open with version '' and codec 'text', and asked for with version 'other' and codec 'json'"
+        const open = "task 'counted' is open with version '' and codec 'text', not with version 'other' and codec 'json'"
         expect(() => cache.task('counted', { version: 'other' })).toThrow(
           expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(open) }),
         )

@@ -8,6 +8,7 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache, type VarveError } from 'varve'
 import { afterEach, expect, it, vi } from 'vitest'
+import { inMemory } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
 afterEach(() => vi.restoreAllMocks())
@@ -51,7 +52,8 @@ for (const engine of ['wasm', 'memory'] as const) {
   it(`goes on in a fresh instance after a trap: ${engine}`, async () => {
     const dir = join(makeFolder(), 'cache')
     const warnings: VarveError[] = []
-    const open = () => openCache({ name: 'trap', dir, engine, onWarning: (warning) => void warnings.push(warning) })
+    const place = engine === 'memory' ? inMemory({ dir }) : { dir, engine }
+    const open = () => openCache({ name: 'trap', ...place, onWarning: (warning) => void warnings.push(warning) })
     for (let round = 0; round < 3; round++) {
       const broken = await open()
       const namespace = broken.namespace('n', { codec: 'text' })

@@ -86,8 +86,8 @@ pub(crate) fn compact(
             let number = surveyed.state.manifest.number;
             remove_all(context, Some(number), &obsolete(names, &surveyed.state, number))?;
             context.usage_folder.remove_damaged(surveyed.state.manifest.cache_id);
-            let files_removed = collect_blobs(context, &surveyed.state.tables(), full)?;
-            return Ok(CompactReport { files_removed, ..CompactReport::default() });
+            let blobs_removed = collect_blobs(context, &surveyed.state.tables(), full)?;
+            return Ok(CompactReport { blobs_removed, ..CompactReport::default() });
         }
         let log = match claim.take() {
             Some(log) => log,
@@ -121,7 +121,7 @@ pub(crate) fn compact(
                 let theirs = Some(newest.manifest.number).filter(|number| *number != manifest);
                 prune_usage_records(context, &newest, marks, full || goal.is_evicting());
                 remove_all(context, theirs, &obsolete)?;
-                report.files_removed = collect_blobs(context, &open, full)?;
+                report.blobs_removed = collect_blobs(context, &open, full)?;
                 return Ok(report);
             }
             Checkpoint::Over => tries += 1,
@@ -288,7 +288,7 @@ fn checkpoint(
     watch: Watch<'_>,
 ) -> Result<Checkpoint> {
     let mut report =
-        CompactReport { changed: true, logs_folded: claimed.writers.len() as u64, ..CompactReport::default() };
+        CompactReport { changed: true, logs_checkpointed: claimed.writers.len() as u64, ..CompactReport::default() };
     report.bytes_before = claimed.bytes();
     let mut progress = Progress::new(watch, claimed, plans.iter().map(|plan| (plan.id.number, plan.merge.as_slice())));
     let mut name = || {

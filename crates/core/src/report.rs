@@ -24,7 +24,7 @@ pub struct CompactReport {
     /// Whether a new manifest was published.
     pub changed: bool,
     /// Logs checkpointed into tables.
-    pub logs_folded: u64,
+    pub logs_checkpointed: u64,
     /// Tables read and replaced.
     pub tables_merged: u64,
     /// Tables written.
@@ -35,7 +35,7 @@ pub struct CompactReport {
     pub bytes_before: u64,
     pub bytes_after: u64,
     /// Blobs removed that no entry names any more.
-    pub files_removed: u64,
+    pub blobs_removed: u64,
 }
 
 /// Sizes and counts of the whole cache.
@@ -53,8 +53,8 @@ pub struct Stats {
     pub logs: u64,
     pub log_bytes: u64,
     /// Blobs that entries name (large values, outputs) and their bytes; also counted in `files` and `bytes`.
-    pub content_files: u64,
-    pub content_bytes: u64,
+    pub blobs: u64,
+    pub blob_bytes: u64,
     pub namespaces: Vec<NamespaceStats>,
 }
 
@@ -157,9 +157,9 @@ pub struct RepairReport {
     /// The damage found. Its entries are lost.
     pub damage: Vec<Damage>,
     /// A log or a manifest is damaged, so it is unknown which entries are the newest: all are lost.
-    pub everything_lost: bool,
+    pub unrecoverable: bool,
     /// Files quarantined as `<name>.bad`; in a dry run, those that would be.
-    pub set_aside: Vec<String>,
+    pub quarantined: Vec<String>,
     /// Entries that could be read before and after.
     pub entries_before: u64,
     pub entries_after: u64,
@@ -187,7 +187,7 @@ pub struct VerifyReport {
 pub struct Status {
     pub read_only: bool,
     /// Whether the cache has a secret, so that bytes written without it are refused.
-    pub keyed: bool,
+    pub authenticated: bool,
     /// Number of this process's log; none = it has not written yet.
     pub writer: Option<u32>,
     pub manifest: u64,

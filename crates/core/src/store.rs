@@ -297,7 +297,7 @@ impl Store {
     pub fn status(&self) -> Status {
         Status {
             read_only: self.context.options.read_only,
-            keyed: self.context.options.mac_key.is_some(),
+            authenticated: self.context.options.mac_key.is_some(),
             writer: self.committer().ok().and_then(|committer| committer.log.as_ref().map(|log| log.writer)),
             manifest: self.state().map_or(0, |state| state.manifest.number),
             damage: self.context.damage.places(),

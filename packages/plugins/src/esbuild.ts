@@ -4,7 +4,7 @@
  * @example
  * import { cached } from '@varve/plugins/esbuild'
  * const options = { jsx: 'automatic' }
- * await esbuild.build({ entryPoints: ['main.js'], bundle: true, plugins: [cached(mdx(options), { key: options })] })
+ * await esbuild.build({ entryPoints: ['main.js'], bundle: true, plugins: [cached(mdx(options), { cacheKey: options })] })
  */
 import type { Plugin } from 'esbuild'
 import { digest } from './build/digest.ts'
@@ -18,10 +18,10 @@ export type { CachedOptions, CachedStats } from './build/options.ts'
 /**
  * Returns a copy of a plugin with a cache around it. The cache answers `onLoad` if none of its inputs has changed.
  *
- * Throws INVALID_OPTION for unknown or wrong options, and for a `key` that cannot be compared.
+ * Throws INVALID_OPTION for unknown or wrong options, and for a `cacheKey` that cannot be compared.
  */
 export function cached(plugin: Plugin, options: CachedOptions = {}): Plugin {
   checkOptions('cached()', options, FIELDS)
-  digest(options.key, 'key')
+  digest(options.cacheKey, 'cacheKey')
   return wrapPlugin(plugin, options)
 }

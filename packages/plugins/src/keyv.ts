@@ -41,7 +41,7 @@ export class VarveKeyv extends EventEmitter {
   constructor(options: VarveKeyvOptions = {}) {
     super()
     checkOptions('new VarveKeyv()', options, ADAPTER_FIELDS)
-    const { key: _, ...shown } = options
+    const { secret: _, ...shown } = options
     this.opts = { ...shown, url: `varve://${options.dir ?? ''}`, dialect: 'sqlite' }
     const onWarning = (warning: VarveError): void => this.#warn(warning, options.onWarning)
     this.#space = new LazyNamespace('keyv', { ...options, onWarning }, 'clone')

@@ -15,8 +15,8 @@ import { ADAPTER_FIELDS, type AdapterOptions } from './adapters/options.ts'
 import { checkOptions, type Fields } from './build/validate.ts'
 import { deleteContents, getContents, piecesOf, putContents } from './parcel/contents.ts'
 
-/** Options of `new VarveParcelCache(options)`. Parcel passes them to its workers, so a secret can only be in `VARVE_KEY`. */
-export interface VarveParcelOptions extends Omit<AdapterOptions, 'key' | 'maxBytes' | 'readonly'> {
+/** Options of `new VarveParcelCache(options)`. Parcel passes them to its workers, so a secret can only be in `VARVE_SECRET`. */
+export interface VarveParcelOptions extends Omit<AdapterOptions, 'secret' | 'maxBytes' | 'readOnly' | 'inMemory'> {
   /**
    * Cache directory, relative to the working directory. It has to be below Parcel's `cacheDir`: Parcel stores a snapshot of the
    * file system there, and builds wrong bundles if the cache and the snapshot are of different ages.
@@ -33,7 +33,7 @@ export interface VarveParcelOptions extends Omit<AdapterOptions, 'key' | 'maxByt
 
 const MAX_BYTES = 4 * 1024 ** 3
 
-const { key: _key, readonly: _readonly, ...ADAPTER } = ADAPTER_FIELDS
+const { secret: _secret, readOnly: _readOnly, inMemory: _inMemory, ...ADAPTER } = ADAPTER_FIELDS
 const FIELDS: Fields<VarveParcelOptions> = {
   ...ADAPTER,
   maxBytes: ['a number of bytes', (value) => typeof value === 'number' && value > 0],

@@ -4,7 +4,7 @@
  * @example
  * // rolldown.config.js
  * import { cached } from '@varve/plugins/rolldown'
- * export default { input: 'src/main.js', plugins: [cached(mdx(options), { key: options })] }
+ * export default { input: 'src/main.js', plugins: [cached(mdx(options), { cacheKey: options })] }
  */
 import type { Plugin } from 'rolldown'
 import type { CachedPluginOptions } from './rollup/options.ts'

@@ -5,7 +5,7 @@
  * // rollup.config.js
  * import { cached } from '@varve/plugins/rollup'
  * const options = { presets: ['@babel/preset-env'], babelHelpers: 'bundled' }
- * export default { input: 'src/main.js', plugins: [cached(babel(options), { key: options })] }
+ * export default { input: 'src/main.js', plugins: [cached(babel(options), { cacheKey: options })] }
  */
 import type { Plugin } from 'rollup'
 import type { CachedPluginOptions } from './rollup/options.ts'
@@ -19,7 +19,7 @@ export type { CachedPluginOptions } from './rollup/options.ts'
 /**
  * Puts a cache around a plugin and returns it. The cache answers `load` and `transform` if none of their inputs has changed.
  *
- * Throws INVALID_OPTION for unknown or wrong options, for a `key` that cannot be compared, and for plugins that are known to
+ * Throws INVALID_OPTION for unknown or wrong options, for a `cacheKey` that cannot be compared, and for plugins that are known to
  * keep state between their hooks.
  */
 export function cached<P extends Plugin>(plugin: P, options: CachedPluginOptions = {}): P {

@@ -29,10 +29,10 @@ const LOADER = fileURLToPath(import.meta.resolve('@varve/plugins/loader'))
 export class VarveRspackPlugin {
   readonly #options: CachedOptions
 
-  /** Throws INVALID_OPTION if an option is unknown or of the wrong kind, or if the key cannot be compared. */
+  /** Throws INVALID_OPTION if an option is unknown or of the wrong kind, or if the `cacheKey` cannot be compared. */
   constructor(options: CachedOptions = {}) {
     checkOptions(NAME, options, FIELDS)
-    digest(options.key, 'key')
+    digest(options.cacheKey, 'cacheKey')
     this.#options = options
   }
 

@@ -20,7 +20,7 @@ export type { CachedPluginOptions } from './rollup/options.ts'
 export type { PluginChoice, VarveViteOptions } from './vite/named.ts'
 
 /**
- * Caches the results of the named plugins. For a plugin without `key`, the text of the Vite config and of all its imports
+ * Caches the results of the named plugins. For a plugin without `cacheKey`, the text of the Vite config and of all its imports
  * replaces its options.
  *
  * Throws INVALID_OPTION for unknown or wrong options. Once the config is resolved, also for a plugin that does not exist or

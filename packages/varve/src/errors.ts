@@ -1,11 +1,11 @@
 /**
- * The one error of the library. Programs decide by `code`, which is stable; people read `message`, which names the
- * field, the value and the way out. What the engine threw is kept as `cause`.
+ * The error class of the library. Programs use `code`, which is stable; `message` names the field, the value and the fix
+ * for people. `cause` holds what the engine threw.
  */
 
 import { errorCode } from './host/permission.ts'
 
-/** Why a call failed. Codes are stable: a new one may appear, an old one keeps its meaning. */
+/** Why a call failed. Codes keep their meaning; releases may add new ones. */
 export type ErrorCode =
   /** An option of `openCache`, `namespace` or a command is unknown, of the wrong type or out of range. */
   | 'INVALID_OPTION'
@@ -19,39 +19,39 @@ export type ErrorCode =
   | 'CLOSED'
   /** The cache was opened with `readOnly: true`. */
   | 'READ_ONLY'
-  /** The operating system forbids access to the folder. */
+  /** The operating system denies access to the cache directory. */
   | 'PERMISSION'
-  /** No space left, or a quota is used up. What was committed before is safe. */
+  /** No space is left on the device, or a quota is used up. Earlier commits are safe. */
   | 'DISK_FULL'
   /** Another file operation failed. */
   | 'IO'
-  /** Bytes do not match their checksum, where the caller asked for damage as an error. */
+  /** Bytes do not match their checksum, and the cache was opened with `strict: true`. */
   | 'DAMAGED'
-  /** A content that a manifest names is missing or not what it was: take the manifest as a miss. */
+  /** A content that a manifest names is missing or damaged: treat the manifest as a miss. */
   | 'FILES_DAMAGED'
-  /** The folder was written by a newer format. */
+  /** A newer version of Varve wrote the cache directory, in a format that this one cannot read. */
   | 'NEWER_FORMAT'
-  /** The caller's `signal` asked to stop. Nothing committed was changed. */
+  /** The caller's `signal` was aborted. Committed entries are unchanged. */
   | 'CANCELLED'
-  /** Other processes changed the folder faster than this call could follow; try again. */
+  /** Other processes changed the cache faster than this call could follow; try again. */
   | 'BUSY'
-  /** The folder has used up its numbers of writers or commits. */
+  /** The cache has used up its numbers of writers or commits. */
   | 'EXHAUSTED'
-  /** A path of a manifest, folder or archive would leave its root, or is not a name of its own on every system. */
+  /** A path in a manifest, directory or archive would leave its root, or is not a unique name on every system. */
   | 'UNSAFE_PATH'
-  /** An archive is damaged, too large, or holds what is refused: links, devices, sparse files. */
+  /** An archive is damaged, too large, or contains refused entries: links, devices, sparse files. */
   | 'BAD_ARCHIVE'
-  /** The engine that was asked for cannot be loaded here. */
+  /** The requested engine cannot be loaded here. */
   | 'ENGINE_UNAVAILABLE'
-  /** A secret is required, or `VARVE_KEY` is empty (as a warning). See option `requireSecret`. */
+  /** A secret is required, or `VARVE_SECRET` is empty (as a warning). See option `requireSecret`. */
   | 'SECRET_MISSING'
-  /** There is no cache in the folder (command line only: the library makes one). */
+  /** The directory contains no cache (command line only: the library creates one). */
   | 'NOT_A_CACHE'
-  /** What work of a task reads cannot be seen, so its results are not stored (as a warning). See the option `trackReads`. */
+  /** Varve cannot see what the work of a task reads, so its results are not stored (as a warning). See option `trackReads`. */
   | 'UNTRACKED'
   /** Work of a task waits for itself, directly or through others; see `TaskCycleError`. */
   | 'TASK_CYCLE'
-  /** A bug of the engine. The host goes on; please report it. */
+  /** A bug in the engine. The host continues; please report it. */
   | 'INTERNAL'
 
 const KNOWN: Record<ErrorCode, true> = {
@@ -87,12 +87,12 @@ const KNOWN: Record<ErrorCode, true> = {
  * try {
  *   await cache.commit()
  * } catch (error) {
- *   if (error instanceof VarveError && error.code === 'DISK_FULL') return // the build goes on without
+ *   if (error instanceof VarveError && error.code === 'DISK_FULL') return // the build continues without a cache
  *   throw error
  * }
  */
 export class VarveError extends Error {
-  /** Stable word for programs. */
+  /** Stable identifier for programs. */
   readonly code: ErrorCode
 
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
@@ -105,27 +105,27 @@ export class VarveError extends Error {
 /** A run of a task. */
 export interface TaskStep {
   readonly task: string
-  /** As `task.run` was given it, relative to the root. */
+  /** The id of the run, relative to the root. */
   readonly id: string
 }
 
-/** Runs shown in the message of a cycle. */
+/** Most runs that the message of a cycle shows. */
 const STEPS_SHOWN = 10
 
-/** The work of a task waits for itself: it, or work that it waits for, asks for the run that it belongs to. */
+/** The work of a task waits for itself: it requests its own run, directly or through other work that it waits for. */
 export class TaskCycleError extends VarveError {
-  /** The run, what it waits for, what that waits for, and so on, up to the run itself. */
+  /** The run, the run that it waits for, and so on, up to the first run again. */
   readonly chain: readonly TaskStep[]
 
   constructor(chain: readonly TaskStep[]) {
     const shown = chain.map(({ task, id }) => `${task} '${id}'`)
     if (shown.length > STEPS_SHOWN) shown.splice(STEPS_SHOWN - 2, shown.length - STEPS_SHOWN + 1, '...')
-    super('TASK_CYCLE', `a task waits for itself: ${shown.join(' -> ')}; await one of these runs outside of the work, or not at all`)
+    super('TASK_CYCLE', `a task waits for itself: ${shown.join(' -> ')}. Await one of these runs outside of the work, or not at all`)
     this.chain = chain
   }
 }
 
-/** Makes a VarveError of whatever an engine threw. Its code is kept where it is one of ours, else it is `INTERNAL`. */
+/** Makes a VarveError from what an engine threw, with its code if that is an ErrorCode, otherwise with INTERNAL. */
 export function toVarveError(error: unknown): VarveError {
   if (error instanceof VarveError) return error
   if (!(error instanceof Error)) return new VarveError('INTERNAL', `internal error: ${String(error)}`, { cause: error })

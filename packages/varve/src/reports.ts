@@ -1,6 +1,6 @@
 /**
- * What a cache tells about itself. Counts are numbers of things, sizes are bytes, times are milliseconds since 1970.
- * The engine fills these from `crates/core/src/report.rs`; the field names are the same in `varve <command> --json`.
+ * Reports of a cache. Counts are numbers of things, sizes are bytes, times are milliseconds since 1970. The engine fills
+ * them from `crates/core/src/report.rs`; `varve <command> --json` uses the same field names.
  */
 
 /** The outcome of one commit. */
@@ -9,26 +9,26 @@ export interface CommitReport {
   readonly entries: number
   /** Bytes appended to the log plus bytes of tables. */
   readonly bytes: number
-  /** There only where the folder cannot be written: what was put is kept in this process, see `CacheStatus.degraded`. */
+  /** Present only if the cache directory cannot be written: the entries stay in this process, see `CacheStatus.degraded`. */
   readonly inMemory?: boolean
-  /** Whether folding or compaction is due. The cache sees to it by itself, off the critical path. */
+  /** Whether a checkpoint or compaction is due. The cache starts it in the background. */
   readonly maintenanceDue: boolean
 }
 
-/** The outcome of folding and compaction. */
+/** The outcome of checkpoints and compaction. */
 export interface CompactReport {
   /** Whether a new manifest was published. */
   readonly changed: boolean
-  /** Logs folded into tables. */
-  readonly logsFolded: number
+  /** Logs whose entries were moved into tables. */
+  readonly logsCheckpointed: number
   /** Tables read and replaced. */
   readonly tablesMerged: number
   /** Tables written. */
   readonly tablesWritten: number
   /** Entries dropped: overwritten, deleted, of an older version, evicted or damaged. */
   readonly entriesDropped: number
-  /** Contents of files that no entry named any more. */
-  readonly filesRemoved: number
+  /** Blobs that were removed because no entry names them. */
+  readonly blobsRemoved: number
   /** Bytes of all files before. */
   readonly bytesBefore: number
   /** Bytes of all files after. */
@@ -46,7 +46,7 @@ export interface ExportReport {
 
 /** The outcome of an import. */
 export interface ImportReport {
-  /** Entries taken, those included that overwrote one another. */
+  /** Entries imported; several entries for one key all count. */
   readonly entries: number
   readonly namespaces: number
   /** Commits, each atomic: one for every 16 MiB of entries, about. */
@@ -59,7 +59,7 @@ export interface ImportReport {
 export interface Stats {
   /** Number of the manifest that was read. */
   readonly manifest: number
-  /** Files in the folder. */
+  /** Files in the cache directory. */
   readonly files: number
   /** Bytes of all files. */
   readonly bytes: number
@@ -67,9 +67,9 @@ export interface Stats {
   readonly tableBytes: number
   readonly logs: number
   readonly logBytes: number
-  /** Files of content that entries name (large values, outputs) and their bytes; counted in `files` and `bytes`, too. */
-  readonly contentFiles: number
-  readonly contentBytes: number
+  /** Blobs that entries name (large values, files) and their bytes; `files` and `bytes` include them. */
+  readonly blobs: number
+  readonly blobBytes: number
   readonly namespaces: readonly NamespaceStats[]
 }
 
@@ -85,8 +85,7 @@ export interface NamespaceStats {
   /** Bytes of their values before compression. */
   readonly valueBytes: number
   /**
-   * Entries that were read on no later day than the one they were written on, as far as is known: what was used more than
-   * 90 days ago is forgotten.
+   * Entries that were not read on a later day than the one they were written on. Usage records cover the last 90 days.
    */
   readonly neverUsedEntries: number
   /** Bytes of their keys and values. */
@@ -95,63 +94,60 @@ export interface NamespaceStats {
   readonly tables: number
   /** Bytes of these tables on disk. */
   readonly tableBytes: number
-  /** Time of the oldest write still told apart, milliseconds since 1970; 0 = unknown. */
+  /** Time of the oldest write that is still recorded, milliseconds since 1970; 0 = unknown. */
   readonly oldestMs: number
   /** Time of the newest write, milliseconds since 1970; 0 = unknown. */
   readonly newestMs: number
 }
 
-/** An entry as `varve top` shows it. */
+/** An entry in the output of `varve top`. */
 export interface TopItem {
   readonly namespace: string
   readonly keyBase64: string
   readonly valueBytes: number
-  /** About: no later than it was, or the beginning of that day; 0 = unknown. */
+  /** A time at or before the write, at the earliest the beginning of that day; 0 = unknown. */
   readonly writtenMs: number
-  /** Beginning of the day on which it was last read; null where it was read on no day after it was written. */
+  /** Beginning of the day of the last read; null if the entry was not read on a later day than it was written. */
   readonly usedMs: number | null
 }
 
-/** One place whose bytes do not match their checksum. It costs the entries there, which are misses, and nothing else. */
+/** One place whose bytes do not match their checksum. The entries there are misses; all others are unaffected. */
 export interface Damage {
-  /** Name of the file below the cache's folder. */
+  /** Path of the file in the cache directory. */
   readonly file: string
-  /** Byte in the file where the damaged unit begins. */
+  /** Offset in the file at which the damaged unit begins. */
   readonly offset: number
   /** The damaged unit in words. */
   readonly what: string
-  /** Whose entries were there; null where it may have been anybody's, as in a log or a manifest. */
+  /** The namespace of the entries there; null if it is unknown, as in a log or a manifest. */
   readonly namespace: string | null
-  /** Which of its keys, as far as the rest of the file tells; null where it tells nothing. */
-  readonly keys: DamagedKeys | null
-}
-
-/** Keys whose entries were in a damaged block: those of a range of hashes. */
-export interface DamagedKeys {
-  /** Upper halves of the hashes of the first and the last key; `ls` shows keys in the order of their hashes. */
-  readonly firstHash: number
-  readonly lastHash: number
-  /** How many entries; null = not known. */
-  readonly entries: number | null
-  /** The first and the last key, told by `verify` where only values are damaged; bytes that are no text as `\xNN`. */
-  readonly first: string | null
-  readonly last: string | null
+  /** Which keys of it, if the rest of the file identifies them; otherwise null. */
+  readonly keys: {
+    /** Upper halves of the hashes of the first and the last key; `varve ls` lists keys in the order of their hashes. */
+    readonly firstHash: number
+    readonly lastHash: number
+    /** Number of entries; null = unknown. */
+    readonly entries: number | null
+    /** The first and the last key, which `verify` finds if only values are damaged; other bytes than text as `\xNN`. */
+    readonly first: string | null
+    readonly last: string | null
+  } | null
 }
 
 /** The outcome of a repair. */
 export interface RepairReport {
-  /** Whether every byte is sound now; of a dry run, whether it was found so. */
+  /** Whether every byte is sound now; for a dry run, whether it was sound before. */
   readonly sound: boolean
-  /** What was found. The entries there are lost. */
+  /** The damage that was found. The entries there are lost. */
   readonly damage: readonly Damage[]
-  /** A log or manifest is damaged, so that nothing tells which entries are the newest: all are lost. */
-  readonly everythingLost: boolean
-  /** Files renamed to `<name>.bad`; of a dry run, those that would be. */
-  readonly setAside: readonly string[]
+  /** A log or manifest is damaged, so the newest entries are unknown and all entries are lost. */
+  readonly unrecoverable: boolean
+  /** Files renamed to `<name>.bad`; a dry run lists those it would rename. */
+  readonly quarantined: readonly string[]
   /** Entries that could be read before and after. */
   readonly entriesBefore: number
   readonly entriesAfter: number
-  /** Damage that is still there, because its files belong to a build that runs. */
+  /** Damage that remains, because its files belong to a running build. */
   readonly remaining: readonly Damage[]
 }
 
@@ -165,14 +161,14 @@ export interface VerifyReport {
   readonly damage: readonly Damage[]
 }
 
-/** How an engine's store stands. */
+/** The state of an engine's store. */
 export interface EngineStatus {
   readonly readOnly: boolean
-  /** Whether only what was written with the `key` counts. */
-  readonly keyed: boolean
-  /** Number of this process's log; null while it has written nothing. */
+  /** Whether only entries that were written with the `secret` count. */
+  readonly authenticated: boolean
+  /** Number of the log of this process; null before its first commit. */
   readonly writer: number | null
   readonly manifest: number
-  /** Damage met so far. */
+  /** Damage detected so far. */
   readonly damage: readonly Damage[]
 }

@@ -34,7 +34,7 @@ function shown(value: unknown): string {
 }
 
 describe('pack', () => {
-  it('unpack returns what pack received', () => {
+  it('gives back what went in', () => {
     const isSame = property(plain, (value) => {
       expect(shown(unpack(pack(value)))).toBe(shown(value))
     })
@@ -61,7 +61,7 @@ describe('unpack', () => {
   }
 
   // 52 MB became 60 TB of strings, and the process died.
-  it('unpack decodes each part once, and refuses a part that is named twice or never', () => {
+  it('decodes each part once: one that is named twice, or not at all, is refused', () => {
     expect(unpack(framed('["\\u0000t0"]', 'text'))).toEqual(['text'])
     expect(() => unpack(framed('["\\u0000t0","\\u0000t0"]', 'text'))).toThrow('named twice')
     expect(() => unpack(framed('["\\u0000t1"]', 'text'))).toThrow('missing')
@@ -109,14 +109,14 @@ describe('source maps', () => {
 })
 
 describe('digest', () => {
-  it('a digest ignores the order of properties, and differs for values of different types', () => {
+  it('does not mind the order of properties, and tells values of different kinds apart', () => {
     expect(digest({ a: 1, b: [/x/g] }, 'key')).toBe(digest({ b: [/x/g], a: 1 }, 'key'))
     const plainValues = [undefined, null, 0, '0', '', false, [], {}, [[]], ['a', 'b'], ['ab'], ['a,b'], [1], [[1, 2]], 1n, 1]
     const values = [...plainValues, /a/, '/a/', new Set([1]), new Map([[1, 2]])]
     expect(new Set(values.map((value) => digest(value, 'key'))).size).toBe(values.length)
   })
 
-  it('a digest refuses values that cannot be compared, and names their place', () => {
+  it('refuses what cannot be compared, and says where it stands', () => {
     expect(() => digest({ presets: ['env', { plugin: () => 1 }] }, 'key')).toThrow('key.presets[1].plugin cannot be compared (function)')
     const cycle: Record<string, unknown> = {}
     cycle['self'] = cycle
@@ -128,12 +128,12 @@ describe('digest', () => {
 describe('Root', () => {
   const root = new Root('/home/me/app')
 
-  it('Root replaces the root path, and not a longer path that begins with it', () => {
+  it('replaces the root where it is a path, and not where it is the beginning of another one', () => {
     expect(root.toRelative('/home/me/app/src/a.js?x=/home/me/app')).toBe('<varve:root>/src/a.js?x=<varve:root>')
     for (const text of ['/home/me/app2/a.js', '/home/me/app-old', '/home/me/app.js', 'me/app']) expect(root.toRelative(text)).toBe(text)
   })
 
-  it('Root restores paths in fields below another root', () => {
+  it('comes back as another root where fields hold paths', () => {
     const entry = { map: { sources: ['/home/me/app/a.js'] }, source: new Uint8Array([1]), code: 'export default 1' }
     const [relative, isBound] = root.relativeEntry(entry)
     expect(isBound).toBe(false)

@@ -26,7 +26,7 @@ function makeBytes(size: number): Buffer {
 describe('VarveParcelCache', () => {
   adapterContract(fileURLToPath(new URL('program.mjs', import.meta.url)))
 
-  it('VarveParcelCache is a Cache of Parcel by its types, and returns the misses that Parcel expects', async () => {
+  it('is a Cache of Parcel by its types; misses are what Parcel expects', async () => {
     const varve = new VarveParcelCache({ dir: makeFolder() })
     const cache: Cache = varve
     await cache.ensure()
@@ -51,7 +51,7 @@ describe('VarveParcelCache', () => {
     await varve.close()
   })
 
-  it.each(['native', 'wasm'] as const)('%s: a blob above the value limit is stored completely or not at all', async (engine) => {
+  it.each(['native', 'wasm'] as const)('%s: blobs beyond the limit of a value, whole or none', async (engine) => {
     const dir = makeFolder()
     const cache = new VarveParcelCache({ dir, engine })
     const [long, short] = [makeBytes(70 * MIB), makeBytes(33 * MIB)]
@@ -74,7 +74,7 @@ describe('VarveParcelCache', () => {
     await again.close()
   })
 
-  it('ensure clears a cache above maxBytes', async () => {
+  it('ensure begins anew where the folder is above maxBytes', async () => {
     const dir = makeFolder()
     const cache = new VarveParcelCache({ dir })
     await cache.setBlob('a', Buffer.from('x'.repeat(1000)))
@@ -87,7 +87,7 @@ describe('VarveParcelCache', () => {
     }
   })
 
-  it('a failed write rejects, because Parcel bundles wrongly with an old graph', async () => {
+  it('what cannot be written rejects: a graph older than Parcel believes makes wrong bundles', async () => {
     const dir = join(makeFolder(), 'file')
     writeFileSync(dir, 'not a folder')
     const cache = new VarveParcelCache({ dir, onWarning: () => undefined })
@@ -96,16 +96,16 @@ describe('VarveParcelCache', () => {
     await cache.close()
   })
 
-  it('VarveParcelCache writes nothing after an aborted signal', async () => {
+  it('an aborted signal writes nothing', async () => {
     const cache = new VarveParcelCache({ dir: makeFolder() })
     await expect(cache.setLargeBlob('a', 'x', { signal: AbortSignal.abort(new Error('stop')) })).rejects.toThrow('stop')
     expect(await cache.hasLargeBlob('a')).toBe(false)
     await cache.close()
   })
 
-  it('VarveParcelCache names a wrong option', () => {
+  it('names what is wrong with an option', () => {
     const make = (options: object) => () => new VarveParcelCache(options)
     expect(make({ enginee: 'x' })).toThrow("new VarveParcelCache() has no option 'enginee'; did you mean 'engine'?")
-    expect(make({ readonly: true })).toThrow("has no option 'readonly'; expected one of name, dir")
+    expect(make({ readOnly: true })).toThrow("has no option 'readOnly'; expected one of name, dir")
   })
 })

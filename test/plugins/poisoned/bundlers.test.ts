@@ -31,7 +31,7 @@ const filesOf = (output: readonly Output[]): Record<string, string> =>
 function counting(folder: string) {
   const counts = { hits: 0 }
   const onStats = ({ hits }: { readonly hits: number }): void => void (counts.hits += hits)
-  return { counts, options: { key: 'key', root: folder, dir: 'cache', onStats } }
+  return { counts, options: { cacheKey: 'key', root: folder, dir: 'cache', onStats } }
 }
 
 const BUILDS: Readonly<Record<string, Build>> = {

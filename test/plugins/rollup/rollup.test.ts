@@ -28,7 +28,7 @@ describe('cached, in Rollup', () => {
       transform: (code, id) => ({ code: code.replace('QUERY', JSON.stringify(id.slice(id.indexOf('?')))), map: null }),
     })
     for (let round = 0; round < 2; round++) {
-      const plugins = [cached(plugin(), { key: 'key', root: folder, dir: 'cache' })]
+      const plugins = [cached(plugin(), { cacheKey: 'key', root: folder, dir: 'cache' })]
       const bundle = await rollup({ input: join(folder, 'main.js'), plugins })
       const { output } = await bundle.generate({})
       await bundle.close()

@@ -14,7 +14,7 @@ const first = fileURLToPath(order.isCached ? import.meta.resolve('@varve/plugins
 const log = { warn: noteWarning }
 
 await report(async () => {
-  const options = { version: order.version, ...cacheOptions, key: undefined }
+  const options = { version: order.version, ...cacheOptions, cacheKey: undefined }
   const compiler = rspack({
     mode: 'production',
     context: folder,

@@ -34,7 +34,7 @@ ${imports}
 const plugin = () => (${plugin})
 export default (isCached) => ({
   ${input},
-  plugins: [isCached ? cached(plugin(), { key: 'same', onStats: (one) => globalThis.stats.push(one) }) : plugin()],
+  plugins: [isCached ? cached(plugin(), { cacheKey: 'same', onStats: (one) => globalThis.stats.push(one) }) : plugin()],
 })
 `
   return { ...SOURCES, 'build.config.mjs': config }

@@ -104,6 +104,6 @@ describe('varveDriver', () => {
   it('varveDriver names a wrong option', () => {
     const make = (options: object) => () => varveDriver(options)
     expect(make({ dirr: 'x' })).toThrow("varveDriver() has no option 'dirr'; did you mean 'dir'?")
-    expect(make({ readonly: 1 })).toThrow("option 'readonly' is 1; expected true or false")
+    expect(make({ readOnly: 1 })).toThrow("option 'readOnly' is 1; expected true or false")
   })
 })

@@ -12,8 +12,8 @@ const customLogger = { ...createLogger('warn'), warn: noteWarning, warnOnce: not
 /** @returns {import('vite').PluginOption[]} */
 function plugins() {
   if (!order.isCached) return [plugin]
-  const { key, ...options } = cacheOptions
-  return byName ? [plugin, varve({ ...options, plugins: [{ name: 'expensive', key }] })] : [cached(plugin, cacheOptions)]
+  const { cacheKey, ...options } = cacheOptions
+  return byName ? [plugin, varve({ ...options, plugins: [{ name: 'expensive', cacheKey }] })] : [cached(plugin, cacheOptions)]
 }
 
 await report(async () => {

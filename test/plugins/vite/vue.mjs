@@ -7,7 +7,7 @@ import { build } from 'vite'
 import { cacheOptions, folder, order, report } from '../order.mjs'
 
 const { names = ['vue'], ...config } = order.config
-const options = { ...cacheOptions, key: undefined }
+const options = { ...cacheOptions, cacheKey: undefined }
 
 // Vue's compiler reads imported types with the file system of TypeScript 5, which later ones do not have.
 const script = { fs: { fileExists: existsSync, readFile: (/** @type {string} */ path) => readFileSync(path, 'utf8'), realpath: realpathSync } }

@@ -78,7 +78,7 @@ it('what was put before a build that stores nothing is committed in the idle tim
     const host = makeHost(folder, undefined, { ...options, idleTimeout: 0 })
     await host.run()
     const { isReached } = await atPut(host, put, () => host.run())
-    const others = async (): Promise<number> => (await buildOnce(folder, undefined, { ...options, readonly: true })).counts.built
+    const others = async (): Promise<number> => (await buildOnce(folder, undefined, { ...options, readOnly: true })).counts.built
     let built = await others()
     for (const startMs = Date.now(); built > 0 && Date.now() - startMs < WAIT_MS; ) built = await others()
     if (built > 0) uncommitted.push(put)

@@ -132,7 +132,7 @@ describe('VarveWebpackPlugin', () => {
     await build(folder)
     const before = snapshot(join(folder, 'cache'))
     appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')
-    expect((await build(folder, { options: { readonly: true } })).loaded.length).toBe(1)
+    expect((await build(folder, { options: { readOnly: true } })).loaded.length).toBe(1)
     expect(snapshot(join(folder, 'cache'))).toEqual(before)
   })
 

@@ -24,7 +24,7 @@ export async function build({ app, output, cache }) {
     outdir: output,
     absWorkingDir: app,
     logLevel: 'silent',
-    plugins: [cache === undefined ? plugin : cached(plugin, { ...cache, key: 'same' })],
+    plugins: [cache === undefined ? plugin : cached(plugin, { ...cache, cacheKey: 'same' })],
   })
   return { worked, ...sorted(warnings.map(({ text }) => text)) }
 }

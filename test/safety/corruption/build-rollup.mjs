@@ -11,7 +11,7 @@ export async function build({ app, output, cache }) {
   const logged = []
   const bundle = await rollup({
     input: `${app}/main.js`,
-    plugins: [cache === undefined ? plugin : cached(plugin, { ...cache, root: app, key: 'same' })],
+    plugins: [cache === undefined ? plugin : cached(plugin, { ...cache, root: app, cacheKey: 'same' })],
     onwarn: ({ message }) => void logged.push(message),
   })
   await bundle.write({ dir: output })

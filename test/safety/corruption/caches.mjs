@@ -38,11 +38,11 @@ export const open = (dir, engine, more = {}) => openCache({ name: 'damage', dir,
 
 /**
  * Writes a cache. Returns its folder after each round.
- * @param {string} dir @param {EngineName} engine @param {Shape} shape @param {string} salt @param {{ key?: string }} [more] options
+ * @param {string} dir @param {EngineName} engine @param {Shape} shape @param {string} salt @param {{ secret?: string }} [more] options
  */
 export async function writeCache(dir, engine, { kind, form }, salt, more = {}) {
   const generations = []
-  const read = () => (more.key === undefined ? readFolder(dir) : new Map())
+  const read = () => (more.secret === undefined ? readFolder(dir) : new Map())
   for (const { rounds, folds } of SESSIONS[form]) {
     const cache = await open(dir, engine, more)
     for (const round of rounds) {
@@ -70,7 +70,7 @@ async function put(cache, kind, key, value, dir, round) {
 
 /** @param {Cache} cache @param {string} dir */
 const taskOf = (cache, dir) => cache.task('t', { version: '1', codec: 'text', root: join(dir, '..') })
-/** @param {Cache} cache @returns {import('varve').Namespace<import('varve').FileManifest>} */
+/** @param {Cache} cache @returns {import('varve').Namespace<import('varve/files').FileManifest>} */
 const outputsOf = (cache) => cache.namespace('outputs', { version: '1', codec: 'json' })
 
 /**

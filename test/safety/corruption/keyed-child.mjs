@@ -31,7 +31,7 @@ async function meet({ base, work }, text, index) {
   await heal(cache)
   const healed = isHealed(cache)
   await cache.close()
-  const mine = await open(dir, reader, { key: KEYS.ours })
+  const mine = await open(dir, reader, { secret: KEYS.ours })
   const again = await askAll(mine, kind, 'ours', dir)
   await mine.close()
   return { state: judge(rounds), found: rounds.size, wrong: [...wrong, ...again.wrong], sound, damage, healed, again: again.rounds.size }

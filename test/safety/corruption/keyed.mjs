@@ -42,9 +42,9 @@ async function prepare(base) {
     for (const name of SHAPES) {
       const place = join(base, `${engine}-${name}`)
       const shape = shapeOf(name)
-      await writeCache(join(place, 'ours'), engine, shape, 'ours', { key: KEYS.ours })
+      await writeCache(join(place, 'ours'), engine, shape, 'ours', { secret: KEYS.ours })
       const unkeyed = await writeCache(join(place, 'unkeyed'), engine, shape, 'other')
-      await writeCache(join(place, 'other-key'), engine, shape, 'other', { key: KEYS.other })
+      await writeCache(join(place, 'other-key'), engine, shape, 'other', { secret: KEYS.other })
       const files = ['*', ...unkeyed.folder.keys()].filter((file) => !file.startsWith('used/'))
       const forged = ['unkeyed', 'other-key'].flatMap((who) => files.map((file) => `${who} ${file}`))
       const texts = ['right-key', 'wrong-key', 'no-key', 'taken-for-open', ...forged]

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { openCache } from 'varve'
 import { mix, mixText, noise } from '../power-loss/random.mjs'
 
-/** @import { Cache, FileManifest } from 'varve' */
+/** @import { Cache } from 'varve' */
+/** @import { FileManifest } from 'varve/files' */
 
 const KEYS = Array.from({ length: 120 }, (_, i) => `k${i}`)
 

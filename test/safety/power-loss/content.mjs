@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { VarveError } from 'varve'
 import { fileBytes, valueBytes } from './expected.mjs'
 
-/** @import { Cache, FileManifest } from 'varve' */
+/** @import { Cache } from 'varve' */
+/** @import { FileManifest } from 'varve/files' */
 /** @import { Content } from './expected.mjs' */
 
 /** The problems of a cache directory. */

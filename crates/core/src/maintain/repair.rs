@@ -28,12 +28,12 @@ pub(crate) fn repair(
     dry_run: bool,
     watch: Watch<'_>,
 ) -> Result<RepairReport> {
-    let Verified { report: found, missing_blobs, everything_lost } = verify(context, watch)?;
+    let Verified { report: found, missing_blobs, unrecoverable } = verify(context, watch)?;
     let mut report = RepairReport {
         sound: found.sound,
-        set_aside: damaged_files(context, &found.damage)?,
+        quarantined: damaged_files(context, &found.damage)?,
         damage: found.damage,
-        everything_lost,
+        unrecoverable,
         entries_before: found.entries,
         entries_after: found.entries,
         remaining: Vec::new(),
@@ -44,7 +44,7 @@ pub(crate) fn repair(
     for place in &report.damage {
         context.damage.add(place.clone());
     }
-    if everything_lost {
+    if unrecoverable {
         let _no_commit = committer.lock()?;
         reset(context, state)?;
     }
@@ -57,12 +57,12 @@ pub(crate) fn repair(
         compact(context, state, committer, false, watch)?;
     }
     let after = verify(context, watch)?.report;
-    let mut set_aside = Vec::new();
-    for name in std::mem::take(&mut report.set_aside) {
+    let mut quarantined = Vec::new();
+    for name in std::mem::take(&mut report.quarantined) {
         let is_quarantined = name.contains('/') || is_there(context, &format!("{name}.bad"))?;
-        set_aside.extend(is_quarantined.then_some(name));
+        quarantined.extend(is_quarantined.then_some(name));
     }
-    report.set_aside = set_aside;
+    report.quarantined = quarantined;
     report.sound = after.sound;
     report.entries_after = after.entries;
     report.remaining = after.damage;

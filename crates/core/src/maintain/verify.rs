@@ -21,7 +21,7 @@ pub(crate) struct Verified {
     /// Blobs that entries name and that are missing or damaged.
     pub(crate) missing_blobs: Vec<BlobRef>,
     /// It is unknown which entries are the newest.
-    pub(crate) everything_lost: bool,
+    pub(crate) unrecoverable: bool,
 }
 
 pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
@@ -74,5 +74,5 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
         entries: stats.namespaces.iter().map(|namespace| namespace.entries).sum(),
         damage,
     };
-    Ok(Verified { report, missing_blobs, everything_lost: state.unrecoverable })
+    Ok(Verified { report, missing_blobs, unrecoverable: state.unrecoverable })
 }

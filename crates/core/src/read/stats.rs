@@ -56,11 +56,11 @@ pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
         }
     }
     for file in state.named_blobs() {
-        stats.content_files += 1;
-        stats.content_bytes += file.bytes;
+        stats.blobs += 1;
+        stats.blob_bytes += file.bytes;
     }
-    stats.files += stats.content_files;
-    stats.bytes += stats.content_bytes;
+    stats.files += stats.blobs;
+    stats.bytes += stats.blob_bytes;
     for (_, bytes) in context.usage_folder.list() {
         stats.files += 1;
         stats.bytes += bytes;

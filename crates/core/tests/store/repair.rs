@@ -54,8 +54,8 @@ fn check(vfs: &SimVfs, content: &Expected, context: &str) -> RepairReport {
     assert!(before == after, "{context}: a dry run writes");
     let done = repair(&handle, false);
     assert!(done.sound && done.remaining.is_empty(), "{context}: {done:?}");
-    assert_eq!(done.set_aside, planned.set_aside, "{context}");
-    for name in done.set_aside.iter().filter(|name| !name.contains('/')) {
+    assert_eq!(done.quarantined, planned.quarantined, "{context}");
+    for name in done.quarantined.iter().filter(|name| !name.contains('/')) {
         assert!(
             vfs.names().contains(&format!("{name}.bad")),
             "{context}: {name} is not quarantined: {:?}",
@@ -63,7 +63,7 @@ fn check(vfs: &SimVfs, content: &Expected, context: &str) -> RepairReport {
         );
     }
     let again = repair(&handle, false);
-    assert!(again.sound && again.damage.is_empty() && again.set_aside.is_empty(), "{context}: {again:?}");
+    assert!(again.sound && again.damage.is_empty() && again.quarantined.is_empty(), "{context}: {again:?}");
     drop(handle);
     let mut handle = open(vfs).expect("open");
     let id = handle.namespace("n", "1").expect("namespace");
@@ -89,8 +89,8 @@ fn repair_of_a_damaged_table_keeps_every_readable_entry() {
         let byte = random.u64(..bytes);
         damaged.flip(&table, byte, random.u32(..8));
         let report = check(&damaged, &content, &format!("byte {byte} of {table}"));
-        assert!(!report.everything_lost);
-        assert_eq!(report.set_aside, [table.as_str()]);
+        assert!(!report.unrecoverable);
+        assert_eq!(report.quarantined, [table.as_str()]);
         partly += u32::from(report.entries_after > 1);
         assert!(report.damage.iter().all(|place| place.namespace.as_deref() == Some("n")), "{report:?}");
         let lost: u64 = report.damage.iter().filter_map(|place| place.keys.as_ref()?.entries).sum();
@@ -112,7 +112,7 @@ fn repair_of_a_damaged_log_or_manifest_reports_that_everything_is_lost() {
         let damaged = vfs.fork();
         damaged.flip(&name, vfs.length(&name) - 1, 3);
         let report = check(&damaged, &content, &name);
-        assert!(report.everything_lost, "{name}: {report:?}");
+        assert!(report.unrecoverable, "{name}: {report:?}");
         assert_eq!(report.entries_after, 0, "{name}");
     }
 }
@@ -132,10 +132,10 @@ fn repair_of_a_missing_table_or_a_damaged_blob_loses_its_own_entries_only() {
         }
         let report = check(&damaged, &content, name);
         assert!(report.entries_before == content.len() as u64 && report.entries_after + 1 == report.entries_before);
-        assert_eq!(report.set_aside.len(), usize::from(index < 2), "{report:?}");
+        assert_eq!(report.quarantined.len(), usize::from(index < 2), "{report:?}");
     }
     let damaged = vfs.fork();
     damaged.erase(&table);
     let report = check(&damaged, &content, "no table");
-    assert!(report.set_aside.is_empty() && report.entries_after <= 1, "{report:?}");
+    assert!(report.quarantined.is_empty() && report.entries_after <= 1, "{report:?}");
 }

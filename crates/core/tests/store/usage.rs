@@ -66,7 +66,7 @@ fn total_bytes(vfs: &SimVfs) -> u64 {
 /// The size of all tables and of the blobs that they name.
 fn bytes_of(handle: &Handle) -> u64 {
     let stats = handle.store().stats().expect("stats");
-    stats.table_bytes + stats.content_bytes
+    stats.table_bytes + stats.blob_bytes
 }
 
 fn records(vfs: &SimVfs) -> Vec<String> {

@@ -58,9 +58,9 @@ export class LazyNamespace {
   }
 
   async #open(): Promise<OpenNamespace> {
-    const { name = this.#tool, dir, version = '', maxBytes, durability, readonly: readOnly = false, engine, key, requireSecret } = this.#options
+    const { name = this.#tool, version = '', readOnly = false, ...others } = this.#options
     const warn = (warning: VarveError): void => this.#warn(warning)
-    const wanted = { name, dir, maxBytes, durability, readOnly, engine, key, requireSecret, onWarning: warn }
+    const wanted = { ...others, name, readOnly, onWarning: warn }
     const cache = await openUsable(wanted, warn)
     const space = cache?.namespace(this.#tool, { version: `${LAYOUT} ${version}` }) ?? new MemoryNamespace()
     return new OpenNamespace({ cache, space, isWritable: cache !== undefined && !readOnly, dataKind: this.#dataKind, shape: this.#shape, warn })

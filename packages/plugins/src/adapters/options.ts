@@ -39,7 +39,12 @@ export interface AdapterOptions {
    * Reads the cache and writes nothing to disk. New entries are visible to this process only, and take its memory.
    * @defaultValue `false`
    */
-  readonly readonly?: boolean | undefined
+  readonly readOnly?: boolean | undefined
+  /**
+   * Keeps the entries in the memory of this thread, without a directory, for tests. Cannot be combined with `dir`.
+   * @defaultValue `false`
+   */
+  readonly inMemory?: boolean | undefined
   /**
    * The engine of Varve. Both engines read and write the same directory; WebAssembly is about half as fast.
    * @defaultValue `'auto'`: the native engine, or WebAssembly if the addon cannot be loaded
@@ -47,10 +52,10 @@ export interface AdapterOptions {
   readonly engine?: EngineChoice | undefined
   /**
    * A secret of at least 32 random bytes. An entry that was not written with the same secret is a miss. For caches that travel
-   * through a place to which others can write. Costs time for every byte read or written; see `key` of `openCache`.
-   * @defaultValue the environment variable `VARVE_KEY`, which keeps the secret out of config files; none if it is not set
+   * through a place to which others can write. Costs time for every byte read or written; see `secret` of `openCache`.
+   * @defaultValue the environment variable `VARVE_SECRET`, which keeps the secret out of config files; none if it is not set
    */
-  readonly key?: Uint8Array | string | undefined
+  readonly secret?: Uint8Array | string | undefined
   /**
    * Disables the cache if there is no secret: one warning, and every entry is a miss. See `requireSecret` of `openCache`.
    * @defaultValue `true` if the environment has `VARVE_REQUIRE_SECRET=1`, otherwise `false`
@@ -71,10 +76,11 @@ export const ADAPTER_FIELDS: Fields<AdapterOptions> = {
   version: STRING,
   maxBytes: SIZE,
   durability: oneOf('relaxed', 'durable'),
-  readonly: BOOLEAN,
-  engine: oneOf('auto', 'native', 'wasm', 'memory'),
+  readOnly: BOOLEAN,
+  inMemory: BOOLEAN,
+  engine: oneOf('auto', 'native', 'wasm'),
   // `openCache` checks it, and does not print its value.
-  key: ANYTHING,
+  secret: ANYTHING,
   requireSecret: BOOLEAN,
   onWarning: FUNCTION,
 }

@@ -193,12 +193,12 @@ export class Calls {
 
   async #begin(caller: Caller, warn: Warn): Promise<void> {
     const root = new Root(this.#options.root ?? caller.root)
-    const key = this.#options.key ?? caller.keyOf(root)
-    if (key === undefined) {
-      warn(`${caller.name} is not cached: its options cannot be seen, so give them once more as option 'key'`)
+    const cacheKey = this.#options.cacheKey ?? caller.keyOf(root)
+    if (cacheKey === undefined) {
+      warn(`${caller.name} is not cached: its options are not visible to the cache; pass them also as option 'cacheKey'`)
       return
     }
-    const inputs = { ...identityOf({ ...this.#options, key }, root), ...caller.inputs }
+    const inputs = { ...identityOf({ ...this.#options, cacheKey }, root), ...caller.inputs }
     // An entry that contains the root outside of known path fields is valid for that root only.
     const findInput = (name: string): string | undefined => (name === 'root' ? root.folder : undefined)
     const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))

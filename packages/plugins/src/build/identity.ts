@@ -41,14 +41,14 @@ const LOCK_FILES = [
 /** Named inputs that all calls of one plugin share. */
 export type Identity = Readonly<Record<string, string>>
 
-/** The identity of a plugin from its options. Throws INVALID_OPTION if the `key` cannot be compared. */
+/** The identity of a plugin from its options. Throws INVALID_OPTION if the `cacheKey` cannot be compared. */
 export function identityOf(options: CachedOptions, root: Root): Identity {
   const names = [...new Set([...ENV, ...(options.env ?? [])])].sort()
   const env = Object.fromEntries(names.map((name) => [`env ${name}`, process.env[name] ?? '']))
   const files = [...CONFIG_FILES, ...(options.files ?? [])]
   return {
     ...env,
-    options: digest(options.key, 'key'),
+    options: digest(options.cacheKey, 'cacheKey'),
     version: options.version ?? '',
     packages: options.packages === undefined ? lockDigest(root.folder) : packagesDigest(options.packages, root.folder),
     'config files': digestOfTexts(files.map((file) => contentOf(resolve(root.folder, file)) ?? '-')),

@@ -9,7 +9,7 @@ export interface CachedOptions {
    * cannot see them. Accepts plain data, RegExp, Map, Set and Date. A function cannot be compared; pass its name instead.
    * @defaultValue Vite: the text of the config file and of all its imports. Other tools have no default, and cache nothing without it
    */
-  readonly key?: unknown
+  readonly cacheKey?: unknown
   /**
    * Invalidates all results of this plugin when it changes. For inputs that no other option covers.
    * @defaultValue `''`
@@ -54,12 +54,12 @@ export interface CachedOptions {
    * Reads the cache and writes nothing. For builds that may use a cache but must not change it, such as pull requests.
    * @defaultValue `false`
    */
-  readonly readonly?: boolean | undefined
+  readonly readOnly?: boolean | undefined
   /**
    * The engine of Varve. Both engines read and write the same directory.
    * @defaultValue `'auto'`: the native engine, or WebAssembly if the addon cannot be loaded
    */
-  readonly engine?: Exclude<EngineChoice, 'memory'> | undefined
+  readonly engine?: EngineChoice | undefined
   /**
    * Maximum size of the cache directory, in bytes or as a text such as `'500MB'`. The least recently used entries are evicted first.
    * @defaultValue `'1GiB'`
@@ -90,7 +90,7 @@ export interface CachedStats {
 
 /** The checks of CachedOptions. */
 export const FIELDS: Fields<CachedOptions> = {
-  key: ANYTHING,
+  cacheKey: ANYTHING,
   version: STRING,
   packages: TEXTS,
   files: TEXTS,
@@ -98,7 +98,7 @@ export const FIELDS: Fields<CachedOptions> = {
   env: TEXTS,
   root: TEXT,
   dir: TEXT,
-  readonly: BOOLEAN,
+  readOnly: BOOLEAN,
   engine: oneOf('auto', 'native', 'wasm'),
   maxBytes: SIZE,
   onStats: FUNCTION,

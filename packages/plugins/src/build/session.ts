@@ -18,7 +18,7 @@ const sessions: Map<string, Session> = new Map()
 export class Session {
   readonly #id: string
   readonly #opening: Promise<Cache | undefined>
-  readonly #isReadonly: boolean
+  readonly #isReadOnly: boolean
   /** Warnings, which go to the plugin that opened the cache. */
   readonly warnings: Warnings
   #users = 0
@@ -26,15 +26,15 @@ export class Session {
 
   private constructor(id: string, tool: string, options: CachedOptions, root: Root, warn: Warn) {
     this.#id = id
-    this.#isReadonly = options.readonly ?? false
+    this.#isReadOnly = options.readOnly ?? false
     this.warnings = new Warnings(warn)
     this.#opening = this.#open(tool, options, root)
   }
 
   /** Opens the cache of `tool`, or shares it if it is open with these options. Each call needs one call of `release`. */
   static async acquire(tool: string, options: CachedOptions, root: Root, warn: Warn): Promise<Session> {
-    const { dir = '', engine, maxBytes, readonly } = options
-    const id = JSON.stringify([tool, root.folder, dir, engine, maxBytes, readonly])
+    const { dir = '', engine, maxBytes, readOnly } = options
+    const id = JSON.stringify([tool, root.folder, dir, engine, maxBytes, readOnly])
     const session = sessions.get(id) ?? new Session(id, tool, options, root, warn)
     sessions.set(id, session)
     session.#users += 1
@@ -49,7 +49,7 @@ export class Session {
 
   /** Commits new results. */
   async commit(): Promise<void> {
-    if (this.#isReadonly) return
+    if (this.#isReadOnly) return
     await this.#cache?.commit().catch((error: unknown) => this.warnings.failed('cannot be written', error))
   }
 
@@ -62,7 +62,7 @@ export class Session {
     await this.#cache?.close().catch((error: unknown) => this.warnings.failed('cannot be closed', error))
   }
 
-  async #open(tool: string, { dir, engine, maxBytes, readonly: readOnly }: CachedOptions, root: Root): Promise<Cache | undefined> {
+  async #open(tool: string, { dir, engine, maxBytes, readOnly }: CachedOptions, root: Root): Promise<Cache | undefined> {
     try {
       this.#cache = await openCache({
         name: tool,

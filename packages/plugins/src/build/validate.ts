@@ -42,12 +42,23 @@ export function checkOptions<Options extends object>(
   const known: ReadonlyMap<string, Field> = new Map(Object.entries(fields))
   for (const [name, value] of Object.entries(given)) {
     const field = known.get(name)
-    if (field === undefined) throw unknownName(`${call} has no option '${name}'`, name, [...known.keys()], advise(name))
+    if (field === undefined) {
+      const advice = advise(name) ?? secretAdvice(name, known)
+      throw unknownName(`${call} has no option '${name}'`, name, [...known.keys()], advice)
+    }
     const [expected, accepts] = field
     if (value !== undefined && !accepts(value)) {
       throw new VarveError('INVALID_OPTION', `${call}: option '${name}' is ${describe(value)}; expected ${expected}`)
     }
   }
+}
+
+/** What to do instead of an option `key` or `secret`, which are easily confused: a secret must not become a cache key. */
+function secretAdvice(name: string, known: ReadonlyMap<string, Field>): string | undefined {
+  if (name !== 'key' && name !== 'secret') return undefined
+  if (known.has('secret')) return "did you mean 'secret'?"
+  const secret = 'set a secret as VARVE_SECRET in the environment'
+  return name === 'key' && known.has('cacheKey') ? `did you mean 'cacheKey'? If it is a secret, ${secret}` : secret
 }
 
 /** An INVALID_OPTION for a name that is not in `known`, with `advice`, the nearest known name or all of them. */

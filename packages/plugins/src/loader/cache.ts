@@ -173,12 +173,12 @@ export class LoaderCache {
     if (!isAbsolute(resourcePath) || !isFile(resourcePath)) return 'does not load a file'
     const behind = loaders.slice(loaderIndex + 1)
     if (behind.some(({ path }) => path.startsWith('builtin:'))) return 'has a builtin loader, whose calls cannot be recorded'
-    if (this.#options.key !== undefined) return undefined
+    if (this.#options.cacheKey !== undefined) return undefined
     try {
       digest(behind.map(optionsOf), 'options')
       return undefined
     } catch {
-      return "has a loader whose options cannot be compared; give them a name as option 'key'"
+      return "has a loader whose options cannot be compared; give them a name as option 'cacheKey'"
     }
   }
 

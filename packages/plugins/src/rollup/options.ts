@@ -24,8 +24,8 @@ const PLUGIN_FIELDS: Fields<CachedPluginOptions> = {
   hooks: ["an array of 'resolveId', 'load' and 'transform'", (value) => Array.isArray(value) && value.every((hook) => HOOKS.includes(hook))],
 }
 
-/** Throws INVALID_OPTION if an option is unknown or of the wrong kind, or if the key cannot be compared. */
+/** Throws INVALID_OPTION if an option is unknown or of the wrong kind, or if the `cacheKey` cannot be compared. */
 export function checkPluginOptions(options: CachedPluginOptions): void {
   checkOptions('cached()', options, PLUGIN_FIELDS)
-  digest(options.key, 'key')
+  digest(options.cacheKey, 'cacheKey')
 }

@@ -10,7 +10,7 @@ import { isWatching } from '../rollup/wrap.ts'
 import { ViteTool } from './config.ts'
 
 /** A plugin with its own options, which override the shared ones. */
-export interface PluginChoice extends Omit<CachedPluginOptions, 'root' | 'dir' | 'engine' | 'maxBytes' | 'readonly'> {
+export interface PluginChoice extends Omit<CachedPluginOptions, 'root' | 'dir' | 'engine' | 'maxBytes' | 'readOnly'> {
   /** As in `VarveViteOptions.plugins`. */
   readonly name: string
 }
@@ -26,7 +26,7 @@ export interface VarveViteOptions extends CachedOptions {
 
 const VARVE_FIELDS: Fields<VarveViteOptions> = {
   ...FIELDS,
-  plugins: ["an array of names such as 'vue', or of { name, key }", (value) => Array.isArray(value) && value.every(isChoice)],
+  plugins: ["an array of names such as 'vue', or of { name, cacheKey }", (value) => Array.isArray(value) && value.every(isChoice)],
 }
 
 /** The plugin. Throws INVALID_OPTION. */

@@ -123,7 +123,7 @@ export class DiskLayer {
   }
 
   store(identifier: string, etag: Etag | null, data: unknown): void {
-    if (this.#options.readonly !== true && data !== undefined) this.#writing.pending.set(identifier, { etag, data })
+    if (this.#options.readOnly !== true && data !== undefined) this.#writing.pending.set(identifier, { etag, data })
   }
 
   /** Adds the dependencies of the build besides its modules: loaders, plugins and the files that these reported. */
@@ -216,13 +216,13 @@ export class DiskLayer {
   }
 
   async #openCache(): Promise<Cache | undefined> {
-    const { dir, engine, key, requireSecret, maxBytes, readonly: readOnly } = this.#options
+    const { dir, engine, secret, requireSecret, maxBytes, readOnly } = this.#options
     try {
       return await openCache({
         name: 'webpack',
         dir: dir === undefined ? undefined : resolve(this.#compiler.context, dir),
         engine,
-        key,
+        secret,
         requireSecret,
         maxBytes,
         readOnly,

@@ -40,18 +40,18 @@ export interface VarveWebpackOptions {
    * Reads the cache and writes nothing. For builds that may use a cache but must not change it, such as pull requests.
    * @defaultValue `false`
    */
-  readonly readonly?: boolean | undefined
+  readonly readOnly?: boolean | undefined
   /**
    * The engine of Varve. Both engines read and write the same directory.
    * @defaultValue `'auto'`: the native engine, or WebAssembly if the addon cannot be loaded
    */
-  readonly engine?: Exclude<EngineChoice, 'memory'> | undefined
+  readonly engine?: EngineChoice | undefined
   /**
    * A secret of at least 32 random bytes. An entry that was not written with the same secret is a miss. For caches that travel
-   * through a place to which others can write. Costs time for every byte read or written; see `key` of `openCache`.
-   * @defaultValue the environment variable `VARVE_KEY`, which keeps the secret out of config files; none if it is not set
+   * through a place to which others can write. Costs time for every byte read or written; see `secret` of `openCache`.
+   * @defaultValue the environment variable `VARVE_SECRET`, which keeps the secret out of config files; none if it is not set
    */
-  readonly key?: Uint8Array | string | undefined
+  readonly secret?: Uint8Array | string | undefined
   /**
    * Disables the cache if there is no secret: one warning, and every entry is a miss. See `requireSecret` of `openCache`.
    * @defaultValue `true` if the environment has `VARVE_REQUIRE_SECRET=1`, otherwise `false`
@@ -83,10 +83,10 @@ const FIELDS: Fields<VarveWebpackOptions> = {
   version: STRING,
   buildDependencies: ['an object of arrays of strings', isListOfNames],
   trackReads: BOOLEAN,
-  readonly: BOOLEAN,
+  readOnly: BOOLEAN,
   engine: oneOf('auto', 'native', 'wasm'),
   // `openCache` checks it, and does not print its value.
-  key: ANYTHING,
+  secret: ANYTHING,
   requireSecret: BOOLEAN,
   maxBytes: SIZE,
   idleTimeout: MILLISECONDS,

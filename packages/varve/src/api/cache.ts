@@ -1,57 +1,49 @@
-/**
- * A cache: one folder, many namespaces, atomic commits over all of them. Made by `openCache`; the rules of its folder
- * are the engine's.
- */
-import { type CodecName, codecOf } from '../values/codec.ts'
+/** A cache: one directory, many namespaces, atomic commits across all of them. Made by `openCache`. */
 import { VarveError } from '../errors.ts'
-import { EXPORT_FIELDS, exportJson } from '../json/export.ts'
 import type { Degraded } from '../health/degraded.ts'
 import { Files } from '../files/files.ts'
-import { IMPORT_FIELDS, importJson } from '../json/import.ts'
 import type { Keeping } from '../session/keeping.ts'
 import { Maintenance } from '../session/maintenance.ts'
-import { Namespace } from '../session/namespace.ts'
+import type { Namespace } from '../session/namespace.ts'
+import type { ExportOptions, ImportOptions } from '../json/options.ts'
 import type {
-  CloseOptions, CommitOptions, CompactOptions, Durability, ExportOptions, ImportOptions, NamespaceOptions, RepairOptions, WatchOptions,
+  CloseOptions, CommitOptions, CompactOptions, Durability, NamespaceOptions, RepairOptions, WatchOptions,
 } from '../options.ts'
 import type { CommitReport, CompactReport, EngineStatus, ExportReport, ImportReport, RepairReport, Stats, VerifyReport } from '../reports.ts'
 import type { Session } from '../session/session.ts'
-import { Flights } from '../task/flights.ts'
-import { type Asked, makeTask } from '../task/make.ts'
+import { InFlight } from '../task/in-flight.ts'
+import { makeTask } from '../task/make.ts'
 import type { TaskOptions } from '../task/options.ts'
 import type { Task } from '../task/task.ts'
-import type { ImportSource, NodeTarget, WebTarget } from '../json/transfer.ts'
+import type { ExportTarget, ImportSource } from '../json/transfer.ts'
 import { BOOLEAN, checkOptions, describe, type Fields, oneOf, STRING } from '../checks/validate.ts'
-import { joinVersions } from '../values/version.ts'
 import { WATCH_FIELDS, watched } from '../session/watch.ts'
+import { Namespaces } from './namespaces.ts'
 
-/** What is buffered in an open cache: put or deleted, and not committed. */
-export interface Pending {
-  /** Calls of `put` and `delete`, each counted, also where several have the same key. */
-  readonly entries: number
-  /** Bytes that they take in a log: keys, values and some bytes each. */
-  readonly bytes: number
-}
-
-/** How a cache stands. */
+/** The state of a cache. */
 export interface CacheStatus extends EngineStatus {
   readonly engine: 'native' | 'wasm'
-  /** Why this engine and no other, in words. */
+  /** Why Varve uses this engine, as a phrase. */
   readonly reason: string
-  /** Absolute path of the folder. */
+  /** Absolute path of the cache directory. For a cache in memory, a path that does not exist. */
   readonly dir: string
   readonly durability: Durability
-  /** What the next commit, or `close`, writes. What a commit under way writes does not count. */
-  readonly pending: Pending
+  /** What the next commit, or `close`, writes. A commit under way no longer counts. */
+  readonly pending: {
+    /** Number of calls of `put` and `delete`, several calls for one key included. */
+    readonly entries: number
+    /** Bytes that they take in a log: keys, values and a few bytes each. */
+    readonly bytes: number
+  }
   /**
-   * What keeps the cache from working as it should: why, and how to mend it. Undefined where nothing does. A folder that
-   * cannot be written from the start takes relaxed commits into memory (`CommitReport.inMemory`), and is written as soon
-   * as that is possible; a commit that fails later rejects, and everything stays buffered for the next one.
+   * What limits the cache, why, and how to fix it; undefined if nothing does. If the directory cannot be written from the
+   * start, relaxed commits stay in memory (`CommitReport.inMemory`) and are written as soon as that is possible. A commit
+   * that fails later rejects, and its entries stay buffered for the next one.
    */
   readonly degraded: Degraded | undefined
 }
 
-/** What is known of a cache from the moment it was opened. */
+/** The part of the status that never changes while the cache is open. */
 export type Opened = Pick<CacheStatus, 'engine' | 'reason' | 'dir' | 'durability'>
 
 const DURABILITY = oneOf('relaxed', 'durable')
@@ -62,7 +54,7 @@ const REPAIR_FIELDS: Fields<RepairOptions> = { ...WATCH_FIELDS, dryRun: BOOLEAN 
 const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN }
 
 /**
- * An open cache. Calls throw or reject with a VarveError; after `close` with its code CLOSED.
+ * An open cache. Calls throw or reject with a VarveError; after `close` its code is CLOSED.
  *
  * @example
  * const cache = await openCache({ name: 'my-tool', version: '1.2.0' })
@@ -71,32 +63,38 @@ const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN 
  * await cache.close() // commits what was put
  */
 export class Cache {
-  /** Outputs of tasks: whole folders stored by their content, and archives. */
+  /** Stores and restores directory trees and archives. */
   readonly files: Files
   readonly #session: Session
   readonly #keeping: Keeping
   readonly #maintenance: Maintenance
   readonly #opened: Opened
-  readonly #place: string
   readonly #isReadOnly: boolean
-  readonly #namespaces: Map<string, { readonly namespace: Namespace<unknown>; readonly asked: Asked }> = new Map()
-  #flights: Flights | undefined
+  readonly #namespaces: Namespaces
+  readonly #inFlight: () => InFlight
   #closing: Promise<void> | undefined
 
-  /** @internal `place` tells it apart from the other caches of this process. */
+  /** `place` distinguishes the cache from others of this process. @internal */
   constructor(session: Session, keeping: Keeping, opened: Opened, readOnly: boolean, place: string) {
+    let inFlight: InFlight | undefined
     this.files = new Files(session, readOnly)
     this.#session = session
     this.#keeping = keeping
     this.#maintenance = new Maintenance(session)
     this.#opened = opened
-    this.#place = place
     this.#isReadOnly = readOnly
+    this.#inFlight = () => (inFlight ??= new InFlight(place))
+    this.#namespaces = new Namespaces(session, this.#inFlight)
+  }
+
+  /** Whether `close` was called, on this object; every other call then throws CLOSED. */
+  get closed(): boolean {
+    return this.#session.isClosed
   }
 
   /**
-   * The namespace of that name, the same object each time. One name has one version and codec per open cache: asking
-   * for another, also by leaving the options out, throws INVALID_ARGUMENT, because each would drop the other's entries.
+   * The namespace of that name, the same object each time. A name has one version and codec per open cache. Another version
+   * or codec, also the default, throws INVALID_ARGUMENT, because each would invalidate the entries of the other.
    */
   namespace(name: string, options?: NamespaceOptions & { readonly codec?: 'bytes' | undefined }): Namespace<Uint8Array>
   namespace(name: string, options: NamespaceOptions & { readonly codec: 'text' }): Namespace<string>
@@ -104,16 +102,16 @@ export class Cache {
   namespace(name: string, options: NamespaceOptions = {}): Namespace<unknown> {
     this.#session.checkOpen()
     if (typeof name !== 'string' || name === '') {
-      throw new VarveError('INVALID_ARGUMENT', `the name of a namespace is a text of at least one letter, not ${describe(name)}`)
+      throw new VarveError('INVALID_ARGUMENT', `the name of a namespace is a string that is not empty, not ${describe(name)}`)
     }
     checkOptions('namespace()', options, NAMESPACE_FIELDS)
     const { version = '', codec = 'bytes' } = options
-    return this.#open(name, version, codec, { what: `namespace '${name}'`, version, codec })
+    return this.#namespaces.open(name, version, codec, { what: `namespace '${name}'`, version, codec })
   }
 
   /**
-   * A task: work whose results are kept with everything they depend on. Several handles of one name share what is stored
-   * and what is under way, and may differ in all options but version and codec; those throw INVALID_ARGUMENT.
+   * A task: work whose results are cached with everything they depend on. Task objects of one name share their entries and
+   * the work in flight. They may differ in all options except version and codec, which throw INVALID_ARGUMENT.
    *
    * @example
    * const transform = cache.task('transform', { version: '3', codec: 'text' })
@@ -124,31 +122,14 @@ export class Cache {
   task<V = unknown>(name: string, options?: TaskOptions & { readonly codec?: 'json' | 'v8' | undefined }): Task<V>
   task(name: string, options: TaskOptions = {}): Task<unknown> {
     this.#session.checkOpen()
-    this.#flights ??= new Flights(this.#place)
-    const host = { session: this.#session, flights: this.#flights, open: this.#open.bind(this), dir: this.#opened.dir }
-    return makeTask(host, name, options)
-  }
-
-  #open(name: string, ownVersion: string, codecName: CodecName, asked: Asked): Namespace<unknown> {
-    const codec = codecOf<unknown>(codecName)
-    const version = joinVersions(this.#session.version, ownVersion, codec.tag)
-    const known = this.#namespaces.get(name)
-    if (known === undefined) {
-      const made = new Namespace(this.#session, name, version, codec)
-      this.#namespaces.set(name, { namespace: made, asked })
-      return made
-    }
-    if (known.namespace.version === version) return known.namespace
-    const [open, now] = [known.asked, asked].map((one) => `version '${one.version}' and codec '${one.codec}'`)
-    const wayOut = 'give the same options each time, or keep what the first call returned'
-    throw new VarveError('INVALID_ARGUMENT', `${asked.what} is open with ${open}, and asked for with ${now}; ${wayOut}`)
+    const open = this.#namespaces.open.bind(this.#namespaces)
+    return makeTask({ session: this.#session, inFlight: this.#inFlight(), open, dir: this.#opened.dir }, name, options)
   }
 
   /**
-   * Writes everything buffered, in all namespaces, as one atomic commit: after a crash all of it is there or nothing.
-   * Where it rejects, everything stays buffered and the next commit tries again. With nothing buffered it writes
-   * nothing. It resolves only when the entries are in the folder; where that could not be written from the start, relaxed
-   * commits resolve with `inMemory: true`.
+   * Writes all buffered entries, of all namespaces, as one atomic commit: after a crash either all of them are there or
+   * none. If it rejects, they stay buffered and the next commit retries. Without buffered entries it writes nothing. If the
+   * directory could not be written from the start, relaxed commits resolve with `inMemory: true`.
    *
    * Rejects with DISK_FULL, PERMISSION, IO, READ_ONLY, CLOSED.
    */
@@ -163,26 +144,25 @@ export class Cache {
     return report
   }
 
-  /** Makes every commit so far survive a loss of power. Happens by itself about 5 s after a commit, and in `close`. */
+  /** Makes every commit so far survive a power failure. Varve does this about 5 s after a commit, and in `close`. */
   async flush(): Promise<void> {
     this.#keeping.checkFlushed()
     await this.#session.run((store) => store.flush())
   }
 
   /**
-   * Takes up what other processes committed since `openCache` or the last refresh; true if something changed. Two reads
-   * see the same commits of other processes unless `refresh()`, `commit()` or another `openCache()` of this cache comes
-   * in between. Native caches of one process share what they see, worker threads included, so a call in one thread shows
-   * in the others.
+   * Makes visible what other processes committed since `openCache` or the last refresh, and returns true if something
+   * changed. Two reads see the same commits of other processes unless `refresh()`, `commit()` or another `openCache()` of
+   * this cache happens in between. Native caches of one process share this view, also across worker threads.
    */
   refresh(): boolean {
     return this.#keeping.refresh()
   }
 
   /**
-   * Folds logs and merges tables: what is due, or everything with `full: true`. The cache does what is due by itself;
-   * call this to choose the time. Readers and writers go on meanwhile, and what they see stays the same: commits of
-   * other processes, and evictions, show from the next `commit()` or `refresh()` on.
+   * Checkpoints logs and merges tables: what is due, or everything with `full: true`. Varve does what is due on its own;
+   * call this to choose the time. Readers and writers continue, and see the same entries until their next `commit()` or
+   * `refresh()`.
    *
    * Rejects with CANCELLED when `signal` aborts; nothing is lost then.
    */
@@ -193,35 +173,37 @@ export class Cache {
   }
 
   /**
-   * Writes all entries as JSON to a stream of Node.js or of the web, which stays open. One committed state, whatever is
-   * committed meanwhile; what is buffered is not part of it. The same entries give the same bytes, on both engines:
-   * namespaces by name, entries in the order of their keys' hashes. Memory stays at some chunks of 256 KiB, more where
-   * a value is larger. `docs/export.md` describes the format.
+   * Writes all entries as JSON to a stream of Node.js or of the web, and leaves the stream open. The export holds one
+   * committed state, without buffered entries. The same entries give the same bytes on both engines: namespaces by name,
+   * entries in the order of the hashes of their keys. Memory holds a few chunks of 256 KiB, more if a value is larger.
+   * `docs/export.md` describes the format.
    *
-   * Rejects with IO where the stream fails, with CANCELLED when `signal` aborts; what was written stays written then.
+   * Rejects with IO if the stream fails and with CANCELLED when `signal` aborts; bytes that were written stay written.
    *
    * @example
    * const file = createWriteStream('cache.json')
    * await cache.exportJson(file)
    * await finished(file.end())
    */
-  async exportJson(target: NodeTarget | WebTarget, options: ExportOptions = {}): Promise<ExportReport> {
+  async exportJson(target: ExportTarget, options: ExportOptions = {}): Promise<ExportReport> {
+    const { EXPORT_FIELDS, exportJson } = await import('../json/export.ts')
     checkOptions('exportJson()', options, EXPORT_FIELDS)
     return watched(options, (control) => exportJson(this.#session, target, options, control))
   }
 
   /**
-   * Takes back what `exportJson` wrote: keys, values and versions come back to the byte. Reads any array of such
-   * objects and any sequence of them, however they are spaced. Commits by itself, every 16 MiB of entries and at the
-   * end; where it rejects, whole commits before are there and nothing else.
+   * Imports what `exportJson` wrote; keys, values and versions are restored to the byte. It accepts any array and any
+   * sequence of such objects, with any white space. It commits every 16 MiB of entries and at the end. If it rejects, the
+   * commits before are kept and nothing else.
    *
-   * `onProgress` is told bytes read; their total is not known. Rejects with INVALID_ARGUMENT and the line of the input
-   * where that is no export, with IO where the stream fails, with CANCELLED, and as `commit` does.
+   * `onProgress` receives the bytes read; their total is unknown. Rejects with INVALID_ARGUMENT and the line of the input
+   * that is not part of an export, with IO if the stream fails, with CANCELLED, and as `commit` does.
    *
    * @example
    * const { entries } = await cache.importJson(createReadStream('cache.json'))
    */
   async importJson(source: ImportSource, options: ImportOptions = {}): Promise<ImportReport> {
+    const { IMPORT_FIELDS, importJson } = await import('../json/import.ts')
     checkOptions('importJson()', options, IMPORT_FIELDS)
     const isRelaxed = this.#opened.durability === 'relaxed'
     const committed = ({ maintenanceDue }: CommitReport): void => this.#maintenance.committed(isRelaxed, maintenanceDue)
@@ -240,19 +222,19 @@ export class Cache {
   }
 
   /**
-   * Sets aside what is damaged (files are renamed to `<name>.bad`, at most 64 MiB of them stay) and keeps every entry
-   * that is sound, in tables without the damaged blocks. Invents nothing: a damaged log or manifest leaves nobody to tell
-   * which entries are the newest, so then all are misses. Others may read and write meanwhile; damage in the files of a
-   * build that runs stays until that is done, and is a miss until then. With `dryRun` it only says what it would do.
+   * Quarantines damaged files (renames them to `<name>.bad`, and keeps at most 64 MiB of those) and keeps every sound entry
+   * in tables without the damaged blocks. If a log or manifest is damaged, the newest entries are unknown, so all entries
+   * become misses. Other processes may read and write meanwhile; damage in the files of a running build stays, as misses,
+   * until that build ends. `dryRun` reports what a repair would do.
    *
-   * A cache heals by itself, too, at the commits and compactions after damage is met: call this to have it done now.
+   * Commits and compactions that follow damage repair a cache, too: call this to repair it now.
    */
   async repair(options: RepairOptions = {}): Promise<RepairReport> {
     checkOptions('repair()', options, REPAIR_FIELDS)
     return watched(options, (control) => this.#session.run((store) => store.repair(options.dryRun ?? false, control)))
   }
 
-  /** How the cache stands: which engine and why, folder, damage met so far. */
+  /** The state of the cache: its engine and why, its directory, the damage detected so far. */
   status(): CacheStatus {
     const status = this.#session.call((store) => ({
       ...store.status(),
@@ -262,10 +244,10 @@ export class Cache {
   }
 
   /**
-   * Commits what is buffered (relaxed), waits for what is under way, compacts what is due, closes every file. Where that
-   * last commit fails, what was buffered is lost with one warning and everything else is closed all the same: call
-   * `commit` before if your tool must know. `{ commit: false }` discards what is buffered. A cache with `readOnly: true`
-   * never commits. A second call waits for the first.
+   * Commits the buffered entries (relaxed), waits for calls under way, compacts what is due and closes every file. If that
+   * commit fails, its entries are lost with one warning and the cache is closed all the same: if your tool must know, call
+   * `commit` first. `{ commit: false }` discards the buffered entries. A cache with `readOnly: true` never commits. A
+   * second call waits for the first.
    *
    * A process or worker thread that ends without `close` loses what it did not commit.
    */

@@ -1,10 +1,10 @@
-/** Opens a cache: checks the options, finds the folder, loads an engine. */
+/** Opens a cache: checks the options, finds the directory, loads an engine. */
 import { Cache } from './cache.ts'
 import { type Degraded, degradedWarning, inMemory, unsynced } from '../health/degraded.ts'
-import { cacheDirectory, NoPlace } from '../health/directory.ts'
+import { cacheDirectory, memoryDirectory, NoPlace } from '../health/directory.ts'
 import type { EngineOptions, EngineStore } from '../engine/engine.ts'
 import { type LoadedEngine, loadEngine } from '../engine/load.ts'
-import { toVarveError } from '../errors.ts'
+import { toVarveError, VarveError } from '../errors.ts'
 import { Keeping } from '../session/keeping.ts'
 import type { CacheOptions, Durability } from '../options.ts'
 import { Place } from '../health/place.ts'
@@ -16,15 +16,16 @@ import { BOOLEAN, checkOptions, type Fields, FUNCTION, oneOf, STRING, wrongValue
 
 const FIELDS: Fields<CacheOptions> = {
   name: STRING,
-  dir: { expected: 'the path of a folder', accepts: (value) => typeof value === 'string' && value !== '' },
+  dir: { expected: 'the path of a directory', accepts: (value) => typeof value === 'string' && value !== '' },
+  inMemory: BOOLEAN,
   version: STRING,
   maxBytes: { expected: "a number of bytes or a text such as '500MB'", accepts: (value) => ['number', 'string'].includes(typeof value) },
   durability: oneOf('relaxed', 'durable'),
   readOnly: BOOLEAN,
   shared: BOOLEAN,
-  engine: oneOf('auto', 'native', 'wasm', 'memory'),
-  // `secretOf` checks it, without a word about its value.
-  key: { expected: 'a secret', accepts: () => true },
+  engine: oneOf('auto', 'native', 'wasm'),
+  // `secretOf` checks it, so that no message contains its value.
+  secret: { expected: 'a secret', accepts: () => true },
   requireSecret: BOOLEAN,
   onWarning: FUNCTION,
   onDamage: FUNCTION,
@@ -36,12 +37,12 @@ const MAX_BYTES_MIN = 65_536
 const MAX_BYTES_DEFAULT = 1024 ** 3
 
 /**
- * Opens the cache of a tool and makes its folder at the first commit. Several processes and worker threads may have it
- * open at the same time, all of them reading and writing.
+ * Opens the cache of a tool. The first commit creates the cache directory. Several processes and worker threads may have
+ * the cache open at the same time, and read and write it.
  *
- * Rejects with INVALID_OPTION, INVALID_ARGUMENT (a short `key`), SECRET_MISSING, ENGINE_UNAVAILABLE, NEWER_FORMAT or IO. A damaged cache
- * opens: what is damaged is a miss. A folder that cannot be used or written opens, too: `status().degraded` and one
- * warning say why and how to mend it.
+ * Rejects with INVALID_OPTION, INVALID_ARGUMENT (a short `secret`), SECRET_MISSING, ENGINE_UNAVAILABLE, NEWER_FORMAT or IO. A damaged cache
+ * opens, with its damaged entries as misses. If the directory cannot be used or written, the cache opens as well:
+ * `status().degraded` and one warning give the reason and the fix.
  *
  * @example
  * await using cache = await openCache({ name: 'my-tool', version: '1.2.0', maxBytes: '500MB' })
@@ -54,12 +55,13 @@ async function open(options: CacheOptions): Promise<Cache> {
   checkOptions('openCache()', options, FIELDS)
   if (options.name === undefined) throw wrongValue('name', undefined, "the name of your tool, for example 'my-tool'")
   const durability: Durability = options.durability ?? 'relaxed'
-  const { bytes: key, warning: secretWarning } = secretOf(options)
-  const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes: maxBytesOf(options.maxBytes), key }
-  const { dir, placeless } = placeOf(options.name, options.dir)
+  const { bytes: secret, warning: secretWarning } = secretOf(options)
+  const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes: maxBytesOf(options.maxBytes), secret }
+  if (options.inMemory === true) checkInMemory(options)
+  const { dir, placeless } = placeOf(options)
   try {
-    const loaded = await loadEngine({ engine: options.engine ?? 'auto', dir })
-    const folder = loaded.engine.folderName(key)
+    const loaded = await loadEngine({ engine: options.engine ?? 'auto', inMemory: options.inMemory, dir })
+    const folder = loaded.engine.folderName(secret)
     const onDisk = loaded.inMemory === true || placeless !== undefined ? undefined : new Place(dir, folder, options)
     const { store, engine, reason, ...opening } = await openStore(dir, loaded, placeless ?? onDisk?.degraded, engineOptions)
     const used = opening.degraded?.mode === 'memory' ? undefined : onDisk
@@ -69,7 +71,7 @@ async function open(options: CacheOptions): Promise<Cache> {
     await soundOrClosed(session)
     if (secretWarning !== undefined) session.warn(secretWarning)
     if (degraded !== undefined) session.warn(degradedWarning(degraded), 'degraded')
-    const place = key === undefined ? dir : `${dir}/${folder}`
+    const place = secret === undefined ? dir : `${dir}/${folder}`
     const opened = { engine: engine.name, reason, dir, durability }
     return new Cache(session, new Keeping(session, degraded, used), opened, engineOptions.readOnly, place)
   } catch (error) {
@@ -77,12 +79,21 @@ async function open(options: CacheOptions): Promise<Cache> {
   }
 }
 
-/** Where the cache is; in memory, under its name, where there is no place for it. */
-function placeOf(name: string, dir: string | undefined): { readonly dir: string; readonly placeless?: Degraded } {
+/** Throws INVALID_OPTION for options that contradict `inMemory: true`. */
+function checkInMemory({ dir, engine }: CacheOptions): void {
+  const conflict = dir !== undefined ? 'dir' : engine === 'native' ? 'engine' : undefined
+  if (conflict === undefined) return
+  const why = conflict === 'dir' ? 'a cache in memory has no directory' : 'a cache in memory uses WebAssembly'
+  throw new VarveError('INVALID_OPTION', `openCache() takes either 'inMemory: true' or '${conflict}': ${why}. Leave one of them out`)
+}
+
+/** The cache directory. A cache in memory has a path for its name; so has one for which there is no directory. */
+function placeOf({ name, dir, inMemory: isInMemory }: CacheOptions): { readonly dir: string; readonly placeless?: Degraded } {
+  if (isInMemory === true) return { dir: memoryDirectory(name) }
   try {
     return { dir: cacheDirectory(name, dir) }
   } catch (error) {
-    if (error instanceof NoPlace) return { dir: `/varve/${name}`, placeless: inMemory(error.message) }
+    if (error instanceof NoPlace) return { dir: memoryDirectory(name), placeless: inMemory(error.message) }
     throw error
   }
 }
@@ -92,24 +103,24 @@ interface OpenStore extends LoadedEngine {
   readonly degraded: Degraded | undefined
 }
 
-/** The store of the folder; one in memory where the folder cannot be used. */
+/** The store of the directory; one in memory if the directory cannot be used. */
 async function openStore(dir: string, loaded: LoadedEngine, degraded: Degraded | undefined, options: EngineOptions): Promise<OpenStore> {
   if (degraded?.mode !== 'memory') {
     try {
       return { ...loaded, store: await loaded.engine.open(dir, options), degraded }
     } catch (error) {
       const failure = toVarveError(error)
-      // What may pass, such as an I/O error, is an error: a commit must not resolve by an accident.
+      // A condition that may pass, such as an I/O error, is an error, so that no commit resolves by accident.
       if (failure.code !== 'PERMISSION') throw failure
-      return openStore(dir, loaded, { ...inMemory(failure.message), mend: 'give this user access to it' }, options)
+      return openStore(dir, loaded, { ...inMemory(failure.message), fix: 'give this user access to it' }, options)
     }
   }
-  const { engine } = await loadEngine({ engine: 'memory' })
-  const store = await engine.open(dir, { ...options, key: undefined })
+  const { engine } = await loadEngine({ inMemory: true })
+  const store = await engine.open(dir, { ...options, secret: undefined })
   return { engine, reason: `WebAssembly in memory: ${degraded.why}`, store, degraded }
 }
 
-/** Has damage told that was met on the way; where it is an error, lets go of the folder first. */
+/** Reports damage that opening detected. If damage is an error, closes the cache first. */
 async function soundOrClosed(session: Session): Promise<void> {
   try {
     session.lookForDamage()

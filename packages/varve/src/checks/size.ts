@@ -13,7 +13,7 @@ const UNITS: Readonly<Record<string, number>> = {
 }
 
 /**
- * Bytes of a text such as `'500MB'`, `'1.5 GiB'` or `'4096'`, rounded down; undefined where it is none. KB, MB, GB
+ * Bytes of a text such as `'500MB'`, `'1.5 GiB'` or `'4096'`, rounded down; undefined if the text is not a size. KB, MB, GB
  * and TB are powers of 1000, KiB, MiB, GiB and TiB of 1024, in any case of letters.
  */
 export function byteSize(text: string): number | undefined {

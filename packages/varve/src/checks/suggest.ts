@@ -1,7 +1,7 @@
-/** Finds the word that a misspelt one was meant to be. */
+/** Finds the known word that a misspelt one most resembles. */
 
 /**
- * The nearest of `known` to `given`, undefined where none is near enough: at most a third of its letters may differ.
+ * The nearest of `known` to `given`, undefined if more than a third of the letters differ.
  * Upper and lower case count as the same.
  *
  * @example

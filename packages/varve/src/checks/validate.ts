@@ -1,10 +1,10 @@
-/** Checks options before anything is done with them. Each message names the field, the value and the way out. */
+/** Checks options before they are used. Each message names the field, the value and the fix. */
 import { VarveError } from '../errors.ts'
 import { suggest } from './suggest.ts'
 
 /** What a field may hold; undefined is always allowed and means the default. */
 export interface Field {
-  /** In words, as the end of 'expected ...'. */
+  /** The end of the phrase 'expected ...'. */
   readonly expected: string
   accepts(value: unknown): boolean
 }
@@ -29,8 +29,8 @@ export function oneOf(...words: readonly string[]): Field {
 }
 
 /**
- * Throws INVALID_OPTION where `given` is no object, has a field that `fields` does not know, or a value of the wrong
- * kind. `call` is the name of the call for the message.
+ * Throws INVALID_OPTION if `given` is not an object, has an unknown field, or a value of the wrong type. `call` names the
+ * call in the message.
  */
 export function checkOptions<Options extends object>(call: string, given: Options, fields: Fields<Options>): void {
   const value: unknown = given

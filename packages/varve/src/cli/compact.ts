@@ -1,4 +1,4 @@
-/** `varve compact`: folds logs and merges tables into the smallest folder. */
+/** `varve compact`: checkpoints logs and merges tables into the smallest directory. */
 import type { Command } from 'commander'
 import type { CompactReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'

@@ -1,5 +1,5 @@
-/** Damaged places as a table for people; what stands in them comes from the folder and is escaped. */
-import type { Damage, DamagedKeys } from '../reports.ts'
+/** Damaged places as a table for people; texts from the cache are escaped. */
+import type { Damage } from '../reports.ts'
 import { escapeText } from './escape.ts'
 import { counted, table } from './output.ts'
 
@@ -15,7 +15,7 @@ export function damageTable(places: readonly Damage[]): string {
 }
 
 /** '3 entries: first ... last (hashes 0000abcd-0000ffff)'. */
-function keysText(keys: DamagedKeys | null): string {
+function keysText(keys: NonNullable<Damage['keys']> | null): string {
   if (keys === null) return ''
   const { firstHash, lastHash, entries, first, last } = keys
   const hex = (hash: number): string => hash.toString(16).padStart(8, '0')

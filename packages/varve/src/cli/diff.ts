@@ -1,4 +1,4 @@
-/** `varve diff`: which entries two caches do not share. Reads both once and looks keys up, so memory stays small. */
+/** `varve diff`: the entries in which two caches differ. Reads both once and looks up keys, so memory stays small. */
 import type { Command } from 'commander'
 import type { ChangeJson as Change, ComparedJson } from '../cli-json.ts'
 import type { NamespaceStats } from '../reports.ts'
@@ -61,7 +61,7 @@ function textOf(namespaces: readonly Compared[], found: readonly Difference[]): 
   return `${table(head, rows, head.slice(1, 5))}${lines.join('')}`
 }
 
-/** Compares namespace by namespace, by name. With another version nothing is shared: such entries mean something else. */
+/** Compares namespace by namespace, by name. Namespaces of different versions share no entries. */
 async function compare(left: Session, right: Session, tell: (difference: Difference) => void): Promise<readonly Compared[]> {
   const [leftAll, rightAll] = [await namespacesOf(left, undefined), await namespacesOf(right, undefined)]
   const names = [...new Set([...leftAll, ...rightAll].map(({ name }) => name))].sort()

@@ -1,4 +1,4 @@
-/** `varve doctor`: which engine runs here and why, what the folder's file system can do, what to mend. */
+/** `varve doctor`: which engine runs here and why, whether caches can be used here, what to fix. */
 import type { Command } from 'commander'
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -23,7 +23,7 @@ export const doctorCommand: Command = command('doctor', 'check the engine, the d
 async function run(options: CommonOptions): Promise<void> {
   const folder = folderOf(options.dir)
   const name = await formatFolder()
-  const findings = [...(await engineFindings()), ...keyFindings(), ...folderFindings(folder, name), ...(await cacheFindings(options.dir, name))]
+  const findings = [...(await engineFindings()), ...secretFindings(), ...folderFindings(folder, name), ...(await cacheFindings(options.dir, name))]
   const ok = findings.every((finding) => finding.advice === undefined)
   if (!ok) process.exitCode = NEGATIVE
   if (options.json === true) return writeJson('doctor', { ok, findings })
@@ -32,13 +32,13 @@ async function run(options: CommonOptions): Promise<void> {
   for (const { what, advice = undefined, note = advice } of findings) if (note !== undefined) await write(`${what}: ${escapeText(note)}\n`)
 }
 
-/** The folder of the format below a cache's own: the engine says how it is called with the key that is set. */
+/** Name of the format's directory in a cache; it depends on the secret. */
 async function formatFolder(): Promise<string> {
   try {
     const { engine } = await loadEngine({ engine: 'auto' })
     return engine.folderName(secretOf().bytes)
   } catch {
-    return FORMAT_FOLDER // findings of their own tell of an engine or a key that cannot be used
+    return FORMAT_FOLDER // other findings report an engine or a secret that cannot be used
   }
 }
 
@@ -46,23 +46,23 @@ async function engineFindings(): Promise<FindingJson[]> {
   const node = { what: 'node', found: `${process.version} on ${process.platform}-${process.arch}` }
   try {
     const { engine, reason } = await loadEngine({ engine: 'auto' })
-    // Both engines are right; what may be better is no reason to fail a script.
+    // Both engines give the same results, so the slower one must not fail a script.
     const isChosen = engine.name === 'native' || process.env['VARVE_ENGINE'] === 'wasm'
-    const note = 'WebAssembly reads and writes the same cache; where the addon of this platform loads, lookups and commits take less time'
+    const note = 'WebAssembly reads and writes the same cache; with the addon of this platform, lookups and commits take less time'
     const sync = engine.name === 'wasm' ? unsynced() : undefined
-    const syncing = sync === undefined ? [] : [{ what: 'sync', found: sync.why, note: sync.mend }]
+    const syncing = sync === undefined ? [] : [{ what: 'sync', found: sync.why, note: sync.fix }]
     return [node, { what: 'engine', found: reason, ...(isChosen ? {} : { note }) }, ...syncing]
   } catch (error) {
     return [node, { what: 'engine', found: 'none', advice: toVarveError(error).message }]
   }
 }
 
-function keyFindings(): FindingJson[] {
+function secretFindings(): FindingJson[] {
   try {
     const { warning } = secretOf()
-    return warning === undefined ? [] : [{ what: 'key', found: 'empty', advice: warning.message }]
+    return warning === undefined ? [] : [{ what: 'secret', found: 'empty', advice: warning.message }]
   } catch (error) {
-    return [{ what: 'key', found: 'not usable', advice: toVarveError(error).message }]
+    return [{ what: 'secret', found: 'not usable', advice: toVarveError(error).message }]
   }
 }
 
@@ -72,10 +72,10 @@ function folderFindings(folder: string, name: string): FindingJson[] {
   try {
     const { bavail, bsize, type } = statfsSync(existing)
     const network = NETWORKS.get(type)
-    const slow = 'every build waits for the network, and crashes of other machines cannot be told; take a folder on a local disk'
+    const slow = 'every build waits for the network, and Varve cannot detect crashes of other machines; use a directory on a local disk'
     findings.push({ what: 'file system', found: network ?? 'local', ...(network === undefined ? {} : { advice: slow }) })
     const free = bavail * bsize
-    const advice = 'less than the default cap of 1 GiB; set maxBytes or free some'
+    const advice = 'less than the default limit of 1 GiB; set maxBytes or free some space'
     findings.push({ what: 'free space', found: size(free), ...(free < 1024 ** 3 ? { advice } : {}) })
   } catch (error) {
     findings.push({ what: 'file system', found: 'unknown', advice: error instanceof Error ? error.message : String(error) })
@@ -83,29 +83,29 @@ function folderFindings(folder: string, name: string): FindingJson[] {
   return findings
 }
 
-/** Whether builds can use the folder; else why not, and how to mend it. */
+/** Whether builds can use the directory, or why not and how to fix it. */
 function useFinding(folder: string, name: string): FindingJson {
   const { degraded } = examine(folder, name, { shared: trustsShared() })
   if (degraded === undefined) return { what: 'usable', found: 'yes' }
-  const what = degraded.mode === 'memory' ? 'builds keep everything in memory' : 'builds read what is there and keep the rest in memory'
-  return { what: 'usable', found: degraded.why, advice: `${what}; ${degraded.mend}` }
+  const what = degraded.mode === 'memory' ? 'builds keep their cache in memory' : 'builds read the cache and keep new entries in memory'
+  return { what: 'usable', found: degraded.why, advice: `${what}; ${degraded.fix}` }
 }
 
 async function cacheFindings(given: string | undefined, name: string): Promise<FindingJson[]> {
   const folder = folderOf(given)
   const caches = safeCaches(given)
-  if (caches.length === 0) return [{ what: 'caches', found: `none below ${folder}; the first commit makes one` }]
+  if (caches.length === 0) return [{ what: 'caches', found: `none in ${folder}; the first commit creates one` }]
   const findings: FindingJson[] = []
   for (const dir of caches) {
     const use = useFinding(dir, name)
     if (use.advice !== undefined && dir !== folder) findings.push({ ...use, what: 'cache' })
-    if (examine(dir, name, { shared: trustsShared() }).degraded?.mode === 'memory') continue // not even looked into
+    if (examine(dir, name, { shared: trustsShared() }).degraded?.mode === 'memory') continue // not read at all
     try {
       findings.push(await inspect(dir, async ({ session }) => {
         const { files, bytes, logs } = await session.run((store) => store.stats())
         const { damage } = session.call((store) => store.status())
         const found = `${dir}: ${files} files, ${size(bytes)}, ${logs} logs, ${damage.length} places damaged`
-        const advice = `run 'varve verify --dir ${dir}' to see what, 'varve repair --dir ${dir}' to set it aside; until then it is a miss`
+        const advice = `run 'varve verify --dir ${dir}' to list the damage, 'varve repair --dir ${dir}' to quarantine it; damaged entries are misses`
         return { what: 'cache', found, ...(damage.length > 0 ? { advice } : {}) }
       }))
     } catch (error) {

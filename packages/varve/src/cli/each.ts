@@ -1,4 +1,4 @@
-/** Commands that do one thing to each cache that `--dir` means, and say of each what came of it. */
+/** Commands that handle each cache that `--dir` names, and report on each. */
 import type { CacheReport, EachReports } from '../cli-json.ts'
 import type { CommonOptions } from './command.ts'
 import { escapeText } from './escape.ts'

@@ -1,4 +1,4 @@
-/** Walking through the raw entries of a cache: keys and values as bytes, whatever codec wrote them. */
+/** The raw entries of a cache: keys and values as bytes, for every codec. */
 import { InvalidArgumentError } from 'commander'
 import { type Key, readKey, writeKey } from '../values/key.ts'
 import type { NamespaceStats } from '../reports.ts'
@@ -7,21 +7,21 @@ import { VarveError } from '../errors.ts'
 
 const PAGE_BYTES = 1 << 20
 
-/** One entry. `value` is only good until the next one is asked for. */
+/** One entry. `value` is valid until the next one is read. */
 export interface RawEntry {
   readonly namespace: NamespaceStats
   readonly key: Key
   readonly value: Uint8Array
 }
 
-/** The namespaces of a cache, or the one of that name. Throws INVALID_ARGUMENT where there is none of that name. */
+/** The namespaces of a cache, or the one of that name. Throws INVALID_ARGUMENT if there is none. */
 export async function namespacesOf(session: Session, only: string | undefined): Promise<readonly NamespaceStats[]> {
   const { namespaces } = await session.run((store) => store.stats())
   if (only === undefined) return namespaces
   const found = namespaces.filter((namespace) => namespace.name === only)
   if (found.length > 0) return found
   const known = namespaces.map((namespace) => `'${namespace.name}'`).join(', ')
-  throw new VarveError('INVALID_ARGUMENT', `there is no namespace '${only}'; there is ${known === '' ? 'none' : known}`)
+  throw new VarveError('INVALID_ARGUMENT', `there is no namespace '${only}'; the cache has ${known === '' ? 'none' : known}`)
 }
 
 /** All entries of these namespaces, page by page. */
@@ -45,7 +45,7 @@ export function* entriesOf(session: Session, namespaces: readonly NamespaceStats
   }
 }
 
-/** The value of a key, undefined where there is none. */
+/** The value of a key, undefined if there is none. */
 export function valueOf(session: Session, { name, version }: Pick<NamespaceStats, 'name' | 'version'>, key: Key): Uint8Array | undefined {
   return session.call((store) => {
     const number = store.namespace(name, version)
@@ -60,20 +60,20 @@ export function valueOf(session: Session, { name, version }: Pick<NamespaceStats
   })
 }
 
-/** An option or argument that is a path; an empty one, as of a variable that is not set, is none. */
+/** An option or argument that is a path. An empty one, such as a shell variable that is not set, is an error. */
 export function pathOf(text: string): string {
   if (text !== '') return text
-  throw new InvalidArgumentError('It is empty; name a file or folder.')
+  throw new InvalidArgumentError('It is empty; name a file or directory.')
 }
 
 /** An option that is a count. */
 export function wholeNumber(text: string): number {
   const number = Number(text)
   if (Number.isSafeInteger(number) && number >= 0) return number
-  throw new InvalidArgumentError(`'${text}' is no whole number.`)
+  throw new InvalidArgumentError(`'${text}' is not a whole number.`)
 }
 
-/** A key in JSON: text, or base64 where it is no text. */
+/** A key in JSON: text, or base64 if its bytes are not text. */
 export function keyJson(key: Key): { readonly key: string } | { readonly keyBase64: string } {
   return typeof key === 'string' ? { key } : { keyBase64: Buffer.from(key).toString('base64') }
 }

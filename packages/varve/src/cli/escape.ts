@@ -1,10 +1,9 @@
 /**
- * Makes text from a cache safe to print: a key may hold terminal escapes, line breaks or bytes that are no text at all.
+ * Makes text from a cache safe to print: a key may contain terminal escapes, line breaks or bytes that are not text.
  *
- *   \x1b       one byte: a control character of ASCII, or a byte of a key that is no UTF-8
- *   \u{202e}   any other character that a terminal acts on or nobody sees: C1 controls, marks that turn the direction
- * of
- *              text, separators, lone surrogates
+ *   \x1b       one byte: a control character of ASCII, or a byte of a key that is not UTF-8
+ *   \u{202e}   another character that a terminal interprets or does not show: C1 controls, marks of text direction,
+ *              separators, lone surrogates
  *   \\         a backslash
  */
 import type { Key } from '../values/key.ts'
@@ -13,12 +12,12 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Surrogate}\p{Zl}\p{Zp}]/u
 const ESCAPED = /[\p{Cc}\p{Cf}\p{Surrogate}\p{Zl}\p{Zp}\\]/gu
 const ESCAPE = /\\(?:x([0-9a-f]{2})|u\{([0-9a-f]{1,5})\}|(\\)|)/gi
 
-/** `text` on one line, without anything that a terminal acts on. As it is where that is nothing, such as most paths. */
+/** `text` on one line, without characters that a terminal interprets. Most texts, such as paths, stay as they are. */
 export function escapeText(text: string): string {
   return UNSAFE.test(text) ? escaped(text) : text
 }
 
-/** Whether a text of many lines has nothing that a terminal acts on but the ends of lines and tabs. */
+/** Whether line ends and tabs are the only characters of a text that a terminal interprets. */
 export function isPlain(text: string): boolean {
   return !UNSAFE.test(text.replace(/\r?\n|\t/g, ''))
 }

@@ -6,7 +6,7 @@ import { rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { exportJson } from '../json/export.ts'
-import type { ExportOptions } from '../options.ts'
+import type { ExportOptions } from '../json/options.ts'
 import type { ExportReport } from '../reports.ts'
 import type { Session } from '../session/session.ts'
 import { toVarveError, VarveError } from '../errors.ts'
@@ -44,7 +44,7 @@ async function run(options: ExportCommandOptions): Promise<void> {
   })
 }
 
-/** Under another name first, so that the file is never half an export. */
+/** Writes to a temporary file first, so that an incomplete export never has the name. */
 async function toFile(session: Session, path: string, wanted: ExportOptions): Promise<ExportReport> {
   const temporary = `${path}.${randomUUID()}.tmp`
   const file = createWriteStream(temporary, { flags: 'wx', mode: 0o600 })
@@ -61,7 +61,7 @@ async function toFile(session: Session, path: string, wanted: ExportOptions): Pr
 }
 
 async function toStandardOutput(session: Session, wanted: ExportOptions): Promise<void> {
-  // A bar between the lines of an export would be in the way; Ctrl-C ends it as it ends any filter.
+  // A progress bar would mix with the lines of the export; Ctrl-C ends the command as it ends any filter.
   if (process.stdout.isTTY) {
     await exportJson(session, process.stdout, wanted, { signal: undefined, onProgress: undefined })
     return

@@ -1,4 +1,4 @@
-/** Which folder a command means, and opening it. Commands that look write nothing. */
+/** Finds and opens the caches that a command names. Commands that only read write nothing. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { cachesDirectory } from '../health/directory.ts'
@@ -9,19 +9,19 @@ import { secretOf } from '../health/secret.ts'
 import { Session } from '../session/session.ts'
 import { escapeText } from './escape.ts'
 
-/** Folder of the format this version reads, below the cache's folder; with a key there is more to its name. */
+/** Directory of the format in the cache directory; with a secret its name is longer. */
 export const FORMAT_FOLDER = 'v1'
-const KEYED_FOLDER = /^v1-[0-9a-f]{16}$/
+const SECRET_FOLDER = /^v1-[0-9a-f]{16}$/
 
-/** Cap of a cache that is not to lose anything. */
+/** Size limit for commands that must not evict entries. */
 const NO_CAP = Number.MAX_SAFE_INTEGER
 
-/** Names of the files that make a folder a cache. */
+/** Names of files by which a directory is recognised as a cache. */
 const FILES = /^(manifest-\d+|\d+\.log|\d+-\d+\.taken|\d+-\d+\.table)$/
 
 let isShared = false
 
-/** Whether directories of other users are trusted, as option `shared` of `openCache` says. */
+/** Whether directories of other users are used; see option `shared` of `openCache`. */
 export function trustsShared(): boolean {
   return isShared
 }
@@ -38,10 +38,10 @@ export interface OpenFolder {
   readonly reason: string
 }
 
-/** Whether `dir` is the folder of a cache. */
+/** Whether `dir` is a cache directory. */
 export function isCache(dir: string): boolean {
-  const isKeyed = hasKey()
-  const folders = filesIn(dir).filter((name) => (isKeyed ? KEYED_FOLDER.test(name) : name === FORMAT_FOLDER))
+  const isAuthenticated = hasSecret()
+  const folders = filesIn(dir).filter((name) => (isAuthenticated ? SECRET_FOLDER.test(name) : name === FORMAT_FOLDER))
   return folders.some((name) => isFormat(join(dir, name)))
 }
 
@@ -49,17 +49,17 @@ function isFormat(folder: string): boolean {
   return filesIn(folder).some((name) => FILES.test(name))
 }
 
-/** Throws INVALID_ARGUMENT where VARVE_KEY is no secret. */
-function hasKey(): boolean {
+/** Throws INVALID_ARGUMENT if VARVE_SECRET is too short. */
+function hasSecret(): boolean {
   return secretOf().bytes !== undefined
 }
 
-/** The folder that `--dir` means. */
+/** The directory that `--dir` names. */
 export function folderOf(given: string | undefined): string {
   return given === undefined ? cachesDirectory() : resolve(given)
 }
 
-/** Absolute paths of the caches that `--dir` means: that folder itself, else the caches right below it. Throws NOT_A_CACHE. */
+/** Absolute paths of the caches that `--dir` names: the directory itself, otherwise the caches in it. Throws NOT_A_CACHE. */
 export function findCaches(given: string | undefined): string[] {
   const folder = folderOf(given)
   if (isCache(folder)) return [folder]
@@ -71,7 +71,7 @@ export function findCaches(given: string | undefined): string[] {
   return found
 }
 
-/** The one cache that `--dir` means. Throws INVALID_OPTION where there are several. */
+/** The cache that `--dir` names. Throws INVALID_OPTION if there are several. */
 export function findCache(given: string | undefined): string {
   const [first, ...others] = findCaches(given)
   if (first !== undefined && others.length === 0) return first
@@ -79,12 +79,12 @@ export function findCache(given: string | undefined): string {
   throw new VarveError('INVALID_OPTION', `there are several caches; choose one:\n${list}`)
 }
 
-/** Opens a cache read-only, looks at it, closes it. */
+/** Opens a cache read-only, reads from it, closes it. */
 export async function inspect<T>(dir: string, look: (open: OpenFolder) => Promise<T>): Promise<T> {
   return used(await openFolder(dir, true, NO_CAP), look)
 }
 
-/** Opens a cache, changes it, closes it; `maxBytes` is its cap from then on. */
+/** Opens a cache, changes it, closes it; `maxBytes` is its size limit from then on. */
 export async function change<T>(dir: string, work: (open: OpenFolder) => Promise<T>, maxBytes: number = NO_CAP): Promise<T> {
   return used(await openFolder(dir, false, maxBytes), work)
 }
@@ -100,12 +100,12 @@ async function used<T>(open: OpenFolder, use: (open: OpenFolder) => Promise<T>):
 async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Promise<OpenFolder> {
   try {
     const { engine, reason } = await loadEngine({ engine: 'auto', dir })
-    const { bytes: key, warning } = secretOf()
-    if (readOnly && key !== undefined && !isFormat(join(dir, engine.folderName(key)))) throw otherKey(dir)
-    const place = new Place(dir, engine.folderName(key), { readOnly, shared: isShared })
+    const { bytes: secret, warning } = secretOf()
+    if (readOnly && secret !== undefined && !isFormat(join(dir, engine.folderName(secret)))) throw otherSecret(dir)
+    const place = new Place(dir, engine.folderName(secret), { readOnly, shared: isShared })
     const barred = place.check(false)
-    if (barred !== undefined) throw new VarveError(barred.code, `the cache in '${dir}' is not used: ${barred.why}; ${barred.mend}`)
-    const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes, key })
+    if (barred !== undefined) throw new VarveError(barred.code, `the cache in '${dir}' is not used: ${barred.why}; ${barred.fix}`)
+    const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes, secret })
     const onWarning = ({ message }: VarveError): void => void process.stderr.write(`warning: ${escapeText(message)}\n`)
     const session = new Session(store, { onWarning }, place)
     if (warning !== undefined) session.warn(warning)
@@ -115,27 +115,29 @@ async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Pro
   }
 }
 
-function otherKey(dir: string): VarveError {
-  return new VarveError('NOT_A_CACHE', `the cache in '${escapeText(dir)}' was written with another key than VARVE_KEY`)
+function otherSecret(dir: string): VarveError {
+  return new VarveError('NOT_A_CACHE', `the cache in '${escapeText(dir)}' was written with another secret than VARVE_SECRET`)
 }
 
 function notACache(folder: string): VarveError {
   const where = escapeText(folder)
-  if (!existsSync(folder)) return new VarveError('NOT_A_CACHE', `no cache: there is no folder '${where}'; name another with --dir`)
-  if (hasKey()) return new VarveError('NOT_A_CACHE', `no cache in '${where}' was written with a key; unset VARVE_KEY or name another with --dir`)
-  if (filesIn(folder).some((name) => KEYED_FOLDER.test(name))) {
-    return new VarveError('NOT_A_CACHE', `the cache in '${where}' was written with a key; put it into VARVE_KEY`)
+  if (!existsSync(folder)) return new VarveError('NOT_A_CACHE', `no cache: the directory '${where}' does not exist; name another with --dir`)
+  if (hasSecret()) {
+    return new VarveError('NOT_A_CACHE', `no cache in '${where}' was written with a secret; unset VARVE_SECRET or name another directory with --dir`)
+  }
+  if (filesIn(folder).some((name) => SECRET_FOLDER.test(name))) {
+    return new VarveError('NOT_A_CACHE', `the cache in '${where}' was written with a secret; set VARVE_SECRET to it`)
   }
   const other = filesIn(folder).find((name) => /^v\d+$/.test(name) && name !== FORMAT_FOLDER)
   const found = other === undefined ? '' : ` (there is '${other}', of another version of varve)`
   return new VarveError(
     'NOT_A_CACHE',
     `no cache in '${where}': looked for ${FORMAT_FOLDER}/manifest-<n>, ${FORMAT_FOLDER}/<n>.log or ` +
-      `${FORMAT_FOLDER}/<n>-<k>.table there and in the folders below it${found}; name another with --dir`,
+      `${FORMAT_FOLDER}/<n>-<k>.table there and in its subdirectories${found}; name another directory with --dir`,
   )
 }
 
-/** Names in a folder; none where it cannot be read. */
+/** Names in a directory; none if it cannot be read. */
 function filesIn(folder: string): string[] {
   try {
     return readdirSync(folder)

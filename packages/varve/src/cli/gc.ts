@@ -1,4 +1,4 @@
-/** `varve gc`: frees what is not needed any more: folds and merges what is due, and keeps a cap where one is given. */
+/** `varve gc`: frees obsolete space: checkpoints and merges what is due, and applies a size limit if one is given. */
 import { type Command, InvalidArgumentError } from 'commander'
 import type { EachReports } from '../cli-json.ts'
 import { byteSize } from '../checks/size.ts'
@@ -33,7 +33,7 @@ async function collect(dir: string, maxBytes: number | undefined): Promise<GcRep
 
 function textOf({ changed, bytesFreed, bytesBefore, bytesAfter, entriesDropped }: GcReport): string {
   if (!changed) return 'nothing to free\n'
-  // Folding a log writes a table first: a folder may be larger for having been tidied.
+  // A checkpoint writes a table first, so the directory may grow.
   const freed = bytesFreed >= 0 ? `${size(bytesFreed)} freed` : `${size(-bytesFreed)} more`
   return `${freed} (${size(bytesBefore)} -> ${size(bytesAfter)}), ${counted(entriesDropped, 'entry', 'entries')} dropped\n`
 }
@@ -41,5 +41,5 @@ function textOf({ changed, bytesFreed, bytesBefore, bytesAfter, entriesDropped }
 function sizeOf(text: string): number {
   const bytes = byteSize(text)
   if (bytes !== undefined && Number.isSafeInteger(bytes) && bytes >= 65_536) return bytes
-  throw new InvalidArgumentError(`'${text}' is no size of at least 65536 bytes.`)
+  throw new InvalidArgumentError(`invalid size '${text}': expected at least 64 KiB, for example '500MB'.`)
 }

@@ -44,10 +44,10 @@ async function run(given: string, options: GetOptions): Promise<void> {
 
 function notForTerminals(key: Key): VarveError {
   const way = 'write it to a file or a pipe, or see it with --json or --raw'
-  return new VarveError('INVALID_ARGUMENT', `the value of '${escapeKey(key)}' has bytes that a terminal may act on; ${way}`)
+  return new VarveError('INVALID_ARGUMENT', `the value of '${escapeKey(key)}' has bytes that can control a terminal; ${way}`)
 }
 
-/** The key that is given on the command line. Throws INVALID_ARGUMENT at an escape that is none. */
+/** The key from the command line. Throws INVALID_ARGUMENT for an invalid escape. */
 export function parseKey(given: string): Key {
   try {
     return unescapeKey(given)

@@ -1,4 +1,4 @@
-/** `varve import`: takes back what `varve export` wrote. */
+/** `varve import`: imports what `varve export` wrote. */
 import type { Command } from 'commander'
 import { createReadStream, statSync } from 'node:fs'
 import { importJson } from '../json/import.ts'
@@ -38,7 +38,7 @@ async function run(given: string | undefined, options: ImportCommandOptions): Pr
   })
 }
 
-/** The cache that is meant; a folder named with --dir becomes one where it holds none. */
+/** The cache that --dir names; the directory itself if it holds no cache. */
 function targetOf(given: string | undefined): string {
   try {
     return findCache(given)
@@ -52,7 +52,7 @@ function inputOf(given: string | undefined): { readonly source: ImportSource; re
   if (given === undefined || given === '-') return { source: process.stdin, bytes: undefined }
   try {
     const status = statSync(given)
-    if (status.isDirectory()) throw new VarveError('INVALID_ARGUMENT', `'${given}' is a folder; name the file of an export`)
+    if (status.isDirectory()) throw new VarveError('INVALID_ARGUMENT', `'${given}' is a directory; name the file of an export`)
     return { source: createReadStream(given), bytes: status.isFile() ? status.size : undefined }
   } catch (error) {
     if (error instanceof VarveError) throw error

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `varve`: looks inside a cache. One file per command; this one puts them together. */
+/** `varve`: inspects and maintains caches. Each command has a file; this one combines them. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { clearCommand } from './clear.ts'

@@ -8,20 +8,20 @@ import prettyBytes from 'pretty-bytes'
 import prettyMs from 'pretty-ms'
 import { type CacheReport, CLI_JSON_FORMAT, type CliJson, type EachReports } from '../cli-json.ts'
 
-/** Writes to standard output and waits where the reader is slower. */
+/** Writes to standard output and waits for a slow reader. */
 export async function write(chunk: string | Uint8Array): Promise<void> {
   if (!process.stdout.write(chunk)) await once(process.stdout, 'drain')
 }
 
-/** Whether the reader of standard output has gone, as `head` does once it has enough. Then nobody wants the rest. */
+/** Whether the reader of standard output has closed it, as `head` does once it has enough. */
 export function isClosedPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE'
 }
 
-/** What JSON allows in texts and a terminal acts on, or nobody sees: DEL, C1 controls, marks of direction, separators. */
+/** Characters that JSON allows in texts and a terminal interprets or hides: DEL, C1 controls, direction marks, separators. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** A value as JSON that may be looked at in a terminal. */
+/** A value as JSON that is safe to print to a terminal. */
 function jsonText(value: unknown, indent?: number): string {
   const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   return JSON.stringify(value, undefined, indent).replace(UNSAFE_IN_JSON, (character) => character.split('').map(escape).join(''))
@@ -61,7 +61,7 @@ export function size(bytes: number): string {
   return prettyBytes(bytes, { binary: true })
 }
 
-/** How long ago `timeMs` (milliseconds since 1970) was, for people: '3d'; '-' where it is 0, unknown. */
+/** How long ago `timeMs` (milliseconds since 1970) was, for people: '3d'; '-' for 0, unknown. */
 export function age(timeMs: number, nowMs: number = Date.now()): string {
   return timeMs === 0 ? '-' : prettyMs(Math.max(0, nowMs - timeMs), { compact: true })
 }

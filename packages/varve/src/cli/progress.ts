@@ -4,7 +4,7 @@ import type { EngineControl } from '../engine/engine.ts'
 import { size } from './output.ts'
 
 /**
- * Runs `call` with a bar called `title` where standard error is a terminal. The first Ctrl-C stops the call cleanly, a
+ * Runs `call` with a progress bar `title` if standard error is a terminal. The first Ctrl-C stops the call cleanly, a
  * second one ends the process.
  */
 export function withProgress<T>(title: string, call: (control: EngineControl) => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-/** `varve repair`: sets aside what is damaged and keeps the rest; invents nothing. */
+/** `varve repair`: quarantines damaged files and keeps every sound entry. */
 import type { Command } from 'commander'
 import type { EachReports } from '../cli-json.ts'
 import { command, type CommonOptions } from './command.ts'
@@ -32,14 +32,14 @@ async function run(options: RepairCommandOptions): Promise<void> {
   if (found.some(({ sound }) => !sound)) process.exitCode = NEGATIVE
 }
 
-function textOf({ damage, setAside, everythingLost, entriesBefore, entriesAfter, remaining, dryRun }: Repaired): string {
+function textOf({ damage, quarantined, unrecoverable, entriesBefore, entriesAfter, remaining, dryRun }: Repaired): string {
   if (damage.length === 0) return `sound: ${counted(entriesAfter, 'entry', 'entries')}, nothing to repair\n`
   const lines = [`${counted(damage.length, 'place')} damaged; the entries there are lost:`, damageTable(damage).trimEnd()]
-  if (everythingLost) lines.push('A log or manifest is damaged: nothing tells which entries are the newest, so all of them are let go.')
-  if (setAside.length > 0) lines.push(`${dryRun ? 'Would be set' : 'Set'} aside as *.bad: ${setAside.map(escapeText).join(', ')}`)
-  if (!dryRun) lines.push(`${counted(entriesAfter, 'entry', 'entries')} kept, of ${entriesBefore} that could be read before.`)
+  if (unrecoverable) lines.push('A log or manifest is damaged: the newest entries are unknown, so all entries are discarded.')
+  if (quarantined.length > 0) lines.push(`${dryRun ? 'To be quarantined' : 'Quarantined'} as *.bad: ${quarantined.map(escapeText).join(', ')}`)
+  if (!dryRun) lines.push(`${counted(entriesAfter, 'entry', 'entries')} kept, of ${entriesBefore} that were readable before.`)
   if (remaining.length > 0) {
-    lines.push(`${counted(remaining.length, 'place')} still damaged, in files of a build that runs; repair again when it is done.`)
+    lines.push(`${counted(remaining.length, 'place')} still damaged, in files of a running build; repair again when it has ended.`)
   }
   return `${lines.join('\n')}\n`
 }

@@ -20,7 +20,7 @@ export interface IdRecord {
   readonly variants: readonly Variant[]
 }
 
-/** The namespaces of records of all tasks, or of one. Throws INVALID_ARGUMENT where there is no task of that name. */
+/** The namespaces of records of all tasks, or of one. Throws INVALID_ARGUMENT if there is no such task. */
 export async function tasksOf(session: Session, only: string | undefined): Promise<readonly NamespaceStats[]> {
   const tasks = (await namespacesOf(session, undefined)).filter(({ name }) => name.startsWith(RECORDS_PREFIX))
   if (only === undefined) return tasks
@@ -28,7 +28,7 @@ export async function tasksOf(session: Session, only: string | undefined): Promi
   if (found.length > 0) return found
   const names = tasks.map(taskName)
   const near = suggest(only, names)
-  const wayOut = near === undefined ? `there is ${names.map((name) => `'${name}'`).join(', ') || 'none'}` : `did you mean '${near}'?`
+  const wayOut = near === undefined ? `the cache has ${names.map((name) => `'${name}'`).join(', ') || 'none'}` : `did you mean '${near}'?`
   throw new VarveError('INVALID_ARGUMENT', `there is no task '${only}'; ${wayOut}`)
 }
 
@@ -45,13 +45,13 @@ export function* recordsOf(session: Session, tasks: readonly NamespaceStats[]): 
   }
 }
 
-/** The record of one id; no variants where there is none. */
+/** The record of one id; no variants if there is none. */
 export function recordOf(session: Session, task: NamespaceStats, id: string): IdRecord {
   const value = valueOf(session, task, id)
   return { task: taskName(task), id, variants: value === undefined ? [] : parse(value) }
 }
 
-/** Says of variants whether their results are there; they may be gone where the folder reached its cap. */
+/** Whether the results of variants exist; eviction may have removed them. */
 export async function resultsOf(session: Session, task: string): Promise<(id: string, variant: Variant) => boolean> {
   const results = (await namespacesOf(session, undefined)).find(({ name }) => name === `${RESULTS_PREFIX}${task}`)
   return (id, { result }) => {

@@ -1,4 +1,4 @@
-/** `varve top`: the entries of a cache that are largest, that were not used for longest, or never. */
+/** `varve top`: the largest, oldest or never used entries of a cache. */
 import { type Command, InvalidArgumentError } from 'commander'
 import type { TopJson } from '../cli-json.ts'
 import type { EngineTop } from '../engine/engine.ts'
@@ -67,7 +67,7 @@ function namespacesTable(namespaces: readonly NamespaceStats[]): string {
   return table(head, rows, head.slice(1))
 }
 
-/** Uses on the day of writing are not recorded: of an entry that was written today it is too early to report 'never'. */
+/** Uses on the day of the write are not recorded, so 'never' does not apply to entries written today. */
 function lastUsed({ usedMs, writtenMs }: TopItem): string {
   if (usedMs !== null) return age(usedMs)
   return writtenMs === 0 || Date.now() - writtenMs < DAY_MS ? '-' : 'never'
@@ -86,5 +86,5 @@ function itemJson(entry: TopItem): TopJson['entries'][number] {
 function orderOf(text: string): Order {
   const order = ORDERS.find((known) => known === text)
   if (order !== undefined) return order
-  throw new InvalidArgumentError(`'${text}' is none of ${ORDERS.join(', ')}.`)
+  throw new InvalidArgumentError(`'${text}' is not one of ${ORDERS.join(', ')}.`)
 }

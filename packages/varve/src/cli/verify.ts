@@ -1,4 +1,4 @@
-/** `varve verify`: reads every byte and names what is damaged. Modifies nothing. */
+/** `varve verify`: reads every byte and lists damage. Modifies nothing. */
 import type { Command } from 'commander'
 import type { VerifyReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
@@ -21,6 +21,6 @@ async function run(options: CommonOptions): Promise<void> {
 function textOf({ sound, files, bytes, entries, damage }: VerifyReport): string {
   const counts = `${counted(files, 'file')}, ${size(bytes)}, ${counted(entries, 'entry', 'entries')}`
   const verdict = `${sound ? 'sound' : `${counted(damage.length, 'place')} damaged`}: ${counts}\n`
-  const mend = damage.length > 0 ? "What is damaged is a miss; the next commit or 'npx varve repair' sets it aside.\n" : ''
-  return `${verdict}${damageTable(damage)}${mend}`
+  const fix = damage.length > 0 ? "Damaged entries are misses; the next commit or 'npx varve repair' quarantines them.\n" : ''
+  return `${verdict}${damageTable(damage)}${fix}`
 }

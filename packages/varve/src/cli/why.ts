@@ -1,6 +1,6 @@
 /**
- * `varve why <id>`: the stored variants of an id, what of them no longer holds, and in what the two made last differ.
- * Files and environment are those of here and now; inputs only the build itself knows, so variants are compared in them.
+ * `varve why <id>`: the stored variants of an id, the dependencies that changed, and how the two newest variants differ.
+ * Files and environment are compared with the present ones. Only the build knows its inputs, so variants are compared.
  */
 import type { Command } from 'commander'
 import * as fs from 'node:fs'
@@ -42,7 +42,7 @@ async function run(given: string, options: WhyOptions): Promise<void> {
     if (found.length === 0) {
       process.exitCode = NEGATIVE
       if (options.json === true) return writeJson('why', { records: [] })
-      process.stderr.write(`varve: nothing is stored of id '${escapeKey(id)}'${nearIds(recordsOf(session, tasks), id)}\n`)
+      process.stderr.write(`varve: nothing is stored for id '${escapeKey(id)}'${nearIds(recordsOf(session, tasks), id)}\n`)
       return
     }
     const told: RecordJson[] = []
@@ -85,7 +85,7 @@ function tellVariant(variant: Variant, differences: readonly Difference[], isLos
 function textOf({ task, id, variants, between }: RecordJson): string {
   const head = `task ${escapeText(task)}, id ${escapeKey(id)}: ${counted(variants.length, 'variant')}\n`
   const lines = variants.map((variant) => `${age(variant.timeMs)} old: ${verdictOf(variant)}\n${tableOf(variant.differences)}`)
-  const pair = between.length === 0 ? '' : `the two made last differ in:\n${tableOf(between)}`
+  const pair = between.length === 0 ? '' : `the two newest differ in:\n${tableOf(between)}`
   return `${head}${lines.join('')}${pair}`
 }
 
@@ -101,11 +101,11 @@ function tableOf(differences: readonly Difference[]): string {
   return table(['what', 'name', 'before', 'after'], rows)
 }
 
-/** Some ids that hold what was given, for who gave half of one. */
+/** Some ids that contain the given text, in case it is part of one. */
 function nearIds(records: Iterable<IdRecord>, given: string): string {
   const found: string[] = []
   for (const { id } of records) {
     if (found.length < 5 && id.includes(given)) found.push(id)
   }
-  return found.length === 0 ? "; 'varve ls --task' lists them" : `; there is\n${found.map((id) => `  ${escapeKey(id)}`).join('\n')}`
+  return found.length === 0 ? "; 'varve ls --task' lists them" : `; ids that contain it:\n${found.map((id) => `  ${escapeKey(id)}`).join('\n')}`
 }

@@ -1,18 +1,18 @@
 /**
- * Finds the addon of this machine: the file in this package, else the package `@varve/<platform>`. That one counts only if
- * this package names it as a dependency of exactly its own version: any other package of a name that happens to be found in
- * a `node_modules` on the way up could run its code here.
+ * Finds the addon of this machine: the file in this package, otherwise the package `@varve/<platform>`. Varve loads that
+ * package only if this one depends on it in exactly its own version: a package of the same name in a `node_modules` above
+ * could otherwise run its code here.
  */
 import { builtin } from '../host/builtin.ts'
 import { libcName } from './libc.ts'
 
-/** As much of a package.json as is looked at. */
+/** The fields of a package.json that are read. */
 interface Manifest {
   readonly version: string
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
-/** What the addon exports. Throws where there is none for this machine. */
+/** The exports of the addon. Throws if there is none for this machine. */
 export function requireAddon<Addon>(): Addon {
   const platform = platformName()
   const { createRequire } = builtin('node:module') ?? {}

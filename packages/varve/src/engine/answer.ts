@@ -1,4 +1,4 @@
-/** Answers of both engines that are JSON: `{"ok": <report>}`, or `{"code", "message"}` where the call failed. */
+/** Answers of both engines that are JSON: `{"ok": <report>}`, or `{"code", "message"}` if the call failed. */
 import type { EngineChunk, EngineError } from './engine.ts'
 
 /** An error of an engine. */
@@ -12,10 +12,10 @@ export class EngineFailure extends Error implements EngineError {
   }
 }
 
-/** A chunk of an export before it is taken: its length stands for it. */
+/** A chunk of an export before it is taken: represented by its length. */
 export type ChunkReport = Omit<EngineChunk, 'chunk'> & { readonly bytes: number }
 
-/** The report of an answer. Throws the failure where it is one. */
+/** The report of an answer. Throws if the answer is a failure. */
 export function reportOf<Report>(answer: string): Report {
   const parsed: { ok: Report } | { code: string; message: string } = JSON.parse(answer)
   if ('ok' in parsed) return parsed.ok

@@ -3,8 +3,8 @@
 let offsetMs = performance.timeOrigin
 
 /**
- * Microseconds since 1970. `Date.now()` says which millisecond it is, also after the system's clock was set;
- * `performance.now()` says where within it.
+ * Microseconds since 1970. `Date.now()` gives the millisecond, even after the system's clock was set;
+ * `performance.now()` gives the fraction.
  */
 export function nowUs(): number {
   const [ms, runningMs] = [Date.now(), performance.now()]

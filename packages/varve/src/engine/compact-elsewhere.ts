@@ -1,6 +1,6 @@
 /**
- * Compaction of the WebAssembly engine in a worker thread, so that the main thread stays free. The worker is one more
- * participant of the folder: it takes the logs that are done, and whoever wrote them begins new ones.
+ * Compaction of the WebAssembly engine in a worker thread, so that the main thread stays free. The worker opens the
+ * cache like another process: it checkpoints the sealed logs, and their writers begin new ones.
  */
 import type * as workers from 'node:worker_threads'
 import { builtin } from '../host/builtin.ts'
@@ -8,39 +8,39 @@ import type { CompactReport, Damage, EngineControl, EngineOptions } from './engi
 import { EngineFailure } from './answer.ts'
 import { folderBytes } from './host-node.ts'
 
-/** A smaller folder is compacted sooner than a worker has started. */
+/** Starting a worker takes longer than compacting a smaller directory. */
 const WORKER_BYTES = 8 * 1024 * 1024
 
-/** What the worker is given. */
+/** The order for the worker. */
 export interface CompactOrder {
   readonly directory: string
   readonly full: boolean
-  readonly options: Omit<EngineOptions, 'key'>
+  readonly options: Omit<EngineOptions, 'secret'>
   /** Anything but 0 stops it. */
   readonly stop: Int32Array<SharedArrayBuffer>
 }
 
-/** How a compaction went, and the damage that it met. */
+/** The outcome of a compaction, and the damage that it detected. */
 export interface Compacted {
   readonly report: CompactReport
   readonly damage: readonly Damage[]
 }
 
-/** What it says: how far it is, and at last how it ended. */
+/** Messages of the worker: progress, and finally the outcome. */
 export type CompactNews =
   | { readonly done: number; readonly total: number }
   | Compacted
   | { readonly code: string; readonly message: string }
 
 /**
- * Compacts the cache in `directory`, whose files are in `folder`, in a worker; undefined where it is quicker to do it
- * here. The promise gives undefined where no worker could be started, as in a sandbox.
+ * Compacts the cache in `directory`, whose files are in `folder`, in a worker; undefined if this thread is quicker. The
+ * promise resolves with undefined if no worker can be started, as in a sandbox.
  */
 export function compactInWorker(
   { directory, folder }: { readonly directory: string; readonly folder: string },
   full: boolean,
   control: EngineControl,
-  { key, ...options }: EngineOptions,
+  { secret, ...options }: EngineOptions,
 ): Promise<Compacted | undefined> | undefined {
   const files = builtin('node:fs')
   const threads = builtin('node:worker_threads')
@@ -51,7 +51,7 @@ export function compactInWorker(
   if (worker === undefined) return undefined
   const stop = (): void => void Atomics.store(order.stop, 0, 1)
   signal?.addEventListener('abort', stop, { once: true })
-  worker.postMessage(key)
+  worker.postMessage(secret)
   let isRunning = false
   const outcome = new Promise<Compacted | undefined>((resolve, reject) => {
     worker.on('message', (news: CompactNews) => {
@@ -64,12 +64,12 @@ export function compactInWorker(
       if (isRunning) reject(new EngineFailure('INTERNAL', `compaction failed: ${error.message}`, { cause: error }))
       else resolve(undefined)
     })
-    worker.on('exit', () => reject(new EngineFailure('INTERNAL', 'the compaction worker ended early; nothing committed is lost')))
+    worker.on('exit', () => reject(new EngineFailure('INTERNAL', 'the compaction worker ended early; committed entries are kept')))
   })
   return outcome.finally(() => signal?.removeEventListener('abort', stop))
 }
 
-/** Undefined where the host refuses workers, as Node.js with `--permission`. */
+/** Undefined if the host refuses workers, as Node.js does with `--permission`. */
 function startWorker(threads: typeof workers, order: CompactOrder): workers.Worker | undefined {
   try {
     return new threads.Worker(new URL('./compact-worker.js', import.meta.url), { workerData: order })

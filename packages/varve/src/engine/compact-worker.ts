@@ -1,4 +1,4 @@
-/** The worker thread of `compact-elsewhere.ts`: opens the folder as a participant of its own, compacts, says how it went. */
+/** The worker thread of `compact-elsewhere.ts`: opens the cache, compacts it, and reports the outcome. */
 import * as files from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { toVarveError } from '../errors.ts'
@@ -7,16 +7,16 @@ import { nodeHost } from './host-node.ts'
 import { wasmEngine } from './wasm.ts'
 
 const order: CompactOrder = workerData
-/** Sent and not in `workerData`, where every module of the worker could read it as long as it lives. */
+/** The secret arrives as a message, because every module of the worker could read `workerData`. */
 const received = new Promise<Uint8Array | undefined>((resolve) => parentPort?.once('message', resolve))
 const tell = (news: CompactNews): void => parentPort?.postMessage(news)
 
-/** Reads the shared flag whenever it is asked. */
+/** A signal that reads the shared flag. */
 const signal = Object.defineProperty(new AbortController().signal, 'aborted', { get: () => Atomics.load(order.stop, 0) !== 0 })
 
 try {
   const engine = wasmEngine((directory, name) => ({ host: nodeHost(files, `${directory}/${name}`) }))
-  const store = await engine.open(order.directory, { ...order.options, key: await received })
+  const store = await engine.open(order.directory, { ...order.options, secret: await received })
   const report = await store.compact(order.full, { signal, onProgress: (done, total) => tell({ done, total }) })
   tell({ report, damage: await store.close() })
 } catch (error) {

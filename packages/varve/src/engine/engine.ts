@@ -1,6 +1,6 @@
 /**
- * What the API asks of an engine. Two implement it, native and WebAssembly; `load.ts` chooses one and nothing else
- * knows which. Hot calls pass bytes through one shared scratch buffer: the caller writes the key to its start, the
+ * The interface of an engine. Two implement it, native and WebAssembly; `load.ts` chooses one, and no other module depends
+ * on which. Hot calls pass bytes through one shared scratch buffer: the caller writes the key to its start, the
  * engine answers with a length and the value's bytes at its start. A crossing costs 20-30 ns this way, several times
  * less than with byte arrays as arguments.
  */
@@ -17,18 +17,18 @@ export type {
 export interface EngineOptions {
   readonly durability: 'relaxed' | 'durable'
   readonly readOnly: boolean
-  /** Cap of the folder in bytes. */
+  /** Size limit of the cache directory in bytes. */
   readonly maxBytes: number
-  /** Secret of a keyed cache, at least 16 bytes; undefined = none. */
-  readonly key: Uint8Array | undefined
+  /** Secret of an authenticated cache, at least 32 bytes; undefined = none. */
+  readonly secret: Uint8Array | undefined
 }
 
 export interface Engine {
   readonly name: 'native' | 'wasm'
   /** Opens the cache in `directory` (absolute path; files live in its folder `folderName`). Rejects with an EngineError. */
   open(directory: string, options: EngineOptions): Promise<EngineStore>
-  /** The folder below a cache's own for caches with that secret, or without: formats and keys never meet. */
-  folderName(key: Uint8Array | undefined): string
+  /** Name of the directory in the cache directory; each secret has its own, so that caches never share files. */
+  folderName(secret: Uint8Array | undefined): string
 }
 
 /** What engines throw: an Error whose `code` is one of ErrorCode. */
@@ -59,19 +59,19 @@ export interface EngineCommit {
   readonly damageCount: number
 }
 
-/** One open cache as one thread of the host uses it. Every call may throw an EngineError. */
+/** One open cache as one thread of the host holds it. Every call may throw an EngineError. */
 export interface EngineStore {
   /**
-   * Shared memory, at least 128 KiB. Ask anew before each use: WebAssembly memory moves when it grows (native: always
-   * the same object).
+   * Shared memory, at least 128 KiB. Read this property before each use: WebAssembly memory moves when it grows (native:
+   * always the same object).
    */
   readonly scratch: Uint8Array
   /** A number for a namespace; the same for the same name and version. */
   namespace(name: string, version: string): number
 
   /**
-   * Key in scratch[0, keyBytes). Returns the value's length, -1 for a miss, -3 for a miss where damage was met since the
-   * last look. A value that fits is in scratch[0, length); a longer one is held until the next call: fetch it with take().
+   * Key in scratch[0, keyBytes). Returns the value's length, -1 for a miss, -3 for a miss with new damage since the
+   * last call of status(). A value that fits is in scratch[0, length); a longer one is held until the next call: fetch it with take().
    */
   get(namespace: number, keyBytes: number): number
   /** Copies the value held by the last get() into target, whose length is what get() returned. */
@@ -80,60 +80,60 @@ export interface EngineStore {
   has(namespace: number, keyBytes: number): boolean
   /** Key in scratch[0, keyBytes), buffered until commit. */
   put(namespace: number, keyBytes: number, value: Uint8Array): void
-  /** As put, for an entry that needs files: `filed` is what `packFiled` (files/manifest.ts) makes. */
+  /** Like put, for an entry that names files: `filed` is the result of `packFiled` (values/manifest.ts). */
   putFiled(namespace: number, keyBytes: number, filed: Uint8Array): void
   /** Key in scratch[0, keyBytes), buffered until commit. */
   delete(namespace: number, keyBytes: number): void
   /** Keys packed as in EnginePage, at most 4,096 of them. */
   getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues
   /**
-   * As getMany, without holding up this thread where the engine has others. What was put before the call is seen, what is
-   * put meanwhile may be or not.
+   * Like getMany, on another thread if the engine has one. It sees what was put before the call, and perhaps what is put
+   * meanwhile.
    */
   getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues>
   /** Entries in order of their key's hash from `cursor` (0n = first), about `bytesMax` bytes of them. */
   scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage
 
-  /** Outputs of tasks, stored by their content. */
-  readonly files: EngineFiles
+  /** Stores and restores files; its code loads at the first call. */
+  files(): Promise<EngineFiles>
 
   /** Bytes buffered and not committed, without those of a commit under way. */
   pendingBytes(): number
   /** Puts and deletes of the same entries, overwritten ones included. */
   pendingEntries(): number
-  /** Everything buffered as one atomic commit. Small relaxed commits are done when the call returns. */
+  /** Writes everything buffered as one atomic commit. A small relaxed commit is complete when the call returns. */
   commit(durability: 'relaxed' | 'durable'): Promise<EngineCommit>
-  /** Also records what was used; see `used/` in `crates/core/FORMAT.md`. */
+  /** Syncs commits, and records usage; see `used/` in `crates/core/FORMAT.md`. */
   flush(): Promise<void>
 
-  /** Begins an export of what is committed now; several may be under way, each has its number. */
+  /** Begins an export of the committed state and returns its number; several may run at the same time. */
   beginExport(options: EngineExport): number
-  /** The next chunk: as many entries as make 256 KiB or a little more. */
+  /** The next chunk: entries of 256 KiB or a little more. */
   exportChunk(transfer: number): EngineChunk
   /** Begins an import; a namespace that has another version here is refused unless `overwrite`. */
   beginImport(overwrite: boolean): number
-  /** Takes the next piece of the input. What it holds is apart from what is buffered otherwise. */
+  /** Reads the next piece of the input. Its entries are separate from other buffered entries. */
   feedImport(transfer: number, piece: Uint8Array): EngineImport
-  /** Throws where the input may not end here. */
+  /** Throws if the input is incomplete. */
   finishImport(transfer: number): void
-  /** What was fed since the last time as one atomic commit; undefined where nothing was. */
+  /** Commits what was fed since the last call, atomically; undefined if there is nothing. */
   commitImport(transfer: number): Promise<CommitReport | undefined>
-  /** Lets go of an export or an import, finished or not. */
+  /** Ends an export or an import, complete or not. */
   endTransfer(transfer: number): void
 
-  /** Takes up what other processes committed; true where something changed. */
+  /** Makes visible what other processes committed; true if something changed. */
   refresh(): boolean
-  /** Folds and merges what is due, or everything if `full`. */
+  /** Checkpoints and merges what is due, or everything if `full`. */
   compact(full: boolean, control: EngineControl): Promise<CompactReport>
   stats(): Promise<Stats>
   /** The first entries in some order. */
   top(options: EngineTop): Promise<readonly TopItem[]>
   verify(control: EngineControl): Promise<VerifyReport>
   repair(dryRun: boolean, control: EngineControl): Promise<RepairReport>
-  /** How many places `status().damage` has; cheap. */
+  /** Number of places in `status().damage`; cheap. */
   damageCount(): number
   status(): EngineStatus
-  /** Folds what is due, seals the log, lets go of every file. Returns all damage that was met, on the way as well. */
+  /** Checkpoints what is due, seals the log, closes every file. Returns all detected damage. */
   close(): Promise<readonly Damage[]>
 }
 
@@ -174,6 +174,6 @@ export interface EngineChunk {
 export interface EngineImport {
   readonly entries: number
   readonly namespaces: number
-  /** Bytes that wait for a commit. */
+  /** Bytes that are not committed yet. */
   readonly pendingBytes: number
 }

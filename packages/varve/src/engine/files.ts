@@ -1,4 +1,4 @@
-/** What the API asks of an engine about files: the outputs of tasks, stored by their content. Part of `engine.ts`. */
+/** The part of an engine that handles files, stored by their content. Part of `engine.ts`. */
 import type { FileEntry } from '../values/manifest.ts'
 import type { EngineControl } from './control.ts'
 
@@ -12,7 +12,7 @@ export interface StoredContent {
 
 /** A file that was read and stored. */
 export interface StoredFile extends StoredContent {
-  /** Whether somebody may execute it. */
+  /** Whether any user may execute it. */
   readonly executable: boolean
 }
 
@@ -21,19 +21,19 @@ export type RestoreMode = 'auto' | 'reflink' | 'hardlink' | 'copy'
 
 /** What to restore, and where. */
 export interface RestoreRequest {
-  /** Absolute path of the root; made where it is not there. */
+  /** Absolute path of the root; created if it does not exist. */
   readonly target: string
   readonly mode: RestoreMode
   readonly files: readonly FileEntry[]
 }
 
-/** What became of it: numbers of files, links and folders. */
+/** The outcome, in numbers of files, links and directories. */
 export interface RestoreAnswer {
   readonly unchanged: number
   readonly copied: number
   readonly cloned: number
   readonly linked: number
-  /** To be remembered of this target; null where what is remembered still holds. */
+  /** The record to keep for this target; null if the present record still holds. */
   readonly restored: string | null
 }
 
@@ -64,11 +64,11 @@ export interface AloneEntry {
 
 /** Files of one open cache. Calls throw or reject with an EngineError. Progress counts files, that of an import bytes. */
 export interface EngineFiles {
-  /** Throws UNSAFE_PATH where a manifest of these entries breaks a rule. */
+  /** Throws UNSAFE_PATH if a manifest of these entries breaks a rule. */
   check(files: readonly FileEntry[]): void
-  /** Stores regular files below `root`; links on the way are refused. What was stored stays until the next commit after it. */
+  /** Stores regular files below `root`; links on the way are refused. Stored contents stay until the next commit. */
   storeTree(root: string, paths: readonly string[], control: EngineControl): Promise<readonly StoredFile[]>
-  /** `remembered`: what the last restore to this target left, or ''. */
+  /** `remembered`: the record of the last restore to this target, or ''. */
   restoreTree(request: RestoreRequest, remembered: string, control: EngineControl): Promise<RestoreAnswer>
   /** Removes files, links and empty folders below `root`, in this order; how many. */
   removeTree(root: string, paths: readonly string[], control: EngineControl): Promise<number>
@@ -79,6 +79,6 @@ export interface EngineFiles {
   list(): Promise<readonly StoredContent[]>
   /** Reads these contents; which are sound. */
   verify(files: readonly FileEntry[], control: EngineControl): Promise<readonly { readonly digest: string; readonly sound: boolean }[]>
-  /** Commits one entry now; what is buffered stays buffered. */
+  /** Commits one entry now; buffered entries stay buffered. */
   commitAlone(entry: AloneEntry): Promise<void>
 }

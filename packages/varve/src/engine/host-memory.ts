@@ -1,6 +1,6 @@
 /**
- * Files in memory for the WebAssembly engine where there are no others. They live as long as this thread: whoever opens
- * the same folder again finds them. Files that were removed stay readable through what is open.
+ * Files in memory for the WebAssembly engine. They live as long as this thread: opening the same path again finds them.
+ * Removed files stay readable through open descriptors.
  */
 import type { Host } from '../../generated/varve_wasm.js'
 import { nowUs } from './clock.ts'

@@ -8,16 +8,16 @@ import { nowUs } from './clock.ts'
 import { isSyncRefused } from '../host/permission.ts'
 import { errnoOf, FORBIDDEN, INVALID, NO_FOLDER, NOT_FOUND, READ_ONLY, REFUSED, UNSUPPORTED } from './errno.ts'
 
-/** What `link` says where the file system has no hard links. */
+/** Error codes of `link` on file systems without hard links. */
 const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV', 'ENOSYS'])
 
 /** How many folders above ours get their entries synced the first time: the cache's own and the one it lies in. */
 const ANCESTORS_SYNCED = 2
 
-/** Windows syncs a file only for whoever may write it, and we sync what others wrote; these may still be read. */
+/** Windows syncs a file only with write access, and the engine syncs files of other users, which stay readable. */
 const MAY_NOT_WRITE: ReadonlySet<number> = new Set([FORBIDDEN, READ_ONLY, REFUSED])
 
-/** Asked each time: the host may be told otherwise, as by a test. */
+/** Read each time, because a test may change it. */
 const isWindows = (): boolean => process.platform === 'win32'
 
 /** Files of `folder`, which has `above` folders of ours above it. `files` is `node:fs`. */
@@ -124,7 +124,7 @@ const noFolder: Host = {
   now: nowUs,
 }
 
-/** Throws where one of our folders is a link that somebody planted: what we write would be elsewhere. */
+/** Throws if a directory of the cache is a symbolic link, which would redirect writes. */
 function realCheck(files: typeof fs, folders: readonly string[]): () => void {
   let isReal = false
   return () => {
@@ -148,7 +148,7 @@ export function folderBytes(files: typeof fs, folder: string): number {
     try {
       bytes += files.statSync(`${folder}/${name}`, { throwIfNoEntry: false })?.size ?? 0
     } catch {
-      // It is asked for a rough size only; whoever reads the file will hear what is wrong with it.
+      // Only a rough size is needed here; reading the file reports the error.
     }
   }
   return bytes

@@ -1,6 +1,6 @@
 /**
- * Which C library this process runs with, on Linux. Its own program file names the loader of that library near its
- * start; asking `process.report`, the usual way, costs 4 ms, which is more than opening a cache.
+ * The C library of this process, on Linux. The program file names the loader of that library near its start; `process.report`,
+ * the usual way, costs 4 ms, which is more than opening a cache.
  */
 import { builtin } from '../host/builtin.ts'
 
@@ -15,7 +15,7 @@ export function libcName(): 'gnu' | 'musl' {
   return typeof header === 'object' && header !== null && 'glibcVersionRuntime' in header ? 'gnu' : 'musl'
 }
 
-/** The first bytes of the running program, empty where they cannot be read. */
+/** The first bytes of the running program, empty if they cannot be read. */
 function programHead(): string {
   const files = builtin('node:fs')
   try {

@@ -1,16 +1,19 @@
 /**
- * The one place that decides which engine runs. `VARVE_ENGINE` in the environment beats the option; `auto` takes the
- * native engine where its addon loads and WebAssembly elsewhere, and says why.
+ * The one place that decides which engine runs. `VARVE_ENGINE` in the environment beats the option; `auto` uses the
+ * native engine if its addon loads, otherwise WebAssembly, and reports why.
  */
 import type * as fs from 'node:fs'
 import { builtin } from '../host/builtin.ts'
+import type { EngineChoice } from '../options.ts'
 import type { Engine } from './engine.ts'
 import { VarveError } from '../errors.ts'
 import { refusal, variable } from '../host/permission.ts'
 
 /** What the caller wants. */
 export interface EngineRequest {
-  readonly engine?: 'auto' | 'native' | 'wasm' | 'memory' | undefined
+  readonly engine?: EngineChoice | undefined
+  /** WebAssembly on files that exist in the memory of this thread only. */
+  readonly inMemory?: boolean | undefined
   /** Directory of the cache, if that is known. */
   readonly dir?: string | undefined
 }
@@ -23,25 +26,24 @@ export interface LoadedEngine {
   readonly inMemory?: true
 }
 
-/** What was loaded before: to import a module again costs 30 us, a third of what opening a small cache takes. */
+/** Engines that were loaded before: importing a module again takes 30 us, a third of the time to open a small cache. */
 let native: Engine | undefined
 let wasm: Engine | undefined
 
-const CHOICES: ReadonlySet<string> = new Set(['native', 'wasm', 'memory', 'auto'])
+const CHOICES: ReadonlySet<string> = new Set(['native', 'wasm', 'auto'])
 
-/** Loads an engine. Throws ENGINE_UNAVAILABLE where the one asked for cannot be had. */
+/** Loads an engine. Throws ENGINE_UNAVAILABLE if the requested one cannot be loaded. */
 export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> {
   const forced = variable('VARVE_ENGINE')
   if (forced !== undefined && forced !== '' && !CHOICES.has(forced)) {
     throw new VarveError('INVALID_OPTION', `VARVE_ENGINE is '${forced}'; set it to native or wasm, or unset it`)
   }
-  // In memory is a kind of cache, not a matter of speed: the environment does not move it to a disk.
-  const fromEnvironment = forced !== undefined && forced !== '' && forced !== 'auto' && request.engine !== 'memory'
-  const choice = fromEnvironment ? forced : (request.engine ?? 'auto')
-  const because = fromEnvironment ? `VARVE_ENGINE=${forced}` : `engine: '${choice}'`
-  if (choice === 'memory') return { engine: await memoryEngine(), reason: `WebAssembly in memory: ${because}`, inMemory: true }
+  if (request.inMemory === true) return { engine: await memoryEngine(), reason: 'WebAssembly in memory: inMemory: true', inMemory: true }
+  const isForced = forced !== undefined && forced !== '' && forced !== 'auto'
+  const choice = isForced ? forced : (request.engine ?? 'auto')
+  const because = isForced ? `VARVE_ENGINE=${forced}` : `engine: '${choice}'`
   if (choice === 'wasm') return wasmBecause(because)
-  // What the addon does with files is not seen by the host: where that limits them, it runs only if it is asked for.
+  // A host that limits access to files cannot control the addon, so the addon then runs only on request.
   const { dir } = request
   const refused = choice === 'native' || dir === undefined ? undefined : (refusal('read', dir) ?? refusal('write', dir))
   const forbidden = addonsForbidden() ?? refused?.why
@@ -59,7 +61,7 @@ export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> 
   return wasmBecause(forbidden)
 }
 
-/** Why no addon may be loaded here, undefined where one may. */
+/** Why no addon may be loaded here; undefined if one may. */
 function addonsForbidden(): string | undefined {
   const host = globalThis.process
   if (host?.versions?.node === undefined) return 'this host is not Node.js'
@@ -97,6 +99,6 @@ async function memoryEngine(): Promise<Engine> {
 }
 
 function unavailable(because: string, why: string, cause?: unknown): VarveError {
-  const way = "use engine: 'auto' or unset VARVE_ENGINE to fall back to WebAssembly"
+  const way = "use engine: 'auto', or unset VARVE_ENGINE, to fall back to WebAssembly"
   return new VarveError('ENGINE_UNAVAILABLE', `the native engine (${because}) is not available: ${why}; ${way}`, { cause })
 }

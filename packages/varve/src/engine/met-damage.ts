@@ -1,21 +1,21 @@
 /**
- * Damage that a store met on this thread, and that its compactions met on others: one list to which places are only
- * added, each once, so that whoever has read it knows by its length what is new.
+ * Damage that a store detected on this thread, and that its compactions detected on others. Places are only appended, each
+ * once, so that the length of the list shows what is new.
  */
 import type { Damage } from './engine.ts'
 
 export class MetDamage {
-  /** How many places other threads have met first. */
+  /** Number of places that other threads detected first. */
   elsewhere = 0
   readonly #places: Damage[] = []
 
-  /** Adds what this thread has met; returns all. */
+  /** Adds damage of this thread; returns all. */
   add(met: readonly Damage[]): readonly Damage[] {
     for (const place of met) if (!this.#places.some((known) => isSame(known, place))) this.#places.push(place)
     return [...this.#places]
   }
 
-  /** Adds what another thread has met. */
+  /** Adds damage of another thread. */
   addElsewhere(met: readonly Damage[]): void {
     const before = this.#places.length
     this.elsewhere += this.add(met).length - before

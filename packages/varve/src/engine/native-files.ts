@@ -77,7 +77,7 @@ export class NativeFiles implements EngineFiles {
     reportOf(await this.#functions.commitAlone(JSON.stringify(entry), Date.now()))
   }
 
-  /** The store keeps what was stored before the caller learns of it. */
+  /** The store pins what was stored from the moment the call returns. */
   async #storing<Report>(control: EngineControl, call: (watch: number) => Promise<string>): Promise<Report> {
     try {
       return await this.#watched<Report>(control, call)

@@ -8,7 +8,8 @@ import type {
 } from './engine.ts'
 import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
-import { type FileFunctions, NativeFiles } from './native-files.ts'
+import type { EngineFiles } from './files.ts'
+import type { FileFunctions, NativeFiles } from './native-files.ts'
 import { pageOf, valuesOf } from './packed.ts'
 
 /** The functions of one open store: `crates/node/src/calls`. */
@@ -28,11 +29,11 @@ interface StoreFunctions extends FileFunctions {
   refresh(): boolean
   status(): string
   /**
-   * A text if the commit is done, a promise if it runs on another thread, `damageCount()` if nothing is buffered, undefined
+   * A string if the commit is complete, a promise if it runs on another thread, `damageCount()` if nothing is buffered, undefined
    * if an older commit has not ended.
    */
   commit(durability: string, nowMs: number): string | Promise<string> | number | undefined
-  /** The oldest commit for which `commit` returned undefined. */
+  /** Runs the oldest commit for which `commit` returned undefined. */
   nextCommit(durability: string, nowMs: number): Promise<string>
   flush(nowMs: number): Promise<string>
   beginExport(options: string): number
@@ -48,7 +49,7 @@ interface StoreFunctions extends FileFunctions {
   verify(watch: number): Promise<string>
   repair(dryRun: boolean, watch: number): Promise<string>
   damageCount(): number
-  /** A text if there was nothing to write. */
+  /** A string if there was nothing to write. */
   close(nowMs: number): Promise<string> | string
   beginWatch(): number
   watchDone(watch: number): number
@@ -57,32 +58,32 @@ interface StoreFunctions extends FileFunctions {
   endWatch(watch: number): void
 }
 
-type OpenOrder = [folder: string, durability: string, readOnly: boolean, bytesMax: number, key: Uint8Array | null]
+type OpenOrder = [folder: string, durability: string, readOnly: boolean, bytesMax: number, secret: Uint8Array | null]
 
 /** What the addon exports. */
 export interface NativeAddon {
   openStore(...order: OpenOrder): Promise<StoreFunctions | string>
-  /** Opens a small directory on this thread, which takes less time than another thread. Null for any other directory. */
+  /** Opens a small cache on this thread, because switching threads twice takes longer. Null if it cannot. */
   openSmall(...order: OpenOrder): StoreFunctions | null
-  /** Null where the secret is too short. */
-  folderName(key: Uint8Array | null): string | null
+  /** Null if the secret is too short. */
+  folderName(secret: Uint8Array | null): string | null
 }
 
-/** Interval between two looks at the progress of a long call, milliseconds. */
+/** Interval between two reads of the progress of a long call, milliseconds. */
 const PROGRESS_MS = 50
 
-/** Loads the addon. Throws where there is none for this machine. */
+/** Loads the addon. Throws if there is none for this machine. */
 export function loadNative(): Engine {
   const addon = requireAddon<NativeAddon>()
   return {
     name: 'native',
-    folderName(key) {
-      const name = addon.folderName(key ?? null)
-      if (name === null) throw new EngineFailure('INVALID_ARGUMENT', 'the key is too short')
+    folderName(secret) {
+      const name = addon.folderName(secret ?? null)
+      if (name === null) throw new EngineFailure('INVALID_ARGUMENT', 'the secret is too short')
       return name
     },
     async open(directory, options) {
-      const order: OpenOrder = [directory, options.durability, options.readOnly, options.maxBytes, options.key ?? null]
+      const order: OpenOrder = [directory, options.durability, options.readOnly, options.maxBytes, options.secret ?? null]
       const functions = addon.openSmall(...order) ?? (await addon.openStore(...order))
       return typeof functions === 'string' ? reportOf<never>(functions) : new NativeStore(functions)
     },
@@ -92,7 +93,7 @@ export function loadNative(): Engine {
 /** One open store behind the engine's interface. */
 class NativeStore implements EngineStore {
   readonly scratch: Uint8Array
-  // The addon's functions themselves, so that a frequent call is one call.
+  // The addon's functions themselves, so that a hot call is one call.
   readonly namespace: EngineStore['namespace']
   readonly get: EngineStore['get']
   readonly take: EngineStore['take']
@@ -106,9 +107,9 @@ class NativeStore implements EngineStore {
   readonly damageCount: EngineStore['damageCount']
   readonly beginImport: EngineStore['beginImport']
   readonly endTransfer: EngineStore['endTransfer']
-  readonly files: NativeFiles
+  #files: NativeFiles | undefined
   readonly #functions: StoreFunctions
-  /** Resolves once the newest commit on another thread has ended. */
+  /** Resolves when the newest commit on another thread has ended. */
   #lastCommit: Promise<void> = Promise.resolve()
 
   constructor(functions: StoreFunctions) {
@@ -127,7 +128,12 @@ class NativeStore implements EngineStore {
     this.damageCount = functions.damageCount
     this.beginImport = functions.beginImport
     this.endTransfer = functions.endTransfer
-    this.files = new NativeFiles(functions, (control, call) => this.#watched(control, call))
+  }
+
+  async files(): Promise<EngineFiles> {
+    const { NativeFiles: Files } = await import('./native-files.ts')
+    this.#files ??= new Files(this.#functions, (control, call) => this.#watched(control, call))
+    return this.#files
   }
 
   getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
@@ -213,10 +219,10 @@ class NativeStore implements EngineStore {
     return bytes
   }
 
-  /** The task writes its progress; this thread reads it at intervals. */
+  /** Runs a call whose task writes its progress, which this thread reads every 50 ms. */
   async #watched<Report>(control: EngineControl, call: (watch: number) => Promise<string>): Promise<Report> {
     const { signal, onProgress } = control
-    // A short call ends before the first look: the caller learns at least that it begins, and may still stop it.
+    // A short call ends before the first report, so the start is reported: the listener may still stop the call.
     onProgress?.(0, 0)
     if (signal?.aborted === true) throw new EngineFailure('CANCELLED', 'stopped on request before it began')
     const functions = this.#functions

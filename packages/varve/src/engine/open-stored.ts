@@ -1,14 +1,14 @@
-/** Opening files that may be anything: what stands in a target, and the files of the cache itself. */
+/** Opens files of any type: files in a target, and files of the cache. */
 import type * as fs from 'node:fs'
 import { hasProc } from './tree-folder.ts'
 
-/** Opens what has a name without following a link or waiting for the other end of a FIFO. */
+/** Opens a file without following a link or waiting for the other end of a FIFO. */
 export function openAny(files: typeof fs, path: string): number {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = files.constants
   return files.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
 }
 
-/** A file of the cache, with a path that leads to what is open; undefined where it is no regular file of that length. */
+/** A file of the cache, with a path to the open file; undefined if it is not a regular file of that length. */
 export function openStored(files: typeof fs, place: string, size: number): { readonly handle: number; readonly path: string } | undefined {
   let handle = -1
   try {
@@ -16,7 +16,7 @@ export function openStored(files: typeof fs, place: string, size: number): { rea
     const stat = files.fstatSync(handle)
     if (stat.isFile() && stat.size === size) return { handle, path: hasProc(files) ? `/proc/self/fd/${handle}` : place }
   } catch {
-    // Not there, or nothing that can be opened.
+    // It does not exist or cannot be opened.
   }
   if (handle >= 0) files.closeSync(handle)
   return undefined

@@ -1,12 +1,12 @@
-/** Long work on the thread of JavaScript, in slices: between two of them others have their turn. */
+/** Long work on the JavaScript thread, in slices, with other work between two of them. */
 import type { EngineControl } from './engine.ts'
 import { EngineFailure } from './answer.ts'
 
-/** Work before others have their turn. */
+/** Milliseconds of one slice. */
 const SLICE_MS = 20
 const PROGRESS_MS = 50
 
-/** Calls `work` for each item, in order. Tells progress in items, and rejects with CANCELLED once the signal asks for it. */
+/** Calls `work` for each item, in order. Reports progress in items, and rejects with CANCELLED once the signal is aborted. */
 export async function inSlices<T>(items: readonly T[], control: EngineControl, work: (item: T) => void): Promise<void> {
   const { signal, onProgress } = control
   onProgress?.(0, items.length)

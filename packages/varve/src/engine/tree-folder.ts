@@ -12,7 +12,7 @@ const CODES: Readonly<Record<string, string>> = {
   EACCES: 'PERMISSION', EPERM: 'PERMISSION', EROFS: 'PERMISSION', ENOSPC: 'DISK_FULL', EDQUOT: 'DISK_FULL', EFBIG: 'DISK_FULL',
 }
 
-/** What says that something else stands where a folder or file should be. */
+/** Error codes for a file of another type where a directory or file is expected. */
 const BLOCKS: ReadonlySet<string> = new Set(['ENOTDIR', 'EISDIR', 'ENOTEMPTY', 'EEXIST', 'ELOOP'])
 
 /** One open folder. */
@@ -136,7 +136,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** A failed file operation as the native engine tells it. */
+/** A failed file operation, as the native engine reports it. */
 export function fileFailure(operation: string, path: string, error: unknown): EngineFailure {
   if (error instanceof EngineFailure) return error
   const text = error instanceof Error ? error.message : String(error)

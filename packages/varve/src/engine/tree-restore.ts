@@ -20,10 +20,10 @@ export interface Restored {
 
 /** What a restore needs of the engine. */
 export interface Contents {
-  /** Undefined where it is lost. */
+  /** Undefined if it is lost. */
   read(file: FileItem): Uint8Array | undefined
   digestOf(content: Uint8Array): string
-  /** The file of the cache; undefined where it is no file. */
+  /** The file of the cache; undefined if there is no such file. */
   placeOf(digest: string): string | undefined
   /** Whether files of the cache may be made read-only. */
   readonly mayLink: boolean
@@ -116,7 +116,7 @@ export class TreeRestore {
     try {
       handle = openAny(this.#files, path)
     } catch (error) {
-      // Somebody changed it this moment, or it may not be read: then it is replaced.
+      // It just changed, or may not be read, so it is replaced.
       if (['ENOENT', 'ELOOP', 'ENXIO', 'EACCES', 'EPERM'].includes(codeOf(error) ?? '')) return undefined
       throw error
     }
@@ -138,7 +138,7 @@ export class TreeRestore {
     return filled === file.size && this.#contents.digestOf(content) === file.digest
   }
 
-  /** Whether this may be the file, by all but its content. One with other names is somebody else's, too. */
+  /** Whether this can be the file, by everything except its content. A file with other names has other users. */
   #looksLike(stat: fs.BigIntStats, file: FileItem): boolean {
     const isPrivate = stat.nlink === 1n || this.#mode === 'hardlink'
     const hasMode = process.platform === 'win32' || ((stat.mode & 0o111n) !== 0n) === (file.executable === true)
@@ -176,7 +176,7 @@ export class TreeRestore {
     }
   }
 
-  /** A temporary file that shares its blocks with the cache's; undefined where there is no such thing. */
+  /** A temporary file that shares its blocks with the cache's; undefined if the file system cannot share blocks. */
   #clone(folder: TreeFolder, file: FileItem, mode: number): string | undefined {
     const place = this.#clones && file.size > 0 ? this.#contents.placeOf(file.digest) : undefined
     if (place === undefined) return undefined
@@ -197,7 +197,7 @@ export class TreeRestore {
     }
   }
 
-  /** Gives the file of the cache a second name; false where there is no such thing, or it must have another mode. */
+  /** Makes a hard link to the file of the cache; false if that is impossible, or the file needs another mode. */
   #link(folder: TreeFolder, name: string, file: FileItem): boolean {
     const files = this.#files
     const source = this.#contents.placeOf(file.digest)
@@ -267,7 +267,7 @@ function lost(file: FileItem): EngineFailure {
   return new EngineFailure('FILES_DAMAGED', text)
 }
 
-/** Makes something under a name that nobody has. */
+/** Creates a file with a name that is not in use. */
 function fresh<T>(make: (path: string) => T, folder: TreeFolder): [name: string, made: T] {
   for (;;) {
     const name = `.varve-${process.pid}-${temporaries++}.tmp`

@@ -19,7 +19,7 @@ import { type Contents, type Restored, TreeRestore } from './tree-restore.ts'
 /** What these calls need of their store. */
 export interface WasmFilesStore {
   readonly store: WasmStore
-  /** Folder with the files of the cache; undefined where it is no folder. */
+  /** Folder with the files of the cache; undefined for a cache in memory. */
   readonly folder: string | undefined
   readonly readOnly: boolean
   call<T>(call: () => T): T
@@ -39,12 +39,12 @@ export class WasmTrees implements EngineFiles {
     this.#of = of
   }
 
-  /** Whether contents are there that no entry names yet: only this thread knows of them. */
+  /** Whether the cache has contents that no entry names yet; only this thread knows them. */
   get isHolding(): boolean {
     return this.#storing > 0 || this.#keeps
   }
 
-  /** To be told of each commit. */
+  /** Call after each commit. */
   committed(): void {
     this.#keeps = false
   }
@@ -137,7 +137,7 @@ export class WasmTrees implements EngineFiles {
     return reportOf(this.#of.call(() => question(this.#of.store)))
   }
 
-  /** What was stored stays until the next commit after it, unless `use` fails. */
+  /** Stored contents stay until the next commit, unless `use` fails. */
   async #store<Report>(use: (number: number) => Promise<Report>): Promise<Report> {
     const number = this.#ask<number>((store) => store.beginStoring())
     let isDone = false
@@ -195,7 +195,7 @@ export class WasmTrees implements EngineFiles {
 
 function hostFiles(): typeof fs {
   const files = builtin('node:fs')
-  if (files === undefined) throw new EngineFailure('IO', 'this host has no node:fs, which files need')
+  if (files === undefined) throw new EngineFailure('IO', 'cache.files needs node:fs, which this host does not have')
   return files
 }
 

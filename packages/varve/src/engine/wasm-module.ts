@@ -1,6 +1,6 @@
 /**
- * The WebAssembly instance of this thread. A trap leaves it in doubt: it is given up, every store in it answers
- * INTERNAL from then on, and the next cache that is opened gets a fresh one.
+ * The WebAssembly instance of this thread. After a trap its state is unknown: Varve discards it, all its stores fail with
+ * INTERNAL, and the next cache gets a new instance.
  */
 import { bytes } from '../../generated/bytes.js'
 import { initSync, reset, watchPanics } from '../../generated/varve_wasm.js'
@@ -73,7 +73,7 @@ export function guarded<T>(owner: number, call: () => T): T {
 
 function stopped(cause?: unknown): EngineFailure {
   const text = panicText === '' ? String(cause ?? 'another cache in this thread met a trap') : panicText
-  const message = `internal error: ${text}. The cache is closed, its files are intact. Reopen it to continue, and please report this text`
+  const message = `the engine failed: ${text}; this cache is closed, its files are intact. Reopen it to continue, and please report this message`
   return new EngineFailure('INTERNAL', message, { cause })
 }
 

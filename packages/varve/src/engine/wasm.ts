@@ -4,8 +4,8 @@
  */
 import { folderName, type Host, WasmStore } from '../../generated/varve_wasm.js'
 import type {
-  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EngineOptions, EnginePage,
-  EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
+  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EngineOptions,
+  EnginePage, EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
 } from './engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import type { Compacted } from './compact-elsewhere.ts'
@@ -13,10 +13,11 @@ import { heldHost } from './held-host.ts'
 import { tableHost } from './table-files.ts'
 import { MetDamage } from './met-damage.ts'
 import { pageOf, valuesOf } from './packed.ts'
-import { WasmTrees } from './wasm-files.ts'
+import type { EngineFiles } from './files.ts'
+import type { WasmTrees } from './wasm-files.ts'
 import { guarded, instance, isPresent } from './wasm-module.ts'
 
-/** Compacts the folder elsewhere; undefined where it is quicker to do it here. */
+/** Compacts the cache on another thread; undefined if this one is quicker. */
 export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions) => Promise<Compacted | undefined> | undefined
 
 /** Where the files of a cache are. */
@@ -39,13 +40,13 @@ export function wasmEngine(placeOf: WasmPlaces): Engine {
   return {
     name: 'wasm',
     folderName: nameOf,
-    open: async (directory, options) => new WasmEngineStore(placeOf(directory, nameOf(options.key)), options),
+    open: async (directory, options) => new WasmEngineStore(placeOf(directory, nameOf(options.secret)), options),
   }
 }
 
-function nameOf(key: Uint8Array | undefined): string {
+function nameOf(secret: Uint8Array | undefined): string {
   const { generation } = instance()
-  return reportOf(guarded(generation, () => folderName(key)))
+  return reportOf(guarded(generation, () => folderName(secret)))
 }
 
 /** One store behind the engine's interface. */
@@ -55,7 +56,8 @@ class WasmEngineStore implements EngineStore {
   readonly #memory: WebAssembly.Memory
   readonly #options: EngineOptions
   readonly #elsewhere: CompactElsewhere | undefined
-  readonly files: WasmTrees
+  readonly #folder: string | undefined
+  #files: WasmTrees | undefined
   readonly #damage: MetDamage = new MetDamage()
   #scratch: Uint8Array = new Uint8Array(0)
 
@@ -64,30 +66,37 @@ class WasmEngineStore implements EngineStore {
     this.#owner = generation
     this.#memory = memory
     this.#options = options
-    const { durability, readOnly, maxBytes, key } = options
+    const { durability, readOnly, maxBytes, secret } = options
     const [random = 0n] = crypto.getRandomValues(new BigUint64Array(1))
     this.#elsewhere = compactElsewhere
     this.#store = this.#call(() => {
       try {
-        return WasmStore.open(heldHost(tableHost(host)), durability, readOnly, maxBytes, key, random)
+        return WasmStore.open(heldHost(tableHost(host)), durability, readOnly, maxBytes, secret, random)
       } catch (error) {
         return typeof error === 'string' ? reportOf<never>(error) : thrown(error)
       }
     })
-    this.files = this.#trees(folder)
+    this.#folder = folder
   }
 
-  #trees(folder: string | undefined): WasmTrees {
-    const { readOnly } = this.#options
-    const call = <T>(run: () => T): T => this.#call(run)
-    return new WasmTrees({ store: this.#store, folder, readOnly, call, number: (run) => this.#number(run), watcher: watcherOf })
+  async files(): Promise<EngineFiles> {
+    const { WasmTrees: Files } = await import('./wasm-files.ts')
+    this.#files ??= new Files({
+      store: this.#store,
+      folder: this.#folder,
+      readOnly: this.#options.readOnly,
+      call: (run) => this.#call(run),
+      number: (run) => this.#number(run),
+      watcher: watcherOf,
+    })
+    return this.#files
   }
 
   get scratch(): Uint8Array {
     // Memory that has grown is another buffer; the old one is detached, its arrays are empty. Asking the memory for its
     // buffer at each call would cost 15 ns twice a lookup.
     if (this.#scratch.length === 0) {
-      // Nothing is asked of an instance that is gone; the call that this memory is for says so.
+      // An instance that has ended is not called; the call that needs this memory reports it.
       const isGone = !isPresent(this.#owner)
       this.#scratch = isGone ? new Uint8Array(SCRATCH_BYTES) : new Uint8Array(this.#memory.buffer, this.#store.scratchAt, this.#store.scratchBytes)
     }
@@ -144,7 +153,7 @@ class WasmEngineStore implements EngineStore {
 
   async commit(durability: 'relaxed' | 'durable'): Promise<EngineCommit> {
     const { report, damageCount } = reportOf<EngineCommit>(this.#call(() => this.#store.commit(durability, Date.now())))
-    this.files.committed()
+    this.#files?.committed()
     return { report, damageCount: damageCount + this.#damage.elsewhere }
   }
 
@@ -188,14 +197,14 @@ class WasmEngineStore implements EngineStore {
   }
 
   async compact(full: boolean, control: EngineControl): Promise<CompactReport> {
-    // To another participant a log without a lock looks abandoned, and what it holds unneeded.
-    const isHere = this.#options.readOnly || this.files.isHolding
-    // What was read here is news to the other thread, which spares what was used today.
+    // Another thread would treat a log without a lock as abandoned, and the contents it holds as obsolete.
+    const isHere = this.#options.readOnly || this.#files?.isHolding === true
+    // The other thread evicts by recorded usage, so record what was read here.
     if (!isHere && this.#elsewhere !== undefined) await this.flush()
     const compacted = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options)
     if (compacted === undefined) return reportOf(this.#call(() => this.#store.compact(full, Date.now(), watcherOf(control))))
     this.#damage.addElsewhere(compacted.damage)
-    // What it folded can be let go of at the next commit; what others committed is not to be seen before that.
+    // The next commit can drop what the worker checkpointed; commits of others stay invisible until then.
     reportOf(this.#call(() => this.#store.lookAhead()))
     return compacted.report
   }
@@ -229,7 +238,7 @@ class WasmEngineStore implements EngineStore {
     try {
       return this.#damage.add(reportOf(this.#call(() => this.#store.close(Date.now()))))
     } finally {
-      // The garbage collector sees a small object, not its scratch memory in the module, and would take its time.
+      // The garbage collector sees only a small object, not its scratch memory in the module, and would free it late.
       this.#call(() => this.#store.free())
     }
   }
@@ -250,15 +259,15 @@ class WasmEngineStore implements EngineStore {
   }
 }
 
-/** Tells progress now and then, and stops at an aborted signal. */
+/** Reports progress every 50 ms, and stops when the signal is aborted. */
 function watcherOf({ signal, onProgress }: EngineControl): { report(done: number, total: number): boolean } {
   if (signal?.aborted === true) throw new EngineFailure('CANCELLED', 'stopped on request before it began')
-  let told = 0
+  let reportedMs = 0
   return {
     report(done, total) {
       const now = performance.now()
-      if (onProgress !== undefined && now - told >= PROGRESS_MS) {
-        told = now
+      if (onProgress !== undefined && now - reportedMs >= PROGRESS_MS) {
+        reportedMs = now
         onProgress(done, total)
       }
       return signal?.aborted !== true

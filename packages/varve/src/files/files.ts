@@ -1,36 +1,17 @@
-/** `cache.files`: outputs of tasks, whole folders of them, stored by their content and restored. */
-import { builtin } from '../host/builtin.ts'
-import { isBytes } from '../values/bytes.ts'
-import type { EngineControl } from '../engine/engine.ts'
-import type { RestoreMode, StoredContent } from '../engine/files.ts'
-import { VarveError } from '../errors.ts'
+/** `cache.files`: the public face of `trees.ts`, which loads at the first call. */
 import type { WatchOptions } from '../options.ts'
 import type { Session } from '../session/session.ts'
-import { BOOLEAN, checkOptions, describe, type Field, type Fields, oneOf, STRING } from '../checks/validate.ts'
-import { WATCH_FIELDS, watched } from '../session/watch.ts'
-import { findExtra } from './extra.ts'
-import { entriesOf, type FileManifest, isFile, manifestOf } from '../values/manifest.ts'
+import type { FileItem, FileManifest } from '../values/manifest.ts'
 import type {
   ExportTarOptions, FilesReport, ImportedTar, ImportTarOptions, RestoreOptions, RestoreReport, StoreOptions,
 } from './options.ts'
-import { remember, remembered } from './remembered.ts'
-import { findFiles } from './select.ts'
-import { type ByteSource, type ByteTarget, hostFiles, spoolIn, spoolOut, withSpool } from './spool.ts'
-
-const LINKS = oneOf('refuse', 'inside')
-const COUNT: Field = { expected: 'a whole number from 1', accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 1 }
-const STORE_FIELDS: Fields<StoreOptions> = { ...WATCH_FIELDS, base: STRING, links: LINKS }
-const RESTORE_FIELDS: Fields<RestoreOptions> = { ...WATCH_FIELDS, mode: oneOf('auto', 'reflink', 'hardlink', 'copy'), clean: BOOLEAN }
-const IMPORT_FIELDS: Fields<ImportTarOptions> = { ...WATCH_FIELDS, links: LINKS, maxBytes: COUNT, maxFileBytes: COUNT, maxFiles: COUNT }
-const EXPORT_FIELDS: Fields<ExportTarOptions> = { ...WATCH_FIELDS, gzip: BOOLEAN }
-
-/** Numbers for temporary names of this thread. */
-let temporaries = 0
+import type { FileTrees } from './trees.ts'
 
 /**
- * Files of one cache. Contents are stored once, however many manifests name them, and stay as long as an entry names
- * them (`namespace.put`); what was just stored stays until the next commit of this cache object after it. Progress counts
- * files where nothing else is said. Calls reject with a VarveError.
+ * Files of one cache, stored by their content. Each content is stored once, even if several manifests name it. Varve keeps
+ * it as long as an entry names it (see `namespace.put`), and new files until the next commit of this cache object.
+ * Progress counts files unless stated otherwise. Calls reject with a VarveError. The code of these calls loads with the
+ * first one.
  *
  * @example
  * const outputs = cache.namespace<FileManifest>('outputs', { codec: 'json' })
@@ -41,6 +22,7 @@ let temporaries = 0
 export class Files {
   readonly #session: Session
   readonly #readOnly: boolean
+  #trees: FileTrees | undefined
 
   /** @internal */
   constructor(session: Session, readOnly: boolean) {
@@ -49,151 +31,69 @@ export class Files {
   }
 
   /**
-   * Stores a folder, a file, or a list of both, and returns their manifest. Files are read while they are stored: a file
-   * that is written at that time is stored as it was read. Memory: as many files as the engine has threads.
+   * Stores a directory, a file, or a list of both, and returns the manifest. A file that is written to meanwhile is stored
+   * as it was read. Memory holds as many files at a time as the engine has threads.
    *
    * Rejects with UNSAFE_PATH for links, devices and names that are not safe on every system; with IO, PERMISSION,
    * DISK_FULL, READ_ONLY, CANCELLED.
    */
   async store(what: string | readonly string[], options: StoreOptions = {}): Promise<FileManifest> {
-    checkOptions('files.store()', options, STORE_FIELDS)
-    return watched(options, async (control) => {
-      const files = hostFiles()
-      const { base, entries } = await findFiles(files, what, options.base, options.links === 'inside', control.signal)
-      this.#session.call((store) => store.files.check(entries))
-      const paths = entries.filter(isFile).map((entry) => entry.path)
-      const stored = await this.#session.run((store) => store.files.storeTree(base, paths, control), 'write')
-      const contents = stored.values()
-      return manifestOf(
-        entries.map((entry) => {
-          const content = isFile(entry) ? contents.next().value : undefined
-          if (content === undefined) return entry
-          const { size, digest, executable } = content
-          return executable ? { path: entry.path, size, digest, executable } : { path: entry.path, size, digest }
-        }),
-      )
-    })
+    return (await this.#load()).store(what, options)
   }
 
   /**
-   * Puts the files of a manifest below `target`. What is there already, by size and digest, is left untouched; the rest is
-   * replaced, whole file by whole file, and never through a link. Where it rejects, some files may be in place.
+   * Writes the files of a manifest below `target`. A file that already has the right size and digest is left as it is.
+   * Varve replaces every other file as a whole, and never writes through a link. If the call rejects, some files may be in
+   * place.
    *
-   * Rejects with FILES_DAMAGED where a content is missing or damaged (take it as a miss), UNSAFE_PATH where the manifest
-   * leads out of the target or something is in the way, IO, PERMISSION, DISK_FULL, CANCELLED.
+   * Rejects with FILES_DAMAGED if a content is missing or damaged (treat it as a miss), with UNSAFE_PATH if the manifest
+   * leads out of the target or something blocks a path, with IO, PERMISSION, DISK_FULL, CANCELLED.
    */
   async restore(manifest: FileManifest, target: string, options: RestoreOptions = {}): Promise<RestoreReport> {
-    checkOptions('files.restore()', options, RESTORE_FIELDS)
-    const entries = entriesOf('files.restore()', manifest)
-    const root = absolute('target', target)
-    return watched(options, async (control) => {
-      const removed = options.clean === true ? await this.#clean(manifest, root, control) : 0
-      const before = remembered(this.#session, root)
-      const request = { target: root, mode: this.#modeOf(options), files: entries }
-      const { restored, ...counts } = await this.#session.run((store) => store.files.restoreTree(request, before, control))
-      if (restored !== null && !this.#readOnly) await remember(this.#session, root, restored)
-      return { entries: entries.length, ...counts, removed }
-    })
+    return (await this.#load()).restore(manifest, target, options)
   }
 
   /**
-   * Stores the files of an archive: .tar, .tar.gz or .tar.zst, told by its first bytes. `archive` is a path, the bytes
-   * themselves or a stream, which goes to a temporary file first.
+   * Stores the files of an archive: .tar, .tar.gz or .tar.zst, detected by its first bytes. `archive` is a path, the bytes
+   * of the archive, or a stream, which Varve writes to a temporary file first.
    *
-   * Rejects with BAD_ARCHIVE for one that is damaged, too large, or holds what is refused; UNSAFE_PATH for names that are
-   * not safe on every system; IO, DISK_FULL, READ_ONLY, CANCELLED.
+   * Rejects with BAD_ARCHIVE if the archive is damaged, too large or holds a refused entry; with UNSAFE_PATH for names that
+   * are not safe on every system; with IO, DISK_FULL, READ_ONLY, CANCELLED.
    */
-  async importTar(archive: string | Uint8Array | ByteSource, options: ImportTarOptions = {}): Promise<ImportedTar> {
-    checkOptions('files.importTar()', options, IMPORT_FIELDS)
-    if (typeof archive === 'object' && archive !== null && !isBytes(archive)) {
-      return withSpool(async (path) => {
-        await spoolIn(archive, path, options.signal)
-        return this.importTar(path, options)
-      })
-    }
-    if (typeof archive !== 'string' && !isBytes(archive)) {
-      throw new VarveError('INVALID_ARGUMENT', `files.importTar() takes a path, bytes or a stream, not ${describe(archive)}`)
-    }
-    const { links, maxBytes = 0, maxFileBytes = 0, maxFiles = 0 } = options
-    const inputBytes = typeof archive === 'string' ? sizeOf(archive) : archive.length
-    const request = { links: links === 'inside', maxBytes, maxFileBytes, maxFiles, inputBytes }
-    return watched(options, async (control) => {
-      const imported = await this.#session.run((store) => store.files.importArchive(archive, request, control), 'write')
-      return { manifest: manifestOf(imported.files), warnings: imported.warnings }
-    })
+  async importTar(
+    archive: string | Uint8Array | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>,
+    options: ImportTarOptions = {},
+  ): Promise<ImportedTar> {
+    return (await this.#load()).importTar(archive, options)
   }
 
   /**
-   * Writes an archive with the files of a manifest: sorted, owner 0, one fixed time, so that the same manifest gives the
-   * same bytes. `to` is a path, which is replaced when the archive is whole, or a stream, which is ended.
+   * Writes an archive with the files of a manifest: sorted, owned by user 0, with one fixed time, so that the same manifest
+   * gives the same bytes. `to` is a path, which Varve replaces once the archive is complete, or a stream, which it ends.
    *
-   * Rejects with FILES_DAMAGED, UNSAFE_PATH, IO, PERMISSION, DISK_FULL, CANCELLED, or with what the stream fails with.
+   * Rejects with FILES_DAMAGED, UNSAFE_PATH, IO, PERMISSION, DISK_FULL, CANCELLED, or with the error of the stream.
    */
-  async exportTar(manifest: FileManifest, to: string | ByteTarget, options: ExportTarOptions = {}): Promise<void> {
-    checkOptions('files.exportTar()', options, EXPORT_FIELDS)
-    const entries = entriesOf('files.exportTar()', manifest)
-    const write = (path: string): Promise<void> =>
-      watched(options, (control) => this.#session.run((store) => store.files.exportArchive(entries, path, options.gzip ?? false, control)))
-    if (typeof to !== 'string') {
-      return withSpool(async (path) => {
-        await write(path)
-        await spoolOut(path, to, options.signal)
-      })
-    }
-    const files = hostFiles().promises
-    const temporary = `${absolute('to', to)}.varve-${globalThis.process?.pid ?? 0}-${temporaries++}.tmp`
-    try {
-      await write(temporary)
-      await files.rename(temporary, to)
-    } catch (error) {
-      await files.rm(temporary, { force: true })
-      throw error
-    }
+  async exportTar(
+    manifest: FileManifest,
+    to: string | NodeJS.WritableStream | WritableStream<Uint8Array>,
+    options: ExportTarOptions = {},
+  ): Promise<void> {
+    return (await this.#load()).exportTar(manifest, to, options)
   }
 
-  /** Every content that is stored, also what no entry names any more and the next collection removes. */
-  async list(): Promise<readonly StoredContent[]> {
-    const contents = await this.#session.run((store) => store.files.list())
-    return contents.map(({ digest, size }) => ({ digest, size }))
+  /** Every content in the cache, including those that no entry names and the next compaction removes. */
+  async list(): Promise<readonly Pick<FileItem, 'digest' | 'size'>[]> {
+    return (await this.#load()).list()
   }
 
-  /** Reads the contents of a manifest, or all that are stored, and tells which are lost. Rejects with CANCELLED. */
+  /** Reads the contents of a manifest, or all contents, and reports which are lost. Rejects with CANCELLED. */
   async verify(manifest?: FileManifest, options: WatchOptions = {}): Promise<FilesReport> {
-    checkOptions('files.verify()', options, WATCH_FIELDS)
-    return watched(options, async (control) => {
-      const files =
-        manifest === undefined
-          ? (await this.list()).map(({ digest, size }) => ({ path: digest, size, digest }))
-          : entriesOf('files.verify()', manifest).filter(isFile)
-      const verified = await this.#session.run((store) => store.files.verify(files, control))
-      const lost = files.filter((_, index) => verified[index]?.sound !== true).map((file) => file.path)
-      return { sound: lost.length === 0, files: files.length, bytes: files.reduce((sum, file) => sum + file.size, 0), lost }
-    })
+    return (await this.#load()).verify(manifest, options)
   }
 
-  /** With a secret never a hard link: who can write to the cache would change the output after it was verified. */
-  #modeOf({ mode = 'auto' }: RestoreOptions): RestoreMode {
-    return mode === 'hardlink' && this.#session.call((store) => store.status()).keyed ? 'auto' : mode
+  async #load(): Promise<FileTrees> {
+    const { FileTrees: Trees } = await import('./trees.ts')
+    this.#trees ??= new Trees(this.#session, this.#readOnly)
+    return this.#trees
   }
-
-  async #clean(manifest: FileManifest, root: string, control: EngineControl): Promise<number> {
-    const extra = await findExtra(hostFiles(), root, entriesOf('files.restore()', manifest), control.signal)
-    if (extra.length === 0) return 0
-    const quiet = { signal: control.signal, onProgress: undefined }
-    return this.#session.run((store) => store.files.removeTree(root, extra, quiet))
-  }
-}
-
-/** The absolute form of a path. Throws INVALID_ARGUMENT for what is none. */
-function absolute(name: string, path: string): string {
-  const given: unknown = path
-  if (typeof given !== 'string' || given === '' || given.includes('\0')) {
-    throw new VarveError('INVALID_ARGUMENT', `${name} is the path of a file or folder, not ${describe(given)}`)
-  }
-  return builtin('node:path')?.resolve(given) ?? given
-}
-
-/** Bytes of a file, 0 where nobody knows. */
-function sizeOf(path: string): number {
-  return hostFiles().statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

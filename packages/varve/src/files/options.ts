@@ -1,4 +1,4 @@
-/** What the calls of `cache.files` take and tell. Each option says its default and its price. */
+/** Options and reports of `cache.files`. Each option states its default and its cost. */
 import type { RestoreMode } from '../engine/files.ts'
 import type { WatchOptions } from '../options.ts'
 import type { FileManifest } from '../values/manifest.ts'
@@ -6,12 +6,12 @@ import type { FileManifest } from '../values/manifest.ts'
 /** Options of `files.store`. */
 export interface StoreOptions extends WatchOptions {
   /**
-   * The folder that paths of the manifest are relative to; everything stored lies in it.
-   * @defaultValue the folder itself where one is stored, the current directory for a list of paths
+   * The directory that the paths of the manifest are relative to. It contains everything that is stored.
+   * @defaultValue the stored directory itself; for a list of paths, the current directory
    */
   readonly base?: string | undefined
   /**
-   * Symbolic links. `'refuse'`: storing one fails. `'inside'`: a link is kept as a link where its target stays below
+   * How to store symbolic links. `'refuse'`: the call rejects. `'inside'`: a link is stored as a link if its target is below
    * `base`.
    * @defaultValue `'refuse'`
    */
@@ -21,72 +21,72 @@ export interface StoreOptions extends WatchOptions {
 /** Options of `files.restore`. */
 export interface RestoreOptions extends WatchOptions {
   /**
-   * How files get their content. `'auto'`: blocks shared with the cache where the file system can (Btrfs, XFS), else a
-   * copy. `'reflink'`: shared blocks or an error. `'copy'`: a copy. `'hardlink'`: the file of the cache itself under a
-   * second name, made read-only (0444, 0555), a copy where that is impossible; the fastest, but whoever gets round the
-   * mode and writes into it damages the cache, which then counts that content as lost. A cache with a secret takes
-   * `'hardlink'` for `'auto'`: a hard link would let anyone who can write to the cache change what was restored.
+   * How files get their content. `'auto'`: blocks shared with the cache if the file system supports it (Btrfs, XFS),
+   * otherwise a copy. `'reflink'`: shared blocks or an error. `'copy'`: a copy. `'hardlink'`: a hard link to the file in the
+   * cache, made read-only (0444, 0555), or a copy if that is impossible. Hard links are the fastest, but a program that
+   * changes such a file despite its mode damages the cache, which then treats that content as lost. A cache with a secret
+   * uses `'auto'` instead of `'hardlink'`, because anyone who can write to the cache could change the restored file.
    * @defaultValue `'auto'`
    */
   readonly mode?: RestoreMode | undefined
   /**
-   * Remove everything below the target that the manifest does not have, before files are placed. Links are removed, never
-   * what they lead to.
+   * Removes everything below the target that is not in the manifest before files are placed. Links are removed, their
+   * targets never.
    * @defaultValue `false`
    */
   readonly clean?: boolean | undefined
 }
 
-/** The outcome of `files.restore`, in numbers of files, links and empty folders. */
+/** The outcome of `files.restore`, in numbers of files, links and empty directories. */
 export interface RestoreReport {
-  /** What the manifest has. */
+  /** Entries of the manifest. */
   readonly entries: number
-  /** What was there already, and was left untouched. */
+  /** Entries that were in place and left as they were. */
   readonly unchanged: number
   readonly copied: number
   /** Files that share their blocks with the cache. */
   readonly cloned: number
-  /** Files that are a second name of the cache's. */
+  /** Files that are hard links into the cache. */
   readonly linked: number
-  /** What `clean` removed. */
+  /** Entries that `clean` removed. */
   readonly removed: number
 }
 
 /** Options of `files.importTar`. Progress is in bytes of the archive. */
 export interface ImportTarOptions extends WatchOptions {
   /**
-   * Symbolic links, as in `store`. Hard links, devices and pipes are always refused.
+   * How to store symbolic links, as in `store`. Hard links, devices and pipes are always refused.
    * @defaultValue `'refuse'`
    */
   readonly links?: 'refuse' | 'inside' | undefined
   /**
-   * Most bytes of the archive, decompressed: a bomb fails here.
+   * Limit for the bytes of the decompressed archive, which stops decompression bombs.
    * @defaultValue 4 GiB
    */
   readonly maxBytes?: number | undefined
   /**
-   * Most bytes of one file, which is held in memory.
+   * Limit for the bytes of one file, which is held in memory.
    * @defaultValue 1 GiB
    */
   readonly maxFileBytes?: number | undefined
   /**
-   * Most entries.
+   * Limit for the number of entries.
    * @defaultValue 1,000,000
    */
   readonly maxFiles?: number | undefined
 }
 
-/** What was in an archive. */
+/** The result of `files.importTar`. */
 export interface ImportedTar {
   readonly manifest: FileManifest
-  /** What is odd and no reason to refuse it: a path that is there twice, of which the last one counts. */
+  /** Irregularities that do not make the archive invalid, such as a path that occurs twice; its last occurrence counts. */
   readonly warnings: readonly string[]
 }
 
 /** Options of `files.exportTar`. */
 export interface ExportTarOptions extends WatchOptions {
   /**
-   * Compress with gzip. The bytes are the same as long as the version of Varve is.
+   * Compresses with gzip. The same version of Varve gives the same bytes.
    * @defaultValue `false`
    */
   readonly gzip?: boolean | undefined
@@ -94,12 +94,12 @@ export interface ExportTarOptions extends WatchOptions {
 
 /** The outcome of `files.verify`. */
 export interface FilesReport {
-  /** Whether every content is there and what it was. */
+  /** Whether every content is present and unchanged. */
   readonly sound: boolean
-  /** Contents read. */
+  /** Number of contents read. */
   readonly files: number
   /** Their bytes. */
   readonly bytes: number
-  /** Paths (of a manifest), or digests, of what is missing or damaged. */
+  /** Paths (in a manifest), or digests, of contents that are missing or damaged. */
   readonly lost: readonly string[]
 }

@@ -1,6 +1,6 @@
 /**
- * What the cache remembers of each restore, so that the next one to the same target leaves what is unchanged without
- * reading it: an entry by the path of the target, in a namespace of its own. What it holds is the engine's.
+ * Records of restores, so that the next restore to the same target skips unchanged files without reading them: an entry for
+ * each target path, in a separate namespace. The engine defines its content.
  */
 import { toVarveError } from '../errors.ts'
 import { readText } from '../values/bytes.ts'
@@ -10,7 +10,7 @@ import type { Session } from '../session/session.ts'
 const NAMESPACE = 'varve/restored'
 const VERSION = '1 text'
 
-/** What the last restore to `target` left; '' where nothing is known. */
+/** The record of the last restore to `target`; '' if there is none. */
 export function remembered(session: Session, target: string): string {
   const store = session.store
   try {
@@ -27,10 +27,10 @@ export function remembered(session: Session, target: string): string {
   }
 }
 
-/** Remembers it, in a commit of its own. Where that fails the next restore reads more, and nothing else. */
+/** Stores the record in its own commit. If that fails, the next restore reads more files. */
 export async function remember(session: Session, target: string, value: string): Promise<void> {
   try {
-    await session.run((store) => store.files.commitAlone({ namespace: NAMESPACE, version: VERSION, key: target, value }), 'write')
+    await session.run(async (store) => (await store.files()).commitAlone({ namespace: NAMESPACE, version: VERSION, key: target, value }), 'write')
   } catch (error) {
     session.warn(toVarveError(error), 'remember')
   }

@@ -1,4 +1,4 @@
-/** From what the caller names to the entries of a manifest, their contents still unread. */
+/** Finds the entries of a manifest for the caller's paths, without reading contents. */
 import type * as fs from 'node:fs'
 import type * as paths from 'node:path'
 import { builtin } from '../host/builtin.ts'
@@ -39,7 +39,7 @@ export async function findFiles(
   if (path === undefined) throw new VarveError('INVALID_OPTION', 'this host has no node:path')
   const names = namesOf(what)
   try {
-    // One path is where it is; a list is relative to its base.
+    // A single path defines its base; a list is relative to the given one.
     const isOne = typeof what === 'string'
     const root = path.resolve(base ?? (isOne ? await ownBase(files, path, what) : '.'))
     const search = { files, path, root, takesLinks, signal }

@@ -1,9 +1,8 @@
 /**
- * Streams by way of a file: the engine reads and writes archives at its own speed on its own threads, and a slow network
- * holds none of them.
+ * Streams go through a temporary file: the engine reads and writes archives on its own threads, which a slow network would
+ * block.
  */
 import type * as fs from 'node:fs'
-import type { Writable } from 'node:stream'
 import { builtin } from '../host/builtin.ts'
 import { VarveError } from '../errors.ts'
 
@@ -11,13 +10,13 @@ import { VarveError } from '../errors.ts'
 export type ByteSource = AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>
 
 /** Where an archive goes. */
-export type ByteTarget = Writable | WritableStream<Uint8Array>
+export type ByteTarget = NodeJS.WritableStream | WritableStream<Uint8Array>
 
-/** `node:fs`. Throws where the host has none: trees and archives need files. */
+/** `node:fs`. Throws if the host has none: trees and archives need files. */
 export function hostFiles(): typeof fs {
   const files = builtin('node:fs')
   if (files !== undefined) return files
-  throw new VarveError('INVALID_OPTION', 'cache.files needs a host with node:fs, such as Node.js')
+  throw new VarveError('INVALID_OPTION', 'cache.files needs node:fs, which this host does not have; use Node.js')
 }
 
 /** Runs `use` with the path of a file that does not exist yet, in a folder for this process only, gone afterwards. */

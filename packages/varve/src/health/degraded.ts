@@ -1,18 +1,18 @@
 /**
- * What keeps a folder from being used as a cache, found before it is opened. What to do then:
+ * Conditions that limit the use of a cache directory, found before it is opened, and what follows from them:
  *
- *   cannot be trusted or is no folder  -> nothing of it is read, everything is kept in memory   ('memory')
- *   cannot be written                  -> what is there is read, what is new is kept in memory   ('unwritable')
- *   fails later: full, gone read-only  -> `commit` rejects, everything stays buffered and readable, the next commit
- *                                         that succeeds writes all of it                         ('unwritable')
- *   files may not be synced            -> relaxed commits as ever; `durable` and `flush` reject  ('unsynced')
+ *   cannot be trusted, or is not a directory  -> Varve reads nothing of it and keeps the cache in memory   ('memory')
+ *   cannot be written                         -> Varve reads it and keeps new entries in memory            ('unwritable')
+ *   fails later: full, or read-only           -> `commit` rejects, all entries stay buffered and readable, the next
+ *                                                successful commit writes them                             ('unwritable')
+ *   files cannot be synced                    -> relaxed commits work; `durable` and `flush` reject        ('unsynced')
  *
- * A relaxed commit of the first two resolves with `inMemory: true`, so that tools run the same everywhere; whoever asks
- * for a disk (`durable`, `flush`) gets PERMISSION. Only lasting conditions count here: an I/O error, or too many open
- * files, is the engine's to tell, so that no commit resolves by an accident.
+ * A relaxed commit in the first two cases resolves with `inMemory: true`, so that tools run the same everywhere; `durable`
+ * commits and `flush` reject with PERMISSION. Only lasting conditions count here. The engine reports the others, such as an
+ * I/O error or too many open files, so that a commit never resolves by accident.
  *
- * A folder is trusted if no other user can replace it or what is in it: `trust.ts` has the rules, `place.ts` says when
- * they are asked again.
+ * A directory is trusted if no other user can replace it or its files: `trust.ts` has the rules, `place.ts` decides when
+ * they are checked again.
  */
 import type * as fs from 'node:fs'
 import type * as path from 'node:path'
@@ -22,42 +22,42 @@ import type { CacheOptions } from '../options.ts'
 import { errorCode, isSyncRefused, refusal, userHere } from '../host/permission.ts'
 import { componentsOf, distrustDirectory, distrustLink, isWritable, NAME_ANOTHER, type Stopped } from './trust.ts'
 
-/** How a cache falls short, and what to do about it. */
+/** What limits a cache, and how to fix it. */
 export interface Degraded {
   /**
-   * `'memory'`: the folder is not used at all. `'unwritable'`: it is read, new entries are kept in memory. `'unsynced'`: it is
-   * read and written, but the host refuses to sync files: only relaxed commits work.
+   * `'memory'`: the directory is not used. `'unwritable'`: it is read, new entries stay in memory. `'unsynced'`: it is read
+   * and written, but the host refuses to sync files, so only relaxed commits work.
    */
   readonly mode: 'memory' | 'unwritable' | 'unsynced'
-  /** The error that durable commits get. */
+  /** The error code of durable commits. */
   readonly code: ErrorCode
-  /** What is the case, as part of a sentence. */
+  /** The reason, as part of a sentence. */
   readonly why: string
-  /** What to do, as part of a sentence. */
-  readonly mend: string
+  /** What to do about it, as part of a sentence. */
+  readonly fix: string
 }
 
-/** Who looks at a folder, and with what. */
+/** The user that opens a directory, and the modules to examine it with. */
 interface FolderUser {
   readonly files: Pick<typeof fs, 'statSync' | 'lstatSync' | 'readlinkSync' | 'readFileSync' | 'accessSync' | 'constants'>
   readonly paths: Pick<typeof path, 'join' | 'dirname'>
-  /** Effective user; undefined where the system has none. */
+  /** Effective user; undefined if the system has none. */
   readonly user: number | undefined
   readonly isShared: boolean
   readonly isReader: boolean
 }
 
-/** What a look at a folder found. */
+/** The result of an examination. */
 export interface Examined {
-  /** What keeps it from being used; undefined where nothing does, where only opening it can tell, and on hosts without files. */
+  /** What limits it; undefined if nothing does, if only opening it can show that, and on hosts without files. */
   readonly degraded: Degraded | undefined
-  /** The folder of the format is there. */
+  /** Whether the directory of the format exists. */
   readonly isThere: boolean
-  /** It lies in a directory where every user may make things: another user could make one of its name if it is removed. */
+  /** Whether every user can create files beside it: if it is removed, another user could create one of its name. */
   readonly isExposed: boolean
 }
 
-/** Looks at `dir` and its folder `name`, and at every directory on the way. */
+/** Examines `dir`, its directory `name`, and every directory above. */
 export function examine(dir: string, name: string, options: Pick<CacheOptions, 'shared' | 'readOnly'>): Examined {
   const [files, paths] = [builtin('node:fs'), builtin('node:path')]
   if (files === undefined || paths === undefined) return { degraded: undefined, isThere: true, isExposed: false }
@@ -73,21 +73,22 @@ export function examine(dir: string, name: string, options: Pick<CacheOptions, '
   return { degraded: whyStopped(stopped, dir, user), isThere: false, isExposed }
 }
 
-/** Why the host does not let this process read `dir`, or know whose it is. */
+/** Why the host hides `dir`, or its owner, from this process. */
 function hiddenBy(dir: string, isShared: boolean): Degraded | undefined {
   const refused = refusal('read', dir)
   if (refused !== undefined) return { mode: 'memory', code: 'PERMISSION', ...refused }
   if (userHere() !== 'unknown' || isShared) return undefined
-  const why = `this process may not ask which user it runs as, so it cannot know whose '${dir}' is`
-  return { mode: 'memory', code: 'PERMISSION', why, mend: 'allow it with --allow-sys=uid, or trust the directory with shared: true' }
+  const why = `this process may not query its user, so it cannot check who owns '${dir}'`
+  return { mode: 'memory', code: 'PERMISSION', why, fix: 'allow it with --allow-sys=uid, or trust the directory with shared: true' }
 }
 
-/** The host refuses to sync files; undefined where it does not. */
+/** The limit of a host that refuses to sync files; undefined for other hosts. */
 export function unsynced(): Degraded | undefined {
   const files = builtin('node:fs')
   if (files === undefined || !isSyncRefused(files)) return undefined
   const why = 'this process may not sync files (fsync), as under --permission of Node.js'
-  return { mode: 'unsynced', code: 'PERMISSION', why, mend: 'after a power failure what is damaged is a miss; allow addons (--allow-addons) to sync' }
+  const fix = 'allow addons (--allow-addons) to sync files; without it, entries that a power failure damages are misses'
+  return { mode: 'unsynced', code: 'PERMISSION', why, fix }
 }
 
 interface Walk {
@@ -96,7 +97,7 @@ interface Walk {
   readonly isExposed: boolean
 }
 
-/** Every component of the path of the format's folder. */
+/** Examines every component of the path of the format's directory. */
 function walk(place: string, user: FolderUser & { readonly user: number }): Walk {
   const components = componentsOf(place, user.files)
   let isExposed = false
@@ -106,20 +107,20 @@ function walk(place: string, user: FolderUser & { readonly user: number }): Walk
     const { path: at, stats, left } = step.value
     const isSymbolic = stats.isSymbolicLink()
     if (isSymbolic && left === 0) return { degraded: noFolder(at, 'a symbolic link'), isExposed }
-    if (!isSymbolic && !stats.isDirectory()) return { degraded: noFolder(at, 'not a folder'), isExposed }
+    if (!isSymbolic && !stats.isDirectory()) return { degraded: noFolder(at, 'not a directory'), isExposed }
     const found = isSymbolic ? distrustLink(step.value, user) : distrustDirectory(step.value, left < 2, user)
     if (found !== undefined) return { degraded: { mode: 'memory', code: 'PERMISSION', ...found }, isExposed }
     isExposed ||= !isSymbolic && left > 0 && isWritable(stats, user)
   }
 }
 
-/** The same on systems where files belong to nobody: kinds only. */
+/** The same on systems without file owners: only the types of the files count. */
 function lookAt(dir: string, place: string, { files }: FolderUser): Walk {
   for (const [folder, left] of [[dir, 1], [place, 0]] as const) {
     try {
-      // The cache's own folder may be a link that its owner made; below it none is followed.
+      // The cache directory itself may be a link that its owner made; links inside it are not followed.
       const stats = left > 0 ? files.statSync(folder) : files.lstatSync(folder)
-      const what = stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'
+      const what = stats.isSymbolicLink() ? 'a symbolic link' : 'not a directory'
       if (!stats.isDirectory()) return { degraded: noFolder(folder, what), isExposed: false }
     } catch (error) {
       return { stopped: { path: folder, error, left }, isExposed: false }
@@ -128,37 +129,37 @@ function lookAt(dir: string, place: string, { files }: FolderUser): Walk {
   return { isExposed: false }
 }
 
-/** Not all of the path is there. */
+/** The limit that follows from a walk which ended before the end of the path. */
 function whyStopped({ path: at, error, left }: Stopped, dir: string, user: FolderUser): Degraded | undefined {
   if (error !== undefined && errorCode(error) !== 'ENOENT') return blocked(at, error)
   if (left === 0) return unwritable(dir, user)
   return isLink(dir, user.files) ? noFolder(dir, 'a broken symbolic link') : unmade(dir, user)
 }
 
-/** What a failed commit means for what comes next. */
+/** The limit that follows from a failed commit. */
 export function degradedBy({ code, message }: VarveError): Degraded | undefined {
   if (code !== 'DISK_FULL' && code !== 'PERMISSION' && code !== 'IO') return undefined
-  const mend = code === 'DISK_FULL' ? 'free some space' : `mend the folder, or ${NAME_ANOTHER}`
-  return { mode: 'unwritable', code, why: message, mend: `${mend}; the next commit writes everything that was kept` }
+  const fix = code === 'DISK_FULL' ? 'free some space' : `make the directory writable again, or ${NAME_ANOTHER}`
+  return { mode: 'unwritable', code, why: message, fix: `${fix}; the next commit writes all buffered entries` }
 }
 
 const EFFECTS: Readonly<Record<Degraded['mode'], string>> = {
-  memory: 'the cache is kept in memory and gone with this process',
-  unwritable: 'the cache is read, what is new is kept in memory',
-  unsynced: 'the cache is read and written, but not synced',
+  memory: 'using an in-memory cache, which is discarded when the process exits',
+  unwritable: 'the cache cannot be written, so new entries stay in memory',
+  unsynced: 'the cache is read and written, but its files cannot be synced',
 }
 
-/** The one warning. */
-export function degradedWarning({ mode, code, why, mend }: Degraded): VarveError {
-  return new VarveError(code, `${EFFECTS[mode]}: ${why}; ${mend}`)
+/** The warning that reports it. */
+export function degradedWarning({ mode, code, why, fix }: Degraded): VarveError {
+  return new VarveError(code, `${EFFECTS[mode]}: ${why}; ${fix}`)
 }
 
-/** In memory because there is no place for a folder, or no access to what is in it. */
+/** The limit if there is no cache directory, or no access to its files. */
 export function inMemory(why: string): Degraded {
-  return { mode: 'memory', code: 'PERMISSION', why, mend: "name a folder with option 'dir' or VARVE_DIR" }
+  return { mode: 'memory', code: 'PERMISSION', why, fix: "set option 'dir' or VARVE_DIR to another directory" }
 }
 
-/** The folder is there: may we write to it? */
+/** The limit of a directory that exists: whether this process may write to it. */
 function unwritable(folder: string, { files, isReader }: FolderUser): Degraded | undefined {
   const refused = isReader ? undefined : refusal('write', folder)
   if (refused !== undefined) return { mode: 'unwritable', code: 'PERMISSION', ...refused }
@@ -172,7 +173,7 @@ function unwritable(folder: string, { files, isReader }: FolderUser): Degraded |
   }
 }
 
-/** The folder is not there: may we make it? */
+/** The limit of a directory that does not exist: whether this process may create it. */
 function unmade(dir: string, user: FolderUser): Degraded | undefined {
   const { files, paths } = user
   if (user.isReader) return undefined
@@ -181,7 +182,7 @@ function unmade(dir: string, user: FolderUser): Degraded | undefined {
   for (let folder = paths.dirname(dir); ; folder = paths.dirname(folder)) {
     try {
       files.accessSync(folder, files.constants.W_OK | files.constants.X_OK)
-      return files.statSync(folder).isDirectory() ? undefined : noFolder(folder, 'not a folder')
+      return files.statSync(folder).isDirectory() ? undefined : noFolder(folder, 'not a directory')
     } catch (error) {
       if (errorCode(error) !== 'ENOENT' || paths.dirname(folder) === folder) return forbids(folder, error)
       if (isLink(folder, files)) return noFolder(folder, 'a broken symbolic link')
@@ -193,21 +194,21 @@ function forbids(folder: string, error: unknown): Degraded | undefined {
   const code = errorCode(error)
   if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS') return blocked(folder, error)
   const why = code === 'EROFS' ? `'${folder}' is on a read-only disk` : `'${folder}' may not be written to (${code})`
-  return { mode: 'unwritable', code: 'PERMISSION', why, mend: `make it writable for this user, or ${NAME_ANOTHER}` }
+  return { mode: 'unwritable', code: 'PERMISSION', why, fix: `make it writable for this user, or ${NAME_ANOTHER}` }
 }
 
-/** Not even to be looked at. What may pass is left to the engine. */
+/** The limit of a directory that cannot be examined. The engine reports conditions that may pass. */
 function blocked(folder: string, error: unknown): Degraded | undefined {
   const code = errorCode(error)
-  if (code === 'ENOTDIR') return noFolder(folder, 'below something that is not a folder')
+  if (code === 'ENOTDIR') return noFolder(folder, 'below a file that is not a directory')
   if (code === 'ELOOP') return noFolder(folder, 'a symbolic link that leads to itself')
   if (code !== 'EACCES' && code !== 'EPERM') return undefined
   const why = `'${folder}' may not be read (${code})`
-  return { mode: 'memory', code: 'PERMISSION', why, mend: `give this user access to it, or ${NAME_ANOTHER}` }
+  return { mode: 'memory', code: 'PERMISSION', why, fix: `give this user access to it, or ${NAME_ANOTHER}` }
 }
 
 function noFolder(folder: string, what: string): Degraded {
-  return { mode: 'memory', code: 'IO', why: `'${folder}' is ${what}`, mend: `remove it, or ${NAME_ANOTHER}` }
+  return { mode: 'memory', code: 'IO', why: `'${folder}' is ${what}`, fix: `remove it, or ${NAME_ANOTHER}` }
 }
 
 function isLink(folder: string, files: FolderUser['files']): boolean {

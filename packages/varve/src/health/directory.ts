@@ -1,14 +1,14 @@
 /**
- * Where a cache lives. The first of these that is there decides:
+ * The location of a cache. The first of these that is set decides:
  *
- *   1. option `dir`   -> that folder itself: whoever names one means it
+ *   1. option `dir`   -> that directory itself
  *   2. `VARVE_DIR`    -> <VARVE_DIR>/<name>: for CI, the caches of all tools that name none, in one place
  *   3. `CACHE_DIR`    -> <CACHE_DIR>/varve/<name>, unless it is true, false, 0 or 1 (as find-cache-dir has it)
  *   4. package.json   -> node_modules/.cache/varve/<name> beside the nearest one, upward of the working directory
  *                        (.yarn/.cache or .pnp/.cache where Yarn keeps no node_modules)
  *   5. none           -> .cache/varve/<name> in the working directory
  *
- * Never a folder that everybody may write to, such as /tmp: whoever plants a package.json there would plant a cache.
+ * Never a directory that all users may write to, such as /tmp: another user could plant a package.json and a cache there.
  */
 import type * as fs from 'node:fs'
 import type * as path from 'node:path'
@@ -16,23 +16,29 @@ import { builtin } from '../host/builtin.ts'
 import { VarveError } from '../errors.ts'
 import { errorCode, variable } from '../host/permission.ts'
 
-/** There is no folder that a cache could be in: none was named, and none can be chosen. */
+/** There is no directory for the cache: none is set, and Varve cannot choose one. */
 export class NoPlace extends VarveError {
   constructor(message: string) {
     super('INVALID_OPTION', message)
   }
 }
 
-/** Absolute path of the folder of the cache `name`; `dir` is the option. Touches nothing. */
+/** The path by which a cache in memory is known; there is no such directory. */
+export function memoryDirectory(name: string): string {
+  checkName(name)
+  return `/varve/${name}`
+}
+
+/** Absolute path of the directory of the cache `name`; `dir` is the option. Touches nothing. */
 export function cacheDirectory(name: string, dir?: string): string {
   checkName(name)
   const paths = builtin('node:path')
-  if (paths === undefined) return dir ?? `/varve/${name}`
+  if (paths === undefined) return dir ?? memoryDirectory(name)
   if (dir !== undefined) return paths.isAbsolute(dir) ? paths.resolve(dir) : paths.resolve(workingDirectory(), dir)
   return paths.join(cachesDirectory(), name)
 }
 
-/** Absolute path of the folder that holds the caches of all tools, where no option says otherwise. Touches nothing. */
+/** Absolute path of the directory for the caches of all tools without option `dir`. Touches nothing. */
 export function cachesDirectory(): string {
   const paths = builtin('node:path')
   const files = builtin('node:fs')
@@ -46,13 +52,13 @@ export function cachesDirectory(): string {
   if (root !== undefined) return paths.join(root, cacheFolder(), 'varve')
   const mode = modeOf(cwd, files)
   if (mode !== 'own') {
-    const why = mode === 'shared' ? 'everybody may write there' : 'this process may not read there'
-    throw new NoPlace(`no package.json upward of '${cwd}', and ${why}; name a folder with option 'dir' or VARVE_DIR`)
+    const why = mode === 'shared' ? 'all users may write there' : 'this process may not read there'
+    throw new NoPlace(`no package.json upward of '${cwd}', and ${why}; set option 'dir' or VARVE_DIR to a directory`)
   }
   return paths.join(cwd, '.cache', 'varve')
 }
 
-/** Absolute path of the project: the folder of the nearest package.json upward of the working directory, else that one. */
+/** Absolute path of the project: the directory of the nearest package.json above the working directory, otherwise that one. */
 export function projectDirectory(): string {
   const paths = builtin('node:path')
   const files = builtin('node:fs')
@@ -61,13 +67,13 @@ export function projectDirectory(): string {
   return root ?? cwd
 }
 
-/** Throws INVALID_OPTION unless `name` is the name of one folder on every operating system. */
+/** Throws INVALID_OPTION unless `name` is a valid directory name on every operating system. */
 function checkName(name: string): void {
   const isSafe = /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]{0,99}$/.test(name) && !name.endsWith('.')
   if (isSafe && !/^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(name)) return
   throw new VarveError(
     'INVALID_OPTION',
-    `option 'name' is ${JSON.stringify(name.slice(0, 120))}, which is no safe folder name; take letters, digits and ` +
+    `option 'name' is ${JSON.stringify(name.slice(0, 120))}, which is not a safe directory name; use letters, digits and ` +
       "'. _ @ + -', at most 100, for example '@scope+tool'",
   )
 }
@@ -80,14 +86,14 @@ function packageRoot(cwd: string, files: typeof fs, paths: typeof path): string 
   }
 }
 
-/** `process.versions.pnp` is set where Yarn resolves without node_modules. */
+/** `process.versions.pnp` is set if Yarn resolves without node_modules. */
 function cacheFolder(): string {
   const pnp = globalThis.process?.versions?.['pnp']
   if (pnp === undefined) return 'node_modules/.cache'
   return pnp === '1' ? '.pnp/.cache' : '.yarn/.cache'
 }
 
-/** 'shared': everybody may make files in `folder`, writable for all and sticky, as /tmp. 'hidden': the host hides it from this process. */
+/** 'shared': all users may create files in `folder`, which is sticky, as /tmp. 'hidden': the host hides it from this process. */
 function modeOf(folder: string, files: typeof fs): 'own' | 'shared' | 'hidden' {
   try {
     const mode = files.statSync(folder, { throwIfNoEntry: false })?.mode ?? 0
@@ -114,6 +120,6 @@ function workingDirectory(): string {
   try {
     return globalThis.process?.cwd?.() ?? '/'
   } catch {
-    throw new NoPlace("the working directory is gone; name an absolute folder with option 'dir' or VARVE_DIR")
+    throw new NoPlace("the working directory was removed; set option 'dir' or VARVE_DIR to an absolute path")
   }
 }

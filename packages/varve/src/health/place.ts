@@ -1,11 +1,11 @@
 /**
- * The directory of an open cache. Who can change it is asked when the cache is opened, and again before the engine
- * reads or writes in a directory that was not there yet: another user may have made it meanwhile.
+ * The directory of an open cache. Varve checks who can change it when it opens the cache, and again before the engine reads
+ * or writes a directory that did not exist then: another user may have created it meanwhile.
  *
- *   1. It is not there and the engine is about to write: it is made here, open to its user only, and then looked at.
- *   2. It is there and trusted: nobody else can replace it, so it is not looked at again.
- *   3. It is trusted, but lies in a directory where every user may make things, such as /tmp: one `lstat` (2 us) before
- *      each use tells whether it is still the same. Only where it was removed it is looked at again.
+ *   1. It does not exist and the engine is about to write: Varve creates it for its user only, and then checks it.
+ *   2. It exists and is trusted: no other user can replace it, so it is not checked again.
+ *   3. It is trusted, but is in a directory where every user may create files, such as /tmp: one `lstat` (2 us) before
+ *      each use detects a replacement. Only then is it checked again.
  */
 import { builtin } from '../host/builtin.ts'
 import { type Degraded, type Examined, examine } from './degraded.ts'
@@ -27,17 +27,17 @@ export class Place {
     this.#found = this.examine()
   }
 
-  /** Whether there was something to read when it was last looked at. */
+  /** Whether it existed at the last check. */
   get isThere(): boolean {
     return this.#found.isThere
   }
 
-  /** What keeps it from being used, as when it was last looked at. */
+  /** What limits its use, at the last check. */
   get degraded(): Degraded | undefined {
     return this.#found.degraded
   }
 
-  /** Looks at it. */
+  /** Checks it. */
   examine(): Examined {
     this.#found = examine(this.#dir, this.#name, this.#options)
     this.#identity = this.#identify()
@@ -50,7 +50,7 @@ export class Place {
     return isThere && this.#isTrusted && (!isExposed || this.#identity === this.#identify())
   }
 
-  /** To be called before the engine reads, or writes: why it must not; undefined if it may. */
+  /** Call before the engine reads or writes: why it must not; undefined if it may. */
   check(writes: boolean): Degraded | undefined {
     if (this.isUnchanged) return undefined
     if (writes && this.#options.readOnly === true) return undefined // the engine refuses
@@ -62,7 +62,7 @@ export class Place {
     return this.#isTrusted ? undefined : this.degraded
   }
 
-  /** A folder that cannot be written is the engine's to tell. */
+  /** The engine reports a directory that cannot be written. */
   get #isTrusted(): boolean {
     return this.#found.degraded?.mode !== 'memory'
   }
@@ -71,7 +71,7 @@ export class Place {
     try {
       builtin('node:fs')?.mkdirSync(`${this.#dir}/${this.#name}`, { recursive: true, mode: 0o700 })
     } catch {
-      // The engine meets the same and tells.
+      // The engine gets the same error and reports it.
     }
   }
 

@@ -1,11 +1,11 @@
 /**
- * The secret of an authenticated cache: from the option, else from the environment. No message shows any part of it.
+ * The secret of an authenticated cache, from the option or else from the environment. No message contains any part of it.
+ * `VARVE_REQUIRE_SECRET` decides what a missing secret, or an empty `VARVE_SECRET`, leads to:
  *
- *   VARVE_REQUIRE_SECRET   no secret, or an empty VARVE_KEY
- *   1                      an error, as with requireSecret: true
- *   not set                the directory for builds without a secret; an empty VARVE_KEY, which is a CI secret that is
- *                          missing as a rule, is warned of
- *   0                      the same without a warning, as with requireSecret: false: this build is meant to have none
+ *   1         an error, as with requireSecret: true
+ *   not set   the cache for builds without a secret; an empty VARVE_SECRET, usually a CI secret that is missing, causes a
+ *             warning
+ *   0         the same without a warning, as with requireSecret: false, for a build that has no secret on purpose
  */
 import { isBytes } from '../values/bytes.ts'
 import { VarveError } from '../errors.ts'
@@ -13,8 +13,9 @@ import type { CacheOptions } from '../options.ts'
 import { variable } from '../host/permission.ts'
 
 /**
- * Shortest secret in bytes; the engine has the same. The name of the cache's folder is a hash of the secret, so anyone who
- * sees it can try 310,000 secrets a second. Stretching it (scrypt) would delay every build; random bytes cost nothing.
+ * Shortest secret in bytes; the engine has the same limit. The name of a directory in the cache is a hash of the secret,
+ * so anyone who sees it can try 310,000 secrets a second. Key stretching (scrypt) would delay every build; random bytes
+ * cost nothing.
  */
 const SECRET_BYTES_MIN = 32
 
@@ -28,21 +29,21 @@ export interface Secret {
 }
 
 /**
- * The secret that the options or the environment name. A cache in memory needs none unless one is given. Throws
- * INVALID_ARGUMENT if it is too short or of another kind, SECRET_MISSING if there is none and one is required.
+ * The secret from the options or the environment. A cache in memory has one only if the option is given. Throws
+ * INVALID_ARGUMENT if it is too short or of the wrong type, SECRET_MISSING if it is required and missing.
  */
-export function secretOf({ key, requireSecret, engine }: Pick<CacheOptions, 'key' | 'requireSecret' | 'engine'> = {}): Secret {
-  if (key !== undefined) return { bytes: bytesOf(key, "option 'key'"), warning: undefined }
-  if (engine === 'memory') return { bytes: undefined, warning: undefined }
-  const named = variable('VARVE_KEY')
-  if (named !== undefined && named !== '') return { bytes: bytesOf(named, 'VARVE_KEY'), warning: undefined }
+export function secretOf({ secret, requireSecret, inMemory }: Pick<CacheOptions, 'secret' | 'requireSecret' | 'inMemory'> = {}): Secret {
+  if (secret !== undefined) return { bytes: bytesOf(secret, "option 'secret'"), warning: undefined }
+  if (inMemory === true) return { bytes: undefined, warning: undefined }
+  const named = variable('VARVE_SECRET')
+  if (named !== undefined && named !== '') return { bytes: bytesOf(named, 'VARVE_SECRET'), warning: undefined }
   const wanted = variable('VARVE_REQUIRE_SECRET') ?? ''
-  // What is neither 1 nor 0 is an attempt to require one.
+  // A value other than 1 and 0 is an attempt to require one.
   const isRequired = requireSecret === true || !['', '0', 'false'].includes(wanted)
-  const found = named === '' ? 'VARVE_KEY is empty' : 'VARVE_KEY is not set'
+  const found = named === '' ? 'VARVE_SECRET is empty' : 'VARVE_SECRET is not set'
   if (isRequired) {
     const by = requireSecret === true ? 'requireSecret' : 'VARVE_REQUIRE_SECRET'
-    const message = `the cache cannot be opened without a secret: ${found}, and ${by} requires one. Set VARVE_KEY to ${WAY_OUT}`
+    const message = `the cache cannot be opened without a secret: ${found}, and ${by} requires one. Set VARVE_SECRET to ${WAY_OUT}`
     throw new VarveError('SECRET_MISSING', message)
   }
   const isMeant = requireSecret === false || wanted !== ''
@@ -51,7 +52,7 @@ export function secretOf({ key, requireSecret, engine }: Pick<CacheOptions, 'key
 
 function bytesOf(value: unknown, origin: string): Uint8Array {
   if (typeof value !== 'string' && !isBytes(value)) {
-    throw new VarveError('INVALID_ARGUMENT', `${origin} is of another kind; expected a Uint8Array or a string: ${WAY_OUT}`)
+    throw new VarveError('INVALID_ARGUMENT', `${origin} has the wrong type; expected a Uint8Array or a string: ${WAY_OUT}`)
   }
   const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : Uint8Array.from(value)
   if (bytes.length >= SECRET_BYTES_MIN) return bytes
@@ -61,7 +62,7 @@ function bytesOf(value: unknown, origin: string): Uint8Array {
 function emptyWarning(): VarveError {
   return new VarveError(
     'SECRET_MISSING',
-    'VARVE_KEY is empty: this build uses the cache without a secret, whose entries anyone who can write to it can forge. Set ' +
-      'VARVE_KEY, or VARVE_REQUIRE_SECRET=1 to make this an error, or VARVE_REQUIRE_SECRET=0 if this build is meant to have no secret',
+    'VARVE_SECRET is empty: this build uses the cache without a secret, whose entries anyone who can write to it can forge. Set ' +
+      'VARVE_SECRET, or VARVE_REQUIRE_SECRET=1 to make this an error, or VARVE_REQUIRE_SECRET=0 if this build has no secret on purpose',
   )
 }

@@ -1,6 +1,6 @@
 /**
- * Whether another user could put something else where a path leads, asked as OpenSSH does with StrictModes: every
- * component from the root on is looked at without following links, and what a link leads to in the same way.
+ * Whether another user could replace what a path leads to. As with StrictModes of OpenSSH, every component from the root on
+ * is examined without following links, and the target of a link in the same way.
  *
  *   1. A directory on the way belongs to root, to the effective user, or to a user who could change Varve itself: the
  *      owner of a directory that its code was loaded from. The cache's own directories belong to root or the effective user.
@@ -22,19 +22,19 @@ export type WalkedFiles = Pick<typeof fs, 'lstatSync' | 'readlinkSync' | 'readFi
 export interface Component {
   readonly path: string
   readonly stats: fs.Stats
-  /** How many components follow, those of links included. */
+  /** Number of components that follow, including those of links. */
   readonly left: number
 }
 
 /** Where a walk ended early. */
 export interface Stopped {
   readonly path: string
-  /** Why; undefined where nothing is there. */
+  /** Why; undefined if the component does not exist. */
   readonly error: unknown
   readonly left: number
 }
 
-/** Who opens a cache. */
+/** The user that opens a cache. */
 export interface Opener {
   readonly files: WalkedFiles
   /** Effective user. */
@@ -43,10 +43,10 @@ export interface Opener {
   readonly isShared: boolean
 }
 
-/** What is wrong with a component, and what to do about it, as parts of a sentence. */
+/** Why a component is not trusted, and the fix, as parts of a sentence. */
 export interface Distrust {
   readonly why: string
-  readonly mend: string
+  readonly fix: string
 }
 
 /** Users and groups that can change a file or directory. */
@@ -58,7 +58,7 @@ interface Writers {
 
 const LINKS_MAX = 40
 
-/** Errors of a host that hides files from a program: they are about programs, not about users. */
+/** Errors of a host that hides files from programs; they are not about users. */
 const HIDDEN: ReadonlySet<unknown> = new Set(['ERR_ACCESS_DENIED', 'NotCapable'])
 
 /** The components of an absolute path, from the root on. A link that is the last one is not followed. */
@@ -87,7 +87,7 @@ export function* componentsOf(path: string, files: WalkedFiles): Generator<Compo
   }
 }
 
-/** Why the directory cannot be trusted; undefined where it can. `isOwn`: the cache's own, not one on the way. */
+/** Why the directory is not trusted; undefined if it is. `isOwn`: the cache directory, not one above it. */
 export function distrustDirectory({ path, stats }: Component, isOwn: boolean, opener: Opener): Distrust | undefined {
   const { user, isShared } = opener
   const isForeign = !isShared && stats.uid !== 0 && stats.uid !== user
@@ -95,29 +95,29 @@ export function distrustDirectory({ path, stats }: Component, isOwn: boolean, op
   const trusted = writersOfCode(opener.files)
   if (trusted.isAnyone) return undefined
   if (isForeign && (isOwn || !trusted.owners.has(stats.uid))) {
-    const why = `'${path}' belongs to user ${stats.uid}, not to ${user}, and its owner would decide what is built`
-    return { why, mend: `change its owner, ${NAME_ANOTHER}, or trust it with shared: true (command: --shared)` }
+    const why = `'${path}' belongs to user ${stats.uid}, not to ${user}, whose owner could change your build output`
+    return { why, fix: `change its owner, ${NAME_ANOTHER}, or trust it with shared: true (command: --shared)` }
   }
   if (!isWritable(stats, opener)) return undefined
   const isSticky = (stats.mode & 0o1000) !== 0
   if (isSticky && (!isOwn || isShared)) return undefined
-  const why = `others may write to '${path}' (mode ${(stats.mode & 0o7777).toString(8)}) and would decide what is built`
-  const fix = `take that right away ('chmod go-w ${path}'), ${NAME_ANOTHER}`
-  if (!isOwn) return { why, mend: fix }
+  const why = `others may write to '${path}' (mode ${(stats.mode & 0o7777).toString(8)}) and could change your build output`
+  const fix = `remove that permission ('chmod go-w ${path}'), ${NAME_ANOTHER}`
+  if (!isOwn) return { why, fix }
   const sticky = isSticky ? 'trust it with shared: true' : "make it sticky ('chmod +t') and trust it with shared: true"
-  return { why, mend: `${fix}, or ${sticky} (command: --shared)` }
+  return { why, fix: `${fix}, or ${sticky} (command: --shared)` }
 }
 
-/** Why a link on the way is not followed; undefined where it is. */
+/** Why a link on the way is not followed; undefined if it is. */
 export function distrustLink({ path, stats }: Component, opener: Opener): Distrust | undefined {
   const isOurs = stats.uid === 0 || stats.uid === opener.user || writersOfCode(opener.files).owners.has(stats.uid)
-  // A target may begin with '..', so the component before it need not be the directory that it lies in.
+  // A target may begin with '..', so the component before it need not be its directory.
   if (isOurs || !isWritable(opener.files.lstatSync(parentOf(path) || '/'), opener)) return undefined
   const why = `'${path}' is a symbolic link of user ${stats.uid} in a directory that others may write to`
-  return { why, mend: `remove it, or ${NAME_ANOTHER}` }
+  return { why, fix: `remove it, or ${NAME_ANOTHER}` }
 }
 
-/** Whether users that are not trusted may write to the directory, be it sticky or not. */
+/** Whether users that are not trusted may write to the directory, sticky or not. */
 export function isWritable({ mode, gid }: fs.Stats, { files, user }: Opener): boolean {
   if ((mode & 0o022) === 0) return false
   const trusted = writersOfCode(files)
@@ -125,11 +125,11 @@ export function isWritable({ mode, gid }: fs.Stats, { files, user }: Opener): bo
   return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && !trusted.groups.has(gid) && !isPrivate(gid, user, files))
 }
 
-export const NAME_ANOTHER = "name another with option 'dir' or VARVE_DIR"
+export const NAME_ANOTHER = "set option 'dir' or VARVE_DIR to another directory"
 
 let ofCode: Writers | undefined
 
-/** Who can change the code that runs here. */
+/** The users that can change the code that runs here. */
 function writersOfCode(files: WalkedFiles): Writers {
   if (ofCode !== undefined) return ofCode
   const writers: Writers = { owners: new Set(), groups: new Set(), isAnyone: false }
@@ -144,7 +144,7 @@ function writersOfCode(files: WalkedFiles): Writers {
   return (ofCode = writers)
 }
 
-/** Whether the group has that user and no other, as most Linux systems make one for each. Unknown groups have others. */
+/** Whether the group has only that user: most Linux systems create one for each. Unknown groups count as shared. */
 function isPrivate(gid: number, user: number, files: WalkedFiles): boolean {
   try {
     const table = (path: string): string[][] => files.readFileSync(path, 'utf8').split('\n').map((line) => line.split(':'))

@@ -1,6 +1,6 @@
 /**
- * Modules of Node.js for code that must also load where there is none. Nothing here is a static import, so a bundler
- * for browsers finds nothing to resolve, and a module costs nothing until it is asked for.
+ * Modules of Node.js for code that must also load on hosts without them. There are no static imports, so a bundler for
+ * browsers has nothing to resolve, and a module costs nothing until it is used.
  */
 import type * as hooks from 'node:async_hooks'
 import type * as childProcess from 'node:child_process'
@@ -28,7 +28,7 @@ interface Builtins {
   'node:worker_threads': typeof threads
 }
 
-/** The module, or undefined where the host has none of that name. */
+/** The module, or undefined if the host does not have it. */
 export function builtin<Name extends keyof Builtins>(name: Name): Builtins[Name] | undefined {
   const found: unknown = globalThis.process?.getBuiltinModule?.(name)
   return found as Builtins[Name] | undefined

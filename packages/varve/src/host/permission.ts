@@ -1,10 +1,10 @@
 /**
- * What the host lets this process use: Node.js with `--permission`, and Deno, refuse files, variables and more to the whole
- * program, with errors of their own. To Varve such a refusal is what EACCES is: a folder that cannot be used, no failure.
+ * Permissions of this process: Node.js with `--permission`, and Deno, deny files, variables and more to the whole program,
+ * with their own errors. Varve treats such an error like EACCES: the directory cannot be used, and the build continues.
  */
 import type * as fs from 'node:fs'
 
-/** What Deno answers. */
+/** The part of Deno's interface that is used. */
 interface DenoPermissions {
   querySync(wanted: { readonly name: 'read' | 'write'; readonly path: string }): { readonly state: 'granted' | 'denied' | 'prompt' }
 }
@@ -17,18 +17,18 @@ export function errorCode(error: unknown): unknown {
 }
 
 /** Why the host refuses to read or write what is in `folder`, and how to allow it; undefined if it does not. */
-export function refusal(action: 'read' | 'write', folder: string): { readonly why: string; readonly mend: string } | undefined {
+export function refusal(action: 'read' | 'write', folder: string): { readonly why: string; readonly fix: string } | undefined {
   const flag = refusingFlag(action, `${folder}/file`)
   if (flag === undefined) return undefined
   const why = `this process runs without the permission to ${action} '${folder}'`
-  return { why, mend: `allow it with ${flag}=${folder}${flag.includes('fs') ? '/*' : ''}` }
+  return { why, fix: `allow it with ${flag}=${folder}${flag.includes('fs') ? '/*' : ''}` }
 }
 
 function refusingFlag(action: 'read' | 'write', file: string): string | undefined {
   const { permission } = globalThis.process ?? {}
   if (permission !== undefined) return permission.has(`fs.${action}`, file) ? undefined : `--allow-fs-${action}`
   const deno: { readonly permissions?: DenoPermissions } | undefined = Reflect.get(globalThis, 'Deno')
-  // A program that would be asked now, in a terminal, is not asked for its cache.
+  // Deno would prompt the user here; a cache is not worth a prompt.
   const state = deno?.permissions?.querySync({ name: action, path: file }).state ?? 'granted'
   return state === 'granted' ? undefined : `--allow-${action}`
 }
@@ -43,18 +43,18 @@ export function isSyncRefused(files: Pick<typeof fs, 'fsyncSync'>): boolean {
   }
 }
 
-/** A variable of the environment; undefined also where it may not be read. */
+/** An environment variable; undefined also if this process may not read it. */
 export function variable(name: string): string | undefined {
   return allowed(() => globalThis.process?.env?.[name])
 }
 
-/** The effective user; 'unknown' where it may not be asked for, undefined where the system has none. */
+/** The effective user; 'unknown' if this process may not query it, undefined if the system has none. */
 export function userHere(): number | 'unknown' | undefined {
   const answer = allowed(() => ({ user: globalThis.process?.geteuid?.() }))
   return answer === undefined ? 'unknown' : answer.user
 }
 
-/** What `ask` gives; undefined where the host refuses. */
+/** The result of `ask`; undefined if the host refuses. */
 function allowed<T>(ask: () => T): T | undefined {
   try {
     return ask()

@@ -1,10 +1,10 @@
 /**
- * What files are like during one run: each is looked at once, its content only where it must be.
+ * The state of files during one run. Each file is examined once, and its content is read only if necessary.
  *
- * A file is the same where size, mtime and ctime are those recorded (ctime moves with every write and cannot be set, so
- * that a file which keeps its size and gets its old mtime back is found out). Where they moved, the content decides, and
- * the entry is healed. Where they are too young for a later write to be sure to move them again ("racy clean"), they are
- * recorded as 0, and the content decides next time.
+ * A file is unchanged if size, mtime and ctime are the recorded ones. Every write changes ctime and no program can set it, so
+ * a file with its old size and mtime is still detected. If they differ, the content decides, and the entry gets the new
+ * times. If they are so recent that a later write might not change them ("racy clean"), they are recorded as 0, and the
+ * content decides next time.
  *
  * Everything is synchronous: a `statSync` costs 1 us, a stat by promise 16 us.
  */
@@ -19,10 +19,10 @@ export const COARSE_TICK_MS = 2000
 /** Larger files are hashed in pieces of this many bytes. */
 export const PIECE_BYTES: number = 4 * 1024 * 1024
 
-/** The digest of a file that is not there. */
+/** The digest of a missing file. */
 const MISSING = 'missing'
 
-/** What `stat` says, or that there is nothing, or that it cannot be told. */
+/** The result of `stat`: the file's, that it does not exist, or that it cannot be determined. */
 export type Look = fs.Stats | 'missing' | 'unreadable'
 
 /** A file as recorded. If mtime is 0, only the digest identifies its content. */
@@ -48,11 +48,11 @@ export class Files {
     const isFound = typeof look === 'object'
     if (isFound && mtimeMs !== 0 && look.mtimeMs === mtimeMs && look.ctimeMs === ctimeMs && look.size === size) return 'same'
     if (this.digestOf(path) !== digest) return 'changed'
-    // A record that would be in doubt again heals nothing.
+    // A record with times of 0 again would not help.
     return isFound && look.mtimeMs !== 0 && !this.isYoung(path) ? 'moved' : 'same'
   }
 
-  /** The file as it is to be recorded; undefined where its content cannot be told. */
+  /** The file's record; undefined if its content cannot be determined. */
   record(path: string): RecordedFile | undefined {
     const digest = this.digestOf(path)
     if (digest === undefined) return undefined
@@ -61,10 +61,10 @@ export class Files {
     return [path, digest, look.size, look.mtimeMs, look.ctimeMs]
   }
 
-  /** Digest of the content, MISSING, or undefined where it cannot be told. */
+  /** Digest of the content, MISSING, or undefined if it cannot be determined. */
   digestOf(path: string): string | undefined {
     if (this.#digests.has(path)) return this.#digests.get(path)
-    // Looked at before it is read: should it change in between, its stamp is too old and not too new.
+    // Stat before the read: if the file changes in between, the recorded times are too old, never too new.
     const look = this.#look(path)
     const digest = typeof look === 'object' ? this.#read(path, look) : look === 'missing' ? MISSING : undefined
     this.#digests.set(path, digest)

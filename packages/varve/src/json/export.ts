@@ -1,10 +1,10 @@
-/** A cache as JSON. The engine writes it, chunk by chunk; here chunks go to a stream, no faster than it takes them. */
+/** A cache as JSON. The engine makes the chunks; this module writes them to a stream at the speed of the stream. */
 import { codecOf } from '../values/codec.ts'
 import type { EngineControl } from '../engine/engine.ts'
-import type { ExportOptions } from '../options.ts'
+import type { ExportOptions } from './options.ts'
 import type { ExportReport } from '../reports.ts'
 import type { Session } from '../session/session.ts'
-import { type NodeTarget, sinkOf, Steps, type WebTarget } from './transfer.ts'
+import { type ExportTarget, sinkOf, Steps } from './transfer.ts'
 import { BOOLEAN, type Fields, oneOf, STRING } from '../checks/validate.ts'
 import { WATCH_FIELDS } from '../session/watch.ts'
 
@@ -16,10 +16,10 @@ export const EXPORT_FIELDS: Fields<ExportOptions> = {
   keysOnly: BOOLEAN,
 }
 
-/** Writes what is committed to `target`. See `Cache.exportJson`. */
+/** Writes the committed entries to `target`. See `Cache.exportJson`. */
 export function exportJson(
   session: Session,
-  target: NodeTarget | WebTarget,
+  target: ExportTarget,
   options: ExportOptions,
   control: EngineControl,
 ): Promise<ExportReport> {

@@ -1,6 +1,6 @@
-/** Takes back what an export wrote. The engine reads it, piece by piece; a commit ends every 16 MiB of entries. */
+/** Imports what an export wrote. The engine parses the pieces; every 16 MiB of entries become a commit. */
 import type { CommitReport, EngineControl } from '../engine/engine.ts'
-import type { ImportOptions } from '../options.ts'
+import type { ImportOptions } from './options.ts'
 import type { ImportReport } from '../reports.ts'
 import type { Session } from '../session/session.ts'
 import { chunksOf, type ImportSource, Steps } from './transfer.ts'
@@ -14,7 +14,7 @@ export const IMPORT_FIELDS: Fields<ImportOptions> = { ...WATCH_FIELDS, overwrite
 const COMMIT_BYTES = 16 * 1024 * 1024
 const PIECE_BYTES = 256 * 1024
 
-/** Reads entries from `source`. `committed` is told after each commit. See `Cache.importJson`. */
+/** Reads entries from `source`. `committed` is called after each commit. See `Cache.importJson`. */
 export function importJson(
   session: Session,
   source: ImportSource,

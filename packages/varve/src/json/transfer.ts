@@ -1,21 +1,24 @@
-/** What exports and imports share: streams of Node.js and of the web, pauses, and progress now and then. */
+/** What exports and imports share: streams of Node.js and of the web, pauses, and progress reports. */
 import type { EngineControl } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 
-/** As much of `Writable` of Node.js as an export needs. */
-export interface NodeTarget {
+/** The part of `Writable` of Node.js that an export uses. */
+interface NodeTarget {
   write(chunk: Uint8Array, callback: (error?: Error | null) => void): boolean
   on(event: 'error', listener: (error: Error) => void): unknown
   off(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** As much of `WritableStream` as an export needs. */
-export interface WebTarget {
+/** The part of `WritableStream` that an export uses. */
+interface WebTarget {
   getWriter(): { write(chunk: Uint8Array): Promise<void>; releaseLock(): void }
 }
 
-/** As much of `ReadableStream` as an import needs. */
-export interface WebSource {
+/** A stream that an export writes to: `Writable` of Node.js or `WritableStream`. */
+export type ExportTarget = NodeTarget | WebTarget
+
+/** The part of `ReadableStream` that an import uses. */
+interface WebSource {
   getReader(): {
     read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | string | undefined }>
     cancel(reason?: unknown): Promise<void>
@@ -25,14 +28,14 @@ export interface WebSource {
 
 /** A stream that takes chunks one by one. */
 export interface Sink {
-  /** Hands over a chunk, once the one before was taken: two of them are in memory at most. */
+  /** Writes a chunk once the stream has taken the one before, so that memory holds two at most. */
   write(chunk: Uint8Array): Promise<void>
-  /** Waits until the last chunk was taken. The stream stays open. */
+  /** Waits until the stream has taken the last chunk. The stream stays open. */
   finish(): Promise<void>
 }
 
-/** The target as a sink. Throws INVALID_ARGUMENT where it is neither kind of stream. */
-export function sinkOf(target: NodeTarget | WebTarget, signal: AbortSignal | undefined): Sink {
+/** The target as a sink. Throws INVALID_ARGUMENT unless it is one of both kinds of stream. */
+export function sinkOf(target: ExportTarget, signal: AbortSignal | undefined): Sink {
   if (typeof target !== 'object' || target === null) throw notAStream()
   if ('getWriter' in target && typeof target.getWriter === 'function') return webSink(target, signal)
   if ('write' in target && typeof target.write === 'function') return nodeSink(target, signal)
@@ -40,7 +43,7 @@ export function sinkOf(target: NodeTarget | WebTarget, signal: AbortSignal | und
 }
 
 function nodeSink(target: NodeTarget, signal: AbortSignal | undefined): Sink {
-  // Whoever writes hears of a failure by the callback; without a listener it would end the process as well.
+  // The callback of `write` reports a failure; without a listener the event would also end the process.
   const ignore = (): void => {}
   target.on('error', ignore)
   let last: Promise<void> = Promise.resolve()
@@ -83,10 +86,10 @@ async function taken(last: Promise<void>, signal: AbortSignal | undefined): Prom
   }
 }
 
-/** What to read from: a stream of Node.js or of the web, or anything that can be looped over. */
+/** What an import reads: a stream of Node.js or of the web, or any iterable of bytes or text. */
 export type ImportSource = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string> | WebSource
 
-/** The chunks of a source. Leaving the loop closes it. Throws INVALID_ARGUMENT where it is none. */
+/** The chunks of a source. Leaving the loop closes it. Throws INVALID_ARGUMENT if it is not a source. */
 export async function* chunksOf(source: ImportSource, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
   const { next, close } = readerOf(source)
   const encoder = new TextEncoder()
@@ -144,23 +147,23 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
 const PAUSE_MS = 25
 const PROGRESS_MS = 50
 
-/** When this thread last let others run; one call after another, however short, must not keep them from it. */
+/** When this thread last yielded to other work; a series of short calls must yield, too. */
 let paused = 0
 
-/** Keeps a long loop on this thread polite: tells progress every 50 ms, lets others run every 25. */
+/** Reports the progress of a long loop every 50 ms, and yields to other work of the thread every 25 ms. */
 export class Steps {
   readonly #control: EngineControl
-  #told = 0
+  #reported = 0
 
   constructor(control: EngineControl) {
     this.#control = control
   }
 
-  /** To be called after each step. Throws CANCELLED where the signal asks for it. */
+  /** Call after each step. Throws CANCELLED if the signal is aborted. */
   async step(done: number, total: number): Promise<void> {
     const now = performance.now()
-    if (now - this.#told >= PROGRESS_MS) {
-      this.#told = now
+    if (now - this.#reported >= PROGRESS_MS) {
+      this.#reported = now
       this.#control.onProgress?.(done, total)
     }
     if (now - paused >= PAUSE_MS) {

@@ -6,7 +6,7 @@
 import { builtin } from '../host/builtin.ts'
 import type { Installation } from './sink.ts'
 
-/** Makes `process.env` an accessor. Does nothing where it is one already, or may not be changed. */
+/** Makes `process.env` an accessor. Does nothing if it is one already, or cannot be changed. */
 export function installEnv(installation: Installation): void {
   const host = globalThis.process
   const property = Object.getOwnPropertyDescriptor(host, 'env')

@@ -110,7 +110,7 @@ function absolute({ paths, urls }: Modules, given: unknown): string | undefined 
     if (given instanceof URL) return urls.fileURLToPath(given)
     return given instanceof Uint8Array ? paths.resolve(Buffer.from(given).toString()) : undefined
   } catch {
-    return undefined // the call itself says what is wrong with it
+    return undefined // the call itself reports the error
   }
 }
 
@@ -123,7 +123,7 @@ function flagsOf(options: unknown): unknown {
   return typeof options === 'object' && options !== null ? Reflect.get(options, 'flags') : options
 }
 
-/** Whether a file that is opened with these flags is read, as far as one that is only written can be told. */
+/** Whether a file that is opened with these flags may be read. */
 function isReading({ constants }: typeof fs, flags: unknown): boolean {
   if (typeof flags === 'number') return (flags & (constants.O_WRONLY | constants.O_TRUNC)) === 0
   return typeof flags !== 'string' || !/^[wax]/.test(flags)

@@ -83,7 +83,7 @@ export class Generations {
     return new Comparison(this.#disk, this.#root).changes(set)
   }
 
-  /** Has a sink told of everything in a set. */
+  /** Reports every read of a set to a sink. */
   forward(id: string, sink: Sink): void {
     for (const [kind, name] of this.#setOf(id)?.set ?? []) {
       if (kind === 'env') sink.variable(name, false)

@@ -45,7 +45,7 @@ export interface Disk {
   readonly paths: typeof nodePath
 }
 
-/** The file system of the host, undefined where there is none. */
+/** The file system of the host, undefined if there is none. */
 export function hostDisk(): Disk | undefined {
   const [files, paths] = [builtin('node:fs'), builtin('node:path')]
   return files === undefined || paths === undefined ? undefined : { fs: files, paths }

@@ -30,7 +30,7 @@ export class Observed implements Noted {
     if (this.#isExact) this.#digest = digestOrOther(disk, kind, path)
   }
 
-  /** To be called before this process changes the path itself: what was read is what is there until now. */
+  /** Call before this process changes the path, whose present content is what was read. */
   freeze(disk: Disk): void {
     if (this.#isFrozen) return
     const sealed = this.seal(disk)
@@ -39,7 +39,7 @@ export class Observed implements Noted {
     this.#isFrozen = true
   }
 
-  /** What the read found; undefined if the path changed since, so that it cannot be told. */
+  /** What the read found; undefined if the path changed since, so that the result is unknown. */
   seal(disk: Disk): Sealed | undefined {
     const { kind, path } = this
     if (this.#look === undefined || this.#isFrozen) return { kind, path, digest: this.#digest ?? '', stamp: NO_STAMP }

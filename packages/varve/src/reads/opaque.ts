@@ -19,7 +19,7 @@ function noteOf(kind: Opaque['kind'], place: number): Note {
   return (sink, args) => sink.opaque({ kind, what: String(args[place]) })
 }
 
-/** A class that others extend: a subclass of it is told, and its prototype stays. */
+/** A class that others extend: its subclasses are reported, and its prototype stays. */
 function replaceClass(installation: Installation, target: object, name: string): void {
   replace(installation, target, name, noteOf('worker', 0))
 }

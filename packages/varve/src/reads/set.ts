@@ -32,7 +32,7 @@ export interface ChangedRead {
 const NO_STAMP: Stamp = [0, 0, 0, 0]
 const KINDS: ReadonlySet<unknown> = new Set([...READ_KINDS, 'env', 'names'])
 
-/** The stored form of a read of the disk. A link is stored as where it leads, relative to the root. */
+/** The stored form of a read of the disk. A link is stored as its target, relative to the root. */
 export function storedRead({ kind, path, digest, stamp }: Sealed, root: Root): StoredRead {
   return [kind, root.relative(path), kind === 'link' && digest !== 'missing' ? root.relative(digest) : digest, ...stamp]
 }

@@ -1,12 +1,12 @@
 /**
- * The one installation of the recorder in this process, and who listens to it. Two copies of Varve share it, so its shape
+ * The one installation of the recorder in this process, and its listeners. Two copies of Varve share it, so its shape
  * is fixed by its name: a copy with another shape has an installation of its own.
  */
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import { builtin } from '../host/builtin.ts'
 import type { Disk, ReadKind, Sealed } from './kinds.ts'
 
-/** Who is told what the code that runs now reads. No method throws. */
+/** Receives the reads of the code that runs now. No method throws. */
 export interface Sink {
   /** A read of this path, absolute, is about to be made. */
   read(kind: ReadKind, path: string): void
@@ -45,11 +45,11 @@ export interface Ambient extends Sink {
   readonly isTooLong: boolean
 }
 
-/** What all copies share. */
+/** The state that all copies share. */
 export interface Installation {
   /** The sink of the code that runs now; null: nothing is recorded, undefined: whatever is recorded outside of scopes. */
   readonly storage: AsyncLocalStorage<Sink | null>
-  /** Is told what is read outside of every scope, while that counts. */
+  /** Receives reads outside of all scopes, while those count. */
   ambient: Ambient | undefined
   /** Undoes each change, the last one first. */
   readonly undo: (() => void)[]

@@ -6,7 +6,7 @@ import type { Installation, Sink } from './sink.ts'
 
 type Callable = (...args: unknown[]) => unknown
 
-/** Is told of a call before it is made. */
+/** Called before each call. */
 export type Note = (sink: Sink, args: readonly unknown[]) => void
 
 /** Marks wrappers, whichever copy of Varve made them. */
@@ -15,7 +15,7 @@ const WRAPPED: unique symbol = Symbol.for('varve.reads.wrapped')
 /** How a line of a stack trace that belongs here ends. */
 const HERE = new URL(import.meta.url).pathname
 
-/** A wrapper of `original`: `note` is told of calls by code that is recorded. */
+/** A wrapper of `original`: `note` receives the calls of recorded code. */
 export function wrap(installation: Installation, original: Callable, note: Note): Callable {
   return wrapWith(installation, original, note, (variant) => wrapWith(installation, variant, note, (same) => same))
 }

@@ -1,6 +1,6 @@
 /**
- * Reports damage, each place once, soon after the call that found it and never inside it, because the listener may use the
- * cache. A check reads one number of the engine, and its status only if that number has grown.
+ * Reports damage, each place once, soon after the call that detected it and never during it, so that listeners may use the
+ * cache. Checking reads one number of the engine; its status is read only if that number changed.
  */
 import type { EngineStore } from '../engine/engine.ts'
 import { VarveError } from '../errors.ts'
@@ -20,7 +20,7 @@ export class DamageWatch {
     this.#report = report
   }
 
-  /** Reports damage if `count` has grown. With `strict` it throws DAMAGED if the store ever found any. */
+  /** Checks for new damage and reports it. With `strict` it throws DAMAGED if there ever was any. */
   look(count: number = this.#store.damageCount()): void {
     if (count === this.#known && !this.#isStrict) return
     if (count !== this.#known) {
@@ -31,7 +31,7 @@ export class DamageWatch {
     if (place !== undefined) throw damageError([place])
   }
 
-  /** Reports those of `all` places that were not reported yet. */
+  /** Reports the damage of `all` that was not reported yet. */
   reportRest(all: readonly Damage[]): void {
     const places = all.slice(this.#reported)
     this.#reported = all.length
@@ -44,17 +44,17 @@ export class DamageWatch {
     try {
       this.reportRest(this.#store.status().damage)
     } catch {
-      // The cache was closed: `close` reports the rest.
+      // Closed meanwhile: `close` reports the rest.
     }
   }
 }
 
-/** The warning about damaged places, or the error if damage is an error. */
+/** The warning for damaged places; with `strict`, the error. */
 export function damageError(places: readonly Damage[]): VarveError {
   const [first] = places
   const where = first === undefined ? 'a file' : `${first.what} in '${first.file}' at byte ${first.offset}`
   const whose = first === undefined || first.namespace === null ? '' : `, of namespace '${first.namespace}'`
   const more = places.length > 1 ? ` and ${places.length - 1} more` : ''
-  const mend = "what was there is a miss and will be written anew; 'npx varve verify' names all of it, 'npx varve repair' sets it aside"
-  return new VarveError('DAMAGED', `the cache is damaged: ${where}${whose}${more}; ${mend}`)
+  const fix = "the entries there are misses and will be written again. 'npx varve verify' lists all damage, 'npx varve repair' quarantines it"
+  return new VarveError('DAMAGED', `the cache is damaged: ${where}${whose}${more}: ${fix}`)
 }

@@ -1,6 +1,6 @@
 /**
- * Commits of a cache whose folder may fall short (`degraded.ts`): into memory where the folder cannot be written from
- * the start or is another user's by now, and all of it to the disk as soon as that is possible again.
+ * Commits of a cache whose directory has limits (`degraded.ts`): they stay in memory if the directory cannot be written from
+ * the start or belongs to another user by now, and go to disk as soon as that is possible.
  */
 import { damageError } from './damage-watch.ts'
 import { type Degraded, degradedBy, degradedWarning } from '../health/degraded.ts'
@@ -11,13 +11,13 @@ import type { Place } from '../health/place.ts'
 import type { CommitReport } from '../reports.ts'
 import type { Session } from './session.ts'
 
-/** How often a folder that could not be written is looked at again, milliseconds. */
+/** Milliseconds between two checks of a directory that could not be written. */
 const LOOK_MS = 1000
 
-/** What a cache does with what it cannot write. */
+/** Keeps entries that cannot be written. */
 export class Keeping {
   readonly #session: Session
-  /** Undefined where everything is in memory. */
+  /** Undefined for a cache in memory. */
   readonly #place: Place | undefined
   /** Found before the first commit: commits go into memory. Else they reject. */
   #isFromStart: boolean
@@ -35,7 +35,7 @@ export class Keeping {
     this.#place = place
   }
 
-  /** What falls short now. */
+  /** What limits the cache now. */
   get degraded(): Degraded | undefined {
     return this.#degraded
   }
@@ -58,8 +58,8 @@ export class Keeping {
   }
 
   /**
-   * The last commit of a cache that is being closed. Rejects with an error that says how much is lost, but not where the
-   * folder could not be written from the start: of that there was a warning.
+   * The last commit of a cache that is being closed. Rejects with an error that names the lost entries, unless the directory
+   * could not be written from the start, which was a warning.
    */
   async commitRest(store: EngineStore): Promise<void> {
     const [entries, bytes] = [store.pendingEntries(), store.pendingBytes()]
@@ -70,23 +70,23 @@ export class Keeping {
     } catch (error) {
       const { code, message } = toVarveError(error)
       const lost = `${entries} ${entries === 1 ? 'entry' : 'entries'} (${bytes} bytes)`
-      throw new VarveError(code, `close() could not commit what was buffered, ${lost} will be computed again: ${message}`, { cause: error })
+      throw new VarveError(code, `close() could not commit the buffered entries, so ${lost} will be computed again: ${message}`, { cause: error })
     }
   }
 
-  /** Takes up what others committed, where the folder is to be trusted; true where something changed. */
+  /** Makes visible what others committed, if the directory is trusted; true if something changed. */
   refresh(): boolean {
     if (this.#check(false) !== undefined || this.#place?.isThere === false) return false
     return this.#session.call((store) => store.refresh())
   }
 
-  /** Throws where something is only in memory, or cannot be synced, and somebody asks for the disk. */
+  /** Throws if entries are only in memory, or cannot be synced: a flush was requested. */
   checkFlushed(): void {
     if (this.#unsynced !== undefined) throw refused(this.#unsynced)
     if (this.#degraded !== undefined && this.#isFromStart && this.#hasKept) throw refused(this.#degraded)
   }
 
-  /** Why the folder must not be read, or written, any more; told once. */
+  /** Why the directory must not be read, or written, any more; reported once. */
   #check(writes: boolean): Degraded | undefined {
     const barred = this.#place?.check(writes)
     if (barred === undefined) return undefined
@@ -109,7 +109,7 @@ export class Keeping {
     return report
   }
 
-  /** A folder that is read may have become writable; one that was not even opened stays out of use. */
+  /** A directory that is read may have become writable; one that was not opened stays unused. */
   #look(): Degraded | undefined {
     const isDue = this.#isFromStart && this.#degraded?.mode === 'unwritable' && Date.now() - this.#lookedMs >= LOOK_MS
     if (!isDue) return this.#degraded
@@ -122,7 +122,7 @@ export class Keeping {
   }
 }
 
-function refused({ mode, code, why, mend }: Degraded): VarveError {
-  const what = mode === 'unsynced' ? 'cannot be synced, relaxed commits work' : 'cannot be written, what was put is kept in memory'
-  return new VarveError(code, `${what}: ${why}; ${mend}`)
+function refused({ mode, code, why, fix }: Degraded): VarveError {
+  const limit = mode === 'unsynced' ? 'synced, but relaxed commits work' : 'written, so new entries stay in memory'
+  return new VarveError(code, `the cache cannot be ${limit}: ${why}; ${fix}`)
 }

@@ -1,12 +1,11 @@
 /**
- * Work that a cache does for itself, off the critical path: a sync of the disk some seconds after a relaxed commit, and
- * folding and compaction when a commit says that they are due. One at a time; a failure is a warning, never an
- * unhandled rejection.
+ * Background work of a cache: a disk sync some seconds after a relaxed commit, and checkpoints and compaction when a commit
+ * reports that they are due. One at a time; a failure is a warning, never an unhandled rejection.
  */
 import { toVarveError } from '../errors.ts'
 import type { Session } from './session.ts'
 
-/** How long a relaxed commit may be unsafe from a loss of power, milliseconds. */
+/** Milliseconds until a relaxed commit is synced. */
 const FLUSH_DELAY_MS = 5000
 
 /** The background work of one cache. */
@@ -20,14 +19,14 @@ export class Maintenance {
     this.#session = session
   }
 
-  /** To be told after each commit: whether it still needs a sync, and whether folding or compaction is due. */
+  /** Call after each commit: whether it still needs a sync, and whether a checkpoint or compaction is due. */
   committed(needsFlush: boolean, isCompactionDue: boolean): void {
     if (this.#isStopped) return
     if (needsFlush) this.#scheduleFlush()
     if (isCompactionDue && !this.#compacting) void this.#compact()
   }
 
-  /** No new work from here on; what is under way goes on and is waited for by the session. */
+  /** Starts no new work; the session waits for work under way. */
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#flushTimer)
@@ -39,13 +38,13 @@ export class Maintenance {
       this.#flushTimer = undefined
       void this.#attempt(() => this.#session.run((store) => store.flush()))
     }, FLUSH_DELAY_MS)
-    // A finished build must not wait for it: close() syncs, and relaxed commits survive the end of the process anyway.
+    // A finished build must not wait for it: close() syncs, and relaxed commits survive the end of the process.
     if (typeof this.#flushTimer === 'object') this.#flushTimer.unref()
   }
 
   async #compact(): Promise<void> {
     this.#compacting = true
-    await new Promise((resolve) => setTimeout(resolve, 0)) // the caller of commit() goes on first
+    await new Promise((resolve) => setTimeout(resolve, 0)) // the caller of commit() continues first
     if (!this.#isStopped) {
       const control = { signal: undefined, onProgress: undefined }
       await this.#attempt(() => this.#session.run((store) => store.compact(false, control)))
@@ -58,7 +57,7 @@ export class Maintenance {
       await work()
     } catch (error) {
       const failure = toVarveError(error)
-      // BUSY: other processes compacted meanwhile. What is left is due again after the next commit.
+      // BUSY: other processes compacted meanwhile. The rest is due again after the next commit.
       if (!this.#isStopped && failure.code !== 'BUSY') this.#session.warn(failure, 'maintenance')
     }
   }

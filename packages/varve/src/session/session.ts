@@ -12,13 +12,16 @@ import type { Damage } from '../reports.ts'
 /** Failures of reading that cost a miss and a warning, never the host's build. */
 const MISSES: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['IO', 'PERMISSION', 'DISK_FULL', 'DAMAGED', 'BUSY', 'INTERNAL'])
 
+/** Answer of the engine's `get` for a miss; lower numbers also report damage. */
+export const MISS = -1
+
 /** Keys of getMany are packed until they exceed this, then cross to the engine. */
 export const PACK_BYTES: number = 256 * 1024
 
-/** How a call uses the folder: `'none'` not at all, or it was checked before. */
+/** How a call uses the directory. `'none'`: not at all, or the caller checked it. */
 export type Use = 'none' | 'read' | 'write'
 
-/** How a session reports damage and warnings. */
+/** How a session reports problems. */
 export interface SessionOptions {
   readonly version?: string | undefined
   /** Damage is an error, not a miss. */
@@ -29,7 +32,7 @@ export interface SessionOptions {
 
 /** One open cache on one thread. */
 export class Session {
-  /** What is still to be put when a commit begins. */
+  /** Scopes whose reads must be put before a commit begins. */
   readonly sealed: Set<{ seal(): void }> = new Set()
   /** Version of the cache, part of each namespace's. */
   readonly version: string
@@ -43,7 +46,7 @@ export class Session {
   readonly #damage: DamageWatch
   readonly #place: Place | undefined
 
-  /** `place` is undefined where everything is in memory. */
+  /** `place` is undefined for a cache in memory. */
   constructor(store: EngineStore, options: SessionOptions = {}, place?: Place) {
     this.#store = store
     this.#place = place
@@ -57,12 +60,12 @@ export class Session {
     return this.#options.strict ?? false
   }
 
-  /** Throws DAMAGED where damage is an error and there is any. */
+  /** Throws DAMAGED if damage is an error and there is any. */
   checkSound(): void {
     if (this.isStrict) this.lookForDamage()
   }
 
-  /** After a miss: reports damage that was found. Throws DAMAGED if damage is an error. `count` is `damageCount()`. */
+  /** Call after a miss: reports new damage. Throws DAMAGED if damage is an error. `count`: what `damageCount()` returned. */
   lookForDamage(count?: number): undefined {
     if (this.#store !== undefined) this.#damage.look(count)
     return undefined
@@ -73,12 +76,17 @@ export class Session {
     return this.#store ?? throwClosed()
   }
 
+  /** Whether `close` was called. */
+  get isClosed(): boolean {
+    return this.#store === undefined
+  }
+
   /** Throws CLOSED after `close`. */
   checkOpen(): void {
     if (this.#store === undefined) throwClosed()
   }
 
-  /** The scratch memory of `store`, to be asked for anew after each call of the engine. */
+  /** The scratch memory of `store`; read it again after each call of the engine. */
   scratchOf(store: EngineStore): Uint8Array {
     const scratch = store.scratch
     if (scratch !== this.#scratchOfEngine) {
@@ -106,18 +114,18 @@ export class Session {
     }
   }
 
-  /** Has everything put that belongs to a commit which is about to begin. */
+  /** Puts everything that belongs to a commit which is about to begin. */
   seal(): void {
     for (const one of this.sealed) one.seal()
   }
 
-  /** Throws PERMISSION where the folder is not to be trusted any more. */
+  /** Throws PERMISSION if the directory is no longer trusted. */
   checkPlace(use: Use): void {
     const barred = use === 'none' ? undefined : this.#place?.check(use === 'write')
-    if (barred !== undefined) throw new VarveError(barred.code, `the cache cannot be used: ${barred.why}; ${barred.mend}`)
+    if (barred !== undefined) throw new VarveError(barred.code, `the cache cannot be used: ${barred.why}; ${barred.fix}`)
   }
 
-  /** Runs an asynchronous call of the engine; `close` waits for it. Reports the damage that it found. */
+  /** Runs an asynchronous call of the engine, and reports damage that it detected; `close` waits for it. */
   run<T>(start: (store: EngineStore) => Promise<T>, use: Use = 'read'): Promise<T> {
     return this.track(async (store) => {
       this.checkPlace(use)
@@ -127,7 +135,7 @@ export class Session {
     })
   }
 
-  /** Runs an asynchronous call of the engine that checks the directory and reports damage itself; `close` waits for it. */
+  /** Runs a call that checks the directory and reports damage itself; `close` waits for it. */
   async track<T>(start: (store: EngineStore) => Promise<T>): Promise<T> {
     const store = this.store
     let call: Promise<T> | undefined
@@ -159,7 +167,7 @@ export class Session {
     }
   }
 
-  /** What a failed read comes to: a miss and a warning where the folder is to blame, else the error itself. */
+  /** Handles a failed read: a miss and a warning if the cause is the cache on disk, otherwise throws the error. */
   miss(error: unknown): undefined {
     const failure = toVarveError(error)
     if (!MISSES.has(failure.code) || (this.isStrict && failure.code === 'DAMAGED')) throw failure
@@ -167,14 +175,14 @@ export class Session {
     return undefined
   }
 
-  /** Emits a warning, the first of its kind only. A listener that throws does not fail the cache. */
+  /** Reports a warning, only the first of its kind. Exceptions of the listener are ignored. */
   warn(warning: VarveError, kind: string = warning.code): void {
     if (this.#warned.has(kind)) return
     this.#warned.add(kind)
     attempt(this.#options.onWarning ?? emitWarning, warning)
   }
 
-  /** Reports the damage that a call found, without failing the call. `count` is `damageCount()` after it. */
+  /** Reports damage that a call detected without failing it. `count`: what `damageCount()` returned. */
   noteDamage(count?: number): void {
     if (!this.isStrict) this.lookForDamage(count)
   }
@@ -186,12 +194,12 @@ export class Session {
   }
 }
 
-/** Calls a listener of the host, which must not fail a lookup. */
+/** Calls a listener, whose exceptions must not fail a lookup. */
 function attempt<T>(listener: (what: T) => void, what: T): void {
   try {
     listener(what)
   } catch {
-    // The listener failed, not the cache.
+    // See above.
   }
 }
 

@@ -1,17 +1,16 @@
 /**
- * A table in memory that all threads of a process share: which work is under way on any of them. Claims are atomic; a
- * claim whose thread was ended, or has not come to its event loop for two seconds, may be taken over. Then work is done
- * twice, which is correct.
+ * A table in shared memory with the work in flight on all threads of the process. Claims are atomic. A claim whose thread
+ * has ended, or has not reached its event loop for two seconds, may be taken over: work then runs twice, which is correct.
  *
  *   word 0          random; of two tables, threads settle on the one with the lower
  *   word 2i, 2i+1   slot i: state, beat
- *     state         0 = free, else 31 bits of the name's digest, the lowest one set once somebody waits
+ *     state         0 = free, else 31 bits of the name's digest, the lowest one set once a thread waits
  *     beat          time of the last sign of life of its thread, in tenths of a second
  */
 
 const SLOTS = 1024
 
-/** Bit of a state: somebody waits. */
+/** Bit of a state: a thread waits. */
 const AWAITED = 1
 
 /** Tenths of a second without a sign of life after which a claim may be taken over. */
@@ -20,7 +19,7 @@ const SILENCE_MAX = 20
 /** Wraps every three years, at the cost of one claim too many. */
 const TIME_MODULO = 2 ** 30
 
-/** What a thread that asks for work finds. */
+/** The result of a claim. */
 export type Claim = 'mine' | 'theirs' | 'full'
 
 /** The table, and the claims in it. */
@@ -38,7 +37,7 @@ export class Claims {
     return this.#words[0] ?? 0
   }
 
-  /** Claims the work of this digest. 'full': another work has its place, and this one is done without a claim. */
+  /** Claims the work of this digest. 'full': other work has its slot, and this work runs without a claim. */
   claim(digest: number): Claim {
     const { state, beat } = place(digest)
     const found = Atomics.compareExchange(this.#words, state, 0, stateOf(digest))
@@ -46,14 +45,14 @@ export class Claims {
     return found === 0 ? 'mine' : isOf(found, digest) ? 'theirs' : 'full'
   }
 
-  /** Says that somebody waits for this work; false where it is no longer under way. */
+  /** Records that a thread waits for this work; false if it is no longer in flight. */
   await(digest: number): boolean {
     const { state } = place(digest)
     Atomics.compareExchange(this.#words, state, stateOf(digest), stateOf(digest) | AWAITED)
     return isOf(Atomics.load(this.#words, state), digest)
   }
 
-  /** Takes over the work of a thread that gives no sign of life; true for one thread only. */
+  /** Takes over the work of a silent thread; true for one thread only. */
   takeOver(digest: number): boolean {
     const { beat } = place(digest)
     const [last, time] = [Atomics.load(this.#words, beat), now()]
@@ -61,12 +60,12 @@ export class Claims {
     return silence > SILENCE_MAX && Atomics.compareExchange(this.#words, beat, last, time) === last
   }
 
-  /** A sign of life of who does this work. */
+  /** Records that the thread with this claim is alive. */
   beat(digest: number): void {
     Atomics.store(this.#words, place(digest).beat, now())
   }
 
-  /** Ends a claim. True where somebody waits. */
+  /** Ends a claim. True if a thread waits. */
   release(digest: number): boolean {
     const { state } = place(digest)
     for (let found = Atomics.load(this.#words, state); isOf(found, digest); found = Atomics.load(this.#words, state)) {
@@ -87,7 +86,7 @@ function place(digest: number): { readonly state: number; readonly beat: number 
   return { state: 2 * slot, beat: 2 * slot + 1 }
 }
 
-/** The state of a slot while this work is under way and nobody waits; never 0. */
+/** The state of a slot while this work is in flight and no thread waits; never 0. */
 function stateOf(digest: number): number {
   return digest & ~AWAITED || 2
 }

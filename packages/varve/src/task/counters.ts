@@ -1,21 +1,21 @@
-/** Counts what became of the runs of one task. */
+/** Counts the outcomes of the runs of one task. */
 
-/** What became of the runs of a task on this handle, since it was opened. */
+/** Outcomes of the runs of one task object. */
 export interface TaskStats {
   /** Runs whose result was in the cache. */
   readonly hits: number
   /** Runs that did the work. */
   readonly misses: number
-  /** Runs that got the result of another run that was under way, on this thread or another. */
+  /** Runs that received the result of another run in flight, on this thread or another. */
   readonly shared: number
-  /** Hits whose files had moved in time only; their entries were renewed. */
+  /** Hits with files that had new times and the same content; their entries were renewed. */
   readonly healed: number
-  /** Misses whose result was not stored: a file changed meanwhile, `skipStore`, an error, a result its codec cannot hold. */
+  /** Misses whose result was not stored: a file changed meanwhile, `skipStore`, an error, a result that its codec refuses. */
   readonly notStored: number
   /**
-   * Why runs missed: 'new' (nothing stored of that id), 'input <name>', 'env <name>', 'file' (one that the run declared),
-   * 'file <path>', 'list <folder>' and 'env <name>' (what the work read), 'reads not stored', 'result' (the entry is there, its
-   * result is not), and how many each. Of a run in which several things differ, the first.
+   * Why runs missed: 'new' (nothing stored for that id), 'input <name>', 'env <name>', 'file' (one that the run declared),
+   * 'file <path>', 'list <directory>' and 'env <name>' (read by the work), 'reads not stored', 'result' (the entry exists, its
+   * result does not), with the number of each. A run with several differences counts for the first.
    */
   readonly reasons: Readonly<Record<string, number>>
 }

@@ -1,31 +1,31 @@
-/** Names what differs: between a variant and the present, or between two variants. */
+/** Finds the differences between a variant and the present, or between two variants. */
 import type { RecordedFile } from '../inputs/files.ts'
 import type { Asked } from './lookup.ts'
 import { type Digests, digestIn, namesIn } from './named.ts'
 import type { Present } from './present.ts'
 import type { Variant } from './record.ts'
 
-/** One thing that differs. */
+/** One difference. */
 export interface Difference {
   readonly kind: 'input' | 'env' | 'file' | 'list' | 'reads'
   /**
-   * Name of the input or variable ('*': the names of all variables), or path of the file, or of the folder whose list differs,
-   * relative to the root; of 'reads', what is the matter with the record of them.
+   * Name of the input or variable ('*': the names of all variables), or path of the file, or of the directory whose list
+   * differs, relative to the root; for 'reads', why the record of them cannot be used.
    */
   readonly name: string
   /**
-   * Digest in the entry; 'missing' of a file that was not there, 'undefined' of a variable that was not set; undefined
-   * where the entry knows nothing of it.
+   * Digest in the entry; 'missing' for a file that did not exist, 'undefined' for a variable that was not set; undefined
+   * if the entry has no record of it.
    */
   readonly before: string | undefined
-  /** Digest now, likewise; undefined where it is not asked for or cannot be told. */
+  /** Digest now, likewise; undefined if it was not requested or cannot be determined. */
   readonly after: string | undefined
 }
 
 /** The reads of the process that made a result are not stored: they changed while it ran, or could not be seen. */
 export const READS_NOT_STORED: Difference = { kind: 'reads', name: 'not stored', before: undefined, after: undefined }
 
-/** A difference in words. */
+/** A difference as a phrase. */
 export function sentenceOf({ kind, name, before, after }: Difference): string {
   if (kind === 'reads') return 'what its work read is not stored'
   if (kind === 'input') return `input ${name} changed`
@@ -36,7 +36,7 @@ export function sentenceOf({ kind, name, before, after }: Difference): string {
   return `${name} changed`
 }
 
-/** Everything in which `variant` differs from what is asked and from the present. */
+/** All differences of `variant` from the request and from the present. */
 export function differencesNow(variant: Variant, asked: Asked, present: Present): Difference[] {
   return [
     ...differing('input', variant.inputs, (name) => digestIn(asked.inputs, name), namesIn(asked.inputs)),
@@ -45,7 +45,7 @@ export function differencesNow(variant: Variant, asked: Asked, present: Present)
   ]
 }
 
-/** What of it has nothing to do with inputs: environment and files, also those asked for that the variant does not know. */
+/** The differences in environment and files, including requested ones that the variant does not have. */
 export function differencesAround(variant: Variant, present: Present, asked: Pick<Asked, 'env' | 'files'>): Difference[] {
   // A file whose stamp is the recorded one is not read.
   const changed = variant.files.filter((file) => present.files.compare(file) === 'changed')
@@ -56,7 +56,7 @@ export function differencesAround(variant: Variant, present: Present, asked: Pic
   ]
 }
 
-/** Everything in which two variants differ. */
+/** All differences of two variants. */
 export function differencesBetween(before: Variant, after: Variant): Difference[] {
   const lists = [
     ['input', before.inputs, after.inputs],

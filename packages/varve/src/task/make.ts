@@ -8,7 +8,7 @@ import { installReads } from '../reads/install.ts'
 import { ReadScope } from '../reads/scope.ts'
 import type { Session } from '../session/session.ts'
 import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRING } from '../checks/validate.ts'
-import type { Flights } from './flights.ts'
+import type { InFlight } from './in-flight.ts'
 import { digestsOf } from './named.ts'
 import type { TaskOptions } from './options.ts'
 import { DEPENDENCY_FIELDS } from './request.ts'
@@ -16,15 +16,15 @@ import { Root } from '../inputs/root.ts'
 import { Shelf } from './shelf.ts'
 import { Task } from './task.ts'
 
-/** Beginnings of the names of a task's two namespaces. */
+/** Prefixes of the names of a task's two namespaces. */
 export const RECORDS_PREFIX = 'task:'
 export const RESULTS_PREFIX = 'result:'
 
-/** Beginning of the name of the namespace with what the work of a task reads, and the version of what is in it. */
+/** Prefix of the name of the namespace with the reads of a task's work, and the version of its layout. */
 export const READS_PREFIX = 'reads:'
 const READS_LAYOUT = '1'
 
-/** Changes when records or digests of another form are written, which older ones are no match for. */
+/** Version of the layout of records and digests; older ones never match. */
 const LAYOUT = '1'
 
 const VARIANTS_DEFAULT = 4
@@ -54,7 +54,7 @@ export interface Asked {
 /** What tasks need of their cache. */
 export interface TaskHost {
   readonly session: Session
-  readonly flights: Flights
+  readonly inFlight: InFlight
   /** `Cache.namespace` without its types; `asked` is for its error. */
   open(name: string, version: string, codec: CodecName, asked: Asked): Namespace<unknown>
   /** The folder of the cache. */
@@ -64,14 +64,14 @@ export interface TaskHost {
 /** A task of that name with these options. Throws INVALID_OPTION or INVALID_ARGUMENT. */
 export function makeTask(host: TaskHost, name: string, options: TaskOptions): Task<unknown> {
   if (typeof name !== 'string' || name === '') {
-    throw new VarveError('INVALID_ARGUMENT', `the name of a task is a text of at least one letter, not ${describe(name)}`)
+    throw new VarveError('INVALID_ARGUMENT', `the name of a task is a string that is not empty, not ${describe(name)}`)
   }
   checkOptions('task()', options, FIELDS)
   const [files, paths] = [builtin('node:fs'), builtin('node:path')]
   if (files === undefined || paths === undefined) {
-    throw new VarveError('ENGINE_UNAVAILABLE', 'tasks need the files of Node.js, which is not here; namespaces work without')
+    throw new VarveError('ENGINE_UNAVAILABLE', 'tasks need node:fs and node:path, which this host does not have; namespaces work without them')
   }
-  const { session, flights, open } = host
+  const { session, inFlight, open } = host
   const root = new Root(paths.resolve(options.root ?? projectDirectory()), paths)
   const scope = scopeOf(host, name, options.trackReads, root)
   const codec = options.codec ?? 'json'
@@ -80,7 +80,7 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
   const shelf = new Shelf({
     task: name,
     session,
-    // What the records mean depends on the results' codec, too: both namespaces start afresh together.
+    // Records depend on the codec of the results, so a change of the codec invalidates both namespaces.
     records: open(`${RECORDS_PREFIX}${name}`, `${version}+${LAYOUT}.${codecOf(codec).tag}`, 'json', asked),
     results: open(`${RESULTS_PREFIX}${name}`, `${version}+${LAYOUT}`, codec, asked),
     codec: codecOf<unknown>(codec),
@@ -88,7 +88,7 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
     readOnly: session.call((store) => store.status()).readOnly,
     scope,
   })
-  return new Task({ name, shelf, flights, fs: files, root, scope, inputs: digestsOf(options.inputs ?? {}), findInput: options.findInput })
+  return new Task({ name, shelf, inFlight, fs: files, root, scope, inputs: digestsOf(options.inputs ?? {}), findInput: options.findInput })
 }
 
 /** The scope of a task that tracks reads, with its place in the cache. */
@@ -105,11 +105,11 @@ function scopeOf({ session, open, dir }: TaskHost, name: string, given: TaskOpti
   return scope
 }
 
-/** What cannot be put is a miss next time. */
+/** Puts; a failure is a miss next time. */
 function attempt(put: () => void): void {
   try {
     put()
   } catch {
-    // Puts of results report why.
+    // The put of the result reports the reason.
   }
 }

@@ -16,7 +16,7 @@ export function sorted(digests: ReadonlyMap<string, string>): Digests {
   return [...digests].sort(([a], [b]) => (a < b ? -1 : 1)).flat()
 }
 
-/** The digest of that name, undefined where there is none. */
+/** The digest of that name, undefined if there is none. */
 export function digestIn(digests: Digests, name: string): string | undefined {
   for (let i = 0; i < digests.length; i += 2) if (digests[i] === name) return digests[i + 1]
   return undefined

@@ -1,108 +1,106 @@
-/** What callers say about tasks and their runs, with defaults and what each costs. */
+/** Options of tasks and their runs, with defaults and costs. */
 import type { CodecName } from '../values/codec.ts'
 import type { ReadScope } from '../reads/scope.ts'
 
 /** Options of `cache.task`. */
 export interface TaskOptions {
   /**
-   * Version of the code that does the work. A change drops this task's entries, not the cache.
+   * Version of the code that does the work. A change invalidates the entries of this task, not the cache.
    * @defaultValue `''`
    */
   readonly version?: string | undefined
   /**
-   * How results become bytes; see `NamespaceOptions.codec`. A run whose result the codec cannot hold rejects with
-   * INVALID_ARGUMENT: a hit would give back something else, such as `{}` for a Map with `'json'`.
+   * How results become bytes; see `NamespaceOptions.codec`. A run rejects with INVALID_ARGUMENT if the codec would change
+   * its result, such as a Map with `'json'`, which a hit would return as `{}`.
    * @defaultValue `'json'`
    */
   readonly codec?: CodecName | undefined
   /**
-   * Folder that paths are relative to, so that a moved checkout or another worktree hits. Choose the folder that holds
-   * everything the task reads: in a monorepo that of the workspace.
-   * @defaultValue the folder of the nearest package.json, upward of the working directory; else the working directory
+   * Directory that paths are relative to, so that a moved checkout or another worktree hits. Choose the directory that
+   * contains everything the task reads: in a monorepo, that of the workspace.
+   * @defaultValue the directory of the nearest package.json above the working directory, otherwise the working directory
    */
   readonly root?: string | undefined
   /**
-   * Inputs that are the same for every run, such as the configuration: hashed once, here, and named in `why` like any
-   * other.
+   * Inputs that are the same for every run, such as the configuration. They are hashed once, and `why` names them like
+   * other inputs.
    * @defaultValue `{}`
    */
   readonly inputs?: TaskInputs | undefined
   /**
-   * Results kept per id, so that switching between branches hits. Those not used for longest go first. Each costs its
-   * bytes on disk, and a hit reads the list of all of them, about 1 us each.
+   * Number of results kept for each id, so that switching between branches hits. The least recently used are removed first.
+   * Each costs its bytes on disk, and about 1 us in every hit of its id.
    * @defaultValue `4`
    */
   readonly variants?: number | undefined
   /**
-   * Finds the present value of an input that a run added with `ctx.addInput`, by its name, before the result of that run
-   * is used again; `id` is relative to the root. A run whose result depends on no such input never calls it. Where it throws, the entry is a miss.
+   * Returns the present value of an input that a run added with `ctx.addInput`, by its name, before the result of that run
+   * is used again; `id` is relative to the root. It is called only for results with such inputs. If it throws, the entry is
+   * a miss.
    * @defaultValue none: `ctx.addInput` is refused
    */
   readonly findInput?: ((name: string, id: string) => unknown) | undefined
   /**
-   * Records what the work reads through `node:fs`, `require` and `process.env`: inputs of all results of this task, checked
-   * before one is used again. The exceptions are the file that a run is about and those that it declares, which are inputs
-   * of that run's result only. Work that starts a process or a worker, or loads an addon, is not stored: its reads cannot be
-   * seen. A scope of `varve/reads` shares what is recorded between tasks.
-   * Costs about 1 us for each read, and 1 us for each file when results are used again.
+   * Records what the work reads through `node:fs`, `require` and `process.env` as inputs of all results of this task, and
+   * checks them before a result is used again. The file that a run is about, and files that it declares, are inputs of that
+   * result only. Results of work that starts a process or a worker, or loads an addon, are not stored, because Varve cannot
+   * see what those read. A scope of `varve/reads` shares recorded reads between tasks. Costs about 1 us for each read, and
+   * 1 us for each file when results are used again.
    * @defaultValue `false`
    */
   readonly trackReads?: boolean | ReadScope | undefined
 }
 
 /**
- * Named inputs: strings, Uint8Arrays, or what JSON can hold; the order of an object's keys does not count. Anything
- * else (functions, regular expressions, class instances without `toJSON`) is refused: its JSON would not tell it apart.
+ * Named inputs: strings, Uint8Arrays, or what JSON can represent; the order of an object's keys does not count. Other values
+ * (functions, regular expressions, class instances without `toJSON`) are refused, because their JSON does not identify them.
  */
 export type TaskInputs = Readonly<Record<string, unknown>>
 
-/** What a result depends on, known before the work is done. */
+/** Dependencies of a result that are known before the work runs. */
 export interface TaskDependencies {
-  /** Named inputs, each hashed on its own: about 0.3 us, and 1 us per 2 KB. */
+  /** Named inputs, each hashed on its own: about 0.3 us, and 1 us for each 2 KB. */
   readonly inputs?: TaskInputs | undefined
   /**
-   * Files, relative to the root or absolute. A folder counts as the list of the names in it, not what is in the files.
-   * One that is missing counts as missing: the entry is no longer used once it is there. About 1 us each for a hit.
+   * Files, relative to the root or absolute. For a directory, the list of the names in it counts. A missing file counts as
+   * missing: once it exists, the entry is no longer used. Costs about 1 us each in a hit.
    */
   readonly files?: readonly string[] | undefined
   /** Names of environment variables. */
   readonly env?: readonly string[] | undefined
 }
 
-/** What `task.run` is to do. */
+/** A request for `task.run`. */
 export interface TaskRequest extends TaskDependencies {
   /**
-   * What is worked on, such as the path of a module. An absolute path below the root counts as the path relative to it.
+   * What the run works on, such as the path of a module. An absolute path below the root stands for its relative path.
    */
   readonly id: string
   /**
-   * Checks a stored result before it is used: where it returns false or throws, the work runs and its result takes the place
-   * of the stored one. For callers that hand results to code which does not expect just anything. Costs its own time per hit.
+   * Checks a stored result before it is used. If it returns false or throws, the work runs and its result replaces the
+   * stored one. It protects code that expects results of a certain shape, and costs its own time in each hit.
    * @defaultValue none: a result is used as its codec decodes it
    */
   readonly accept?: ((result: unknown) => boolean) | undefined
   /**
-   * The file that the run is about, for tasks that track reads: reading it makes it an input of this result only.
+   * The file that the run is about, for tasks that track reads: it is an input of this result only.
    * @defaultValue the id, as a path below the root
    */
   readonly about?: string | undefined
 }
 
-/** What the work may tell while it runs. */
+/** Reports dependencies of the result while the work runs. */
 export interface TaskContext {
   /**
-   * The result depends on this file too, whether or not it is there; the path is absolute or relative to the root. Give the
-   * `content` that was read where you have it: then nothing can change between reading and telling. Without, a file that
-   * changed since 20 ms before the run began means that the result is not stored.
+   * Adds a file, whether or not it exists, by its absolute path or its path relative to the root. Pass the `content` that
+   * the work read if you have it: then the file cannot change unnoticed. Without it, the result is not stored if the file
+   * changed later than 20 ms before the run began.
    */
   addFile(path: string, content?: string | Uint8Array): void
-  /** The result depends on this value too. Needs the option `findInput`. */
+  /** Adds a value. Needs the option `findInput`. */
   addInput(name: string, value: unknown): void
-  /** The result depends on this environment variable too. Returns its value. */
+  /** Adds an environment variable and returns its value. */
   addEnv(name: string): string | undefined
-  /** The result is good for this run only: it is returned and not stored. */
+  /** Returns the result from this run without storing it. */
   skipStore(): void
 }
-
-/** The work of a task: makes the result. */
-export type TaskWork<V> = (context: TaskContext) => V | Promise<V>

@@ -28,7 +28,7 @@ export class Present {
     return digest
   }
 
-  /** Digest of an input that an earlier run added; undefined where it could not be found. */
+  /** Digest of an input that an earlier run added; undefined if it could not be found. */
   added(name: string): string | undefined {
     return this.#added.get(name)
   }
@@ -45,7 +45,7 @@ export async function findAdded(
     try {
       found.set(name, digestOf(await find(name, id), name))
     } catch {
-      // What cannot be found cannot be compared: a miss, and the work will say what is wrong.
+      // An input that cannot be found is a miss; the work then reports the problem.
     }
   }
   return found

@@ -3,7 +3,7 @@
  * `task:<name>`, with the id as key; the results are in `result:<name>`.
  *
  *   [{ inputs: ['config', 'j3Fz..', 'source', 's0aX..'],   names and digests in turn, sorted by name
- *      added:  [],                                          likewise, told by the work while it ran
+ *      added:  [],                                          likewise, added by the work while it ran
  *      env:    ['NODE_ENV', 's7Qe..'],                      likewise, 'undefined' = not set
  *      files:  [['src/a.css', 'b9Tw..', 120, 1795257074727.025, 1795257074727.025]],
  *                                                           path, digest or 'missing', bytes, mtime, ctime; 0 = in doubt
@@ -30,7 +30,7 @@ export interface Variant {
   readonly timeMs: number
 }
 
-/** The variants in what was read; none where it is no record, which is a miss like any other. */
+/** The variants in a value; none if it is not a record, which is a miss. */
 export function readVariants(record: unknown): readonly Variant[] {
   return Array.isArray(record) && record.every(isVariant) ? record : []
 }

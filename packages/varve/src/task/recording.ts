@@ -1,4 +1,4 @@
-/** The context of work under way: collects what it tells, and says afterwards what the result depends on. */
+/** The context of running work: collects the dependencies of its result. */
 import { VarveError } from '../errors.ts'
 import { variable } from '../host/permission.ts'
 import { digestOf, digestOfBytes } from '../inputs/digest.ts'
@@ -14,17 +14,17 @@ import type { Root } from '../inputs/root.ts'
 export type Outcome =
   /** All that the result depends on, to be stored with it. */
   | { readonly kind: 'storable'; readonly recorded: Pick<Variant, 'added' | 'env' | 'files'> }
-  /** A file changed meanwhile: nobody knows which content the result is of. */
+  /** A file changed meanwhile, so the content that the result depends on is unknown. */
   | { readonly kind: 'changed' }
-  /** The work said that its result is not to be stored. */
+  /** The work called `skipStore`. */
   | { readonly kind: 'skipped' }
-  /** The content of a file cannot be told. */
+  /** The content of a file cannot be determined. */
   | { readonly kind: 'unreadable' }
 
 /** How the content of a file came to be known. */
 interface Seen {
   readonly record: RecordedFile | undefined
-  /** Whether it was looked at before the work began, while it ran, or told by the work. */
+  /** Whether it was examined before the work began, while it ran, or declared by the work. */
   readonly by: 'before' | 'while' | 'told'
 }
 
@@ -92,7 +92,7 @@ export class Recording implements TaskContext {
     const files: RecordedFile[] = []
     for (const [path, { record, by }] of this.#files) {
       if (record === undefined) return { kind: 'unreadable' }
-      // A file nobody looked at before may have changed between the work's reading it and telling so.
+      // A file that was not examined before may have changed between the read and this call.
       if (by !== 'told' && this.#present.files.hasChanged(path)) return { kind: 'changed' }
       if (by === 'while' && this.#present.files.isYoung(path)) return { kind: 'changed' }
       files.push(record)

@@ -1,6 +1,6 @@
 /**
- * Where the variants of a task lie: records and results, in two namespaces. Reading never fails for what is on disk, and
- * writing never fails a build: what cannot be stored is a miss next time.
+ * The stored variants of a task: records and results, in two namespaces. Damaged entries never fail a read, and a result
+ * that cannot be stored never fails a build: it is a miss next time.
  */
 import type { Codec } from '../values/codec.ts'
 import { toVarveError, VarveError } from '../errors.ts'
@@ -38,9 +38,9 @@ export class Shelf<V> {
     return this.#parts.codec
   }
 
-  /** Tells apart whatever makes results of another kind. */
+  /** Differs for results of another version or codec. */
   get version(): string {
-    return this.#parts.results.version
+    return this.#parts.results.fullVersion
   }
 
   /** The variants of an id, those used last first. */
@@ -49,7 +49,7 @@ export class Shelf<V> {
     return record === undefined ? [] : readVariants(record)
   }
 
-  /** A variant's result, undefined where it is lost. */
+  /** A variant's result, undefined if it is lost. */
   result(key: string, { result }: Variant): { readonly value: V } | undefined {
     if (result === UNDEFINED_RESULT) return { value: undefined as V }
     const value = this.#parts.results.get(resultKey(key, result))
@@ -57,8 +57,8 @@ export class Shelf<V> {
   }
 
   /**
-   * Puts a result with all that it depends on. False where it could not be stored. Throws INVALID_ARGUMENT for a result that
-   * its codec cannot hold: a hit would give back something else.
+   * Puts a result with all its dependencies. False if it could not be stored. Throws INVALID_ARGUMENT for a result that its
+   * codec refuses, because a hit would return another value.
    */
   put(key: string, made: Omit<Variant, 'result'>, value: V): boolean {
     return this.#write(() => {
@@ -74,7 +74,7 @@ export class Shelf<V> {
   }
 
   /**
-   * To be told of each hit, with the place of the variant. Renews the stamps of files that only moved in time, and saves a
+   * Call after each hit, with the index of the variant. Renews the stamps of files that only moved in time, and saves a
    * variant from going next: only one in the older half is taken to the front, so that a build which alternates between
    * two writes nothing.
    */
@@ -111,7 +111,7 @@ export class Shelf<V> {
       const failure = toVarveError(error)
       const { code, message } = failure
       if (code === 'INVALID_ARGUMENT') throw failure
-      // A cache that was closed while work was under way has nobody to tell.
+      // A cache that was closed while the work ran has no listener for warnings.
       const warning = new VarveError(code, `a result of task '${task}' is not stored: ${message}`, { cause: error })
       if (code !== 'CLOSED') session.warn(warning, `task ${task}`)
       return false

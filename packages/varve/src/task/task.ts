@@ -1,20 +1,20 @@
 /**
- * A task: work whose results are kept, and used again where everything they depend on is as it was. Made by `cache.task`.
+ * A task: work whose results are cached, and used again while everything they depend on is unchanged. Made by `cache.task`.
  *
- *   run -> hash the inputs -> look for a variant that holds -> hit: its result
- *                                                           -> miss: wait for who does this work already, or
- *                                                              look at files -> work -> look again -> put
+ *   run -> hash the inputs -> find a variant that holds -> hit: its result
+ *                                                       -> miss: wait for equal work in flight, or
+ *                                                          stat files -> work -> stat again -> put
  */
 import type * as fs from 'node:fs'
 import { toVarveError, VarveError } from '../errors.ts'
 import { describe } from '../checks/validate.ts'
 import { Counters, type TaskStats } from './counters.ts'
-import type { Flights, Landing } from './flights.ts'
+import type { InFlight, Outcome } from './in-flight.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { outerSink } from '../reads/sink.ts'
 import { type Asked, type Match, match } from './lookup.ts'
 import { type Digests, namesIn } from './named.ts'
-import type { TaskDependencies, TaskInputs, TaskRequest, TaskWork } from './options.ts'
+import type { TaskContext, TaskInputs, TaskRequest } from './options.ts'
 import { findAdded, Present } from './present.ts'
 import type { Variant } from './record.ts'
 import { Recording } from './recording.ts'
@@ -23,11 +23,11 @@ import type { Root } from '../inputs/root.ts'
 import type { Shelf } from './shelf.ts'
 import { nearestOf, reasonOf, type WhyReport } from './why.ts'
 
-/** What a task is made of. */
+/** The parts of a task. */
 export interface TaskParts<V> {
   readonly name: string
   readonly shelf: Shelf<V>
-  readonly flights: Flights
+  readonly inFlight: InFlight
   readonly fs: typeof fs
   readonly root: Root
   /** Records what the work reads, if that is tracked. */
@@ -37,17 +37,20 @@ export interface TaskParts<V> {
   readonly findInput: ((name: string, id: string) => unknown) | undefined
 }
 
-/** A request and all that is needed to look for it. */
+/** A request, its variants, and the present state of their dependencies. */
 interface Search {
   readonly asked: Asked
   readonly variants: readonly Variant[]
   readonly present: Present
 }
 
+/** The work of a task: makes the result. */
+type Work<V> = (context: TaskContext) => V | Promise<V>
+
 const NONE_ADDED: ReadonlyMap<string, string> = new Map()
 
 /**
- * Work whose results are kept.
+ * Work whose results are cached.
  *
  * @typeParam V - type of the results
  */
@@ -63,17 +66,22 @@ export class Task<V> {
   }
 
   /**
-   * The result of `work` for this request: from the cache where everything it depends on is as it was, else by doing the
-   * work. Runs of the same request at the same time do it once. A result is buffered like any `put`: others have it after
-   * `cache.commit()`. Where the work throws, so does every run that waits for it, and nothing is stored. Work may run
-   * other tasks; a run that would wait for itself is refused.
+   * The result of `work` for this request: from the cache if everything it depends on is unchanged, otherwise from doing the
+   * work. Equal requests at the same time do the work once. The result is buffered like any `put`; other processes see it
+   * after `cache.commit()`. If the work throws, every run that waits for it rejects, and nothing is stored. Work may run
+   * other tasks; a run that would wait for itself is refused. If the task has no type of its own, the result has the type
+   * that `work` returns.
    *
-   * Rejects with what `work` throws; with TASK_CYCLE, INVALID_OPTION, INVALID_ARGUMENT or CLOSED.
+   * Rejects with the error of `work`; with TASK_CYCLE, INVALID_OPTION, INVALID_ARGUMENT or CLOSED.
    *
    * @example
    * const code = await task.run({ id, inputs: { source, options } }, () => compile(source, options))
    */
-  async run(request: TaskRequest, work: TaskWork<V>): Promise<V> {
+  async run<R extends V>(request: TaskRequest, work: (context: TaskContext) => R | Promise<R>): Promise<unknown extends V ? R : V> {
+    return this.#run(request, work) as Promise<unknown extends V ? R : V>
+  }
+
+  async #run(request: TaskRequest, work: Work<V>): Promise<V> {
     const asked = askedOf('task.run()', request, this.#parts.inputs, this.#parts.root)
     if (typeof work !== 'function') throw noWork(this.name, work)
     const search = this.#search(asked)
@@ -92,15 +100,15 @@ export class Task<V> {
   }
 
   /**
-   * What `run` would find for this id and these inputs now, and exactly what differs from the nearest entry, with digests
-   * before and after. Changes nothing.
+   * What `run` would find now for this id and these inputs, and all differences from the nearest entry, with digests before
+   * and after. Changes nothing.
    *
    * Rejects with INVALID_OPTION, INVALID_ARGUMENT or CLOSED.
    *
    * @example
    * const { outcome, differences } = await task.why(id, { source, options })
    */
-  async why(id: string, inputs?: TaskInputs, others?: Omit<TaskDependencies, 'inputs'>): Promise<WhyReport> {
+  async why(id: string, inputs?: TaskInputs, others?: Pick<TaskRequest, 'files' | 'env'>): Promise<WhyReport> {
     const asked = askedOf('task.why()', { ...others, id, inputs }, this.#parts.inputs, this.#parts.root)
     const { variants, present } = await this.#search(asked)
     const nearest = nearestOf(variants, asked, present, this.#parts.scope)
@@ -111,12 +119,12 @@ export class Task<V> {
     return { ...report, outcome: this.#parts.shelf.result(asked.key, variant) === undefined ? 'lost' : 'hit', differences }
   }
 
-  /** What became of the runs so far, on this handle. */
+  /** The outcomes of the runs so far, of this task object. */
   stats(): TaskStats {
     return this.#counters.snapshot()
   }
 
-  /** Everything to look for `asked`; a promise only where an earlier run added inputs, which may take time to find. */
+  /** Prepares the search for `asked`; a promise only if an earlier run added inputs, which may take time to find. */
   #search(asked: Asked): Search | Promise<Search> {
     const { fs: files, root, findInput, shelf } = this.#parts
     const variants = shelf.variants(asked.key)
@@ -126,7 +134,7 @@ export class Task<V> {
     return findAdded(names, asked.key, findInput).then((added) => ({ asked, variants, present: new Present(files, root, added) }))
   }
 
-  /** Work of another task that asked for this result depends on what it depends on. */
+  /** Passes the dependencies of a result on to the work of another task that requested it. */
   #forward({ files, env, reads }: Variant): void {
     const outer = outerSink()
     if (outer === undefined) return
@@ -135,7 +143,7 @@ export class Task<V> {
     if (reads !== undefined) this.#parts.scope?.forward(reads, outer)
   }
 
-  /** Whether a variant holds, what its work read included. */
+  /** Whether a variant holds, including the reads of its work. */
   #match(variant: Variant, asked: Asked, present: Present): Match {
     const { scope } = this.#parts
     const found = match(variant, asked, present)
@@ -143,8 +151,8 @@ export class Task<V> {
     return variant.reads !== undefined && scope.verdict(variant.reads) === 'same' ? found : 'changed'
   }
 
-  /** Does the work; what it reads and does not declare counts for the scope. */
-  async #work(asked: Asked, recording: Recording, work: TaskWork<V>): Promise<V> {
+  /** Does the work; its undeclared reads count for the scope. */
+  async #work(asked: Asked, recording: Recording, work: Work<V>): Promise<V> {
     const { root, scope } = this.#parts
     if (scope === undefined) return work(recording)
     const own = root.absolute(root.relative(asked.about ?? asked.key))
@@ -158,25 +166,25 @@ export class Task<V> {
     }
   }
 
-  /** Waits for who does this work already, or does it. */
-  async #join(search: Search, work: TaskWork<V>): Promise<V> {
+  /** Waits for equal work in flight, or does the work. */
+  async #join(search: Search, work: Work<V>): Promise<V> {
     const { asked, present } = search
-    const { flights, shelf, root } = this.#parts
+    const { inFlight, shelf, root } = this.#parts
     const env = asked.env.map((variable) => [variable, present.env(variable)])
-    const { isShared, landing } = await flights.join({
+    const { isShared, outcome } = await inFlight.join({
       name: JSON.stringify([this.name, shelf.version, root.folder, asked.key, asked.inputs, env, asked.files]),
       step: { task: this.name, id: asked.key },
-      fly: async (isLate) => this.#fly(isLate ? await this.#search(asked) : search, work),
+      work: async (isLate) => this.#make(isLate ? await this.#search(asked) : search, work),
       encode: (value) => shelf.codec.encode(value),
       decode: (bytes) => shelf.codec.decode(bytes, 0, bytes.length, true),
     })
     if (isShared) this.#counters.shared++
-    if (landing.kind === 'failed') throw landing.error
-    return landing.value as V
+    if (outcome.kind === 'failed') throw outcome.error
+    return outcome.value as V
   }
 
   /** Does the work and puts its result. Never rejects. */
-  async #fly({ asked, variants, present }: Search, work: TaskWork<V>): Promise<Landing> {
+  async #make({ asked, variants, present }: Search, work: Work<V>): Promise<Outcome> {
     const { root, shelf, scope, findInput } = this.#parts
     this.#counters.missed(reasonOf(nearestOf(variants, asked, present, scope)))
     const recording = new Recording(asked, present, root, findInput !== undefined)
@@ -212,7 +220,7 @@ function noWork(name: string, given: unknown): VarveError {
   return new VarveError('INVALID_ARGUMENT', message)
 }
 
-/** Whether the caller takes a stored result. */
+/** Whether the caller accepts a stored result. */
 function isAccepted(accept: TaskRequest['accept'], value: unknown): boolean {
   try {
     return accept === undefined || accept(value)

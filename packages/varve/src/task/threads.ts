@@ -3,7 +3,7 @@
  * so that no event loop has to turn before a thread knows; results go through a BroadcastChannel, as shared memory.
  *
  * The table reaches workers by the environment data of the thread that starts them, if that one uses tasks first; else
- * threads tell each other and settle on one within milliseconds, until when work may be done twice.
+ * threads exchange their tables and settle on one within milliseconds; until then work may run twice.
  */
 import type * as workers from 'node:worker_threads'
 import { builtin } from '../host/builtin.ts'
@@ -11,19 +11,19 @@ import type { TaskStep } from '../errors.ts'
 import { Claims } from './claims.ts'
 
 /** Name of the channel and of the environment data; another one when either changes its form. */
-const NAME = 'varve.flights.2'
+const NAME = 'varve.in-flight.1'
 
-/** How often a thread gives a sign of life while it has claims. */
+/** Milliseconds between signs of life of a thread that has claims. */
 const BEAT_MS = 250
-/** How often a thread that waits looks whether it still should, at first and at most. */
+/** Milliseconds between two checks of a waiting thread, at first and at most. */
 const POLL_MS_MIN = 2
 const POLL_MS_MAX = 50
-/** How long the result may take to arrive once its claim is gone. */
+/** Milliseconds that a result may take to arrive once its claim is gone. */
 const DELIVERY_MS = 200
-/** Whoever waited so long does the work: a way out of threads that wait for one another. */
+/** A thread that has waited this long does the work itself, in case threads wait for one another. */
 const WAIT_MS_MAX = 60_000
 
-/** What threads tell each other: which table is the shared one, how work ended, and questions about cycles. */
+/** Messages between threads: the shared table, the outcome of work, and probes for cycles. */
 type Message = { readonly kind: 'table'; readonly memory: SharedArrayBuffer } | Landed | Probe
 
 /** Asks whether the work of that name waits for the work that began this wait; see `waits.ts`. */
@@ -42,7 +42,7 @@ interface Landed {
   readonly name: string
   /** When, by `nowMs`. */
   readonly timeMs: number
-  /** Undefined where there is nothing to share. */
+  /** Undefined if there is nothing to share. */
   readonly bytes: SharedArrayBuffer | undefined
 }
 
@@ -75,7 +75,7 @@ export class Threads {
     this.#tellTable()
   }
 
-  /** Tells the threads of this process apart. */
+  /** Identifies this thread in the process. */
   get id(): number {
     return this.#workers.threadId
   }
@@ -86,8 +86,8 @@ export class Threads {
   }
 
   /**
-   * Claims the work of that name. Where another thread does it, a promise of the bytes of its result, or of the claim
-   * where that thread is silent. Undefined: the work is to be done without a claim.
+   * Claims the work of that name. If another thread does it, a promise of the bytes of its result, or of the claim if that
+   * thread is silent. Undefined: do the work without a claim.
    */
   claim(name: string, digest: number): Held | undefined | Promise<Held | Uint8Array | undefined> {
     const claims = this.#claims
@@ -96,7 +96,7 @@ export class Threads {
     return found === 'full' || this.#waiting.has(name) ? undefined : this.#wait(claims, name, digest)
   }
 
-  /** Ends a claim; `encode` makes the bytes of the result for those who wait, or undefined where it is not theirs. */
+  /** Ends a claim; `encode` makes the bytes of the result for waiting threads, or undefined if it is not for them. */
   release(held: Held, encode: () => Uint8Array | undefined): void {
     this.#held.delete(held)
     if (!held.claims.release(held.digest)) return
@@ -108,7 +108,7 @@ export class Threads {
     this.tell(message)
   }
 
-  /** Tells all other threads. */
+  /** Sends a message to all other threads. */
   tell(message: Message): void {
     this.#channel.postMessage(message)
   }
@@ -130,7 +130,7 @@ export class Threads {
     const startMs = nowMs()
     const waiter: { landed?: Landed } = {}
     this.#waiting.set(name, (landed) => {
-      // Of the same work done before this wait began, nobody knows whether it still holds.
+      // A result from before this wait began may no longer hold.
       if (landed.timeMs >= startMs) waiter.landed = landed
     })
     try {

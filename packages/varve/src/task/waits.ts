@@ -1,11 +1,11 @@
 /**
- * Finds work that waits for itself, which would hang: A asks for B inside of its work, and B, directly or through others,
- * asks for A. A run that is asked for inside of work counts as awaited by that work (AsyncLocalStorage says which that is),
- * until it is done. Some milliseconds after a wait began this thread looks once at all of its waits:
+ * Detects work that waits for itself, which would hang: A requests B in its work, and B, directly or through others, requests
+ * A. A run that work requests counts as awaited by that work until it ends; AsyncLocalStorage identifies the work. Some
+ * milliseconds after a wait began, this thread checks all of its waits once:
  *
  *   1. A cycle on this thread, also through several handles: its youngest wait fails with TASK_CYCLE.
  *   2. A wait for work of another thread: a probe asks that thread whether its work waits for the one that asks. A thread
- *      passes the probe on to those that its work waits for; where it comes back, the wait that sent it fails.
+ *      passes the probe on to those that its work waits for; if it comes back, the wait that sent it fails.
  *
  * A cycle that comes about later has a wait that began later, so nothing is looked at again without a new wait.
  */
@@ -14,12 +14,12 @@ import { builtin } from '../host/builtin.ts'
 import { TaskCycleError, type TaskStep } from '../errors.ts'
 import { type Probe, threadsHere } from './threads.ts'
 
-/** How long a wait lasts before it is looked at, milliseconds. One look takes some 0.1 us for each wait of the thread. */
+/** Milliseconds after which a wait is checked. One check takes about 0.1 us for each wait of the thread. */
 const LOOK_MS = 20
 
 /** Work under way on this thread. */
 export class Work {
-  /** Says everything that it depends on, and the folder of its cache. */
+  /** Names everything that it depends on, and the directory of its cache. */
   readonly name: string
   readonly step: TaskStep
   readonly waits: Set<Wait> = new Set()
@@ -181,7 +181,7 @@ export function during<T>(work: Work, run: () => Promise<T>): Promise<T> {
   return waitsHere()?.during(work, run) ?? run()
 }
 
-/** Waits for the work of that name. Rejects with TASK_CYCLE where that waits for the work that asks. */
+/** Waits for the work of that name. Rejects with TASK_CYCLE if that work waits for the requesting work. */
 export function waitFor<T>(name: string, run: () => Promise<T>): Promise<T> {
   return waitsHere()?.wait(name, run) ?? run()
 }

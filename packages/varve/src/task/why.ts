@@ -29,7 +29,7 @@ export interface Nearest {
   readonly differences: readonly Difference[]
 }
 
-/** The variant with the fewest differences, among these the one used last; undefined where there are no variants. */
+/** The variant with the fewest differences, among these the one used last; undefined if there are no variants. */
 export function nearestOf(variants: readonly Variant[], asked: Asked, present: Present, scope?: ReadScope): Nearest | undefined {
   const all = variants.map((variant) => ({ variant, differences: [...differencesNow(variant, asked, present), ...readDifferences(variant, scope)] }))
   return all.sort((a, b) => a.differences.length - b.differences.length)[0]

@@ -32,7 +32,7 @@ export function writeText(target: Uint8Array, text: string): number {
   return written === text.length || isWellFormed(text) ? written : writeCodeUnits(target, text)
 }
 
-/** Writes `text` to the start of `target`, which has room for it. False where it is not ASCII; what is written is void then. */
+/** Writes `text` to the start of `target`, which has room for it. False if it is not ASCII; ignore what was written then. */
 export function writeAscii(target: Uint8Array, text: string): boolean {
   const { read, written } = encoder.encodeInto(text, target)
   return written === text.length && read === text.length
@@ -56,7 +56,7 @@ export function readText(source: Uint8Array, start: number, end: number): string
   return decoder.decode(source.subarray(start, end))
 }
 
-/** The string whose bytes are exactly source[start, end), undefined where they are no string's bytes. */
+/** The string whose bytes are exactly source[start, end), undefined if they are not the bytes of a string. */
 export function readExactText(source: Uint8Array, start: number, end: number): string | undefined {
   const bytes = source.subarray(start, end)
   if (bytes[0] === NOT_UTF8) {

@@ -1,6 +1,6 @@
 /**
- * What stands between the caller's values and the engine's bytes. A codec's tag is part of its namespace's version, so
- * a namespace that changes its codec starts afresh instead of reading bytes as something they are not.
+ * Codecs turn the caller's values into the engine's bytes and back. The tag of a codec is part of the version of its
+ * namespace, so another codec invalidates the namespace instead of misreading its bytes.
  */
 import { builtin } from '../host/builtin.ts'
 import { copyBytes, encodeText, isBytes, readText } from './bytes.ts'
@@ -16,11 +16,11 @@ export interface Codec<V> {
   readonly name: CodecName
   /** Part of the namespace's version; empty for plain bytes. */
   readonly tag: string
-  /** The value's bytes, valid until the next call. Throws INVALID_ARGUMENT where the value has none. */
+  /** The value's bytes, valid until the next call. Throws INVALID_ARGUMENT if the value cannot become bytes. */
   encode(value: unknown): Uint8Array
   /**
-   * The value of source[start, end). Shares no memory with source, unless `isOwned` says that source is nothing but
-   * this value and nobody else's. Throws whatever it likes: the caller makes it a miss.
+   * The value of source[start, end). Shares no memory with source, unless `isOwned`: then source
+   * holds only this value and the caller does not use it. The caller treats any exception as a miss.
    */
   decode(source: Uint8Array, start: number, end: number, isOwned: boolean): V
 }

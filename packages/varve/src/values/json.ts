@@ -9,7 +9,7 @@ export const ELEMENTS_MAX: number = 1 << 22
 
 const [QUOTE, COMMA, ARRAY, OBJECT, BACKSLASH] = [0x22, 0x2c, 0x5b, 0x7b, 0x5c] as const
 
-/** As `JSON.parse`. Throws a SyntaxError where there are too many elements. */
+/** Like `JSON.parse`, but throws a SyntaxError if there are too many elements. */
 export function parseJson(text: string): unknown {
   if (hasTooMany(text)) throw new SyntaxError(`the JSON has more than ${ELEMENTS_MAX} elements`)
   return JSON.parse(text)
@@ -27,7 +27,7 @@ export function hasTooMany(text: string): boolean {
   return false
 }
 
-/** Where the string that begins at `start` has its last quote, the end of the text where it has none. */
+/** The index of the last quote of the string that begins at `start`, or the end of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let before = end

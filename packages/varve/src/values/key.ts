@@ -1,6 +1,6 @@
 /**
  * Keys: strings or bytes of up to 65,535 bytes. A string key is its UTF-8, so 'a' and the byte 0x61 are the same key.
- * Only a string with a lone surrogate has no UTF-8; `bytes.ts` says what stands for it.
+ * Only a string with a lone surrogate has no UTF-8; `bytes.ts` defines its bytes.
  */
 import { isBytes, readExactText, textBytesMax, writeAscii, writeText } from './bytes.ts'
 import { VarveError } from '../errors.ts'
@@ -57,7 +57,7 @@ export function packKeys(target: Uint8Array, bytesMax: number, ends: Uint32Array
   return count
 }
 
-/** The key whose bytes are source[start, end): a string where they are one, else a copy of the bytes. */
+/** The key whose bytes are source[start, end): a string if they are text, otherwise a copy of the bytes. */
 export function readKey(source: Uint8Array, start: number, end: number): Key {
   return readExactText(source, start, end) ?? source.slice(start, end)
 }

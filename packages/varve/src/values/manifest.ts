@@ -1,6 +1,6 @@
 /**
- * A manifest: the files of a tree as plain data. Their contents are in the cache, under their digests. It survives every
- * codec and `JSON.stringify`, and two manifests of the same tree are the same text.
+ * A manifest: the files of a tree as plain data. The cache holds their contents, by digest. Codecs and `JSON.stringify`
+ * preserve it, and two manifests of the same tree are the same text.
  */
 import { VarveError } from '../errors.ts'
 import { describe } from '../checks/validate.ts'
@@ -13,18 +13,18 @@ export interface FileItem {
   readonly size: number
   /** BLAKE3 of the content, 64 hex digits. */
   readonly digest: string
-  /** Somebody may execute it. */
+  /** Whether any user may execute it. */
   readonly executable?: true
 }
 
 /** A symbolic link that stays inside the tree. */
 export interface LinkItem {
   readonly path: string
-  /** Relative to the folder of the link: `..` any number of times, then names. */
+  /** Relative to the directory of the link: `..` any number of times, then names. */
   readonly link: string
 }
 
-/** A folder with nothing in it; others follow from the paths of what they hold. */
+/** An empty directory; others follow from the paths of their files. */
 export interface FolderItem {
   readonly path: string
   readonly folder: true
@@ -48,17 +48,17 @@ export function manifestOf(files: readonly FileEntry[]): FileManifest {
   return { kind: 'varve-files', version: 1, files }
 }
 
-/** Whether `value` says that it is a manifest. Looks at its marker only. */
+/** Whether `value` has the marker of a manifest. */
 export function isManifest(value: unknown): value is FileManifest {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'varve-files'
 }
 
-/** The entries of a manifest. Throws INVALID_ARGUMENT where it is none, or one of a later version. */
+/** The entries of a manifest. Throws INVALID_ARGUMENT for other values and for later versions. */
 export function entriesOf(call: string, manifest: FileManifest): readonly FileEntry[] {
   const value: unknown = manifest
   if (!isManifest(value)) throw new VarveError('INVALID_ARGUMENT', `${call} takes a manifest of files.store(), not ${describe(value)}`)
   if (value.version === 1 && Array.isArray(value.files)) return value.files
-  throw new VarveError('INVALID_ARGUMENT', `${call} takes manifests of version 1, not ${describe(value.version)}; take it as a miss`)
+  throw new VarveError('INVALID_ARGUMENT', `${call} takes manifests of version 1, not ${describe(value.version)}; treat it as a miss`)
 }
 
 /** Whether an entry is a file. */

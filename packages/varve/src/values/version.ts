@@ -1,7 +1,7 @@
 /**
  * Three versions decide whether an entry may be used: the tool's (`openCache`), the namespace's and the codec's. The
- * engine knows one string per namespace, so they are joined: `<cache>/<namespace> <codec>`. Parts that are empty leave
- * no trace but the slash: `'3'`, `'1.2.0/3'`, `'1.2.0/'`, `'3 json'`. Different parts never give the same string,
+ * engine knows one string per namespace, so they are joined: `<cache>/<namespace> <codec>`. Empty parts leave
+ * only the slash: `'3'`, `'1.2.0/3'`, `'1.2.0/'`, `'3 json'`. Different parts never give the same string,
  * because slashes, spaces and percent signs inside a part are escaped.
  */
 

@@ -51,8 +51,8 @@ export default [
   },
   {
     name: 'another codec of a namespace is not noticed',
-    file: 'packages/varve/src/api/cache.ts',
-    find: 'if (known.namespace.version === version) return known.namespace',
+    file: 'packages/varve/src/api/namespaces.ts',
+    find: 'if (known.namespace.fullVersion === fullVersion) return known.namespace',
     replace: 'return known.namespace',
     test: CONTRACT,
     only: 'an open cache accepts one version per namespace',

@@ -5,8 +5,8 @@
 export default [
   {
     name: 'a restore with a secret makes hard links into the cache',
-    file: 'packages/varve/src/files/files.ts',
-    find: "mode === 'hardlink' && this.#session.call((store) => store.status()).keyed ? 'auto' : mode",
+    file: 'packages/varve/src/files/trees.ts',
+    find: "mode === 'hardlink' && this.#session.call((store) => store.status()).authenticated ? 'auto' : mode",
     replace: 'mode',
     test: 'test/secret/secret.test.ts',
     only: 'restores copies even if hard links are asked for',
@@ -20,12 +20,12 @@ export default [
     only: 'a secret that is required and missing or empty is an error',
   },
   {
-    name: 'an empty VARVE_KEY is not warned of',
+    name: 'an empty VARVE_SECRET is not warned of',
     file: 'packages/varve/src/health/secret.ts',
     find: 'warning: named === undefined || isMeant ?',
     replace: 'warning: named === undefined || isMeant || !isRequired ?',
     test: 'test/secret/missing.test.ts',
-    only: 'an empty VARVE_KEY is warned of',
+    only: 'an empty VARVE_SECRET is warned of',
   },
   {
     name: 'plugins without a required secret fail the build',

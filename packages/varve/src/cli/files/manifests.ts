@@ -20,8 +20,8 @@ export interface Named {
 export const V8_OPTION = ['--v8', "also read namespaces with codec 'v8', whose values V8 deserialises"] as const
 
 /**
- * All entries that are manifests by themselves; those deeper in a value are not found. Values of codec `v8` are looked at
- * where that is asked for: V8 is not made for bytes of strangers.
+ * All entries whose value is a manifest; manifests inside a value are not found. Values of codec `v8` are decoded only on
+ * request, because V8's deserialiser does not expect untrusted bytes.
  */
 export function* manifestsOf(session: Session, namespaces: readonly NamespaceStats[], withV8: boolean): Generator<Named> {
   let skipped = 0

@@ -1,4 +1,4 @@
-/** `varve files restore <key> <target>`: puts the files of a manifest into a folder. */
+/** `varve files restore <key> <target>`: puts the files of a manifest into a directory. */
 import { type Command, Option } from 'commander'
 import type { RestoreMode } from '../../engine/files.ts'
 import { VarveError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** `varve files verify`: reads every content that is stored, and tells what manifests lack. Modifies nothing. */
+/** `varve files verify`: reads every stored content and reports those that manifests miss. Modifies nothing. */
 import type { Command } from 'commander'
 import { Files } from '../../files/files.ts'
 import { type FileItem, isFile, manifestOf } from '../../values/manifest.ts'
@@ -29,11 +29,11 @@ async function run(options: VerifyOptions): Promise<void> {
 function textOf({ sound, files, bytes, lost }: FilesReport): string {
   const verdict = sound ? 'sound' : `${counted(lost.length, 'content')} lost`
   const lines = [`${verdict}: ${counted(files, 'content')}, ${size(bytes)}`, ...lost.map(escapeText)]
-  if (!sound) lines.push('What is lost is a miss: its task runs again.')
+  if (!sound) lines.push('Lost contents are misses: their tasks run again.')
   return `${lines.join('\n')}\n`
 }
 
-/** What is stored and what manifests name, each content once. */
+/** Verifies stored contents and those that manifests name, each once. */
 async function verify({ session }: OpenFolder, withV8: boolean): Promise<FilesReport> {
   const files = new Files(session, true)
   const all = new Map<string, FileItem>()

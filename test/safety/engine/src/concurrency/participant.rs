@@ -221,11 +221,11 @@ impl Participant {
         }
         let stored = self.handle.store().list_blobs()?.len() as u64;
         let stats = self.handle.store().stats()?;
-        let named = stats.content_files;
+        let named = stats.blobs;
         if stored != named {
             self.world.violation(format!("{stored} files of content are stored, entries name {named}"));
         }
-        let bytes = stats.table_bytes + stats.content_bytes;
+        let bytes = stats.table_bytes + stats.blob_bytes;
         if bytes > self.world.terms.bytes_max {
             self.world.violation(format!("{bytes} bytes are left of a cap of {}", self.world.terms.bytes_max));
         }

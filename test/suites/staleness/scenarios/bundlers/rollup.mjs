@@ -17,7 +17,7 @@ export const ROLLUP = [
           return {
             input: 'src/main.js',
             plugins: [
-              on ? cached(plugin, { key: { word: 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
+              on ? cached(plugin, { cacheKey: { word: 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
             ]
           }
         }`,
@@ -41,7 +41,7 @@ export const ROLLUP = [
           return {
             input: 'src/main.js',
             plugins: [
-              on ? cached(plugin, { key: { word: 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
+              on ? cached(plugin, { cacheKey: { word: 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
             ]
           }
         }`,
@@ -64,7 +64,7 @@ export const ROLLUP = [
           return {
             input: 'src/main.js',
             plugins: [
-              on ? cached(plugin, { key: { f: () => 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
+              on ? cached(plugin, { cacheKey: { f: () => 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
             ]
           }
         }`,
@@ -91,7 +91,7 @@ export const ROLLUP = [
           })
           return {
             input: 'src/main.js',
-            plugins: [on ? cached(plugin, { key: 'b', onStats: (s) => globalThis.varveStats.push(s) }) : plugin]
+            plugins: [on ? cached(plugin, { cacheKey: 'b', onStats: (s) => globalThis.varveStats.push(s) }) : plugin]
           }
         }`,
       'app/src/main.js': `import './a.js'
@@ -141,7 +141,7 @@ export const ROLLUP = [
           return {
             input: 'src/main.js',
             plugins: [
-              on ? cached(plugin, { key: { word: 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
+              on ? cached(plugin, { cacheKey: { word: 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
             ]
           }
         }`,
@@ -165,7 +165,7 @@ export const ROLLUP = [
           return {
             input: 'src/main.js',
             plugins: [
-              on ? cached(plugin, { key: { word: 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
+              on ? cached(plugin, { cacheKey: { word: 'one' }, onStats: (s) => globalThis.varveStats.push(s) }) : plugin
             ]
           }
         }`,
@@ -196,7 +196,7 @@ export const ROLLUP = [
             entryPoints: ['src/main.js'],
             bundle: true,
             outdir: 'dist',
-            plugins: [on ? cached(plugin, { key: 'k', onStats: (s) => globalThis.varveStats.push(s) }) : plugin],
+            plugins: [on ? cached(plugin, { cacheKey: 'k', onStats: (s) => globalThis.varveStats.push(s) }) : plugin],
             minify: !!process.env.MIN,
             define: { Q: process.env.Q ?? '1' },
             tsconfigRaw: { compilerOptions: {} }
@@ -235,7 +235,7 @@ export const ROLLUP = [
             entryPoints: ['src/main.js'],
             bundle: true,
             outdir: 'dist',
-            plugins: [on ? cached(plugin, { key: 'k', onStats: (s) => globalThis.varveStats.push(s) }) : plugin]
+            plugins: [on ? cached(plugin, { cacheKey: 'k', onStats: (s) => globalThis.varveStats.push(s) }) : plugin]
           }
         }`,
       'w.txt': 'one',
@@ -256,7 +256,7 @@ export const ROLLUP = [
           const plugin = es({ include: /\.tsx$/, target: 'es2022' })
           return {
             input: 'src/main.js',
-            plugins: [on ? cached(plugin, { key: 'k', onStats: (s) => globalThis.varveStats.push(s) }) : plugin],
+            plugins: [on ? cached(plugin, { cacheKey: 'k', onStats: (s) => globalThis.varveStats.push(s) }) : plugin],
             external: ['react']
           }
         }`,

@@ -1,0 +1,161 @@
+/** Trees of files and archives, stored by their content: what the calls of `Files` do. */
+import { builtin } from '../host/builtin.ts'
+import { isBytes } from '../values/bytes.ts'
+import type { EngineControl } from '../engine/engine.ts'
+import type { RestoreMode, StoredContent } from '../engine/files.ts'
+import { VarveError } from '../errors.ts'
+import type { WatchOptions } from '../options.ts'
+import type { Session } from '../session/session.ts'
+import { BOOLEAN, checkOptions, describe, type Field, type Fields, oneOf, STRING } from '../checks/validate.ts'
+import { WATCH_FIELDS, watched } from '../session/watch.ts'
+import { findExtra } from './extra.ts'
+import { entriesOf, type FileManifest, isFile, manifestOf } from '../values/manifest.ts'
+import type {
+  ExportTarOptions, FilesReport, ImportedTar, ImportTarOptions, RestoreOptions, RestoreReport, StoreOptions,
+} from './options.ts'
+import { remember, remembered } from './remembered.ts'
+import { findFiles } from './select.ts'
+import { type ByteSource, type ByteTarget, hostFiles, spoolIn, spoolOut, withSpool } from './spool.ts'
+
+const LINKS = oneOf('refuse', 'inside')
+const COUNT: Field = { expected: 'a whole number from 1', accepts: (value) => Number.isSafeInteger(value) && Number(value) >= 1 }
+const STORE_FIELDS: Fields<StoreOptions> = { ...WATCH_FIELDS, base: STRING, links: LINKS }
+const RESTORE_FIELDS: Fields<RestoreOptions> = { ...WATCH_FIELDS, mode: oneOf('auto', 'reflink', 'hardlink', 'copy'), clean: BOOLEAN }
+const IMPORT_FIELDS: Fields<ImportTarOptions> = { ...WATCH_FIELDS, links: LINKS, maxBytes: COUNT, maxFileBytes: COUNT, maxFiles: COUNT }
+const EXPORT_FIELDS: Fields<ExportTarOptions> = { ...WATCH_FIELDS, gzip: BOOLEAN }
+
+/** Numbers for temporary names of this thread. */
+let temporaries = 0
+
+/** Files of one cache; `Files` documents its calls. */
+export class FileTrees {
+  readonly #session: Session
+  readonly #readOnly: boolean
+
+  constructor(session: Session, readOnly: boolean) {
+    this.#session = session
+    this.#readOnly = readOnly
+  }
+
+  async store(what: string | readonly string[], options: StoreOptions): Promise<FileManifest> {
+    checkOptions('files.store()', options, STORE_FIELDS)
+    return watched(options, async (control) => {
+      const files = hostFiles()
+      const { base, entries } = await findFiles(files, what, options.base, options.links === 'inside', control.signal)
+      await this.#session.run(async (store) => (await store.files()).check(entries), 'none')
+      const paths = entries.filter(isFile).map((entry) => entry.path)
+      const stored = await this.#session.run(async (store) => (await store.files()).storeTree(base, paths, control), 'write')
+      const contents = stored.values()
+      return manifestOf(
+        entries.map((entry) => {
+          const content = isFile(entry) ? contents.next().value : undefined
+          if (content === undefined) return entry
+          const { size, digest, executable } = content
+          return executable ? { path: entry.path, size, digest, executable } : { path: entry.path, size, digest }
+        }),
+      )
+    })
+  }
+
+  async restore(manifest: FileManifest, target: string, options: RestoreOptions): Promise<RestoreReport> {
+    checkOptions('files.restore()', options, RESTORE_FIELDS)
+    const entries = entriesOf('files.restore()', manifest)
+    const root = absolute('target', target)
+    return watched(options, async (control) => {
+      const removed = options.clean === true ? await this.#clean(manifest, root, control) : 0
+      const before = remembered(this.#session, root)
+      const request = { target: root, mode: this.#modeOf(options), files: entries }
+      const { restored, ...counts } = await this.#session.run(async (store) => (await store.files()).restoreTree(request, before, control))
+      if (restored !== null && !this.#readOnly) await remember(this.#session, root, restored)
+      return { entries: entries.length, ...counts, removed }
+    })
+  }
+
+  async importTar(archive: string | Uint8Array | ByteSource, options: ImportTarOptions): Promise<ImportedTar> {
+    checkOptions('files.importTar()', options, IMPORT_FIELDS)
+    if (typeof archive === 'object' && archive !== null && !isBytes(archive)) {
+      return withSpool(async (path) => {
+        await spoolIn(archive, path, options.signal)
+        return this.importTar(path, options)
+      })
+    }
+    if (typeof archive !== 'string' && !isBytes(archive)) {
+      throw new VarveError('INVALID_ARGUMENT', `files.importTar() takes a path, bytes or a stream, not ${describe(archive)}`)
+    }
+    const { links, maxBytes = 0, maxFileBytes = 0, maxFiles = 0 } = options
+    const inputBytes = typeof archive === 'string' ? sizeOf(archive) : archive.length
+    const request = { links: links === 'inside', maxBytes, maxFileBytes, maxFiles, inputBytes }
+    return watched(options, async (control) => {
+      const imported = await this.#session.run(async (store) => (await store.files()).importArchive(archive, request, control), 'write')
+      return { manifest: manifestOf(imported.files), warnings: imported.warnings }
+    })
+  }
+
+  async exportTar(manifest: FileManifest, to: string | ByteTarget, options: ExportTarOptions): Promise<void> {
+    checkOptions('files.exportTar()', options, EXPORT_FIELDS)
+    const entries = entriesOf('files.exportTar()', manifest)
+    const write = (path: string): Promise<void> =>
+      watched(options, (control) =>
+        this.#session.run(async (store) => (await store.files()).exportArchive(entries, path, options.gzip ?? false, control)),
+      )
+    if (typeof to !== 'string') {
+      return withSpool(async (path) => {
+        await write(path)
+        await spoolOut(path, to, options.signal)
+      })
+    }
+    const files = hostFiles().promises
+    const temporary = `${absolute('to', to)}.varve-${globalThis.process?.pid ?? 0}-${temporaries++}.tmp`
+    try {
+      await write(temporary)
+      await files.rename(temporary, to)
+    } catch (error) {
+      await files.rm(temporary, { force: true })
+      throw error
+    }
+  }
+
+  async list(): Promise<readonly StoredContent[]> {
+    const contents = await this.#session.run(async (store) => (await store.files()).list())
+    return contents.map(({ digest, size }) => ({ digest, size }))
+  }
+
+  async verify(manifest: FileManifest | undefined, options: WatchOptions): Promise<FilesReport> {
+    checkOptions('files.verify()', options, WATCH_FIELDS)
+    return watched(options, async (control) => {
+      const files =
+        manifest === undefined
+          ? (await this.list()).map(({ digest, size }) => ({ path: digest, size, digest }))
+          : entriesOf('files.verify()', manifest).filter(isFile)
+      const verified = await this.#session.run(async (store) => (await store.files()).verify(files, control))
+      const lost = files.filter((_, index) => verified[index]?.sound !== true).map((file) => file.path)
+      return { sound: lost.length === 0, files: files.length, bytes: files.reduce((sum, file) => sum + file.size, 0), lost }
+    })
+  }
+
+  /** A hard link would let anyone who can write to the cache change an output after it was verified. */
+  #modeOf({ mode = 'auto' }: RestoreOptions): RestoreMode {
+    return mode === 'hardlink' && this.#session.call((store) => store.status()).authenticated ? 'auto' : mode
+  }
+
+  async #clean(manifest: FileManifest, root: string, control: EngineControl): Promise<number> {
+    const extra = await findExtra(hostFiles(), root, entriesOf('files.restore()', manifest), control.signal)
+    if (extra.length === 0) return 0
+    const quiet = { signal: control.signal, onProgress: undefined }
+    return this.#session.run(async (store) => (await store.files()).removeTree(root, extra, quiet))
+  }
+}
+
+/** The absolute form of a path. Throws INVALID_ARGUMENT unless it is one. */
+function absolute(name: string, path: string): string {
+  const given: unknown = path
+  if (typeof given !== 'string' || given === '' || given.includes('\0')) {
+    throw new VarveError('INVALID_ARGUMENT', `${name} is the path of a file or directory, not ${describe(given)}`)
+  }
+  return builtin('node:path')?.resolve(given) ?? given
+}
+
+/** Bytes of a file; 0 = unknown. */
+function sizeOf(path: string): number {
+  return hostFiles().statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}

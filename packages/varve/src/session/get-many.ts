@@ -1,0 +1,82 @@
+/** Lookups of many keys: hundreds of them cross to the engine in one call. */
+import type { EngineStore, EngineValues } from '../engine/engine.ts'
+import { type Key, packKeys } from '../values/key.ts'
+import { MISS, PACK_BYTES, type Session } from './session.ts'
+
+/** Keys in one call: a call is cheap, and the values of all its keys are in memory at once. */
+const KEYS_PER_CALL = 512
+
+/** From this length on, values of getManyAsync are views of one answer. */
+const SHARED_BYTES_MIN = 32 * 1024
+
+/** The namespace to look in. */
+export interface Lookup<V> {
+  readonly session: Session
+  readonly namespace: number
+  decode(source: Uint8Array, start: number, end: number, isOwned: boolean): V | undefined
+  get(key: Key): V | undefined
+}
+
+/** The values of keys, in their order. */
+export function getMany<V>(lookup: Lookup<V>, keys: readonly Key[]): (V | undefined)[] {
+  const { session } = lookup
+  const found: (V | undefined)[] = []
+  const ends = new Uint32Array(Math.min(keys.length, KEYS_PER_CALL))
+  while (found.length < keys.length) {
+    const store = session.store
+    const pack = session.pack
+    const count = packKeys(pack, PACK_BYTES, ends, keys, found.length)
+    addPart(lookup, store, pack.subarray(0, ends[count - 1]), ends.subarray(0, count), keys, found)
+  }
+  return found
+}
+
+/** The same with values that another thread reads. */
+export async function getManyAsync<V>(lookup: Lookup<V>, keys: readonly Key[]): Promise<(V | undefined)[]> {
+  const { session, namespace } = lookup
+  const found: (V | undefined)[] = []
+  const ends = new Uint32Array(Math.min(keys.length, KEYS_PER_CALL))
+  while (found.length < keys.length) {
+    const count = packKeys(session.pack, PACK_BYTES, ends, keys, found.length)
+    const [packed, packedEnds] = [session.pack.subarray(0, ends[count - 1]), ends.subarray(0, count)]
+    try {
+      const values = await session.run((store) => store.getManyAsync(namespace, packed, packedEnds), 'none')
+      if (values.lengths.includes(MISS)) session.lookForDamage()
+      addValues(lookup, values, found, SHARED_BYTES_MIN)
+    } catch (error) {
+      session.miss(error)
+      for (let i = 0; i < count; i++) found.push(undefined)
+    }
+  }
+  return found
+}
+
+/** Appends the values of the packed keys to `found`. If the engine fails for all of them, looks up each on its own. */
+function addPart<V>(
+  lookup: Lookup<V>,
+  store: EngineStore,
+  packed: Uint8Array,
+  ends: Uint32Array,
+  keys: readonly Key[],
+  found: (V | undefined)[],
+): void {
+  const first = found.length
+  try {
+    const values = store.getMany(lookup.namespace, packed, ends)
+    if (values.lengths.includes(MISS)) lookup.session.lookForDamage()
+    addValues(lookup, values, found, Number.POSITIVE_INFINITY)
+  } catch {
+    for (let i = found.length; i < first + ends.length; i++) found.push(lookup.get(keys[i] as Key))
+  }
+}
+
+function addValues<V>(lookup: Lookup<V>, { values, lengths }: EngineValues, found: (V | undefined)[], sharedMin: number): void {
+  let start = 0
+  for (const length of lengths) {
+    const end = start + Math.max(length, 0)
+    if (length < 0) found.push(undefined)
+    else if (length < sharedMin) found.push(lookup.decode(values, start, end, false))
+    else found.push(lookup.decode(values.subarray(start, end), 0, length, true))
+    start = end
+  }
+}

@@ -1,0 +1,32 @@
+/** The published packages: their types, and what importing them loads. */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { ENGINES } from '../engines.ts'
+import { makeFolder } from '../folders.ts'
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('loaded.mjs', import.meta.url))
+
+it('the published types contain nothing that is marked internal', () => {
+  const folders = ['packages/varve/dist', 'packages/plugins/dist'].map((path) => join(REPOSITORY, path))
+  const all = folders.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)))
+  const paths = all.filter((path) => path.endsWith('.d.ts'))
+  expect(paths.length).toBeGreaterThan(50)
+  expect(paths.filter((path) => readFileSync(path, 'utf8').includes('@internal'))).toEqual([])
+})
+
+it.each(ENGINES)('a cache loads the code for files and for JSON at the first call that needs it: %s', (engine) => {
+  const out = execFileSync(process.execPath, [PROGRAM, makeFolder(), engine], { encoding: 'utf8' })
+  const { main, files, json }: Record<'main' | 'files' | 'json', readonly string[]> = JSON.parse(out)
+  const isLazy = (path: string): boolean => /^(json\/|files\/(?!files\.js)|engine\/(native-files|wasm-files|tree-))/.test(path)
+  expect(main).toContain('api/cache.js')
+  expect(main.filter(isLazy)).toEqual([])
+  expect(files.filter(isLazy)).toContain('files/trees.js')
+  expect(files.filter((path) => path.startsWith('json/'))).toEqual([])
+  expect(json).toContain('json/export.js')
+  // 73 modules with the native engine, 79 with WebAssembly; everything together has 92.
+  expect(main.length).toBeLessThanOrEqual(80)
+})
