@@ -79,6 +79,6 @@ export const ENGINE_USERS = [ENGINE_LOADER, 'compact-worker.ts'] // the worker i
  * @type {Readonly<Record<'comments' | 'pages', Readonly<Record<string, number>>>>}
  */
 export const PROSE_MAX = {
-  comments: { nobody: 0.4, says: 1, where: 0.9 },
-  pages: { nobody: 0.3, says: 1.2, where: 0.6 },
+  comments: { nobody: 0, says: 0.1, where: 0.1 },
+  pages: { nobody: 0, says: 0.1, where: 0.1 },
 }
