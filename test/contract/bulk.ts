@@ -1,7 +1,7 @@
 /** Calls for many entries, and for values that are computed on a miss. */
 import { type Cache, VarveError } from 'varve'
 import { describe, expect, it } from 'vitest'
-import type { Subject } from './contract.ts'
+import type { Subject } from './subject.ts'
 
 const texts = (cache: Cache, name = 'n') => cache.namespace(name, { version: '1', codec: 'text' })
 

@@ -1,7 +1,7 @@
 /** What `close` promises about puts, and which calls it allows afterwards. */
 import { describe, expect, it } from 'vitest'
 import type { Cache, VarveError } from 'varve'
-import type { Subject } from './contract.ts'
+import type { Subject } from './subject.ts'
 
 export function closingContract({ newDir, open }: Subject): void {
   const put = (cache: Cache, key: string, value: string): void => cache.namespace('a', { codec: 'text' }).put(key, value)

@@ -1,6 +1,6 @@
 /** What a commit promises: other handles see all of it or nothing, after `refresh`; this handle sees it immediately. */
 import { describe, expect, it } from 'vitest'
-import type { Subject } from './contract.ts'
+import type { Subject } from './subject.ts'
 
 export function commitsContract({ newDir, open }: Subject): void {
   describe('commit', () => {

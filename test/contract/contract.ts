@@ -11,17 +11,10 @@ import { closingContract } from './closing.ts'
 import { commitsContract } from './commits.ts'
 import { keysContract } from './keys.ts'
 import { leastRecentlyUsedContract } from './least-recently-used.ts'
+import type { Subject } from './subject.ts'
 import { upkeepContract } from './upkeep.ts'
 import { valuesContract } from './values.ts'
 import { writesNothingContract } from './writes-nothing.ts'
-
-/** What a part of the contract gets. */
-export interface Subject {
-  /** A folder that no test has used. */
-  newDir(): string
-  /** Opens the cache in `dir` with the engine under test. */
-  open(dir: string, options?: Partial<CacheOptions>): Promise<Cache>
-}
 
 /** How an engine is opened, and what its host can do. */
 export interface EngineUnderTest {

@@ -1,6 +1,6 @@
 /** Valid keys, and that two keys never share an entry. */
 import { describe, expect, it } from 'vitest'
-import type { Subject } from './contract.ts'
+import type { Subject } from './subject.ts'
 
 const LONGEST = 65_535
 

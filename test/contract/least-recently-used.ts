@@ -5,7 +5,7 @@ import type { Cache } from 'varve'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { snapshot } from '../folders.ts'
 import { randomOf } from '../random.ts'
-import type { Subject } from './contract.ts'
+import type { Subject } from './subject.ts'
 
 const FIRST_DAY = Date.UTC(2026, 0, 1, 12)
 

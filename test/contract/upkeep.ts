@@ -2,7 +2,7 @@
 import { type Cache, VarveError } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { inMemory } from '../engines.ts'
-import type { Subject } from './contract.ts'
+import type { Subject } from './subject.ts'
 
 /** Puts `count` entries of `bytes` each, in several commits, overwriting and deleting some; returns what must be there. */
 async function fill(cache: Cache, count: number, bytes: number): Promise<Map<string, string>> {

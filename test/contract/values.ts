@@ -1,6 +1,6 @@
 /** Values are read back unchanged, for every codec and size, and share no memory with the caller. */
 import { describe, expect, it } from 'vitest'
-import type { Subject } from './contract.ts'
+import type { Subject } from './subject.ts'
 
 /** Around every limit of the implementation: on-heap copies, pooled copies, scratch memory, files. */
 const SIZES = [0, 1, 2, 63, 64, 65, 4095, 8192, 8193, 65_535, 131_071, 131_072, 131_073, 1 << 20, 10 << 20]

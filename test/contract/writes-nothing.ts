@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { snapshot } from '../folders.ts'
-import type { Subject } from './contract.ts'
+import type { Subject } from './subject.ts'
 
 export function writesNothingContract({ newDir, open }: Subject): void {
   /** A closed cache with one entry. */

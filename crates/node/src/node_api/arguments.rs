@@ -43,10 +43,8 @@ impl Arguments {
         let (mut number, mut lossless) = (0, false);
         let (value, number_at, lossless_at) = (self.values[index], &raw mut number, &raw mut lossless);
         // SAFETY: a handle of the running callback, and places for the number and whether it fits.
-        checked(
-            unsafe { sys::napi_get_value_bigint_uint64(self.env, value, number_at, lossless_at) },
-            "read a bigint",
-        )?;
+        let status = unsafe { sys::napi_get_value_bigint_uint64(self.env, value, number_at, lossless_at) };
+        checked(status, "read a bigint")?;
         Ok(number)
     }
 
