@@ -13,6 +13,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { randomOf } from '../test/safety/random.mjs'
 
 const BUILDS = 60
 const COUNTED_FROM = 10
@@ -23,18 +24,9 @@ const CAP_BYTES = MODULES * VALUE_BYTES * 1.5
 const LEFT_BYTES = CAP_BYTES * (7 / 8)
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** Random numbers below `below`, the same in each run. @param {number} seed @returns {(below: number) => number} */
-function numbersOf(seed) {
-  let state = seed
-  return (below) => {
-    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9
-    return ((state ^ (state >>> 13)) >>> 0) % below
-  }
-}
-
 /** The keys that each build looks up. @returns {string[][]} */
 function workload() {
-  const random = numbersOf(1)
+  const random = randomOf(1)
   const versions = Array.from({ length: MODULES }, () => 0)
   return Array.from({ length: BUILDS }, (_, build) => {
     for (let edit = 0; edit < MODULES * 0.02; edit++) versions[random(MODULES)] = build
@@ -97,7 +89,7 @@ async function engineBuild(dir, build) {
 
 /** Bytes that do not compress. @param {string} key */
 function valueOf(key) {
-  const random = numbersOf([...key].reduce((sum, letter) => Math.imul(sum, 31) + letter.charCodeAt(0), 7))
+  const random = randomOf([...key].reduce((sum, letter) => Math.imul(sum, 31) + letter.charCodeAt(0), 7))
   return Buffer.from(Array.from({ length: VALUE_BYTES }, () => random(256)))
 }
 

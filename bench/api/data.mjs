@@ -2,23 +2,10 @@
 // The same data for every subject and run, from a fixed seed: keys of 50 characters as bundlers use them, and values of random
 // bytes that do not compress.
 
+import { randomOf } from '../../test/safety/random.mjs'
+
 export const SEED = 42
 const KEY_LENGTH = 50
-
-/**
- * Random numbers of 32 bits (xorshift32).
- * @param {number} seed anything but 0
- * @returns {() => number}
- */
-export function randomOf(seed) {
-  let state = seed
-  return () => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return (state >>>= 0)
-  }
-}
 
 /** A key of the store. @param {number} index @param {string} [kind] */
 export const keyOf = (index, kind = 'module') => flat(`/project/src/components/${kind}-${index}.tsx`.padEnd(KEY_LENGTH, '|'))
@@ -38,7 +25,7 @@ const flat = (text) => Buffer.from(text).toString('latin1')
 export function valuesOf(count, bytes) {
   const room = Math.max(bytes, Math.min(count * bytes, 64 << 20))
   const random = randomOf(SEED)
-  const words = Uint32Array.from({ length: Math.ceil(room / 4) }, random)
+  const words = Uint32Array.from({ length: Math.ceil(room / 4) }, () => random(2 ** 32))
   const source = Buffer.from(words.buffer, 0, room)
   const places = Math.max(1, Math.floor((room - bytes) / 64) + 1)
   return Array.from({ length: count }, (_, index) => {
@@ -57,7 +44,7 @@ export function shuffled(elements) {
   const result = [...elements]
   const random = randomOf(SEED)
   for (let index = result.length - 1; index > 0; index--) {
-    const other = random() % (index + 1)
+    const other = random(index + 1)
     const kept = /** @type {T} */ (result[index])
     result[index] = /** @type {T} */ (result[other])
     result[other] = kept

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openCache } from 'varve'
 import { at } from '../../scripts/root.mjs'
-import { randomOf } from '../api/data.mjs'
+import { randomOf } from '../../test/safety/random.mjs'
 import { median } from '../median.mjs'
 
 const { values: options } = parseArgs({
@@ -29,7 +29,7 @@ const COMMITS = 8
 /** Keys of 8 and values of 4 random bytes, in turn. @param {number} count */
 function entriesOf(count) {
   const random = randomOf(42)
-  return Uint32Array.from({ length: count * 3 }, random)
+  return Uint32Array.from({ length: count * 3 }, () => random(2 ** 32))
 }
 
 /** @param {string} dir @param {Engine} engine */

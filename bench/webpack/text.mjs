@@ -3,25 +3,20 @@
  * Source text as people write it, generated from a seed: names of many different words and statements of many kinds, so that it
  * compresses like real source text and gives Babel its usual work.
  */
+import { randomOf } from '../../test/safety/random.mjs'
+
 const SYLLABLES = 'ba co da der fi gen hol in ker la lo mar mi nor on per qua ri sen ta ter un ver win zo'.split(' ')
 const VERBS = 'load merge format check select group render update restore compare collect resolve apply split'.split(' ')
 const PROPERTIES = 'length name items kind label parent weight fields state options target width offset cause'.split(' ')
 
-/** Random numbers from a seed (mulberry32). */
+/** Random choices from a seed. */
 export class Dice {
-  #state
+  /** @type {import('../../test/safety/random.mjs').Random} */
+  number
 
   /** @param {number} seed */
   constructor(seed) {
-    this.#state = Math.imul(seed + 1, 0x9e3779b1) >>> 0
-  }
-
-  /** @param {number} below */
-  number(below) {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+    this.number = randomOf(Math.imul(seed + 1, 0x9e3779b1))
   }
 
   /** @param {readonly string[]} choices */

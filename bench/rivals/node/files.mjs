@@ -18,7 +18,7 @@ import { Parser } from 'tar'
 import { openCache } from 'varve'
 import { at } from '../../../scripts/root.mjs'
 import { runMain } from '../../../scripts/steps.mjs'
-import { randomOf } from '../../api/data.mjs'
+import { randomOf } from '../../../test/safety/random.mjs'
 import { median } from '../../median.mjs'
 import { installRivals } from './install.mjs'
 
@@ -41,7 +41,7 @@ function writeTree(root, count) {
   for (let index = 0; index < count; index++) {
     const path = join(root, `lib/part${index % 53}/file${index}.js`)
     mkdirSync(dirname(path), { recursive: true })
-    const words = Uint32Array.from({ length: Math.ceil((FILE_BYTES[index % FILE_BYTES.length] ?? 4) / 4) }, random)
+    const words = Uint32Array.from({ length: Math.ceil((FILE_BYTES[index % FILE_BYTES.length] ?? 4) / 4) }, () => random(2 ** 32))
     writeFileSync(path, new Uint8Array(words.buffer))
   }
 }
