@@ -1,6 +1,6 @@
 /**
  * A cache with a secret: only entries that were written with the secret count. The tests of the engine
- * (`crates/core/tests/store/keyed.rs`) cover files with forged checksums; these tests cover what a user can observe.
+ * (`crates/core/tests/store/secret.rs`) cover files with forged checksums; these tests cover what a user can observe.
  */
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
