@@ -141,6 +141,14 @@ impl ClaimedLogs {
         self.state.memtable_entries(namespace).filter(|(_, found)| self.writers.contains(&found.writer))
     }
 
+    /// Memtable entries of one namespace from the other logs.
+    pub(crate) fn open_entries<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+    ) -> impl Iterator<Item = (u32, MemtableEntry<'a>)> {
+        self.state.memtable_entries(namespace).filter(|(_, found)| !self.writers.contains(&found.writer))
+    }
+
     pub(crate) fn names_missing_blobs(&self, table: &Table) -> bool {
         let names_missing =
             || table.directory().is_some_and(|all| all.blobs().any(|file| self.missing.contains(&file)));

@@ -6,7 +6,8 @@
 //! - It lies in a hole where a damaged block may have had a newer one.
 //! - It is a delete that hides nothing any more.
 //!
-//! A value that cannot be read becomes a delete, so that no older one takes its place.
+//! A value that cannot be read becomes a delete, so that no older one takes its place. For the same reason, a damaged block
+//! that the merge leaves out becomes deletes of all entries that it hid in open logs.
 
 use super::claim_logs::ClaimedLogs;
 use super::evict::{Evictions, Ranks};
@@ -18,9 +19,10 @@ use crate::options::Watch;
 use crate::platform::failpoints;
 use crate::platform::file_writer::Outbox;
 use crate::read::entries::{Entries, Range, Ranges, Source, Visit};
-use crate::state::State;
 use crate::state::context::Context;
-use crate::table::{TableMeta, TableWriter, ValueBytes};
+use crate::state::{Namespace, State};
+
+use crate::table::{Hole, TableMeta, TableWriter, ValueBytes};
 use crate::usage::{Mark, day_of};
 use std::collections::BTreeSet;
 use std::io;
@@ -123,11 +125,14 @@ pub(crate) fn merge(
     let mut merging = Merging { plan, progress, entries: Entries::new(namespace.hidden_below), output };
     let mut ranges = Ranges::new(sources, 0);
     if context.pool.threads() > 1 {
-        in_two_threads(context, ranges, &mut merging)?;
+        in_two_threads(context, &mut ranges, &mut merging)?;
     } else {
         ranges.try_for_each(|range| merging.write(&range))?;
     }
     merging.output.close()?;
+    if !claimed.alone {
+        merging.output.delete_hidden(claimed, namespace, ranges.holes())?;
+    }
     let mut picked = plan.tables.iter().filter_map(|index| namespace.tables.get(*index));
     match picked.find(|live| live.table.is_unreadable()) {
         Some(live) => Err(Error::io("read", &live.table.meta.name.to_string(), io::ErrorKind::Other.into())),
@@ -155,7 +160,7 @@ impl Merging<'_, '_> {
 
 /// Gathers ranges and writes full buffers on one thread, while another one fills blocks from the ranges gathered
 /// before.
-fn in_two_threads(context: &Context, ranges: Ranges<'_>, merging: &mut Merging<'_, '_>) -> Result<()> {
+fn in_two_threads(context: &Context, ranges: &mut Ranges<'_>, merging: &mut Merging<'_, '_>) -> Result<()> {
     let (ranges, merging) = (Mutex::new(ranges), Mutex::new(merging));
     let mut ready: Vec<Range<'_>> = Vec::new();
     loop {
@@ -270,6 +275,28 @@ impl Output<'_> {
             writer.add_with_blobs(hash, key, sequence, value)
         };
         added.map_err(|source| Error::io("write", &name.to_string(), source))
+    }
+
+    /// Deletes the entries of open logs that the holes hid and that would count once the damaged tables are gone.
+    fn delete_hidden(&mut self, claimed: &ClaimedLogs, namespace: &Namespace, holes: &[Hole]) -> Result<()> {
+        if holes.is_empty() {
+            return Ok(());
+        }
+        let mut sources = vec![Source::memtable(&claimed.state.segments, claimed.open_entries(namespace))];
+        let attached = namespace.tables.iter().filter(|live| !claimed.may_merge(live.attached_by));
+        sources.extend(attached.map(|live| Source::Table(live.table.clone())));
+        let mut entries = Entries::new(namespace.hidden_below);
+        for range in Ranges::new(sources, 0) {
+            let outcome = entries.visit(&range, |Visit { hash, key, sequence, .. }| {
+                let hiding = holes.iter().filter(|hole| hole.may_have_newer(hash, sequence));
+                let added = hiding.map(|hole| hole.sequence_max).max().map(|newer| self.add(hash, key, newer, None));
+                added.unwrap_or(Ok(())).map_or_else(ControlFlow::Break, ControlFlow::Continue)
+            });
+            if let ControlFlow::Break(error) = outcome {
+                return Err(error);
+            }
+        }
+        self.close()
     }
 
     /// The open table, or a new one if that is full.

@@ -15,6 +15,13 @@ pub(crate) struct Hole {
     pub(crate) table: TableName,
 }
 
+impl Hole {
+    /// Whether a lost entry may be newer than one with that hash and sequence number, in another table or a log.
+    pub(crate) fn may_have_newer(&self, hash: u32, sequence: u64) -> bool {
+        sequence <= self.sequence_max && self.start <= hash && self.end.is_none_or(|end| hash < end)
+    }
+}
+
 /// A position in a table.
 #[derive(Debug)]
 pub(crate) struct TableScan {

@@ -318,3 +318,59 @@ fn a_live_log_that_lost_commits_never_mixes_them_with_checkpointed_entries() {
         check_damaged(&damaged, &content, &format!("0.log cut to {length}"));
     }
 }
+
+/// A process that lives has old values in its log. Newer ones of another process are in a table, which is damaged. A
+/// compaction removed the table, and the old values were found again.
+#[test]
+fn a_value_in_an_open_log_stays_a_miss_after_its_newer_one_was_damaged_and_compacted_away() {
+    for old_bytes in [10, 20_000] {
+        let scenario = || {
+            let vfs = SimVfs::new();
+            let mut living = open(&vfs).expect("open");
+            put_all(&mut living, b"old", old_bytes);
+            let mut other = open(&vfs).expect("open");
+            put_all(&mut other, b"new", 100);
+            drop(other);
+            compact(&open(&vfs).expect("open"), true).expect("compact");
+            let table = vfs.names().into_iter().rfind(|name| name.ends_with(".table")).expect("a table");
+            (vfs, living, table)
+        };
+        let length = scenario().0.length(&scenario().2);
+        let parts = 16;
+        for part in 0..=parts {
+            let (vfs, mut living, table) = scenario();
+            match part {
+                0 => vfs.erase(&table),
+                _ => vfs.flip(&table, (part - 1) * length / parts, 3),
+            }
+            // The first one heals, and the second one finds no damage any more.
+            for _ in 0..2 {
+                let mut healing = open(&vfs).expect("open");
+                let id = healing.namespace("n", "1").expect("namespace");
+                dump(&healing, id);
+                let _ = healing.store().verify(&|_, _| std::ops::ControlFlow::Continue(()));
+                healing.put(id, b"healed", b"yes").expect("put");
+                commit(&mut healing, Durability::Relaxed).expect("commit");
+                compact(&healing, true).expect("compact");
+            }
+            living.store().refresh().expect("refresh");
+            for handle in [&mut living, &mut open(&vfs).expect("open")] {
+                let id = handle.namespace("n", "1").expect("namespace");
+                for (key, value) in dump(handle, id).into_iter().filter(|(key, _)| key != b"healed") {
+                    assert!(value.starts_with(b"new"), "part {part} of {table}: an older value of {key:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Commits 100 values that begin with `text` and have that many bytes.
+fn put_all(handle: &mut Handle, text: &[u8], bytes: usize) {
+    let id = handle.namespace("n", "1").expect("namespace");
+    for number in 0..100u32 {
+        let mut value = [text, &number.to_le_bytes()].concat();
+        value.resize(bytes, number as u8);
+        handle.put(id, format!("key {number}").as_bytes(), &value).expect("put");
+    }
+    commit(handle, Durability::Durable).expect("commit");
+}

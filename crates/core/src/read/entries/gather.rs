@@ -200,6 +200,11 @@ impl<'a> Ranges<'a> {
         Self { cursors, from: u64::from(from), width: width.max(1), holes, scratch: Vec::new() }
     }
 
+    /// The holes of all ranges so far.
+    pub(crate) fn holes(&self) -> &[Hole] {
+        &self.holes
+    }
+
     /// All remaining entries with hashes below `end`.
     pub(crate) fn up_to(&mut self, end: u64) -> Range<'a> {
         let mut items = Vec::with_capacity(RANGE_ENTRIES as usize * 5 / 4);

@@ -123,10 +123,7 @@ impl Entries {
         each: &mut impl FnMut(Visit<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         let is_lost = |hole: &Hole| {
-            row.sequence <= hole.sequence_max
-                && hole.start <= hash
-                && hole.end.is_none_or(|end| hash < end)
-                && row.table.is_none_or(|(table, _)| table.meta.name != hole.table)
+            hole.may_have_newer(hash, row.sequence) && row.table.is_none_or(|(table, _)| table.meta.name != hole.table)
         };
         let is_hidden = row.sequence < self.hidden_below || range.holes.iter().any(is_lost);
         let Row { key, sequence, .. } = row;
