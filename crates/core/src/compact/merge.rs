@@ -6,8 +6,8 @@
 //! - It lies in a hole where a damaged block may have had a newer one.
 //! - It is a delete that hides nothing any more.
 //!
-//! A value that cannot be read becomes a delete, so that no older one takes its place. For the same reason, a damaged block
-//! that the merge leaves out becomes deletes of all entries that it hid in open logs.
+//! A value that cannot be read becomes a delete, so that no older one takes its place. For the same reason, a damaged
+//! block that the merge leaves out becomes deletes of all entries that it hid in open logs.
 
 use super::claim_logs::ClaimedLogs;
 use super::evict::{Evictions, Ranks};
