@@ -22,6 +22,7 @@ const DEFECTS = /** @type {const} */ ({
   'unsalted-checksum': 'core',
   'uncapped-length': 'units of core',
   'compaction-drops-newest': 'core',
+  'forget-holes': 'core',
   'collect-live-file': 'core',
   'lock-always-free': 'core',
   'stale-after-refresh': 'core',
