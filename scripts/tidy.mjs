@@ -1,7 +1,8 @@
 // @ts-check
-// The house rules that clippy, tsc and oxlint cannot check (tidy/rules.mjs): sizes of files, headers, wording, and the dependencies
+// The house rules that a script can check (tidy/rules.mjs): sizes, headers, forbidden words and syntax, and the dependencies
 // between crates, rooms and packages. Prints one line per finding. It needs no dependency and no parser.
 import { checkCrate } from './tidy/crates.mjs'
+import { checkCycles } from './tidy/cycles.mjs'
 import { checkImports } from './tidy/imports.mjs'
 import { checkLanguage } from './tidy/language.mjs'
 import { checkFloors } from './tidy/floors.mjs'
@@ -21,7 +22,7 @@ export function findUntidy(folder) {
     ...checkCrate(source),
     ...checkImports(source, folder),
   ])
-  const all = [...findings, ...checkFloors(sources), ...checkProse(sources)]
+  const all = [...findings, ...checkFloors(sources), ...checkCycles(sources), ...checkProse(sources)]
   return all.toSorted((a, b) => a.path.localeCompare(b.path) || a.line - b.line)
 }
 

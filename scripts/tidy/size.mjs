@@ -1,5 +1,6 @@
 // @ts-check
-// Checks that files and lines are short, and that every source begins with a comment. Functions are measured by clippy and oxlint.
+// Checks that files, functions and lines are short, and that every source begins with a comment.
+import { rustFunctions, typescriptFunctions } from './functions.mjs'
 import { LIMITS } from './rules.mjs'
 
 /** @typedef {import('./source.mjs').Source} Source */
@@ -9,7 +10,7 @@ import { LIMITS } from './rules.mjs'
 export function checkSize(source) {
   if (source.language === 'other') return []
   const { language } = source
-  return [...checkFile(source, language), ...checkLines(source, language), ...checkHeader(source)]
+  return [...checkFile(source, language), ...checkLines(source, language), ...checkFunctions(source), ...checkHeader(source)]
 }
 
 /** @param {Source} source @param {'rust' | 'typescript'} language @returns {Finding[]} */
@@ -26,6 +27,38 @@ function checkLines({ path, text }, language) {
     const length = [...line].length
     return length > limit ? [{ path, line: index + 1, message: `line of ${length} characters` }] : []
   })
+}
+
+/** @param {Source} source */
+const checkFunctions = (source) => (source.language === 'rust' ? checkRust(source) : checkTypeScript(source))
+
+/** @param {Source} source @returns {Finding[]} */
+function checkRust({ path, code }) {
+  const isTest = /(?:^|\/)tests(?:\/|\.rs$)/.test(path)
+  const limit = isTest ? LIMITS.rust.testFunction : LIMITS.rust.function
+  return rustFunctions(code).flatMap((span) => tooLong(path, span, span.end - span.start + 1, limit))
+}
+
+/**
+ * The callbacks of describe and it are lists of cases, so their lines do not count.
+ * @param {Source} source
+ * @returns {Finding[]}
+ */
+function checkTypeScript({ path, code }) {
+  const spans = typescriptFunctions(code)
+  return spans.flatMap((span) => {
+    if (span.isTest) return []
+    const inside = spans.filter((other) => other.isTest && other.start > span.start && other.end < span.end)
+    const outermost = inside.filter((a) => !inside.some((b) => b.start < a.start && a.end < b.end))
+    const exempt = outermost.reduce((sum, other) => sum + other.end - other.start + 1, 0)
+    return tooLong(path, span, span.end - span.start + 1 - exempt, LIMITS.typescript.function)
+  })
+}
+
+/** @param {string} path @param {import('./functions.mjs').Span} span @param {number} count @param {number} limit */
+function tooLong(path, span, count, limit) {
+  const message = `${span.name}: ${count} lines, the limit is ${limit}`
+  return count > limit ? [{ path, line: span.start + 1, message }] : []
 }
 
 /** @param {Source} source @returns {Finding[]} */

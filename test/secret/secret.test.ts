@@ -46,7 +46,7 @@ function keyedFolder(dir: string): string {
 describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
   const other = engine === 'native' ? 'wasm' : 'native'
 
-  it('is read by either engine with the key, as text or bytes or from VARVE_SECRET, and by nobody without', async () => {
+  it('entries written with a secret are found by both engines with it, as text, bytes or VARVE_SECRET, and are misses without it', async () => {
     const dir = makeFolder()
     await write(dir, 'good', { engine, secret: SECRET })
     const whole = ['good', 'good', 'good']

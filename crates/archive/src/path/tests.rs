@@ -4,7 +4,6 @@ use super::*;
 use std::path::{Component, Path};
 
 /// Every rule that a single path can break, most of them in several variants.
-#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn hostile() -> Vec<(String, &'static str)> {
     let fixed: &[(&str, &str)] = &[
         ("", "is empty"),

@@ -107,7 +107,8 @@ function fileIn(line: string): string {
   }
 }
 
-function isInstalled(path: string): boolean {
+/** Whether a file belongs to an installed package. */
+export function isInstalled(path: string): boolean {
   return /[\\/]node_modules[\\/]/.test(path)
 }
 

@@ -10,7 +10,7 @@ import { type Call, Calls } from '../build/calls.ts'
 import { digest, lenientDigest } from '../build/digest.ts'
 import { isFile } from '../build/files.ts'
 import type { Identity } from '../build/identity.ts'
-import { callers } from '../build/modules.ts'
+import { callers, isInstalled } from '../build/modules.ts'
 import type { CachedOptions } from '../build/options.ts'
 import { Root } from '../build/root.ts'
 import type { Warn } from '../build/warnings.ts'
@@ -212,7 +212,7 @@ function packageOf(path: string): string | undefined {
 
 /** Files of the loaders after the current one that belong to the project. */
 function localLoaders({ loaders, loaderIndex }: ChainContext): string[] {
-  return loaders.slice(loaderIndex + 1).flatMap(({ path }) => (isAbsolute(path) && packageOf(path) === undefined ? [path] : []))
+  return loaders.slice(loaderIndex + 1).flatMap(({ path }) => (isAbsolute(path) && !isInstalled(path) ? [path] : []))
 }
 
 /** The time of the pitch function. If it is unknown, every file counts as changed since. */

@@ -13,6 +13,7 @@ import { createRequire } from 'node:module'
 import { isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Compiler } from 'webpack'
+import { isInstalled } from '../build/modules.ts'
 
 /** Limit of the calls of a stack that are inspected. */
 const CALLS_MAX = 200
@@ -67,5 +68,5 @@ function pathOf(name: string): string {
 }
 
 function isOfProject(path: string): boolean {
-  return !/[\\/]node_modules[\\/]/.test(path)
+  return !isInstalled(path)
 }

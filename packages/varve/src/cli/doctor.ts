@@ -10,7 +10,8 @@ import { secretOf } from '../health/secret.ts'
 import { command, type CommonOptions } from './command.ts'
 import { escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
-import { FORMAT_FOLDER, findCaches, folderOf, inspect, trustsShared } from './folder.ts'
+import { FORMAT_FOLDER } from '../host/format.ts'
+import { findCaches, folderOf, inspect, trustsShared } from './folder.ts'
 import { size, table, write, writeJson } from './output.ts'
 
 /** File systems that are on another machine, by the number that Linux gives them. */

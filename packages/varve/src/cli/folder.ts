@@ -3,14 +3,14 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { cachesDirectory } from '../health/directory.ts'
 import { loadEngine } from '../engine/load.ts'
+import { FORMAT_FOLDER } from '../host/format.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import { Place } from '../health/place.ts'
 import { secretOf } from '../health/secret.ts'
 import { Session } from '../session/session.ts'
 import { escapeText } from './escape.ts'
 
-/** Directory of the format in the cache directory; with a secret its name is longer. */
-export const FORMAT_FOLDER = 'v1'
+/** Directory of the format in the cache directory of a cache with a secret. */
 const SECRET_FOLDER = /^v1-[0-9a-f]{16}$/
 
 /** Size limit for commands that must not evict entries. */

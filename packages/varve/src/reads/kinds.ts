@@ -14,6 +14,7 @@
 import type * as fs from 'node:fs'
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
+import { FORMAT_FOLDER } from '../host/format.ts'
 import { digestOfBytes, digestOfNames, digestOfPieces } from '../inputs/digest.ts'
 import { lookAt, PIECE_BYTES, pieces } from '../inputs/files.ts'
 
@@ -32,9 +33,6 @@ export interface Sealed {
   readonly digest: string
   readonly stamp: Stamp
 }
-
-/** The folder inside of a cache's folder that holds its files: the version of the format. */
-const FORMAT = 'v1'
 
 /** Folders that a tree leaves out: large, and covered by other inputs. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['node_modules', '.git'])
@@ -86,7 +84,8 @@ function linkOf(files: typeof fs, path: string): string {
 function namesIn(files: typeof fs, paths: typeof nodePath, folder: string): string[] {
   const entries = files.readdirSync(folder, { withFileTypes: true })
   const isHidden = (name: string): boolean => name.startsWith('.') && paths.basename(folder) === 'node_modules'
-  const counted = entries.filter((entry) => !isHidden(entry.name) && !(entry.isDirectory() && isCache(files, paths.join(folder, entry.name, FORMAT))))
+  const isOfCache = (entry: fs.Dirent): boolean => entry.isDirectory() && isCache(files, paths.join(folder, entry.name, FORMAT_FOLDER))
+  const counted = entries.filter((entry) => !isHidden(entry.name) && !isOfCache(entry))
   return counted.map((entry) => `${entry.isDirectory() ? 'd' : entry.isFile() ? 'f' : 'o'}${entry.name}`)
 }
 

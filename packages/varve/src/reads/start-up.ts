@@ -7,7 +7,7 @@
  * it was missing before. The output of one build would otherwise decide the next one of the same process.
  */
 import { lookAt } from '../inputs/files.ts'
-import { hostDisk, type ReadKind } from './kinds.ts'
+import { hostDisk, READ_KINDS, type ReadKind } from './kinds.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { type Ambient, type Opaque, unrecorded } from './sink.ts'
 
@@ -47,7 +47,7 @@ export class StartUp implements Ambient {
     const disk = hostDisk()
     if (disk === undefined) return
     const isNew = !this.#written.has(path) && unrecorded(() => lookAt(disk.fs, path)) === 'missing'
-    if (isNew) for (const [key, read] of this.reads) if (read.path === path && !isOfFolder(read.kind)) this.reads.delete(key)
+    if (isNew) for (const kind of READ_KINDS) if (!isOfFolder(kind)) this.reads.delete(`${kind} ${path}`)
     this.#written.add(path)
     unrecorded(() => freezeAround(this.reads, disk, path))
   }

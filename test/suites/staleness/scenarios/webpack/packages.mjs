@@ -95,7 +95,7 @@ export const PACKAGES = [
           module: { rules: [{ test: /main\.js$/, use: ['ldr'] }] }
         }`,
       'src/main.js': `import { a } from 'pkg'
-        import { w } from 'work'
+        import { w } from 'linked'
         console.log(a, w)`,
       'node_modules/.pnpm/pkg@1.0.0/node_modules/pkg/package.json': '{ "name": "pkg", "version": "1.0.0" }',
       'node_modules/.pnpm/pkg@1.0.0/node_modules/pkg/index.js': "exports.a = '1.0.0' + require('dep')",
@@ -109,18 +109,18 @@ export const PACKAGES = [
       'node_modules/.pnpm/dep@2.0.0/node_modules/dep/index.js': "module.exports = 'dep2.0.0'",
       'node_modules/.pnpm/ldr@2.0.0/node_modules/ldr/package.json': '{ "name": "ldr", "version": "2.0.0" }',
       'node_modules/.pnpm/ldr@2.0.0/node_modules/ldr/index.js': String.raw`module.exports = (s) => s + "\nconsole.log('ldr2.0.0')"`,
-      'packages/work/package.json': '{ "name": "work", "version": "1.0.0" }',
-      'packages/work/index.js': 'export const w = 1',
+      'packages/linked/package.json': '{ "name": "linked", "version": "1.0.0" }',
+      'packages/linked/index.js': 'export const w = 1',
     },
     start: [
         ['link', 'node_modules/.pnpm/pkg@1.0.0/node_modules/dep', '../../dep@1.0.0/node_modules/dep'],
         ['link', 'node_modules/.pnpm/pkg@2.0.0/node_modules/dep', '../../dep@2.0.0/node_modules/dep'],
         ['link', 'node_modules/pkg', '.pnpm/pkg@1.0.0/node_modules/pkg'],
         ['link', 'node_modules/ldr', '.pnpm/ldr@1.0.0/node_modules/ldr'],
-        ['link', 'node_modules/work', '../packages/work'],
+        ['link', 'node_modules/linked', '../packages/linked'],
       ],
     steps: {
-      'workspace package edited': [['write', 'packages/work/index.js', 'export const w = 2']],
+      'workspace package edited': [['write', 'packages/linked/index.js', 'export const w = 2']],
       'link to another version': [['link', 'node_modules/pkg', '.pnpm/pkg@2.0.0/node_modules/pkg']],
       'nested link to another version': [['link', 'node_modules/.pnpm/pkg@2.0.0/node_modules/dep', '../../dep@1.0.0/node_modules/dep']],
       'loader link to another version': [['link', 'node_modules/ldr', '.pnpm/ldr@2.0.0/node_modules/ldr']],
