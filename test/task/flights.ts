@@ -21,6 +21,18 @@ export function flightsContract(subject: Subject): void {
       })
     })
 
+    it('concurrent runs through two handles of a cache do the work once', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        await withCache(subject, project, async (other) => {
+          const [one, two] = [new Counted(cache, project.root), new Counted(other, project.root)]
+          const run = (counted: Counted): Promise<number> => counted.run({}, () => pause(20))
+          expect(await Promise.all([run(one), run(two), run(two)])).toEqual([1, 1, 1])
+          expect([one.task.stats(), two.task.stats()]).toMatchObject([{ misses: 1, shared: 0 }, { misses: 0, shared: 2 }])
+        })
+      })
+    })
+
     it('concurrent runs get the same error, and the next run does the work again', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {

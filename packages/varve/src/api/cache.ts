@@ -11,7 +11,6 @@ import type {
 } from '../options.ts'
 import type { CommitReport, CompactReport, EngineStatus, ExportReport, ImportReport, RepairReport, Stats, VerifyReport } from '../reports.ts'
 import type { Session } from '../session/session.ts'
-import { InFlight } from '../task/in-flight.ts'
 import { makeTask } from '../task/make.ts'
 import type { TaskOptions } from '../task/options.ts'
 import type { Task } from '../task/task.ts'
@@ -71,20 +70,19 @@ export class Cache {
   readonly #opened: Opened
   readonly #isReadOnly: boolean
   readonly #namespaces: Namespaces
-  readonly #inFlight: () => InFlight
+  readonly #place: string
   #closing: Promise<void> | undefined
 
   /** `place` distinguishes the cache from others of this process. @internal */
   constructor(session: Session, keeping: Keeping, opened: Opened, readOnly: boolean, place: string) {
-    let inFlight: InFlight | undefined
     this.files = new Files(session, readOnly)
     this.#session = session
     this.#keeping = keeping
     this.#maintenance = new Maintenance(session)
     this.#opened = opened
     this.#isReadOnly = readOnly
-    this.#inFlight = () => (inFlight ??= new InFlight(place))
-    this.#namespaces = new Namespaces(session, this.#inFlight)
+    this.#place = place
+    this.#namespaces = new Namespaces(session, place)
   }
 
   /** Whether `close` was called, on this object; every other call then throws CLOSED. */
@@ -123,7 +121,7 @@ export class Cache {
   task(name: string, options: TaskOptions = {}): Task<unknown> {
     this.#session.checkOpen()
     const open = this.#namespaces.open.bind(this.#namespaces)
-    return makeTask({ session: this.#session, inFlight: this.#inFlight(), open, dir: this.#opened.dir }, name, options)
+    return makeTask({ session: this.#session, place: this.#place, open, dir: this.#opened.dir }, name, options)
   }
 
   /**

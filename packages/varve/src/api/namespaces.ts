@@ -2,7 +2,6 @@
 import { VarveError } from '../errors.ts'
 import { Namespace } from '../session/namespace.ts'
 import type { Session } from '../session/session.ts'
-import type { InFlight } from '../task/in-flight.ts'
 import type { Asked } from '../task/make.ts'
 import { onceIn } from '../task/once.ts'
 import { type CodecName, codecOf } from '../values/codec.ts'
@@ -11,12 +10,13 @@ import { joinVersions } from '../values/version.ts'
 /** Opens each namespace once. */
 export class Namespaces {
   readonly #session: Session
-  readonly #inFlight: () => InFlight
+  readonly #place: string
   readonly #open: Map<string, { readonly namespace: Namespace<unknown>; readonly asked: Asked }> = new Map()
 
-  constructor(session: Session, inFlight: () => InFlight) {
+  /** `place` distinguishes the cache from others of this process. */
+  constructor(session: Session, place: string) {
     this.#session = session
-    this.#inFlight = inFlight
+    this.#place = place
   }
 
   /** The namespace of that name. `asked` describes the caller's request in the error for another version or codec. */
@@ -25,7 +25,7 @@ export class Namespaces {
     const fullVersion = joinVersions(this.#session.version, version, codec.tag)
     const known = this.#open.get(name)
     if (known === undefined) {
-      const namespace = new Namespace(this.#session, { name, version, fullVersion, codec }, onceIn(this.#session, this.#inFlight))
+      const namespace = new Namespace(this.#session, { name, version, fullVersion, codec }, onceIn(this.#session, this.#place))
       this.#open.set(name, { namespace, asked })
       return namespace
     }

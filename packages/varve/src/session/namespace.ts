@@ -109,9 +109,9 @@ export class Namespace<V> {
   }
 
   /**
-   * The value of `key`; on a miss, the result of `compute`, which is then buffered like a `put`. A process runs `compute`
-   * once at a time for a key: further calls, also in other worker threads, wait for it and share the value. Other
-   * processes may compute the same value meanwhile. If `compute` throws, the call rejects and nothing is buffered; a call
+   * The value of `key`; on a miss, the result of `compute`, which is then buffered like a `put`. A thread runs `compute`
+   * once at a time for a key: further calls wait for it and share the value. Other threads and processes may compute the
+   * same value meanwhile. If `compute` throws, the call rejects and nothing is buffered; a call
    * for its own key from inside `compute` rejects with TASK_CYCLE.
    *
    * For results that depend on files or other inputs, use `cache.task`, which checks them.

@@ -6,7 +6,7 @@ export interface TaskStats {
   readonly hits: number
   /** Runs that did the work. */
   readonly misses: number
-  /** Runs that received the result of another run in flight, on this thread or another. */
+  /** Runs that received the result of another run in flight. */
   readonly shared: number
   /** Hits with files that had new times and the same content; their entries were renewed. */
   readonly healed: number

@@ -8,7 +8,6 @@ import { installReads } from '../reads/install.ts'
 import { ReadScope } from '../reads/scope.ts'
 import type { Session } from '../session/session.ts'
 import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRING } from '../checks/validate.ts'
-import type { InFlight } from './in-flight.ts'
 import { digestsOf } from './named.ts'
 import type { TaskOptions } from './options.ts'
 import { DEPENDENCY_FIELDS } from './request.ts'
@@ -54,7 +53,8 @@ export interface Asked {
 /** What tasks need of their cache. */
 export interface TaskHost {
   readonly session: Session
-  readonly inFlight: InFlight
+  /** Distinguishes the cache from others of this process. */
+  readonly place: string
   /** `Cache.namespace` without its types; `asked` is for its error. */
   open(name: string, version: string, codec: CodecName, asked: Asked): Namespace<unknown>
   /** The folder of the cache. */
@@ -71,7 +71,7 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
   if (files === undefined || paths === undefined) {
     throw new VarveError('ENGINE_UNAVAILABLE', 'tasks need node:fs and node:path, which this host does not have; namespaces work without them')
   }
-  const { session, inFlight, open } = host
+  const { session, place, open } = host
   const root = new Root(paths.resolve(options.root ?? projectDirectory()), paths)
   const scope = scopeOf(host, name, options.trackReads, root)
   const codec = options.codec ?? 'json'
@@ -88,7 +88,7 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
     readOnly: session.call((store) => store.status()).readOnly,
     scope,
   })
-  return new Task({ name, shelf, inFlight, fs: files, root, scope, inputs: digestsOf(options.inputs ?? {}), findInput: options.findInput })
+  return new Task({ name, shelf, place, fs: files, root, scope, inputs: digestsOf(options.inputs ?? {}), findInput: options.findInput })
 }
 
 /** The scope of a task that tracks reads, with its place in the cache. */

@@ -2,15 +2,15 @@
 import type { Once } from '../session/namespace.ts'
 import type { Session } from '../session/session.ts'
 import { readKey, writeKey } from '../values/key.ts'
-import type { InFlight } from './in-flight.ts'
+import { join } from './in-flight.ts'
 
-/** Runs computations as work in flight. */
-export function onceIn(session: Session, inFlight: () => InFlight): Once {
-  return async ({ name, fullVersion, codec }, key, compute) => {
+/** Runs computations as work in flight; `place` distinguishes the cache from others of this process. */
+export function onceIn(session: Session, place: string): Once {
+  return async ({ name, fullVersion }, key, compute) => {
     // A string and its UTF-8 bytes are the same key.
     const same = readKey(session.pack, 0, writeKey(session.pack, key))
     const id = typeof same === 'string' ? same : same.toString()
-    const { outcome } = await inFlight().join({
+    const { outcome } = await join(place, {
       name: JSON.stringify(['getOrPut', name, fullVersion, typeof same, id]),
       step: { task: name, id },
       work: async () => {
@@ -20,8 +20,6 @@ export function onceIn(session: Session, inFlight: () => InFlight): Once {
           return { kind: 'failed', error }
         }
       },
-      encode: (value) => codec.encode(value),
-      decode: (bytes) => codec.decode(bytes, 0, bytes.length, true),
     })
     if (outcome.kind === 'failed') throw outcome.error
     return outcome.value as Awaited<ReturnType<typeof compute>>

@@ -9,7 +9,7 @@ import type * as fs from 'node:fs'
 import { toVarveError, VarveError } from '../errors.ts'
 import { describe } from '../checks/validate.ts'
 import { Counters, type TaskStats } from './counters.ts'
-import type { InFlight, Outcome } from './in-flight.ts'
+import { join, type Outcome } from './in-flight.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import { outerSink } from '../reads/sink.ts'
 import { type Asked, type Match, match } from './lookup.ts'
@@ -27,7 +27,8 @@ import { nearestOf, reasonOf, type WhyReport } from './why.ts'
 export interface TaskParts<V> {
   readonly name: string
   readonly shelf: Shelf<V>
-  readonly inFlight: InFlight
+  /** Distinguishes the cache from others of this process. */
+  readonly place: string
   readonly fs: typeof fs
   readonly root: Root
   /** Records what the work reads, if that is tracked. */
@@ -67,7 +68,7 @@ export class Task<V> {
 
   /**
    * The result of `work` for this request: from the cache if everything it depends on is unchanged, otherwise from doing the
-   * work. Equal requests at the same time do the work once. The result is buffered like any `put`; other processes see it
+   * work. Equal requests of one thread at the same time do the work once. The result is buffered like any `put`; other processes see it
    * after `cache.commit()`. If the work throws, every run that waits for it rejects, and nothing is stored. Work may run
    * other tasks; a run that would wait for itself is refused. If the task has no type of its own, the result has the type
    * that `work` returns.
@@ -169,14 +170,12 @@ export class Task<V> {
   /** Waits for equal work in flight, or does the work. */
   async #join(search: Search, work: Work<V>): Promise<V> {
     const { asked, present } = search
-    const { inFlight, shelf, root } = this.#parts
+    const { place, shelf, root } = this.#parts
     const env = asked.env.map((variable) => [variable, present.env(variable)])
-    const { isShared, outcome } = await inFlight.join({
+    const { isShared, outcome } = await join(place, {
       name: JSON.stringify([this.name, shelf.version, root.folder, asked.key, asked.inputs, env, asked.files]),
       step: { task: this.name, id: asked.key },
       work: async (isLate) => this.#make(isLate ? await this.#search(asked) : search, work),
-      encode: (value) => shelf.codec.encode(value),
-      decode: (bytes) => shelf.codec.decode(bytes, 0, bytes.length, true),
     })
     if (isShared) this.#counters.shared++
     if (outcome.kind === 'failed') throw outcome.error

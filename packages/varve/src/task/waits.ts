@@ -1,18 +1,14 @@
 /**
  * Detects work that waits for itself, which would hang: A requests B in its work, and B, directly or through others, requests
- * A. A run that work requests counts as awaited by that work until it ends; AsyncLocalStorage identifies the work. Some
- * milliseconds after a wait began, this thread checks all of its waits once:
+ * A. A run that work requests counts as awaited by that work until it ends; AsyncLocalStorage identifies the work.
  *
- *   1. A cycle on this thread, also through several handles: its youngest wait fails with TASK_CYCLE.
- *   2. A wait for work of another thread: a probe asks that thread whether its work waits for the one that asks. A thread
- *      passes the probe on to those that its work waits for; if it comes back, the wait that sent it fails.
- *
- * A cycle that comes about later has a wait that began later, so nothing is looked at again without a new wait.
+ * Some milliseconds after a wait began, all waits of the thread are checked once. The youngest wait of a cycle, also of one
+ * through several handles, fails with TASK_CYCLE. A cycle that comes about later has a wait that began later, so nothing is
+ * checked again without a new wait.
  */
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import { builtin } from '../host/builtin.ts'
 import { TaskCycleError, type TaskStep } from '../errors.ts'
-import { type Probe, threadsHere } from './threads.ts'
 
 /** Milliseconds after which a wait is checked. One check takes about 0.1 us for each wait of the thread. */
 const LOOK_MS = 20
@@ -58,14 +54,12 @@ class Wait {
 class Waits {
   readonly #current: AsyncLocalStorage<Work>
   readonly #underWay: Map<string, Work> = new Map()
-  readonly #threads = threadsHere()
   #number = 0
   #waiting = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(Storage: typeof AsyncLocalStorage) {
     this.#current = new Storage()
-    this.#threads?.onProbe((probe) => this.#follow(probe))
   }
 
   async during<T>(work: Work, run: () => Promise<T>): Promise<T> {
@@ -108,12 +102,6 @@ class Waits {
     for (const work of this.#underWay.values()) {
       for (let cycle = this.#cycleFrom(work, done); cycle !== undefined; cycle = this.#cycleFrom(work, done)) failYoungest(cycle)
     }
-    if (this.#threads === undefined) return
-    for (const by of this.#underWay.values()) {
-      for (const { number, name } of by.waits) {
-        if (!this.#underWay.has(name)) this.#threads.tell({ kind: 'probe', thread: this.#threads.id, number, name, chain: [nameStep(by)] })
-      }
-    }
   }
 
   /** The waits of a cycle that `start` leads to, one after another. What leads to none is added to `done`. */
@@ -139,26 +127,6 @@ class Waits {
     }
     return undefined
   }
-
-  /** Follows a probe through the work of this thread, and on to others. */
-  #follow(probe: Probe): void {
-    const next = [probe]
-    for (let at = next.pop(); at !== undefined; at = next.pop()) {
-      const { thread, number, name, chain } = at
-      const work = this.#underWay.get(name)
-      if (work === undefined && at !== probe) this.#threads?.tell(at)
-      if (work === undefined) continue
-      const origin = thread === this.#threads?.id ? [...work.waits].find((wait) => wait.number === number) : undefined
-      if (origin !== undefined) origin.fail([...chain, work.step])
-      else if (!chain.some((step) => step.name === name)) {
-        for (const wait of work.waits) next.push({ ...at, name: wait.name, chain: [...chain, nameStep(work)] })
-      }
-    }
-  }
-}
-
-function nameStep({ name, step }: Work): TaskStep & { readonly name: string } {
-  return { ...step, name }
 }
 
 function failYoungest(cycle: readonly Wait[]): void {
