@@ -15,7 +15,7 @@ mod table_index;
 mod usage;
 
 pub(crate) use current_manifest::{NewestManifest, newest_manifest};
-pub(crate) use load::{catch_up, highest, is_behind, list, load, outline};
+pub(crate) use load::{catch_up, is_behind, list, load, outline};
 pub(crate) use log_view::LogView;
 pub(crate) use memtable::{MemtableEntry, Place, Segments};
 pub(crate) use namespace::{Current, Namespace};
@@ -61,7 +61,7 @@ pub(crate) struct State {
     pub(crate) writers_with_blobs: BTreeSet<u32>,
     /// The manifest's file when it was read.
     pub(crate) manifest_stat: Stat,
-    /// Highest number of a manifest and lowest unused number of a writer, by the names in the directory.
+    /// `highest_manifest`, and lowest unused number of a writer, by the names in the directory.
     pub(crate) manifest_seen: u64,
     pub(crate) next_writer_seen: u32,
     /// A manifest or a log is damaged, and nothing shows which keys it had: every lookup is a miss until the next

@@ -15,6 +15,9 @@ use std::fmt;
 /// Highest valid number of a manifest: many can follow it.
 const MANIFEST_MAX: u64 = u64::MAX >> 1;
 
+/// A cache publishes fewer manifests than this for each number of a writer.
+const MANIFESTS_PER_WRITER: u64 = 1 << 24;
+
 /// A file's kind by its name. Other names parse as `None`, and their files are never touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum FileName {
@@ -103,6 +106,14 @@ impl fmt::Display for TableName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}-{}.table", self.writer, self.index)
     }
+}
+
+/// The highest number of a manifest among the names of a directory. If there is none, a number that no lost manifest of
+/// these logs and tables had. So the numbers of the next ones differ from those that a slow process still knows.
+pub(crate) fn highest_manifest(names: &[FileName]) -> u64 {
+    let writers = names.iter().filter(|name| !matches!(name, FileName::Temporary(_)));
+    let lost = || writers.filter_map(|name| name.writer()).max().map_or(0, |writer| u64::from(writer) + 1);
+    names.iter().filter_map(|name| name.manifest()).max().unwrap_or_else(|| lost() * MANIFESTS_PER_WRITER)
 }
 
 /// Parses a number in its one valid form: no sign, no leading zero.

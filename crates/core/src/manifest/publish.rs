@@ -12,9 +12,12 @@
 //!    the manifest.
 //! 3. It links the temporary file to `manifest-<n+1>`, which fails if that name exists.
 //! 4. It syncs the directory.
-//! 5. It lists the directory again. If no higher manifest is whole, it has won, and may remove what its manifest does
-//!    not mention. Old manifests are removed at once, so that no older state can replace a lost newest one. A number
-//!    may therefore be free again while a slow publisher still uses it.
+//! 5. It lists the directory again. If its manifest is there and no higher one is whole, it has won, and may remove
+//!    what its manifest does not mention. If its manifest is gone, it was removed from outside: the publisher has lost,
+//!    because another process may have created the cache again.
+//!
+//! Old manifests are removed at once, so that no older state can replace a lost newest one. A number may therefore be
+//! free again while a slow publisher still uses it.
 //!
 //! The order of the syncs protects against a power failure. No manifest survives without its tables, and no file is
 //! removed before the manifest that replaces it is durable.
@@ -36,7 +39,7 @@ use super::Manifest;
 use crate::error::{Error, Result};
 use crate::format::FORMAT;
 use crate::format::checksum::{Checksum, FramePlace};
-use crate::format::file_names::FileName;
+use crate::format::file_names::{FileName, highest_manifest};
 use crate::format::frame::{Found, FrameKind, FrameReader, Label, seal_parts};
 use crate::platform::failpoints;
 use crate::platform::vfs::{Access, Vfs};
@@ -102,10 +105,13 @@ pub(crate) fn publish_as(
             Placed::Exists if !ours.is_empty() => {}
             Placed::Exists | Placed::Lost => break,
         }
-        let newest = newest_number(vfs)?;
-        if ours.last() == Some(&newest) {
+        let names = list(vfs)?;
+        let newest = highest_manifest(&names);
+        match ours.last() {
             // The publisher of the higher name has seen ours and withdrawn.
-            return Ok(Published::Won(newest));
+            Some(last) if *last == newest => return Ok(Published::Won(newest)),
+            Some(last) if !names.contains(&FileName::Manifest(*last)) => break,
+            _ => {}
         }
         manifest.number = newest + 1;
         remove(vfs, temporary)?;
@@ -126,7 +132,7 @@ fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manife
     file.sync()?;
     drop(file);
     vfs.sync_folder()?;
-    if newest_number(vfs)? >= manifest.number {
+    if highest_manifest(&list(vfs)?) + 1 != manifest.number {
         return Ok(Placed::Exists);
     }
     failpoints::panics("publish");
@@ -156,7 +162,11 @@ fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manife
         linked => linked?,
     }
     vfs.sync_folder()?;
-    if newest_number(vfs)? == manifest.number {
+    let names = list(vfs)?;
+    if !names.contains(&FileName::Manifest(manifest.number)) {
+        return Ok(Placed::Lost);
+    }
+    if highest_manifest(&names) == manifest.number {
         return Ok(Placed::Won);
     }
     if is_any_whole(vfs, checksum, manifest.number + 1..u64::MAX)? {
@@ -194,7 +204,8 @@ fn remove(vfs: &dyn Vfs, name: &str) -> io::Result<()> {
 /// a higher one, and the directory is listed again.
 fn is_any_whole(vfs: &dyn Vfs, checksum: &Checksum, numbers: Range<u64>) -> io::Result<bool> {
     'again: loop {
-        for number in all_numbers(vfs)?.into_iter().filter(|number| numbers.contains(number)) {
+        let listed = list(vfs)?.into_iter().filter_map(FileName::manifest);
+        for number in listed.filter(|number| numbers.contains(number)) {
             let file = match vfs.open(&FileName::Manifest(number).to_string(), Access::Stream) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue 'again,
                 file => file?,
@@ -207,10 +218,6 @@ fn is_any_whole(vfs: &dyn Vfs, checksum: &Checksum, numbers: Range<u64>) -> io::
     }
 }
 
-fn newest_number(vfs: &dyn Vfs) -> io::Result<u64> {
-    Ok(all_numbers(vfs)?.into_iter().max().unwrap_or(0))
-}
-
-fn all_numbers(vfs: &dyn Vfs) -> io::Result<Vec<u64>> {
-    Ok(vfs.list()?.iter().filter_map(|name| FileName::parse(name)?.manifest()).collect())
+fn list(vfs: &dyn Vfs) -> io::Result<Vec<FileName>> {
+    Ok(vfs.list()?.iter().filter_map(|name| FileName::parse(name)).collect())
 }

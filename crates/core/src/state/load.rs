@@ -5,7 +5,7 @@ use super::current_manifest::{NewestManifest, newest_manifest};
 use super::lineage::foreign_logs;
 use super::{LiveTable, LogView, OpenTables, State};
 use crate::error::{Error, Result};
-use crate::format::file_names::FileName;
+use crate::format::file_names::{FileName, highest_manifest};
 use crate::log::{Stop, read_head, scan};
 use crate::manifest::Manifest;
 use crate::platform::failpoints;
@@ -84,11 +84,6 @@ pub(crate) fn list(context: &Context) -> Result<Vec<FileName>> {
     Ok(names.iter().filter_map(|name| FileName::parse(name)).collect())
 }
 
-/// The highest number of a manifest among the names.
-pub(crate) fn highest(names: &[FileName]) -> u64 {
-    names.iter().filter_map(|name| name.manifest()).max().unwrap_or(0)
-}
-
 /// Loads once. `None` = a file vanished meanwhile. On the `last` attempt a missing file is damage.
 fn read_folder(
     context: &Context,
@@ -100,7 +95,7 @@ fn read_folder(
     let attempt = attempts.next(&names);
     let last = attempt >= ATTEMPTS;
     let mut damaged = Vec::new();
-    state.manifest_seen = highest(&names);
+    state.manifest_seen = highest_manifest(&names);
     for name in &names {
         if let Some(writer) = name.writer_max().filter(|_| !matches!(name, FileName::Temporary(_))) {
             state.next_writer_seen = state.next_writer_seen.max(writer + 1);
@@ -165,7 +160,7 @@ fn is_outdated(context: &Context, state: &State, names: &[FileName]) -> Result<b
     // A log that was claimed while it was read may have been read further than by its claimer.
     let was_claimed = state.is_outline && state.logs.iter().any(|log| !now.contains(&log.name));
     let are_ghosts = may_be_ghosts(state) && sorted(names) != sorted(&now);
-    Ok(highest(&now) > state.manifest_seen || is_any_new || was_claimed || are_ghosts)
+    Ok(highest_manifest(&now) > state.manifest_seen || is_any_new || was_claimed || are_ghosts)
 }
 
 /// Whether a log may not be the one that was listed. The name of a claimed log is free, and a slow writer may create it
@@ -323,7 +318,8 @@ fn is_of(context: &Context, state: &State, names: &[FileName]) -> Result<bool> {
     let counts = |name: &&FileName| name.log_writer().is_some_and(|writer| state.manifest.is_open(writer));
     let logs: Vec<&FileName> = names.iter().filter(counts).collect();
     let is_known = |name: &&FileName| state.logs.iter().any(|log| log.name == **name);
-    let are_same = highest(names) == state.manifest_seen && logs.len() == state.logs.len() && logs.iter().all(is_known);
+    let are_same =
+        highest_manifest(names) == state.manifest_seen && logs.len() == state.logs.len() && logs.iter().all(is_known);
     Ok(are_same && !state.unrecoverable && is_manifest_same(context, state)?)
 }
 

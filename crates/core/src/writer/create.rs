@@ -2,18 +2,19 @@
 //! files refer to.
 //!
 //! 1. The writer publishes the manifest before anything else is in the directory. With hard links it appears whole, and
-//!    later processes find it.
+//!    later processes find it. Where a manifest was lost, its number is above those of the lost ones
+//!    (`highest_manifest`).
 //! 2. Without hard links, several processes may publish one at once, under several numbers and with several ids. The
 //!    ids of the sure manifest count (`publish.rs`).
 //! 3. A log begins on a sure manifest only.
 
 use crate::error::{Error, Result};
-use crate::format::file_names::FileName;
+use crate::format::file_names::{FileName, highest_manifest};
 use crate::format::sequence::WRITER_MAX;
 use crate::manifest::{Manifest, Published, publish_as};
 use crate::platform::vfs::Access;
 use crate::state::context::Context;
-use crate::state::{NewestManifest, highest, list, newest_manifest};
+use crate::state::{NewestManifest, list, newest_manifest};
 use std::io;
 
 /// Tries before another process counts as always faster.
@@ -31,10 +32,10 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
             // The next load reports the damage.
             NewestManifest::Damaged(_) => return Ok(()),
         };
-        if newest.number > 0 && newest.number == highest(&list(context)?) {
+        if newest.number > 0 && newest.number == highest_manifest(&list(context)?) {
             return make_durable(context, newest.number);
         }
-        let (base, number) = (newest.number, highest(&names) + 1);
+        let (base, number) = (newest.number, highest_manifest(&names) + 1);
         // An existing log was begun on a manifest that is gone, and its writer may not have noticed yet.
         let logs = names.iter().filter(|name| name.log_writer().is_some());
         let next_writer = logs.filter_map(|log| log.writer_max()).max().map_or(0, |writer| writer + 1);

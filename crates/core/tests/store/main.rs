@@ -9,6 +9,7 @@ mod format;
 mod history;
 mod hooked;
 mod lost_files;
+mod lost_manifest;
 mod merged;
 mod model;
 mod namespaces;

@@ -1,0 +1,97 @@
+//! The manifest is removed from outside in the middle of a call, and another process resets the cache and commits.
+//! A new process finds that commit, however the call goes on.
+
+use crate::history::{compact, open_with};
+use crate::hooked::{hooked, put};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+use varve_core::testing::sim::SimVfs;
+use varve_core::{Handle, Options};
+
+/// A call of a process whose cache has a damaged manifest, or none that is damaged.
+type Call = (&'static str, bool, fn(&mut Handle));
+
+const CALLS: &[Call] = &[
+    ("a reset", true, |handle| {
+        put(handle, b"own");
+    }),
+    ("a commit", false, |handle| {
+        put(handle, b"own");
+    }),
+    ("a compaction", false, |handle| drop(compact(handle, true))),
+    ("a close", false, |handle| {
+        put(handle, b"own");
+        drop(handle.store().close());
+    }),
+    ("a repair", true, |handle| drop(handle.store().repair(false, &|_, _| ControlFlow::Continue(())))),
+];
+
+fn manifests(vfs: &SimVfs) -> Vec<String> {
+    vfs.names().into_iter().filter(|name| name.starts_with("manifest-")).collect()
+}
+
+/// Removes the manifest and commits as another process, twice.
+fn reset_by_another(vfs: &SimVfs) {
+    manifests(vfs).iter().for_each(|name| vfs.erase(name));
+    for (random, key) in [(7, b"first"), (8, b"later")] {
+        let mut other = open_with(vfs, Options { random, ..Options::default() }).expect("open");
+        put(&mut other, key);
+        other.store().close().expect("close");
+    }
+}
+
+/// A cache of several logs and tables, whose manifest has a higher number than one that is created.
+fn used(vfs: &SimVfs) {
+    for round in 0..3 {
+        let mut handle = open_with(vfs, Options { random: 100 + round, ..Options::default() }).expect("open");
+        put(&mut handle, b"before");
+        if round < 2 {
+            compact(&handle, true).expect("compact");
+        }
+        handle.store().close().expect("close");
+    }
+}
+
+/// Runs the call and resets the cache before its call number `at` of the file system. `false` = it makes fewer calls.
+fn is_reset_at(at: u32, machine: &SimVfs, (what, is_damaged, call): Call) -> bool {
+    let vfs = machine.fork();
+    used(&vfs);
+    let (other, left) = (vfs.clone(), Arc::new(Mutex::new(None)));
+    let counted = Arc::clone(&left);
+    let mut handle = hooked(
+        &vfs,
+        Box::new(move |_, _| {
+            let left = &mut *counted.lock().expect("count");
+            if *left == Some(0) {
+                reset_by_another(&other);
+            }
+            *left = left.and_then(|left: u32| left.checked_sub(1));
+        }),
+    );
+    if is_damaged {
+        manifests(&vfs).iter().for_each(|name| vfs.flip(name, 40, 0));
+    }
+    *left.lock().expect("count") = Some(at);
+    call(&mut handle);
+    if left.lock().expect("count").take().is_some() {
+        return false;
+    }
+    let mut reader = open_with(&vfs, Options { random: 9, ..Options::default() }).expect("open");
+    let id = reader.namespace("n", "1").expect("namespace");
+    for key in [b"first", b"later"] {
+        assert!(reader.has(id, key).expect("has"), "{what}, reset before its call {at} of the file system");
+    }
+    true
+}
+
+/// A publisher whose manifest was gone published above the manifest of the new cache. Numbers of manifests began at 1
+/// again, so a slow compaction removed the new manifest as an older one.
+#[test]
+fn a_commit_after_the_manifest_was_lost_survives_every_call_that_began_before() {
+    for machine in [SimVfs::new(), SimVfs::new().without_links(), SimVfs::new().without_locks()] {
+        for call in CALLS {
+            let count = (0..).take_while(|at| is_reset_at(*at, &machine, *call)).count();
+            assert!(count > 5, "{}: {count}", call.0);
+        }
+    }
+}
