@@ -1,7 +1,7 @@
 // @ts-check
 // Defects planted in TypeScript: each file of `edits/` exports a list of them. Each edit names a test, which must pass
-// without it and fail with it. The edit is made in memory while vitest loads the source (`vitest.config.ts`), so no file
-// changes. Child processes run `dist`, so the named test must load the source into its own process.
+// without it and fail with it. The edit is made in memory while vitest loads the source (`vitest.config.ts`), or while a
+// program that a test starts loads `dist` (`dist-hooks.mjs`), so no file changes.
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,12 +1,14 @@
 /**
  * Tests of the API with a planted defect: on the package with planted faults (VARVE_PACKAGE), or on the sources with one
- * edit made as they are loaded (VARVE_PLANTED_EDIT). All other settings are those of the usual configuration.
+ * edit made as they are loaded (VARVE_PLANTED_EDIT), also in programs that a test starts. All other settings are those of the
+ * usual configuration.
  */
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 import usual from '../../../vitest.config.ts'
 import { applyEdit } from './apply.mjs'
+import { DIST_HOOKS } from './dist-hooks.mjs'
 import { allEdits, EDIT_VARIABLE } from './edits.mjs'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -27,6 +29,8 @@ async function planted(name: string): Promise<Plugin> {
     transform: (code, id) => (id === `${root}${edit.file}` ? applyEdit(edit, code) : undefined),
   }
 }
+
+if (editName !== '') process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} ${DIST_HOOKS}`
 
 export default defineConfig({
   ...usual,

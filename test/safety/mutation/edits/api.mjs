@@ -1,6 +1,5 @@
 // @ts-check
-// Defects of the API that lose data or report a wrong result. Defects of the command, of threads and of Node.js with
-// --permission are not here, because they occur in processes that run `dist`.
+// Defects of the API that lose data or report a wrong result.
 
 const CONTRACT = 'test/contract/contract.test.ts'
 const DEGRADE = 'test/degrade/degrade.test.ts'

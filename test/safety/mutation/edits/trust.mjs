@@ -1,6 +1,5 @@
 // @ts-check
-// Defects in the trust of directories, in the detection of changes, and in parsing. Tests with two users and tests of the
-// command run the built `dist`, which an edit in memory does not change, so these edits name tests in the same process.
+// Defects in the trust of directories, in the detection of changes, and in parsing.
 
 export default [
   {
