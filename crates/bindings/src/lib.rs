@@ -7,6 +7,8 @@
 //! - `export.rs`, `import.rs`: entries as JSON and back, in pieces; `transfer.rs` numbers them, `objects.rs` splits a
 //!   stream into objects.
 //! - `files.rs`: manifests of files as JSON, and archives; `restored.rs`: what is remembered of a restore.
+//! - [`guarded`]: a panic becomes a failure with code `INTERNAL`, and the process lives. Only the addon can catch
+//!   panics.
 //! - [`Failure`]: an error on its way to JavaScript, with a stable code; [`answer`] makes JSON of a report or of a
 //!   failure.
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -15,6 +17,7 @@ mod commit;
 mod export;
 mod failure;
 mod files;
+mod guard;
 mod handle;
 mod import;
 mod json;
@@ -32,6 +35,7 @@ pub use files::{
     ArchiveRequest, FileItem, ImportReport, StoredItem, VerifiedItem, export_archive, import_archive, records_of,
     request, stored_files, verify_files,
 };
+pub use guard::{guarded, panicked};
 pub use handle::JsHandle;
 pub use import::{Import, ImportProgress};
 pub use reads::Reads;

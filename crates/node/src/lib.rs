@@ -7,13 +7,13 @@
 //!   on a thread of libuv's pool and answer with a promise.
 //! - `store`: one open cache as the callbacks of one JavaScript thread use it, with the watches of its long calls.
 //! - `node_api`: Node-API by hand, 20-30 ns a call; the only unsafe code.
-//! - `guard.rs`: a panic becomes an error with code `INTERNAL`, and the process lives.
+//!
+//! A panic becomes an error with code `INTERNAL` (`varve_bindings::guarded`), and the process lives.
 //!
 //! Only the thread that runs JavaScript reads JavaScript memory. No `close` is required: a worker thread that is
 //! terminated drops its handle, and the last one drops the store (`varve_disk::SharedStore`).
 
 mod calls;
-mod guard;
 mod node_api;
 mod open;
 mod store;

@@ -1,14 +1,13 @@
 //! What the addon exports: opening a store.
 
 use crate::calls;
-use crate::guard::guarded;
 use crate::node_api::{Functions, Made};
 use crate::store::NodeStore;
 use napi::bindgen_prelude::{AsyncTask, Uint8Array};
 use napi::{Env, Task};
 use napi_derive::napi;
 use std::path::PathBuf;
-use varve_bindings::{Result, answer, durability_of};
+use varve_bindings::{Result, answer, durability_of, guarded};
 use varve_core::failpoints;
 use varve_core::{MacKey, Options, folder_of};
 use varve_disk::SharedStore;

@@ -5,13 +5,12 @@ mod watches;
 
 pub(crate) use watches::{Progress, Watches};
 
-use crate::guard::{guarded, panicked};
 use crate::node_api::{Answer, Callee, Reply, Scratch, Task};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use varve_bindings::{Failure, JsHandle, Result, answer};
+use varve_bindings::{Failure, JsHandle, Result, answer, guarded, panicked};
 use varve_core::failpoints;
 use varve_core::{Error, Pin, Store, Watch};
 use varve_disk::SharedStore;

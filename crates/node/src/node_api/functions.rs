@@ -13,7 +13,6 @@
 //! 2. Everything here runs on the JavaScript thread that made the functions.
 #![expect(unsafe_code, reason = "Node-API is a C interface; every block says what it relies on")]
 
-use crate::guard::guarded;
 use crate::node_api::answer::Answer;
 use crate::node_api::arguments::{ARGUMENTS_MAX, Arguments};
 use crate::node_api::scratch::Scratch;
@@ -22,7 +21,7 @@ use napi::{Env, sys};
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::rc::Rc;
-use varve_bindings::{Failure, Result};
+use varve_bindings::{Failure, Result, guarded};
 use varve_core::failpoints;
 
 /// What the functions of one object share.

@@ -1,10 +1,9 @@
 //! A call that runs on a thread of libuv's pool and answers with a promise. If the environment ends first, Node waits
 //! for the task and drops its answer.
 
-use crate::guard::guarded;
 use crate::node_api::made::Made;
 use napi::Env;
-use varve_bindings::{Failure, answer};
+use varve_bindings::{Failure, answer, guarded};
 
 type Job = Box<dyn FnOnce() -> Reply + Send>;
 

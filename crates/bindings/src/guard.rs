@@ -1,13 +1,13 @@
-//! Keeps the process alive: a panic in a call becomes an error with code `INTERNAL`. Node aborts if a panic leaves a
-//! callback or a task, so each of them runs in [`guarded`].
+//! Keeps the process of the addon alive: a panic in a call becomes an error with code `INTERNAL`. Node aborts if a
+//! panic leaves a callback or a task, so each of them runs in [`guarded`].
 //!
 //! The error has the text of the panic and its place. They are not printed, because a build tool owns its output.
 
+use crate::failure::{Failure, Result};
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook};
 use std::sync::Once;
-use varve_bindings::{Failure, Result};
 
 static HOOK: Once = Once::new();
 
@@ -17,13 +17,13 @@ thread_local! {
 }
 
 /// Runs one call from JavaScript. After a panic the caller gives up the store, whose state cannot be trusted.
-pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     HOOK.call_once(|| set_hook(Box::new(keep_place)));
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| Err(failure_of(payload.as_ref())))
 }
 
 /// Whether a failure came from a panic.
-pub(crate) fn panicked<T>(outcome: &Result<T>) -> bool {
+pub fn panicked<T>(outcome: &Result<T>) -> bool {
     outcome.as_ref().is_err_and(|failure| failure.code == "INTERNAL")
 }
 
@@ -55,7 +55,7 @@ mod tests {
         let outcome = guarded::<()>(|| panic!("planted {}", 7));
         assert!(panicked(&outcome));
         let text = outcome.map_err(|failure| failure.message).err().unwrap_or_default();
-        assert!(text.contains("planted 7 (crates/node/src/guard.rs:"), "{text}");
+        assert!(text.contains("planted 7 (crates/bindings/src/guard.rs:"), "{text}");
     }
 
     #[test]
