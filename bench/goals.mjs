@@ -17,6 +17,7 @@ const PEER = ['turbo-persistence']
 const RAW = ['raw-append'] // not a store, but the speed of the disk with the same bytes
 const STORES = ['lmdb', 'redb', 'fjall', 'sqlite']
 const NODE_STORES = ['lmdb', 'classic-level', 'better-sqlite3']
+const LMDB = ['lmdb', 'lmdb+lz4']
 const WEBPACK = ['webpack filesystem']
 
 /** @param {string} id @param {readonly string[]} best @param {Metric} metric @param {number} max @param {string} [ours] @returns {Goal} */
@@ -33,6 +34,17 @@ const compaction = (size) => [
   ratio(`compaction/key_8/value_4/entries_${size}/full`, PEER, 'cpu', 0.3),
   ratio(`compaction/key_8/value_4/entries_${size}/full`, ['varve'], 'wall', 0.6, 'varve-2-threads'),
 ]
+
+/** Each value read once by a fresh process. @param {string} size @param {number} get @returns {Goal[]} */
+const firstRead = (size, get) => {
+  const id = (/** @type {string} */ method) => `first_read/${size}/${method}/random/warm`
+  return [
+    ratio(id('get'), LMDB, 'cpu', get, 'varve-native'),
+    ratio(id('get'), ['lmdb+lz4'], 'cpu', 1, 'varve-wasm'),
+    ratio(id('get'), LMDB, 'memory', 1.2, 'varve-native'),
+    ratio(id('getMany'), LMDB, 'cpu', 0.5, 'varve-native'),
+  ]
+}
 
 /** The limits of a long relaxed run: megabytes, milliseconds, files. @param {[Metric, number]} limit @returns {Goal} */
 const ours = ([metric, max]) => ({ ...ratio('sequential/items_10M/*/relaxed', STORES, metric, max), of: 'ours' })
@@ -63,6 +75,9 @@ export const GOALS = [
   { ...ratio('export/json/*', ['plain-loop'], 'memory', 64), of: 'ours' },
   ratio('open/entries_1Mi/commits_128/warm', PEER, 'wall', 0.5),
   ratio('open/entries_1Mi/commits_128/cold', PEER, 'wall', 0.5),
+  ...firstRead('50k_x_1Ki', 0.5),
+  ...firstRead('20k_x_4Ki', 0.6),
+  ...firstRead('5k_x_32Ki', 0.8),
   ...node('js/get/hit/value_128', 0.25, 0.6),
   ...node('js/get/miss', 0.25, 0.6),
   ...node('js/getMany/1000', 0.5),

@@ -47,6 +47,7 @@ export const PAIRED = [
     slow: ['lookup/store/tables_200/miss', 'sequential/items_600k'],
   },
   { title: 'API and its rivals', areas: ['js/'], command: [process.execPath, at('bench/rivals/node/main.mjs')] },
+  { title: 'first reads', areas: ['first_read/'], command: [process.execPath, at('bench/first-read/main.mjs')] },
   { title: 'WebAssembly beside native', areas: ['wasm/'], command: [process.execPath, at('bench/wasm/main.mjs')] },
   { title: 'webpack', areas: ['webpack/'], command: [process.execPath, at('bench/webpack/main.mjs')] },
 ]

@@ -10,6 +10,7 @@
  * @typedef {object} Store
  * @property {(key: string) => Found | Promise<Found>} get
  * @property {(keys: readonly string[]) => Found[] | Promise<Found[]>} getMany
+ * @property {(keys: readonly string[]) => Promise<Found[]>} [getManyAsync] reads on another thread
  * @property {(entries: readonly Entry[]) => unknown} commit one atomic commit, as durable as the store was opened for
  * @property {() => unknown} close
  */

@@ -22,6 +22,7 @@ export async function varve(engine) {
       return {
         get: (key) => entries.get(key),
         getMany: (keys) => entries.getMany(keys),
+        getManyAsync: (keys) => entries.getManyAsync(keys),
         commit(batch) {
           for (const [key, value] of batch) entries.put(key, value)
           return cache.commit()

@@ -7,23 +7,30 @@
 import { open } from 'lmdb'
 import { versionOf } from '../version.mjs'
 
-/** @type {import('../../../api/subject.mjs').Subject} */
-export const lmdb = {
-  name: 'lmdb',
-  engine: null,
-  version: versionOf('lmdb'),
-  isAsync: false,
-  open(dir, durability) {
-    const db = open({ path: dir, encoding: 'binary', noSync: durability === 'relaxed' })
-    return {
-      get: (key) => db.getBinary(key),
-      getMany: (keys) => keys.map((key) => db.getBinary(key)),
-      commit(entries) {
-        db.transactionSync(() => {
-          for (const [key, value] of entries) void db.put(key, value)
-        })
-      },
-      close: () => db.close(),
-    }
-  },
+export const lmdb = subject('lmdb', false)
+
+/** Values from 1,000 bytes on are compressed with LZ4, the default of the library's option. */
+export const lmdbCompressed = subject('lmdb+lz4', true)
+
+/** @param {string} name @param {boolean} compression @returns {import('../../../api/subject.mjs').Subject} */
+function subject(name, compression) {
+  return {
+    name,
+    engine: null,
+    version: versionOf('lmdb'),
+    isAsync: false,
+    open(dir, durability) {
+      const db = open({ path: dir, encoding: 'binary', compression, noSync: durability === 'relaxed' })
+      return {
+        get: (key) => db.getBinary(key),
+        getMany: (keys) => keys.map((key) => db.getBinary(key)),
+        commit(entries) {
+          db.transactionSync(() => {
+            for (const [key, value] of entries) void db.put(key, value)
+          })
+        },
+        close: () => db.close(),
+      }
+    },
+  }
 }
