@@ -127,20 +127,17 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         self.with_key(key_bytes, |handle, key| handle.delete(namespace, key))
     }
 
-    /// Looks up many keys, packed one after another; `key_ends` has the end of each. The answer is held; returns its
-    /// length.
-    pub fn get_many(&mut self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<i32> {
-        let Self { handle: Some(handle), held, .. } = self else { return Err(Error::Closed.into()) };
-        let mut values = Values::new(held, key_ends.len());
+    /// Looks up many keys, packed one after another; `key_ends` has the end of each. Returns their values, packed.
+    pub fn get_many(&self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> Result<Vec<u8>> {
         let parts = split_keys(keys, key_ends)?;
-        let mut added = Ok(());
-        handle.get_many(namespace, parts.into_iter(), |value| {
-            if added.is_ok() {
-                added = values.add(value);
-            }
-        })?;
-        added?;
-        length_of(held.len())
+        let handle = self.open()?;
+        Values::collect(key_ends.len(), |each| handle.get_many(namespace, parts.into_iter(), each))
+    }
+
+    /// Holds an answer for `take`, and returns its length.
+    pub fn hold(&mut self, answer: Vec<u8>) -> Result<i32> {
+        self.held = answer;
+        length_of(self.held.len())
     }
 
     /// Begins the same lookups for another thread.

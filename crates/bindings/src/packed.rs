@@ -11,25 +11,32 @@ use crate::failure::{Failure, Result};
 
 /// Builds the result of `getMany`.
 #[derive(Debug)]
-pub(crate) struct Values<'a> {
-    out: &'a mut Vec<u8>,
+pub(crate) struct Values {
+    out: Vec<u8>,
     /// The offset for the length of the next value.
     at: usize,
 }
 
-impl<'a> Values<'a> {
-    /// Begins a result for `count` keys in `out`.
-    pub(crate) fn new(out: &'a mut Vec<u8>, count: usize) -> Self {
-        out.clear();
-        out.resize(count * 4, 0);
-        Self { out, at: 0 }
+impl Values {
+    /// The result for `count` keys. `read` calls its argument with the value of each; `None` is a miss.
+    pub(crate) fn collect(
+        count: usize,
+        read: impl FnOnce(&mut dyn FnMut(Option<&[u8]>)) -> varve_core::Result<()>,
+    ) -> Result<Vec<u8>> {
+        let mut values = Self { out: vec![0; count * 4], at: 0 };
+        let mut added = Ok(());
+        read(&mut |value| {
+            if added.is_ok() {
+                added = values.add(value);
+            }
+        })?;
+        added.map(|()| values.out)
     }
 
-    /// Adds the value of the next key; `None` is a miss.
-    pub(crate) fn add(&mut self, value: Option<&[u8]>) -> Result<()> {
+    fn add(&mut self, value: Option<&[u8]>) -> Result<()> {
         let length = value.map_or(Ok(-1), |value| length_of(value.len()))?;
         if let Some(value) = value {
-            reserve(self.out, value.len())?;
+            reserve(&mut self.out, value.len())?;
             self.out.extend_from_slice(value);
         }
         if let Some(place) = self.out.get_mut(self.at..self.at + 4) {
@@ -104,11 +111,10 @@ mod tests {
 
     #[test]
     fn packed_values_begin_with_their_lengths() -> Result<()> {
-        let mut out = vec![9; 40];
-        let mut values = Values::new(&mut out, 3);
-        values.add(Some(b"ab"))?;
-        values.add(None)?;
-        values.add(Some(b""))?;
+        let out = Values::collect(3, |each| {
+            [Some(&b"ab"[..]), None, Some(b"")].into_iter().for_each(each);
+            Ok(())
+        })?;
         assert_eq!(out, [&2i32.to_le_bytes()[..], &(-1i32).to_le_bytes(), &0i32.to_le_bytes(), b"ab"].concat());
         Ok(())
     }

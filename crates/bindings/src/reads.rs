@@ -17,16 +17,7 @@ impl Reads {
     /// The answer of `get_many`.
     pub fn run(self) -> Result<Vec<u8>> {
         failpoints::panics("reads-run");
-        let mut held = Vec::new();
-        let mut values = Values::new(&mut held, self.0.count());
-        let mut added = Ok(());
-        self.0.run(|value| {
-            if added.is_ok() {
-                added = values.add(value);
-            }
-        })?;
-        added?;
-        Ok(held)
+        Values::collect(self.0.count(), |each| self.0.run(each))
     }
 }
 

@@ -10,6 +10,7 @@
 //!   uniform, so the block of a hash is guessed from the hash and found within a step or two.
 
 pub(crate) mod block_cache;
+mod buffers;
 mod directory;
 mod key_block;
 mod reader;

@@ -104,7 +104,8 @@ impl WasmStore {
     /// Returns the length of the kept result, or -2 for a failure.
     #[wasm_bindgen(js_name = getMany)]
     pub fn get_many(&mut self, namespace: u32, keys: &[u8], key_ends: &[u32]) -> i32 {
-        let held = self.handle.get_many(namespace, keys, key_ends);
+        let values = self.handle.get_many(namespace, keys, key_ends);
+        let held = values.and_then(|values| self.handle.hold(values));
         self.number(held)
     }
 

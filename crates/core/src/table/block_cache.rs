@@ -2,21 +2,24 @@
 //! then read without a lock; this only counts their bytes. If the limit is exceeded, whole tables drop their blocks
 //! (`State::trim_blocks`). Reading a needed block again costs less than a list of all blocks would.
 
+use super::buffers::SpareBuffers;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Blocks larger than this fraction of the limit are not cached.
 const LARGEST_SHARE: usize = 64;
 
-/// A limit in bytes, for all threads.
+/// A limit in bytes for all threads, and the memory of blocks that are not cached.
 #[derive(Debug)]
 pub(crate) struct BlockCache {
     bytes: AtomicUsize,
     bytes_max: usize,
+    /// For blocks that are not cached.
+    pub(super) spare: SpareBuffers,
 }
 
 impl BlockCache {
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { bytes: AtomicUsize::new(0), bytes_max }
+        Self { bytes: AtomicUsize::new(0), bytes_max, spare: SpareBuffers::default() }
     }
 
     /// Whether a block of this size may be cached.

@@ -4,6 +4,7 @@
 mod load;
 
 use super::TableMeta;
+use super::buffers::ReadBlock;
 use super::directory::Directory;
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlock, NAMES_BLOBS, Stored};
 use crate::format::checksum::Checksum;
@@ -11,6 +12,7 @@ use crate::format::hash::upper;
 use crate::platform::vfs::File;
 use crate::report::damage_list::DamageList;
 use crate::table::block_cache::BlockCache;
+use crate::table::writer::OWN_BLOCK_BYTES;
 use crate::usage::{Day, UsageBits, day_of};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -77,7 +79,7 @@ pub(crate) enum Value<'a> {
     /// In a cached block.
     Kept(&'a [u8]),
     /// In a block that was read for this lookup.
-    Read { block: Box<[u8]>, start: usize, end: usize },
+    Read(ReadBlock),
 }
 
 impl Value<'_> {
@@ -86,7 +88,7 @@ impl Value<'_> {
         match self {
             Self::Inline { bytes, length } => bytes.get(..usize::from(*length)).unwrap_or_default(),
             Self::Kept(bytes) => bytes,
-            Self::Read { block, start, end } => block.get(*start..*end).unwrap_or_default(),
+            Self::Read(block) => block.bytes(),
         }
     }
 }
@@ -212,20 +214,24 @@ impl Table {
 
     /// Bytes of a placed value; `None` = damaged.
     fn value(&self, index: u32, offset: u32, bytes: u32) -> Option<Value<'_>> {
-        let slot = self.loaded()?.values.get(index as usize)?;
+        let loaded = self.loaded()?;
+        let slot = loaded.values.get(index as usize)?;
         let start = offset as usize;
-        let end = start.checked_add(bytes as usize)?;
-        let read = match slot.get() {
-            Some(block) => return block.get(start..end).map(Value::Kept),
-            None => self.read_values(index as usize)?,
-        };
-        if end > read.len() {
+        let part = start..start.checked_add(bytes as usize)?;
+        if let Some(block) = slot.get() {
+            return block.get(part).map(Value::Kept);
+        }
+        let raw_bytes = loaded.directory.value_row(index as usize)?.raw_bytes as usize;
+        if part.end > raw_bytes {
             return None;
         }
-        Some(match self.keep(slot, read, |block| block.len()) {
-            Block::Kept(block) => Value::Kept(block.get(start..end)?),
-            Block::Read(block) => Value::Read { block, start, end },
-        })
+        // Most values are read once in a process, so a block is cached only for the sake of the others in it.
+        if bytes as usize >= OWN_BLOCK_BYTES || !self.cache.admits(raw_bytes) {
+            let mut buffers = self.cache.spare.take();
+            self.read_values_into(index as usize, &mut buffers)?;
+            return Some(Value::Read(ReadBlock::new(Arc::clone(&self.cache), buffers, raw_bytes, part)));
+        }
+        self.keep(slot, self.read_values(index as usize)?, raw_bytes).get(part).map(Value::Kept)
     }
 
     #[inline]
@@ -234,15 +240,13 @@ impl Table {
         if let Some(keys) = slot.get() {
             return Some(Block::Kept(keys));
         }
-        Some(self.keep(slot, self.read_keys(index)?, |keys| keys.bytes.len()))
+        let keys = self.read_keys(index)?;
+        let bytes = keys.bytes.len();
+        Some(if self.cache.admits(bytes) { Block::Kept(self.keep(slot, keys, bytes)) } else { Block::Read(keys) })
     }
 
-    /// Caches what was read if it fits.
-    fn keep<'a, T>(&'a self, slot: &'a OnceLock<T>, read: T, bytes: impl Fn(&T) -> usize) -> Block<'a, T> {
-        let bytes = bytes(&read);
-        if !self.cache.admits(bytes) {
-            return Block::Read(read);
-        }
+    /// Caches a block.
+    fn keep<'a, T>(&'a self, slot: &'a OnceLock<T>, read: T, bytes: usize) -> &'a T {
         let mut read = Some(read);
         let mut is_new = false;
         let kept = slot.get_or_init(|| {
@@ -256,7 +260,7 @@ impl Table {
             self.cached_bytes.fetch_add(bytes, Ordering::Relaxed);
             self.cache.add(bytes);
         }
-        Block::Kept(kept)
+        kept
     }
 
     /// Calls `each` with the upper half of every key's hash, sorted; `false` = a block cannot be read.

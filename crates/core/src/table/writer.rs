@@ -19,7 +19,7 @@ use std::sync::Arc;
 const KEY_BLOCK_BYTES: usize = 4 << 10;
 
 /// Smaller values share blocks of [`SHARED_BYTES`]; others have a block of their own.
-const OWN_BLOCK_BYTES: usize = 4 << 10;
+pub(super) const OWN_BLOCK_BYTES: usize = 4 << 10;
 const SHARED_BYTES: usize = 16 << 10;
 
 /// A table being written.

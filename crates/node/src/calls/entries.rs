@@ -92,13 +92,12 @@ impl Call<NodeStore> for Delete {
     }
 }
 
-/// The answer is held; returns its length.
 impl Call<NodeStore> for GetMany {
     const NAME: &'static str = "getMany";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, keys, key_ends) = (arguments.number(0)?, arguments.bytes(1)?, arguments.words(2)?);
-        store.with(|handle| handle.get_many(namespace, keys, key_ends)).map(Answer::Number)
+        store.with(|handle| handle.get_many(namespace, keys, key_ends)).map(Answer::Bytes)
     }
 }
 

@@ -46,7 +46,7 @@ export interface EnginePage {
   readonly next: bigint | undefined
 }
 
-/** Answer of getMany: values packed one after another; `lengths[i]` is -1 for a miss. */
+/** Answer of getMany: values packed one after another, in memory that the caller owns; `lengths[i]` is -1 for a miss. */
 export interface EngineValues {
   readonly values: Uint8Array
   readonly lengths: Int32Array

@@ -20,7 +20,7 @@ interface StoreFunctions extends FileFunctions {
   has(namespace: number, keyBytes: number): boolean
   put(namespace: number, keyBytes: number, value: Uint8Array): void
   delete(namespace: number, keyBytes: number): void
-  getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): number
+  getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Uint8Array
   getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<Uint8Array | string>
   namespace(name: string, version: string): number
   scan(namespace: number, cursor: bigint, bytesMax: number): number
@@ -137,7 +137,7 @@ class NativeStore implements EngineStore {
   }
 
   getMany(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): EngineValues {
-    return valuesOf(this.#taken(this.#functions.getMany(namespace, keys, keyEnds)), keyEnds.length)
+    return valuesOf(this.#functions.getMany(namespace, keys, keyEnds), keyEnds.length)
   }
 
   async getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues> {

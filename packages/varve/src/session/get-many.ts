@@ -6,7 +6,7 @@ import { MISS, PACK_BYTES, type Session } from './session.ts'
 /** Keys in one call: a call is cheap, and the values of all its keys are in memory at once. */
 const KEYS_PER_CALL = 512
 
-/** From this length on, values of getManyAsync are views of one answer. */
+/** From this length on, values are views of the answer that they came in. */
 const SHARED_BYTES_MIN = 32 * 1024
 
 /** The namespace to look in. */
@@ -42,7 +42,7 @@ export async function getManyAsync<V>(lookup: Lookup<V>, keys: readonly Key[]): 
     try {
       const values = await session.run((store) => store.getManyAsync(namespace, packed, packedEnds), 'none')
       if (values.lengths.includes(MISS)) session.lookForDamage()
-      addValues(lookup, values, found, SHARED_BYTES_MIN)
+      addValues(lookup, values, found)
     } catch (error) {
       session.miss(error)
       for (let i = 0; i < count; i++) found.push(undefined)
@@ -64,18 +64,18 @@ function addPart<V>(
   try {
     const values = store.getMany(lookup.namespace, packed, ends)
     if (values.lengths.includes(MISS)) lookup.session.lookForDamage()
-    addValues(lookup, values, found, Number.POSITIVE_INFINITY)
+    addValues(lookup, values, found)
   } catch {
     for (let i = found.length; i < first + ends.length; i++) found.push(lookup.get(keys[i] as Key))
   }
 }
 
-function addValues<V>(lookup: Lookup<V>, { values, lengths }: EngineValues, found: (V | undefined)[], sharedMin: number): void {
+function addValues<V>(lookup: Lookup<V>, { values, lengths }: EngineValues, found: (V | undefined)[]): void {
   let start = 0
   for (const length of lengths) {
     const end = start + Math.max(length, 0)
     if (length < 0) found.push(undefined)
-    else if (length < sharedMin) found.push(lookup.decode(values, start, end, false))
+    else if (length < SHARED_BYTES_MIN) found.push(lookup.decode(values, start, end, false))
     else found.push(lookup.decode(values.subarray(start, end), 0, length, true))
     start = end
   }

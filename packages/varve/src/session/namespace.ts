@@ -85,7 +85,8 @@ export class Namespace<V> {
   }
 
   /**
-   * The values of many keys, in their order, undefined for each miss. One call of the engine serves hundreds of keys.
+   * The values of many keys, in their order, undefined for each miss. One call of the engine serves hundreds of keys. With
+   * codec `bytes`, values of 32 KiB and more share one ArrayBuffer, which stays in memory as long as one of them.
    *
    * @example
    * const [a, b] = namespace.getMany(['a', 'b'])
@@ -96,8 +97,7 @@ export class Namespace<V> {
 
   /**
    * Like `getMany`, but another thread reads the values: for large values that are needed soon. It sees what was put
-   * before the call, and perhaps what is put meanwhile. The WebAssembly engine has one thread and reads at once. With codec
-   * `bytes`, values of 32 KiB and more share one ArrayBuffer, which stays in memory as long as one of them.
+   * before the call, and perhaps what is put meanwhile. The WebAssembly engine has one thread and reads at once.
    *
    * Rejects with the errors of `get`.
    *

@@ -2,11 +2,11 @@
 
 use super::{Found, Keys, Loaded, Table};
 use crate::format::checksum::Kind;
-use crate::format::lz4;
 use crate::format::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::platform::failpoints;
 use crate::platform::vfs::File;
 use crate::report::{Damage, DamagedKeys};
+use crate::table::buffers::Buffers;
 use crate::table::directory::{BlockRow, Directory, FOOTER_BYTES, Footer};
 use crate::table::key_block::{ENTRIES_MAX, KeyBlock};
 use crate::usage::UsageBits;
@@ -38,12 +38,19 @@ impl Table {
 
     /// Reads a value block from the file; `None` = damaged.
     pub(crate) fn read_values(&self, index: usize) -> Option<Box<[u8]>> {
+        let mut buffers = Buffers::default();
+        let raw_bytes = self.read_values_into(index, &mut buffers)?;
+        Some(buffers.into_unpacked(raw_bytes))
+    }
+
+    /// Reads a value block into `buffers` and returns its length; `None` = damaged.
+    pub(super) fn read_values_into(&self, index: usize, buffers: &mut Buffers) -> Option<usize> {
         let row = self.directory()?.value_row(index)?;
-        let block = self.try_block(row);
-        if block.is_none() {
+        if self.read_block(row, buffers).is_none() {
             self.report(row.offset, "block of values", None);
+            return None;
         }
-        block
+        Some(row.raw_bytes as usize)
     }
 
     /// Repeats a failing read before the table counts as unreadable.
@@ -101,21 +108,25 @@ impl Table {
         Ok(Directory::new(directory, &footer, &self.checksum))
     }
 
-    /// Reads, copies, verifies and decompresses a block, in this order.
+    /// A block as memory of its own; `None` = damaged.
     pub(in crate::table) fn try_block(&self, row: BlockRow) -> Option<Box<[u8]>> {
+        let mut buffers = Buffers::default();
+        self.read_block(row, &mut buffers)?;
+        Some(buffers.into_unpacked(row.raw_bytes as usize))
+    }
+
+    /// Reads, copies, verifies and decompresses a block, in this order.
+    fn read_block<'b>(&self, row: BlockRow, buffers: &'b mut Buffers) -> Option<&'b [u8]> {
         failpoints::panics("read-block");
         if row.stored_bytes.max(row.raw_bytes) as usize > BLOCK_BYTES_MAX {
             return None;
         }
         let file = self.file.as_ref()?;
-        let copy = self.retry(|| file.read(row.offset, row.stored_bytes as usize)).ok()?.into_owned();
-        if self.checksum.of_part(Kind::Block, row.offset, &copy) != row.checksum {
+        let copy = buffers.fill(self.retry(|| file.read(row.offset, row.stored_bytes as usize)).ok()?);
+        if self.checksum.of_part(Kind::Block, row.offset, copy) != row.checksum {
             return None;
         }
-        if row.stored_bytes == row.raw_bytes {
-            return Some(copy.into_boxed_slice());
-        }
-        lz4::unpack(&copy, row.raw_bytes as usize).map(Vec::into_boxed_slice)
+        buffers.unpack(row.raw_bytes as usize)
     }
 
     pub(super) fn damaged_layout(&self, index: usize) -> Found<'static> {
