@@ -116,6 +116,18 @@ onEngine('native', (subject) => {
     expect(await once(subject, project, work)).toBe(0)
   })
 
+  it.each([['without', undefined], ['with', 'a secret of at least thirty-two bytes']])('the cache %s a secret is not part of a list', async (_, secret) => {
+    const project = subject.project()
+    const build = async (): Promise<number> => {
+      const cache = await subject.open(project.dir, { secret })
+      const counted = new Counted(cache, project.root, { trackReads: true })
+      await counted.run({}, () => readdirSync(project.root))
+      await cache.close()
+      return counted.count
+    }
+    expect([await build(), await build()]).toEqual([1, 0])
+  })
+
   it('a file that changes while the build runs is not stored', async () => {
     const project = subject.project()
     await project.settle('a.txt', 'one')

@@ -3,21 +3,15 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { cachesDirectory } from '../health/directory.ts'
 import { loadEngine } from '../engine/load.ts'
-import { FORMAT_FOLDER } from '../host/format.ts'
+import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import { Place } from '../health/place.ts'
 import { secretOf } from '../health/secret.ts'
 import { Session } from '../session/session.ts'
 import { escapeText } from './escape.ts'
 
-/** Directory of the format in the cache directory of a cache with a secret. */
-const SECRET_FOLDER = /^v1-[0-9a-f]{16}$/
-
 /** Size limit for commands that must not evict entries. */
 const NO_CAP = Number.MAX_SAFE_INTEGER
-
-/** Names of files by which a directory is recognised as a cache. */
-const FILES = /^(manifest-\d+|\d+\.log|\d+-\d+\.taken|\d+-\d+\.table)$/
 
 let isShared = false
 
@@ -46,7 +40,7 @@ export function isCache(dir: string): boolean {
 }
 
 function isFormat(folder: string): boolean {
-  return filesIn(folder).some((name) => FILES.test(name))
+  return filesIn(folder).some((name) => FORMAT_FILES.test(name))
 }
 
 /** Throws INVALID_ARGUMENT if VARVE_SECRET is too short. */

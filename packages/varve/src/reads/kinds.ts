@@ -14,7 +14,7 @@
 import type * as fs from 'node:fs'
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
-import { FORMAT_FOLDER } from '../host/format.ts'
+import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { digestOfBytes, digestOfNames, digestOfPieces } from '../inputs/digest.ts'
 import { lookAt, PIECE_BYTES, pieces } from '../inputs/files.ts'
 
@@ -78,21 +78,23 @@ function linkOf(files: typeof fs, path: string): string {
 }
 
 /**
- * Names with a letter for the type. Left out are caches of Varve, which appear while what was read is being recorded, and
- * hidden folders of `node_modules`, where tools keep theirs.
+ * Names with a letter for the type. Left out are caches of Varve, which appear while what was read is being recorded. In
+ * `node_modules`, these are among the hidden folders, where tools keep caches of their own.
  */
 function namesIn(files: typeof fs, paths: typeof nodePath, folder: string): string[] {
-  const entries = files.readdirSync(folder, { withFileTypes: true })
-  const isHidden = (name: string): boolean => name.startsWith('.') && paths.basename(folder) === 'node_modules'
-  const isOfCache = (entry: fs.Dirent): boolean => entry.isDirectory() && isCache(files, paths.join(folder, entry.name, FORMAT_FOLDER))
-  const counted = entries.filter((entry) => !isHidden(entry.name) && !isOfCache(entry))
+  const isOfPackages = paths.basename(folder) === 'node_modules'
+  const isLeftOut = (entry: fs.Dirent): boolean =>
+    isOfPackages ? entry.name.startsWith('.') : entry.isDirectory() && isCache(files, paths, paths.join(folder, entry.name))
+  const counted = files.readdirSync(folder, { withFileTypes: true }).filter((entry) => !isLeftOut(entry))
   return counted.map((entry) => `${entry.isDirectory() ? 'd' : entry.isFile() ? 'f' : 'o'}${entry.name}`)
 }
 
-/** Whether a folder holds the files of a cache. */
-function isCache(files: typeof fs, folder: string): boolean {
+/** Whether a folder is the directory of a cache, with or without a secret. */
+function isCache(files: typeof fs, paths: typeof nodePath, folder: string): boolean {
+  const isFormat = (name: string): boolean => name === FORMAT_FOLDER || SECRET_FOLDER.test(name)
+  const hasFiles = (name: string): boolean => files.readdirSync(paths.join(folder, name)).some((file) => FORMAT_FILES.test(file))
   try {
-    return files.existsSync(folder) && files.readdirSync(folder).some((name) => /^manifest-\d+$/.test(name))
+    return files.readdirSync(folder).filter(isFormat).some(hasFiles)
   } catch {
     return false
   }
