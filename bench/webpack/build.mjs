@@ -8,7 +8,7 @@ import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { ENTRY } from './application.mjs'
 
-/** @typedef {'no cache' | 'webpack filesystem' | 'varve'} SubjectName */
+/** @typedef {'no cache' | 'webpack filesystem' | 'varve' | 'varve, reads not tracked'} SubjectName */
 /** @typedef {{ subject: SubjectName, folder: string, output: string, cacheDir: string }} Order */
 /** @typedef {{ wallMs: number, cpuMs: number, hits: number, misses: number, digest: string }} Built */
 
@@ -22,7 +22,8 @@ async function cacheConfig() {
   if (order.subject === 'no cache') return { cache: false }
   if (order.subject === 'webpack filesystem') return { cache: { type: 'filesystem', cacheDirectory: order.cacheDir, buildDependencies } }
   const { VarveWebpackPlugin } = await import('@varve/plugins/webpack')
-  return { cache: { type: 'memory' }, plugins: [new VarveWebpackPlugin({ dir: order.cacheDir, buildDependencies })] }
+  const trackReads = order.subject === 'varve'
+  return { cache: { type: 'memory' }, plugins: [new VarveWebpackPlugin({ dir: order.cacheDir, buildDependencies, trackReads })] }
 }
 
 /** @returns {Promise<import('webpack').Configuration>} */

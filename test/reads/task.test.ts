@@ -116,7 +116,8 @@ onEngine('native', (subject) => {
     expect(await once(subject, project, work)).toBe(0)
   })
 
-  it.each([['without', undefined], ['with', 'a secret of at least thirty-two bytes']])('the cache %s a secret is not part of a list', async (_, secret) => {
+  const secrets = [['without', undefined], ['with', 'a secret of at least thirty-two bytes']] as const
+  it.each(secrets)('the cache %s a secret is not part of a list', async (_, secret) => {
     const project = subject.project()
     const build = async (): Promise<number> => {
       const cache = await subject.open(project.dir, { secret })
