@@ -11,6 +11,7 @@ import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import type { Namespace } from 'varve'
 import type { Compilation, Compiler } from 'webpack'
+import { dependencyFiles } from './dependency-files.ts'
 import type { Identity } from './identity.ts'
 import { idOf } from './pointer.ts'
 import { changedInputs, type Digests, digestsOf, isUnchanged, pathsOf } from './recorded.ts'
@@ -84,6 +85,11 @@ export class Environments {
   /** Names of the recorded inputs that made the newest environment invalid, paths relative to the compiler's context. */
   get changed(): readonly string[] {
     return this.#changed
+  }
+
+  /** The inputs of the environment of new entries. */
+  get inputs(): Digests {
+    return this.#current?.inputs ?? new Map()
   }
 
   /** Checks the newest environment. Returns the version of the namespace to use from now on. */
@@ -181,7 +187,7 @@ export class Environments {
         for (const path of gone) if (resolution.files.delete(path)) resolution.missing.add(path)
         resolve(resolution)
       }
-      const info = withoutGone(this.fileSystemInfo, gone)
+      const info = dependencyFiles(this.fileSystemInfo, gone)
       const { context } = this.#compiler
       // In versions of webpack without optional build dependencies, the callback is the third parameter.
       const call = info.resolveBuildDependencies.length < 4 ? [context, dependencies, done] : [context, dependencies, optional, done]
@@ -224,28 +230,6 @@ export class Environments {
       this.fileSystemInfo.checkResolveResultsValid(resolveResults, (error, isValid) => resolve(!error && isValid === true))
     })
   }
-}
-
-/**
- * webpack's view of the file system for following build dependencies. A loaded module whose file has been removed has no
- * imports in it and is added to `gone`. Without this, one such file would prevent the whole build from being cached.
- */
-function withoutGone(info: FileSystemInfo, gone: Set<string>): FileSystemInfo {
-  const { fs } = info
-  const readFile: typeof fs.readFile = (path: unknown, ...rest: unknown[]) => {
-    const callback = rest.at(-1)
-    if (typeof path === 'string' && gone.has(path) && typeof callback === 'function') callback(null, Buffer.alloc(0))
-    else Reflect.apply(fs.readFile, fs, [path, ...rest])
-  }
-  const realpath = (path: string, callback: (error: NodeJS.ErrnoException | null, found?: string | Buffer) => void): void => {
-    fs.realpath?.(path, (error, found) => {
-      const isGone = error?.code === 'ENOENT'
-      if (isGone) gone.add(path)
-      callback(isGone ? null : error, isGone ? path : found)
-    })
-  }
-  const tolerant: FileSystemInfo['fs'] = Object.create(fs, { readFile: { value: readFile }, realpath: { value: realpath } })
-  return Object.create(info, { fs: { value: tolerant } })
 }
 
 function isSubset(part: ReadonlySet<string>, whole: { has(item: string): boolean }): boolean {

@@ -135,7 +135,7 @@ export class DiskLayer {
     if (this.#reads === undefined || compilation === undefined) return
     // Loaders load modules while they run, such as the plugins that a config names.
     for (const file of loadedFiles()) this.#dependencies.add(file)
-    this.#inputs = this.#reads.end(compilation, this.#folder)
+    this.#inputs = this.#reads.end(compilation, this.#folder, this.#open?.environments.inputs ?? new Map())
   }
 
   get #wanted(): Dependencies {

@@ -80,19 +80,22 @@ export class BuildReads {
     hooks.beforeSnapshot.tap('VarveWebpackPlugin', (module) => installed.storage.run(null, () => this.#addTo(module)))
   }
 
-  /** Called when a build is over. Returns the inputs so far. `folder` is the cache directory. */
-  end(compilation: Compilation, folder: string): ReadonlySet<string> {
+  /**
+   * Called when a build is over. Returns the inputs so far, without those that are `known`. `folder` is the cache directory.
+   * A build that reads nothing else does not ask which files its modules reported, which takes longer than all the rest.
+   */
+  end(compilation: Compilation, folder: string, known: { has(input: string): boolean }): ReadonlySet<string> {
     const sink = this.#sink
     if (sink === undefined || sink.isOver) return this.#inputs
     sink.isOver = true
-    for (const { resource } of compilation.modules as Iterable<{ resource?: unknown }>) {
-      if (typeof resource === 'string') this.#reported.add(resource.replace(/[?#].*$/, ''))
-    }
-    const isReported = this.#reportedBy(compilation)
+    let isReported: ((path: string) => boolean) | undefined
     for (const [kind, paths] of sink.reads) {
       for (const path of paths) {
-        if (sink.written.has(path) || this.#isIgnored(path) || isBelow(path, folder) || isReported(path)) continue
-        this.#count(INPUT_KINDS.get(kind) ?? 'content', path)
+        const input = inputOfRead(kind, path)
+        if (input === undefined || known.has(input) || this.#inputs.has(input)) continue
+        if (sink.written.has(path) || this.#isIgnored(path) || isBelow(path, folder)) continue
+        isReported ??= this.#reportedBy(compilation)
+        if (!isReported(path)) this.#inputs.add(input)
       }
     }
     for (const name of sink.names) this.#inputs.add(inputOf('variable', name))
@@ -103,16 +106,6 @@ export class BuildReads {
   close(): void {
     if (this.#isOpen && this.#installed?.ambient !== undefined) this.#installed.ambient.scopes -= 1
     this.#isOpen = false
-  }
-
-  /** Adds an input. A file of a package counts as the package; hidden directories in `node_modules` belong to tools. */
-  #count(kind: InputKind, path: string): void {
-    const at = path.lastIndexOf(PACKAGES)
-    if (at === -1) return void this.#inputs.add(inputOf(kind, path))
-    const [first = '', second = ''] = path.slice(at + PACKAGES.length).split(sep)
-    if (first.startsWith('.') || kind !== 'content') return
-    const name = first.startsWith('@') ? join(first, second) : first
-    this.#inputs.add(inputOf('content', join(path.slice(0, at + PACKAGES.length), name, 'package.json')))
   }
 
   /** Adds the files that the loaders of a module read to its dependencies, before webpack takes its snapshot. */
@@ -132,6 +125,9 @@ export class BuildReads {
   }
 
   #reportedBy(compilation: Compilation): (path: string) => boolean {
+    for (const { resource } of compilation.modules as Iterable<{ resource?: unknown }>) {
+      if (typeof resource === 'string') this.#reported.add(resource.replace(/[?#].*$/, ''))
+    }
     const { fileDependencies, missingDependencies, contextDependencies, buildDependencies } = compilation
     const contexts = [...contextDependencies]
     return (path) => {
@@ -223,6 +219,17 @@ function wrapMethods(fileSystem: Compiler['inputFileSystem']): void {
       }
     })
   }
+}
+
+/** The input that a read is. A file of a package counts as the package; hidden directories in `node_modules` belong to tools. */
+function inputOfRead(read: ReadKind, path: string): string | undefined {
+  const kind = INPUT_KINDS.get(read) ?? 'content'
+  const at = path.lastIndexOf(PACKAGES)
+  if (at === -1) return inputOf(kind, path)
+  const [first = '', second = ''] = path.slice(at + PACKAGES.length).split(sep)
+  if (first.startsWith('.') || kind !== 'content') return undefined
+  const name = first.startsWith('@') ? join(first, second) : first
+  return inputOf('content', join(path.slice(0, at + PACKAGES.length), name, 'package.json'))
 }
 
 /** Whether a path is a kernel file, a temporary file (unless the project is one), or output of the compiler. */

@@ -18,6 +18,9 @@ interface Loader {
 type Load = { readonly url: string }
 type RegisterHooks = (hooks: { load: (url: string, context: object, next: (url: string, context: object) => Load) => Load }) => { deregister(): void }
 
+/** Larger objects are tables of data. `node:fs` has about 120 names. */
+const NAMES_MAX = 200
+
 /** Wraps the loader, and what modules that were loaded before took out of `node:fs`. */
 export function installModules(installation: Installation): void {
   const modules = builtin('node:module')
@@ -73,16 +76,27 @@ function isLoader(value: unknown): value is Loader {
 function rewrap(installation: Installation, exported: unknown): void {
   if (!isObject(exported)) return
   if (isObject(Reflect.get(exported, 'gracefulify'))) return installClone(installation, exported)
-  for (const part of [exported, ...plainValues(exported).filter(isObject)]) {
-    for (const name of Object.keys(part)) {
-      const property = Object.getOwnPropertyDescriptor(part, name)
-      const wrapper = property?.writable === true ? wrappers(installation).get(property.value) : undefined
-      if (wrapper === undefined) continue
-      const original: unknown = property?.value
-      Reflect.set(part, name, wrapper)
-      installation.undo.push(() => void Reflect.set(part, name, original))
+  for (const part of rewrapIn(installation, exported)) rewrapIn(installation, part)
+}
+
+/** Puts wrappers in the place of functions in an object. Returns its other objects. Runs no getters. */
+function rewrapIn(installation: Installation, target: object): object[] {
+  const names = Object.keys(target)
+  if (names.length > NAMES_MAX) return []
+  const objects: object[] = []
+  const ours = wrappers(installation)
+  for (const name of names) {
+    const property = Object.getOwnPropertyDescriptor(target, name)
+    const value: unknown = property?.value
+    const wrapper = typeof value === 'function' && property?.writable === true ? ours.get(value) : undefined
+    if (wrapper === undefined) {
+      if (isObject(value)) objects.push(value)
+      continue
     }
+    Reflect.set(target, name, wrapper)
+    installation.undo.push(() => void Reflect.set(target, name, value))
   }
+  return objects
 }
 
 const known: WeakMap<Installation, Map<unknown, unknown>> = new WeakMap()
@@ -96,11 +110,6 @@ function wrappers(installation: Installation): Map<unknown, unknown> {
   const made = new Map<unknown, unknown>(values.filter((value) => originalOf(value) !== undefined).map((value) => [originalOf(value), value]))
   known.set(installation, made)
   return made
-}
-
-/** Values of properties that can be read without running code. */
-function plainValues(target: object): unknown[] {
-  return Object.values(Object.getOwnPropertyDescriptors(target)).map(({ value }) => value)
 }
 
 function isObject(value: unknown): value is object {
