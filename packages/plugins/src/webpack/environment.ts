@@ -10,15 +10,13 @@
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import type { Namespace } from 'varve'
-import type { Compilation, Compiler } from 'webpack'
-import { dependencyFiles } from './dependency-files.ts'
+import type { Compiler } from 'webpack'
+import { dependencyFiles, type FileSystemInfo } from './dependency-files.ts'
 import type { Identity } from './identity.ts'
 import { idOf } from './pointer.ts'
 import { changedInputs, type Digests, digestsOf, isUnchanged, pathsOf } from './recorded.ts'
 import { asBuffer, type Part, type Serializer } from './value.ts'
 
-/** webpack's view of the file system, including what this build has read so far. */
-export type FileSystemInfo = Compilation['fileSystemInfo']
 type Snapshot = Parameters<FileSystemInfo['checkSnapshotValid']>[0]
 type SnapshotOptions = Parameters<FileSystemInfo['createSnapshot']>[4] & object
 type Resolution = NonNullable<Parameters<Parameters<FileSystemInfo['resolveBuildDependencies']>[3]>[1]>
