@@ -18,6 +18,19 @@ it('the published types contain nothing that is marked internal', () => {
   expect(paths.filter((path) => readFileSync(path, 'utf8').includes('@internal'))).toEqual([])
 })
 
+it('no module of the plugins uses a property of import.meta that config loaders such as jiti do not support', () => {
+  const folder = join(REPOSITORY, 'packages/plugins/dist')
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.js'))
+  expect(paths.length).toBeGreaterThan(50)
+  const unsupported = paths.filter((path) => /import\.meta(?!\.url\b)/.test(codeOf(join(folder, path))))
+  expect(unsupported).toEqual([])
+})
+
+/** The text of a module, without comments. */
+function codeOf(path: string): string {
+  return readFileSync(path, 'utf8').replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '')
+}
+
 it.each(ENGINES)('a cache loads the code for files and for JSON at the first call that needs it: %s', (engine) => {
   const out = execFileSync(process.execPath, [PROGRAM, makeFolder(), engine], { encoding: 'utf8' })
   const { main, files, json }: Record<'main' | 'files' | 'json', readonly string[]> = JSON.parse(out)

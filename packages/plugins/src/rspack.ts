@@ -10,7 +10,7 @@
  *   plugins: [new VarveRspackPlugin()],
  * }
  */
-import { fileURLToPath } from 'node:url'
+import { createRequire } from 'node:module'
 import type { Compiler } from '@rspack/core'
 import { type CachedOptions, FIELDS } from './build/options.ts'
 import { digest } from './build/digest.ts'
@@ -23,7 +23,8 @@ export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
 
 const NAME = 'VarveRspackPlugin'
-const LOADER = fileURLToPath(import.meta.resolve('@varve/plugins/loader'))
+// Config loaders that make CommonJS of modules (jiti) support `import.meta.url`, and no other property.
+const LOADER = createRequire(import.meta.url).resolve('@varve/plugins/loader')
 
 /** Opens and closes the cache of `@varve/plugins/loader` with the builds of a compiler. */
 export class VarveRspackPlugin {

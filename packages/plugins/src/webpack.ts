@@ -7,6 +7,7 @@
  * import { VarveWebpackPlugin } from '@varve/plugins/webpack'
  * export default { cache: { type: 'memory' }, plugins: [new VarveWebpackPlugin()] }
  */
+import { VarveError } from 'varve'
 import type { Compiler } from 'webpack'
 import { callersOf, makersOf } from './webpack/inputs.ts'
 import { DiskLayer } from './webpack/layer.ts'
@@ -32,8 +33,11 @@ export class VarveWebpackPlugin {
     this.#options = options
   }
 
-  /** Called by webpack. */
+  /** Called by webpack. Throws INVALID_ARGUMENT in another bundler. */
   apply(compiler: Compiler): void {
+    if (!('Cache' in compiler.webpack)) {
+      throw new VarveError('INVALID_ARGUMENT', "VarveWebpackPlugin needs webpack 5; for Rspack use VarveRspackPlugin from '@varve/plugins/rspack'")
+    }
     const makers = [...this.#makers, ...callersOf(this.apply)]
     const reads = this.#options.trackReads === false ? undefined : new BuildReads(compiler)
     const layer = new DiskLayer(compiler, this.#options, this.stats, makers, reads)

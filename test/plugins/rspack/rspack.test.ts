@@ -2,6 +2,8 @@
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { VarveWebpackPlugin } from '@varve/plugins/webpack'
+import { rspack } from '@rspack/core'
 import { describe, expect, it } from 'vitest'
 import { buildWith, makeApplication, MODULES, scenarios, watchScenario } from '../scenarios.ts'
 import { slow } from '../../slow.ts'
@@ -29,4 +31,10 @@ describe('VarveRspackPlugin', () => {
     expect((await build(folder)).ran.length).toBe(MODULES + 1)
     expect((await build(folder)).ran).toEqual([])
   })
+})
+
+it('VarveWebpackPlugin in Rspack fails with the name of the plugin to use', () => {
+  const plugin = new VarveWebpackPlugin()
+  const make = (): unknown => rspack({ plugins: [(compiler: unknown) => Reflect.apply(plugin.apply, plugin, [compiler])] })
+  expect(make).toThrow(/needs webpack 5; for Rspack use VarveRspackPlugin/)
 })

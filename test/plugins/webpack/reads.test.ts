@@ -98,7 +98,27 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual({ built: ALL, changed: [] })
     expect(await project.build()).toEqual(NOTHING)
     project.write('words/one.cjs', "module.exports = 'two'\n")
-    expect((await project.build()).built).toEqual(ALL)
+    expect(await project.build()).toEqual({ built: ALL, changed: ['words/one.cjs'] })
+  })
+
+  it('everything is built after a change of a loader or of a build dependency', async () => {
+    const project = makeProject("word = 'one'", { 'named.json': '1' })
+    const build = async (): Promise<readonly string[]> => (await project.build({ buildDependencies: { named: ['./named.json'] } })).changed
+    expect([await build(), await build()]).toEqual([[], []])
+    project.write('loader.cjs', loaderOf("word = 'two'"))
+    expect(await build()).toEqual(['loader.cjs'])
+    project.write('named.json', '2')
+    expect(await build()).toEqual(['named.json'])
+  })
+
+  it('everything is built after a change of a package that a loader requires', slow, async () => {
+    const project = makeProject("word = require('words')", {
+      'node_modules/words/package.json': '{ "name": "words", "version": "1.0.0" }',
+      'node_modules/words/index.js': "module.exports = 'one'\n",
+    })
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+    project.write('node_modules/words/package.json', '{ "name": "words", "version": "1.0.1" }')
+    expect(await project.build()).toEqual({ built: ALL, changed: ['node_modules/words/package.json'] })
   })
 })
 

@@ -14,7 +14,7 @@ import { isFile, textOf } from './files.ts'
 const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*(['"`])([^'"`\n]+)\1/g
 const VARIABLE = /\bprocess\.env(?:\.|\[['"])([A-Za-z_]\w*)/g
 const ENDS = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.jsx', '.tsx', '.json', '/index.js', '/index.mjs', '/index.cjs', '/index.ts']
-const OWN = dirname(import.meta.dirname)
+const OWN = dirname(dirname(fileURLToPath(import.meta.url)))
 const OWN_PACKAGES: ReadonlySet<string> = new Set(['varve', '@varve/plugins'])
 const CODE = /\.[cm]?[jt]sx?$/
 

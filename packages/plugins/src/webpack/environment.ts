@@ -14,7 +14,7 @@ import type { Compiler } from 'webpack'
 import { dependencyFiles, type FileSystemInfo } from './dependency-files.ts'
 import type { Identity } from './identity.ts'
 import { idOf } from './pointer.ts'
-import { changedInputs, type Digests, digestsOf, isUnchanged, pathsOf } from './recorded.ts'
+import { changedInputs, type Digests, digestsOf, isUnchanged, namesOf, pathsOf } from './recorded.ts'
 import { asBuffer, type Part, type Serializer } from './value.ts'
 
 type Snapshot = Parameters<FileSystemInfo['checkSnapshotValid']>[0]
@@ -62,7 +62,7 @@ export class Environments {
   readonly #records: Namespace<Uint8Array>
   readonly #identity: Identity
   readonly #verdicts: Map<string, boolean | Promise<boolean>> = new Map()
-  /** Recorded inputs that have changed since the newest environment. */
+  /** What has changed since the newest environment. */
   #changed: readonly string[] = []
   #generation = 0
   #current: CurrentEnvironment | undefined
@@ -80,7 +80,7 @@ export class Environments {
     this.fileSystemInfo = fileSystemInfo
   }
 
-  /** Names of the recorded inputs that made the newest environment invalid, paths relative to the compiler's context. */
+  /** What made the newest environment invalid: variables, and paths relative to the compiler's context. */
   get changed(): readonly string[] {
     return this.#changed
   }
@@ -94,10 +94,9 @@ export class Environments {
   async begin(): Promise<string> {
     const newest = asBuffer(this.#records.get(this.#identity.name) ?? new Uint8Array()).toString()
     const [digest, generation = '', id = ''] = newest.split(' ')
-    if (digest === this.#identity.digest && /^\d{1,12}$/.test(generation)) {
-      const isValid = await this.isValid(Buffer.from(id, 'hex').toString('latin1'))
-      this.#generation = Number(generation) + (isValid ? 0 : 1)
-    }
+    // With another digest no entry can be used, but the record may have the name of what changed.
+    const isValid = await this.isValid(Buffer.from(id, 'hex').toString('latin1'))
+    if (digest === this.#identity.digest && /^\d{1,12}$/.test(generation)) this.#generation = Number(generation) + (isValid ? 0 : 1)
     return `${this.#identity.digest} ${this.#generation}`
   }
 
@@ -159,11 +158,13 @@ export class Environments {
     if (bytes === undefined || idOf(bytes) !== id) return false
     const record: unknown = await this.#serializer.deserialize([asBuffer(bytes)], {})
     if (!isRecord(record)) return false
-    const [isFresh, isSame] = await Promise.all([this.#isUnchanged(record.resolving), this.#isUnchanged(record.contents)])
+    const [resolving, contents]: [string[], string[]] = [[], []]
+    const compared = [this.#isUnchanged(record.resolving, resolving), this.#isUnchanged(record.contents, contents)] as const
+    const [isFresh, isSame] = await Promise.all(compared)
     const isValid = isSame && isUnchanged(record.inputs) && (isFresh || (await this.#resolvesAsBefore(record)))
     if (isValid) this.#current ??= { id, dependencies: record.dependencies, inputs: record.inputs, isFresh }
     else {
-      this.#changed = changedInputs(record.inputs, this.#compiler.context)
+      this.#changed = namesOf([...(isSame ? resolving : contents), ...changedInputs(record.inputs)], this.#compiler.context)
       this.#records.delete(this.#recordKey(id))
     }
     return isValid
@@ -217,9 +218,12 @@ export class Environments {
     })
   }
 
-  #isUnchanged(snapshot: Snapshot): Promise<boolean> {
+  /** Compares a snapshot, and adds what webpack found changed to `changed`: it stops at the first difference of each kind. */
+  #isUnchanged(snapshot: Snapshot, changed: string[]): Promise<boolean> {
+    const note = (path: string): void => void changed.push(path)
+    const info: FileSystemInfo = Object.create(this.fileSystemInfo, { _remainingLogs: { value: 1 }, _log: { value: note } })
     return new Promise((resolve) => {
-      this.fileSystemInfo.checkSnapshotValid(snapshot, (error, isValid) => resolve(!error && isValid === true))
+      info.checkSnapshotValid(snapshot, (error, isValid) => resolve(!error && isValid === true))
     })
   }
 

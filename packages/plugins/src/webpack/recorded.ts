@@ -47,11 +47,14 @@ export function isUnchanged(digests: Digests): boolean {
   return true
 }
 
-/** The names of all changed inputs: variables, and paths relative to `context`. */
-export function changedInputs(digests: Digests, context: string): string[] {
-  const changed = Array.from(digests).filter(([input, digest]) => digestOf(input) !== digest)
-  const names = changed.map(([input]) => partsOf(input)[1]).map((name) => (isAbsolute(name) ? relative(context, name) : name))
-  return [...new Set(names)].sort()
+/** The names of all changed inputs: variables, and absolute paths. */
+export function changedInputs(digests: Digests): string[] {
+  return Array.from(digests).filter(([input, digest]) => digestOf(input) !== digest).map(([input]) => partsOf(input)[1])
+}
+
+/** Names for a reader: paths relative to `context`, sorted. */
+export function namesOf(names: readonly string[], context: string): string[] {
+  return [...new Set(names.map((name) => (isAbsolute(name) ? relative(context, name) : name)))].sort()
 }
 
 function digestOf(input: string): string {

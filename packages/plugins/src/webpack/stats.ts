@@ -13,9 +13,9 @@ export interface VarveWebpackStats {
   /** Bytes of values written, as webpack serialised them. */
   bytesWritten: number
   /**
-   * Files, directories and environment variables that loaders or plugins read in an earlier build and that have changed since,
-   * so that webpack builds everything again. Paths are relative to the compiler's context. Configs, loaders and packages,
-   * which webpack tracks itself, are not listed.
+   * What every entry depends on and has changed since an earlier build, so that webpack builds everything again: configs, loaders,
+   * packages, and files, directories and environment variables that loaders or plugins read. Paths are relative to the compiler's
+   * context. webpack stops at the first change that it finds, so the list may be incomplete.
    */
   changed: readonly string[]
 }
