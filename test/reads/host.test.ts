@@ -2,6 +2,7 @@
 import fs, { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { installReads, ReadScope, uninstallReads } from 'varve/reads'
@@ -104,6 +105,24 @@ describe('the recorder', () => {
     expect(filesOf((path) => adapter.readFileSync(path))).toEqual(['a.txt'])
     uninstallReads()
     expect(adapter.readFileSync).toBe(original.readFileSync)
+  })
+
+  it('two copies of Varve share one recorder', async () => {
+    const folder = join(makeFolder(), 'varve')
+    const path = fileURLToPath(new URL('../../packages/varve/', import.meta.url))
+    for (const name of ['package.json', 'dist']) fs.cpSync(join(path, name), join(folder, name), { recursive: true })
+    const copy: typeof import('varve/reads') = await import(pathToFileURL(join(folder, 'dist/reads/index.js')).href)
+    expect(copy.installReads).not.toBe(installReads)
+    expect(copy.installReads()).toBe(installReads())
+    fs.writeFileSync(join(folder, 'a.txt'), 'text')
+    const [one, other] = [new ReadScope({ name: 'one', root: folder }), new copy.ReadScope({ name: 'other', root: folder })]
+    one.run(() => other.run(() => readFileSync(join(folder, 'a.txt'))))
+    other.run(() => one.run(() => existsSync(join(folder, 'b.txt'))))
+    for (const scope of [one, other]) scope.end()
+    expect(other.recorded().files).toContain('a.txt')
+    expect(one.recorded().files).toContain('b.txt')
+    copy.uninstallReads()
+    expect(fs.readFileSync).toBe(original.readFileSync)
   })
 
   it('a function that a local module keeps for itself escapes, and the module is an input', () => {
