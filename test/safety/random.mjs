@@ -13,3 +13,15 @@ export function randomOf(seed) {
     return ((value ^ (value >>> 15)) >>> 0) % below
   }
 }
+
+/** A seed from numbers and texts. @param {...(number | string)} parts */
+export function seedOf(...parts) {
+  const numbers = parts.flatMap((part) => (typeof part === 'number' ? [part] : [...Buffer.from(part), -1]))
+  return numbers.reduce((seed, number) => randomOf(seed ^ number)(2 ** 32), 0)
+}
+
+/** Bytes that no compressor makes shorter. @param {number} seed @param {number} count */
+export function noise(seed, count) {
+  const random = randomOf(seed)
+  return Buffer.from(Uint32Array.from({ length: Math.ceil(count / 4) }, () => random(2 ** 32)).buffer, 0, count)
+}

@@ -130,13 +130,14 @@ const SAFETY = ['--package=varve-safety']
  * A part that is a program in Rust: it prints its outcome as JSON.
  * @param {string} name
  * @param {readonly string[]} [crate] how cargo finds it
+ * @param {readonly string[]} [more] further arguments
  * @returns {Part}
  */
-export function rustPart(name, crate = SAFETY) {
+export function rustPart(name, crate = SAFETY, more = []) {
   return {
     name,
     run: async ({ seed, isLong, replay }) => {
-      const options = ['--seed', String(seed), ...(isLong ? ['--long'] : []), ...(replay === undefined ? [] : ['--replay', replay])]
+      const options = [...more, '--seed', String(seed), ...(isLong ? ['--long'] : []), ...(replay === undefined ? [] : ['--replay', replay])]
       return JSON.parse(await engine([name, ...options], crate))
     },
   }

@@ -7,7 +7,7 @@ import { copyFileSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { openCache, VarveError } from 'varve'
-import { mix } from '../power-loss/random.mjs'
+import { seedOf } from '../random.mjs'
 import { tool } from './disk.mjs'
 import { ALL_RIGHT, build, readAll, readFiles } from './fixture.mjs'
 
@@ -51,7 +51,7 @@ async function dying(round) {
   try {
     const cache = await open()
     if (round % 5 === 0) await readAll(cache)
-    truncateSync(image, mix(seed, round) % IMAGE_BYTES)
+    truncateSync(image, seedOf(seed, round) % IMAGE_BYTES)
     await use(cache)
     const again = await attempt(open)
     if (again !== undefined) await use(again)

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
-import { mix, mixText, noise } from '../power-loss/random.mjs'
+import { noise, seedOf } from '../random.mjs'
 
 /** @import { Cache } from 'varve' */
 /** @import { FileManifest } from 'varve/files' */
@@ -11,13 +11,13 @@ import { mix, mixText, noise } from '../power-loss/random.mjs'
 const KEYS = Array.from({ length: 120 }, (_, i) => `k${i}`)
 
 /** @param {string} key */
-const valueOf = (key) => noise(mixText(key), key === 'k7' ? 1_200_000 : key.endsWith('0') ? 40_000 : 200 + (mix(mixText(key)) % 3000))
+const valueOf = (key) => noise(seedOf(key), key === 'k7' ? 1_200_000 : key.endsWith('0') ? 40_000 : 200 + (seedOf(key) % 3000))
 
 /** @param {string} dir @param {'native' | 'wasm'} engine */
 export async function build(dir, engine) {
   const sources = `${dir}-sources`
   mkdirSync(sources)
-  for (const name of ['a', 'b']) writeFileSync(join(sources, name), noise(mixText(name), 50_000))
+  for (const name of ['a', 'b']) writeFileSync(join(sources, name), noise(seedOf(name), 50_000))
   const cache = await openCache({ name: 'fixture', dir, engine })
   const values = cache.namespace('n')
   for (const [index, key] of KEYS.entries()) {

@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { openCache, VarveError } from 'varve'
-import { mix, mixText, noise } from '../power-loss/random.mjs'
+import { noise, seedOf } from '../random.mjs'
 import { tool } from './disk.mjs'
 
 /** @import { Cache } from 'varve' */
@@ -96,7 +96,7 @@ function put(cache, number, size, pending) {
   const values = cache.namespace('n')
   const isLarge = number % 7 === 5 && size > 1 << 20
   for (let i = 0; i < (isLarge ? 36 : 3); i++) {
-    const key = `k${mix(seed, number, i) % 50}`
+    const key = `k${seedOf(seed, number, i) % 50}`
     values.put(key, valueOf(key, number, isLarge ? 30_000 : Math.ceil(size / 60)))
     pending.set(key, number)
   }
@@ -104,7 +104,7 @@ function put(cache, number, size, pending) {
 
 /** @param {string} key @param {number} number @param {number} bytes */
 function valueOf(key, number, bytes) {
-  const value = noise(mix(mixText(key), number, bytes), bytes + 4)
+  const value = noise(seedOf(key, number, bytes), bytes + 4)
   value.writeUInt32LE(number, 0)
   return value
 }

@@ -3,7 +3,7 @@
 // with each error that the call can return.
 import { readFileSync } from 'node:fs'
 import { callsOf, descriptorOf, pathsOf } from '../power-loss/parse.mjs'
-import { mix } from '../power-loss/random.mjs'
+import { seedOf } from '../random.mjs'
 
 /** @typedef {{ call: string, error: string, at: number, isForEver: boolean }} Fault */
 
@@ -61,7 +61,7 @@ export function faultsOf(counts, engine, seed) {
     return errors.flatMap((error) =>
       places.flatMap((at) => (error === 'EINTR' ? [false] : [false, true]).map((isForEver) => ({ call, error, at, isForEver }))))
   })
-  const dice = new Map(faults.map((fault, index) => [fault, mix(seed, index)]))
+  const dice = new Map(faults.map((fault, index) => [fault, seedOf(seed, index)]))
   const random = faults.sort((a, b) => (dice.get(a) ?? 0) - (dice.get(b) ?? 0))
   const seen = new Set()
   const isFirst = new Map(random.map((fault) => {

@@ -1,7 +1,7 @@
 // @ts-check
 // What the disturbed program commits, and how to find out which of its commits a cache holds.
 import { openCache } from 'varve'
-import { mix, mixText, noise } from '../power-loss/random.mjs'
+import { noise, seedOf } from '../random.mjs'
 
 /** The commit that is large enough for a table, the one with a value that is a file, and the one that names a stored folder. */
 const LARGE = 4
@@ -22,7 +22,7 @@ export const keysOf = (number) => [...sharedOf(number), ownOf(number)]
 
 /** @param {string} key @param {number} number */
 export function valueOf(key, number) {
-  const value = noise(mix(mixText(key), number), key === 'huge' ? 1_100_000 : number === LARGE ? 30_000 : 300 + number)
+  const value = noise(seedOf(key, number), key === 'huge' ? 1_100_000 : number === LARGE ? 30_000 : 300 + number)
   value.writeUInt32LE(number, 0)
   return value
 }

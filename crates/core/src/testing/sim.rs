@@ -17,6 +17,7 @@ mod fate;
 mod fault;
 mod file;
 mod journal;
+mod replay;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 const PARTS: &[Part] = &[
     ("states", power_loss::states),
     ("nested", power_loss::nested),
+    ("recordings", power_loss::recordings),
     ("interleavings", concurrency::run),
     ("calls", io_faults::calls),
     ("flips", corruption::flips),

@@ -1,5 +1,7 @@
 //! The options of the program.
 
+use std::path::PathBuf;
+
 /// The command line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
@@ -10,6 +12,8 @@ pub(crate) struct Order {
     pub(crate) is_long: bool,
     /// The one case to run, as the part writes it.
     pub(crate) replay: Option<String>,
+    /// The directory with recorded system calls.
+    pub(crate) recordings: PathBuf,
 }
 
 /// The numbers of a case.
@@ -28,6 +32,7 @@ impl Order {
                     order.seed = text.parse().map_err(|_| format!("--seed is a whole number, not '{text}'"))?;
                 }
                 "--replay" => order.replay = Some(args.next().ok_or("--replay needs a case")?),
+                "--recordings" => order.recordings = args.next().ok_or("--recordings needs a directory")?.into(),
                 other => return Err(format!("unknown option '{other}'")),
             }
         }

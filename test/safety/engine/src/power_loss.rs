@@ -3,6 +3,7 @@
 //! a committed state that includes the last acknowledged durable commit, and accept the next commit.
 //!
 //! - `states`: every crash of histories that contain each phase of a cache's life;
+//! - `recordings`: every crash of programs that used the built package, whose system calls were recorded;
 //! - `nested`: the power fails again while the crashed cache is opened, committed to and compacted.
 //!
 //! A case is `<history>:<model>:<state>`; `nested` adds two numbers for the second crash.
@@ -12,21 +13,22 @@ mod nested;
 mod phase;
 mod record;
 mod recorded;
+mod recordings;
 
 use crate::order::{Order, numbers};
 use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::work::{caught, each};
-use check::Look;
 use phase::{PHASES_DUE, SHAPES_DUE};
 use record::record;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
-use varve_core::testing::sim::{CrashStates, Model};
+use varve_core::testing::sim::{CrashState, CrashStates, Model};
 
 pub(crate) use check::{Checker, read};
 pub(crate) use nested::nested;
 pub(crate) use recorded::{Commit, Recorded};
+pub(crate) use recordings::recordings;
 
 /// Random states for each prefix, in addition to the enumerated ones.
 const RANDOM_STATES: usize = 6;
@@ -82,20 +84,18 @@ fn until_distinct<F: IntoIterator<Item = u64>>(
     tally
 }
 
-/// Every crash state of one history on every model. Returns the fingerprints.
+/// Every crash state of the history of a seed. Returns the fingerprints.
 fn check_history(seed: u64, tally: &mut Tally) -> Vec<u64> {
-    let history = record(seed);
     tally.add("histories", 1);
-    let mut checker = Checker::new(&history);
+    crash(&record(seed), &seed.to_string(), seed, RANDOM_STATES, tally)
+}
+
+/// Every crash state of one history on every model. Returns the fingerprints.
+fn crash(history: &Recorded, case: &str, seed: u64, random_states: usize, tally: &mut Tally) -> Vec<u64> {
+    let mut checker = Checker::new(history);
     for model in history.models() {
-        for (index, state) in states_of(&history.vfs, model, seed).enumerate() {
-            let look = checker.look(&state);
-            let is_new = matches!(look, Ok(Look { is_new: true, .. }));
-            let mut outcome = look.and_then(|look| checker.allows(&state, &look));
-            if is_new && checker.seen().is_multiple_of(COMMIT_STEP) && outcome.is_ok() {
-                tally.add("states.committedTo", 1);
-                outcome = checker.takes_the_next_commit(&state);
-            }
+        for (index, state) in history.vfs.crash_states(model, 0, seed, random_states).enumerate() {
+            let (is_new, outcome) = check(&mut checker, &state, tally);
             tally.add("states.checked", 1);
             let phase = history.phase_at(state.prefix);
             tally.add(&format!("checked.{}.{phase}", MODELS[model as usize]), 1);
@@ -111,12 +111,26 @@ fn check_history(seed: u64, tally: &mut Tally) -> Vec<u64> {
             if let Err(what) = outcome {
                 tally.violation(
                     &format!("{what}; {}", state.description()),
-                    &format!("{seed}:{}:{index}", model as usize),
+                    &format!("{case}:{}:{index}", model as usize),
                 );
             }
         }
     }
     checker.into_fingerprints()
+}
+
+/// Whether the state is new, and what is wrong with it.
+fn check(checker: &mut Checker<'_>, state: &CrashState, tally: &mut Tally) -> (bool, Result<(), String>) {
+    let look = match checker.look(state) {
+        Ok(look) => look,
+        Err(what) => return (false, Err(what)),
+    };
+    let outcome = checker.allows(state, &look, state.is_whole());
+    if look.is_new && checker.seen().is_multiple_of(COMMIT_STEP) && outcome.is_ok() {
+        tally.add("states.committedTo", 1);
+        return (look.is_new, checker.takes_the_next_commit(state, &look));
+    }
+    (look.is_new, outcome)
 }
 
 /// The models in the words of figures, in order.
@@ -135,22 +149,24 @@ fn states_of(vfs: &varve_core::testing::sim::SimVfs, model: Model, seed: u64) ->
 fn replay(case: &str, tally: &mut Tally) {
     let numbers = numbers(case);
     let [seed, rest @ ..] = numbers.as_slice() else { return tally.violation("no such case", case) };
-    let outcome = caught(|| {
-        let history = record(*seed);
-        #[expect(clippy::print_stderr, reason = "a replay is for people")]
-        {
-            eprintln!("{history}");
-        }
-        let [model, index] = rest else { return Ok(()) };
-        let model = model_of(*model).ok_or("no such model")?;
-        let state = states_of(&history.vfs, model, *seed).nth(*index as usize).ok_or("no such state")?;
-        let mut checker = Checker::new(&history);
-        let look = checker.look(&state)?;
-        checker.allows(&state, &look)?;
-        checker.takes_the_next_commit(&state)
-    });
+    let outcome = caught(|| replay_state(&record(*seed), rest, *seed, RANDOM_STATES));
     tally.add("replayed", 1);
     if let Err(what) = outcome.and_then(|outcome| outcome) {
         tally.violation(&what, case);
     }
+}
+
+/// The history with its operations, and the state of that model and number.
+fn replay_state(history: &Recorded, case: &[u64], seed: u64, random_states: usize) -> Result<(), String> {
+    #[expect(clippy::print_stderr, reason = "a replay is for people")]
+    {
+        eprintln!("{history}");
+    }
+    let [model, index] = case else { return Ok(()) };
+    let model = model_of(*model).ok_or("no such model")?;
+    let state = history.vfs.crash_states(model, 0, seed, random_states).nth(*index as usize).ok_or("no such state")?;
+    let mut checker = Checker::new(history);
+    let look = checker.look(&state)?;
+    checker.allows(&state, &look, state.is_whole())?;
+    checker.takes_the_next_commit(&state, &look)
 }

@@ -28,6 +28,11 @@ pub struct CrashState {
 }
 
 impl CrashState {
+    /// Whether everything happened, as if only the process had died.
+    pub fn is_whole(&self) -> bool {
+        self.model.fates(self.plan, &self.pending).iter().all(|fate| *fate == Fate::Kept)
+    }
+
     /// The prefix, and the fate of each unsynced operation.
     pub fn description(&self) -> String {
         let mut text = format!("crash after operation {}: {:?} {:?}", self.prefix, self.model, self.plan);
@@ -95,15 +100,31 @@ impl CrashStates {
             }
             Operation::Sync { inode } => {
                 self.settle(|one| operation.makes_durable(one));
-                let named = |one: &&mut Pending| one.operation.names() == Some(inode);
-                self.pending.iter_mut().filter(named).for_each(|one| one.file_synced = true);
+                self.note_synced(inode);
             }
             Operation::SyncFolder { .. } => self.settle(|one| operation.makes_durable(one)),
+            Operation::SyncNewest { inode } => self.sync_newest(inode),
             Operation::Lose { inode, pages: LostPages::Gone } => {
-                self.pending.retain(|one| one.operation.appends_to() != Some(inode));
+                self.pending.retain(|one| one.is_durable || one.operation.appends_to() != Some(inode));
             }
             Operation::Lose { inode, pages: LostPages::Zeroed | LostPages::Cached } => self.turn_to_zeros(inode),
-            operation => self.pending.push(Pending { operation, file_synced: false }),
+            operation => self.pending.push(Pending { operation, file_synced: false, is_durable: false }),
+        }
+    }
+
+    /// Some file systems make the names of a file durable when it is synced.
+    fn note_synced(&mut self, inode: InodeId) {
+        let named = |one: &&mut Pending| one.operation.names() == Some(inode);
+        self.pending.iter_mut().filter(named).for_each(|one| one.file_synced = true);
+    }
+
+    fn sync_newest(&mut self, inode: InodeId) {
+        if self.sampling.model.is_ordered() {
+            self.settle(Operation::changes_names);
+        }
+        self.note_synced(inode);
+        if let Some(newest) = self.pending.iter_mut().rfind(|one| one.operation.appends_to() == Some(inode)) {
+            newest.is_durable = true;
         }
     }
 
@@ -128,6 +149,7 @@ impl CrashStates {
         for one in &mut self.pending {
             if let Operation::Append { inode, bytes, .. } = &mut one.operation
                 && *inode == lost
+                && !one.is_durable
             {
                 *bytes = vec![0; bytes.len()].into();
             }
@@ -138,9 +160,9 @@ impl CrashStates {
     fn play(&self, plan: Plan) -> CrashState {
         let model = self.sampling.model;
         let drawn = model.fates(plan, &self.shared);
-        let fates = || self.shared.iter().map(|one| &one.operation).zip(drawn.iter().copied());
+        let fates = || self.shared.iter().zip(drawn.iter().copied());
         let mut names = self.durable.names.clone();
-        fates().filter(|(_, fate)| *fate == Fate::Kept).for_each(|(operation, _)| operation.apply_to(&mut names));
+        fates().filter(|(_, fate)| *fate == Fate::Kept).for_each(|(one, _)| one.operation.apply_to(&mut names));
         let mut numbers = BTreeMap::new();
         let mut contents = Vec::new();
         for inode in names.values_mut() {
@@ -150,8 +172,9 @@ impl CrashStates {
             });
         }
         let mut ended: BTreeSet<usize> = BTreeSet::new();
-        for (operation, fate) in fates() {
-            let number = operation.changes().and_then(|inode| numbers.get(&inode)).filter(|at| !ended.contains(*at));
+        for (Pending { operation, is_durable, .. }, fate) in fates() {
+            let number = operation.changes().and_then(|inode| numbers.get(&inode));
+            let number = number.filter(|at| *is_durable || !ended.contains(*at));
             if let Some(content) = number.and_then(|&number| contents.get_mut(number)) {
                 let ends = write(content, operation, fate);
                 ended.extend(number.filter(|_| ends));

@@ -48,14 +48,16 @@ impl Model {
 
     /// The fate of each pending operation.
     pub(super) fn fates(self, plan: Plan, pending: &[Pending]) -> Vec<Fate> {
-        if let Plan::InOrder { names, bytes } = plan {
-            return ordered_fates(names, bytes, pending, self == Self::Journaled);
-        }
         let fate = |(position, one): (usize, &Pending)| match self {
             Self::Weak if one.file_synced => Fate::Kept,
             _ => plan.fate(position, one),
         };
-        pending.iter().enumerate().map(fate).collect()
+        let mut fates: Vec<Fate> = match plan {
+            Plan::InOrder { names, bytes } => ordered_fates(names, bytes, pending, self == Self::Journaled),
+            _ => pending.iter().enumerate().map(fate).collect(),
+        };
+        fates.iter_mut().zip(pending).filter(|(_, one)| one.is_durable).for_each(|(fate, _)| *fate = Fate::Kept);
+        fates
     }
 }
 
@@ -71,6 +73,8 @@ pub(super) struct Pending {
     pub(super) operation: Operation,
     /// It gives a name to a file that was synced since. Some file systems make such a name durable, others do not.
     pub(super) file_synced: bool,
+    /// It is on the disk, unlike operations before it. A later sync of its file makes all of them durable, in order.
+    pub(super) is_durable: bool,
 }
 
 /// The fate of one operation.
@@ -216,7 +220,7 @@ fn plans(pending: &[Pending], seed: u64, random: usize) -> Vec<Plan> {
         }
     }
     let mut newest = true;
-    for (position, one) in pending.iter().enumerate().rev() {
+    for (position, one) in pending.iter().enumerate().rev().filter(|(_, one)| !one.is_durable) {
         let Operation::Append { offset, bytes, .. } = &one.operation else { continue };
         let seed = mix(seed, position as u64);
         let tears = if newest { many_tears(*offset, bytes.len(), seed) } else { few_tears(*offset, bytes.len(), seed) };

@@ -126,12 +126,12 @@ impl File for SimFile {
                 return Err(effect.error());
             }
             self.append_padded(&mut state, &bytes);
-        } else {
             drop(state);
-            self.append(parts)?;
-            state = self.vfs.state();
+            self.vfs.sync_newest(self.inode);
+            return Ok(());
         }
         drop(state);
+        self.append(parts)?;
         self.sync()
     }
 

@@ -41,6 +41,10 @@ pub(super) enum Operation {
     Sync {
         inode: InodeId,
     },
+    /// A write that returned once its own bytes were on the disk. It makes only the newest append durable.
+    SyncNewest {
+        inode: InodeId,
+    },
     Link {
         target: Arc<str>,
         inode: InodeId,
@@ -130,6 +134,7 @@ impl Operation {
             Self::Append { .. }
             | Self::Cut { .. }
             | Self::Sync { .. }
+            | Self::SyncNewest { .. }
             | Self::SyncFolder { .. }
             | Self::Lose { .. } => {}
         }
@@ -148,6 +153,7 @@ impl fmt::Display for Operation {
             }
             Self::Cut { inode, length } => write!(out, "cut the zeros of #{inode} at {length}"),
             Self::Sync { inode } => write!(out, "sync #{inode}"),
+            Self::SyncNewest { inode } => write!(out, "sync the newest append of #{inode}"),
             Self::Link { target, inode } => write!(out, "link #{inode} as {target}"),
             Self::Rename { source, target, .. } => write!(out, "rename {source} to {target}"),
             Self::Remove { name } => write!(out, "remove {name}"),

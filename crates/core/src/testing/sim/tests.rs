@@ -86,6 +86,23 @@ fn synced_bytes_survive_every_crash() {
 }
 
 #[test]
+fn a_write_that_syncs_itself_leaves_earlier_bytes_unsynced() {
+    let vfs = SimVfs::new();
+    create(&vfs, "a", b"one").sync().unwrap();
+    vfs.sync_folder().unwrap();
+    vfs.write_at(0, 3, b"two".to_vec());
+    vfs.write_at(0, 6, b"three".to_vec());
+    vfs.sync_newest(0);
+    for model in Model::ALL {
+        let found = outcomes_of(&vfs, model, "a");
+        assert!(found.contains(&Some(b"one\0\0\0three".to_vec())), "{model:?}: {found:?}");
+        assert!(found.iter().flatten().all(|bytes| bytes.ends_with(b"three")), "{model:?}: {found:?}");
+    }
+    vfs.sync_file(0);
+    assert_eq!(outcomes(&vfs, "a"), [Some(b"onetwothree".to_vec())].into());
+}
+
+#[test]
 fn unsynced_bytes_may_vanish_tear_or_become_zeros() {
     let vfs = SimVfs::new();
     create(&vfs, "a", b"abc");

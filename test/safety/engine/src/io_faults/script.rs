@@ -201,7 +201,9 @@ impl Run {
         let mut count = 0;
         for state in history.vfs.crash_states(Model::Posix, 0, seed, 0) {
             let look = checker.look(&state)?;
-            checker.allows(&state, &look).map_err(|what| format!("{what}; {}\n{history}", state.description()))?;
+            checker
+                .allows(&state, &look, false)
+                .map_err(|what| format!("{what}; {}\n{history}", state.description()))?;
             count += 1;
         }
         Ok(count)

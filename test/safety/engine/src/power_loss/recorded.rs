@@ -56,12 +56,12 @@ impl Recorded {
         self.beside.get(commit).map_or(0, |(by, _)| *by) == writer
     }
 
-    /// The commits of a writer of which one must be its last one after so many operations. The first
-    /// commit of all, what was there before, is everybody's.
-    pub(crate) fn allowed_of(&self, writer: usize, operations: usize) -> RangeInclusive<usize> {
+    /// The commits of a writer of which one must be its last one after so many operations. The first commit of all,
+    /// what was there before, counts for each writer. `is_whole`: relaxed commits are left, too.
+    pub(crate) fn allowed_of(&self, writer: usize, operations: usize, is_whole: bool) -> RangeInclusive<usize> {
         let commits = || self.commits.iter().enumerate().filter(|(index, _)| self.is_of(writer, *index));
-        let durable = commits().rfind(|(_, commit)| commit.durable && commit.acknowledged <= operations);
-        let oldest = durable.map_or(0, |(index, _)| index);
+        let is_due = |commit: &Commit| (commit.durable || is_whole) && commit.acknowledged <= operations;
+        let oldest = commits().rfind(|(_, commit)| is_due(commit)).map_or(0, |(index, _)| index);
         let newest = commits().rfind(|(_, commit)| commit.begun < operations).map_or(0, |(index, _)| index);
         oldest..=newest.max(oldest)
     }
