@@ -13,7 +13,7 @@ import { runVarve } from '../command.ts'
 import { makeFolder } from '../folders.ts'
 
 const SECRET = '0123456789abcdef0123456789abcdef'
-const NAMES = ['VARVE_SECRET', 'VARVE_REQUIRE_SECRET']
+const NAMES = ['VARVE_SECRET', 'VARVE_REQUIRE_SECRET', 'VARVE_KEY']
 
 afterEach(() => NAMES.forEach((name) => delete process.env[name]))
 
@@ -42,6 +42,19 @@ it('an empty VARVE_SECRET is warned of, once, and says how to go on', async () =
   expect(await opened({ VARVE_SECRET: '', VARVE_REQUIRE_SECRET: '0' })).toEqual([false, []])
   expect(await opened({ VARVE_SECRET: '' }, { requireSecret: false })).toEqual([false, []])
   expect(await opened({ VARVE_SECRET: '' }, { inMemory: true, dir: undefined })).toEqual([false, []])
+})
+
+it('a leftover VARVE_KEY of Varve 0.1 is warned of, once, with the new name, instead of being ignored silently', async () => {
+  const message = expect.stringMatching(/^SECRET_MISSING VARVE_KEY is no longer read: .*Rename it to VARVE_SECRET/)
+  expect(await opened({ VARVE_KEY: SECRET })).toEqual([false, [message]])
+  expect(await opened({ VARVE_KEY: SECRET, VARVE_SECRET: '' })).toEqual([false, [message]])
+  expect(await opened({ VARVE_KEY: '' })).toEqual([false, []])
+  expect(await opened({ VARVE_KEY: SECRET, VARVE_SECRET: SECRET })).toEqual([true, []])
+  expect(await opened({ VARVE_KEY: SECRET, VARVE_REQUIRE_SECRET: '0' })).toEqual([false, []])
+  const refused = { code: 'SECRET_MISSING', message: expect.stringContaining('VARVE_KEY is no longer read') }
+  expect(await opened({ VARVE_KEY: SECRET }, { requireSecret: true })).toMatchObject(refused)
+  const { out } = runVarve(['doctor', '--dir', makeFolder(), '--json'], { env: { VARVE_KEY: SECRET } })
+  expect(JSON.parse(out).findings).toContainEqual({ what: 'secret', found: 'VARVE_KEY', advice: expect.stringContaining('Rename it') })
 })
 
 it('a secret that is required and missing or empty is an error, not the cache without a secret', async () => {

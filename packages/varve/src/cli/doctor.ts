@@ -60,8 +60,8 @@ async function engineFindings(): Promise<FindingJson[]> {
 
 function secretFindings(): FindingJson[] {
   try {
-    const { warning } = secretOf()
-    return warning === undefined ? [] : [{ what: 'secret', found: 'empty', advice: warning.message }]
+    const { warning, found = 'empty' } = secretOf()
+    return warning === undefined ? [] : [{ what: 'secret', found, advice: warning.message }]
   } catch (error) {
     return [{ what: 'secret', found: 'not usable', advice: toVarveError(error).message }]
   }

@@ -6,6 +6,8 @@
  *   not set   the cache for builds without a secret; an empty VARVE_SECRET, usually a CI secret that is missing, causes a
  *             warning
  *   0         the same without a warning, as with requireSecret: false, for a build that has no secret on purpose
+ *
+ * Version 0.1 read `VARVE_KEY` instead. If it is left over, the warning or the error has the new name.
  */
 import { isBytes } from '../values/bytes.ts'
 import { VarveError } from '../errors.ts'
@@ -21,11 +23,16 @@ const SECRET_BYTES_MIN = 32
 
 const WAY_OUT = `at least ${SECRET_BYTES_MIN} random bytes, for example the output of 'openssl rand -hex 32'`
 
+/** The variable of version 0.1. */
+const OLD = 'VARVE_KEY'
+
 /** What `secretOf` found. */
 export interface Secret {
   /** A copy of the secret; undefined = the cache has none. */
   readonly bytes: Uint8Array | undefined
   readonly warning: VarveError | undefined
+  /** The state of the variable that the warning is about. */
+  readonly found?: 'empty' | typeof OLD
 }
 
 /**
@@ -40,14 +47,16 @@ export function secretOf({ secret, requireSecret, inMemory }: Pick<CacheOptions,
   const wanted = variable('VARVE_REQUIRE_SECRET') ?? ''
   // A value other than 1 and 0 is an attempt to require one.
   const isRequired = requireSecret === true || !['', '0', 'false'].includes(wanted)
-  const found = named === '' ? 'VARVE_SECRET is empty' : 'VARVE_SECRET is not set'
+  const isOld = (variable(OLD) ?? '') !== ''
+  const found = isOld ? `${OLD} is no longer read` : named === '' ? 'VARVE_SECRET is empty' : 'VARVE_SECRET is not set'
   if (isRequired) {
     const by = requireSecret === true ? 'requireSecret' : 'VARVE_REQUIRE_SECRET'
     const message = `the cache cannot be opened without a secret: ${found}, and ${by} requires one. Set VARVE_SECRET to ${WAY_OUT}`
     throw new VarveError('SECRET_MISSING', message)
   }
   const isMeant = requireSecret === false || wanted !== ''
-  return { bytes: undefined, warning: named === undefined || isMeant ? undefined : emptyWarning() }
+  if (isMeant || (named === undefined && !isOld)) return { bytes: undefined, warning: undefined }
+  return { bytes: undefined, warning: missing(found, isOld ? 'Rename it to VARVE_SECRET' : 'Set VARVE_SECRET'), found: isOld ? OLD : 'empty' }
 }
 
 function bytesOf(value: unknown, origin: string): Uint8Array {
@@ -59,10 +68,10 @@ function bytesOf(value: unknown, origin: string): Uint8Array {
   throw new VarveError('INVALID_ARGUMENT', `${origin} has ${bytes.length} bytes, which can be guessed; expected ${WAY_OUT}`)
 }
 
-function emptyWarning(): VarveError {
+function missing(found: string, fix: string): VarveError {
   return new VarveError(
     'SECRET_MISSING',
-    'VARVE_SECRET is empty: this build uses the cache without a secret, whose entries anyone who can write to it can forge. Set ' +
-      'VARVE_SECRET, or VARVE_REQUIRE_SECRET=1 to make this an error, or VARVE_REQUIRE_SECRET=0 if this build has no secret on purpose',
+    `${found}: this build uses the cache without a secret, whose entries anyone who can write to it can forge. ${fix}, ` +
+      'or set VARVE_REQUIRE_SECRET=1 to make this an error, or VARVE_REQUIRE_SECRET=0 if this build has no secret on purpose',
   )
 }
