@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type * as reads from 'varve/reads'
 import { installReads, ReadScope, uninstallReads } from 'varve/reads'
 import { makeFolder } from '../folders.ts'
 
@@ -111,7 +112,7 @@ describe('the recorder', () => {
     const folder = join(makeFolder(), 'varve')
     const path = fileURLToPath(new URL('../../packages/varve/', import.meta.url))
     for (const name of ['package.json', 'dist']) fs.cpSync(join(path, name), join(folder, name), { recursive: true })
-    const copy: typeof import('varve/reads') = await import(pathToFileURL(join(folder, 'dist/reads/index.js')).href)
+    const copy: typeof reads = await import(pathToFileURL(join(folder, 'dist/reads/index.js')).href)
     expect(copy.installReads).not.toBe(installReads)
     expect(copy.installReads()).toBe(installReads())
     fs.writeFileSync(join(folder, 'a.txt'), 'text')
