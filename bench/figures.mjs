@@ -70,7 +70,7 @@ async function measure(engine) {
 async function sizes() {
   const addon = at('packages/varve/native')
   const addonBytes = Math.max(...readdirSync(addon).map((name) => statSync(join(addon, name)).size))
-  const { bytes } = await import(at('packages/varve/generated/bytes.js'))
+  const { bytes } = await import(at('packages/varve/generated/varve_wasm_bytes.js'))
   const wasm = Buffer.from(bytes, 'base64')
   const packed = JSON.parse(await run('npm', ['pack', '--dry-run', '--json', '--workspace', 'varve', '--loglevel', 'silent']))
   const files = [packed].flat()[0].files.filter((/** @type {{ path: string }} */ file) => !file.path.startsWith('native/'))

@@ -1,5 +1,6 @@
 // @ts-check
-// Builds the engine as WebAssembly. packages/varve/generated contains the glue, its typings, and the module as base64.
+// Builds the engine as WebAssembly, and archives apart from it, so that a cache without archives never loads their module.
+// packages/varve/generated contains the glue, its typings, and each module as base64.
 // So every runtime and bundler loads it without a fetch or a path.
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,32 +11,39 @@ const FOLDER = 'packages/varve/generated'
 const TARGET = 'wasm32-unknown-unknown'
 
 /** The path relative to the root of the repository. */
-export const wasmPaths = ['varve_wasm.js', 'varve_wasm.d.ts', 'bytes.js', 'bytes.d.ts'].map((x) => `${FOLDER}/${x}`)
+export const wasmPaths = ['varve_wasm', 'varve_archives'].flatMap((name) =>
+  [`${name}.js`, `${name}.d.ts`, `${name}_bytes.js`, `${name}_bytes.d.ts`].map((file) => `${FOLDER}/${file}`))
+
+/** The modules and the features that they need. */
+const MODULES = /** @type {const} */ ([['varve_wasm', 'engine'], ['varve_archives', 'archives']])
 
 /** @param {{ profile?: string, features?: readonly string[], folder?: string }} [build] what to build, and the output directory */
 export async function buildWasm({ profile = 'wasm', features = [], folder = at(FOLDER) } = {}) {
   await addWasmTarget()
-  const chosen = features.map((name) => `--features=${name}`)
-  await cargo('build', ['--profile', profile, '--target', TARGET, '--package', 'varve-wasm', ...chosen])
   const module = join(targetDir, TARGET, profile, 'varve_wasm.wasm')
   const bound = join(targetDir, 'bindgen', String(process.pid))
   await mkdir(bound, { recursive: true })
-  await cargo('run', ['--quiet', '--profile', 'tool', '--package', 'varve-bindgen', '--', module, bound])
-  await embed(bound)
+  for (const [name, feature] of MODULES) {
+    const chosen = ['--no-default-features', `--features=${[feature, ...features].join(',')}`]
+    await cargo('build', ['--profile', profile, '--target', TARGET, '--package', 'varve-wasm', ...chosen])
+    await cargo('run', ['--quiet', '--profile', 'tool', '--package', 'varve-bindgen', '--', module, bound, name])
+    await embed(bound, name)
+  }
   await publish(bound, folder)
   await rm(bound, { recursive: true })
 }
 
 /**
- * Writes the module as JavaScript.
+ * Writes a module as JavaScript.
  * @param {string} folder
+ * @param {string} name
  */
-async function embed(folder) {
-  const module = join(folder, 'varve_wasm_bg.wasm')
+async function embed(folder, name) {
+  const module = join(folder, `${name}_bg.wasm`)
   const bytes = (await readFile(module)).toString('base64')
-  const note = '/** The WebAssembly module of the engine, base64. */\n'
-  await writeFile(join(folder, 'bytes.js'), `${note}export const bytes = '${bytes}'\n`)
-  await writeFile(join(folder, 'bytes.d.ts'), `${note}export declare const bytes: string\n`)
+  const note = `/** The WebAssembly module ${name}, base64. */\n`
+  await writeFile(join(folder, `${name}_bytes.js`), `${note}export const bytes = '${bytes}'\n`)
+  await writeFile(join(folder, `${name}_bytes.d.ts`), `${note}export declare const bytes: string\n`)
   await rm(module)
   await rm(`${module}.d.ts`)
 }

@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use varve_archive::tar::{Content, ExportOptions, FileRecord, ImportOptions, Links, check_sorted, export, import};
-use varve_core::{BlobRef, BlobWriter, Digest, Error, Store, Watch};
+use varve_core::{BlobRef, Digest, Error, Pool, Store, Watch};
 
 /// A file, link or empty directory of a manifest.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -114,12 +114,12 @@ pub fn records_of(items: Vec<FileItem>) -> Result<Vec<FileRecord>> {
     Ok(records)
 }
 
-/// Reads an archive and stores its files.
+/// Reads an archive and stores its files: `put` returns the digest of a content, on any thread of the pool.
 pub fn import_archive(
     input: &mut (dyn Read + Send),
     request: &ArchiveRequest,
-    store: &Store,
-    intake: &BlobWriter,
+    pool: &dyn Pool,
+    put: &(dyn Fn(&[u8]) -> varve_core::Result<Digest> + Sync),
     watch: Watch<'_>,
 ) -> Result<ImportReport> {
     let default = ImportOptions::default();
@@ -132,17 +132,16 @@ pub fn import_archive(
         input_bytes: request.input_bytes,
         ..default
     };
-    let put = |content: &[u8]| intake.store(content).map(|file| file.digest);
-    let imported = import(input, &options, &**store.pool(), &put, watch)?;
+    let imported = import(input, &options, pool, put, watch)?;
     let files = imported.records.into_iter().map(FileItem::of).collect();
     Ok(ImportReport { files, warnings: imported.warnings.iter().map(ToString::to_string).collect() })
 }
 
-/// Writes an archive of these records. The watch counts files.
+/// Writes an archive of these records, whose contents `content` returns. The watch counts files.
 pub fn export_archive(
     records: &[FileRecord],
     gzip: bool,
-    store: &Store,
+    content: &dyn Fn(&BlobRef) -> varve_core::Result<Option<Vec<u8>>>,
     write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     watch: Watch<'_>,
 ) -> Result<()> {
@@ -154,8 +153,7 @@ pub fn export_archive(
         if watch(done, records.len() as u64) == ControlFlow::Break(()) {
             return Err(Error::Cancelled);
         }
-        let content = store.read_blob(&BlobRef { digest: *digest, bytes })?;
-        content.ok_or_else(|| Error::FileLost { path: path.to_owned() })
+        content(&BlobRef { digest: *digest, bytes })?.ok_or_else(|| Error::FileLost { path: path.to_owned() })
     };
     let mut write = |bytes: &[u8]| write(bytes).map_err(|source| Error::io("write", "archive", source));
     Ok(export(records, ExportOptions { gzip }, &read, &mut write)?)

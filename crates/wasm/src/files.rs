@@ -1,6 +1,7 @@
 //! Core's `Vfs` on top of the functions of a host.
 
-use crate::host::{Host, HostNumber, result_of};
+use crate::errno::result_of;
+use crate::host::{Host, HostNumber};
 use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;

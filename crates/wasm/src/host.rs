@@ -6,6 +6,7 @@
 //! Core requires its files to be `Send`, which JavaScript objects are not. So hosts are kept in a table of this thread,
 //! and files store a number.
 
+use crate::errno::result_of;
 use crate::memory::grow_ahead;
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
@@ -120,32 +121,5 @@ impl HostNumber {
 impl Drop for HostNumber {
     fn drop(&mut self) {
         HOSTS.with_borrow_mut(|hosts| hosts[self.0] = None);
-    }
-}
-
-/// Converts a number that the host returned into a result.
-pub(crate) fn result_of(answer: f64) -> io::Result<u64> {
-    if answer >= 0.0 { Ok(answer as u64) } else { Err(kind_of(-answer as u32).into()) }
-}
-
-fn kind_of(errno: u32) -> ErrorKind {
-    match errno {
-        1 | 13 => ErrorKind::PermissionDenied, // EPERM, EACCES
-        2 => ErrorKind::NotFound,
-        4 => ErrorKind::Interrupted,
-        11 => ErrorKind::WouldBlock,
-        16 => ErrorKind::ResourceBusy,
-        17 => ErrorKind::AlreadyExists,
-        18 => ErrorKind::CrossesDevices,
-        20 => ErrorKind::NotADirectory,
-        21 => ErrorKind::IsADirectory,
-        22 => ErrorKind::InvalidInput,
-        27 => ErrorKind::FileTooLarge,
-        28 => ErrorKind::StorageFull,
-        30 => ErrorKind::ReadOnlyFilesystem,
-        36 => ErrorKind::InvalidFilename,
-        38 | 95 => ErrorKind::Unsupported, // ENOSYS, EOPNOTSUPP
-        122 => ErrorKind::QuotaExceeded,
-        _ => ErrorKind::Other,
     }
 }

@@ -1,22 +1,12 @@
-//! Files of tasks, and archives. JavaScript walks the trees on the disk; this module handles the contents.
+//! Files of tasks. JavaScript walks the trees on the disk; this module handles the contents.
 
 use crate::store::WasmStore;
-use crate::stream::{ByteStream, Running};
 use crate::watch::{Watcher, watched};
-use serde::Deserialize;
 use varve_bindings::{
-    ArchiveRequest, Failure, FileItem, Result, StoredItem, answer, commit_alone, export_archive, import_archive,
-    records_of, request, stored_files, verify_files,
+    Failure, FileItem, Result, StoredItem, answer, commit_alone, records_of, request, stored_files, verify_files,
 };
 use varve_core::{BlobRef, BlobWriter, Digest};
 use wasm_bindgen::prelude::*;
-
-/// The request for an archive.
-#[derive(Deserialize)]
-struct ExportRequest {
-    gzip: bool,
-    files: Vec<FileItem>,
-}
 
 /// The BLAKE3 digest of a content as 64 hex digits.
 #[wasm_bindgen(js_name = digestOf)]
@@ -58,29 +48,6 @@ impl WasmStore {
     #[wasm_bindgen(js_name = checkFiles)]
     pub fn check_files(&self, json: &str) -> String {
         answer(request::<Vec<FileItem>>(json).and_then(records_of).map(drop))
-    }
-
-    /// Reads an archive and stores its files under this number.
-    #[wasm_bindgen(js_name = importArchive)]
-    pub fn import_archive(&self, number: u32, json: &str, stream: ByteStream, watcher: Watcher) -> String {
-        let import = |input: &mut Running| {
-            let archive: ArchiveRequest = request(json)?;
-            let (store, intake) = (self.handle.store()?, self.intake(number)?);
-            watched(watcher, |watch| import_archive(input, &archive, store, intake, watch))
-        };
-        answer(Running::with(stream, import))
-    }
-
-    /// Writes an archive.
-    #[wasm_bindgen(js_name = exportArchive)]
-    pub fn export_archive(&self, json: &str, stream: ByteStream, watcher: Watcher) -> String {
-        let export = |output: &mut Running| {
-            let ExportRequest { gzip, files } = request(json)?;
-            let (records, store) = (records_of(files)?, self.handle.store()?);
-            let mut write = |bytes: &[u8]| output.write(bytes);
-            watched(watcher, |watch| export_archive(&records, gzip, store, &mut write, watch))
-        };
-        answer(Running::with(stream, export))
     }
 
     /// Returns all stored blobs.

@@ -49,7 +49,15 @@ impl Call<NodeStore> for ImportArchive {
                 None => Box::new(Cursor::new(bytes)),
                 Some(path) => Box::new(File::open(path).map_err(|source| io("open", path, source))?),
             };
-            storing(core, &holds, |intake| import_archive(&mut input, &archive, core, intake, watch))
+            storing(core, &holds, |intake| {
+                import_archive(
+                    &mut input,
+                    &archive,
+                    &**core.pool(),
+                    &|content| Ok(intake.store(content)?.digest),
+                    watch,
+                )
+            })
         })
     }
 }
@@ -65,7 +73,7 @@ impl Call<NodeStore> for ExportArchive {
             let records = records_of(files)?;
             let created = OpenOptions::new().write(true).create_new(true).open(&path);
             let mut file = created.map_err(|source| io("create", &path, source))?;
-            export_archive(&records, gzip, core, &mut |bytes| file.write_all(bytes), watch)
+            export_archive(&records, gzip, &|blob| core.read_blob(blob), &mut |bytes| file.write_all(bytes), watch)
         })
     }
 }

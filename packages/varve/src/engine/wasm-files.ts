@@ -1,6 +1,6 @@
 /** Files of the WebAssembly engine: contents are the module's, trees are walked here over `node:fs`. */
 import type * as fs from 'node:fs'
-import type { ByteStream, WasmStore, Watcher } from '../../generated/varve_wasm.js'
+import type { WasmStore, Watcher } from '../../generated/varve_wasm.js'
 import { digestOf } from '../../generated/varve_wasm.js'
 import { builtin } from '../host/builtin.ts'
 import type {
@@ -15,6 +15,7 @@ import { errnoOf } from './errno.ts'
 import { inSlices } from './slices.ts'
 import { blockedOr, codeOf, fileFailure, TreeWalker } from './tree-folder.ts'
 import { type Contents, type Restored, TreeRestore } from './tree-restore.ts'
+import type { ArchiveHost } from './wasm-archives.ts'
 
 /** What these calls need of their store. */
 export interface WasmFilesStore {
@@ -100,21 +101,26 @@ export class WasmTrees implements EngineFiles {
   }
 
   async importArchive(input: string | Uint8Array, request: ArchiveRequest, control: EngineControl): Promise<ImportAnswer> {
-    const { stream, close } = typeof input === 'string' ? fromFile(input) : fromBytes(input)
+    const { importArchive } = await import('./wasm-archives.ts')
+    const { read, close } = typeof input === 'string' ? fromFile(input) : fromBytes(input)
     try {
       const watcher = this.#of.watcher(control)
-      const json = JSON.stringify(request)
-      return await this.#store(async (number) => this.#ask((store) => store.importArchive(number, json, stream, watcher)))
+      return await this.#store(async (number) => {
+        const store = (content: Uint8Array): string => this.#ask<StoredContent>((engine) => engine.storeFile(number, content)).digest
+        return withHost({ ...NO_ARCHIVE, read, store }, (host) => importArchive(request, host, watcher))
+      })
     } finally {
       close()
     }
   }
 
   async exportArchive(files: readonly FileEntry[], path: string, gzip: boolean, control: EngineControl): Promise<void> {
-    const { stream, close } = toFile(path)
+    const { exportArchive } = await import('./wasm-archives.ts')
+    const { write, close } = toFile(path)
     try {
       const watcher = this.#of.watcher(control)
-      this.#ask((store) => store.exportArchive(JSON.stringify({ files, gzip }), stream, watcher))
+      const content = (digest: string, size: number): Uint8Array | undefined => this.#content(digest, size)
+      withHost({ ...NO_ARCHIVE, write, content }, (host) => exportArchive(files, gzip, host, watcher))
     } finally {
       close()
     }
@@ -177,19 +183,46 @@ export class WasmTrees implements EngineFiles {
   }
 
   #contents(): Contents {
-    const { store, folder, readOnly, call, number } = this.#of
+    const { folder, readOnly, call } = this.#of
     return {
       mayLink: !readOnly,
       digestOf: (content) => call(() => digestOf(content)),
       placeOf: (digest) => (folder === undefined ? undefined : `${folder}/files/${digest.slice(0, 2)}/${digest}`),
-      read(file: FileItem) {
-        const length = number(() => store.readFile(file.digest, file.size))
-        if (length < 0) return undefined
-        const content = new Uint8Array(length)
-        number(() => store.take(content))
-        return content
-      },
+      read: (file: FileItem) => this.#content(file.digest, file.size),
     }
+  }
+
+  /** A stored content; undefined if it is missing or damaged. */
+  #content(digest: string, size: number): Uint8Array | undefined {
+    const { store, number } = this.#of
+    const length = number(() => store.readFile(digest, size))
+    if (length < 0) return undefined
+    const content = new Uint8Array(length)
+    number(() => store.take(content))
+    return content
+  }
+}
+
+/** A host without an archive and contents. */
+const NO_ARCHIVE: ArchiveHost = { read: () => -22, write: () => -22, store: () => '', content: () => undefined }
+
+/** Runs a call with a host. The module cannot pass on what `store` and `content` throw, so this throws it afterwards. */
+function withHost<T>(host: ArchiveHost, call: (host: ArchiveHost) => T): T {
+  let failed: { readonly error: unknown } | undefined
+  const kept = <R>(otherwise: R, run: () => R): R => {
+    try {
+      return run()
+    } catch (error) {
+      failed ??= { error }
+      return otherwise
+    }
+  }
+  const store = (content: Uint8Array): string => kept('', () => host.store(content))
+  const content = (digest: string, bytes: number): Uint8Array | undefined => kept(undefined, () => host.content(digest, bytes))
+  try {
+    return call({ ...host, store, content })
+  } catch (error) {
+    throw failed === undefined ? error : failed.error
   }
 }
 
@@ -207,9 +240,7 @@ function restoredOf(text: string): Restored {
   try {
     const parsed = parseJson(text) as Partial<Restored>
     if (typeof parsed.at === 'string' && /^\d+$/.test(parsed.at) && Array.isArray(parsed.files)) return { at: parsed.at, files: parsed.files }
-  } catch {
-    // Nothing is known then.
-  }
+  } catch {} // nothing is known then
   return { at: '0', files: [] }
 }
 
@@ -228,26 +259,19 @@ function removeOne(files: typeof fs, walker: TreeWalker, path: string): number {
   }
 }
 
-interface OpenStream {
-  readonly stream: ByteStream
-  close(): void
-}
-
-function fromFile(path: string): OpenStream {
+function fromFile(path: string): Pick<ArchiveHost, 'read'> & { close(): void } {
   const files = hostFiles()
   const handle = opened(files, path, 'r')
-  const read = (target: Uint8Array): number => attempt(() => files.readSync(handle, target))
-  return { stream: { read, write: () => -22 }, close: () => files.closeSync(handle) }
+  return { read: (target) => attempt(() => files.readSync(handle, target)), close: () => files.closeSync(handle) }
 }
 
-function toFile(path: string): OpenStream {
+function toFile(path: string): Pick<ArchiveHost, 'write'> & { close(): void } {
   const files = hostFiles()
   const handle = opened(files, path, 'wx')
-  const write = (bytes: Uint8Array): number => attempt(() => (files.writeFileSync(handle, bytes), 0))
-  return { stream: { read: () => -22, write }, close: () => files.closeSync(handle) }
+  return { write: (bytes) => attempt(() => (files.writeFileSync(handle, bytes), 0)), close: () => files.closeSync(handle) }
 }
 
-function fromBytes(bytes: Uint8Array): OpenStream {
+function fromBytes(bytes: Uint8Array): Pick<ArchiveHost, 'read'> & { close(): void } {
   let at = 0
   const read = (target: Uint8Array): number => {
     const piece = bytes.subarray(at, at + target.length)
@@ -255,7 +279,7 @@ function fromBytes(bytes: Uint8Array): OpenStream {
     at += piece.length
     return piece.length
   }
-  return { stream: { read, write: () => -22 }, close: () => undefined }
+  return { read, close: () => undefined }
 }
 
 function opened(files: typeof fs, path: string, flags: string): number {

@@ -2,7 +2,9 @@
  * The WebAssembly engine: the module of `crates/wasm` on files of a host. Everything runs on this thread, but for
  * compaction of a larger folder, which a worker thread does as one more participant.
  */
+import * as glue from '../../generated/varve_wasm.js'
 import { folderName, type Host, WasmStore } from '../../generated/varve_wasm.js'
+import { bytes as engineBytes } from '../../generated/varve_wasm_bytes.js'
 import type {
   CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EngineOptions,
   EnginePage, EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
@@ -15,7 +17,7 @@ import { MetDamage } from './met-damage.ts'
 import { pageOf, valuesOf } from './packed.ts'
 import type { EngineFiles } from './files.ts'
 import type { WasmTrees } from './wasm-files.ts'
-import { guarded, instance, isPresent } from './wasm-module.ts'
+import { WasmInstance } from './wasm-instance.ts'
 
 /** Compacts the cache on another thread; undefined if this one is quicker. */
 export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions) => Promise<Compacted | undefined> | undefined
@@ -31,6 +33,9 @@ export interface WasmPlace {
 /** The place of a cache: folder `name` in its directory. */
 export type WasmPlaces = (directory: string, name: string) => WasmPlace
 
+/** The instance that all stores of this thread share. */
+const engineInstance: WasmInstance = new WasmInstance(engineBytes, glue, 'this cache is closed, its files are intact. Reopen it to continue')
+
 const FAILED = -2
 const SCRATCH_BYTES = 128 * 1024
 const PROGRESS_MS = 50
@@ -45,8 +50,8 @@ export function wasmEngine(placeOf: WasmPlaces): Engine {
 }
 
 function nameOf(secret: Uint8Array | undefined): string {
-  const { generation } = instance()
-  return reportOf(guarded(generation, () => folderName(secret)))
+  const { generation } = engineInstance.get()
+  return reportOf(engineInstance.guarded(generation, () => folderName(secret)))
 }
 
 /** One store behind the engine's interface. */
@@ -62,7 +67,7 @@ class WasmEngineStore implements EngineStore {
   #scratch: Uint8Array = new Uint8Array(0)
 
   constructor({ host, folder, compactElsewhere }: WasmPlace, options: EngineOptions) {
-    const { generation, memory } = instance()
+    const { generation, memory } = engineInstance.get()
     this.#owner = generation
     this.#memory = memory
     this.#options = options
@@ -71,7 +76,7 @@ class WasmEngineStore implements EngineStore {
     this.#elsewhere = compactElsewhere
     this.#store = this.#call(() => {
       try {
-        return WasmStore.open(heldHost(tableHost(host)), durability, readOnly, maxBytes, secret, random)
+        return WasmStore.open(heldHost(tableHost(host), engineInstance), durability, readOnly, maxBytes, secret, random)
       } catch (error) {
         return typeof error === 'string' ? reportOf<never>(error) : thrown(error)
       }
@@ -97,7 +102,7 @@ class WasmEngineStore implements EngineStore {
     // buffer at each call would cost 15 ns twice a lookup.
     if (this.#scratch.length === 0) {
       // An instance that has ended is not called; the call that needs this memory reports it.
-      const isGone = !isPresent(this.#owner)
+      const isGone = !engineInstance.isPresent(this.#owner)
       this.#scratch = isGone ? new Uint8Array(SCRATCH_BYTES) : new Uint8Array(this.#memory.buffer, this.#store.scratchAt, this.#store.scratchBytes)
     }
     return this.#scratch
@@ -244,11 +249,11 @@ class WasmEngineStore implements EngineStore {
   }
 
   #call<T>(call: () => T): T {
-    return guarded(this.#owner, call)
+    return engineInstance.guarded(this.#owner, call)
   }
 
   #number(call: () => number): number {
-    const number = guarded(this.#owner, call)
+    const number = engineInstance.guarded(this.#owner, call)
     return number === FAILED ? reportOf<never>(this.#store.failure()) : number
   }
 

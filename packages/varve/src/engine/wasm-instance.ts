@@ -1,0 +1,100 @@
+/**
+ * The instance of a WebAssembly module in this thread. After a trap its state is unknown: Varve discards it, all its
+ * objects fail with INTERNAL, and the next call gets a new instance.
+ */
+import { EngineFailure } from './answer.ts'
+
+/** The part of the glue that is the same for every module. */
+export interface Glue {
+  initSync(options: { module: WebAssembly.Module }): { readonly memory: WebAssembly.Memory }
+  reset(): void
+  watchPanics(listener: { panicked(text: string): void }): void
+}
+
+/** One module and its instance, which is made at the first call. */
+export class WasmInstance {
+  readonly #base64: string
+  readonly #glue: Glue
+  readonly #outcome: string
+  #module: WebAssembly.Module | undefined
+  #memory: WebAssembly.Memory | undefined
+  #generation = 0
+  #panicText = ''
+  /** What the present instance holds outside of its memory, each as a way to release it. */
+  readonly #held = new Set<() => void>()
+
+  /** @param base64 the bytes of the module @param outcome what a trap leads to, for the message */
+  constructor(base64: string, glue: Glue, outcome: string) {
+    this.#outcome = outcome
+    this.#base64 = base64
+    this.#glue = glue
+  }
+
+  /** The number of the present instance and its memory; makes the instance if there is none. */
+  get(): { readonly generation: number; readonly memory: WebAssembly.Memory } {
+    if (this.#memory === undefined) {
+      try {
+        this.#module ??= new WebAssembly.Module(decode(this.#base64))
+        this.#memory = this.#begin(this.#module)
+      } catch (error) {
+        throw new EngineFailure('ENGINE_UNAVAILABLE', `cannot start the WebAssembly engine: ${reasonOf(error)}`, { cause: error })
+      }
+    }
+    return { generation: this.#generation, memory: this.#memory }
+  }
+
+  /** Calls `release` if the present instance is discarded. The result cancels that. */
+  whenTrapped(release: () => void): () => void {
+    this.#held.add(release)
+    return () => void this.#held.delete(release)
+  }
+
+  /** Whether instance `owner` is the present one. */
+  isPresent(owner: number): boolean {
+    return owner === this.#generation
+  }
+
+  /** Runs a call into instance `owner`; a trap becomes an error. */
+  guarded<T>(owner: number, call: () => T): T {
+    if (!this.isPresent(owner)) throw this.#stopped()
+    try {
+      return call()
+    } catch (error) {
+      // What Rust throws on purpose is a text; any exception of WebAssembly itself is a trap.
+      if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) {
+        this.#generation++
+        for (const release of this.#held) release()
+        this.#held.clear()
+        this.#glue.reset()
+        if (this.#module !== undefined) this.#memory = this.#begin(this.#module)
+        throw this.#stopped(error)
+      }
+      throw error
+    }
+  }
+
+  /** Makes the instance that is due, or the first one, and returns its memory: each has its own. */
+  #begin(compiled: WebAssembly.Module): WebAssembly.Memory {
+    this.#glue.initSync({ module: compiled })
+    this.#glue.watchPanics({ panicked: (text) => void (this.#panicText = text) }) // the first call after a reset replaces the instance
+    return this.#glue.initSync({ module: compiled }).memory
+  }
+
+  #stopped(cause?: unknown): EngineFailure {
+    const text = this.#panicText === '' ? String(cause ?? 'another cache in this thread met a trap') : this.#panicText
+    return new EngineFailure('INTERNAL', `the engine failed: ${text}; ${this.#outcome}, and please report this message`, { cause })
+  }
+}
+
+/** V8 reserves some 10 GB of address space for a memory, so that it need not check each access. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  if (!(error instanceof RangeError)) return `${text}. Install the native engine (npm install varve with optional dependencies)`
+  const ways = 'raise the limit (ulimit -v), install the native engine, or run Node.js 22 with --disable-wasm-trap-handler'
+  return `${text}. It needs about 10 GB of address space: ${ways}`
+}
+
+function decode(base64: string): Uint8Array<ArrayBuffer> {
+  if (globalThis.Buffer !== undefined) return Uint8Array.from(globalThis.Buffer.from(base64, 'base64'))
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+}
