@@ -1,20 +1,23 @@
 // @ts-check
-// Checks the rooms of core and their floors: a room uses only rooms on lower floors, so there is no cycle. Tests may use any
+// Checks the rooms of crates and their floors: a room uses only rooms on lower floors, so there is no cycle. Tests may use any
 // room.
-import { CORE_FLOORS, CORE_FLOORS_MAX, CORE_ROOMS_MAX } from './rules.mjs'
+import { CORE_FLOORS, CORE_FLOORS_MAX, CORE_ROOMS_MAX, FLOORS } from './rules.mjs'
 import { lineOf } from './source.mjs'
 
 /** @typedef {import('./source.mjs').Source} Source */
 /** @typedef {import('./source.mjs').Finding} Finding */
 
-const FOLDER = 'crates/core/src/'
-const ROOT = `${FOLDER}lib.rs`
+/** @typedef {{ folder: string, floors: readonly (readonly string[])[], reexports: Map<string, string> }} House a crate with rooms */
 
 /** @param {readonly Source[]} sources @returns {Finding[]} */
 export function checkFloors(sources) {
-  const core = sources.filter(({ path, language }) => language === 'rust' && path.startsWith(FOLDER))
-  const reexports = readReexports(core.find(({ path }) => path === ROOT)?.code ?? '')
-  return [...checkHouse(), ...core.filter(({ path }) => path !== ROOT).flatMap((source) => checkModule(source, reexports))]
+  const found = [...FLOORS].flatMap(([folder, floors]) => {
+    const files = sources.filter(({ path, language }) => language === 'rust' && path.startsWith(folder))
+    const root = files.find(({ path }) => path === `${folder}lib.rs`)
+    const house = { folder, floors, reexports: readReexports(root?.code ?? '') }
+    return files.filter((source) => source !== root).flatMap((source) => checkModule(source, house))
+  })
+  return [...checkHouse(), ...found]
 }
 
 /** Checks the number of floors and rooms. @returns {Finding[]} */
@@ -25,13 +28,15 @@ function checkHouse() {
   return [{ path: 'scripts/tidy/rules.mjs', line: 1, message }]
 }
 
-/** @param {Source} source @param {Map<string, string>} reexports @returns {Finding[]} */
-function checkModule({ path, code }, reexports) {
-  const room = /^\w+/.exec(path.slice(FOLDER.length))?.[0] ?? ''
+/** @param {Source} source @param {House} house @returns {Finding[]} */
+function checkModule({ path, code }, { folder, floors, reexports }) {
+  const room = /^\w+/.exec(path.slice(folder.length))?.[0] ?? ''
+  /** The floor of a room, counted from the top. @param {string} one */
+  const floorOf = (one) => floors.findIndex((rooms) => rooms.includes(one))
   const floor = floorOf(room)
-  if (floor < 0) return [{ path, line: 1, message: `room ${room} is on no floor: see CORE_FLOORS in scripts/tidy/rules.mjs` }]
+  if (floor < 0) return [{ path, line: 1, message: `room ${room} is on no floor: see FLOORS in scripts/tidy/rules.mjs` }]
   if (/(?:^|\/)tests(?:\/|\.rs$)/.test(path)) return []
-  const isTopLevel = !path.slice(FOLDER.length).includes('/') // in these files, super is the root
+  const isTopLevel = !path.slice(folder.length).includes('/') // in these files, super is the root
   const root = isTopLevel ? /\b(?:crate|super)::(?:(\w+)|\{)/g : /\bcrate::(?:(\w+)|\{)/g
   return readUses(withoutTests(code), root).flatMap(({ name, index }) => {
     const used = reexports.get(name) ?? name
@@ -40,9 +45,6 @@ function checkModule({ path, code }, reexports) {
     return isUp ? [{ path, line: lineOf(code, index), message }] : []
   })
 }
-
-/** The floor of a room, counted from the top. @param {string} room */
-const floorOf = (room) => CORE_FLOORS.findIndex((rooms) => rooms.includes(room))
 
 /** Blanks out the tests at the end of a file, from `#[cfg(test)]` on. @param {string} code */
 function withoutTests(code) {

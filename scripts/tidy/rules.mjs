@@ -62,6 +62,16 @@ export const CORE_FLOORS = [
   ['format'],
   ['error', 'platform', 'report'],
 ]
+
+/** Rooms by floor of each crate, by its folder. @type {ReadonlyMap<string, readonly (readonly string[])[]>} */
+export const FLOORS = new Map([
+  ['crates/core/src/', CORE_FLOORS],
+  ['crates/node/src/', [['open'], ['calls'], ['store'], ['node_api'], ['guard']]],
+  ['crates/disk/src/', [['registry'], ['vfs'], ['tree'], ['file'], ['direct'], ['platform'], ['map'], ['guard', 'pool']]],
+  ['crates/bindings/src/', [
+    ['files', 'handle'], ['transfer'], ['export', 'import'], ['objects'], ['commit', 'reads', 'restored', 'top'], ['json', 'packed'], ['failure'],
+  ]],
+])
 export const CORE_FLOORS_MAX = 12
 export const CORE_ROOMS_MAX = 21
 

@@ -72,6 +72,11 @@ const PLANTED = [
     'Cargo.toml:6: b: a trailing comment with the reason is missing',
   ],
   [
+    'a room of another crate that uses one above it',
+    { 'crates/node/src/store.rs': '//! A.\nuse crate::open::Open;\n' },
+    'crates/node/src/store.rs:2: store may not use open: it is not on a lower floor',
+  ],
+  [
     'a room without a floor',
     { 'crates/core/src/attic.rs': '//! A.\n' },
     'crates/core/src/attic.rs:1: room attic is on no floor',
