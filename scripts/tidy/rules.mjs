@@ -66,10 +66,10 @@ export const CORE_FLOORS = [
 /** Rooms by floor of each crate, by its folder. @type {ReadonlyMap<string, readonly (readonly string[])[]>} */
 export const FLOORS = new Map([
   ['crates/core/src/', CORE_FLOORS],
-  ['crates/node/src/', [['open'], ['calls'], ['store'], ['node_api'], ['guard']]],
+  ['crates/node/src/', [['open'], ['calls'], ['store'], ['node_api']]],
   ['crates/disk/src/', [['registry'], ['vfs'], ['tree'], ['file'], ['direct'], ['platform'], ['map'], ['guard', 'pool']]],
   ['crates/bindings/src/', [
-    ['files', 'handle'], ['transfer'], ['export', 'import'], ['objects'], ['commit', 'reads', 'restored', 'top'], ['json', 'packed'], ['failure'],
+    ['files', 'handle'], ['transfer'], ['export', 'import'], ['objects'], ['commit', 'reads', 'restored', 'top'], ['json', 'packed'], ['failure'], ['guard'],
   ]],
 ])
 export const CORE_FLOORS_MAX = 12
