@@ -69,7 +69,8 @@ export const FLOORS = new Map([
   ['crates/node/src/', [['open'], ['calls'], ['store'], ['node_api']]],
   ['crates/disk/src/', [['registry'], ['vfs'], ['tree'], ['file'], ['direct'], ['platform'], ['map'], ['guard', 'pool']]],
   ['crates/bindings/src/', [
-    ['files', 'handle'], ['transfer'], ['export', 'import'], ['objects'], ['commit', 'reads', 'restored', 'top'], ['json', 'packed'], ['failure'], ['guard'],
+    ['files', 'handle'], ['transfer'], ['export', 'import'], ['objects'],
+    ['commit', 'guard', 'reads', 'restored', 'top'], ['json', 'packed'], ['failure'],
   ]],
 ])
 export const CORE_FLOORS_MAX = 12
