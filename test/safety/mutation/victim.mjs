@@ -81,7 +81,9 @@ async function untilPanic() {
     if (!inWorker) delete process.env.VARVE_PLANTED
   }
   for (const [name, step] of Object.entries(steps)) {
+    // The other instance reads the variable when it is called.
     if (inWorker) process.env.VARVE_PLANTED = name === 'compact' ? point : ''
+    if (inArchives) process.env.VARVE_PLANTED = point
     const thrown = await failureOf(() => step(victim, folder))
     const code = thrown === 'nothing' && warnings.includes('INTERNAL') ? 'INTERNAL' : thrown
     if (code === 'nothing') continue
