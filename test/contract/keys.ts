@@ -101,7 +101,7 @@ export function keysContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it.each([[undefined], [null], [1], [{}], [['a']]])('of another type are refused: %j', async (key) => {
+    it.each([[undefined], [null], [1], [{}], [['a']], [new Proxy(new Uint8Array(1), {})]])('of another type are refused: %j', async (key) => {
       const cache = await open(newDir())
       const namespace = cache.namespace('keys')
       const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' })

@@ -122,10 +122,29 @@ describe('after a change everything is built again, and the reason is named:', (
   })
 })
 
+it('a cache in a folder that a loader lists is no change of that folder', slow, async () => {
+  const project = makeProject("word = fs.readdirSync(join(__dirname, 'words')).filter((name) => name !== 'cache').join()", { 'words/one': '' })
+  const options = { dir: join(project.folder, 'words/cache') }
+  expect(await project.build(options)).toEqual({ built: ALL, changed: [] })
+  expect(existsSync(options.dir)).toBe(true)
+  expect(await project.build(options)).toEqual(NOTHING)
+})
+
 it('a source that a loader reads for another module is a dependency of that module only', async () => {
   const project = makeProject("if (/a\\.js$/.test(this.resourcePath)) word = fs.readFileSync(join(__dirname, 'b.js'), 'utf8')")
   expect(await project.build()).toEqual({ built: ALL, changed: [] })
   expect(await project.build()).toEqual(NOTHING)
+  project.write('b.js', 'console.log(3)\n')
+  expect(await project.build()).toEqual({ built: ['a.js', 'b.js'], changed: [] })
+})
+
+it('a source that a loader reads once webpack has built it is a dependency of the reading module, too', async () => {
+  const body = `if (!/a\\.js$/.test(this.resourcePath)) return source
+  const done = this.async()
+  setTimeout(() => done(null, source + '\\nconsole.log(' + JSON.stringify(fs.readFileSync(join(__dirname, 'b.js'), 'utf8')) + ')'), 300)
+  return`
+  const project = makeProject(body)
+  expect(await project.build()).toEqual({ built: ALL, changed: [] })
   project.write('b.js', 'console.log(3)\n')
   expect(await project.build()).toEqual({ built: ['a.js', 'b.js'], changed: [] })
 })

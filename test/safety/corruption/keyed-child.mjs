@@ -24,7 +24,7 @@ async function meet({ base, work }, text, index) {
   forge(place, dir, how, file)
   const { kind } = shapeOf(shape)
   const key = how === 'no-key' || how === 'taken-for-open' ? undefined : how === 'wrong-key' ? KEYS.other : KEYS.ours
-  const cache = await openCache({ name: 'damage', dir, engine: reader, version: '1', ...(key === undefined ? {} : { key }) })
+  const cache = await openCache({ name: 'damage', dir, engine: reader, version: '1', ...(key === undefined ? {} : { secret: key }) })
   const { rounds, wrong } = await askAll(cache, kind, 'ours', dir)
   const { sound } = await cache.verify()
   const damage = cache.status().damage.length

@@ -115,10 +115,11 @@ export class BuildReads {
     if (own === undefined || buildInfo === undefined || buildInfo === null) return
     own.isOver = true
     // Loaders that run a child compiler report the dependencies of its modules, including those added here.
-    for (const path of pathsIn(buildInfo, 'fileDependencies')) if (!this.#added.has(path)) this.#reported.add(path)
+    const reported = new Set(pathsIn(buildInfo, 'fileDependencies'))
+    for (const path of reported) if (!this.#added.has(path)) this.#reported.add(path)
     for (const path of pathsIn(buildInfo, 'missingDependencies')) this.#reported.add(path)
     for (const path of own.contents) {
-      if (this.#reported.has(path) || path.includes(PACKAGES) || this.#isIgnored(path) || this.#sink?.written.has(path) === true) continue
+      if (reported.has(path) || path.includes(PACKAGES) || this.#isIgnored(path) || this.#sink?.written.has(path) === true) continue
       addTo(buildInfo, 'fileDependencies', path)
       this.#added.add(path)
     }

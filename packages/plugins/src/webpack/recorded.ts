@@ -8,17 +8,15 @@
  *   variable BROWSERSLIST        an environment variable
  */
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { isAbsolute, join, relative } from 'node:path'
+import { existsSync } from 'node:fs'
+import { isAbsolute, relative } from 'node:path'
+import { digestOfRead } from 'varve/reads'
 
 /** The kinds of inputs. */
 export type InputKind = 'content' | 'existence' | 'list' | 'tree' | 'variable'
 
 /** Inputs with their digests. */
 export type Digests = ReadonlyMap<string, string>
-
-/** Directories that a tree leaves out: they are large, and compared in other ways. */
-const LEFT_OUT: ReadonlySet<string> = new Set(['node_modules', '.git'])
 
 export function inputOf(kind: InputKind, name: string): string {
   return `${kind} ${name}`
@@ -61,21 +59,11 @@ function digestOf(input: string): string {
   const [kind, name] = partsOf(input)
   try {
     if (kind === 'variable') return hashed(process.env[name] ?? '\0')
-    if (kind === 'content') return hashed(readFileSync(name))
-    if (kind === 'list') return hashed(namesIn(name, false).join('\n'))
-    if (kind === 'tree') return hashed(namesIn(name, true).join('\n'))
+    if (kind === 'content' || kind === 'list' || kind === 'tree') return digestOfRead(kind, name)
     return existsSync(name) ? 'there' : 'missing'
   } catch {
-    return 'missing' // or a directory instead of a file, or not readable
+    return 'missing' // or not readable
   }
-}
-
-function namesIn(folder: string, isDeep: boolean): string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const isOpened = isDeep && entry.isDirectory() && !LEFT_OUT.has(entry.name)
-    const below = isOpened ? namesIn(join(folder, entry.name), true).map((name) => `${entry.name}/${name}`) : []
-    return [`${entry.isDirectory() ? 'folder' : 'file'} ${entry.name}`, ...below]
-  })
 }
 
 function partsOf(input: string): readonly [kind: string, name: string] {
@@ -83,6 +71,6 @@ function partsOf(input: string): readonly [kind: string, name: string] {
   return [input.slice(0, space), input.slice(space + 1)]
 }
 
-function hashed(content: string | Uint8Array): string {
+function hashed(content: string): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 22)
 }

@@ -5,6 +5,7 @@
 export { installReads, uninstallReads } from './install.ts'
 export { isCountedVariable } from './counted.ts'
 export { ReadCall } from './call.ts'
+export { digestOfRead } from './kinds.ts'
 export { ReadScope, type ReadScopeOptions } from './scope.ts'
 export type { Verdict } from './generations.ts'
 export type { ChangedRead } from './set.ts'

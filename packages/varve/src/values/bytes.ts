@@ -120,8 +120,9 @@ function viewOf(source: Uint8Array, start: number, size: number): Uint8Array {
   return (keptViews[size] ??= new Uint8Array(keptBuffer, source.byteOffset, size))
 }
 
-/** Whether `value` is a Uint8Array, also one of another realm (test runners and `node:vm` have several). */
+/** Whether `value` is a Uint8Array, also one of another realm (test runners and `node:vm` have several). A proxy of one is not. */
 export function isBytes(value: unknown): value is Uint8Array {
+  if (!ArrayBuffer.isView(value)) return false
   return value instanceof Uint8Array || Object.prototype.toString.call(value) === '[object Uint8Array]'
 }
 
