@@ -12,6 +12,7 @@ import { rolldown, type Plugin as RolldownPlugin } from 'rolldown'
 import { rollup } from 'rollup'
 import { build as vite, createLogger, type Plugin as VitePlugin } from 'vite'
 import { expect, it } from 'vitest'
+import { slow } from '../../slow.ts'
 import { makeApplication, plugin } from './application.ts'
 import { attack, type Build } from './attack.ts'
 import { watchdog } from './watchdog.ts'
@@ -98,8 +99,14 @@ const BUILDS: Readonly<Record<string, Build>> = {
   },
 }
 
-it.each(Object.keys(BUILDS))('a build by %s from a cache of values that no plugin stored is the build without a cache', async (name) => {
+const isSlow = (name: string): boolean => name === 'Vite' || name === 'Rolldown' // their plugin is the one of Rollup
+const names = Object.keys(BUILDS)
+
+async function expectSound(name: string): Promise<void> {
   const build = BUILDS[name]
   expect(build).toBeDefined()
   if (build !== undefined) await attack(name, makeApplication(), build, beat)
-})
+}
+
+it.each(names.filter((name) => !isSlow(name)))('a build by %s from a cache of values that no plugin stored is the build without a cache', expectSound)
+it.each(names.filter(isSlow))('a build by %s from a cache of values that no plugin stored is the build without a cache', slow, expectSound)

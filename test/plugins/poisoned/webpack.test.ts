@@ -17,6 +17,7 @@ import { attack, VALUES } from './attack.ts'
 import { entriesOf, plant, type Stored } from './cache.ts'
 import { pick } from './values.ts'
 import { watchdog } from './watchdog.ts'
+import { slow } from '../../slow.ts'
 
 const beat = watchdog()
 
@@ -71,7 +72,7 @@ async function run(config: Configuration): Promise<{ files: Record<string, strin
   return { files: Object.fromEntries(files.sort()), messages: warnings.map(({ message }) => message) }
 }
 
-it('a build through the caching loader from a cache of values that it did not store is the build without a cache', async () => {
+it('a build through the caching loader from a cache of values that it did not store is the build without a cache', slow, async () => {
   let hits = 0
   const onStats = (stats: { readonly hits: number }): void => void (hits = stats.hits)
   // The same modules as webpack loads, which vitest has others of.

@@ -71,7 +71,7 @@ it('twelve compilers that are closed at any moment of an idle slice lose nothing
   expect([lost, puts > 3]).toEqual([[], true])
 })
 
-it('what was put before a build that stores nothing is committed in the idle time after it, not only when the compiler is closed', async () => {
+it('what was put before a build that stores nothing is committed in the idle time after it, not only when the compiler is closed', slow, async () => {
   const uncommitted: number[] = []
   for (let put = 1; put <= PUTS_MAX; put++) {
     const folder = makeProject()

@@ -28,7 +28,7 @@ function makeProject(): string {
 const run = (folder: string, order: object = {}): Promise<Run> => runProgram(HOST, { folder, ...order })
 
 describe('a host that never closes its compiler', () => {
-  it('a host that never closes its compiler stores the build when it is idle', async () => {
+  it('a host that never closes its compiler stores the build when it is idle', slow, async () => {
     const folder = makeProject()
     expect(await run(folder)).toEqual({ built: 3, complaints: [] })
     expect(await run(folder)).toEqual({ built: 0, complaints: [] })

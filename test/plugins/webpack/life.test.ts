@@ -75,7 +75,7 @@ describe('what invalidates', () => {
     expect(cacheFiles(folder).map((file) => [file, statSync(file).mtimeMs])).toEqual(before)
   })
 
-  it('a changed file builds its module only', async () => {
+  it('a changed file builds its module only', slow, async () => {
     const folder = makeProject()
     await one(folder)
     writeFileSync(join(folder, 'module-3.js'), 'export const value = 33\n')

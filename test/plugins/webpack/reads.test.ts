@@ -101,7 +101,7 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual({ built: ALL, changed: ['words/one.cjs'] })
   })
 
-  it('everything is built after a change of a loader or of a build dependency', async () => {
+  it('everything is built after a change of a loader or of a build dependency', slow, async () => {
     const project = makeProject("word = 'one'", { 'named.json': '1' })
     const build = async (): Promise<readonly string[]> => (await project.build({ buildDependencies: { named: ['./named.json'] } })).changed
     expect([await build(), await build()]).toEqual([[], []])

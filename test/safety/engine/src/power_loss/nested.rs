@@ -12,7 +12,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use varve_core::testing::sim::{CrashState, Model, SimVfs};
 
-const BATCH: u64 = 16;
+const BATCH: u64 = 4;
 
 /// First crashes of one history that are crashed again: one in so many.
 const STEP: usize = 151;
