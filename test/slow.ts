@@ -6,7 +6,7 @@ import type { TestOptions } from 'vitest'
 import type { EngineName } from './engines.ts'
 
 /** The options of a slow test or group. */
-export const slow: TestOptions = { tags: ['slow'] }
+export const slow: TestOptions = { tags: ['slow'], timeout: 300_000 }
 
 /** The options of a test that runs on both engines and is slow on WebAssembly. */
 export const slowOnWasm = (engine: EngineName): TestOptions => (engine === 'wasm' ? slow : {})
