@@ -133,7 +133,7 @@ describe.each(ENGINES)('degrading: %s', (engine) => {
     }
   })
 
-  it('the folder of a keyed cache that others may write to is not read, that without a key beside it is', async () => {
+  it('the directory of a cache with a secret that others may write to is not read, the one without a secret beside it is', async () => {
     const dir = await made(engine)
     await made(engine, dir, { secret: SECRET })
     const [name = ''] = readdirSync(dir).filter((folder) => folder !== 'v1')

@@ -38,12 +38,12 @@ function filesBelow(folder: string): Map<string, string> {
   return new Map(found.map(({ parentPath, name }) => [join(parentPath, name), readFileSync(join(parentPath, name)).toString('base64')]))
 }
 
-function keyedFolder(dir: string): string {
+function folderOf(dir: string): string {
   const name = readdirSync(dir).find((folder) => /^v1-[0-9a-f]{16}$/.test(folder))
   return join(dir, name ?? 'missing')
 }
 
-describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
+describe.each(ENGINES)('a cache with a secret, written by %s', (engine) => {
   const other = engine === 'native' ? 'wasm' : 'native'
 
   it('entries written with a secret are found by both engines with it, as text, bytes or VARVE_SECRET, and are misses without it', async () => {
@@ -75,7 +75,7 @@ describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
     for (const planted of [...names.map((name) => [name]), names]) {
       const copy = join(dir, String(planted.length), planted[0] ?? '')
       await write(copy, 'good', { engine, secret: SECRET })
-      for (const name of planted) cpSync(join(foreign, 'v1', name), join(keyedFolder(copy), name))
+      for (const name of planted) cpSync(join(foreign, 'v1', name), join(folderOf(copy), name))
       const found = await read(copy, { engine, secret: SECRET, onWarning: () => {} })
       expect(found.filter((value) => value !== undefined && value !== 'good')).toEqual([])
       await write(copy, 'next', { engine, secret: SECRET, onWarning: () => {} })
@@ -86,7 +86,7 @@ describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
   it('refuses another content under the name of a file', async () => {
     const dir = makeFolder()
     await write(dir, 'good', { engine, secret: SECRET })
-    for (const [path, content] of filesBelow(join(keyedFolder(dir), 'files'))) {
+    for (const [path, content] of filesBelow(join(folderOf(dir), 'files'))) {
       const bytes = Buffer.from(content, 'base64')
       writeFileSync(path, bytes.fill(0x41))
     }
@@ -101,7 +101,7 @@ describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
     cache.namespace('n', { codec: 'json' }).put('outputs', manifest)
     await cache.commit()
     expect(await cache.files.restore(manifest, target, { mode: 'hardlink' })).toMatchObject({ linked: 0, entries: 1 })
-    for (const path of filesBelow(join(keyedFolder(dir), 'files')).keys()) {
+    for (const path of filesBelow(join(folderOf(dir), 'files')).keys()) {
       chmodSync(path, 0o644)
       writeFileSync(path, 'EVIL()')
     }
@@ -120,7 +120,7 @@ describe.each(ENGINES)('a keyed cache, written by %s', (engine) => {
   })
 })
 
-it('a key that is short or of another kind is refused without a word about its value', async () => {
+it('a secret that is short or of another type is refused without a word about its value', async () => {
   const dir = makeFolder()
   for (const secret of ['a guess of thirty-one bytes....', new Uint8Array(31), ''] as const) {
     const refused: unknown = await openCache({ name: 'keyed', dir, secret }).catch((error: unknown) => error)
@@ -133,7 +133,7 @@ it('a key that is short or of another kind is refused without a word about its v
 it('doctor names the folder of the key, and a key that is too short', async () => {
   const dir = makeFolder()
   await write(dir, 'good', { secret: SECRET })
-  const folder = keyedFolder(dir)
+  const folder = folderOf(dir)
   chmodSync(folder, 0o777)
   const find = (what: string, secret: string): unknown => {
     const { out } = runVarve(['doctor', '--dir', dir, '--json'], { env: { VARVE_SECRET: secret } })

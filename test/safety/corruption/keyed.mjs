@@ -76,5 +76,5 @@ function judgeCase(figures, violations, { text, answer, death }) {
   if (answer.found !== (isRight ? ENTRIES : 0)) violate(isRight ? 'wrong' : 'believed', `${answer.found} entries are found`)
   // Files with a secret in place of files without one are damage for a cache without a secret, and invisible to the others.
   if (how !== 'taken-for-open' && (!answer.sound || answer.damage > 0)) violate('touched', 'damage is reported')
-  if (how !== 'taken-for-open' && answer.again !== ENTRIES) violate('touched', `with the key ${answer.again} entries are left`)
+  if (how !== 'taken-for-open' && answer.again !== ENTRIES) violate('touched', `with the secret, ${answer.again} entries are left`)
 }

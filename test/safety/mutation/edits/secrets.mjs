@@ -49,6 +49,6 @@ export default [
     find: 'const SECRET_BYTES_MIN = 32',
     replace: 'const SECRET_BYTES_MIN = 16',
     test: 'test/secret/secret.test.ts',
-    only: 'a key that is short or of another kind is refused',
+    only: 'a secret that is short or of another type is refused',
   },
 ]
