@@ -30,7 +30,7 @@ else compare(positionals[0] === undefined ? [own] : [resolve(positionals[0]), ow
 
 /** One build, in a process of its own. @param {string} checkout @param {string} dir @param {string} durability @returns {Promise<Phases>} */
 async function build(checkout, dir, durability) {
-  const { openCache } = await import(pathToFileURL(join(checkout, 'packages/varve/dist/index.js')).href)
+  const { openCache } = await import(pathToFileURL(join(checkout, 'packages/varve/dist/bundle/index.js')).href)
   const begun = performance.now()
   const cache = await openCache({ name: 'bench', dir, durability })
   const opened = performance.now()

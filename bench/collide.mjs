@@ -48,7 +48,7 @@ function key(keys, number) {
 
 /** @param {string} checkout @param {Engine} engine @param {Keys} keys @returns {Promise<Figures>} */
 async function measure(checkout, engine, keys) {
-  const { openCache } = await import(pathToFileURL(join(checkout, 'packages/varve/dist/index.js')).href)
+  const { openCache } = await import(pathToFileURL(join(checkout, 'packages/varve/dist/bundle/index.js')).href)
   const dir = mkdtempSync(join(tmpdir(), 'varve-collide-'))
   const cache = await openCache({ name: 'bench', dir, engine })
   const namespace = cache.namespace('n')

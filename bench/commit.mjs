@@ -31,7 +31,7 @@ function compare(checkouts) {
 
 /** @param {string} checkout @returns {Promise<number>} CPU time of a commit */
 async function microseconds(checkout) {
-  const { openCache } = await import(pathToFileURL(join(checkout, 'packages/varve/dist/index.js')).href)
+  const { openCache } = await import(pathToFileURL(join(checkout, 'packages/varve/dist/bundle/index.js')).href)
   // Not below a sticky directory such as /tmp, where each commit checks the directory once more.
   const dir = mkdtempSync(join(homedir(), '.varve-bench-commit-'))
   const cache = await openCache({ name: 'bench', dir })

@@ -1,5 +1,6 @@
 // @ts-check
-// `npm run build`: builds both engines, then the packages. Each target declares its inputs, so that setup can skip it.
+// `npm run build [-- native | wasm | packages]`: builds both engines, then the packages, or what is named. Each target declares
+// its inputs, so that setup can skip it.
 import { addonPath, buildNative } from './build/native.mjs'
 import { buildPackages, packageFolders } from './build/packages.mjs'
 import { buildWasm, wasmPaths } from './build/wasm.mjs'
@@ -36,7 +37,7 @@ export const targets = [
       ...packageFolders.flatMap((folder) => [`${folder}/src`, `${folder}/package.json`, `${folder}/tsconfig.json`]),
       'packages/varve/generated/varve_wasm.d.ts',
     ],
-    outputs: packageFolders.map((folder) => `${folder}/dist/.tsbuildinfo`),
+    outputs: packageFolders.flatMap((folder) => [`${folder}/dist/.tsbuildinfo`, `${folder}/dist/bundle/shared.js`]),
     make: buildPackages,
   },
 ]
@@ -52,6 +53,9 @@ export function build(target) {
 
 if (isMain(import.meta)) {
   await runMain(async () => {
-    for (const target of targets) await build(target)
+    const chosen = process.argv.slice(2)
+    const unknown = chosen.find((name) => targets.every((target) => target.name !== name))
+    if (unknown !== undefined) throw new Error(`there is no target '${unknown}': the targets are ${targets.map(({ name }) => name).join(', ')}`)
+    for (const target of targets) if (chosen.length === 0 || chosen.includes(target.name)) await build(target)
   })
 }

@@ -26,7 +26,7 @@ await runMain(async () => {
     process.stdout.write(`one directory, two engines: written by native, read by WebAssembly: ${read?.hits} hits, ${read?.misses} misses\n\n`)
     const dir = cacheDirOf({ cache: 'varve', engine: 'native' })
     process.stdout.write(`$ varve stats --dir ${dir}\n`)
-    process.stdout.write(await run(process.execPath, [at('packages/varve/dist/cli/main.js'), 'stats', '--dir', dir]))
+    process.stdout.write(await run(process.execPath, [at('packages/varve/dist/bundle/cli.js'), 'stats', '--dir', dir]))
   }
   const broken = rows.filter((row) => !row.identical)
   const missed = crossed.filter((build) => build.hits < 20 * build.misses)

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-export const MAIN: string = fileURLToPath(new URL('../packages/varve/dist/cli/main.js', import.meta.url))
+export const MAIN: string = fileURLToPath(new URL('../packages/varve/dist/bundle/cli.js', import.meta.url))
 
 /** How it ended, and what it printed. */
 export interface Ran {

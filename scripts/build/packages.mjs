@@ -1,15 +1,25 @@
 // @ts-check
-// Builds the packages: TypeScript to packages/*/dist, and the link with which npx finds the `varve` command.
+// Builds the packages: TypeScript to packages/*/dist, the bundles that are published to packages/*/dist/bundle, and the link
+// with which npx finds the `varve` command.
 import { accessSync, constants, existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { at } from '../root.mjs'
 import { npm, tsc } from '../tools.mjs'
+import { bundle, entryPoints } from './bundle.mjs'
 
 export const packageFolders = ['packages/varve', 'packages/plugins']
+
+/** Programs of a package, by the name of their bundle: the command, and the worker that compacts under WebAssembly. */
+/** @type {Record<string, Record<string, string>>} */
+const PROGRAMS = { 'packages/varve': { 'cli': 'cli/main.ts', 'compact-worker': 'engine/compact-worker.ts' } }
+
+/** The source of each bundle, relative to `src`. @param {string} folder @returns {Record<string, string>} */
+export const sourcesOf = (folder) => ({ ...entryPoints(folder), ...PROGRAMS[folder] })
 
 export async function buildPackages() {
   for (const folder of packageFolders) removeOrphans(at(folder))
   await tsc(['--build'])
+  for (const folder of packageFolders) await bundle(folder, PROGRAMS[folder] ?? {})
   await linkCommand()
 }
 
@@ -20,7 +30,7 @@ export async function buildPackages() {
 function removeOrphans(folder) {
   const dist = join(folder, 'dist')
   if (!existsSync(dist)) return
-  const built = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((path) => /\.(?:js|d\.ts)$/.test(path))
+  const built = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((path) => /^(?!bundle\b).*\.(?:js|d\.ts)$/.test(path))
   for (const path of built) {
     const source = join(folder, 'src', path.replace(/\.(?:js|d\.ts)$/, '.ts'))
     if (!existsSync(source)) rmSync(join(dist, path))
@@ -29,7 +39,7 @@ function removeOrphans(folder) {
 
 /** Links the command again: at install, npm could not, because a fresh clone has not built it yet. */
 async function linkCommand() {
-  if (!existsSync(at('packages/varve/dist/cli/main.js'))) return
+  if (!existsSync(at('packages/varve/dist/bundle/cli.js'))) return
   try {
     accessSync(at('node_modules/.bin/varve'), constants.X_OK)
   } catch {

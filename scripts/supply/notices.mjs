@@ -1,6 +1,6 @@
 // @ts-check
-// `node scripts/supply/notices.mjs`: writes the notices of all crates linked into the addon and the WebAssembly module, on any
-// platform, to packages/varve/THIRD-PARTY-NOTICES.txt. `npm run check` compares them.
+// `node scripts/supply/notices.mjs`: writes the notices of all crates linked into the addon and the WebAssembly modules, on any
+// platform, and of all packages bundled into the command, to packages/varve/THIRD-PARTY-NOTICES.txt. `npm run check` compares them.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { at, isMain } from '../root.mjs'
@@ -14,8 +14,9 @@ const RULE = '='.repeat(100)
 const HEAD = `Notices of third-party software
 ${RULE}
 
-The addon and the WebAssembly module of Varve contain the crates below, and the standard library of Rust
-(copyright The Rust Project Developers, MIT OR Apache-2.0, https://www.rust-lang.org/policies/licenses).
+The addon and the WebAssembly modules of Varve contain the crates below, and the standard library of Rust
+(copyright The Rust Project Developers, MIT OR Apache-2.0, https://www.rust-lang.org/policies/licenses). The command
+\`varve\` contains the npm packages at the end.
 Of licences to choose from, Varve takes the MIT license where it is offered. Which crates a file contains depends on
 its platform.
 `
@@ -48,6 +49,23 @@ async function linkedCrates() {
 /** @param {Crate} one @param {Crate} other */
 const byName = (one, other) => (`${one.name} ${one.version}` < `${other.name} ${other.version}` ? -1 : 1)
 
+/** The npm packages that `packages/varve` installs for its command, which are bundled, by name. @returns {Crate[]} */
+function bundledPackages() {
+  const names = Object.keys(readJson('packages/varve/package.json').devDependencies)
+  for (const name of names) {
+    const { dependencies, optionalDependencies } = readJson(`node_modules/${name}/package.json`)
+    names.push(...Object.keys({ ...dependencies, ...optionalDependencies }).filter((other) => !names.includes(other)))
+  }
+  return names.sort().map((name) => {
+    const manifest_path = at(`node_modules/${name}/package.json`)
+    const { version, license, repository } = readJson(`node_modules/${name}/package.json`)
+    return { name, version, license, repository: repository?.url ?? repository ?? null, source: null, manifest_path, authors: [] }
+  })
+}
+
+/** @param {string} path relative to the root */
+const readJson = (path) => JSON.parse(readFileSync(at(path), 'utf8'))
+
 /** The licence texts of a crate: only that of MIT if it is one of the choices. @param {Crate} crate */
 function textsOf({ name: crate, manifest_path: manifest, license, authors }) {
   const folder = dirname(manifest)
@@ -61,7 +79,7 @@ function textsOf({ name: crate, manifest_path: manifest, license, authors }) {
 }
 
 async function notices() {
-  const crates = await linkedCrates()
+  const crates = [...(await linkedCrates()), ...bundledPackages()]
   const one = (/** @type {Crate} */ crate) => {
     const { name, version, license, repository } = crate
     const texts = textsOf(crate).join(`\n\n${'-'.repeat(100)}\n\n`)
@@ -73,7 +91,7 @@ async function notices() {
 /** Throws if the notices do not match the linked crates. */
 export async function checkNotices() {
   if (readFileSync(at(FILE), 'utf8').replaceAll('\r', '') !== (await notices())) {
-    throw new Error(`${FILE} is not up to date: crates were added, updated or removed. Run 'node scripts/supply/notices.mjs'.`)
+    throw new Error(`${FILE} is not up to date: crates or packages were added, updated or removed. Run 'node scripts/supply/notices.mjs'.`)
   }
 }
 

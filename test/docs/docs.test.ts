@@ -71,7 +71,7 @@ function runBlock(folder: string, block: Block, engine: string): string {
   return block.code.trim().split('\n').map((line) => {
     const [npx, varve, ...args] = line.split(' ')
     expect([npx, varve]).toEqual(['npx', 'varve'])
-    return node(folder, [join(REPOSITORY, 'packages/varve/dist/cli/main.js'), ...args], engine)
+    return node(folder, [join(REPOSITORY, 'packages/varve/dist/bundle/cli.js'), ...args], engine)
   }).join('')
 }
 

@@ -10,7 +10,7 @@ const inspector = new Session()
 inspector.connect()
 inspector.on('Debugger.scriptParsed', ({ params }) => urls.add(params.url))
 inspector.post('Debugger.enable')
-const loaded = () => [...urls].map((url) => url.split('/varve/dist/')[1]).filter((path) => path !== undefined)
+const loaded = () => [...urls].map((url) => url.split('/varve/dist/bundle/')[1]).filter((path) => path !== undefined)
 
 const { openCache } = await import('varve')
 const [dir = '', engine] = process.argv.slice(2)

@@ -112,7 +112,7 @@ describe('the recorder', () => {
     const folder = join(makeFolder(), 'varve')
     const path = fileURLToPath(new URL('../../packages/varve/', import.meta.url))
     for (const name of ['package.json', 'dist']) fs.cpSync(join(path, name), join(folder, name), { recursive: true })
-    const copy: typeof reads = await import(pathToFileURL(join(folder, 'dist/reads/index.js')).href)
+    const copy: typeof reads = await import(pathToFileURL(join(folder, 'dist/bundle/reads.js')).href)
     expect(copy.installReads).not.toBe(installReads)
     expect(copy.installReads()).toBe(installReads())
     fs.writeFileSync(join(folder, 'a.txt'), 'text')

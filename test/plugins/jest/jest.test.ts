@@ -12,7 +12,7 @@ import { damage, keepFolder } from '../programs.ts'
 import { slow } from '../../slow.ts'
 
 const JEST = createRequire(import.meta.url).resolve('jest/bin/jest')
-const VARVE = fileURLToPath(new URL('../../../packages/plugins/dist/jest.js', import.meta.url))
+const VARVE = fileURLToPath(new URL('../../../packages/plugins/dist/bundle/jest.js', import.meta.url))
 const TRANSFORMER = fileURLToPath(new URL('transformer.cjs', import.meta.url))
 const MODULES = 30
 const FILES = MODULES + 3 // and the files of tests

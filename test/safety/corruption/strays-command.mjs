@@ -7,7 +7,7 @@ import { at } from '../../../scripts/root.mjs'
 import { readFolder, writeFolder } from './folder.mjs'
 import { FORMS, plant } from './plant.mjs'
 
-const COMMAND = at('packages/varve/dist/cli/main.js')
+const COMMAND = at('packages/varve/dist/bundle/cli.js')
 const HANG_MS = 20_000
 
 /** @typedef {import('../suite.mjs').Violation} Violation */

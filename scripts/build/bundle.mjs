@@ -1,0 +1,74 @@
+// @ts-check
+// Bundles a package for publishing: dist/bundle has one file for each entry point of package.json and few chunks, because
+// loading a module costs more than its code does.
+import { readFileSync, rmSync } from 'node:fs'
+import { at } from '../root.mjs'
+
+/**
+ * @typedef {object} Manifest
+ * @property {Record<string, string | { types: string, default: string }>} exports
+ * @property {Record<string, string>} [dependencies]
+ * @property {Record<string, string>} [peerDependencies]
+ */
+
+/** Relative to the package; as deep below it as the modules in folders of `src`, whose paths to `native` stay true. */
+const OUTPUT = './dist/bundle/'
+
+/** @param {string} folder @returns {Manifest} */
+const manifestOf = (folder) => JSON.parse(readFileSync(at(`${folder}/package.json`), 'utf8'))
+
+/**
+ * The source of each entry point, relative to `src`, by the name of its bundle. `exports` names both.
+ * @param {string} folder of the package, relative to the root
+ * @returns {Record<string, string>}
+ */
+export function entryPoints(folder) {
+  const points = Object.values(manifestOf(folder).exports).filter((point) => typeof point === 'object')
+  return Object.fromEntries(points.map((point) => [
+    point.default.slice(OUTPUT.length, -'.js'.length),
+    point.types.replace(/^\.\/dist\/(.*)\.d\.ts$/, '$1.ts'),
+  ]))
+}
+
+/**
+ * Installed packages and `generated` stay outside.
+ * @param {string} folder of the package, relative to the root
+ * @param {Record<string, string>} programs sources that no other module imports, relative to `src`, by the name of their bundle
+ */
+export async function bundle(folder, programs) {
+  const { dependencies, peerDependencies } = manifestOf(folder)
+  const installed = Object.keys({ ...dependencies, ...peerDependencies })
+  const [points, generated, dir] = [entryPoints(folder), at(`${folder}/generated/`), at(folder + OUTPUT.slice(1))]
+  const input = Object.fromEntries(Object.entries({ ...points, ...programs }).map(([name, source]) => [name, at(`${folder}/src/${source}`)]))
+  /** @type {Set<string>} Modules that an entry point loads at once. */
+  const loaded = new Set()
+  const { rolldown } = await import('rolldown') // setup, which imports this module, installs it
+  const build = await rolldown({
+    input,
+    platform: 'node',
+    external: (id) => id.startsWith(generated) || installed.some((name) => `${id}/`.startsWith(`${name}/`)),
+    makeAbsoluteExternalsRelative: false,
+    plugins: [{ name: 'loaded', buildEnd: noteLoaded }],
+    checks: { ineffectiveDynamicImport: false }, // a program imports what the entry points load later
+  })
+  rmSync(dir, { recursive: true, force: true })
+  await build.write({
+    dir,
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name].js',
+    codeSplitting: { groups: [{ name: 'shared', minShareCount: 2, test: (id) => loaded.has(id) }] },
+    comments: { jsdoc: false },
+    paths: (id) => id.replace(generated, '../../generated/'),
+  })
+  await build.close()
+
+  /** @this {import('rolldown').PluginContext} */
+  function noteLoaded() {
+    const found = Object.keys(points).map((name) => input[name] ?? '')
+    for (const id of found) {
+      if (loaded.has(id)) continue
+      loaded.add(id)
+      found.push(...(this.getModuleInfo(id)?.importedIds ?? []))
+    }
+  }
+}
