@@ -9,9 +9,6 @@ import { slow } from '../../slow.ts'
 
 const HOST = fileURLToPath(new URL('host.mjs', import.meta.url))
 
-/** Long enough for webpack to resolve what the build depends on; the idle timers of the host are longer. */
-const EXIT_MS = 2500
-
 interface Run {
   readonly built: number
   readonly complaints: string[]
@@ -38,7 +35,7 @@ describe('a host that never closes its compiler', () => {
     const folder = makeProject()
     process.env['VARVE_ENGINE'] = engine
     try {
-      expect(await run(folder, { exitMs: EXIT_MS })).toEqual({ built: 3, complaints: [] })
+      expect(await run(folder, { exit: 'when idle' })).toEqual({ built: 3, complaints: [] })
       expect(await run(folder)).toEqual({ built: 0, complaints: [] })
     } finally {
       delete process.env['VARVE_ENGINE']
@@ -49,7 +46,7 @@ describe('a host that never closes its compiler', () => {
     const folder = makeProject()
     await run(folder)
     appendFileSync(join(folder, 'one.js'), 'console.log(11)\n')
-    expect(await run(folder, { exitMs: 0 })).toEqual({ built: 1, complaints: [] })
+    expect(await run(folder, { exit: 'at once' })).toEqual({ built: 1, complaints: [] })
     expect(await run(folder)).toEqual({ built: 0, complaints: [] })
   })
 })
