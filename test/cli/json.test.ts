@@ -101,7 +101,7 @@ export const outputs: { readonly [Name in keyof CliJson]: readonly CliJson[Name]
 }
 
 describe('--json', () => {
-  it('of every command has the type of the command, for one cache and for several', slow, async () => {
+  it('the --json output of every command has its documented type, for one cache and for several', slow, async () => {
     const { folder, one, two } = await makeProject()
     const caches = join(one, '..')
     const [file, target, damaged] = [join(folder, 'export.json'), join(folder, 'target'), join(folder, 'damaged')]
@@ -133,7 +133,7 @@ describe('--json', () => {
     expect(problemsOf(new Map([['verify', [verify]]]))).toMatch(/missing the following properties .*: .*stats|is missing/)
   })
 
-  it('is documented in docs/command.md with every declaration of its types, word for word', () => {
+  it('docs/command.md contains every declaration of the types of --json, word for word', () => {
     const types = readFileSync(at('packages/varve/src/cli-json.ts'), 'utf8')
     const declarations = types.slice(types.indexOf('/** The `format` of every value.')).trim().split(/\n\n(?=\/\*\*|export)/)
     const blocks = [...PAGE.matchAll(/^```ts skip\n([^]*?)^```$/gm)].flatMap(([, code = '']) => code.trim().split(/\n\n(?=\/\*\*|export)/))
@@ -141,7 +141,7 @@ describe('--json', () => {
     expect(blocks.sort()).toEqual(declarations.sort())
   })
 
-  it('has a type for every command, named in the section of the command', () => {
+  it('each command with --json names its type in its section of docs/command.md', () => {
     const types = readFileSync(at('packages/varve/src/cli-json.ts'), 'utf8')
     for (const command of COMMANDS) {
       expect(types).toMatch(new RegExp(`readonly '?${command}'?: `))
@@ -151,7 +151,7 @@ describe('--json', () => {
 })
 
 describe('docs/command.md', () => {
-  it('has a section for every command, in any order, and for nothing that looks like one', () => {
+  it('docs/command.md has a section for every command and for nothing else', () => {
     const sections = [...PAGE.matchAll(/^## ([a-z ]+)$/gm)].map(([, name = '']) => name)
     expect(sections.sort()).toEqual([...COMMANDS].sort())
   })
@@ -166,7 +166,7 @@ describe('docs/command.md', () => {
     expect(section.match(/^\| `.*$/gm) ?? []).toEqual(rows.filter((row) => !COMMON.includes(row)))
   })
 
-  it('has the exit codes of --help', () => {
+  it('docs/command.md lists the exit codes of --help', () => {
     const [, codes = ''] = helpOf('stats').split('Exit codes:\n')
     const rows = codes.trim().split('\n').map((line) => line.trim().replace(/^(\d) +/, '| $1 | '))
     expect(rows.length).toBe(5)

@@ -105,7 +105,7 @@ export function commitsContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it.each(['relaxed', 'durable'] as const)('of a %s cache can override its durability', async (durability) => {
+    it.each(['relaxed', 'durable'] as const)('a commit of a cache that is %s by default can be of the other durability', async (durability) => {
       const dir = newDir()
       const cache = await open(dir, { durability })
       expect(cache.status().durability).toBe(durability)

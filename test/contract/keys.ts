@@ -101,7 +101,8 @@ export function keysContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it.each([[undefined], [null], [1], [{}], [['a']], [new Proxy(new Uint8Array(1), {})]])('of another type are refused: %j', async (key) => {
+    const WRONG_KEYS: [key: unknown][] = [[undefined], [null], [1], [{}], [['a']], [new Proxy(new Uint8Array(1), {})]]
+    it.each(WRONG_KEYS)('a key that is neither a string nor bytes is refused: %j', async (key) => {
       const cache = await open(newDir())
       const namespace = cache.namespace('keys')
       const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' })

@@ -153,7 +153,7 @@ export function valuesContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('without what reads the same come back, as before', async () => {
+    it('properties without a value, and values that the codec represents, are read back', async () => {
       const cache = await open(newDir())
       const json = cache.namespace('json', { codec: 'json' })
       const plain: unknown = Object.assign(Object.create(null), { a: 1 })
@@ -169,7 +169,7 @@ export function valuesContract({ newDir, open }: Subject): void {
       await cache.close()
     })
 
-    it('of another type are refused', async () => {
+    it('values of a type that the codec does not take are refused', async () => {
       const cache = await open(newDir())
       const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining("codec '") })
       const wrong: [codec: 'bytes' | 'text' | 'json' | 'v8', value: unknown][] = [

@@ -160,7 +160,7 @@ it('what CI trusts, a push to main, is not told by the name of a branch alone, w
 })
 
 describe('what is run of a page', () => {
-  it('there are pages', () => {
+  it('the documentation has pages', () => {
     expect(PAGES_RUN).toContain('docs/tasks.md')
     expect(PAGES_RUN).toContain('README.md')
   })

@@ -96,7 +96,7 @@ describe('archives', () => {
   })
 
   describe.each(ENGINES)('%s', (engine) => {
-    test('of two archive entries with one path the last one counts, and is reported', async () => {
+    test('the last of two archive entries with one path counts, and is reported', async () => {
       const cache = await open(engine)
       const [first, second, folder] = [write({ 'a.txt': 'first' }), write({ 'a.txt': 'second' }), makeFolder()]
       const archive = join(folder, 'twice.tar')

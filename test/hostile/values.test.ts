@@ -68,7 +68,7 @@ it.each(['json', 'v8'] as const)('what is called __proto__ comes back as data of
 describe.each(ENGINES)('a bomb of JSON: %s', (engine) => {
   const BYTES = 60 << 20
   const pieces = [['brackets', '['], ['empty objects', '{},'], ['numbers', '0,']]
-  it.each(pieces)('of %s is a miss that takes little memory', slow, async (_, piece) => {
+  it.each(pieces)('a bomb of %s as JSON is a miss that takes little memory', slow, async (_, piece) => {
     const dir = join(makeFolder(), 'cache')
     const cache = await openCache({ name: 'bomb', dir, engine })
     const body = Buffer.alloc(BYTES, piece)

@@ -35,19 +35,19 @@ describe('results are kept after work that uses', () => {
     '@rollup/rollup-linux-x64-gnu/rollup.linux-x64-gnu.node',
     '@rspack/binding-linux-x64-gnu/rspack.linux-x64-gnu.node',
     '@oxc-parser/binding-linux-x64-gnu/parser.linux-x64-gnu.node',
-  ])('the addon %s', (path) => {
+  ])('results of work that loads the addon %s are kept', (path) => {
     expect(reasonAfter((scope) => scope.opaque({ kind: 'addon', what: join(installed, path) }))).toBeUndefined()
   })
 })
 
 describe('results are not kept after work that', () => {
-  it('loads an addon of another package, unless files are declared', () => {
+  it('results of work that loads an unknown addon are not kept, unless files are declared', () => {
     const what = join(installed, 'other/other.node')
     expect(reasonAfter((scope) => scope.opaque({ kind: 'addon', what }))).toBe(`loaded the native addon '${what}', whose reads cannot be seen`)
     expect(reasonAfter((scope) => scope.opaque({ kind: 'addon', what }), true)).toBeUndefined()
   })
 
-  it('starts a worker thread', async () => {
+  it('results of work that starts a worker thread are not kept', async () => {
     let worker: Worker | undefined
     const reason = reasonAfter(() => (worker = new Worker('', { eval: true })))
     expect(worker).toBeInstanceOf(Worker)

@@ -179,7 +179,7 @@ onEngine('native', (subject) => {
     expect(await build(['outer'])).toEqual(['outer', 'inner'])
   })
 
-  it('without trackReads nothing is recorded', async () => {
+  it('a task without trackReads records no reads', async () => {
     const project = subject.project()
     await project.settle('a.txt', 'one')
     for (const expected of [1, 0]) {

@@ -58,7 +58,7 @@ describe.each(ENGINES)('a cache with a secret, written by %s', (engine) => {
     expect(await read(dir, { engine })).toEqual(whole)
   })
 
-  it('and one without a key, in one folder, leave each other untouched', async () => {
+  it('caches with and without a secret share a folder and leave each other untouched', async () => {
     const dir = makeFolder()
     await write(dir, 'open', { engine })
     const before = filesBelow(join(dir, 'v1'))
@@ -68,7 +68,7 @@ describe.each(ENGINES)('a cache with a secret, written by %s', (engine) => {
     expect([await read(dir, { engine }), await read(dir, { engine, secret: SECRET })]).toEqual([['open', 'open', 'open'], ['good', 'good', 'good']])
   })
 
-  it('takes files of a cache without a key, planted in its folder, for misses, and the next commit works', async () => {
+  it('planted files of a cache without a secret are misses, and the next commit works', async () => {
     const [dir, foreign] = [makeFolder(), makeFolder()]
     await write(foreign, 'evil', { engine: other })
     const names = readdirSync(join(foreign, 'v1')).filter((name) => name !== 'files')
@@ -83,7 +83,7 @@ describe.each(ENGINES)('a cache with a secret, written by %s', (engine) => {
     }
   })
 
-  it('refuses another content under the name of a file', async () => {
+  it('other content under the name of a stored file is a miss with a secret', async () => {
     const dir = makeFolder()
     await write(dir, 'good', { engine, secret: SECRET })
     for (const [path, content] of filesBelow(join(folderOf(dir), 'files'))) {
@@ -93,7 +93,7 @@ describe.each(ENGINES)('a cache with a secret, written by %s', (engine) => {
     expect(await read(dir, { engine, secret: SECRET, onWarning: () => {} })).toEqual(['good', 'good', undefined])
   })
 
-  it('restores copies even if hard links are asked for: who writes to the cache cannot change what was restored', async () => {
+  it('a restore with a secret makes copies even if hard links are requested, so later writes to the cache change nothing', async () => {
     const [dir, source, target] = [makeFolder(), makeFolder(), makeFolder()]
     writeFileSync(join(source, 'main.js'), 'good()')
     await using cache = await openCache({ name: 'keyed', dir, engine, secret: SECRET })
@@ -108,7 +108,7 @@ describe.each(ENGINES)('a cache with a secret, written by %s', (engine) => {
     expect(readFileSync(join(target, 'main.js'), 'utf8')).toBe('good()')
   })
 
-  it('says that it is keyed, and shows the key nowhere', async () => {
+  it('status() reports that a cache is authenticated, and no output or file contains the secret', async () => {
     const dir = makeFolder()
     await using cache = await openCache({ name: 'keyed', dir, engine, secret: SECRET })
     await using open = await openCache({ name: 'keyed', dir, engine })

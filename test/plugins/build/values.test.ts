@@ -34,7 +34,7 @@ function shown(value: unknown): string {
 }
 
 describe('pack', () => {
-  it('gives back what went in', () => {
+  it('unpack returns the parts that were packed', () => {
     const isSame = property(plain, (value) => {
       expect(shown(unpack(pack(value)))).toBe(shown(value))
     })
@@ -109,14 +109,14 @@ describe('source maps', () => {
 })
 
 describe('digest', () => {
-  it('does not mind the order of properties, and tells values of different kinds apart', () => {
+  it('a digest is independent of the order of properties, and differs for values of different kinds', () => {
     expect(digest({ a: 1, b: [/x/g] }, 'key')).toBe(digest({ b: [/x/g], a: 1 }, 'key'))
     const plainValues = [undefined, null, 0, '0', '', false, [], {}, [[]], ['a', 'b'], ['ab'], ['a,b'], [1], [[1, 2]], 1n, 1]
     const values = [...plainValues, /a/, '/a/', new Set([1]), new Map([[1, 2]])]
     expect(new Set(values.map((value) => digest(value, 'key'))).size).toBe(values.length)
   })
 
-  it('refuses what cannot be compared, and says where it stands', () => {
+  it('a digest of what cannot be compared is refused with its place', () => {
     expect(() => digest({ presets: ['env', { plugin: () => 1 }] }, 'key')).toThrow('key.presets[1].plugin cannot be compared (function)')
     const cycle: Record<string, unknown> = {}
     cycle['self'] = cycle
@@ -128,12 +128,12 @@ describe('digest', () => {
 describe('Root', () => {
   const root = new Root('/home/me/app')
 
-  it('replaces the root where it is a path, and not where it is the beginning of another one', () => {
+  it('the root is replaced where it is a path, and not where it begins a longer name', () => {
     expect(root.toRelative('/home/me/app/src/a.js?x=/home/me/app')).toBe('<varve:root>/src/a.js?x=<varve:root>')
     for (const text of ['/home/me/app2/a.js', '/home/me/app-old', '/home/me/app.js', 'me/app']) expect(root.toRelative(text)).toBe(text)
   })
 
-  it('comes back as another root where fields hold paths', () => {
+  it('paths in the fields of an entry come back below another root', () => {
     const entry = { map: { sources: ['/home/me/app/a.js'] }, source: new Uint8Array([1]), code: 'export default 1' }
     const [relative, isBound] = root.relativeEntry(entry)
     expect(isBound).toBe(false)

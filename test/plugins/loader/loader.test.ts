@@ -39,7 +39,7 @@ describe('the loader alone, in webpack', () => {
     expect(readFileSync(join(folder, 'dist', 'image.png'))[1]).toBe(254)
   })
 
-  it('runs for a changed module, a changed loader, changed options', slow, async () => {
+  it('a cached loader runs again for a changed module, a changed loader and changed options', slow, async () => {
     const folder = makeApplicationWithImage()
     await build(folder)
     appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')

@@ -26,7 +26,7 @@ function makeBytes(size: number): Buffer {
 describe('VarveParcelCache', () => {
   adapterContract(fileURLToPath(new URL('program.mjs', import.meta.url)))
 
-  it('is a Cache of Parcel by its types; misses are what Parcel expects', async () => {
+  it('VarveParcelCache is a Cache of Parcel by its types; misses are what Parcel expects', async () => {
     const varve = new VarveParcelCache({ dir: makeFolder() })
     const cache: Cache = varve
     await cache.ensure()
@@ -74,7 +74,7 @@ describe('VarveParcelCache', () => {
     await again.close()
   })
 
-  it('ensure begins anew where the folder is above maxBytes', async () => {
+  it('ensure() empties a Parcel folder that is above maxBytes', async () => {
     const dir = makeFolder()
     const cache = new VarveParcelCache({ dir })
     await cache.setBlob('a', Buffer.from('x'.repeat(1000)))
@@ -103,7 +103,7 @@ describe('VarveParcelCache', () => {
     await cache.close()
   })
 
-  it('names what is wrong with an option', () => {
+  it('VarveParcelCache names a wrong option', () => {
     const make = (options: object) => () => new VarveParcelCache(options)
     expect(make({ enginee: 'x' })).toThrow("new VarveParcelCache() has no option 'enginee'; did you mean 'engine'?")
     expect(make({ readOnly: true })).toThrow("has no option 'readOnly'; expected one of name, dir")

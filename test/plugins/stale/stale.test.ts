@@ -220,10 +220,10 @@ async function expectMiss({ project: make, change, env, reason }: Row): Promise<
 }
 
 describe('output is never stale', () => {
-  it.each(rows.filter(isQuick))('after a change of what a plugin reads: $name', expectMiss)
-  it.each(rows.filter((row) => !isQuick(row)))('after a change of what a plugin reads: $name', slow, expectMiss)
+  it.each(rows.filter(isQuick))('output is not stale after a change of what a plugin reads: $name', expectMiss)
+  it.each(rows.filter((row) => !isQuick(row)))('output is not stale after a change of what a plugin reads: $name', slow, expectMiss)
 
-  it('after components appear, move and go, with a plugin that collects them when the config is resolved', slow, async () => {
+  it('output is not stale after components appear, move and go, with a plugin that collects them when the config is resolved', slow, async () => {
     // The shape of unplugin-vue-components and unplugin-auto-import: a list is made first, and transforms import from it.
     const plugin = `{ name: 'components', configResolved() { found = list('src/components') }, transform(code, id) {
       if (!/main\\.js$/.test(id)) return null

@@ -23,7 +23,7 @@ function driverContract(storage: Storage): void {
     expect([await storage.hasItem('s1:a'), await storage.getItem('s1:a'), await storage.getItem('s3:a?q=2')]).toEqual([true, 'test_data', 'other'])
   })
 
-  it('getKeys, below a base, to a depth', async () => {
+  it('getKeys lists the keys below a base, to a depth', async () => {
     const keys = ['depth0:depth1:depth2_0', 'depth0:depth1:depth2_1', 'depth0:depth1_0', 'depth0:depth1_1', 'depth0_0']
     for (const key of keys) await storage.setItem(key, 'test_data')
     expect(await sortedKeys()).toEqual(keys)
@@ -45,7 +45,7 @@ function driverContract(storage: Storage): void {
     await expect(storage.setItem('/data/badvalue.json', new Error('no plain object'))).rejects.toThrow('[unstorage] Cannot stringify value!')
   })
 
-  it('raw values: bytes, buffers, text', async () => {
+  it('getItemRaw returns bytes, buffers and text that setItemRaw stored', async () => {
     for (const value of [new Uint8Array([1, 2, 255]), Buffer.from([1, 2, 255]), new Uint8Array([1, 2, 255]).buffer]) {
       await storage.setItemRaw('/data/raw.bin', value)
       expect(await storage.getItemRaw<unknown>('/data/raw.bin')).toEqual(Buffer.from([1, 2, 255]))
@@ -55,7 +55,7 @@ function driverContract(storage: Storage): void {
     expect(found).toEqual(['as it is', 'as it is', null])
   })
 
-  it('setItems and getItems', async () => {
+  it('getItems returns what setItems stored', async () => {
     await storage.setItems([1, 2, 3].map((number) => ({ key: `t:${number}`, value: `data ${number}` })))
     expect(await storage.getItems(['t:1', { key: 't:3' }, 't:4'])).toEqual([
       { key: 't:1', value: 'data 1' },
@@ -64,7 +64,7 @@ function driverContract(storage: Storage): void {
     ])
   })
 
-  it('getMeta: when an item was set, and what setMeta added', async () => {
+  it('getMeta returns when an item was set, and what setMeta added', async () => {
     const before = Date.now()
     await storage.setItem('s1:a', 'test_data')
     await storage.setMeta('s1:a', { author: 'me' })
@@ -74,7 +74,7 @@ function driverContract(storage: Storage): void {
     expect((await storage.getMeta('none')).mtime).toBeUndefined()
   })
 
-  it('removeItem', async () => {
+  it('removeItem removes one item', async () => {
     await storage.setItem('s1:a', 'test_data')
     await storage.removeItem('s1:a')
     await storage.removeItem('none')

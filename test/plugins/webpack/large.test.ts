@@ -63,7 +63,7 @@ describe('a large pack', () => {
   const text = 'y'.repeat(5 * MIB)
   const values = ['small', { buffer, text }, new CachedSource(new RawSource(image))]
 
-  it('keeps its large buffers beside it, and gives the same values', async () => {
+  it('a large pack keeps its large buffers beside it, and returns the same values', async () => {
     const encoded = await encodePack(codec, values)
     if (encoded === undefined) throw new Error('it cannot be serialised')
     expect(encoded.bytes.length).toBeLessThan(MIB)
@@ -74,7 +74,7 @@ describe('a large pack', () => {
     expect(source instanceof CachedSource && source.buffer().equals(image)).toBe(true)
   })
 
-  it('without one of them is a miss; with one of another length, or cut, an error', async () => {
+  it('a large pack without one of its buffers is a miss; with one of another length, or cut, an error', async () => {
     const encoded = await encodePack(codec, values)
     if (encoded === undefined) throw new Error('it cannot be serialised')
     expect(await decodePack(codec, encoded.bytes, async (index) => (index === 1 ? undefined : encoded.contents[index]))).toBeUndefined()

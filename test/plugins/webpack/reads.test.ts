@@ -160,7 +160,7 @@ it('a file that a loader reports is a dependency of its module only', slow, asyn
   expect(await project.build()).toEqual({ built: ['a.js'], changed: [] })
 })
 
-it('with trackReads: false what a loader reads without reporting it is no input', slow, async () => {
+it('what a loader reads without reporting it is no input with trackReads: false', slow, async () => {
   const project = makeProject("word = fs.readFileSync(join(__dirname, '.wordrc'), 'utf8') + process.env.WORD", { '.wordrc': 'one' })
   expect(await project.build({ trackReads: false })).toEqual({ built: ALL, changed: [] })
   project.write('.wordrc', 'two')

@@ -30,7 +30,7 @@ describe('after every change a build from the cache is what a build without a ca
 describe('the comparison of two builds', () => {
   const built = { files: { 'a.js': '1', 'b.js': '2' }, errors: [], warnings: ['one'], hits: 0 }
 
-  it('finds nothing where files, errors and warnings are the same', () => {
+  it('two builds with the same files, errors and warnings count as equal', () => {
     expect(differenceOf(built, { ...built, hits: 7 })).toBe(undefined)
   })
 

@@ -62,7 +62,7 @@ export default [
     find: "return state === 'granted' ?",
     replace: "return state !== 'denied' ?",
     test: PERMISSION,
-    only: 'Deno without the right to write',
+    only: 'a Deno process without the right to write',
   },
   {
     name: 'what Deno refuses is an error of another kind',

@@ -9,7 +9,7 @@ export default [
     find: "mode === 'hardlink' && this.#session.call((store) => store.status()).authenticated ? 'auto' : mode",
     replace: 'mode',
     test: 'test/secret/secret.test.ts',
-    only: 'restores copies even if hard links are asked for',
+    only: 'a restore with a secret makes copies',
   },
   {
     name: 'a required secret that is missing opens the cache without one',
