@@ -105,7 +105,8 @@ describe('Deno', () => {
     vi.stubGlobal('Deno', { permissions: { querySync: ({ name }: { name: string }) => ({ state: denied.includes(name) ? 'prompt' : 'granted' }) } })
   }
 
-  it.each([['write', 'unwritable'], ['read', 'memory']])('a Deno process without the right to %s has a degraded cache and one warning', async (right, mode) => {
+  const LIMITS = [['write', 'unwritable'], ['read', 'memory']]
+  it.each(LIMITS)('a Deno process without the right to %s has a degraded cache and one warning', async (right, mode) => {
     const dir = await made('wasm')
     deny(right)
     const { cache, space, warnings } = await opened(dir, 'wasm')
