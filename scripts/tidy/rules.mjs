@@ -50,7 +50,7 @@ export const DEPENDENCIES_MAX = new Map([['varve-core', 5]]) // one of them, the
  */
 export const CORE_FLOORS = [
   ['store'],
-  ['maintain'],
+  ['maintain', 'seal'],
   ['compact'],
   ['commit'],
   ['read', 'writer'],

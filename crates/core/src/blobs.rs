@@ -38,6 +38,10 @@ use std::sync::{Arc, OnceLock, PoisonError};
 pub(crate) struct Blobs {
     vfs: Arc<dyn Vfs>,
     damage: Arc<DamageList>,
+    /// The directory of the layer that has them; empty for the cache.
+    layer: Arc<str>,
+    /// The blobs of the layers below. They are named by content, so those of any layer serve.
+    below: Vec<Self>,
     /// Their 256 directories, by the first byte of the digest.
     shards: Box<[OnceLock<Arc<dyn Vfs>>]>,
     /// Blobs written or found here that may not survive a power failure.
@@ -70,6 +74,8 @@ impl Blobs {
         Self {
             vfs,
             damage,
+            layer: "".into(),
+            below: Vec::new(),
             shards: (0..256).map(|_| OnceLock::new()).collect(),
             unsynced: Mutex::default(),
             missing: Mutex::default(),
@@ -78,6 +84,11 @@ impl Blobs {
             collect_due: AtomicBool::new(false),
             may_write,
         }
+    }
+
+    /// Adds a layer below, in which blobs are looked up that are missing here.
+    pub(crate) fn add_layer(&mut self, name: Arc<str>, vfs: Arc<dyn Vfs>) {
+        self.below.push(Self { layer: name, ..Self::new(vfs, Arc::clone(&self.damage), false) });
     }
 
     /// Counts a pin. The caller appends it to the log before it writes a blob.

@@ -226,7 +226,8 @@ fn plan(context: &Context, claimed: &ClaimedLogs, goal: &Goal) -> Vec<Plan> {
                 is_hidden: live.table.meta.sequence_min < namespace.hidden_below,
                 is_settled: live.attached_by.is_none()
                     && live.table.meta.sequence_max == 0
-                    && live.table.meta.deletes == 0,
+                    // Over layers, deletes stay.
+                    && (live.table.meta.deletes == 0 || !claimed.state.layers.is_empty()),
             })
             .collect();
         let entries = claimed.entries(namespace).filter_map(|(_, found)| found.entry());

@@ -35,6 +35,10 @@ pub enum Error {
     FileLost { path: String },
     /// The store was opened with `read_only`.
     ReadOnly,
+    /// The directory of a new layer has a cache or a layer.
+    Occupied { name: String },
+    /// A base of a delta that cannot be opened.
+    NoLayer { name: String },
     /// The store was closed.
     Closed,
     /// A panic left a lock poisoned. This store cannot be used any more; its files are intact.
@@ -67,7 +71,11 @@ impl Error {
             },
             Self::TooLong { field: "key", .. } => "KEY_TOO_LONG",
             Self::TooLong { field: "value", .. } => "VALUE_TOO_LONG",
-            Self::TooLong { .. } | Self::ShortSecret { .. } | Self::UnknownNamespace { .. } => "INVALID_ARGUMENT",
+            Self::TooLong { .. }
+            | Self::ShortSecret { .. }
+            | Self::UnknownNamespace { .. }
+            | Self::Occupied { .. }
+            | Self::NoLayer { .. } => "INVALID_ARGUMENT",
             Self::NewerFormat { .. } => "NEWER_FORMAT",
             Self::Damaged { .. } => "DAMAGED",
             Self::FileLost { .. } => "FILES_DAMAGED",
@@ -119,7 +127,13 @@ impl fmt::Display for Error {
                 )
             }
             Self::ReadOnly => {
-                write!(out, "the cache was opened with readOnly: true; open it without readOnly to write")
+                write!(out, "the cache was opened with readOnly: true, or is a sealed layer; open a writable one")
+            }
+            Self::Occupied { name } => {
+                write!(out, "the directory of the layer already has '{name}'; choose a directory without a cache")
+            }
+            Self::NoLayer { name } => {
+                write!(out, "{} is no readable layer; name a directory that seal made", Shown(name))
             }
             Self::Closed => write!(out, "the cache is closed; open it again to continue"),
             Self::Broken => {

@@ -8,6 +8,7 @@
 //! - `read`: a key is looked up in the memtable, then in the tables from the newest to the oldest.
 //! - `compact`: logs and tables are merged into new tables; a new manifest names them, and files that it does not name
 //!   are removed.
+//! - `seal`: writes what is visible as a layer, an immutable cache that others are opened over.
 //! - `maintain`: verifies every byte, and repairs.
 //! - `writer`: how a process gets a log: it claims a number, creates the cache, or resets an unrecoverable one.
 //! - `state`: one state of the cache as this process sees it: memtable, tables, logs of other writers.
@@ -34,6 +35,7 @@ mod options;
 pub mod platform;
 mod read;
 mod report;
+mod seal;
 mod state;
 mod store;
 mod table;
@@ -47,14 +49,14 @@ pub use error::{ArchiveProblem, Error, PathProblem, Result, Shown};
 pub use format::digest::{BlobRef, Digest};
 pub use format::mac_key::{MacKey, SECRET_BYTES_MIN, folder_of};
 pub use format::{KEY_BYTES_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX};
-pub use options::{Durability, Options, Watch};
+pub use options::{Durability, LayerSource, Options, Watch};
 pub use platform::clock::Clock;
 pub use platform::pool::{Pool, SerialPool};
 pub use platform::{failpoints, vfs};
 pub use read::walk::{Walk, WalkEntry, WalkNamespace};
 pub use report::{
-    CommitReport, CompactReport, Damage, DamagedKeys, NamespaceStats, RepairReport, Stats, Status, TopEntry, TopOrder,
-    VerifyReport,
+    CommitReport, CompactReport, Damage, DamagedKeys, LayerReport, NamespaceStats, RepairReport, SealReport, Stats,
+    Status, TopEntry, TopOrder, VerifyReport,
 };
 pub use store::Store;
 pub use store::blob_writer::BlobWriter;

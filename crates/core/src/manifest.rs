@@ -20,9 +20,10 @@
 
 mod publish;
 
-pub(crate) use publish::{Published, publish, publish_as};
+pub(crate) use publish::{Published, encode, publish, publish_as};
 
 use crate::format::bytes::{Reader, put_text};
+use crate::format::digest::Digest;
 use crate::table::TableMeta;
 
 /// The committed state of a cache without the entries of open logs.
@@ -100,6 +101,16 @@ impl Manifest {
     pub(crate) fn is_first(&self) -> bool {
         let Self { number, cache_id, id, .. } = *self;
         *self == Self { number, cache_id, id, ..Self::default() }
+    }
+
+    /// Whether it is the manifest of a sealed layer. Other caches have an id, which is never 0.
+    pub(crate) fn is_layer(&self) -> bool {
+        self.number == 1 && self.cache_id == 0
+    }
+
+    /// The digest of the content by which reports name a layer.
+    pub(crate) fn layer_id(&self) -> String {
+        Digest::of(&self.write()).to_string().chars().take(16).collect()
     }
 
     /// Whether a log of that number may count. Otherwise it is checkpointed, or it never had a commit.

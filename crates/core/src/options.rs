@@ -2,7 +2,9 @@
 
 use crate::format::mac_key::MacKey;
 use crate::platform::clock::Clock;
+use crate::platform::vfs::Vfs;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Which failures an acknowledged commit survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +36,9 @@ pub struct Options {
     /// A random number, different each time a cache is opened. The ids of the cache, of its manifests and its logs are
     /// derived from it, and the names of blobs being collected.
     pub random: u64,
+    /// Sealed layers below the cache, the newest first: lookups that the cache does not answer read them in this order.
+    /// They are never written.
+    pub layers: Vec<LayerSource>,
     /// The clock from which sequence numbers are made.
     pub clock: Clock,
 }
@@ -48,9 +53,19 @@ impl Default for Options {
             block_cache_bytes: 64 << 20,
             mac_key: None,
             random: 0,
+            layers: Vec::new(),
             clock: Clock::default(),
         }
     }
+}
+
+/// The files of a sealed layer.
+#[derive(Clone, Debug)]
+pub struct LayerSource {
+    /// The path that reports name.
+    pub name: Arc<str>,
+    /// The directory with its manifest, which is `folder_of` the secret.
+    pub vfs: Arc<dyn Vfs>,
 }
 
 /// Receives the progress of a long call, `done` and `total` in bytes, and may stop the call.

@@ -56,6 +56,40 @@ pub struct Stats {
     pub blobs: u64,
     pub blob_bytes: u64,
     pub namespaces: Vec<NamespaceStats>,
+    /// The layers below, the newest first; none of the numbers above includes them, entries of namespaces do.
+    pub layers: Vec<LayerReport>,
+}
+
+/// A layer below the cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "names and units of the fields say it")]
+pub struct LayerReport {
+    pub path: String,
+    /// 16 hex digits of the digest of its manifest; empty if it is not open. Layers with equal entries have equal ids.
+    pub id: String,
+    /// Whether it is open; otherwise its entries are misses, and the damage of the status has the reason.
+    pub is_open: bool,
+    pub entries: u64,
+    /// Keys that it hides in older layers.
+    pub deletes: u64,
+    /// Bytes of its tables and blobs.
+    pub bytes: u64,
+}
+
+/// The outcome of sealing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "names and units of the fields say it")]
+pub struct SealReport {
+    /// 16 hex digits of the digest of the manifest: equal for equal entries.
+    pub id: String,
+    pub entries: u64,
+    /// Keys that the layer hides in older ones.
+    pub deletes: u64,
+    /// Bytes of tables and blobs.
+    pub bytes: u64,
+    pub blobs: u64,
 }
 
 /// Sizes and counts of one namespace.
@@ -191,6 +225,8 @@ pub struct Status {
     /// Number of this process's log; none = it has not written yet.
     pub writer: Option<u32>,
     pub manifest: u64,
+    /// The layers below, the newest first.
+    pub layers: Vec<LayerReport>,
     /// Damage found so far. Each place is a miss, never an error.
     pub damage: Vec<Damage>,
 }

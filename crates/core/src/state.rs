@@ -4,6 +4,7 @@
 pub(crate) mod context;
 mod current_manifest;
 pub(crate) mod failed_syncs;
+pub(crate) mod layers;
 mod lineage;
 mod load;
 mod log_view;
@@ -15,6 +16,7 @@ mod table_index;
 mod usage;
 
 pub(crate) use current_manifest::{NewestManifest, newest_manifest};
+pub(crate) use layers::Layers;
 pub(crate) use load::{catch_up, is_behind, list, load, outline};
 pub(crate) use log_view::LogView;
 pub(crate) use memtable::{MemtableEntry, Place, Segments};
@@ -35,7 +37,7 @@ use crate::platform::failpoints;
 use crate::platform::vfs::{Access, Stat};
 use crate::state::context::Context;
 use crate::table::block_cache::BlockCache;
-use crate::table::{Directory, Table, TableMeta};
+use crate::table::{Directory, Origin, Table, TableMeta};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use usage::CommitTimes;
@@ -73,6 +75,8 @@ pub(crate) struct State {
     attached: Vec<AttachedTable>,
     /// A table that a log attaches does not exist; it may have been merged meanwhile.
     vanished: bool,
+    /// The layers below, which no load changes: `commit/reload.rs` hands them on.
+    pub(crate) layers: Layers,
     /// A newer state with commits of other processes, kept until a handle asks for them (`commit/reload.rs`).
     pub(crate) newer: Option<Box<State>>,
 }
@@ -123,6 +127,7 @@ impl State {
             commit_times: self.commit_times.clone(),
             writers_with_blobs: self.writers_with_blobs.clone(),
             attached: Vec::new(),
+            layers: self.layers.clone(),
             newer: None,
             ..*self
         }
@@ -231,7 +236,7 @@ impl State {
         attached.sort_by_key(|one| one.id.number);
         for same in attached.chunk_by(|left, right| left.id.number == right.id.number) {
             let Some(id) = same.first().map(|one| &one.id) else { continue };
-            let name: Arc<str> = id.name.as_str().into();
+            let origin = Origin::cache(&id.name);
             let live = self.namespace(id.number).map_or(&self.superseded, |namespace| &namespace.tables);
             let mut known: HashSet<TableMeta> = live.iter().map(|live| live.table.meta).collect();
             let mut added = Vec::new();
@@ -241,10 +246,10 @@ impl State {
                 if ends_at_missing && self.vanished {
                     return;
                 }
-                let (name, damage, blocks) = (Arc::clone(&name), &context.damage, &context.blocks);
+                let (origin, damage, blocks) = (origin.clone(), &context.damage, &context.blocks);
                 let table = Arc::new(Table::new(
                     *meta,
-                    name,
+                    origin,
                     file,
                     self.checksum_of(context, FileName::Table(meta.name)),
                     damage,
@@ -383,6 +388,11 @@ impl State {
         states.flat_map(Self::live_tables).map(|live| Arc::clone(&live.table)).collect()
     }
 
+    /// The tables that are open, and the layers.
+    pub(crate) fn open_files(&self) -> (Vec<Arc<Table>>, Layers) {
+        (self.tables(), self.layers.clone())
+    }
+
     /// Whether each commit in the logs of this state is also in one of the others.
     fn is_known_to(&self, others: &[&Self]) -> bool {
         let id = |view: &LogView| view.start().map(|start| (view.writer, start.id));
@@ -429,6 +439,11 @@ impl State {
             }
             live.table = Arc::new(live.table.without_blocks());
             fresh.insert(live.table.meta, Arc::clone(&live.table));
+        }
+        for table in self.layers.all_tables_mut() {
+            if blocks.surplus() > 0 {
+                *table = Arc::new(table.without_blocks());
+            }
         }
         let newer = self.newer.iter_mut().flat_map(|state| &mut state.namespaces).flatten();
         for live in newer.flat_map(|namespace| &mut namespace.tables) {

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::format::digest::BlobRef;
 use crate::maintain::repair::repair;
 use crate::maintain::verify::verify;
-use crate::options::{Durability, Options, Watch};
+use crate::options::{Durability, LayerSource, Options, Watch};
 use crate::platform::failpoints;
 use crate::platform::pool::Pool;
 use crate::platform::sync::atomic::{AtomicBool, Ordering};
@@ -28,11 +28,15 @@ use crate::platform::vfs::Vfs;
 use crate::read::stats::stats;
 use crate::read::top::top;
 use crate::read::walk::Walk;
-use crate::report::{CommitReport, CompactReport, RepairReport, Stats, Status, TopEntry, TopOrder, VerifyReport};
+use crate::report::{
+    CommitReport, CompactReport, RepairReport, SealReport, Stats, Status, TopEntry, TopOrder, VerifyReport,
+};
+use crate::seal::seal;
 use crate::state::context::Context;
 use crate::state::record_usage::record_usage;
-use crate::state::{LogView, State, catch_up, load, sync_logs};
+use crate::state::{Layers, LogView, State, catch_up, load, sync_logs};
 use crate::store::handle::Handle;
+use crate::writer::layered::mark;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -53,8 +57,14 @@ pub struct Store {
 impl Store {
     /// Opens the newest committed state. Writes nothing.
     pub fn open(vfs: Arc<dyn Vfs>, pool: Arc<dyn Pool>, options: Options) -> Result<Arc<Self>> {
-        let context = Context::new(vfs, pool, options);
-        let state = RwLock::new(load(&context, &[])?);
+        let mut context = Context::new(vfs, pool, options);
+        let mut state = load(&context, &[])?;
+        if state.manifest.is_layer() {
+            // A sealed layer is never written.
+            context = context.read_only();
+        }
+        state.layers = Layers::open(&context, &context.options.layers)?;
+        let state = RwLock::new(state);
         Ok(Arc::new(Self {
             context,
             state,
@@ -114,6 +124,15 @@ impl Store {
         self.committer()
     }
 
+    /// The committer, for a call that writes to the log.
+    fn writing_committer(&self, context: &Context) -> Result<MutexGuard<'_, Committer>> {
+        let committer = self.sound_committer()?;
+        if committer.log.is_none() && !self.state()?.layers.is_empty() {
+            mark(context)?;
+        }
+        Ok(committer)
+    }
+
     /// Checkpoints logs with a failed sync. The caller holds the lock `maintenance`.
     fn checkpoint_failed_syncs(&self) -> Result<()> {
         let Self { context, state, committer, .. } = self;
@@ -139,7 +158,7 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let pin = context.blobs.pin();
-        let writer = self.sound_committer()?.pin(context, &self.state)?;
+        let writer = self.writing_committer(context)?.pin(context, &self.state)?;
         Ok((writer, pin))
     }
 
@@ -162,7 +181,7 @@ impl Store {
         let context = self.open_context()?;
         self.check_writable()?;
         let durability = durability.unwrap_or(context.options.durability);
-        let mut committer = self.sound_committer()?;
+        let mut committer = self.writing_committer(context)?;
         let report = committer.commit(context, &self.state, batch, durability, now_ms)?;
         let is_too_fast = committer.log.as_ref().is_some_and(|log| log.bytes() >= LOG_BYTES_MAX);
         drop(committer);
@@ -256,7 +275,7 @@ impl Store {
     /// The current version of a namespace; `None` = it never had a commit.
     pub fn version_of(&self, name: &str) -> Result<Option<String>> {
         self.open_context()?;
-        Ok(self.state()?.current.get(name).map(|current| current.id.version.clone()))
+        Ok(self.state()?.visible_ids().find(|id| id.name == name).map(|id| id.version.clone()))
     }
 
     /// Exact sizes and counts of the newest state that this process has loaded; a compaction counts at once.
@@ -288,6 +307,13 @@ impl Store {
         repair(context, &self.state, &self.committer, dry_run, watch)
     }
 
+    /// Seals the committed entries that this process sees as a layer in the empty directory `target`, without those that
+    /// the layers `since` (the newest first) have.
+    pub fn seal(&self, target: &Arc<dyn Vfs>, since: &[LayerSource], watch: Watch<'_>) -> Result<SealReport> {
+        let (context, state) = (self.open_context()?, self.state()?.snapshot());
+        seal(context, &state, target, since, watch)
+    }
+
     /// Number of damaged places found so far; `status` names them.
     pub fn damage_count(&self) -> u32 {
         self.context.damage.count()
@@ -300,6 +326,7 @@ impl Store {
             authenticated: self.context.options.mac_key.is_some(),
             writer: self.committer().ok().and_then(|committer| committer.log.as_ref().map(|log| log.writer)),
             manifest: self.state().map_or(0, |state| state.manifest.number),
+            layers: self.state().map_or(Vec::new(), |state| state.layers.reports().to_vec()),
             damage: self.context.damage.places(),
         }
     }

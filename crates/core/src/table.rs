@@ -22,7 +22,7 @@ pub(crate) use directory::Directory;
 #[cfg(any(test, feature = "sim"))]
 pub(crate) use directory::{FOOTER_BYTES, Footer, reseal_rows};
 pub(crate) use key_block::{NAMES_BLOBS, Stored as ScanStored};
-pub(crate) use reader::{Found, Keys, Table, Value};
+pub(crate) use reader::{Found, Keys, Origin, Table, Value};
 pub(crate) use scan::{Hole, TableScan};
 pub(crate) use writer::{TableWriter, ValueBytes};
 

@@ -2,5 +2,6 @@
 
 pub(crate) mod claim;
 pub(crate) mod create;
+pub(crate) mod layered;
 pub(crate) mod quarantine;
 pub(crate) mod reset;

@@ -36,7 +36,7 @@ impl Blobs {
     pub(crate) fn read(&self, file: &BlobRef) -> Result<Content> {
         failpoints::panics("read-file");
         let wrap = |source| Error::io("read", &path_of(BlobName::Content(file.digest), file.digest.shard()), source);
-        let Some(open) = self.open(&file.digest)? else { return Ok(Content::Missing) };
+        let Some(open) = self.open(&file.digest)? else { return Ok(self.read_below(file)) };
         let Some(open) = open else { return self.damaged(file, "no regular file") };
         let bytes = open.len().map_err(wrap)?;
         if bytes != file.bytes {
@@ -60,12 +60,20 @@ impl Blobs {
         self.damaged(file, "content of a file")
     }
 
-    /// Whether the blob exists with its full length. Called while it is pinned.
+    /// Reads a blob of the layers. One that cannot be read there is a miss.
+    fn read_below(&self, file: &BlobRef) -> Content {
+        let read = self.below.iter().map(|layer| layer.read(file).unwrap_or(Content::Missing));
+        read.into_iter().find(|content| matches!(content, Content::Whole(_))).unwrap_or(Content::Missing)
+    }
+
+    /// Whether the blob exists with its full length, here or in a layer. Called while it is pinned.
     pub(crate) fn is_stored(&self, file: &BlobRef) -> Result<bool> {
         let wrap = |source| Error::io("check", &path_of(BlobName::Content(file.digest), file.digest.shard()), source);
         match self.shard(file.digest.shard())?.open(&BlobName::Content(file.digest).to_string(), Access::Stream) {
             Ok(open) => Ok(open.len().map_err(wrap)? == file.bytes),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => Ok(false),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {
+                Ok(self.below.iter().any(|layer| layer.is_stored(file).unwrap_or(false)))
+            }
             Err(source) => Err(wrap(source)),
         }
     }
@@ -158,7 +166,9 @@ impl Blobs {
     pub(crate) fn report(&self, file: &BlobRef, what: &str) {
         let is_new = self.missing.lock().unwrap_or_else(PoisonError::into_inner).insert(*file);
         if is_new {
-            self.damage.add(Damage::new(path_of(BlobName::Content(file.digest), file.digest.shard()), 0, what));
+            let path = path_of(BlobName::Content(file.digest), file.digest.shard());
+            let path = if self.layer.is_empty() { path } else { format!("{}/{path}", self.layer) };
+            self.damage.add(Damage::new(path, 0, what));
         }
     }
 }

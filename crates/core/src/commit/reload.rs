@@ -77,6 +77,7 @@ pub(crate) fn look_ahead(context: &Context, state: &RwLock<State>, committer: &M
 
 fn keep_newer(state: &RwLock<State>, fresh: State) -> Result<()> {
     let mut state = state.write()?;
+    let fresh = fresh.over(state.layers.clone());
     // Later commits of this process are newer than everything that it has read.
     state.last_sequence = state.last_sequence.max(fresh.last_sequence);
     let before = state.newer.replace(Box::new(fresh));
@@ -114,8 +115,10 @@ impl ReplacedState {
     }
 }
 
-/// Replaces the state and returns the old one.
-pub(crate) fn replace(state: &mut State, fresh: State) -> ReplacedState {
+/// Replaces the state, except its layers, and returns the old one.
+pub(crate) fn replace(state: &mut State, mut fresh: State) -> ReplacedState {
+    // Those of `fresh` may be older: blocks may have been dropped since.
+    fresh.layers = std::mem::take(&mut state.layers);
     let kept = fresh.tables().iter().map(|table| table.meta.name.to_string()).collect();
     ReplacedState { state: std::mem::replace(state, fresh), kept }
 }

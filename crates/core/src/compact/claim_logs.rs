@@ -9,8 +9,9 @@ use crate::platform::failpoints;
 use crate::platform::sync::{Mutex, RwLock};
 use crate::platform::vfs::is_gone_or_in_use;
 use crate::state::context::Context;
-use crate::state::{LogView, MemtableEntry, Namespace, State, catch_up, list, load};
+use crate::state::{Layers, LogView, MemtableEntry, Namespace, State, catch_up, list, load};
 use crate::table::Table;
+use crate::writer::layered::is_marked;
 use std::collections::BTreeSet;
 
 /// What a compaction works on: a state of its own, independent of the visible one.
@@ -40,7 +41,8 @@ pub(crate) fn survey(
     claim: Option<u32>,
     patient: bool,
 ) -> Result<ClaimedLogs> {
-    let state = sealed(context, state, committer)?;
+    let layers = layers_of(context, state)?;
+    let state = sealed(context, state, committer)?.over(layers);
     let (mut writers, mut untested) = (BTreeSet::new(), Vec::new());
     // Without a lock, the log of this process looks claimable; its pin would be lost with it.
     let pinning = committer.lock()?.pinning_writer();
@@ -58,6 +60,12 @@ pub(crate) fn survey(
     untested.truncate(untested.len().saturating_sub(left));
     writers.extend(untested);
     Ok(ClaimedLogs::new(state, writers, claim, context.blobs.missing()?))
+}
+
+/// The layers below the cache, as far as this process knows them.
+fn layers_of(context: &Context, state: &RwLock<State>) -> Result<Layers> {
+    let layers = state.read()?.layers.clone();
+    Ok(if layers.is_empty() && is_marked(context)? { Layers::unknown() } else { layers })
 }
 
 /// The newest state, with the log of this process sealed. If only new commits were added, the loaded state is extended.
@@ -102,7 +110,7 @@ pub(crate) fn claim_logs(context: &Context, mut surveyed: ClaimedLogs, claim: u3
         return Ok(ClaimedLogs::new(surveyed.state, surveyed.writers, Some(claim), surveyed.missing));
     }
     // Load again what was appended before each log lost its name.
-    let state = load(context, &surveyed.state.tables())?;
+    let state = load(context, &surveyed.state.tables())?.over(surveyed.state.layers.clone());
     let claimed = state.logs.iter().filter(|view| matches!(view.name, FileName::Claimed { .. }));
     let writers = claimed.map(|view| view.writer).collect();
     Ok(ClaimedLogs::new(state, writers, Some(claim), surveyed.missing))

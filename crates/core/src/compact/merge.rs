@@ -4,10 +4,10 @@
 //! The newest entry of each key is written, with three exceptions:
 //! - It is hidden (`hidden_below`).
 //! - It lies in a hole where a damaged block may have had a newer one.
-//! - It is a delete that hides nothing any more.
+//! - It is a delete that hides nothing any more, neither in the cache nor in a layer below it.
 //!
 //! A value that cannot be read becomes a delete, so that no older one takes its place. For the same reason, a damaged
-//! block that the merge leaves out becomes deletes of all entries that it hid in open logs.
+//! block that the merge leaves out becomes deletes of all entries that it hid in open logs and in layers.
 
 use super::claim_logs::ClaimedLogs;
 use super::evict::{Evictions, Ranks};
@@ -108,6 +108,26 @@ pub(crate) fn merge(
     progress: &mut Progress<'_>,
 ) -> Result<Merged> {
     let Some(namespace) = claimed.state.namespace(plan.number) else { return Ok(Merged::default()) };
+    let picked = || plan.tables.iter().filter_map(|index| namespace.tables.get(*index));
+    let is_damaged = picked().any(|live| context.damage.has(&live.table.meta.name.to_string()));
+    let (merged, found_holes) = merge_over(context, claimed, namespace, plan, is_damaged, name, progress)?;
+    if !found_holes || is_damaged || claimed.state.layers.is_empty() {
+        return Ok(merged);
+    }
+    // The tables written so far count for nothing: their holes would show entries of layers.
+    merge_over(context, claimed, namespace, plan, true, name, progress).map(|(merged, _)| merged)
+}
+
+/// Merges once. If tables are damaged, the layers are read as well: what they have in the holes becomes deletes.
+fn merge_over(
+    context: &Context,
+    claimed: &ClaimedLogs,
+    namespace: &Namespace,
+    plan: &Merge<'_>,
+    is_damaged: bool,
+    name: &mut (dyn FnMut() -> TableName + Send),
+    progress: &mut Progress<'_>,
+) -> Result<(Merged, bool)> {
     let entries = || claimed.entries(namespace);
     let oldest_ms = entries().map(|(_, found)| claimed.state.time_of_commit(found.sequence)).min();
     let newest_ms = if oldest_ms.is_some() { namespace.newest_ms } else { 0 };
@@ -118,6 +138,8 @@ pub(crate) fn merge(
         times.oldest_ms = times.oldest_ms.min(live.table.meta.oldest_ms);
         sources.push(Source::Table(live.table.clone()));
     }
+    let below = if is_damaged { claimed.state.layers.tables(plan.number) } else { &[] };
+    sources.extend(below.iter().cloned().map(Source::Table));
     let (state, ranks) =
         (&claimed.state, plan.evictions.and_then(|evictions| evictions.ranks(plan.number, &claimed.state)));
     let (missing, merged) = (&claimed.missing, Merged::default());
@@ -136,7 +158,7 @@ pub(crate) fn merge(
     let mut picked = plan.tables.iter().filter_map(|index| namespace.tables.get(*index));
     match picked.find(|live| live.table.is_unreadable()) {
         Some(live) => Err(Error::io("read", &live.table.meta.name.to_string(), io::ErrorKind::Other.into())),
-        None => Ok(merging.output.merged),
+        None => Ok((merging.output.merged, !ranges.holes().is_empty())),
     }
 }
 
@@ -234,6 +256,12 @@ impl Output<'_> {
     #[inline]
     fn take(&mut self, plan: &Merge<'_>, progress: &mut Progress<'_>, entry: Visit<'_>) -> ControlFlow<Error> {
         let Visit { hash, key, sequence, shadowed, is_hidden, .. } = entry;
+        if entry.level() > 0 {
+            let visible = self.state.namespace(plan.number).map_or(0, |namespace| namespace.hidden_below);
+            let sequence = if plan.settle { 0 } else { visible };
+            let added = if is_hidden { self.add(hash, key, sequence, None) } else { Ok(()) };
+            return added.map_or_else(ControlFlow::Break, ControlFlow::Continue);
+        }
         self.merged.dropped += shadowed;
         let names_blobs = entry.names_blobs();
         let known_day = self.state.known_day(entry.table_ms(), sequence);
@@ -242,8 +270,9 @@ impl Output<'_> {
         if value.is_some() && known_day > day_of(self.times.oldest_ms) {
             self.merged.marks.push(Mark::new(hash, known_day, false));
         }
-        let is_dropped = shadowed > 0 && failpoints::bug("compaction-drops-newest");
-        let obsolete = is_hidden || (value.is_none() && plan.drop_deletes) || is_dropped;
+        let hides = || self.state.layers.may_have(plan.number, key) && !failpoints::bug("layers-lose-deletes");
+        let is_obsolete = value.is_none() && (is_hidden || plan.drop_deletes) && !hides();
+        let obsolete = is_obsolete || shadowed > 0 && failpoints::bug("compaction-drops-newest");
         self.merged.dropped += u64::from(obsolete || is_evicted);
         let sequence = if plan.settle { 0 } else { sequence };
         let stepped = progress.step(key.len() + value.map_or(0, <[u8]>::len));
@@ -287,8 +316,10 @@ impl Output<'_> {
         sources.extend(attached.map(|live| Source::Table(live.table.clone())));
         let mut entries = Entries::new(namespace.hidden_below);
         for range in Ranges::new(sources, 0) {
-            let outcome = entries.visit(&range, |Visit { hash, key, sequence, .. }| {
-                let hiding = holes.iter().filter(|hole| hole.may_have_newer(hash, sequence));
+            let outcome = entries.visit(&range, |entry| {
+                let Visit { hash, key, sequence, .. } = entry;
+                let level = entry.level();
+                let hiding = holes.iter().filter(|hole| hole.may_have_newer(hash, level, sequence));
                 let added = hiding.map(|hole| hole.sequence_max).max().map(|newer| self.add(hash, key, newer, None));
                 added.unwrap_or(Ok(())).map_or_else(ControlFlow::Break, ControlFlow::Continue)
             });

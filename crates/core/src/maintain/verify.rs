@@ -9,7 +9,7 @@ use crate::read::missing_blob;
 use crate::read::stats::stats;
 use crate::report::{Damage, VerifyReport};
 use crate::state::context::Context;
-use crate::state::{State, load};
+use crate::state::{Layers, State, load};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -28,13 +28,14 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
     failpoints::panics("verify");
     let options = Options { read_only: true, ..shared.options.clone() };
     let context = Context::new(Arc::clone(&shared.vfs), Arc::clone(&shared.pool), options);
-    let state = load(&context, &[])?;
-    let tables: Vec<_> = state.live_tables().collect();
+    let layers = Layers::open(&context, &context.options.layers)?;
+    let state = load(&context, &[])?.over(layers);
+    let tables: Vec<_> = state.live_tables().map(|live| &live.table).chain(state.layers.all_tables()).collect();
     let files = state.named_blobs();
-    let total = tables.iter().map(|live| live.table.meta.bytes).chain(files.iter().map(|file| file.bytes)).sum();
+    let total = tables.iter().map(|table| table.meta.bytes).chain(files.iter().map(|file| file.bytes)).sum();
     let mut done = 0;
-    for live in &tables {
-        let finished = live.table.verify(&mut |bytes| {
+    for table in &tables {
+        let finished = table.verify(&mut |bytes| {
             done += bytes;
             watch(done, total) == ControlFlow::Continue(())
         });
@@ -51,7 +52,7 @@ pub(crate) fn verify(shared: &Context, watch: Watch<'_>) -> Result<Verified> {
             }
             named.1.contains(file)
         };
-        match missing_blob::look(&context, || Ok(state.tables()), names, || context.blobs.read(file))? {
+        match missing_blob::look(&context, || Ok(state.open_files()), names, || context.blobs.read(file))? {
             Some(Content::Whole(_)) | None => {}
             Some(Content::Damaged) => missing_blobs.push(*file),
             Some(Content::Missing) => {

@@ -120,12 +120,18 @@ pub(crate) fn publish_as(
     Ok(Published::Lost)
 }
 
-/// Writes the manifest under its number unless one above `below` is whole.
-fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manifest: &Manifest) -> io::Result<Placed> {
+/// The bytes of a manifest's file.
+pub(crate) fn encode(checksum: &Checksum, manifest: &Manifest) -> Vec<u8> {
     let place = FramePlace { file_number: manifest.number, offset: 0 };
     let body = manifest.write();
     let (head, padding) = seal_parts(checksum, Label::new(FrameKind::Manifest, u64::from(FORMAT)), place, &[&body]);
-    let bytes: [&[u8]; 3] = [&head, &body, padding];
+    [&head, &*body, padding].concat()
+}
+
+/// Writes the manifest under its number unless one above `below` is whole.
+fn place(vfs: &dyn Vfs, checksum: &Checksum, temporary: &str, below: u64, manifest: &Manifest) -> io::Result<Placed> {
+    let bytes = encode(checksum, manifest);
+    let bytes: [&[u8]; 1] = [&bytes];
     let target = FileName::Manifest(manifest.number).to_string();
     let file = vfs.create_new(temporary)?;
     file.append(&bytes)?;

@@ -1,6 +1,6 @@
 //! Finds the newest entry of a key: first in the memtable, then in the tables from the newest to the oldest. It stops
-//! once no table can have a newer one. A table that cannot be read ends the search, because an older value must not
-//! take its place.
+//! once no table can have a newer one, and goes on with the layers if the cache has no entry of the key. A table that
+//! cannot be read ends the search, because an older value must not take its place.
 
 use crate::format::entry::Kind;
 use crate::format::hash::upper;
@@ -36,7 +36,10 @@ impl Hit<'_> {
 #[inline]
 pub(crate) fn lookup<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Option<Hit<'a>> {
     failpoints::panics("lookup");
-    let namespace = state.namespace(id).filter(|_| !state.unrecoverable)?;
+    if state.unrecoverable {
+        return None;
+    }
+    let Some(namespace) = state.namespace(id) else { return in_layers(state, id, hash, key) };
     let mut best_sequence = None;
     let mut best = None;
     if let Some(found) = state.memtable_get(namespace, hash, key)
@@ -73,5 +76,13 @@ pub(crate) fn lookup<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Op
     if wasted > 1 {
         namespace.selector.count_wasted(wasted);
     }
-    best
+    if best_sequence.is_none() { in_layers(state, id, hash, key) } else { best }
+}
+
+/// The value of a key that the cache itself does not have.
+fn in_layers<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Option<Hit<'a>> {
+    match state.layers.get(id, hash, key) {
+        Found::Value { value, names_blobs, .. } => Some(Hit { place: Place::Table(value), names_blobs }),
+        Found::Miss | Found::Deleted { .. } | Found::Damaged => None,
+    }
 }

@@ -4,7 +4,7 @@
 use crate::blobs::Content;
 use crate::error::Result;
 use crate::state::context::Context;
-use crate::state::{State, load};
+use crate::state::{Layers, State, load};
 use crate::table::Table;
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use std::sync::Arc;
 const READS: u32 = 8;
 
 /// Calls `look`; `None` = the blob was collected. `Missing` is damage: the blob was missing while the newest state
-/// still `names` it. `tables` are open ones, for reuse.
+/// still `names` it. `open` returns open tables, for reuse, and the layers.
 pub(crate) fn look(
     context: &Context,
-    tables: impl Fn() -> Result<Vec<Arc<Table>>>,
+    open: impl Fn() -> Result<(Vec<Arc<Table>>, Layers)>,
     mut names: impl FnMut(&State) -> bool,
     look: impl Fn() -> Result<Content>,
 ) -> Result<Option<Content>> {
@@ -25,7 +25,8 @@ pub(crate) fn look(
         if found != Content::Missing {
             return Ok(Some(found));
         }
-        let newest = load(context, &tables()?)?;
+        let (tables, layers) = open()?;
+        let newest = load(context, &tables)?.over(layers);
         if !names(&newest) {
             return Ok(None);
         }

@@ -9,7 +9,7 @@ use crate::platform::vfs::Access;
 use crate::read::entries::{Entries, Ranges, Source};
 use crate::report::{NamespaceStats, Stats};
 use crate::state::context::Context;
-use crate::state::{Current, Namespace, State};
+use crate::state::{Namespace, State};
 use crate::usage::{Cursor, Mark, Marks, day_of, ms_of};
 use std::io;
 use std::ops::ControlFlow;
@@ -17,16 +17,23 @@ use std::sync::Arc;
 
 /// All sources of a namespace, and the sequence number below which entries are hidden.
 pub(crate) fn sources_of(state: &State, id: u32) -> (Vec<Source<'_>>, u64) {
-    let Some(namespace) = state.namespace(id).filter(|_| !state.unrecoverable) else { return (Vec::new(), 0) };
-    let memtable = Source::memtable(&state.segments, state.memtable_entries(namespace));
-    (with_tables(memtable, namespace), namespace.hidden_below)
+    if state.unrecoverable {
+        return (Vec::new(), 0);
+    }
+    let namespace = state.namespace(id);
+    let memtable = namespace.map(|found| Source::memtable(&state.segments, state.memtable_entries(found)));
+    (with_tables(memtable, state, id), namespace.map_or(0, |found| found.hidden_below))
 }
 
-/// Memtable entries and the tables that have visible entries.
-pub(crate) fn with_tables<'a>(memtable: Source<'a>, namespace: &Namespace) -> Vec<Source<'a>> {
-    let visible = namespace.tables.iter().filter(|live| live.table.meta.sequence_max >= namespace.hidden_below);
-    let tables = visible.map(|live| Source::Table(Arc::clone(&live.table)));
-    std::iter::once(memtable).chain(tables).collect()
+/// Memtable entries, the tables that have visible entries, and those of layers.
+pub(crate) fn with_tables<'a>(memtable: Option<Source<'a>>, state: &State, id: u32) -> Vec<Source<'a>> {
+    let live = |namespace: &Namespace| {
+        let visible = namespace.tables.iter().filter(|live| live.table.meta.sequence_max >= namespace.hidden_below);
+        visible.map(|live| Arc::clone(&live.table)).collect::<Vec<_>>()
+    };
+    let tables = state.namespace(id).map(live).unwrap_or_default();
+    let tables = tables.into_iter().chain(state.layers.tables(id).iter().cloned());
+    memtable.into_iter().chain(tables.map(Source::Table)).collect()
 }
 
 pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
@@ -66,22 +73,22 @@ pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
         stats.bytes += bytes;
     }
     let usage = context.usage_folder.read_all(state.manifest.cache_id);
-    for Current { id, .. } in state.current.values() {
-        stats.namespaces.extend(namespace_stats(state, id, &usage));
-    }
+    stats.namespaces.extend(state.visible_ids().map(|id| namespace_stats(state, id, &usage)));
+    stats.layers = state.layers.reports().to_vec();
     stats.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
     Ok(stats)
 }
 
-fn namespace_stats(state: &State, id: &NamespaceId, usage: &Marks) -> Option<NamespaceStats> {
-    let namespace = state.namespace(id.number)?;
+fn namespace_stats(state: &State, id: &NamespaceId, usage: &Marks) -> NamespaceStats {
+    let namespace = state.namespace(id.number);
+    let tables = namespace.map_or(&[][..], |found| &found.tables);
     let mut stats = NamespaceStats {
         name: id.name.clone(),
         version: id.version.clone(),
-        tables: namespace.tables.len() as u64,
-        table_bytes: namespace.tables.iter().map(|live| live.table.meta.bytes).sum(),
-        oldest_ms: namespace.oldest_ms,
-        newest_ms: namespace.newest_ms,
+        tables: tables.len() as u64,
+        table_bytes: tables.iter().map(|live| live.table.meta.bytes).sum(),
+        oldest_ms: namespace.map_or(0, |found| found.oldest_ms),
+        newest_ms: namespace.map_or(0, |found| found.newest_ms),
         ..NamespaceStats::default()
     };
     each_entry(state, id.number, usage.of(&id.space()), &mut |entry| {
@@ -94,7 +101,7 @@ fn namespace_stats(state: &State, id: &NamespaceId, usage: &Marks) -> Option<Nam
             stats.never_used_bytes += key_bytes + entry.value_bytes;
         }
     });
-    Some(stats)
+    stats
 }
 
 /// An entry without its value.

@@ -3,8 +3,8 @@
 
 use crate::read::stats::{EntrySummary, each_entry};
 use crate::report::{TopEntry, TopOrder};
+use crate::state::State;
 use crate::state::context::Context;
-use crate::state::{Current, State};
 use crate::usage::Marks;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -22,7 +22,8 @@ pub(crate) fn top(
 ) -> Vec<TopEntry> {
     let marks: Marks = context.usage_folder.read_all(state.manifest.cache_id);
     let mut first: BTreeMap<Place, TopEntry> = BTreeMap::new();
-    for (name, Current { id, .. }) in state.current.iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
+    for id in state.visible_ids().filter(|id| only.is_none_or(|only| only == id.name)) {
+        let name = &id.name;
         each_entry(state, id.number, marks.of(&id.space()), &mut |entry| {
             let Some(weight) = weight(order, &entry) else { return };
             let is_late = first.last_key_value().is_some_and(|((last, _, _), _)| weight < last.0);

@@ -12,7 +12,7 @@ use crate::platform::failpoints;
 use crate::read::entries::{Entries, HASHES, Range, Ranges, Source};
 use crate::read::stats::with_tables;
 use crate::state::context::Context;
-use crate::state::{Current, Segments, State};
+use crate::state::{Segments, State};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -90,10 +90,9 @@ impl Walk {
         // The entries are in memory, so the walk must not keep the logs open, and locked, for as long as it takes.
         state.logs.clear();
         let mut namespaces = Vec::new();
-        for (name, Current { id, .. }) in state.current.iter().filter(|_| !state.unrecoverable) {
-            if only.is_none_or(|only| only == name) {
-                namespaces.push(WalkNamespace::new(&state, id));
-            }
+        if !state.unrecoverable {
+            let chosen = state.visible_ids().filter(|id| only.is_none_or(|only| only == id.name));
+            namespaces.extend(chosen.map(|id| WalkNamespace::new(&state, id)));
         }
         namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
         let entries = entries_of(&state, namespaces.first());
@@ -144,9 +143,8 @@ impl Walk {
         }
         self.read_bytes = 0;
         let here = self.namespaces.get(self.at).and_then(|namespace| self.state.namespace(namespace.number));
-        for live in here.map_or(&[][..], |namespace| &namespace.tables) {
-            live.table.release();
-        }
+        let live = here.map_or(&[][..], |namespace| &namespace.tables).iter().map(|live| &live.table);
+        live.chain(self.state.layers.all_tables()).for_each(|table| table.release());
     }
 
     fn window(&mut self, each: &mut dyn FnMut(WalkEntry<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
@@ -154,14 +152,14 @@ impl Walk {
         let Self { state, blobs, with_values, namespaces, segments, at, from, stopped, read_bytes, entries } = self;
         let (number, with_values) = (*at, *with_values);
         let Some(namespace) = namespaces.get(number) else { return ControlFlow::Continue(()) };
-        let Some(in_state) = state.namespace(namespace.number) else { return ControlFlow::Continue(()) };
         let first = *from as u32;
         let (mut range, end, seen) = match stopped.take() {
             Some(Stopped { range, end, seen }) => (range, end, Some(seen)),
             None => {
                 let end = from.saturating_add(namespace.width).min(HASHES);
-                let memtable = Source::sorted_memtable(segments, in_state.memtable_window(*from, end));
-                (Ranges::new(with_tables(memtable, in_state), first).up_to(end), end, None)
+                let window = state.namespace(namespace.number).map(|found| found.memtable_window(*from, end));
+                let memtable = window.map(|window| Source::sorted_memtable(segments, window));
+                (Ranges::new(with_tables(memtable, state, namespace.number), first).up_to(end), end, None)
             }
         };
         let outcome = entries.visit(&range, |entry| {
@@ -215,6 +213,10 @@ impl WalkNamespace {
                 entries += live.table.entries();
                 bytes += live.table.meta.key_bytes + live.table.meta.value_bytes;
             }
+        }
+        for table in state.layers.tables(id.number) {
+            entries += table.entries();
+            bytes += table.meta.key_bytes + table.meta.value_bytes;
         }
         let per_entry = (bytes / entries.max(1)).max(1);
         let wanted = (WINDOW_BYTES / per_entry).clamp(WINDOW_ENTRIES_MIN, WINDOW_ENTRIES_MAX);

@@ -38,7 +38,11 @@ impl Context {
         let options = Options { bytes_max, ..options };
         let blocks = Arc::new(BlockCache::new(options.block_cache_bytes));
         let damage: Arc<DamageList> = Arc::default();
-        let blobs = Arc::new(Blobs::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only));
+        let mut blobs = Blobs::new(Arc::clone(&vfs), Arc::clone(&damage), !options.read_only);
+        for layer in &options.layers {
+            blobs.add_layer(Arc::clone(&layer.name), Arc::clone(&layer.vfs));
+        }
+        let blobs = Arc::new(blobs);
         let checksum = Checksum::new(options.mac_key.as_ref());
         let (usage_folder, usage) = (UsageFolder::new(Arc::clone(&vfs), checksum), UsageTracker::default());
         let (namespace_ids, failed_syncs, ids) = (NamespaceIds::default(), FailedSyncs::default(), AtomicU64::new(0));
@@ -56,6 +60,12 @@ impl Context {
             usage,
             ids,
         }
+    }
+
+    /// The same for a store that writes nothing.
+    pub(crate) fn read_only(self) -> Self {
+        let options = Options { read_only: true, ..self.options };
+        Self::new(self.vfs, self.pool, options)
     }
 
     /// A random number for a log or a manifest, never 0, derived from the random number of this store.

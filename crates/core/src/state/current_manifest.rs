@@ -2,12 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::format::FORMAT;
+use crate::format::checksum::Checksum;
 use crate::format::file_names::FileName;
 use crate::format::frame::{Found, FrameKind, FrameReader};
 use crate::manifest::Manifest;
 use crate::platform::failpoints;
-use crate::platform::vfs::{Access, Stat};
-use crate::state::context::Context;
+use crate::platform::vfs::{Access, Stat, Vfs};
 use std::io;
 
 /// The newest manifest in a list of names.
@@ -22,21 +22,21 @@ pub(crate) enum NewestManifest {
 }
 
 /// Reads the newest manifest that is whole. One that is not, which only happens without hard links, does not count.
-pub(crate) fn newest_manifest(context: &Context, names: &[FileName]) -> Result<NewestManifest> {
+pub(crate) fn newest_manifest(vfs: &dyn Vfs, checksum: &Checksum, names: &[FileName]) -> Result<NewestManifest> {
     failpoints::panics("read-manifest");
     let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.manifest()).collect();
     numbers.sort_unstable_by(|left, right| right.cmp(left));
     for number in numbers {
         let name = FileName::Manifest(number).to_string();
         let wrap = |source| Error::io("read", &name, source);
-        let Some(stat) = context.vfs.stat(&name).map_err(wrap)? else { return Ok(NewestManifest::Vanished) };
-        let file = match context.vfs.open(&name, Access::Stream) {
+        let Some(stat) = vfs.stat(&name).map_err(wrap)? else { return Ok(NewestManifest::Vanished) };
+        let file = match vfs.open(&name, Access::Stream) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(NewestManifest::Vanished),
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(NewestManifest::Damaged(number)),
             Err(source) => return Err(Error::io("open", &name, source)),
         };
-        let mut frames = FrameReader::new(&*file, &context.checksum, number).map_err(wrap)?;
+        let mut frames = FrameReader::new(&*file, checksum, number).map_err(wrap)?;
         match frames.at(0).map_err(wrap)? {
             Found::Frame { kind: FrameKind::Manifest, tag, body, .. } => {
                 if tag != u64::from(FORMAT) && !failpoints::bug("tolerate-unknown-format") {

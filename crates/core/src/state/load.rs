@@ -12,7 +12,7 @@ use crate::platform::failpoints;
 use crate::platform::vfs::Access;
 use crate::report::Damage;
 use crate::state::context::Context;
-use crate::table::{Table, TableMeta};
+use crate::table::{Origin, Table, TableMeta};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ fn read_folder(
     }
     let known = std::mem::take(&mut state.logs);
     let known_id = std::mem::take(&mut state.manifest).id;
-    match newest_manifest(context, &names)? {
+    match newest_manifest(&*context.vfs, &context.checksum, &names)? {
         NewestManifest::Found(manifest, stat) => {
             (state.manifest, state.manifest_stat) = (manifest, stat);
             if state.manifest.id == known_id {
@@ -236,7 +236,7 @@ fn open_table(
         Err(source) => return Err(Error::io("open", &name, source)),
     };
     let checksum = state.checksum_of(context, FileName::Table(meta.name));
-    let table = Table::new(meta, namespace.into(), file, checksum, &context.damage, &context.blocks);
+    let table = Table::new(meta, Origin::cache(namespace), file, checksum, &context.damage, &context.blocks);
     Ok(Some(Arc::new(table)))
 }
 

@@ -67,7 +67,7 @@ impl Store {
         let context = self.open_context()?;
         let names =
             |newest: &State| lookup(newest, id, hash, key).is_some_and(|hit| hit.names_blobs && hit.bytes() == refs);
-        Ok(match missing_blob::look(context, || Ok(self.state()?.tables()), names, || context.blobs.value(refs))? {
+        Ok(match missing_blob::look(context, || Ok(self.state()?.open_files()), names, || context.blobs.value(refs))? {
             Some(Content::Whole(value)) => Some(value),
             Some(Content::Missing) => {
                 context.blobs.report_missing(refs);
@@ -81,7 +81,7 @@ impl Store {
     pub fn read_blob(&self, file: &BlobRef) -> Result<Option<Vec<u8>>> {
         let context = self.open_context()?;
         let names = |newest: &State| !newest.unrecoverable && newest.named_blobs().contains(file);
-        Ok(match missing_blob::look(context, || Ok(self.state()?.tables()), names, || context.blobs.read(file))? {
+        Ok(match missing_blob::look(context, || Ok(self.state()?.open_files()), names, || context.blobs.read(file))? {
             Some(Content::Whole(content)) => Some(content),
             Some(Content::Missing) => {
                 context.blobs.report(file, "missing file");

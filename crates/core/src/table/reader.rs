@@ -8,6 +8,7 @@ use super::buffers::ReadBlock;
 use super::directory::Directory;
 use super::key_block::{ENTRIES_MAX, INLINE_BYTES_MAX, KeyBlock, NAMES_BLOBS, Stored};
 use crate::format::checksum::Checksum;
+use crate::format::file_names::TableName;
 use crate::format::hash::upper;
 use crate::platform::vfs::File;
 use crate::report::damage_list::DamageList;
@@ -17,11 +18,32 @@ use crate::usage::{Day, UsageBits, day_of};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+/// The place of a table among the tables of its cache and of the layers below.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) namespace: Arc<str>,
+    /// 0 for the cache, 1 for its newest layer, more for older ones. Lower levels hide higher ones.
+    pub(crate) level: u32,
+    /// The directory of the layer; empty for the cache.
+    pub(crate) layer: Arc<str>,
+}
+
+impl Origin {
+    pub(crate) fn cache(namespace: &str) -> Self {
+        Self { namespace: namespace.into(), level: 0, layer: "".into() }
+    }
+
+    /// The name of a file as reports have it.
+    pub(crate) fn name_of(&self, file: TableName) -> String {
+        if self.level == 0 { file.to_string() } else { format!("{}/{file}", self.layer) }
+    }
+}
+
 /// A table, open for reading.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) meta: TableMeta,
-    namespace: Arc<str>,
+    pub(crate) origin: Origin,
     /// `None` = the file is missing.
     file: Option<Arc<dyn File>>,
     /// Read on first use; `None` = damaged.
@@ -111,7 +133,7 @@ impl<T> Block<'_, T> {
 impl Table {
     pub(crate) fn new(
         meta: TableMeta,
-        namespace: Arc<str>,
+        origin: Origin,
         file: Option<Arc<dyn File>>,
         checksum: Checksum,
         damage: &Arc<DamageList>,
@@ -120,14 +142,14 @@ impl Table {
         let (damage, cache) = (Arc::clone(damage), Arc::clone(cache));
         let (loaded, cached_bytes) = (OnceLock::new(), AtomicUsize::new(0));
         let (unreadable, gone) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { meta, namespace, file, loaded, checksum, damage, cache, cached_bytes, unreadable, gone }
+        Self { meta, origin, file, loaded, checksum, damage, cache, cached_bytes, unreadable, gone }
     }
 
     /// The same table without cached blocks. The old ones no longer count, even if other threads still read them.
     pub(crate) fn without_blocks(&self) -> Self {
         self.cache.remove(self.cached_bytes.swap(0, Ordering::Relaxed));
-        let (namespace, file) = (Arc::clone(&self.namespace), self.file.clone());
-        let fresh = Self::new(self.meta, namespace, file, self.checksum, &self.damage, &self.cache);
+        let (origin, file) = (self.origin.clone(), self.file.clone());
+        let fresh = Self::new(self.meta, origin, file, self.checksum, &self.damage, &self.cache);
         if let Some(Some(loaded)) = self.loaded.get() {
             let _ = fresh.loaded.set(Some(Loaded::new(Arc::clone(&loaded.directory), Arc::clone(&loaded.usage))));
         }

@@ -12,13 +12,16 @@ pub(crate) struct Hole {
     /// Entries up to this sequence number may have been overwritten in the block, except those of the same table, which
     /// has a key only once.
     pub(crate) sequence_max: u64,
+    pub(crate) level: u32,
     pub(crate) table: TableName,
 }
 
 impl Hole {
-    /// Whether a lost entry may be newer than one with that hash and sequence number, in another table or a log.
-    pub(crate) fn may_have_newer(&self, hash: u32, sequence: u64) -> bool {
-        sequence <= self.sequence_max && self.start <= hash && self.end.is_none_or(|end| hash < end)
+    /// Whether a lost entry may be newer than one with that hash and sequence number, in another table of that level or
+    /// in a log.
+    pub(crate) fn may_have_newer(&self, hash: u32, level: u32, sequence: u64) -> bool {
+        let is_older = level > self.level || level == self.level && sequence <= self.sequence_max;
+        is_older && self.start <= hash && self.end.is_none_or(|end| hash < end)
     }
 }
 
@@ -39,9 +42,10 @@ impl TableScan {
     /// The next block that can be read; `holes` receives those that cannot.
     pub(crate) fn next(&mut self, holes: &mut Vec<Hole>) -> Option<Keys> {
         let (sequence_max, table) = (self.table.meta.sequence_max, self.table.meta.name);
+        let level = self.table.origin.level;
         let Some(directory) = self.table.directory() else {
             if self.next_block == 0 {
-                holes.push(Hole { start: 0, end: None, sequence_max, table });
+                holes.push(Hole { start: 0, end: None, sequence_max, level, table });
                 self.next_block = 1;
             }
             return None;
@@ -55,7 +59,7 @@ impl TableScan {
             let start = directory.first_hash(index).unwrap_or(0);
             // This block may have entries with the first hash of the next one.
             let end = directory.first_hash(index + 1).and_then(|next| next.checked_add(1));
-            holes.push(Hole { start, end, sequence_max, table });
+            holes.push(Hole { start, end, sequence_max, level, table });
         }
         None
     }

@@ -25,7 +25,7 @@ const ATTEMPTS: u32 = 64;
 pub(crate) fn begin(context: &Context) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let names = list(context)?;
-        let newest = match newest_manifest(context, &names)? {
+        let newest = match newest_manifest(&*context.vfs, &context.checksum, &names)? {
             NewestManifest::Found(manifest, _) => manifest,
             NewestManifest::None => Manifest::default(),
             NewestManifest::Vanished => continue,

@@ -33,7 +33,9 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
     for _ in 0..ATTEMPTS {
         let found = load(context, &[])?;
         if !found.unrecoverable {
-            *state.write()? = found;
+            let mut state = state.write()?;
+            let layers = std::mem::take(&mut state.layers);
+            *state = found.over(layers);
             return Ok(());
         }
         let by = match failpoints::bug("reset-leaves-logs") {

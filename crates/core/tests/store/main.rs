@@ -8,6 +8,7 @@ mod damage;
 mod format;
 mod history;
 mod hooked;
+mod layers;
 mod lost_files;
 mod lost_manifest;
 mod merged;

@@ -2,9 +2,9 @@
 
 use super::gather::{BATCH_SEQUENCE, Range, Row};
 use crate::format::hash_sort::{Item, hash_of, same_hash};
-use crate::table::{Hole, NAMES_BLOBS, ScanStored};
+use crate::table::{Hole, NAMES_BLOBS, ScanStored, Table};
 use std::borrow::Cow;
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::ops::ControlFlow;
 
 /// If more entries share one hash, they are sorted in place.
@@ -70,6 +70,11 @@ impl<'v> Visit<'v> {
         self.row.table.map(|(table, _)| table.meta.oldest_ms)
     }
 
+    /// The level of its table; 0 = the cache itself.
+    pub(crate) fn level(&self) -> u32 {
+        self.row.level()
+    }
+
     /// Length of the value, without reading it; `None` = deleted.
     pub(crate) fn value_bytes(&self) -> Option<usize> {
         self.row.stored.bytes()
@@ -122,12 +127,25 @@ impl Entries {
         shadowed: u64,
         each: &mut impl FnMut(Visit<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
+        let is_same = |hole: &Hole, table: &Table| table.origin.level == hole.level && table.meta.name == hole.table;
         let is_lost = |hole: &Hole| {
-            hole.may_have_newer(hash, row.sequence) && row.table.is_none_or(|(table, _)| table.meta.name != hole.table)
+            hole.may_have_newer(hash, row.level(), row.sequence)
+                && row.table.is_none_or(|(table, _)| !is_same(hole, table))
         };
-        let is_hidden = row.sequence < self.hidden_below || range.holes.iter().any(is_lost);
+        let is_hidden = row.is_below(self.hidden_below) || range.holes.iter().any(is_lost);
         let Row { key, sequence, .. } = row;
         each(Visit { hash, key, sequence, shadowed, is_hidden, row, values: &mut self.values })
+    }
+}
+
+impl Row<'_> {
+    pub(super) fn level(&self) -> u32 {
+        self.table.map_or(0, |(table, _)| table.origin.level)
+    }
+
+    /// Whether the sequence number hides the entry; it is one of the cache, and has no meaning for layers.
+    fn is_below(&self, hidden_below: u64) -> bool {
+        self.sequence < hidden_below && self.level() == 0
     }
 }
 
@@ -214,7 +232,8 @@ impl Range<'_> {
 }
 
 fn by_key_and_age(left: &Row<'_>, right: &Row<'_>) -> Ordering {
-    left.key.cmp(right.key).then(right.sequence.cmp(&left.sequence))
+    let age = |row: &Row<'_>| (Reverse(row.level()), row.sequence);
+    left.key.cmp(right.key).then_with(|| age(right).cmp(&age(left)))
 }
 
 fn same_key_of(range: &Range<'_>, left: Item, right: Item) -> bool {

@@ -145,8 +145,8 @@ impl Table {
         if self.gone.load(Ordering::Relaxed) {
             return;
         }
-        let namespace = Some(self.namespace.to_string());
-        self.damage.add(Damage { namespace, keys, ..Damage::new(self.meta.name.to_string(), offset, what) });
+        let namespace = Some(self.origin.namespace.to_string());
+        self.damage.add(Damage { namespace, keys, ..Damage::new(self.origin.name_of(self.meta.name), offset, what) });
     }
 
     /// The range of hashes in a key block.

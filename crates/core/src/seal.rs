@@ -1,0 +1,266 @@
+//! Seals what a cache and its layers hold as a new layer: a directory in the format of a cache that is never written
+//! again (FORMAT.md, "Layers").
+//!
+//! 1. The target has neither a manifest nor a log. What an interrupted seal left there is removed.
+//! 2. For each namespace, one pass over all keys writes a table and copies the blobs that its entries name. A delta has
+//!    what differs from its base: entries that the base lacks or has with another value, and a delete for each key of
+//!    the base that the cache does not have.
+//! 3. Tables, blobs and names are synced.
+//! 4. The manifest is written under a temporary name, synced, renamed and synced. A directory without a manifest is no
+//!    layer, so a crash never leaves a part of one.
+//!
+//! Nothing in a layer depends on when or by whom it was written: there are no sequence numbers, times or random ids.
+
+use crate::blobs::{Blobs, Content};
+use crate::error::{Error, Result};
+use crate::format::blob_refs::BlobRefs;
+use crate::format::checksum::Checksum;
+use crate::format::file_names::{FileName, TableName};
+use crate::format::hash::key_hash;
+use crate::format::namespace_ids::NamespaceId;
+use crate::manifest::{Manifest, ManifestNamespace, encode};
+use crate::options::{LayerSource, Watch};
+use crate::platform::failpoints;
+use crate::platform::vfs::Vfs;
+use crate::read::entries::{Entries, Ranges, Source, Visit};
+use crate::read::stats::sources_of;
+use crate::report::SealReport;
+use crate::state::context::Context;
+use crate::state::{Layers, State};
+use crate::table::{Found, TableMeta, TableWriter, ValueBytes};
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// The number under which all files of a layer are written.
+const WRITER: u32 = 1;
+
+/// A table is closed when it has this many bytes.
+const TABLE_BYTES: u64 = 1 << 30;
+
+/// Seals `state` into `target`, without what the layers `since` have.
+pub(crate) fn seal(
+    context: &Context,
+    state: &State,
+    target: &Arc<dyn Vfs>,
+    since: &[LayerSource],
+    watch: Watch<'_>,
+) -> Result<SealReport> {
+    if state.unrecoverable {
+        return Err(Error::Damaged { name: "the cache".to_owned(), offset: 0, what: "manifest or log" });
+    }
+    let levels = state.layers.reports().len() as u32;
+    let base = Layers::open_below(context, since, levels)?;
+    if let Some(layer) = base.reports().iter().find(|layer| !layer.is_open) {
+        return Err(Error::NoLayer { name: layer.path.clone() });
+    }
+    let blobs = Blobs::new(Arc::clone(target), Arc::clone(&context.damage), true);
+    clear_target(&**target, &blobs)?;
+    let checksum = Checksum::new(context.options.mac_key.as_ref());
+    let total = state.visible_ids().map(|id| bytes_of(state, id)).sum();
+    let mut sealing = Sealing {
+        context,
+        target,
+        checksum,
+        blobs,
+        levels,
+        base,
+        watch,
+        done: 0,
+        total,
+        index: 0,
+        open: None,
+        tables: Vec::new(),
+    };
+    let mut namespaces = Vec::new();
+    for (name, id) in sealing.names_of(state) {
+        sealing.namespace(state, &id)?;
+        let tables = std::mem::take(&mut sealing.tables);
+        let before = sealing.base.ids().find(|base| base.name == name);
+        let has_new_version = before.is_some_and(|before| before.number != id.number);
+        if !tables.is_empty() || has_new_version {
+            let version = id.version.clone();
+            namespaces.push(ManifestNamespace { name, version, latest: 0, hidden_below: 0, tables });
+        }
+    }
+    let parent = sealing.base.reports().first().and_then(|layer| u64::from_str_radix(&layer.id, 16).ok());
+    let parent = parent.unwrap_or(0);
+    let manifest = Manifest { number: 1, parent, next_writer: WRITER + 1, namespaces, ..Manifest::default() };
+    sealing.blobs.sync(&*context.pool)?;
+    publish(&**target, &checksum, &manifest)?;
+    report_of(&manifest, &sealing.blobs)
+}
+
+fn bytes_of(state: &State, id: &NamespaceId) -> u64 {
+    let live = state.namespace(id.number).into_iter().flat_map(|namespace| &namespace.tables);
+    let tables = live.map(|live| &live.table).chain(state.layers.tables(id.number));
+    tables.map(|table| table.meta.key_bytes + table.meta.value_bytes).sum()
+}
+
+fn report_of(manifest: &Manifest, blobs: &Blobs) -> Result<SealReport> {
+    let deletes = manifest.tables().map(|table| table.deletes).sum();
+    let entries = manifest.tables().map(|table| table.entries).sum::<u64>() - deletes;
+    let stored = blobs.list()?;
+    let bytes = manifest.table_bytes() + stored.iter().map(|blob| blob.bytes).sum::<u64>();
+    Ok(SealReport { id: manifest.layer_id(), entries, deletes, bytes, blobs: stored.len() as u64 })
+}
+
+/// Removes what an interrupted seal left. Fails if the directory has a cache or a layer.
+fn clear_target(target: &dyn Vfs, blobs: &Blobs) -> Result<()> {
+    let names = target.list().map_err(|source| Error::io("list", "the directory of the layer", source))?;
+    let names: Vec<FileName> = names.iter().filter_map(|name| FileName::parse(name)).collect();
+    let is_ours = |name: &FileName| matches!(name, FileName::Table(_) | FileName::Temporary(_));
+    if let Some(name) = names.iter().find(|name| !is_ours(name)) {
+        return Err(Error::Occupied { name: name.to_string() });
+    }
+    for name in names {
+        let name = name.to_string();
+        target.remove(&name).map_err(|source| Error::io("remove", &name, source))?;
+    }
+    for (shard, name) in blobs.names()? {
+        let name = name.to_string();
+        blobs.shard(shard)?.remove(&name).map_err(|source| Error::io("remove", &name, source))?;
+    }
+    Ok(())
+}
+
+/// Makes the directory a layer.
+fn publish(target: &dyn Vfs, checksum: &Checksum, manifest: &Manifest) -> Result<()> {
+    let (temporary, name) = (FileName::Temporary(WRITER).to_string(), FileName::Manifest(1).to_string());
+    let write = || -> io::Result<()> {
+        let file = target.create_new(&temporary)?;
+        file.append(&[&encode(checksum, manifest)])?;
+        file.sync()?;
+        drop(file);
+        if !failpoints::bug("seal-without-sync") {
+            target.sync_folder()?;
+        }
+        target.rename(&temporary, &name)?;
+        target.sync_folder()
+    };
+    write().map_err(|source| Error::io("write", &name, source))
+}
+
+/// A seal that runs.
+struct Sealing<'a> {
+    context: &'a Context,
+    target: &'a Arc<dyn Vfs>,
+    checksum: Checksum,
+    blobs: Blobs,
+    /// The number of layers of the cache; those of the base have higher levels.
+    levels: u32,
+    base: Layers,
+    watch: Watch<'a>,
+    done: u64,
+    total: u64,
+    /// The number of the last table.
+    index: u32,
+    open: Option<(TableName, TableWriter<'static>)>,
+    /// The finished tables of the current namespace.
+    tables: Vec<TableMeta>,
+}
+
+impl Sealing<'_> {
+    /// The namespaces of the cache, and those that only the base has.
+    fn names_of(&self, state: &State) -> BTreeMap<String, Arc<NamespaceId>> {
+        let ids = self.base.ids().chain(state.visible_ids());
+        ids.map(|id| (id.name.clone(), Arc::clone(id))).collect()
+    }
+
+    fn namespace(&mut self, state: &State, id: &NamespaceId) -> Result<()> {
+        let (mut sources, hidden_below) = sources_of(state, id.number);
+        sources.extend(self.base.tables(id.number).iter().cloned().map(Source::Table));
+        let mut entries = Entries::new(hidden_below);
+        for range in Ranges::new(sources, 0) {
+            failpoints::panics("seal");
+            let outcome = entries.visit(&range, |entry| match self.take(id, entry) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            });
+            if let ControlFlow::Break(error) = outcome {
+                return Err(error);
+            }
+            if (self.watch)(self.done.min(self.total), self.total).is_break() {
+                return Err(Error::Cancelled);
+            }
+        }
+        self.close()
+    }
+
+    /// Writes an entry if it differs from that of the base.
+    fn take(&mut self, id: &NamespaceId, entry: Visit<'_>) -> Result<()> {
+        let Visit { hash, key, is_hidden, .. } = entry;
+        let names_blobs = entry.names_blobs();
+        let is_in_cache = !is_hidden && entry.level() <= self.levels;
+        let value = if is_in_cache { entry.value() } else { None };
+        self.done += (key.len() + value.map_or(0, <[u8]>::len)) as u64;
+        let before = self.base.get(id.number, key_hash(key), key);
+        let is_same = match (&before, value) {
+            (Found::Value { value: before, names_blobs: names, .. }, Some(value)) => {
+                before.bytes() == value && *names == names_blobs
+            }
+            (Found::Miss | Found::Deleted { .. }, None) => true,
+            _ => false,
+        };
+        let is_known = matches!(before, Found::Value { .. } | Found::Damaged);
+        drop(before);
+        if is_same {
+            return Ok(());
+        }
+        match value {
+            Some(value) if names_blobs && self.copy_blobs(value)? => {
+                let (name, writer) = self.writer()?;
+                let added = writer.add_with_blobs(hash, key, 0, value);
+                added.map_err(|source| Error::io("write", &name.to_string(), source))
+            }
+            Some(value) if !names_blobs => self.add(hash, key, Some(value)),
+            // A value whose blobs are lost is a miss, which hides that of the base.
+            _ if is_known && !failpoints::bug("delta-without-deletes") => self.add(hash, key, None),
+            _ => Ok(()),
+        }
+    }
+
+    fn add(&mut self, hash: u32, key: &[u8], value: Option<&[u8]>) -> Result<()> {
+        let (name, writer) = self.writer()?;
+        let added = writer.add(hash, key, 0, value.map(ValueBytes::Passing));
+        added.map_err(|source| Error::io("write", &name.to_string(), source))
+    }
+
+    /// Copies the blobs that a value names. `false` = one is missing or damaged.
+    fn copy_blobs(&self, value: &[u8]) -> Result<bool> {
+        let Some(refs) = BlobRefs::parse(value) else { return Ok(false) };
+        for file in refs.blobs() {
+            let Content::Whole(content) = self.context.blobs.read(&file)? else { return Ok(false) };
+            self.blobs.put(WRITER, &content, false)?;
+        }
+        Ok(true)
+    }
+
+    /// The open table, or a new one if that is full.
+    fn writer(&mut self) -> Result<&mut (TableName, TableWriter<'static>)> {
+        if self.open.as_ref().is_some_and(|(_, writer)| writer.bytes() >= TABLE_BYTES) {
+            self.close()?;
+        }
+        if self.open.is_none() {
+            self.index += 1;
+            let name = TableName { writer: WRITER, index: self.index };
+            let file = self.target.create_new(&name.to_string());
+            let file = file.map_err(|source| Error::io("create", &name.to_string(), source))?;
+            let checksum = self.checksum.of_file(0, FileName::Table(name));
+            self.open = Some((name, TableWriter::new(name, file, checksum)));
+        }
+        match &mut self.open {
+            Some(open) => Ok(open),
+            None => unreachable!("it was opened just now"),
+        }
+    }
+
+    fn close(&mut self) -> Result<()> {
+        if let Some((name, writer)) = self.open.take() {
+            let meta = writer.finish(0, 0, 0).map_err(|source| Error::io("write", &name.to_string(), source))?;
+            self.tables.push(meta);
+        }
+        Ok(())
+    }
+}
