@@ -36,6 +36,7 @@ export default defineConfig({
           page('Tasks', '/docs/tasks'),
           page('Files', '/docs/files'),
           page('Workers and processes', '/docs/workers'),
+          page('Layers', '/docs/layers'),
           page('Export and import', '/docs/export'),
           page('CI, Docker, worktrees', '/docs/ci'),
           page('Troubleshooting', '/docs/troubleshooting'),

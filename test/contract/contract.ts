@@ -10,6 +10,7 @@ import { bulkContract } from './bulk.ts'
 import { closingContract } from './closing.ts'
 import { commitsContract } from './commits.ts'
 import { keysContract } from './keys.ts'
+import { layersContract } from './layers.ts'
 import { leastRecentlyUsedContract } from './least-recently-used.ts'
 import type { Subject } from './subject.ts'
 import { upkeepContract } from './upkeep.ts'
@@ -37,6 +38,7 @@ export function contract(name: string, { openEngineCache, isOnDisk }: EngineUnde
     closingContract(subject)
     upkeepContract(subject)
     leastRecentlyUsedContract(subject)
+    if (isOnDisk) layersContract(subject)
     if (isOnDisk) writesNothingContract(subject)
   })
 }

@@ -68,8 +68,8 @@ pub struct LayerReport {
     pub path: String,
     /// 16 hex digits of the digest of its manifest; empty if it is not open. Layers with equal entries have equal ids.
     pub id: String,
-    /// Whether it is open; otherwise its entries are misses, and the damage of the status has the reason.
-    pub is_open: bool,
+    /// Why it is not open, so that its entries are misses; none = it is open.
+    pub problem: Option<&'static str>,
     pub entries: u64,
     /// Keys that it hides in older layers.
     pub deletes: u64,
@@ -153,6 +153,9 @@ pub struct Damage {
     pub namespace: Option<String>,
     /// Which of its keys are affected, as far as the rest of the file shows.
     pub keys: Option<DamagedKeys>,
+    /// The layer with the file, by its path; none = the file is one of the cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<String>,
 }
 
 /// The keys of a damaged block: those of a range of hashes.
@@ -173,7 +176,12 @@ pub struct DamagedKeys {
 impl Damage {
     /// Damage whose keys are unknown.
     pub(crate) fn new(file: String, offset: u64, what: &str) -> Self {
-        Self { file, offset, what: what.to_owned(), namespace: None, keys: None }
+        Self { file, offset, what: what.to_owned(), namespace: None, keys: None, layer: None }
+    }
+
+    /// The same in the layer of that path; in the cache if it is empty.
+    pub(crate) fn in_layer(self, layer: &str) -> Self {
+        Self { layer: Some(layer).filter(|layer| !layer.is_empty()).map(str::to_owned), ..self }
     }
 
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {

@@ -52,7 +52,7 @@ pub(crate) fn seal(
     }
     let levels = state.layers.reports().len() as u32;
     let base = Layers::open_below(context, since, levels)?;
-    if let Some(layer) = base.reports().iter().find(|layer| !layer.is_open) {
+    if let Some(layer) = base.reports().iter().find(|layer| layer.problem.is_some()) {
         return Err(Error::NoLayer { name: layer.path.clone() });
     }
     let blobs = Blobs::new(Arc::clone(target), Arc::clone(&context.damage), true);
@@ -173,7 +173,6 @@ impl Sealing<'_> {
         sources.extend(self.base.tables(id.number).iter().cloned().map(Source::Table));
         let mut entries = Entries::new(hidden_below);
         for range in Ranges::new(sources, 0) {
-            failpoints::panics("seal");
             let outcome = entries.visit(&range, |entry| match self.take(id, entry) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => ControlFlow::Break(error),

@@ -307,8 +307,8 @@ impl Store {
         repair(context, &self.state, &self.committer, dry_run, watch)
     }
 
-    /// Seals the committed entries that this process sees as a layer in the empty directory `target`, without those that
-    /// the layers `since` (the newest first) have.
+    /// Seals the committed entries that this process sees as a layer in the empty directory `target`. It lacks those
+    /// that the layers `since` (the newest first) have.
     pub fn seal(&self, target: &Arc<dyn Vfs>, since: &[LayerSource], watch: Watch<'_>) -> Result<SealReport> {
         let (context, state) = (self.open_context()?, self.state()?.snapshot());
         seal(context, &state, target, since, watch)

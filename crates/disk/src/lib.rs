@@ -16,6 +16,6 @@ mod tree;
 mod vfs;
 
 pub use pool::DiskPool;
-pub use registry::SharedStore;
+pub use registry::{SharedStore, layer_at};
 pub use tree::{Known, Mode, Outcome, Placed, Restore, StoredFile, remove_tree, store_tree};
 pub use vfs::DiskVfs;

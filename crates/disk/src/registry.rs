@@ -1,8 +1,8 @@
 //! The stores that this process has open: one per directory, so that the worker threads of a host see each other's
 //! commits at once and share one log, one block cache and one thread pool.
 //!
-//! 1. A store is identified by the real path of its directory, by the secret, and by `read_only`: a reader and a writer
-//!    of one directory are two stores.
+//! 1. A store is identified by the real path of its directory, by the secret, by `read_only` and by its layers: a
+//!    reader and a writer of one directory are two stores.
 //! 2. Each session of the host has a [`SharedStore`]. The last one that leaves closes the store; the others flush it.
 //! 3. Sessions open, join and leave one store one at a time, so no session joins a store that is closing. Sessions of
 //!    other stores do not wait for them.
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::SystemTime;
 use varve_core::failpoints;
-use varve_core::{Clock, Damage, Error, MacKey, Options, Result, Store, folder_of};
+use varve_core::{Clock, Damage, Error, LayerSource, MacKey, Options, Result, Store, folder_of};
 
 /// Most files of a small directory.
 const SMALL_FILES_MAX: usize = 16;
@@ -26,7 +26,7 @@ const SMALL_FILES_MAX: usize = 16;
 /// Most bytes that opening a small directory reads: of all files but tables, of which only the footers are read.
 const SMALL_BYTES_MAX: u64 = 64 << 10;
 
-type Identity = (PathBuf, Option<MacKey>, bool);
+type Identity = (PathBuf, Option<MacKey>, bool, Vec<Arc<str>>);
 
 static PLACES: LazyLock<Mutex<HashMap<Identity, Arc<Place>>>> = LazyLock::new(Mutex::default);
 static POOL: LazyLock<Arc<DiskPool>> = LazyLock::new(Arc::default);
@@ -138,11 +138,17 @@ impl Drop for SharedStore {
     }
 }
 
+/// The layer in the directory `path`, whose files are in its directory `folder` (`folder_of` the secret).
+pub fn layer_at(path: &str, folder: &str) -> LayerSource {
+    LayerSource { name: path.into(), vfs: Arc::new(DiskVfs::new(Path::new(path).join(folder))) }
+}
+
 /// The place of the store in `path`, and the directory with its files. Removes the places of stores that are gone.
 fn place(path: &Path, options: &Options) -> Result<(Arc<Place>, PathBuf)> {
     let folder = real_path(path).map_err(|source| Error::io("find", &path.to_string_lossy(), source))?;
     let folder = folder.join(folder_of(options.mac_key.as_ref()));
-    let identity = (folder.clone(), options.mac_key.clone(), options.read_only);
+    let layers = options.layers.iter().map(|layer| Arc::clone(&layer.name)).collect();
+    let identity = (folder.clone(), options.mac_key.clone(), options.read_only, layers);
     let mut places = locked(&PLACES);
     places.retain(|_, place| Arc::strong_count(place) > 1 || locked(&place.store).strong_count() > 0);
     Ok((Arc::clone(places.entry(identity).or_default()), folder))

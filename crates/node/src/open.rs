@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use varve_bindings::{Result, answer, durability_of, guarded};
 use varve_core::failpoints;
 use varve_core::{MacKey, Options, folder_of};
-use varve_disk::SharedStore;
+use varve_disk::{SharedStore, layer_at};
 
 /// Opens the store in `folder`. The promise resolves to its functions, or to JSON with the failure.
 #[napi(catch_unwind)]
@@ -20,10 +20,11 @@ pub(crate) fn open_store(
     read_only: bool,
     bytes_max: f64,
     secret: Option<Uint8Array>,
+    layers: Vec<String>,
 ) -> AsyncTask<Open> {
     failpoints::panics("open-store");
     let (bytes_max, key) = (bytes_max as u64, key_of(secret));
-    AsyncTask::new(Open { folder: folder.into(), durability, read_only, bytes_max, key })
+    AsyncTask::new(Open { folder: folder.into(), durability, read_only, bytes_max, key, layers })
 }
 
 /// The same at once, on the thread of JavaScript, if there is little to read: its functions, or nothing, and then
@@ -36,9 +37,10 @@ pub(crate) fn open_small(
     read_only: bool,
     bytes_max: f64,
     secret: Option<Uint8Array>,
+    layers: Vec<String>,
 ) -> Option<Made> {
     let (bytes_max, key) = (bytes_max as u64, key_of(secret));
-    let open = Open { folder: folder.into(), durability, read_only, bytes_max, key };
+    let open = Open { folder: folder.into(), durability, read_only, bytes_max, key, layers };
     guarded(|| {
         failpoints::arm();
         failpoints::panics("open-small");
@@ -69,13 +71,16 @@ pub(crate) struct Open {
     read_only: bool,
     bytes_max: u64,
     key: Result<Option<MacKey>>,
+    layers: Vec<String>,
 }
 
 impl Open {
     fn options(&self) -> Result<Options> {
         let durability = durability_of(&self.durability)?.unwrap_or_default();
         let (read_only, bytes_max, key) = (self.read_only, self.bytes_max, self.key.clone()?);
-        Ok(Options { durability, read_only, bytes_max, mac_key: key, ..Options::default() })
+        let folder = folder_of(key.as_ref());
+        let layers = self.layers.iter().map(|path| layer_at(path, &folder)).collect();
+        Ok(Options { durability, read_only, bytes_max, mac_key: key, layers, ..Options::default() })
     }
 }
 

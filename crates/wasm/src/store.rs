@@ -4,16 +4,28 @@
 use crate::files::HostFolder;
 use crate::host::Host;
 use crate::watch::{Watcher, watched};
+use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::Arc;
-use varve_bindings::{Begun, Committed, Failure, JsHandle, Result, answer, durability_of, top};
-use varve_core::{BlobWriter, CommitReport, MacKey, Options, PendingCommit, SerialPool, Store, folder_of};
+use varve_bindings::{Begun, Committed, Failure, JsHandle, Result, answer, durability_of, request, top};
+use varve_core::vfs::Vfs;
+use varve_core::{BlobWriter, CommitReport, LayerSource, MacKey, Options, PendingCommit, SerialPool, Store, folder_of};
 use wasm_bindgen::prelude::*;
 
 const SCRATCH_BYTES: usize = 128 << 10;
 
 /// The result of a hot call that failed.
 const FAILED: i32 = -2;
+
+/// How to open a cache; `layers` are the paths of its layers.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OpenRequest {
+    durability: String,
+    read_only: bool,
+    max_bytes: u64,
+    layers: Vec<String>,
+}
 
 /// One open cache.
 #[wasm_bindgen]
@@ -28,17 +40,15 @@ pub struct WasmStore {
 
 #[wasm_bindgen]
 impl WasmStore {
-    /// Opens the directory of `host`. Throws the failure as JSON.
+    /// Opens the directory of `host` over layers, whose directories have these paths. Throws the failure as JSON.
     pub fn open(
         host: Host,
-        durability: &str,
-        read_only: bool,
-        bytes_max: f64,
+        options: &str,
         secret: Option<Vec<u8>>,
         random: u64,
+        layers: Vec<Host>,
     ) -> std::result::Result<Self, String> {
-        Self::try_open(host, durability, read_only, bytes_max, secret, random)
-            .map_err(|failure| answer::<()>(Err(failure)))
+        Self::try_open(host, options, secret, random, layers).map_err(|failure| answer::<()>(Err(failure)))
     }
 
     /// The address of the scratch buffer in the memory of the module, which is fixed.
@@ -226,6 +236,12 @@ impl WasmStore {
         watched(watcher, |watch| self.ask(|store| store.repair(dry_run, watch)))
     }
 
+    /// Seals what is committed into the directory `target`, without what the layers `since` have.
+    pub fn seal(&self, target: Host, paths: Vec<String>, since: Vec<Host>, watcher: Watcher) -> String {
+        let target: Arc<dyn Vfs> = Arc::new(HostFolder::new(target));
+        watched(watcher, |watch| self.ask(|store| store.seal(&target, &layers_of(paths, since), watch)))
+    }
+
     /// Returns the number of damaged places detected so far, or -2 for a failure.
     #[wasm_bindgen(js_name = damageCount)]
     pub fn damage_count(&mut self) -> i32 {
@@ -257,26 +273,27 @@ pub fn folder_name(secret: Option<Vec<u8>>) -> String {
     answer(key_of(secret).map(|key| folder_of(key.as_ref())))
 }
 
+/// Layers by the paths that reports name, with their files.
+fn layers_of(paths: Vec<String>, hosts: Vec<Host>) -> Vec<LayerSource> {
+    let source = |(path, host): (String, Host)| LayerSource { name: path.into(), vfs: Arc::new(HostFolder::new(host)) };
+    paths.into_iter().zip(hosts).map(source).collect()
+}
+
 fn key_of(secret: Option<Vec<u8>>) -> Result<Option<MacKey>> {
     Ok(secret.map(|secret| MacKey::new(&secret)).transpose()?)
 }
 
 impl WasmStore {
-    fn try_open(
-        host: Host,
-        durability: &str,
-        read_only: bool,
-        bytes_max: f64,
-        secret: Option<Vec<u8>>,
-        random: u64,
-    ) -> Result<Self> {
+    fn try_open(host: Host, options: &str, secret: Option<Vec<u8>>, random: u64, layers: Vec<Host>) -> Result<Self> {
         #[cfg(feature = "planted")]
         crate::plant::arm();
-        let (durability, key) = (durability_of(durability)?.unwrap_or_default(), key_of(secret)?);
-        let bytes_max = bytes_max as u64;
+        let OpenRequest { durability, read_only, max_bytes: bytes_max, layers: paths } = request(options)?;
+        let (durability, key) = (durability_of(&durability)?.unwrap_or_default(), key_of(secret)?);
+        let layers = layers_of(paths, layers);
         let folder = HostFolder::new(host);
         let clock = folder.clock();
-        let options = Options { durability, read_only, bytes_max, mac_key: key, random, clock, ..Options::default() };
+        let options =
+            Options { durability, read_only, bytes_max, mac_key: key, random, clock, layers, ..Options::default() };
         let store = Store::open(Arc::new(folder), Arc::new(SerialPool), options)?;
         let handle = JsHandle::new(&store, vec![0; SCRATCH_BYTES].into_boxed_slice());
         Ok(Self { handle, intakes: HashMap::new(), failure: None })

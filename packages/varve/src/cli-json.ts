@@ -4,7 +4,7 @@ import type { ErrorCode } from './errors.ts'
 import type { FileManifest } from './values/manifest.ts'
 import type { FilesReport, RestoreReport } from './files/options.ts'
 import type {
-  CompactReport, ExportReport, ImportReport, NamespaceStats, RepairReport, Stats, TopItem, VerifyReport,
+  CompactReport, ExportReport, ImportReport, LayerReport, NamespaceStats, RepairReport, SealReport, Stats, TopItem, VerifyReport,
 } from './reports.ts'
 import type { Difference } from './task/differences.ts'
 
@@ -33,6 +33,8 @@ export interface CliJson extends EachCaches {
 /** The reports of commands that work on each cache. */
 export interface EachReports {
   readonly stats: Stats
+  readonly layers: { readonly layers: readonly LayerReport[] }
+  readonly seal: SealReport & { readonly layer: string }
   readonly verify: VerifyReport
   readonly repair: RepairReport & { readonly dryRun: boolean }
   readonly compact: CompactReport

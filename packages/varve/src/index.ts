@@ -13,9 +13,12 @@ export type {
   NamespaceOptions,
   PutOptions,
   RepairOptions,
+  SealOptions,
   WatchOptions,
 } from './options.ts'
-export type { CommitReport, CompactReport, Damage, NamespaceStats, RepairReport, Stats, VerifyReport } from './reports.ts'
+export type {
+  CommitReport, CompactReport, Damage, LayerReport, NamespaceStats, RepairReport, SealReport, Stats, VerifyReport,
+} from './reports.ts'
 export type { Namespace } from './session/namespace.ts'
 export type { TaskStats } from './task/counters.ts'
 export type { Difference } from './task/differences.ts'

@@ -87,6 +87,15 @@ export interface CacheOptions {
    */
   readonly requireSecret?: boolean | undefined
   /**
+   * Directories of sealed layers below the cache, the newest first: lookups that the cache does not answer read them in this
+   * order. A put or a delete hides what they have. They are never written, may be on a read-only disk, and need no time to
+   * open; `maxBytes` does not count them. A layer that is missing or damaged is a miss, with one warning. With a `secret`,
+   * only layers that were sealed with it count. docs/layers.md has recipes.
+   * @defaultValue `<directory>/<name>` for each directory in `VARVE_LAYERS` in the environment that has it (separated as in
+   * `PATH`); without it the cache has no layers
+   */
+  readonly layers?: readonly string[] | undefined
+  /**
    * Called with each problem that does not fail a call: damage, a value that cannot be decoded, background work that
    * failed. Each kind is reported once per cache.
    * @defaultValue `process.emitWarning`
@@ -160,6 +169,16 @@ export interface WatchOptions {
   readonly signal?: AbortSignal | undefined
   /** Called at most every 50 ms with the bytes done and the bytes in total (0 = not known yet). An exception stops the call. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined
+}
+
+/** Options of `cache.seal`. */
+export interface SealOptions extends WatchOptions {
+  /**
+   * A layer, or several with the newest first. The new layer has only what differs from them, and deletes for what they have
+   * and the cache does not. Open it before them.
+   * @defaultValue none: the layer has all entries
+   */
+  readonly since?: string | readonly string[] | undefined
 }
 
 /** Options of `cache.repair`. */

@@ -55,6 +55,32 @@ export interface ImportReport {
   readonly bytes: number
 }
 
+/** The outcome of sealing a layer. */
+export interface SealReport {
+  /** 16 hex digits of a digest: equal for equal entries that one engine sealed. */
+  readonly id: string
+  readonly entries: number
+  /** Keys that the layer hides in the layers it was sealed since. */
+  readonly deletes: number
+  /** Bytes of all files, without the manifest. */
+  readonly bytes: number
+  readonly blobs: number
+}
+
+/** A layer below the cache. */
+export interface LayerReport {
+  /** Absolute path of its directory. */
+  readonly path: string
+  /** The id that sealing reported; empty if the layer is not open. */
+  readonly id: string
+  /** Why it is not open, so that its entries are misses; null if it is open. */
+  readonly problem: string | null
+  readonly entries: number
+  /** Keys that it hides in older layers. */
+  readonly deletes: number
+  readonly bytes: number
+}
+
 /** Sizes and counts of the whole cache, exact. */
 export interface Stats {
   /** Number of the manifest that was read. */
@@ -70,7 +96,10 @@ export interface Stats {
   /** Blobs that entries name (large values, files) and their bytes; `files` and `bytes` include them. */
   readonly blobs: number
   readonly blobBytes: number
+  /** Namespaces of the cache and of its layers; entries, keys and values count what is visible, tables those of the cache. */
   readonly namespaces: readonly NamespaceStats[]
+  /** The layers below, the newest first. No other size includes them. */
+  readonly layers: readonly LayerReport[]
 }
 
 /** Sizes and counts of one namespace. */
@@ -132,6 +161,8 @@ export interface Damage {
     readonly first: string | null
     readonly last: string | null
   } | null
+  /** Path of the layer that has the file; undefined for the files of the cache itself. */
+  readonly layer?: string
 }
 
 /** The outcome of a repair. */
@@ -169,6 +200,8 @@ export interface EngineStatus {
   /** Number of the log of this process; null before its first commit. */
   readonly writer: number | null
   readonly manifest: number
+  /** The layers below, the newest first. */
+  readonly layers: readonly LayerReport[]
   /** Damage detected so far. */
   readonly damage: readonly Damage[]
 }

@@ -51,6 +51,11 @@ const DEFECTS = /** @type {const} */ ({
   'one-key-for-all-files': 'core',
   'stale-second-open': 'API contract',
   'leave-untested-logs': 'core',
+  'layers-lose-deletes': 'core',
+  'layers-ignore-versions': 'core',
+  'unmarked-layers': 'core',
+  'delta-without-deletes': 'core',
+  'seal-without-sync': 'core',
 })
 
 /** @param {Order} order @returns {Promise<Outcome>} */

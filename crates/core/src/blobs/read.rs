@@ -168,7 +168,7 @@ impl Blobs {
         if is_new {
             let path = path_of(BlobName::Content(file.digest), file.digest.shard());
             let path = if self.layer.is_empty() { path } else { format!("{}/{path}", self.layer) };
-            self.damage.add(Damage::new(path, 0, what));
+            self.damage.add(Damage::new(path, 0, what).in_layer(&self.layer));
         }
     }
 }

@@ -46,26 +46,29 @@ struct LayerNamespace {
 }
 
 impl Layers {
-    /// Opens the layers of the options. Fails only if a name or version is longer than the format allows.
+    /// Opens the layers of the options, and reports those that cannot be used. Fails only if a name or version is too
+    /// long for the format.
     pub(crate) fn open(context: &Context, sources: &[LayerSource]) -> Result<Self> {
-        Self::open_below(context, sources, 0)
+        let layers = Self::open_below(context, sources, 0)?;
+        for (layer, what) in layers.reports.iter().filter_map(|layer| Some((&layer.path, layer.problem?))) {
+            context.damage.add(Damage::new(layer.clone(), 0, what).in_layer(layer));
+        }
+        Ok(layers)
     }
 
     /// Opens layers below `levels` others.
     pub(crate) fn open_below(context: &Context, sources: &[LayerSource], levels: u32) -> Result<Self> {
         let mut layers = Self::default();
         for (level, source) in (levels + 1..).zip(sources) {
-            let mut report = LayerReport { path: source.name.to_string(), is_open: false, ..LayerReport::default() };
+            let mut report = LayerReport { path: source.name.to_string(), ..LayerReport::default() };
             match manifest_of(context, source) {
                 Ok(manifest) => {
-                    report = LayerReport { is_open: true, id: manifest.layer_id(), ..report };
+                    report.id = manifest.layer_id();
                     layers.add(context, source, level, &manifest, &mut report)?;
                 }
-                Err(what) => {
-                    layers.is_partial = true;
-                    context.damage.add(Damage::new(source.name.to_string(), 0, what));
-                }
+                Err(what) => report.problem = Some(what),
             }
+            layers.is_partial |= report.problem.is_some();
             layers.reports.push(report);
         }
         Ok(layers)

@@ -2,12 +2,17 @@
 
 use crate::node_api::{Answer, Arguments, Call, Functions};
 use crate::store::NodeStore;
-use varve_bindings::{Result, answer, top};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use varve_bindings::{Result, answer, request, top};
+use varve_core::vfs::Vfs;
+use varve_disk::{DiskVfs, layer_at};
 
 /// Adds the functions of this file.
 pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
     let functions = functions.add::<DamageCount>()?.add::<Status>()?.add::<Stats>()?;
-    let functions = functions.add::<Top>()?.add::<Compact>()?.add::<Verify>()?;
+    let functions = functions.add::<Top>()?.add::<Compact>()?.add::<Verify>()?.add::<Seal>()?;
     let functions = functions.add::<Repair>()?.add::<BeginWatch>()?.add::<WatchDone>()?;
     functions.add::<WatchTotal>()?.add::<CancelWatch>()?.add::<EndWatch>()
 }
@@ -19,6 +24,7 @@ struct Top;
 struct Compact;
 struct Verify;
 struct Repair;
+struct Seal;
 struct BeginWatch;
 struct WatchDone;
 struct WatchTotal;
@@ -83,6 +89,29 @@ impl Call<NodeStore> for Repair {
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (dry_run, watch) = (arguments.flag(0)?, arguments.number(1)?);
         store.promise_watched(watch, move |core, watch| Ok(core.repair(dry_run, watch)?))
+    }
+}
+
+/// The directory of the new layer, and those of the layers that it builds on, the newest first.
+#[derive(Deserialize)]
+struct SealRequest {
+    target: PathBuf,
+    since: Vec<String>,
+}
+
+impl Call<NodeStore> for Seal {
+    const NAME: &'static str = "seal";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (json, folder) = (arguments.text(0)?, store.folder()?);
+        store.promise_watched(arguments.number(1)?, move |core, watch| {
+            let SealRequest { target, since } = request(&json)?;
+            // The layer has the secret of the cache.
+            let folder = folder.file_name().unwrap_or_default();
+            let target: Arc<dyn Vfs> = Arc::new(DiskVfs::new(target.join(folder)));
+            let since: Vec<_> = since.iter().map(|path| layer_at(path, &Path::new(folder).to_string_lossy())).collect();
+            Ok(core.seal(&target, &since, watch)?)
+        })
     }
 }
 

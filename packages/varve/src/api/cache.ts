@@ -7,15 +7,17 @@ import { Maintenance } from '../session/maintenance.ts'
 import type { Namespace } from '../session/namespace.ts'
 import type { ExportOptions, ImportOptions } from '../json/options.ts'
 import type {
-  CloseOptions, CommitOptions, CompactOptions, Durability, NamespaceOptions, RepairOptions, WatchOptions,
+  CloseOptions, CommitOptions, CompactOptions, Durability, NamespaceOptions, RepairOptions, SealOptions, WatchOptions,
 } from '../options.ts'
-import type { CommitReport, CompactReport, EngineStatus, ExportReport, ImportReport, RepairReport, Stats, VerifyReport } from '../reports.ts'
+import type {
+  CommitReport, CompactReport, EngineStatus, ExportReport, ImportReport, RepairReport, SealReport, Stats, VerifyReport,
+} from '../reports.ts'
 import type { Session } from '../session/session.ts'
 import { makeTask } from '../task/make.ts'
 import type { TaskOptions } from '../task/options.ts'
 import type { Task } from '../task/task.ts'
 import type { ExportTarget, ImportSource } from '../json/transfer.ts'
-import { BOOLEAN, checkOptions, describe, type Fields, oneOf, STRING } from '../checks/validate.ts'
+import { BOOLEAN, checkOptions, describe, type Fields, oneOf, PATHS, STRING } from '../checks/validate.ts'
 import { WATCH_FIELDS, watched } from '../session/watch.ts'
 import { Namespaces } from './namespaces.ts'
 
@@ -50,6 +52,10 @@ const NAMESPACE_FIELDS: Fields<NamespaceOptions> = { version: STRING, codec: one
 const CLOSE_FIELDS: Fields<CloseOptions> = { commit: BOOLEAN }
 const COMMIT_FIELDS: Fields<CommitOptions> = { durability: DURABILITY }
 const REPAIR_FIELDS: Fields<RepairOptions> = { ...WATCH_FIELDS, dryRun: BOOLEAN }
+const SEAL_FIELDS: Fields<SealOptions> = {
+  ...WATCH_FIELDS,
+  since: { expected: PATHS.expected, accepts: (value) => (typeof value === 'string' && value !== '') || PATHS.accepts(value) },
+}
 const COMPACT_FIELDS: Fields<CompactOptions> = { ...WATCH_FIELDS, full: BOOLEAN }
 
 /**
@@ -230,6 +236,28 @@ export class Cache {
   async repair(options: RepairOptions = {}): Promise<RepairReport> {
     checkOptions('repair()', options, REPAIR_FIELDS)
     return watched(options, (control) => this.#session.run((store) => store.repair(options.dryRun ?? false, control)))
+  }
+
+  /**
+   * Seals the committed entries that this cache sees, with those of its layers, as a layer in `directory`: a new directory
+   * or one without a cache. Other caches are opened over it with option `layers`. Equal entries give equal files. A crash
+   * leaves a whole layer or none.
+   *
+   * Rejects with INVALID_ARGUMENT if the directory has a cache or a layer, or if a layer of `since` cannot be read; with
+   * DAMAGED if the newest entries are unknown; with CANCELLED and IO.
+   *
+   * @example
+   * await cache.seal('/opt/base/my-tool')
+   */
+  async seal(directory: string, options: SealOptions = {}): Promise<SealReport> {
+    checkOptions('seal()', options, SEAL_FIELDS)
+    if (!STRING.accepts(directory) || directory === '') {
+      throw new VarveError('INVALID_ARGUMENT', `seal() takes the path of a directory, not ${describe(directory)}`)
+    }
+    const { since = [], ...watch } = options
+    const { pathOf } = await import('../health/layers.ts')
+    const layers = (typeof since === 'string' ? [since] : since).map(pathOf)
+    return watched(watch, (control) => this.#session.run((store) => store.seal(pathOf(directory), layers, control)))
   }
 
   /** The state of the cache: its engine and why, its directory, the damage detected so far. */

@@ -6,13 +6,14 @@ import type { EngineOptions, EngineStore } from '../engine/engine.ts'
 import { type LoadedEngine, loadEngine } from '../engine/load.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import { Keeping } from '../session/keeping.ts'
+import { layersOf, trustedLayers } from '../health/layers.ts'
 import type { CacheOptions, Durability } from '../options.ts'
 import { Place } from '../health/place.ts'
 import { unrecorded } from '../reads/sink.ts'
 import { Session } from '../session/session.ts'
 import { secretOf } from '../health/secret.ts'
 import { byteSize } from '../checks/size.ts'
-import { BOOLEAN, checkOptions, type Fields, FUNCTION, oneOf, STRING, wrongValue } from '../checks/validate.ts'
+import { BOOLEAN, checkOptions, type Fields, FUNCTION, oneOf, PATHS, STRING, wrongValue } from '../checks/validate.ts'
 
 const FIELDS: Fields<CacheOptions> = {
   name: STRING,
@@ -26,6 +27,7 @@ const FIELDS: Fields<CacheOptions> = {
   engine: oneOf('auto', 'native', 'wasm'),
   // `secretOf` checks it, so that no message contains its value.
   secret: { expected: 'a secret', accepts: () => true },
+  layers: PATHS,
   requireSecret: BOOLEAN,
   onWarning: FUNCTION,
   onDamage: FUNCTION,
@@ -56,12 +58,14 @@ async function open(options: CacheOptions): Promise<Cache> {
   if (options.name === undefined) throw wrongValue('name', undefined, "the name of your tool, for example 'my-tool'")
   const durability: Durability = options.durability ?? 'relaxed'
   const { bytes: secret, warning: secretWarning } = secretOf(options)
-  const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes: maxBytesOf(options.maxBytes), secret }
+  const found = layersOf(options)
   if (options.inMemory === true) checkInMemory(options)
   const { dir, placeless } = placeOf(options)
   try {
     const loaded = await loadEngine({ engine: options.engine ?? 'auto', inMemory: options.inMemory, dir })
     const folder = loaded.engine.folderName(secret)
+    const { layers, warnings } = trustedLayers(found, folder, options)
+    const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes: maxBytesOf(options.maxBytes), secret, layers }
     const onDisk = loaded.inMemory === true || placeless !== undefined ? undefined : new Place(dir, folder, options)
     const { store, engine, reason, ...opening } = await openStore(dir, loaded, placeless ?? onDisk?.degraded, engineOptions)
     const used = opening.degraded?.mode === 'memory' ? undefined : onDisk
@@ -71,6 +75,7 @@ async function open(options: CacheOptions): Promise<Cache> {
     await soundOrClosed(session)
     if (secretWarning !== undefined) session.warn(secretWarning)
     if (degraded !== undefined) session.warn(degradedWarning(degraded), 'degraded')
+    for (const warning of warnings) session.warn(warning)
     const place = secret === undefined ? dir : `${dir}/${folder}`
     const opened = { engine: engine.name, reason, dir, durability }
     return new Cache(session, new Keeping(session, degraded, used), opened, engineOptions.readOnly, place)
@@ -116,7 +121,9 @@ async function openStore(dir: string, loaded: LoadedEngine, degraded: Degraded |
     }
   }
   const { engine } = await loadEngine({ inMemory: true })
-  const store = await engine.open(dir, { ...options, secret: undefined })
+  // Without the secret, nothing shows which layers are authentic.
+  const layers = options.secret === undefined ? options.layers : []
+  const store = await engine.open(dir, { ...options, secret: undefined, layers })
   return { engine, reason: `WebAssembly in memory: ${degraded.why}`, store, degraded }
 }
 

@@ -15,6 +15,10 @@ export type Fields<Options> = { readonly [Name in keyof Required<Options>]: Fiel
 export const BOOLEAN: Field = { expected: 'true or false', accepts: (value) => typeof value === 'boolean' }
 export const STRING: Field = { expected: 'a string', accepts: (value) => typeof value === 'string' }
 export const FUNCTION: Field = { expected: 'a function', accepts: (value) => typeof value === 'function' }
+export const PATHS: Field = {
+  expected: 'an array of paths of directories',
+  accepts: (value) => Array.isArray(value) && value.every((path) => typeof path === 'string' && path !== ''),
+}
 export const SIGNAL: Field = {
   expected: 'an AbortSignal',
   accepts: (value) => typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value,

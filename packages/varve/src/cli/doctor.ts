@@ -104,8 +104,9 @@ async function cacheFindings(given: string | undefined, name: string): Promise<F
     try {
       findings.push(await inspect(dir, async ({ session }) => {
         const { files, bytes, logs } = await session.run((store) => store.stats())
-        const { damage } = session.call((store) => store.status())
-        const found = `${dir}: ${files} files, ${size(bytes)}, ${logs} logs, ${damage.length} places damaged`
+        const { damage, layers } = session.call((store) => store.status())
+        const below = layers.map(({ path, problem }) => `, over ${path}${problem === null ? '' : ` (${problem})`}`).join('')
+        const found = `${dir}: ${files} files, ${size(bytes)}, ${logs} logs, ${damage.length} places damaged${below}`
         const advice = `run 'varve verify --dir ${dir}' to list the damage, 'varve repair --dir ${dir}' to quarantine it; damaged entries are misses`
         return { what: 'cache', found, ...(damage.length > 0 ? { advice } : {}) }
       }))

@@ -1,8 +1,9 @@
 /** Finds and opens the caches that a command names. Commands that only read write nothing. */
 import { existsSync, readdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { cachesDirectory } from '../health/directory.ts'
 import { loadEngine } from '../engine/load.ts'
+import { layersOf, trustedLayers } from '../health/layers.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import { Place } from '../health/place.ts'
@@ -99,10 +100,11 @@ async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Pro
     const place = new Place(dir, engine.folderName(secret), { readOnly, shared: isShared })
     const barred = place.check(false)
     if (barred !== undefined) throw new VarveError(barred.code, `the cache in '${dir}' is not used: ${barred.why}; ${barred.fix}`)
-    const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes, secret })
+    const { layers, warnings } = trustedLayers(layersOf({ name: basename(dir) }), engine.folderName(secret), { shared: isShared })
+    const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes, secret, layers })
     const onWarning = ({ message }: VarveError): void => void process.stderr.write(`warning: ${escapeText(message)}\n`)
     const session = new Session(store, { onWarning }, place)
-    if (warning !== undefined) session.warn(warning)
+    for (const one of [warning ?? [], warnings].flat()) session.warn(one)
     return { session, engine: engine.name, reason }
   } catch (error) {
     throw toVarveError(error)

@@ -16,7 +16,9 @@ import { getCommand } from './get.ts'
 import { importCommand } from './import.ts'
 import { lsCommand } from './ls.ts'
 import { isClosedPipe } from './output.ts'
+import { layersCommand } from './layers.ts'
 import { repairCommand } from './repair.ts'
+import { sealCommand } from './seal.ts'
 import { statsCommand } from './stats.ts'
 import { topCommand } from './top.ts'
 import { verifyCommand } from './verify.ts'
@@ -33,7 +35,10 @@ const program = new Command('varve')
     if (command.opts<CommonOptions>().shared === true) trustShared()
   })
 
-const LOOKING = [statsCommand, topCommand, lsCommand, getCommand, whyCommand, diffCommand, exportCommand, verifyCommand, doctorCommand]
+const LOOKING = [
+  statsCommand, layersCommand, topCommand, lsCommand, getCommand, whyCommand, diffCommand, exportCommand, verifyCommand, sealCommand,
+  doctorCommand,
+]
 const CHANGING = [filesCommand, importCommand, compactCommand, gcCommand, clearCommand, repairCommand]
 for (const command of [...LOOKING, ...CHANGING]) {
   program.addCommand(command.exitOverride())

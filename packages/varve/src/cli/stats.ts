@@ -5,6 +5,7 @@ import { command, type CommonOptions } from './command.ts'
 import { reportEach } from './each.ts'
 import { escapeText } from './escape.ts'
 import { inspect } from './folder.ts'
+import { layersText } from './layers.ts'
 import { age, counted, size, table } from './output.ts'
 
 export const statsCommand: Command = command('stats', 'print sizes and counts of a cache and its namespaces').action(run)
@@ -28,5 +29,5 @@ function textOf(stats: Stats): string {
     age(namespace.newestMs),
     age(namespace.oldestMs),
   ])
-  return `${files} (${parts}), manifest ${stats.manifest}\n${table(head, rows, head.slice(2))}`
+  return `${files} (${parts}), manifest ${stats.manifest}\n${layersText(stats.layers)}${table(head, rows, head.slice(2))}`
 }

@@ -6,11 +6,13 @@
  */
 import type { EngineControl } from './control.ts'
 import type { EngineFiles } from './files.ts'
-import type { CommitReport, CompactReport, Damage, EngineStatus, RepairReport, Stats, TopItem, VerifyReport } from '../reports.ts'
+import type {
+  CommitReport, CompactReport, Damage, EngineStatus, RepairReport, SealReport, Stats, TopItem, VerifyReport,
+} from '../reports.ts'
 
 export type { EngineControl } from './control.ts'
 export type {
-  CommitReport, CompactReport, Damage, EngineStatus, NamespaceStats, RepairReport, Stats, TopItem, VerifyReport,
+  CommitReport, CompactReport, Damage, EngineStatus, NamespaceStats, RepairReport, SealReport, Stats, TopItem, VerifyReport,
 } from '../reports.ts'
 
 /** Options of the engine, all set. */
@@ -21,6 +23,8 @@ export interface EngineOptions {
   readonly maxBytes: number
   /** Secret of an authenticated cache, at least 32 bytes; undefined = none. */
   readonly secret: Uint8Array | undefined
+  /** Absolute paths of the layers below, the newest first. */
+  readonly layers: readonly string[]
 }
 
 export interface Engine {
@@ -130,6 +134,8 @@ export interface EngineStore {
   top(options: EngineTop): Promise<readonly TopItem[]>
   verify(control: EngineControl): Promise<VerifyReport>
   repair(dryRun: boolean, control: EngineControl): Promise<RepairReport>
+  /** Seals what is committed into a directory, without what the layers `since` have. All are absolute paths. */
+  seal(target: string, since: readonly string[], control: EngineControl): Promise<SealReport>
   /** Number of places in `status().damage`; cheap. */
   damageCount(): number
   status(): EngineStatus

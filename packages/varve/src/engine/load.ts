@@ -4,6 +4,7 @@
  */
 import type * as fs from 'node:fs'
 import { builtin } from '../host/builtin.ts'
+import type { Host } from '../../generated/varve_wasm.js'
 import type { EngineChoice } from '../options.ts'
 import type { Engine } from './engine.ts'
 import { VarveError } from '../errors.ts'
@@ -83,6 +84,7 @@ async function wasmOn(files: typeof fs): Promise<Engine> {
     import('./host-node.ts'),
     import('./compact-elsewhere.ts'),
   ])
+  const hostOf = (directory: string, name: string): Host => nodeHost(files, `${directory}/${name}`)
   return wasmEngine((directory, name) => {
     const folder = `${directory}/${name}`
     return {
@@ -90,12 +92,18 @@ async function wasmOn(files: typeof fs): Promise<Engine> {
       folder,
       compactElsewhere: (full, control, options) => compactInWorker({ directory, folder }, full, control, options),
     }
-  })
+  }, hostOf)
 }
 
 async function memoryEngine(): Promise<Engine> {
   const [{ wasmEngine }, { memoryHost }] = await Promise.all([import('./wasm.ts'), import('./host-memory.ts')])
-  return wasmEngine((directory, name) => ({ host: memoryHost(`${directory}/${name}`) }))
+  const files = builtin('node:fs')
+  const onDisk = files === undefined ? undefined : (await import('./host-node.ts')).nodeHost
+  const layerHost = (path: string): Host => (files === undefined || onDisk === undefined ? memoryHost(path) : onDisk(files, path))
+  return wasmEngine(
+    (directory, name) => ({ host: memoryHost(`${directory}/${name}`) }),
+    (directory, name) => layerHost(`${directory}/${name}`),
+  )
 }
 
 function unavailable(because: string, why: string, cause?: unknown): VarveError {

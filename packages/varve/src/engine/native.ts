@@ -4,7 +4,7 @@
  */
 import type {
   CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EnginePage,
-  EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
+  EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
 } from './engine.ts'
 import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
@@ -48,6 +48,7 @@ interface StoreFunctions extends FileFunctions {
   top(options: string): Promise<string>
   verify(watch: number): Promise<string>
   repair(dryRun: boolean, watch: number): Promise<string>
+  seal(request: string, watch: number): Promise<string>
   damageCount(): number
   /** A string if there was nothing to write. */
   close(nowMs: number): Promise<string> | string
@@ -58,7 +59,9 @@ interface StoreFunctions extends FileFunctions {
   endWatch(watch: number): void
 }
 
-type OpenOrder = [folder: string, durability: string, readOnly: boolean, bytesMax: number, secret: Uint8Array | null]
+type OpenOrder = [
+  folder: string, durability: string, readOnly: boolean, bytesMax: number, secret: Uint8Array | null, layers: readonly string[],
+]
 
 /** What the addon exports. */
 export interface NativeAddon {
@@ -83,7 +86,8 @@ export function loadNative(): Engine {
       return name
     },
     async open(directory, options) {
-      const order: OpenOrder = [directory, options.durability, options.readOnly, options.maxBytes, options.secret ?? null]
+      const { durability, readOnly, maxBytes, secret = null, layers } = options
+      const order: OpenOrder = [directory, durability, readOnly, maxBytes, secret, layers]
       const functions = addon.openSmall(...order) ?? (await addon.openStore(...order))
       return typeof functions === 'string' ? reportOf<never>(functions) : new NativeStore(functions)
     },
@@ -202,6 +206,10 @@ class NativeStore implements EngineStore {
 
   repair(dryRun: boolean, control: EngineControl): Promise<RepairReport> {
     return this.#watched(control, (watch) => this.#functions.repair(dryRun, watch))
+  }
+
+  seal(target: string, since: readonly string[], control: EngineControl): Promise<SealReport> {
+    return this.#watched(control, (watch) => this.#functions.seal(JSON.stringify({ target, since }), watch))
   }
 
   status(): EngineStatus {

@@ -7,7 +7,7 @@ import { folderName, type Host, WasmStore } from '../../generated/varve_wasm.js'
 import { bytes as engineBytes } from '../../generated/varve_wasm_bytes.js'
 import type {
   CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EngineOptions,
-  EnginePage, EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, Stats, TopItem, VerifyReport,
+  EnginePage, EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
 } from './engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import type { Compacted } from './compact-elsewhere.ts'
@@ -33,6 +33,9 @@ export interface WasmPlace {
 /** The place of a cache: folder `name` in its directory. */
 export type WasmPlaces = (directory: string, name: string) => WasmPlace
 
+/** The files of a layer: folder `name` in its directory. They are on the disk, also for a cache in memory. */
+export type LayerHosts = (directory: string, name: string) => Host
+
 /** The instance that all stores of this thread share. */
 const engineInstance: WasmInstance = new WasmInstance(engineBytes, glue, 'this cache is closed, its files are intact. Reopen it to continue')
 
@@ -41,11 +44,11 @@ const SCRATCH_BYTES = 128 * 1024
 const PROGRESS_MS = 50
 
 /** The engine over files of some kind. */
-export function wasmEngine(placeOf: WasmPlaces): Engine {
+export function wasmEngine(placeOf: WasmPlaces, layerHost: LayerHosts): Engine {
   return {
     name: 'wasm',
     folderName: nameOf,
-    open: async (directory, options) => new WasmEngineStore(placeOf(directory, nameOf(options.secret)), options),
+    open: async (directory, options) => new WasmEngineStore(placeOf(directory, nameOf(options.secret)), options, layerHost),
   }
 }
 
@@ -62,21 +65,25 @@ class WasmEngineStore implements EngineStore {
   readonly #options: EngineOptions
   readonly #elsewhere: CompactElsewhere | undefined
   readonly #folder: string | undefined
+  readonly #layerHost: (directory: string) => Host
   #files: WasmTrees | undefined
   readonly #damage: MetDamage = new MetDamage()
   #scratch: Uint8Array = new Uint8Array(0)
 
-  constructor({ host, folder, compactElsewhere }: WasmPlace, options: EngineOptions) {
+  constructor({ host, folder, compactElsewhere }: WasmPlace, options: EngineOptions, layerHost: LayerHosts) {
     const { generation, memory } = engineInstance.get()
     this.#owner = generation
     this.#memory = memory
     this.#options = options
-    const { durability, readOnly, maxBytes, secret } = options
+    const { secret, layers, ...rest } = options
+    const name = nameOf(secret)
+    this.#layerHost = (directory) => heldHost(tableHost(layerHost(directory, name)), engineInstance)
     const [random = 0n] = crypto.getRandomValues(new BigUint64Array(1))
     this.#elsewhere = compactElsewhere
     this.#store = this.#call(() => {
       try {
-        return WasmStore.open(heldHost(tableHost(host), engineInstance), durability, readOnly, maxBytes, secret, random)
+        const order = JSON.stringify({ ...rest, layers })
+        return WasmStore.open(heldHost(tableHost(host), engineInstance), order, secret, random, layers.map(this.#layerHost))
       } catch (error) {
         return typeof error === 'string' ? reportOf<never>(error) : thrown(error)
       }
@@ -228,6 +235,11 @@ class WasmEngineStore implements EngineStore {
 
   async repair(dryRun: boolean, control: EngineControl): Promise<RepairReport> {
     return reportOf(this.#call(() => this.#store.repair(dryRun, watcherOf(control))))
+  }
+
+  async seal(target: string, since: readonly string[], control: EngineControl): Promise<SealReport> {
+    const hosts = since.map(this.#layerHost)
+    return reportOf(this.#call(() => this.#store.seal(this.#layerHost(target), [...since], hosts, watcherOf(control))))
   }
 
   damageCount(): number {

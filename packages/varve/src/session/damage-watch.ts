@@ -55,6 +55,11 @@ export function damageError(places: readonly Damage[]): VarveError {
   const where = first === undefined ? 'a file' : `${first.what} in '${first.file}' at byte ${first.offset}`
   const whose = first === undefined || first.namespace === null ? '' : `, of namespace '${first.namespace}'`
   const more = places.length > 1 ? ` and ${places.length - 1} more` : ''
+  if (first?.layer !== undefined) {
+    const advice = "what it had there is a miss. Seal it again, or remove it from option 'layers' and VARVE_LAYERS"
+    const what = first.file === first.layer ? first.what : `${where}${whose}`
+    return new VarveError('DAMAGED', `the layer '${first.layer}' is not used in full: ${what}${more}; ${advice}`)
+  }
   const fix = "the entries there are misses and will be written again. 'npx varve verify' lists all damage, 'npx varve repair' quarantines it"
   return new VarveError('DAMAGED', `the cache is damaged: ${where}${whose}${more}: ${fix}`)
 }

@@ -146,7 +146,8 @@ impl Table {
             return;
         }
         let namespace = Some(self.origin.namespace.to_string());
-        self.damage.add(Damage { namespace, keys, ..Damage::new(self.origin.name_of(self.meta.name), offset, what) });
+        let place = Damage::new(self.origin.name_of(self.meta.name), offset, what).in_layer(&self.origin.layer);
+        self.damage.add(Damage { namespace, keys, ..place });
     }
 
     /// The range of hashes in a key block.

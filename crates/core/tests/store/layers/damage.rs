@@ -84,7 +84,7 @@ fn a_missing_layer_is_a_miss_and_one_report() {
     let mut handle = over(&vfs, &[&SimVfs::new(), &base()]);
     assert_eq!(values(&mut handle, "1").len(), 3, "the other layer counts");
     let status = handle.store().status();
-    assert_eq!(status.layers.iter().map(|layer| layer.is_open).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(status.layers.iter().map(|layer| layer.problem).collect::<Vec<_>>(), [Some("missing layer"), None]);
     assert_eq!((status.damage.len(), status.damage[0].file.as_str()), (1, "/layer/0"));
     let cache = SimVfs::new();
     change(&mut over(&cache, &[]), "1", &[("a", Some(b"1"))]);

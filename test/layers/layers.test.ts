@@ -1,0 +1,120 @@
+/** `VARVE_LAYERS`, trust in layers, the commands, and a build over a layer. */
+import { chmodSync, existsSync, rmSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openCache } from 'varve'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { runVarve } from '../command.ts'
+import { ENGINES } from '../engines.ts'
+import { makeFolder, snapshot } from '../folders.ts'
+import { buildWith, makeApplication } from '../plugins/scenarios.ts'
+
+afterEach(() => void vi.unstubAllEnvs())
+
+async function valueIn(dir: string, options: object = {}): Promise<string | undefined> {
+  const cache = await openCache({ name: 'tool', dir, ...options })
+  const value = cache.namespace('n', { codec: 'text' }).get('key')
+  await cache.close()
+  return value
+}
+
+/** A folder `layers` with a layer for the tool. */
+async function layers(value: string): Promise<string> {
+  const [dir, out] = [join(makeFolder(), 'tool'), join(makeFolder(), 'layers')]
+  const cache = await openCache({ name: 'tool', dir })
+  cache.namespace('n', { codec: 'text' }).put('key', value)
+  await cache.commit()
+  await cache.close()
+  const { status, err } = runVarve(['seal', out, '--dir', dir])
+  expect([status, err]).toEqual([0, ''])
+  return out
+}
+
+describe('VARVE_LAYERS', () => {
+  it('names directories with a layer for each tool, the newest first; other tools and option `layers` are independent', async () => {
+    const [first, second] = [await layers('first'), await layers('second')]
+    vi.stubEnv('VARVE_LAYERS', [first, second].join(delimiter))
+    const dir = join(makeFolder(), 'cache')
+    expect(await valueIn(dir)).toBe('first')
+    expect(await valueIn(dir, { name: 'other' })).toBeUndefined()
+    expect(await valueIn(dir, { layers: [] })).toBeUndefined()
+    expect(await valueIn(dir, { layers: [join(second, 'tool')] })).toBe('second')
+    expect(existsSync(dir)).toBe(false)
+  })
+
+  it('a directory that does not exist is one warning, and one without a layer of the tool is none', async () => {
+    const missing = join(makeFolder(), 'missing')
+    vi.stubEnv('VARVE_LAYERS', [makeFolder(), missing].join(delimiter))
+    const warnings: string[] = []
+    expect(await valueIn(join(makeFolder(), 'cache'), { onWarning: ({ message }: Error) => void warnings.push(message) })).toBeUndefined()
+    expect(warnings).toEqual([expect.stringContaining(`'${join(missing, 'tool')}'`)])
+  })
+})
+
+it('a layer that other users can replace is not used, with one warning', async () => {
+  const out = await layers('forged')
+  chmodSync(join(out, 'tool'), 0o777)
+  const warnings: string[] = []
+  const options = { layers: [join(out, 'tool')], onWarning: ({ message }: Error) => void warnings.push(message) }
+  expect(await valueIn(join(makeFolder(), 'cache'), options)).toBeUndefined()
+  expect(warnings).toEqual([expect.stringContaining('is not used: others may write to')])
+  expect(await valueIn(join(makeFolder(), 'cache'), { ...options, shared: false })).toBeUndefined()
+})
+
+it.each(ENGINES)('a layer that %s sealed is read by both engines, and below a cache in memory', async (engine) => {
+  const layer = join(makeFolder(), 'layer')
+  const cache = await openCache({ name: 'tool', dir: join(makeFolder(), 'cache'), engine })
+  cache.namespace('n', { codec: 'text' }).put('key', 'value '.repeat(400_000))
+  await cache.commit()
+  await cache.seal(layer)
+  await cache.close()
+  const places = [...ENGINES.map((reader) => ({ dir: join(makeFolder(), 'cache'), engine: reader })), { inMemory: true }]
+  for (const place of places) expect(await valueIn('', { dir: undefined, layers: [layer], ...place })).toBe('value '.repeat(400_000))
+})
+
+describe('commands', () => {
+  it('varve seal --since writes a delta, and varve layers, stats and doctor name the layers', async () => {
+    const [out, delta, dir] = [await layers('base'), join(makeFolder(), 'delta'), join(makeFolder(), 'tool')]
+    vi.stubEnv('VARVE_LAYERS', out)
+    const cache = await openCache({ name: 'tool', dir })
+    cache.namespace('n', { codec: 'text' }).put('more', 'own')
+    await cache.commit()
+    await cache.close()
+    const { caches } = JSON.parse(runVarve(['seal', delta, '--since', out, '--dir', dir, '--json']).out)
+    expect(caches).toMatchObject([{ dir, layer: join(delta, 'tool'), entries: 1, deletes: 0 }])
+    const env = { VARVE_LAYERS: [delta, out].join(delimiter) }
+    const found = JSON.parse(runVarve(['layers', '--dir', dir, '--json'], { env }).out)
+    const paths = [join(delta, 'tool'), join(out, 'tool')]
+    expect(found.caches[0].layers).toMatchObject(paths.map((path) => ({ path, problem: null })))
+    for (const command of ['layers', 'stats', 'doctor']) {
+      const { out: text } = runVarve([command, '--dir', dir], { env })
+      for (const path of paths) expect(text, command).toContain(path)
+    }
+    expect(runVarve(['verify', '--dir', dir], { env }).status).toBe(0)
+    const again = runVarve(['seal', out, '--dir', dir])
+    expect([again.status, again.err]).toEqual([2, expect.stringContaining("already has 'manifest-1'")])
+    const wrong = runVarve(['seal', join(makeFolder(), 'new'), '--since', join(dir, 'missing'), '--dir', dir])
+    expect([wrong.status, wrong.err]).toEqual([2, expect.stringContaining('is no readable layer')])
+  })
+})
+
+describe('a build over a layer', () => {
+  const build = buildWith(fileURLToPath(new URL('../plugins/vite/build.mjs', import.meta.url)), true)
+  const order = { options: { dir: 'caches/vite' } }
+
+  it.each([false, true])('hits everything and writes nothing; another checkout first records its file times (wasm: %s)', async (isWasm) => {
+    const [main, worktree, out] = [makeApplication(), makeApplication(), join(makeFolder(), 'layers')]
+    const { digest } = await build(main, order, isWasm)
+    expect(runVarve(['seal', out, '--dir', join(main, 'caches')]).status).toBe(0)
+    const before = snapshot(out)
+    vi.stubEnv('VARVE_LAYERS', out)
+    rmSync(join(main, 'caches'), { recursive: true })
+    const all = { failure: null, digest, misses: 0, ran: [] }
+    expect(await build(main, order, isWasm)).toMatchObject(all)
+    expect(existsSync(join(main, 'caches'))).toBe(false)
+    expect(await build(worktree, order, isWasm)).toMatchObject(all)
+    const recorded = snapshot(join(worktree, 'caches'))
+    expect(await build(worktree, order, isWasm)).toMatchObject(all)
+    expect([snapshot(join(worktree, 'caches')), snapshot(out)]).toEqual([recorded, before])
+  })
+})
