@@ -107,7 +107,8 @@ describe('--json', () => {
     const [file, target, damaged] = [join(folder, 'export.json'), join(folder, 'target'), join(folder, 'damaged')]
     const dir = ['--dir', one]
     const outputs = await outputsOf([
-      ['stats', ...dir], ['stats', '--dir', caches], ['top', ...dir], ['ls', ...dir], ['ls', ...dir, '--limit', '0'], ['ls --task', ...dir],
+      ['stats', ...dir], ['stats', '--dir', caches], ['layers', '--dir', caches], ['seal', join(folder, 'sealed'), '--dir', caches],
+      ['top', ...dir], ['ls', ...dir], ['ls', ...dir, '--limit', '0'], ['ls --task', ...dir],
       ['get', 'text', ...dir], ['get', 'text', ...dir, '--namespace', 'text'], ['get', 'nothing', ...dir], ['get', String.raw`\xff\xfe`, ...dir],
       ['why', 'a.css', ...dir], ['why', 'nothing', ...dir], ['diff', one, two], ['diff', one, one], ['export', ...dir, '-o', file],
       ['import', file, '--dir', damaged], ['verify', '--dir', caches], ['doctor', ...dir], ['doctor', '--dir', join(folder, 'none')],
