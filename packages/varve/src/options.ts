@@ -88,8 +88,8 @@ export interface CacheOptions {
   readonly requireSecret?: boolean | undefined
   /**
    * Directories of sealed layers below the cache, the newest first: lookups that the cache does not answer read them in this
-   * order. A put or a delete hides what they have. They are never written, may be on a read-only disk, and need no time to
-   * open; `maxBytes` does not count them. A layer that is missing or damaged is a miss, with one warning. With a `secret`,
+   * order. A put or a delete hides what they have. They are never written, and may be on a read-only disk. Opening one reads
+   * a small file. `maxBytes` does not count them. A layer that is missing or damaged is a miss, with one warning. With a `secret`,
    * only layers that were sealed with it count. docs/layers.md has recipes.
    * @defaultValue `<directory>/<name>` for each directory in `VARVE_LAYERS` in the environment that has it (separated as in
    * `PATH`); without it the cache has no layers
