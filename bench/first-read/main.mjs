@@ -29,6 +29,8 @@ const SIZES = [
   { id: '50k_x_1Ki', entries: 50_000, bytes: 1024 },
   { id: '20k_x_4Ki', entries: 20_000, bytes: 4096 },
   { id: '5k_x_32Ki', entries: 5_000, bytes: 32_768 },
+  // More than the cache of blocks has room for.
+  { id: '200k_x_1Ki', entries: 200_000, bytes: 1024 },
 ]
 const METHODS = ['get', 'getMany', 'getManyAsync']
 const ORDERS = ['put_order', 'random']

@@ -20,7 +20,8 @@ const KEY_BLOCK_BYTES: usize = 4 << 10;
 
 /// Smaller values share blocks of [`SHARED_BYTES`]; others have a block of their own.
 pub(super) const OWN_BLOCK_BYTES: usize = 4 << 10;
-const SHARED_BYTES: usize = 16 << 10;
+/// A lookup decompresses the whole block of its value, and longer blocks save little space.
+const SHARED_BYTES: usize = 8 << 10;
 
 /// A table being written.
 #[derive(Debug)]
