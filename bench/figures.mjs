@@ -73,8 +73,7 @@ async function sizes() {
   const { bytes } = await import(at('packages/varve/generated/varve_wasm_bytes.js'))
   const wasm = Buffer.from(bytes, 'base64')
   const packed = JSON.parse(await run('npm', ['pack', '--dry-run', '--json', '--workspace', 'varve', '--loglevel', 'silent']))
-  const files = [packed].flat()[0].files.filter((/** @type {{ path: string }} */ file) => !file.path.startsWith('native/'))
-  const ownBytes = files.reduce((/** @type {number} */ sum, /** @type {{ size: number }} */ file) => sum + file.size, 0)
+  const ownBytes = [packed].flat()[0].files.reduce((/** @type {number} */ sum, /** @type {{ size: number }} */ file) => sum + file.size, 0)
   const lock = JSON.parse(readFileSync(at('package-lock.json'), 'utf8')).packages
   const names = dependenciesOf(lock, 'packages/varve', new Set())
   const dependencyBytes = [...names].reduce((sum, name) => sum + folderBytes(at(name)), 0)

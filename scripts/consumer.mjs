@@ -1,12 +1,16 @@
 // @ts-check
-// Tests the packages as users get them: each is packed as for the registry and unpacked into its own directory. A
-// program is compiled against it (NodeNext, import and require) and run (both engines, import and require, without a warning).
-import { cp, mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises'
+// Tests the packages as users get them: each is packed as for the registry and unpacked into its own directory, with the package
+// of this platform beside them. A program is compiled against them (NodeNext, import and require) and run (both engines, import and
+// require, without a warning).
+import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { addonPath, hostPlatform } from './build/native.mjs'
+import { platforms, writePlatformPackage } from './build/platforms.mjs'
+import { writePackage } from './pack.mjs'
 import { at } from './root.mjs'
 import { run } from './steps.mjs'
-import { npm, tsc } from './tools.mjs'
+import { tsc } from './tools.mjs'
 
 const FIXTURE = 'test/types'
 const PACKAGES = ['varve', '@varve/plugins']
@@ -17,7 +21,8 @@ export async function checkConsumer() {
   const folder = await mkdtemp(join(tmpdir(), 'varve-consumer-'))
   try {
     await cp(at(FIXTURE), folder, { recursive: true })
-    for (const name of PACKAGES) await unpack(name, folder)
+    for (const name of PACKAGES) await writePackage(name, join(folder, 'node_modules', name))
+    await addPlatform(join(folder, 'node_modules'))
     for (const name of INSTALLED) await link(name, folder)
     for (const project of ['tsconfig.json', 'tsconfig.plugins.json']) await tsc(['--project', join(folder, project)])
     for (const script of ['import.mjs', 'require.cjs']) await runProgram(join(folder, script))
@@ -26,15 +31,10 @@ export async function checkConsumer() {
   }
 }
 
-/** @param {string} name @param {string} folder */
-async function unpack(name, folder) {
-  const packed = await npm(['pack', '--json', '--silent', '--workspace', name, '--pack-destination', folder])
-  const filename = /"filename":\s*"([^"]+)"/.exec(packed)?.[1]
-  if (filename === undefined) throw new Error(`npm pack named no file:\n${packed}`)
-  const target = join(folder, 'node_modules', name)
-  await mkdir(dirname(target), { recursive: true })
-  await run('tar', ['-x', '-z', '-f', filename], { cwd: folder })
-  await rename(join(folder, 'package'), target)
+/** Adds the addon of this machine, if it is a platform with one. @param {string} modules */
+async function addPlatform(modules) {
+  const platform = platforms.find(({ name }) => name === hostPlatform)
+  if (platform !== undefined) await writePlatformPackage(platform, at(addonPath), join(modules, '@varve', hostPlatform))
 }
 
 /** @param {string} name @param {string} folder */

@@ -1,6 +1,8 @@
-//! Linker arguments of a Node-API addon. On Linux `-z nodelete`: a worker thread that ends must not unmap the threads
-//! of the pool; on macOS the symbols of Node are looked up when the addon is loaded.
+//! The linker argument of the addon on Linux: a worker thread that ends must not unmap the threads of the pool. The
+//! functions of Node are looked up when the addon is loaded (`dyn-symbols`), so no platform needs an import library.
 
 fn main() {
-    napi_build::setup();
+    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    }
 }

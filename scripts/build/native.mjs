@@ -15,8 +15,11 @@ function libc() {
   return report.header.glibcVersionRuntime === undefined ? 'musl' : 'gnu'
 }
 
+/** Name of this machine in file and package names. */
+export const hostPlatform = [platform, arch, libc()].filter(Boolean).join('-')
+
 /** The path relative to the root of the repository. */
-export const addonPath = `packages/varve/native/varve.${[platform, arch, libc()].filter(Boolean).join('-')}.node`
+export const addonPath = `packages/varve/native/varve.${hostPlatform}.node`
 
 /** @returns {string} the file name that cargo gives the library */
 function libraryName() {

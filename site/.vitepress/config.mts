@@ -39,6 +39,7 @@ export default defineConfig({
           page('Layers', '/docs/layers'),
           page('Export and import', '/docs/export'),
           page('CI, Docker, worktrees', '/docs/ci'),
+          page('Platforms', '/docs/platforms'),
           page('Troubleshooting', '/docs/troubleshooting'),
         ],
       },

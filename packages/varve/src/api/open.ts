@@ -74,6 +74,7 @@ async function open(options: CacheOptions): Promise<Cache> {
     const session = new Session(store, options, used)
     await soundOrClosed(session)
     if (secretWarning !== undefined) session.warn(secretWarning)
+    if (loaded.warning !== undefined) session.warn(loaded.warning, 'engine')
     if (degraded !== undefined) session.warn(degradedWarning(degraded), 'degraded')
     for (const warning of warnings) session.warn(warning)
     const place = secret === undefined ? dir : `${dir}/${folder}`

@@ -25,11 +25,16 @@ export interface LoadedEngine {
   readonly reason: string
   /** Its files exist in this process only. */
   readonly inMemory?: true
+  /** The addon of this platform is not installed properly. Only the first engine that this thread loads has it. */
+  readonly warning?: VarveError
 }
 
 /** Engines that were loaded before: importing a module again takes 30 us, a third of the time to open a small cache. */
 let native: Engine | undefined
 let wasm: Engine | undefined
+
+/** Why the addon of this platform is not available, although one exists. */
+let missing: VarveError | undefined
 
 const CHOICES: ReadonlySet<string> = new Set(['native', 'wasm', 'auto'])
 
@@ -48,14 +53,17 @@ export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> 
   const { dir } = request
   const refused = choice === 'native' || dir === undefined ? undefined : (refusal('read', dir) ?? refusal('write', dir))
   const forbidden = addonsForbidden() ?? refused?.why
+  if (forbidden === undefined && choice !== 'native' && missing !== undefined) return wasmBecause(missing.message)
   if (forbidden === undefined) {
     try {
       native ??= (await import('./native.ts')).loadNative()
       return { engine: native, reason: choice === 'native' ? `native: ${because}` : 'native: the addon loaded' }
     } catch (error) {
       const text = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-      if (choice !== 'native') return wasmBecause(`the addon could not be loaded: ${text}`)
-      throw unavailable(because, text, error)
+      if (choice === 'native') throw unavailable(because, text, error)
+      if (!(error instanceof VarveError)) return wasmBecause(`the addon could not be loaded: ${text}`)
+      missing = error
+      return { ...(await wasmBecause(text)), warning: slower(error) }
     }
   }
   if (choice === 'native') throw unavailable(because, forbidden)
@@ -104,6 +112,11 @@ async function memoryEngine(): Promise<Engine> {
     (directory, name) => ({ host: memoryHost(`${directory}/${name}`) }),
     (directory, name) => layerHost(`${directory}/${name}`),
   )
+}
+
+function slower(cause: VarveError): VarveError {
+  const effect = 'Varve uses its WebAssembly engine, which takes about twice the CPU time'
+  return new VarveError(cause.code, `${effect}: ${cause.message}`, { cause })
 }
 
 function unavailable(because: string, why: string, cause?: unknown): VarveError {
