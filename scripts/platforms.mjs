@@ -4,7 +4,7 @@
 // libstdc++6-arm64-cross, wine64, gcc-mingw-w64-x86-64 and musl. A platform whose tool is missing is skipped, and said so at the end.
 // `-- --only win32-x64` runs one.
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { crossAddon, platforms, writePlatformPackage } from './build/platforms.mjs'
@@ -67,7 +67,7 @@ async function otherNode(spec) {
 }
 
 /**
- * Runs the steps of `platforms/checks.mjs` on both engines.
+ * Runs the steps of `platforms/checks.mjs` on both engines. Node.js for Windows can write to a file under Wine, but not to a pipe.
  * @param {string} folder
  * @param {readonly string[]} command
  * @param {NodeJS.ProcessEnv} [extra]
@@ -76,7 +76,9 @@ async function check(folder, [program = '', ...args], extra = {}) {
   for (const engine of ['native', 'wasm']) {
     const results = join(folder, `${engine}.json`)
     await rm(results, { force: true })
-    await run(program, [...args, 'checks.mjs', engine, results], { cwd: folder, env: { ...process.env, ...extra } })
+    const output = await open(join(folder, `${engine}.txt`), 'w')
+    await run(program, [...args, 'checks.mjs', engine, results], { cwd: folder, env: { ...process.env, ...extra }, stdout: output.fd })
+    await output.close()
     const { passed, error } = JSON.parse(await readFile(results, 'utf8'))
     if (passed.length !== STEPS) throw new Error(`${engine}: passed ${passed.join(', ')}; then ${error}`)
   }

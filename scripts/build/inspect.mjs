@@ -40,7 +40,7 @@ export async function inspect(platform, addon) {
     ...differs('format', /^Format: (.+)$/m.exec(header)?.[1], FORMATS[`${os}-${cpu}`]),
     ...libraries.filter((name) => LIBRARIES[libc ?? os]?.test(name) !== true).map((name) => `it needs ${name}`),
     ...(libraries.length === 0 ? ['it needs no library at all, so it was not read properly'] : []),
-    ...(/\bnapi_register_module_v1\b/.test(symbols) ? [] : ['it does not export napi_register_module_v1']),
+    ...(/\b_?napi_register_module_v1\b/.test(symbols) ? [] : ['it does not export napi_register_module_v1']),
     ...newerThan(platform, os === 'darwin' ? await llvm('llvm-objdump', ['--macho', '--private-headers', addon]) : symbols),
     ...(bytes.length > BYTES_MAX ? [`it has ${bytes.length} bytes, more than ${BYTES_MAX}`] : []),
     ...[root, homedir()].filter((path) => bytes.includes(`${path}/`)).map((path) => `it contains the path ${path}`),
