@@ -147,10 +147,9 @@ impl Vfs for DiskVfs {
     }
 
     fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
-        match fs::symlink_metadata(self.path(name)?) {
-            Ok(metadata) => Ok(metadata.is_file().then(|| platform::stat_of(&metadata))),
+        match platform::stat(&self.path(name)?) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+            found => found,
         }
     }
 

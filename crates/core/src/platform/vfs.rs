@@ -32,7 +32,7 @@ pub enum Access {
 /// noticed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
-    /// Distinguishes files that exist at the same time: the inode, or the time of creation on systems without inodes.
+    /// Distinguishes files that exist at the same time: the inode, or the index of a file on Windows.
     pub file: u64,
     /// Length in bytes.
     pub bytes: u64,

@@ -30,6 +30,8 @@ pub const CASES: &[Case] = &[
     ("an empty file can be opened", empty_file_can_be_opened),
     ("sync succeeds and keeps the content", sync_succeeds_and_keeps_the_content),
     ("durable appends and other appends can alternate", durable_and_other_appends_can_alternate),
+    ("an appended file is still the same file", appended_file_is_the_same),
+    ("a file that takes the name of another one is another file", file_of_the_same_name_is_another),
     ("link adds a second name", link_adds_a_second_name),
     ("link fails if the target exists", link_fails_if_the_target_exists),
     ("link succeeds for one of several callers", link_succeeds_for_one_of_several_callers),
@@ -241,6 +243,25 @@ fn durable_and_other_appends_can_alternate(vfs: &dyn Vfs) {
         drop(file);
         assert_eq!(read(vfs, &name), expected, "no zeros once it is dropped");
     }
+}
+
+fn appended_file_is_the_same(vfs: &dyn Vfs) {
+    let file = vfs.create_new("a").unwrap();
+    let before = vfs.stat("a").unwrap().unwrap();
+    file.append(&[b"one"]).unwrap();
+    file.sync().unwrap();
+    let after = vfs.stat("a").unwrap().unwrap();
+    assert_eq!((before.bytes, after.bytes, after.file), (0, 3, before.file));
+}
+
+fn file_of_the_same_name_is_another(vfs: &dyn Vfs) {
+    write(vfs, "a", b"one");
+    let before = vfs.stat("a").unwrap().unwrap();
+    vfs.rename("a", "b").unwrap();
+    assert_eq!(vfs.stat("a").unwrap(), None);
+    write(vfs, "a", b"two");
+    assert_ne!(vfs.stat("a").unwrap().unwrap().file, before.file);
+    assert_eq!(vfs.stat("b").unwrap().unwrap().file, before.file);
 }
 
 fn link_adds_a_second_name(vfs: &dyn Vfs) {

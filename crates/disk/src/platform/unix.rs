@@ -1,7 +1,7 @@
 //! Linux, macOS and the BSDs.
 
 use crate::map;
-use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -21,9 +21,12 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path)
 }
 
-pub(crate) fn stat_of(metadata: &Metadata) -> Stat {
+/// The regular file at `path`; `None` for anything else.
+pub(crate) fn stat(path: &Path) -> io::Result<Option<Stat>> {
+    let metadata = fs::symlink_metadata(path)?;
     let changed = metadata.ctime().wrapping_mul(1_000_000_000).wrapping_add(metadata.ctime_nsec());
-    Stat { file: metadata.ino(), bytes: metadata.len(), changed: changed.cast_unsigned() }
+    let stat = Stat { file: metadata.ino(), bytes: metadata.len(), changed: changed.cast_unsigned() };
+    Ok(metadata.is_file().then_some(stat))
 }
 
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {

@@ -1,15 +1,17 @@
 //! Windows. Files are never mapped: a mapped file could not be removed or replaced.
 
+mod identity;
 mod lock;
 mod sync;
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::windows::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use varve_core::vfs::Stat;
 
+pub(crate) use identity::{Identity, identity_of, open_unread};
 pub(crate) use sync::sync_data;
 
 /// The system writes one buffer per call.
@@ -51,9 +53,15 @@ pub(crate) fn read_once_at(_file: &File, _bytes: &mut [u8], _offset: u64) -> io:
     Err(ErrorKind::Unsupported.into())
 }
 
-/// On Windows, the number of a file is only available from an open file.
-pub(crate) fn stat_of(metadata: &Metadata) -> Stat {
-    Stat { file: metadata.creation_time(), bytes: metadata.len(), changed: metadata.last_write_time() }
+/// The regular file at `path`; `None` for anything else.
+pub(crate) fn stat(path: &Path) -> io::Result<Option<Stat>> {
+    let file = open_unread(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Ok(None);
+    }
+    let Identity { index, .. } = identity_of(&file)?;
+    Ok(Some(Stat { file: index, bytes: metadata.len(), changed: metadata.last_write_time() }))
 }
 
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {

@@ -3,7 +3,8 @@
 //! noticed.
 
 use super::{Kind, Stat};
-use std::fs::{self, File, Metadata, OpenOptions};
+use crate::platform::{Identity, identity_of, open_unread};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt, symlink_file};
 use std::path::{Path, PathBuf};
@@ -38,9 +39,9 @@ impl Folder {
 
     /// Returns `None` if the name does not exist.
     pub(super) fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
-        match fs::symlink_metadata(self.0.join(name)) {
+        match open_unread(&self.0.join(name)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            metadata => Ok(Some(stat_of(&metadata?))),
+            file => stat_of_file(&file?).map(Some),
         }
     }
 
@@ -84,10 +85,6 @@ impl Folder {
     }
 }
 
-pub(super) fn stat_of_file(file: &File) -> io::Result<Stat> {
-    Ok(stat_of(&file.metadata()?))
-}
-
 /// Makes a file read-only.
 pub(super) fn make_read_only(file: &File, _executable: bool) -> io::Result<bool> {
     let mut permissions = file.metadata()?.permissions();
@@ -100,7 +97,9 @@ pub(super) fn clone_into(_target: &File, _source: &File) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-fn stat_of(metadata: &Metadata) -> Stat {
+pub(super) fn stat_of_file(file: &File) -> io::Result<Stat> {
+    let metadata = file.metadata()?;
+    let Identity { index, names } = identity_of(file)?;
     let kind = match metadata.file_type() {
         kind if kind.is_symlink() => Kind::Link,
         kind if kind.is_dir() => Kind::Folder,
@@ -109,14 +108,14 @@ fn stat_of(metadata: &Metadata) -> Stat {
     };
     // 100 ns since 1601. It is compared with earlier values, and with the current time, which counts from 1970.
     let modified_ns = (metadata.last_write_time() as i64).saturating_sub(116_444_736_000_000_000).saturating_mul(100);
-    Stat {
+    Ok(Stat {
         kind,
         bytes: metadata.file_size(),
         executable: false,
         plain: true,
         modified_ns,
         changed_ns: 0,
-        number: metadata.creation_time(), // std provides no other number of a file on Windows
-        names: 1,
-    }
+        number: index,
+        names,
+    })
 }
