@@ -32,13 +32,13 @@ const CARGO = ['--workspace', '--exclude=varve-node', '--exclude=varve-wasm', '-
 
 /** @type {Readonly<Record<'short' | 'all' | 'rest', Form>>} */
 const FORMS = {
-  short: { cargo: true, vitest: ['--tags-filter=!slow'], safety: 'sample', minutes: '4' },
-  all: { cargo: true, vitest: [], safety: 'all', minutes: '30' },
-  rest: { cargo: false, vitest: ['--tags-filter=slow'], safety: 'rest', minutes: '22' },
+  short: { cargo: true, vitest: ['--tags-filter=!slow'], safety: 'sample', minutes: '6' },
+  all: { cargo: true, vitest: [], safety: 'all', minutes: '42' },
+  rest: { cargo: false, vitest: ['--tags-filter=slow'], safety: 'rest', minutes: '36' },
 }
 
 /** What a fresh clone needs before: installing, building, compiling the tests. */
-const FRESH_MINUTES = '6'
+const FRESH_MINUTES = '8'
 
 const isScreen = process.stdout.isTTY
 /** Escape codes are for screens; vitest would print them in CI as well. */
