@@ -9,6 +9,7 @@
 // every turn of the loop. `stall` is the longest time between two turns, and `get` the longest lookup. Both are in milliseconds
 // and, on Linux, without the time that the thread waited for a free core. `CPU` is the most CPU time that the thread used between
 // two turns. This part of a stall is its own work, independent of other load on the machine and its disk.
+// With TMPDIR in memory, `stall` is what Varve causes; on a disk, it includes waits for the disk.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
