@@ -1,5 +1,5 @@
-//! What distinguishes a file on Windows: its index, which only an open file has. The time of creation is not enough: a file
-//! that takes the name of one removed seconds before also takes its time (file tunneling).
+//! What distinguishes a file on Windows: its index, which only an open file has. The time of creation is not enough: a
+//! file that takes the name of one removed seconds before also takes its time (file tunneling).
 #![expect(unsafe_code, reason = "GetFileInformationByHandle has no stable safe form")]
 
 use std::fs::{File, OpenOptions};
