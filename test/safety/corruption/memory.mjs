@@ -18,7 +18,10 @@ const PEAK_BYTES = 256 * 2 ** 20
 const HANG_MS = 60_000
 /** What Node may reserve, most of it never used. WebAssembly reserves 10 GiB for one memory, so it is held by its peak alone. */
 const ADDRESS_BYTES = 4 * 2 ** 30
-/** Folders of more bytes have a process of their own: what an earlier one needed is not given back. */
+/**
+ * Folders of more bytes have a process of their own, and so has each case of WebAssembly: what an earlier one needed is not
+ * given back.
+ */
 const ALONE_BYTES = 2 ** 20
 const PRLIMIT = '/usr/bin/prlimit'
 
@@ -63,8 +66,8 @@ const nameIn = (text) => text.slice(text.indexOf(' ') + 1)
 
 /** @param {readonly string[]} cases @param {ReadonlyMap<string, number>} bytes */
 function inProcesses(cases, bytes) {
-  const isLarge = (/** @type {string} */ text) => (bytes.get(text) ?? 0) > ALONE_BYTES
-  return [...cases.filter(isLarge).map((text) => [text]), ...pieces(cases.filter((text) => !isLarge(text)), 25)]
+  const isAlone = (/** @type {string} */ text) => text.startsWith('wasm ') || (bytes.get(text) ?? 0) > ALONE_BYTES
+  return [...cases.filter(isAlone).map((text) => [text]), ...pieces(cases.filter((text) => !isAlone(text)), 25)]
 }
 
 /**
