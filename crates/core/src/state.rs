@@ -332,8 +332,15 @@ impl State {
 
     /// The logs of other writers that commits may rest on, and how many bytes of each are durable, after `sync_others`.
     pub(crate) fn seen(&self, context: &Context, own: u32) -> Vec<KnownLog> {
-        let others = self.logs.iter().filter(|view| view.writer != own);
+        let others = self.logs.iter().filter(|view| view.writer != own && !self.is_ghost(view));
         others.filter_map(|view| self.known_log(context, view)).collect()
+    }
+
+    /// Whether a slow writer may have created the log under the name that a claimed log had had (`load.rs`). No commit
+    /// rests on it, and the next manifest may not know it.
+    fn is_ghost(&self, view: &LogView) -> bool {
+        let is_other = |other: &LogView| other.writer == view.writer && other.name != view.name;
+        view.commits == 0 && self.logs.iter().any(is_other)
     }
 
     /// The reference by which other files name a log, after `sync_others`; `None` = its start is not whole. A claimed

@@ -51,20 +51,22 @@ pub(super) fn is_claimed(manifest: &Manifest, writer: u32, start: LogStart) -> b
     if listed.peek().is_some() { listed.any(|log| log.id == start.id) } else { start.base == manifest.id }
 }
 
-/// Whether the log that another one has seen belongs to the manifest, or has been checkpointed into it.
+/// Whether the log that another one has seen belongs to the manifest, or has been checkpointed into it. Several logs
+/// may have its number: its own, and a ghost, if both were claimed.
 fn has(manifest: &Manifest, logs: &[LogView], foreign: &[usize], seen: &KnownLog) -> bool {
+    let is_seen = |known: &KnownLog| (known.writer, known.id) == (seen.writer, seen.id);
+    if manifest.checkpointed_logs.iter().any(|known| is_seen(known) && known.end >= seen.end) {
+        return true;
+    }
     let mut of_number = logs.iter().enumerate().filter(|(_, other)| other.writer == seen.writer);
     if of_number.clone().any(|(_, other)| other.start().is_some()) {
         // A log without commits may be a claim that was given up.
         return of_number.any(|(at, other)| other.is(seen) && (seen.end == 0 || !foreign.contains(&at)));
     }
-    if let Some(known) = manifest.open_logs.iter().find(|known| known.writer == seen.writer) {
-        return known.id == seen.id;
+    let mut known = manifest.open_logs.iter().chain(&manifest.checkpointed_logs);
+    if known.any(|known| known.writer == seen.writer) {
+        return manifest.open_logs.iter().any(is_seen);
     }
-    let checkpointed = manifest.checkpointed_logs.iter().find(|checkpointed| checkpointed.writer == seen.writer);
-    match checkpointed {
-        Some(checkpointed) => checkpointed.id == seen.id && checkpointed.end >= seen.end,
-        // A log without commits may be gone. `short_log` reports a missing log with commits.
-        None => seen.end == 0 || seen.writer >= manifest.next_writer,
-    }
+    // A log without commits may be gone. `short_log` reports a missing log with commits.
+    seen.end == 0 || seen.writer >= manifest.next_writer
 }

@@ -164,9 +164,10 @@ fn is_outdated(context: &Context, state: &State, names: &[FileName]) -> Result<b
 }
 
 /// Whether a log may not be the one that was listed. The name of a claimed log is free, and a slow writer may create it
-/// again before it sees that its number is used (`writer/claim.rs`). Such a *ghost* never has a commit.
+/// again before it sees that its number is used (`writer/claim.rs`). Such a *ghost* never has a commit, and another
+/// compaction may claim it.
 fn may_be_ghosts(state: &State) -> bool {
-    state.logs.iter().any(|log| log.commits == 0 && matches!(log.name, FileName::Log(_)))
+    state.logs.iter().any(|log| log.commits == 0)
 }
 
 /// Whether the list of names may lack a log. Numbers have no gaps, so a log that the list misses because it is being

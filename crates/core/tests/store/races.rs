@@ -1,7 +1,7 @@
 //! Regression tests for races found by `npm run test:concurrency` (`interleavings`, `writers`). Another process or
 //! thread acts in the middle of a call, just before the file system is called.
 
-use crate::history::{commit, compact, open};
+use crate::history::{commit, compact, open, open_with};
 use crate::hooked::{Hook, hooked, hooked_with, opened_with, put, put_with, with_a_commit, with_a_commit_in};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use varve_core::testing::reseal;
 use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::{BlobRef, BlobWriter, Durability, Handle};
+use varve_core::{BlobRef, BlobWriter, Durability, Handle, Options};
 
 /// Long enough for another thread to reach its lock. If it takes longer, the test proves less but does not fail.
 const WAIT: Duration = Duration::from_millis(50);
@@ -383,4 +383,48 @@ fn commits_to_a_cache_created_again_stay_although_the_writer_of_an_older_log_app
         created += 1;
     }
     assert!(created > 0);
+}
+
+/// Two compactions claim a log. Between them, a slow writer that had chosen the same number creates its name again. A
+/// third process commits before a manifest is published. Its log had seen two logs of one number, and counted as "log
+/// of another lineage" under the manifest, which knew one of them, or both: the cache was reset.
+#[test]
+fn a_commit_beside_compactions_that_claimed_two_logs_of_one_number_stays() {
+    // The call of the compaction before which the other one claims its log.
+    for (call, file) in [("rename", "0.log"), ("link", "manifest-2")] {
+        let (vfs, mut first, _) = with_a_commit_in(SimVfs::new().without_locks());
+        let (ghost, other, mut committed) = (given_up_log(&vfs), vfs.clone(), false);
+        let hook: Hook = Box::new(move |called, name| {
+            if (called, name) == (call, file) && !committed {
+                if call == "rename" {
+                    other.rename("0.log", "0-2.taken").expect("claim");
+                }
+                let created = if call == "rename" { "0.log" } else { "0-2.taken" };
+                other.set_contents(created, ghost.clone());
+            }
+            if (called, name) == ("link", "manifest-2") && !std::mem::replace(&mut committed, true) {
+                let mut third = open_with(&other, Options { random: 3, ..Options::default() }).expect("open");
+                put(&mut third, b"third");
+            }
+        });
+        compact(&hooked_with(&vfs, hook, 2), true).expect("compact");
+        let mut reader = open(&vfs).expect("open");
+        let id = reader.namespace("n", "1").expect("namespace");
+        let found = |key: &[u8]| reader.has(id, key).expect("has");
+        let damage = reader.store().status().damage;
+        assert!(found(b"key") && found(b"third"), "beside {call} of {file}: {damage:?}");
+        assert_eq!(damage, []);
+        put(&mut first, b"key");
+    }
+}
+
+/// The log of number 0 that another process began on the same manifest, and gave up.
+fn given_up_log(vfs: &SimVfs) -> Vec<u8> {
+    let elsewhere = vfs.fork();
+    elsewhere.remove("0.log").expect("remove");
+    let mut handle = open_with(&elsewhere, Options { random: 9, ..Options::default() }).expect("open");
+    put(&mut handle, b"key");
+    let log = elsewhere.contents("0.log");
+    let bytes = u32::from_le_bytes(log[4..8].try_into().expect("four bytes")) as usize;
+    log[..(32 + bytes).next_multiple_of(32)].to_vec()
 }
