@@ -63,6 +63,8 @@ pub(crate) struct State {
     pub(crate) writers_with_blobs: BTreeSet<u32>,
     /// The manifest's file when it was read.
     pub(crate) manifest_stat: Stat,
+    /// Number of the newest manifest that was read, whole or damaged. Higher ones were not whole then.
+    pub(crate) manifest_read: u64,
     /// `highest_manifest`, and lowest unused number of a writer, by the names in the directory.
     pub(crate) manifest_seen: u64,
     pub(crate) next_writer_seen: u32,
@@ -217,7 +219,7 @@ impl State {
             Some(index) => self.logs.get_mut(index),
             None => {
                 let view = LogView::new(log.writer, FileName::Log(log.writer), log.file());
-                let head = LogHead { start: Some(log.start), seen: Vec::new(), is_used: true };
+                let head = LogHead { start: Some(log.start), seen: log.seen.clone(), is_used: true };
                 self.logs.push(LogView { head, ..view });
                 self.next_writer_seen = self.next_writer_seen.max(log.writer + 1);
                 self.logs.last_mut()

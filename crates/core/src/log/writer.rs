@@ -21,6 +21,8 @@ pub(crate) struct LogWriter {
     checksum: Checksum,
     pub(crate) writer: u32,
     pub(crate) start: LogStart,
+    /// The logs that its commits may rest on.
+    pub(crate) seen: Vec<KnownLog>,
     end: u64,
     /// Number of commits appended.
     pub(crate) commits: u64,
@@ -42,20 +44,22 @@ impl LogWriter {
         writer: u32,
         start: LogStart,
     ) -> io::Result<Self> {
-        let (end, commits, pins, unsynced, named, padded) = (0, 0, false, true, false, false);
-        let mut log = Self { file, created, checksum, writer, start, end, commits, pins, unsynced, named, padded };
+        let (seen, end, commits, pins, unsynced, named, padded) = (Vec::new(), 0, 0, false, true, false, false);
+        let mut log =
+            Self { file, created, checksum, writer, start, seen, end, commits, pins, unsynced, named, padded };
         log.append(FrameKind::LogStart, u64::from(FORMAT), &[&start.write()])?;
         Ok(log)
     }
 
     /// Records the logs that later commits may rest on, and how many bytes they have. Without those logs, the commits
     /// do not count.
-    pub(crate) fn see(&mut self, seen: &[KnownLog]) -> io::Result<()> {
+    pub(crate) fn see(&mut self, seen: Vec<KnownLog>) -> io::Result<()> {
         if seen.is_empty() {
             return Ok(());
         }
         let mut body = Vec::new();
         seen.iter().for_each(|log| log.write(&mut body));
+        self.seen = seen;
         self.append(FrameKind::Seen, 0, &[&body])
     }
 

@@ -105,6 +105,7 @@ fn read_folder(
     let known_id = std::mem::take(&mut state.manifest).id;
     match newest_manifest(&*context.vfs, &context.checksum, &names)? {
         NewestManifest::Found(manifest, stat) => {
+            state.manifest_read = manifest.number;
             (state.manifest, state.manifest_stat) = (manifest, stat);
             if state.manifest.id == known_id {
                 state.logs = known;
@@ -119,6 +120,7 @@ fn read_folder(
             damaged.push(("manifest".to_owned(), "missing manifest"));
         }
         NewestManifest::Damaged(number) => {
+            state.manifest_read = number;
             damaged.push((FileName::Manifest(number).to_string(), "manifest"));
         }
     }

@@ -8,7 +8,7 @@
 //! 1. The writer claims every log by renaming it. If the owner of a log lives, it finds the name gone after its next
 //!    append and commits again in a new log. Earlier commits are lost with the rest.
 //! 2. The writer publishes a new, empty manifest without a parent. Logs that were begun before belong to no manifest
-//!    any more.
+//!    any more. If a manifest above the damaged one has become whole meanwhile, it withdraws: another process was faster.
 //! 3. The writer quarantines what is damaged, under `<name>.bad`. The next compaction removes the rest.
 //!
 //! After a crash before step 3 the damage is still there, and the next commit resets the cache again.
@@ -50,7 +50,7 @@ pub(crate) fn reset(context: &Context, state: &RwLock<State>) -> Result<()> {
             next_writer: if failpoints::bug("reset-counts-old-logs") { 0 } else { by + 1 },
             ..Manifest::default()
         };
-        if matches!(publish_unnumbered(context, found.manifest_seen, manifest)?, Published::Won(_)) {
+        if matches!(publish_unnumbered(context, found.manifest_read, manifest)?, Published::Won(_)) {
             quarantine_damaged(context, &found)?;
             context.blobs.set_collect_due(true);
         }

@@ -428,3 +428,27 @@ fn given_up_log(vfs: &SimVfs) -> Vec<u8> {
     let bytes = u32::from_le_bytes(log[4..8].try_into().expect("four bytes")) as usize;
     log[..(32 + bytes).next_multiple_of(32)].to_vec()
 }
+
+/// Without hard links, a reset found the manifest of another reset not yet whole, and published a second one above it
+/// after it had become whole: commits made since then were lost.
+#[test]
+fn commits_after_a_reset_stay_although_another_process_that_resets_saw_its_manifest_unfinished() {
+    let (vfs, _, _) = with_a_commit_in(SimVfs::new().without_links());
+    vfs.flip("manifest-1", 40, 0);
+    let other = vfs.fork();
+    put(&mut open_with(&other, Options { random: 3, ..Options::default() }).expect("open"), b"after the reset");
+    vfs.create_new("manifest-2").expect("create");
+    let (here, mut finished) = (vfs.clone(), false);
+    let hook: Hook = Box::new(move |call, name| {
+        if (call, name) == ("link", "manifest-3") && !std::mem::replace(&mut finished, true) {
+            here.erase("manifest-1");
+            other.names().iter().for_each(|name| here.set_contents(name, other.contents(name)));
+        }
+    });
+    put(&mut hooked_with(&vfs, hook, 5), b"at the same time");
+    let mut reader = open(&vfs).expect("open");
+    let id = reader.namespace("n", "1").expect("namespace");
+    let damage = reader.store().status().damage;
+    assert!(reader.has(id, b"after the reset").expect("has"), "{:?}, {damage:?}", vfs.names());
+    assert!(reader.has(id, b"at the same time").expect("has"), "{:?}, {damage:?}", vfs.names());
+}

@@ -1,4 +1,4 @@
-//! Interleavings: two to four participants (processes, with and without locks) use one cache directory. They commit,
+//! Interleavings: two to six participants (processes, with and without locks) use one cache directory. They commit,
 //! store files, refresh, compact, close and are killed. At every call of the file system a scheduler decides which
 //! participant runs next.
 //!
@@ -7,8 +7,8 @@
 //! schedule takes about a millisecond, and its seed repeats it. Threads of one process also share locks; shuttle
 //! explores those (`test/safety/concurrency/threads`).
 //!
-//! 1. The seed determines the participants, how often turns change, whether lists and appends are torn (`turn.rs`), and
-//!    whether the file system has hard links.
+//! 1. The seed determines the participants, how often turns change, how often a participant pauses, whether lists and
+//!    appends are torn (`turn.rs`), and whether the file system has hard links.
 //! 2. Each participant lives several lives (`participant.rs`), and may be killed between two calls.
 //! 3. At every open and refresh no acknowledged commit is missing, all keys of a commit have the same number, no number
 //!    decreases, every file that an entry needs exists, and no damage is reported (`check.rs`).
@@ -46,6 +46,11 @@ const GOALS: [(&str, u64); 7] = [
 
 /// One schedule in so many runs twice, to prove that the seed determines everything.
 const REPEATED: u64 = 500;
+
+const PARTICIPANTS_MAX: usize = 6;
+
+/// Turns that a pause lasts at most: enough for the others to publish several manifests between two calls of a process.
+const PAUSE_TURNS_MAX: u64 = 1000;
 
 /// Words of 8 bytes of a participant's stack.
 const STACK_WORDS: usize = 64 << 10;
@@ -92,13 +97,14 @@ fn print_trace(summary: &Summary) {
 /// Runs one schedule to its end.
 fn schedule(seed: u64, is_traced: bool) -> Summary {
     let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
-    let count = random.usize(2..=4);
+    let count = random.usize(2..=PARTICIPANTS_MAX);
     let locks: Vec<bool> = (0..count).map(|_| random.bool()).collect();
     let world = World::new(seed, &locks, is_traced);
     if world.terms.is_capped() {
         world.count("capped");
     }
     let kill_one_in = [0, 50, 200][random.usize(..3)];
+    let mut pauses = Pauses::new(&mut random, count);
     let mut lives: Vec<u32> = (0..count).map(|_| random.u32(1..=3)).collect();
     let mut running: Vec<Option<Generator<'_, (), ()>>> = (0..count).map(|_| None).collect();
     loop {
@@ -106,7 +112,7 @@ fn schedule(seed: u64, is_traced: bool) -> Summary {
         if ready.is_empty() || world.has_failed() {
             break;
         }
-        let at = ready[random.usize(..ready.len())];
+        let at = pauses.pick(&mut random, &ready);
         let is_new = running[at].is_none();
         let participant = running[at].get_or_insert_with(|| {
             lives[at] -= 1;
@@ -142,6 +148,34 @@ fn schedule(seed: u64, is_traced: bool) -> Summary {
         }
     }
     world.summary()
+}
+
+/// Which participants pause. Without pauses all advance about equally fast, and what only a very slow process does stays
+/// untried.
+struct Pauses {
+    /// One turn in so many ends with a pause; 0 = none.
+    one_in: u64,
+    turn: u64,
+    /// The turn until which each participant pauses.
+    until: Vec<u64>,
+}
+
+impl Pauses {
+    fn new(random: &mut fastrand::Rng, count: usize) -> Self {
+        Self { one_in: [0, 8, 32][random.usize(..3)], turn: 0, until: vec![0; count] }
+    }
+
+    /// Picks the participant that runs next: one that does not pause, if there is one.
+    fn pick(&mut self, random: &mut fastrand::Rng, ready: &[usize]) -> usize {
+        self.turn += 1;
+        let awake: Vec<usize> = ready.iter().copied().filter(|at| self.until[*at] <= self.turn).collect();
+        let among = if awake.is_empty() { ready } else { &awake };
+        let at = among[random.usize(..among.len())];
+        if self.one_in > 0 && random.u64(..self.one_in) == 0 {
+            self.until[at] = self.turn + random.u64(..PAUSE_TURNS_MAX);
+        }
+        at
+    }
 }
 
 fn tidy_up(world: &Arc<World>, index: usize) {

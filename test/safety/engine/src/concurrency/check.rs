@@ -13,7 +13,8 @@ impl Participant {
         for index in 0..self.world.groups().len() {
             self.check_group(index)?;
             for number in self.due(index) {
-                if self.number(&format!("{index} #{number}"))?.is_none() {
+                // Damage during the check allows misses that it does not expect yet.
+                if self.number(&format!("{index} #{number}"))?.is_none() && self.world.damages() == self.damages {
                     self.world.violation(format!("commit {number} of {index} is lost"));
                 }
             }
