@@ -8,7 +8,8 @@
 //! 1. The writer claims every log by renaming it. If the owner of a log lives, it finds the name gone after its next
 //!    append and commits again in a new log. Earlier commits are lost with the rest.
 //! 2. The writer publishes a new, empty manifest without a parent. Logs that were begun before belong to no manifest
-//!    any more. If a manifest above the damaged one has become whole meanwhile, it withdraws: another process was faster.
+//!    any more. If a manifest above the damaged one has become whole meanwhile, another process was faster, and the
+//!    writer withdraws.
 //! 3. The writer quarantines what is damaged, under `<name>.bad`. The next compaction removes the rest.
 //!
 //! After a crash before step 3 the damage is still there, and the next commit resets the cache again.

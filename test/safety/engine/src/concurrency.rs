@@ -150,7 +150,7 @@ fn schedule(seed: u64, is_traced: bool) -> Summary {
     world.summary()
 }
 
-/// Which participants pause. Without pauses all advance about equally fast, and what only a very slow process does stays
+/// Which participants pause. Without pauses all advance about equally fast, and what only a slow process does stays
 /// untried.
 struct Pauses {
     /// One turn in so many ends with a pause; 0 = none.

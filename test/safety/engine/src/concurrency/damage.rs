@@ -2,6 +2,9 @@
 //! damage that a new process reports at once. Other damage is reported later or never: in a file that is being written,
 //! in an obsolete file, or at the end of a log that was not synced. A flipped bit that is not reported must not change
 //! what a new process reads.
+//!
+//! While a manifest is being published, manifests stay sound: until the older one is removed, a cut newer one looks as
+//! if it were being written, and what a new process finds then is lost with it.
 
 use super::newcomer::{answers, reports_damage};
 use super::world::World;
@@ -42,7 +45,11 @@ pub(super) fn strike(world: &World, random: &mut Rng) {
     if reports_damage(&world.vfs.fork(), world) {
         return;
     }
-    let names = world.vfs.names();
+    let mut names = world.vfs.names();
+    let is_manifest = |name: &String| name.starts_with("manifest-");
+    if names.iter().filter(|name| is_manifest(name)).count() > 1 {
+        names.retain(|name| !is_manifest(name));
+    }
     let before = answers(&world.vfs.fork(), world);
     for _ in 0..TRIES.min(names.len() as u32) {
         let name = &names[random.usize(..names.len())];
