@@ -355,13 +355,9 @@ fn write_tables(
     Ok((written, marks))
 }
 
-/// Builds the next manifest. `next writer` is above the number of this process and those of the checkpointed logs, and
-/// never decreases. Every lower number was created before these, so the list of logs, which is made later, contains
-/// them all.
+/// Builds the next manifest.
 fn next_manifest(context: &Context, claimed: &ClaimedLogs, plans: &[Plan], written: &[Written], own: u32) -> Manifest {
     let state = &claimed.state;
-    let done = claimed.writers.iter().copied().fold(own, u32::max);
-    let next_writer = state.manifest.next_writer.max(done + 1);
     let is_claimed = |log: &&LogView| claimed.writers.contains(&log.writer);
     let (checkpointed, open): (Vec<_>, Vec<_>) =
         state.logs.iter().filter(|log| log.writer != own).partition(is_claimed);
@@ -373,7 +369,7 @@ fn next_manifest(context: &Context, claimed: &ClaimedLogs, plans: &[Plan], writt
         id: context.new_id(),
         parent: state.manifest.id,
         last_sequence: state.last_sequence,
-        next_writer,
+        next_writer: claimed.next_writer(own),
         open_logs: open.into_iter().filter_map(|log| state.known_log(context, log)).collect(),
         checkpointed_logs: checkpointed.iter().filter_map(whole).collect(),
         namespaces: Vec::new(),

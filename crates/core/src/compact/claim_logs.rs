@@ -133,11 +133,19 @@ impl ClaimedLogs {
         Self { state, writers, alone, missing }
     }
 
-    /// Whether a log with a number below `claim` has no whole start. The next manifest would be above its number and
-    /// could not list it.
-    pub(crate) fn has_unbegun(&self, claim: u32) -> bool {
+    /// *Next writer* of the next manifest: above the number of this process and those of the claimed logs, and never
+    /// lower than before. Every lower number was created before these, so the list of logs, which was made later,
+    /// contains them all.
+    pub(crate) fn next_writer(&self, own: u32) -> u32 {
+        let done = self.writers.iter().copied().fold(own, u32::max);
+        self.state.manifest.next_writer.max(done + 1)
+    }
+
+    /// Whether a log below *next writer* has no whole start yet. The next manifest could not list it.
+    pub(crate) fn has_unbegun(&self, own: u32) -> bool {
+        let next = self.next_writer(own);
         let is_unbegun = |view: &LogView| view.start().is_none() && matches!(view.name, FileName::Log(_));
-        self.state.logs.iter().any(|view| is_unbegun(view) && view.writer < claim)
+        self.state.logs.iter().any(|view| is_unbegun(view) && view.writer < next)
     }
 
     /// Whether a table may be merged: the manifest names it, or the log that attached it is claimed.

@@ -1,11 +1,12 @@
 //! Many writers use one directory at the same time, some without locks, while others checkpoint and compact. No
 //! acknowledged commit is lost, and the directory stays small.
 
-use crate::history::{Expected, commit, compact, dump, open, random_value};
+use crate::history::{Expected, commit, compact, dump, open, open_with, random_value};
+use crate::hooked::{Hook, hooked_with, put, with_a_commit_in};
 use crate::model::same_content;
 use varve_core::testing::sim::SimVfs;
 use varve_core::vfs::Vfs;
-use varve_core::{Durability, Handle};
+use varve_core::{Durability, Handle, Options};
 
 /// The most files that a directory may hold once every process has closed.
 const FILES_MAX: usize = 16;
@@ -225,4 +226,39 @@ fn compaction_skips_files_that_another_program_has_open() {
     assert_eq!(handle.get(id, b"key", <[u8]>::to_vec).expect("get"), Some(vec![2]));
     compact(&handle, true).expect("compact");
     assert_eq!(vfs.names().iter().filter(|name| name.ends_with(".log")).count(), 0, "{vfs:?}");
+}
+
+/// How often the compaction lists the directory before the slow writer goes on.
+const LISTS_UNBEGUN: u32 = 12;
+
+/// A writer had created its log but not begun it. A compaction with a lower number checkpointed a log with a higher one,
+/// which another compaction had claimed, and did not list the log between them: its commits were lost.
+#[test]
+fn a_commit_in_a_log_that_a_compaction_finds_without_a_start_stays() {
+    let (vfs, _first, _) = with_a_commit_in(SimVfs::new().without_locks());
+    let (other, mut slow_log, mut lists) = (vfs.clone(), None, 0);
+    let hook: Hook = Box::new(move |call, name| {
+        if call == "list" && slow_log.is_none() && other.names().contains(&"1.log".to_owned()) {
+            let elsewhere = other.fork();
+            put(&mut open_with(&elsewhere, Options { random: 4, ..Options::default() }).expect("open"), b"slow");
+            slow_log = Some(elsewhere.contents("2.log"));
+            other.create_new("2.log").expect("create");
+            let mut third = open_with(&other, Options { random: 5, ..Options::default() }).expect("open");
+            put(&mut third, b"third");
+            other.rename("3.log", "3-4.taken").expect("claim");
+        } else if let Some(log) = &slow_log {
+            lists += u32::from(call == "list");
+            if lists == LISTS_UNBEGUN || name == "manifest-2" && lists < LISTS_UNBEGUN {
+                lists = LISTS_UNBEGUN;
+                other.set_contents("2.log", log.clone());
+            }
+        }
+    });
+    compact(&hooked_with(&vfs, hook, 3), true).expect("compact");
+    let mut reader = open(&vfs).expect("open");
+    let id = reader.namespace("n", "1").expect("namespace");
+    for key in [b"key".as_slice(), b"third", b"slow"] {
+        let damage = reader.store().status().damage;
+        assert!(reader.has(id, key).expect("has"), "{key:?}: {:?}, {damage:?}", vfs.names());
+    }
 }

@@ -35,7 +35,9 @@ pub(super) fn look_for(world: &World, participant: usize, number: u64, is_due: b
         }
         Ok(None) if !is_due => world.count("lostInReset"),
         Ok(found) => {
-            world.violation(format!("a new process reads {found:?} where {participant} has just committed {number}"))
+            let damage = open(&world.vfs.fork(), world).map(|store| store.status().damage);
+            let what = format!("a new process reads {found:?} where {participant} has just committed {number}");
+            world.violation(format!("{what}: {damage:?}"))
         }
         Err(error) => world.violation(format!("a new process: {error}")),
     }
