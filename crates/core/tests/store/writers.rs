@@ -231,8 +231,8 @@ fn compaction_skips_files_that_another_program_has_open() {
 /// How often the compaction lists the directory before the slow writer goes on.
 const LISTS_UNBEGUN: u32 = 12;
 
-/// A writer had created its log but not begun it. A compaction with a lower number checkpointed a log with a higher one,
-/// that another one had claimed, and did not list the log between the two: its commits were lost.
+/// A writer had created its log but not begun it. A compaction with a lower number checkpointed a log with a higher
+/// one, that another one had claimed, and did not list the log between the two: its commits were lost.
 #[test]
 fn a_commit_in_a_log_that_a_compaction_finds_without_a_start_stays() {
     let (vfs, _first, _) = with_a_commit_in(SimVfs::new().without_locks());
