@@ -52,6 +52,13 @@ pub(crate) struct LogHead {
     pub(crate) is_used: bool,
 }
 
+impl LogHead {
+    /// Whether nothing was added to the head since it was read.
+    pub(crate) fn is_same(&self, before: &Self) -> bool {
+        (self.start, &self.seen) == (before.start, &before.seen)
+    }
+}
+
 /// The result of a scan besides the commits.
 #[derive(Clone, Debug)]
 pub(crate) struct LogScan {

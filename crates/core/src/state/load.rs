@@ -265,17 +265,19 @@ fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: boo
         state.logs.push(LogView::new(writer, *name, file));
     }
     state.logs.sort_unstable_by_key(|log| log.writer);
-    extend(context, state, !last)?;
-    Ok(true)
+    Ok(extend(context, state, !last)?.is_some())
 }
 
-/// Reads on in every log. `true` = a commit was found.
-fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result<bool> {
+/// Reads on in every log. `true` = a commit was found. `None` = a log was begun between the reading of its head and of
+/// its commits.
+fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result<Option<bool>> {
     let mut logs = std::mem::take(&mut state.logs);
+    let head_of = |state: &State, log: &LogView| {
+        read_head(&*log.file, &state.checksum_of(context, FileName::Log(log.writer)), log.writer)
+    };
     // The head is whole before the first commit is there.
     for log in logs.iter_mut().filter(|log| log.commits == 0 && log.stop == Stop::End) {
-        let checksum = state.checksum_of(context, FileName::Log(log.writer));
-        log.head = read_head(&*log.file, &checksum, log.writer)?;
+        log.head = head_of(state, log)?;
     }
     let foreign = known_manifest(state).map_or_else(Vec::new, |manifest| foreign_logs(manifest, &logs));
     let mut changed = false;
@@ -285,11 +287,14 @@ fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result
             let before = log.commits;
             read_on(context, state, log)?;
             changed |= log.commits > before;
+            if before == 0 && log.commits > 0 && !head_of(state, log)?.is_same(&log.head) {
+                return Ok(None);
+            }
         }
     }
     state.logs = logs;
     state.open_attached(context, ends_at_missing);
-    Ok(changed)
+    Ok(Some(changed))
 }
 
 /// Reads on in one log and applies its commits.
@@ -351,7 +356,7 @@ pub(crate) fn catch_up(context: &Context, state: &mut State) -> Result<Option<bo
         return Ok(None);
     }
     let knew = state.vanished;
-    let changed = extend(context, state, !knew)?;
+    let Some(changed) = extend(context, state, !knew)? else { return Ok(None) };
     // A missing table was merged into a newer manifest before its log was read. A log that looks short was read before
     // the one that refers to its end.
     let is_whole = (knew || !state.vanished) && state.misfit().is_none();

@@ -1,6 +1,7 @@
 //! A file system that runs a callback in the middle of calls, to reproduce races in one thread.
 
 use crate::history::{commit, open};
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,7 @@ use varve_core::{Durability, Handle, Options, SerialPool, Store};
 /// Receives the name of a call and of a file.
 pub(crate) type Hook = Box<dyn FnMut(&str, &str) + Send>;
 
-/// A directory that runs `hook` before it lists names, and before it opens, links, renames or removes a file.
+/// A directory that runs `hook` before it lists names, and before it opens, measures, links, renames or removes a file.
 struct Hooked {
     vfs: Arc<dyn Vfs>,
     hook: Arc<Mutex<Hook>>,
@@ -39,7 +40,8 @@ impl Vfs for Hooked {
 
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn File>> {
         self.call_hook("open", name);
-        self.vfs.open(name, access)
+        let (file, hook) = (self.vfs.open(name, access)?, Arc::clone(&self.hook));
+        Ok(Arc::new(HookedFile { file, name: name.to_owned(), hook }))
     }
 
     fn create_new(&self, name: &str) -> io::Result<Arc<dyn File>> {
@@ -78,6 +80,42 @@ impl Vfs for Hooked {
 impl fmt::Debug for Hooked {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.vfs.fmt(out)
+    }
+}
+
+/// An open file of a [`Hooked`] directory. Varve measures it before each scan.
+struct HookedFile {
+    file: Arc<dyn File>,
+    name: String,
+    hook: Arc<Mutex<Hook>>,
+}
+
+impl File for HookedFile {
+    fn len(&self) -> io::Result<u64> {
+        self.hook.lock().expect("hook")("len", &self.name);
+        self.file.len()
+    }
+
+    fn read(&self, offset: u64, length: usize) -> io::Result<Cow<'_, [u8]>> {
+        self.file.read(offset, length)
+    }
+
+    fn append(&self, parts: &[&[u8]]) -> io::Result<()> {
+        self.file.append(parts)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync()
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        self.file.try_lock()
+    }
+}
+
+impl fmt::Debug for HookedFile {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.file.fmt(out)
     }
 }
 

@@ -429,6 +429,33 @@ fn given_up_log(vfs: &SimVfs) -> Vec<u8> {
     log[..(32 + bytes).next_multiple_of(32)].to_vec()
 }
 
+/// A process looked for the start of a log before its writer had begun it, and read the log after the writer had sealed
+/// it. The log without a start then counted as missing: the next commit reset the cache.
+#[test]
+fn a_log_that_is_begun_and_sealed_while_it_is_read_is_no_damage() {
+    let (vfs, _first, _) = with_a_commit_in(SimVfs::new());
+    let elsewhere = vfs.fork();
+    let mut second = open_with(&elsewhere, Options { random: 2, ..Options::default() }).expect("open");
+    put(&mut second, b"second");
+    second.store().close().expect("close");
+    vfs.create_new("1.log").expect("create");
+    let (other, mut scans) = (vfs.clone(), 0);
+    let hook: Hook = Box::new(move |call, name| {
+        scans += u32::from((call, name) == ("len", "1.log"));
+        if scans == 2 {
+            other.set_contents("1.log", elsewhere.contents("1.log"));
+        }
+    });
+    let mut reader = hooked_with(&vfs, hook, 3);
+    put(&mut open_with(&vfs, Options { random: 4, ..Options::default() }).expect("open"), b"third");
+    let id = put(&mut reader, b"own");
+    reader.store().refresh().expect("refresh");
+    assert_eq!(reader.store().status().damage, []);
+    for key in [b"key".as_slice(), b"second", b"third", b"own"] {
+        assert!(reader.has(id, key).expect("has"), "{key:?}");
+    }
+}
+
 /// Without hard links, a reset found the manifest of another reset not yet whole, and published a second one above it
 /// after it had become whole: commits made since then were lost.
 #[test]
