@@ -104,7 +104,7 @@ fn schedule(seed: u64, is_traced: bool) -> Summary {
         world.count("capped");
     }
     let kill_one_in = [0, 50, 200][random.usize(..3)];
-    let mut pauses = Pauses::new(&mut random, count);
+    let mut pauses = Pauses::new(world.terms.turns_per_pause, count);
     let mut lives: Vec<u32> = (0..count).map(|_| random.u32(1..=3)).collect();
     let mut running: Vec<Option<Generator<'_, (), ()>>> = (0..count).map(|_| None).collect();
     loop {
@@ -153,16 +153,15 @@ fn schedule(seed: u64, is_traced: bool) -> Summary {
 /// Which participants pause. Without pauses all advance about equally fast, and what only a slow process does stays
 /// untried.
 struct Pauses {
-    /// One turn in so many ends with a pause; 0 = none.
-    one_in: u64,
+    turns_per_pause: u64,
     turn: u64,
     /// The turn until which each participant pauses.
     until: Vec<u64>,
 }
 
 impl Pauses {
-    fn new(random: &mut fastrand::Rng, count: usize) -> Self {
-        Self { one_in: [0, 8, 32][random.usize(..3)], turn: 0, until: vec![0; count] }
+    fn new(turns_per_pause: u64, count: usize) -> Self {
+        Self { turns_per_pause, turn: 0, until: vec![0; count] }
     }
 
     /// Picks the participant that runs next: one that does not pause, if there is one.
@@ -171,7 +170,7 @@ impl Pauses {
         let awake: Vec<usize> = ready.iter().copied().filter(|at| self.until[*at] <= self.turn).collect();
         let among = if awake.is_empty() { ready } else { &awake };
         let at = among[random.usize(..among.len())];
-        if self.one_in > 0 && random.u64(..self.one_in) == 0 {
+        if self.turns_per_pause > 0 && random.u64(..self.turns_per_pause) == 0 {
             self.until[at] = self.turn + random.u64(..PAUSE_TURNS_MAX);
         }
         at

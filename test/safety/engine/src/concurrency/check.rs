@@ -65,9 +65,10 @@ impl Participant {
         let here = Some(number).filter(|number| *number > 0);
         for (key, expected) in [("f", here), ("o", here), ("d", here.filter(|number| number % 3 != 0))] {
             let found = self.number(&format!("{index} {key}"))?;
-            // A writer may lose its hold with its log, to a process that cannot test locks if it has one; then the
+            // A writer may lose its pin with its log, to a process that cannot test locks or if it pauses; then the
             // entry of the files is a miss.
-            let may_lose = key == "o" && self.world.groups().iter().any(|group| !group.has_lock);
+            let cannot_test = self.world.groups().iter().any(|group| !group.has_lock);
+            let may_lose = key == "o" && (cannot_test || self.world.terms.turns_per_pause > 0);
             if found != expected && !((may_lose || may_miss) && found.is_none()) {
                 // A file may be collected because its entry was overwritten since: a miss, in an older state only.
                 if self.world.damages() != damages || (found.is_none() && self.handle.store().refresh()?) {

@@ -9,6 +9,8 @@
 //! - **Reset**: if the whole cache is unrecoverable, the next commit starts a new one, while other participants do the
 //!   same or still commit to the old one. A new process finds each acknowledged commit that began after the reset
 //!   (planted: `reset-leaves-logs`, `reset-counts-old-logs`).
+//! - **Pauses**: participants pause for up to a thousand turns, as slow processes do. An entry whose blob was stored
+//!   before a pause may be a miss: a compaction that has waited long enough claims the log that pins the blob.
 //! - **Repair**: any participant may repair at any time. Without damage, repair finds nothing. If no other participant
 //!   runs, it leaves no damage (planted: `repair-without-merge`).
 
@@ -30,6 +32,8 @@ pub(super) struct Terms {
     pub(super) bytes_max: u64,
     pub(super) has_large: bool,
     pub(super) is_damaged: bool,
+    /// One turn in so many ends with a pause; 0 = none.
+    pub(super) turns_per_pause: u64,
 }
 
 impl Terms {
@@ -39,6 +43,7 @@ impl Terms {
             bytes_max: if (0..6).contains(&kind) { random.u64(CAP_BYTES) } else { u64::MAX },
             has_large: (6..8).contains(&kind),
             is_damaged: (7..14).contains(&kind),
+            turns_per_pause: [0, 8, 32][random.usize(..3)],
         }
     }
 
