@@ -39,6 +39,8 @@ pub(crate) enum Stop {
     Sealed,
     /// At bytes that differ from what was written.
     Damaged(&'static str),
+    /// At once: the file ends before the place from which to read on.
+    Cut,
 }
 
 /// The frames before the commits of a log.
@@ -100,6 +102,9 @@ pub(crate) fn scan(
     let begin = || FrameReader::new(file, checksum, u64::from(writer)).map_err(wrap);
     let mut frames = begin()?;
     let mut state = LogScan { end: from, stop: Stop::End, pins: None };
+    if frames.file_bytes() < from {
+        return Ok(LogScan { stop: Stop::Cut, ..state });
+    }
     let mut damage_reads = 0;
     loop {
         let damage = match frames.at(state.end).map_err(wrap)? {

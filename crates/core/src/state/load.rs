@@ -268,8 +268,8 @@ fn read_logs(context: &Context, state: &mut State, names: &[FileName], last: boo
     Ok(extend(context, state, !last)?.is_some())
 }
 
-/// Reads on in every log. `true` = a commit was found. `None` = a log was begun between the reading of its head and of
-/// its commits.
+/// Reads on in every log. `true` = a commit was found. `None` = the caller must load again: a log was begun between the
+/// reading of its head and of its commits, or was cut.
 fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result<Option<bool>> {
     let mut logs = std::mem::take(&mut state.logs);
     let head_of = |state: &State, log: &LogView| {
@@ -287,7 +287,8 @@ fn extend(context: &Context, state: &mut State, ends_at_missing: bool) -> Result
             let before = log.commits;
             read_on(context, state, log)?;
             changed |= log.commits > before;
-            if before == 0 && log.commits > 0 && !head_of(state, log)?.is_same(&log.head) {
+            let is_first = before == 0 && log.commits > 0;
+            if log.stop == Stop::Cut || is_first && !head_of(state, log)?.is_same(&log.head) {
                 return Ok(None);
             }
         }
@@ -340,7 +341,7 @@ pub(crate) fn is_behind(context: &Context, state: &State) -> Result<bool> {
         let checksum = state.checksum_of(context, FileName::Log(log.writer));
         let mut is_more = false;
         let outcome = scan(&*log.file, &checksum, log.writer, log.end, &mut |_| is_more = true)?;
-        if is_more || matches!(outcome.stop, Stop::Damaged(_)) {
+        if is_more || matches!(outcome.stop, Stop::Damaged(_) | Stop::Cut) {
             return Ok(true);
         }
     }
