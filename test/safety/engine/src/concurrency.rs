@@ -35,7 +35,7 @@ use world::{Killed, Summary, World};
 
 const LENGTH: Length = Length { seconds_short: 8, seeds_long: 2_000_000 };
 const GOALS: [(&str, u64); 7] = [
-    ("schedules", 2000),
+    ("schedules", 1000),
     ("repeated", 1),
     ("capped", 200),
     ("attached", 20),
