@@ -1,6 +1,7 @@
 // @ts-check
 // `npm run build [-- native | wasm | packages]`: builds both engines, then the packages, or what is named. Each target declares
 // its inputs, so that setup can skip it.
+import { embeddedPaths } from './build/embed.mjs'
 import { addonPath, buildNative } from './build/native.mjs'
 import { buildPackages, packageFolders } from './build/packages.mjs'
 import { buildWasm, wasmPaths } from './build/wasm.mjs'
@@ -35,9 +36,9 @@ export const targets = [
     inputs: [
       ...TYPESCRIPT,
       ...packageFolders.flatMap((folder) => [`${folder}/src`, `${folder}/package.json`, `${folder}/tsconfig.json`]),
-      'packages/varve/generated/varve_wasm.d.ts',
+      ...['varve_wasm.js', 'varve_wasm.d.ts'].map((name) => `packages/varve/generated/${name}`),
     ],
-    outputs: packageFolders.flatMap((folder) => [`${folder}/dist/.tsbuildinfo`, `${folder}/dist/bundle/shared.js`]),
+    outputs: [...embeddedPaths, ...packageFolders.flatMap((folder) => [`${folder}/dist/.tsbuildinfo`, `${folder}/dist/bundle/shared.js`])],
     make: buildPackages,
   },
 ]

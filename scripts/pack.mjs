@@ -3,6 +3,7 @@
 // `npm run build:all` made, then `varve`, which depends on them, then `@varve/plugins`.
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { writeRelease } from './build/embed.mjs'
 import { crossAddon, optionalDependencies, platforms, writePlatformPackage } from './build/platforms.mjs'
 import { isMain, targetDir } from './root.mjs'
 import { setup } from './setup.mjs'
@@ -29,6 +30,7 @@ export async function writePackage(name, target) {
   const manifest = JSON.parse(await readFile(path, 'utf8'))
   const declared = { ...manifest, optionalDependencies: optionalDependencies(manifest.version) }
   await writeFile(path, `${JSON.stringify(declared, undefined, 2)}\n`)
+  writeRelease({ version: manifest.version, platforms: platforms.map(({ name: platform }) => platform) }, join(target, 'generated'))
 }
 
 /**

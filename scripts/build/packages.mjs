@@ -6,18 +6,20 @@ import { join } from 'node:path'
 import { at } from '../root.mjs'
 import { npm, tsc } from '../tools.mjs'
 import { bundle, entryPoints } from './bundle.mjs'
+import { embedWorker, writeRelease } from './embed.mjs'
 
 export const packageFolders = ['packages/varve', 'packages/plugins']
 
-/** Programs of a package, by the name of their bundle: the command, and the worker that compacts under WebAssembly. */
-/** @type {Record<string, Record<string, string>>} */
-const PROGRAMS = { 'packages/varve': { 'cli': 'cli/main.ts', 'compact-worker': 'engine/compact-worker.ts' } }
+/** Programs of a package, by the name of their bundle. @type {Record<string, Record<string, string>>} */
+const PROGRAMS = { 'packages/varve': { 'cli': 'cli/main.ts' } }
 
 /** The source of each bundle, relative to `src`. @param {string} folder @returns {Record<string, string>} */
 export const sourcesOf = (folder) => ({ ...entryPoints(folder), ...PROGRAMS[folder] })
 
 export async function buildPackages() {
   for (const folder of packageFolders) removeOrphans(at(folder))
+  await embedWorker()
+  writeRelease(undefined)
   await tsc(['--build'])
   for (const folder of packageFolders) await bundle(folder, PROGRAMS[folder] ?? {})
   await linkCommand()

@@ -4,6 +4,7 @@
 import { cp, mkdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { at, targetDir } from '../root.mjs'
+import { embedWorker, writeRelease } from './embed.mjs'
 import { addonPath, buildNative } from './native.mjs'
 import { buildWasm } from './wasm.mjs'
 
@@ -17,6 +18,8 @@ export async function buildPlanted() {
   await mkdir(plantedPackage, { recursive: true })
   await buildNative({ ...BUILD, addon: join(plantedPackage, 'native', basename(addonPath)) })
   await buildWasm({ ...BUILD, folder: join(plantedPackage, 'generated') })
+  await embedWorker(join(plantedPackage, 'generated'))
+  writeRelease(undefined, join(plantedPackage, 'generated'))
   for (const part of ['package.json', 'src', 'dist']) {
     await cp(at(`packages/varve/${part}`), join(plantedPackage, part), { recursive: true })
   }

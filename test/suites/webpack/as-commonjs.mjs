@@ -3,7 +3,6 @@
 // test has to load Varve in its own realm, as it loads webpack.
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { transform } from 'esbuild'
 import { at } from '../../../scripts/root.mjs'
 
@@ -12,9 +11,6 @@ const PACKAGES = [
   { source: 'packages/varve', target: 'varve', folders: ['dist', 'generated', 'native'] },
   { source: 'packages/plugins', target: '@varve/plugins', folders: ['dist'] },
 ]
-
-/** Worker threads load the original: they live in no realm of a test. */
-const WORKERS = new Set(['compact-worker.js'])
 
 /** The `varve` command awaits at its top, which CommonJS cannot; no test runs it. */
 const LEFT_OUT = new Set(['cli'])
@@ -51,7 +47,6 @@ async function writeTree(source, target) {
     if (LEFT_OUT.has(entry.name)) continue
     const [from, to] = [join(source, entry.name), join(target, entry.name)]
     if (entry.isDirectory()) await writeTree(from, to)
-    else if (WORKERS.has(entry.name)) await writeFile(to, `import(${JSON.stringify(pathToFileURL(from).href)})\n`)
     else if (entry.name.endsWith('.js')) await writeFile(to, await commonJs(from))
     else await cp(from, to)
   }

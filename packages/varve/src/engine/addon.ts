@@ -1,51 +1,48 @@
 /**
- * Finds the addon of this machine. The manifest of this package decides where:
+ * Finds the addon of this machine. `generated/release.js`, which becomes part of every bundle, decides where:
  *
- *   it declares `@varve/<platform>` in exactly its own version  -> in that package, as `npm install` brings it
- *   it does not                                                 -> in `native/`, as a checkout builds it
+ *   a release lists this platform  -> in the package `@varve/<platform>`, as `npm install` brings it, in exactly the release's version
+ *   a checkout is no release       -> in `native/`, as it builds it
  *
- * Varve loads no other package, because one of the same name in a `node_modules` above could then run its code here.
+ * Node.js looks for the package from the file that runs, so a bundle, or an executable that contains one, finds it in the
+ * `node_modules` beside it. Varve loads no other package, because one of the same name in a `node_modules` above could then run its code here.
  */
 import type * as module from 'node:module'
+import { release, type Release } from '../../generated/release.js'
 import { VarveError } from '../errors.ts'
 import { builtin } from '../host/builtin.ts'
+import { codeFile, isBundled } from '../host/code.ts'
 import { libcName } from './libc.ts'
-
-/** The fields of a package.json that are read. */
-interface Manifest {
-  readonly version: string
-  readonly optionalDependencies?: Readonly<Record<string, string>>
-}
 
 type Require = ReturnType<typeof module.createRequire>
 
 /**
- * The exports of the addon. Throws if there is none for this machine. If there should be one, because a package for this
- * platform is declared, throws ENGINE_UNAVAILABLE with the way to install it.
+ * The exports of the addon. Throws if there is none for this machine. If there should be one, because the release has a package
+ * for this platform, throws ENGINE_UNAVAILABLE with the way to install it.
  */
 export function requireAddon<Addon>(): Addon {
   const platform = platformName()
   const { createRequire } = builtin('node:module') ?? {}
   if (createRequire === undefined) throw new Error('this host has no node:module')
-  const require = createRequire(import.meta.url)
-  const manifest: Manifest = require('../../package.json')
-  const name = `@varve/${platform}`
-  return manifest.optionalDependencies?.[name] === manifest.version ? installed(require, name, manifest) : built(require, platform)
+  const require = createRequire(codeFile() ?? process.execPath)
+  if (release === undefined) return built(require, platform)
+  if (!release.platforms.includes(platform)) throw new Error(`varve has no addon for ${platform}`)
+  return installed(require, `@varve/${platform}`, release)
 }
 
 /** The addon of the package `name`. */
-function installed<Addon>(require: Require, name: string, { version, optionalDependencies = {} }: Manifest): Addon {
-  const found: Manifest | undefined = tryRequire(require, `${name}/package.json`)
+function installed<Addon>(require: Require, name: string, { version, platforms }: Release): Addon {
+  const found = versionOf(require, name)
   if (found === undefined) {
-    const other = Object.keys(optionalDependencies).find((one) => tryRequire(require, `${one}/package.json`) !== undefined)
+    const other = platforms.map((platform) => `@varve/${platform}`).find((one) => versionOf(require, one) !== undefined)
     throw new VarveError('ENGINE_UNAVAILABLE', other === undefined ? omitted(name) : foreign(name, other))
   }
-  if (found.version !== version) {
-    const fix = `run 'npm install varve@${version}', and remove overrides of '${name}'`
-    throw new VarveError('ENGINE_UNAVAILABLE', `'${name}' has version ${found.version}, but varve ${version}; ${fix}`)
+  if (found !== version) {
+    const fix = isBundled() ? beside(name, version) : `run 'npm install varve@${version}', and remove overrides of '${name}'`
+    throw new VarveError('ENGINE_UNAVAILABLE', `'${name}' has version ${found}, but varve ${version}; ${fix}`)
   }
   try {
-    return require(name)
+    return require(`${name}/varve.node`)
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ERR_DLOPEN_DISABLED') throw error
     const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
@@ -55,6 +52,7 @@ function installed<Addon>(require: Require, name: string, { version, optionalDep
 }
 
 function omitted(name: string): string {
+  if (isBundled()) return `'${name}' is not installed beside the bundle that contains varve; ${beside(name, release?.version)}`
   const why = `'${name}' is not installed: optional dependencies were omitted, or the lockfile was written on another platform`
   return `${why}; run 'npm install --include=optional'; if that changes nothing, delete node_modules and the lockfile first`
 }
@@ -64,10 +62,20 @@ function foreign(name: string, other: string): string {
   return `${why}; run 'npm ci' on this one; for Docker, add node_modules to .dockerignore`
 }
 
-/** The addon in this package. */
+/** What the author of a tool that contains Varve does. */
+function beside(name: string, version: string | undefined): string {
+  return `add '${name}' in version ${version} to the optional dependencies of the tool, or copy it into 'node_modules' beside the bundle`
+}
+
+/** The version of a package; undefined if it is not there. */
+function versionOf(require: Require, name: string): string | undefined {
+  return tryRequire<{ readonly version: string }>(require, `${name}/package.json`)?.version
+}
+
+/** The addon that a checkout builds. */
 function built<Addon>(require: Require, platform: string): Addon {
   const addon: Addon | undefined = tryRequire(require, `../../native/varve.${platform}.node`)
-  if (addon === undefined) throw new Error(`this package has no addon for ${platform}`)
+  if (addon === undefined) throw new Error(`this checkout has no addon for ${platform}`)
   return addon
 }
 

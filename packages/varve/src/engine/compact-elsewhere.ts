@@ -1,8 +1,12 @@
 /**
  * Compaction of the WebAssembly engine in a worker thread, so that the main thread stays free. The worker opens the
  * cache like another process: it checkpoints the sealed logs, and their writers begin new ones.
+ *
+ * The program of the worker is a text in this module, and the compiled engine comes from this thread. So no file has to be found,
+ * wherever a bundler puts this code.
  */
 import type * as workers from 'node:worker_threads'
+import { program } from '../../generated/compact_worker.js'
 import { builtin } from '../host/builtin.ts'
 import type { CompactReport, Damage, EngineControl, EngineOptions } from './engine.ts'
 import { EngineFailure } from './answer.ts'
@@ -16,6 +20,8 @@ export interface CompactOrder {
   readonly directory: string
   readonly full: boolean
   readonly options: Omit<EngineOptions, 'secret'>
+  /** The engine, compiled by the thread that gives the order. */
+  readonly module: WebAssembly.Module
   /** Anything but 0 stops it. */
   readonly stop: Int32Array<SharedArrayBuffer>
 }
@@ -37,7 +43,7 @@ export type CompactNews =
  * promise resolves with undefined if no worker can be started, as in a sandbox.
  */
 export function compactInWorker(
-  { directory, folder }: { readonly directory: string; readonly folder: string },
+  { directory, folder, module }: { readonly directory: string; readonly folder: string; readonly module: WebAssembly.Module },
   full: boolean,
   control: EngineControl,
   { secret, ...options }: EngineOptions,
@@ -46,7 +52,7 @@ export function compactInWorker(
   const threads = builtin('node:worker_threads')
   if (files === undefined || threads === undefined || folderBytes(files, folder) < WORKER_BYTES) return undefined
   const { signal, onProgress } = control
-  const order: CompactOrder = { directory, full, options, stop: new Int32Array(new SharedArrayBuffer(4)) }
+  const order: CompactOrder = { directory, full, options, module, stop: new Int32Array(new SharedArrayBuffer(4)) }
   const worker = startWorker(threads, order)
   if (worker === undefined) return undefined
   const stop = (): void => void Atomics.store(order.stop, 0, 1)
@@ -72,7 +78,7 @@ export function compactInWorker(
 /** Undefined if the host refuses workers, as Node.js does with `--permission`. */
 function startWorker(threads: typeof workers, order: CompactOrder): workers.Worker | undefined {
   try {
-    return new threads.Worker(new URL('./compact-worker.js', import.meta.url), { workerData: order })
+    return new threads.Worker(program, { eval: true, workerData: order })
   } catch {
     return undefined
   }

@@ -1,27 +1,33 @@
-/** The worker thread of `compact-elsewhere.ts`: opens the cache, compacts it, and reports the outcome. */
-import * as files from 'node:fs'
-import { parentPort, workerData } from 'node:worker_threads'
+/**
+ * The worker thread of `compact-elsewhere.ts`: opens the cache, compacts it, and reports the outcome. The build makes one script
+ * of it and of all it imports, without the bytes of the engine: `workerData` has the compiled module.
+ */
 import type { Host } from '../../generated/varve_wasm.js'
 import { toVarveError } from '../errors.ts'
+import { builtin } from '../host/builtin.ts'
 import type { CompactNews, CompactOrder } from './compact-elsewhere.ts'
 import { nodeHost } from './host-node.ts'
 import { wasmEngine } from './wasm.ts'
 
-const order: CompactOrder = workerData
-/** The secret arrives as a message, because every module of the worker could read `workerData`. */
-const received = new Promise<Uint8Array | undefined>((resolve) => parentPort?.once('message', resolve))
-const tell = (news: CompactNews): void => parentPort?.postMessage(news)
+const files = builtin('node:fs')
+const threads = builtin('node:worker_threads')
+if (files !== undefined && threads !== undefined) void compact(files, threads)
 
-/** A signal that reads the shared flag. */
-const signal = Object.defineProperty(new AbortController().signal, 'aborted', { get: () => Atomics.load(order.stop, 0) !== 0 })
-
-try {
-  const hostOf = (directory: string, name: string): Host => nodeHost(files, `${directory}/${name}`)
-  const engine = wasmEngine((directory, name) => ({ host: hostOf(directory, name) }), hostOf)
-  const store = await engine.open(order.directory, { ...order.options, secret: await received })
-  const report = await store.compact(order.full, { signal, onProgress: (done, total) => tell({ done, total }) })
-  tell({ report, damage: await store.close() })
-} catch (error) {
-  const { code, message } = toVarveError(error)
-  tell({ code, message })
+async function compact(fs: NonNullable<typeof files>, { parentPort, workerData }: NonNullable<typeof threads>): Promise<void> {
+  const order: CompactOrder = workerData
+  const tell = (news: CompactNews): void => parentPort?.postMessage(news)
+  try {
+    // The secret arrives as a message, because every module of the worker could read `workerData`.
+    const secret = await new Promise<Uint8Array | undefined>((resolve) => parentPort?.once('message', resolve))
+    /** A signal that reads the shared flag. */
+    const signal = Object.defineProperty(new AbortController().signal, 'aborted', { get: () => Atomics.load(order.stop, 0) !== 0 })
+    const hostOf = (directory: string, name: string): Host => nodeHost(fs, `${directory}/${name}`)
+    const engine = wasmEngine((directory, name) => ({ host: hostOf(directory, name) }), hostOf)
+    const store = await engine.open(order.directory, { ...order.options, secret })
+    const report = await store.compact(order.full, { signal, onProgress: (done, total) => tell({ done, total }) })
+    tell({ report, damage: await store.close() })
+  } catch (error) {
+    const { code, message } = toVarveError(error)
+    tell({ code, message })
+  }
 }

@@ -98,7 +98,7 @@ async function wasmOn(files: typeof fs): Promise<Engine> {
     return {
       host: nodeHost(files, folder),
       folder,
-      compactElsewhere: (full, control, options) => compactInWorker({ directory, folder }, full, control, options),
+      compactElsewhere: (full, control, options, module) => compactInWorker({ directory, folder, module }, full, control, options),
     }
   }, hostOf)
 }

@@ -13,7 +13,7 @@ export interface Glue {
 
 /** One module and its instance, which is made at the first call. */
 export class WasmInstance {
-  readonly #base64: string
+  readonly #source: string | WebAssembly.Module
   readonly #glue: Glue
   readonly #outcome: string
   #module: WebAssembly.Module | undefined
@@ -23,10 +23,10 @@ export class WasmInstance {
   /** What the present instance holds outside of its memory, each as a way to release it. */
   readonly #held = new Set<() => void>()
 
-  /** @param base64 the bytes of the module @param outcome what a trap leads to, for the message */
-  constructor(base64: string, glue: Glue, outcome: string) {
+  /** @param source the bytes of the module as base64, or the compiled module of another thread @param outcome what a trap leads to */
+  constructor(source: string | WebAssembly.Module, glue: Glue, outcome: string) {
     this.#outcome = outcome
-    this.#base64 = base64
+    this.#source = source
     this.#glue = glue
   }
 
@@ -34,13 +34,18 @@ export class WasmInstance {
   get(): { readonly generation: number; readonly memory: WebAssembly.Memory } {
     if (this.#memory === undefined) {
       try {
-        this.#module ??= new WebAssembly.Module(decode(this.#base64))
-        this.#memory = this.#begin(this.#module)
+        this.#memory = this.#begin(this.module())
       } catch (error) {
         throw new EngineFailure('ENGINE_UNAVAILABLE', `cannot start the WebAssembly engine: ${reasonOf(error)}`, { cause: error })
       }
     }
     return { generation: this.#generation, memory: this.#memory }
+  }
+
+  /** The compiled module, which other threads can use too. */
+  module(): WebAssembly.Module {
+    const source = this.#source
+    return (this.#module ??= typeof source === 'string' ? new WebAssembly.Module(decode(source)) : source)
   }
 
   /** Calls `release` if the present instance is discarded. The result cancels that. */
@@ -66,7 +71,7 @@ export class WasmInstance {
         for (const release of this.#held) release()
         this.#held.clear()
         this.#glue.reset()
-        if (this.#module !== undefined) this.#memory = this.#begin(this.#module)
+        this.#memory = this.#begin(this.module())
         throw this.#stopped(error)
       }
       throw error

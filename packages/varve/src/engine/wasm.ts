@@ -20,7 +20,8 @@ import type { WasmTrees } from './wasm-files.ts'
 import { WasmInstance } from './wasm-instance.ts'
 
 /** Compacts the cache on another thread; undefined if this one is quicker. */
-export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions) => Promise<Compacted | undefined> | undefined
+export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions, module: WebAssembly.Module) => Compaction
+type Compaction = Promise<Compacted | undefined> | undefined
 
 /** Where the files of a cache are. */
 export interface WasmPlace {
@@ -213,7 +214,7 @@ class WasmEngineStore implements EngineStore {
     const isHere = this.#options.readOnly || this.#files?.isHolding === true
     // The other thread evicts by recorded usage, so record what was read here.
     if (!isHere && this.#elsewhere !== undefined) await this.flush()
-    const compacted = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options)
+    const compacted = isHere ? undefined : await this.#elsewhere?.(full, control, this.#options, engineInstance.module())
     if (compacted === undefined) return reportOf(this.#call(() => this.#store.compact(full, Date.now(), watcherOf(control))))
     this.#damage.addElsewhere(compacted.damage)
     // The next commit can drop what the worker checkpointed; commits of others stay invisible until then.

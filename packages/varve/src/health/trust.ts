@@ -13,7 +13,7 @@
  * /builds of some CI systems would have no cache, and be no safer.
  */
 import type * as fs from 'node:fs'
-import { builtin } from '../host/builtin.ts'
+import { codeFile } from '../host/code.ts'
 
 /** What is needed of `node:fs`. */
 export type WalkedFiles = Pick<typeof fs, 'lstatSync' | 'readlinkSync' | 'readFileSync'>
@@ -133,7 +133,7 @@ let ofCode: Writers | undefined
 function writersOfCode(files: WalkedFiles): Writers {
   if (ofCode !== undefined) return ofCode
   const writers: Writers = { owners: new Set(), groups: new Set(), isAnyone: false }
-  const code = import.meta.url.startsWith('file:') ? builtin('node:url')?.fileURLToPath(import.meta.url) : undefined
+  const code = codeFile()
   for (const { stats } of code === undefined ? [] : componentsOf(code, files)) {
     if (stats.isSymbolicLink()) continue
     writers.owners.add(stats.uid)

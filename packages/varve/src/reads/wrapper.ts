@@ -2,6 +2,7 @@
  * Functions in the place of others: same name, length and own properties, the same results and errors. Errors that are
  * thrown keep their stack, without the line of this file.
  */
+import { codeFile, isBundled } from '../host/code.ts'
 import type { Installation, Sink } from './sink.ts'
 
 type Callable = (...args: unknown[]) => unknown
@@ -12,8 +13,8 @@ export type Note = (sink: Sink, args: readonly unknown[]) => void
 /** Marks wrappers, whichever copy of Varve made them. */
 const WRAPPED: unique symbol = Symbol.for('varve.reads.wrapped')
 
-/** How a line of a stack trace that belongs here ends. */
-const HERE = new URL(import.meta.url).pathname
+/** The file of this module, which stack traces leave out. The lines of a bundle stay: its file contains the code of the tool, too. */
+const HERE: string | undefined = isBundled() ? undefined : codeFile()
 
 /** A wrapper of `original`: `note` receives the calls of recorded code. */
 export function wrap(installation: Installation, original: Callable, note: Note): Callable {
@@ -74,7 +75,7 @@ function copyProperty(original: Callable, wrapper: Callable, key: string | symbo
 }
 
 function withoutHere(error: unknown): unknown {
-  if (!(error instanceof Error) || typeof error.stack !== 'string' || !error.stack.includes(HERE)) return error
+  if (!(error instanceof Error) || typeof error.stack !== 'string' || HERE === undefined) return error
   const lines = error.stack.split('\n')
   Reflect.set(error, 'stack', lines.filter((line) => !line.includes(HERE)).join('\n'))
   return error
