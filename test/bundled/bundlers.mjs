@@ -1,7 +1,5 @@
 // @ts-check
 // How users bundle a tool that contains Varve. Each function bundles an entry into a directory, and returns the file to run.
-import { writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
 /** @typedef {(entry: string, folder: string) => Promise<string>} Bundler */
@@ -84,14 +82,4 @@ export const BUNDLERS = {
   'webpack, production': webpack('production'),
   'webpack, production, ES module': webpack('production', 'esm'),
   'Vite SSR': vite,
-}
-
-/** ncc, which is installed in `modules`. @param {string} modules @returns {Bundler} */
-export const nccIn = (modules) => async (entry, folder) => {
-  const ncc = createRequire(join(modules, 'ncc.js'))('@vercel/ncc')
-  /** @type {{ code: string, assets: Record<string, { source: string | Buffer }> }} */
-  const { code, assets } = await ncc(entry, { quiet: true })
-  await writeFile(join(folder, nameOf('cjs')), code)
-  for (const [name, { source }] of Object.entries(assets)) await writeFile(join(folder, name), source)
-  return join(folder, nameOf('cjs'))
 }

@@ -4,10 +4,16 @@
  */
 import { chownSync, existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { attempt, codeOf, IS_ROOT, made, opened, UNUSABLE } from './folders.ts'
+
+it('a Node.js without what Varve needs is refused with the supported versions', async () => {
+  const missing = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined)
+  const call = opened('unused', 'wasm').finally(() => missing.mockRestore())
+  await expect(call).rejects.toMatchObject({ code: 'ENGINE_UNAVAILABLE', message: expect.stringMatching(/Node.js .* is not supported: .* 20.19/) })
+})
 
 const SECRET = 'a long secret of the trusted branch'
 

@@ -12,13 +12,14 @@ import { makeFolder } from '../folders.ts'
 import { codeOf, made, opened } from './folders.ts'
 
 const PROGRAM = fileURLToPath(new URL('sandboxed.mjs', import.meta.url))
+const RESTORED = fileURLToPath(new URL('restored.mjs', import.meta.url))
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const FLAG = process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission'
 
 /** Runs the program with these permissions; what it printed. */
-function run(permissions: readonly string[], args: readonly string[], cwd: string = makeFolder()): Record<string, unknown> {
+function run(permissions: readonly string[], args: readonly string[], cwd: string = makeFolder(), program = PROGRAM): Record<string, unknown> {
   const env = { ...process.env, VARVE_DIR: '', CACHE_DIR: '', VARVE_ENGINE: '', NODE_OPTIONS: '' }
-  const all = ['--no-warnings', FLAG, ...permissions, PROGRAM, ...args]
+  const all = ['--no-warnings', FLAG, ...permissions, program, ...args]
   const { status, stdout, stderr } = spawnSync(process.execPath, all, { cwd, env, encoding: 'utf8' })
   expect([status, stderr]).toEqual([0, ''])
   return JSON.parse(stdout)
@@ -81,6 +82,12 @@ describe('Node.js with --permission', () => {
     const found = run([READ_ALL, writeTo(dir), '--allow-addons'], [dir])
     expect(found).toMatchObject({ used: 'native', codes: ['resolved', 'resolved', 'resolved'], warnings: [] })
     expect(found).not.toHaveProperty('mode')
+  })
+
+  it('files are stored and restored in a process that may use only its project, so not /proc', () => {
+    const folder = makeFolder()
+    const permissions = [`--allow-fs-read=${REPOSITORY}/*`, `--allow-fs-read=${folder}/*`, writeTo(folder)]
+    expect(run(permissions, [folder], folder, RESTORED)).toEqual({ content: 'content' })
   })
 
   it('a project whose parents are hidden has its cache', () => {

@@ -106,6 +106,15 @@ it('a process that forbids addons gets no warning that one is missing', () => {
   expect(load(folder, '--no-addons')).toEqual({ engine: 'wasm', reason: 'WebAssembly: node runs with --no-addons', warnings: [] })
 })
 
+it('a worker thread whose program is a text, and so has a global __filename, loads the addon', () => {
+  const folder = project(makeFolder(), [MACHINE])
+  plant(folder, NAME, version, ADDON)
+  const worker = "import('varve').then(({ openCache }) => openCache({ name: 'x', dir: './c' })).then((cache) => console.log(cache.status().reason))"
+  const program = `new (require('node:worker_threads').Worker)(${JSON.stringify(worker)}, { eval: true })`
+  const { stdout } = spawnSync(process.execPath, ['--eval', program], { cwd: folder, encoding: 'utf8', env: { ...process.env, VARVE_ENGINE: '' } })
+  expect(stdout.trim()).toBe('native: the addon loaded')
+})
+
 it('a package of exactly this version is loaded, and its addon works', async () => {
   const cache = await openCache({ name: 'x', dir: join(makeFolder(), 'c') })
   const { engine } = cache.status()

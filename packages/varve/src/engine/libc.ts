@@ -10,9 +10,18 @@ export function libcName(): 'gnu' | 'musl' {
   const head = programHead()
   if (head.includes('/ld-musl-')) return 'musl'
   if (head.includes('/ld-linux')) return 'gnu'
-  const report: unknown = process.report?.getReport()
+  const report = reported()
   const header: unknown = typeof report === 'object' && report !== null && 'header' in report ? report.header : undefined
   return typeof header === 'object' && header !== null && 'glibcVersionRuntime' in header ? 'gnu' : 'musl'
+}
+
+/** A host that refuses both ways is Deno, whose programs for Linux need glibc. */
+function reported(): unknown {
+  try {
+    return process.report?.getReport()
+  } catch {
+    return { header: { glibcVersionRuntime: '' } }
+  }
 }
 
 /** The first bytes of the running program, empty if they cannot be read. */

@@ -40,6 +40,7 @@ const CHOICES: ReadonlySet<string> = new Set(['native', 'wasm', 'auto'])
 
 /** Loads an engine. Throws ENGINE_UNAVAILABLE if the requested one cannot be loaded. */
 export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> {
+  checkNode()
   const forced = variable('VARVE_ENGINE')
   if (forced !== undefined && forced !== '' && !CHOICES.has(forced)) {
     throw new VarveError('INVALID_OPTION', `VARVE_ENGINE is '${forced}'; set it to native or wasm, or unset it`)
@@ -68,6 +69,14 @@ export async function loadEngine(request: EngineRequest): Promise<LoadedEngine> 
   }
   if (choice === 'native') throw unavailable(because, forbidden)
   return wasmBecause(forbidden)
+}
+
+/** Throws on a Node.js that lacks what Varve needs, and would fail later with a message that does not name the cause. */
+function checkNode(): void {
+  const { versions } = globalThis.process ?? {}
+  if (versions?.node === undefined || 'webcontainer' in versions || builtin('node:module') !== undefined) return
+  const needed = 'Varve needs Node.js 20.19 or newer (of the 22 line: 22.12 or newer)'
+  throw new VarveError('ENGINE_UNAVAILABLE', `Node.js ${versions.node} is not supported: ${needed}`)
 }
 
 /** Why no addon may be loaded here; undefined if one may. */

@@ -1,10 +1,11 @@
 /**
  * Open folders of a tree, for the WebAssembly engine: every step is one name in an open folder, and no link is followed,
- * whatever happens to paths meanwhile. On Linux `/proc/self/fd/<n>/<name>` is that very thing. Elsewhere a folder is a
- * path that is looked at before and after it is opened; a link planted between two looks is found, but what was done in
- * that moment is done.
+ * whatever happens to paths meanwhile. On Linux `/proc/self/fd/<n>/<name>` is that very thing. Elsewhere, and if the host of
+ * this process permits only other paths, a folder is a path that is looked at before and after it is opened; a link planted
+ * between two looks is found, but what was done in that moment is done.
  */
 import type * as fs from 'node:fs'
+import { errorCode, refusal } from '../host/permission.ts'
 import { EngineFailure } from './answer.ts'
 
 /** What a failure of a file operation is called. */
@@ -132,7 +133,7 @@ export class TreeWalker {
 
 /** The code of what a file operation threw. */
 export function codeOf(error: unknown): string | undefined {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = errorCode(error)
   return typeof code === 'string' ? code : undefined
 }
 
@@ -162,10 +163,12 @@ function notAFolder(path: string): Error {
   return Object.assign(new Error(`'${path}' is no folder`), { code: 'ENOTDIR' })
 }
 
+const isAllowed = (path: string): boolean => (['read', 'write'] as const).every((action) => refusal(action, path) === undefined)
+
 let proc: boolean | undefined
 
 /** Whether what is open has a path of its own, by its number. */
 export function hasProc(files: typeof fs): boolean {
-  proc ??= process.platform === 'linux' && files.existsSync('/proc/self/fd')
+  proc ??= process.platform === 'linux' && isAllowed('/proc/self/fd') && files.existsSync('/proc/self/fd')
   return proc
 }

@@ -6,21 +6,24 @@ import { builtin } from './builtin.ts'
  * `import.meta.url` by nothing, or by a path of the machine that made the bundle.
  */
 export function codeFile(): string | undefined {
-  const files = builtin('node:fs')
+  const path = commonJsFile() ?? moduleFile()
+  return path !== undefined && builtin('node:fs')?.existsSync(path) === true ? path : undefined
+}
+
+/** ES modules have no `__filename`, or a global one that is no file, as in a worker whose program is a text. */
+function commonJsFile(): string | undefined {
   try {
-    const path = commonJsFile() ?? builtin('node:url')?.fileURLToPath(import.meta.url)
-    return path !== undefined && files?.existsSync(path) === true ? path : undefined
+    return __filename === Reflect.get(globalThis, '__filename') ? undefined : __filename
   } catch {
-    return undefined // a URL of another kind, or a path of another system
+    return undefined
   }
 }
 
-/** Only CommonJS has `__filename`. */
-function commonJsFile(): string | undefined {
+function moduleFile(): string | undefined {
   try {
-    return __filename
+    return builtin('node:url')?.fileURLToPath(import.meta.url)
   } catch {
-    return undefined
+    return undefined // a URL of another kind, or a path of another system
   }
 }
 

@@ -6,12 +6,12 @@ const CLI = 'test/cli/cli.test.ts'
 /** @type {readonly import('../edits.mjs').Edit[]} */
 export default [
   {
-    name: 'a package that nobody declared is loaded as the addon',
+    name: 'a package that is not in the release is loaded as the addon',
     file: 'packages/varve/src/engine/addon.ts',
-    find: 'return manifest.optionalDependencies?.[name] === manifest.version ?',
-    replace: "return manifest.optionalDependencies?.[name] !== '' ?",
+    find: 'if (!release.platforms.includes(platform))',
+    replace: "if (platform === '')",
     test: 'test/hostile/addon.test.ts',
-    only: 'a package that nobody declared is not loaded',
+    only: 'a package that is not in the release is not loaded',
   },
   {
     name: 'varve get writes control characters to a terminal',

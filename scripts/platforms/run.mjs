@@ -1,0 +1,42 @@
+// @ts-check
+// Runs `checks.mjs` in a project and reads what it found.
+import { open, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CommandFailed, run } from '../steps.mjs'
+
+/** The number of steps in `checks.mjs`. */
+export const STEPS = 13
+
+/** @typedef {'native' | 'wasm' | 'memory'} Engine */
+/** @typedef {{ passed: readonly string[], failed: Readonly<Record<string, string>> }} Checked */
+
+/**
+ * Node.js for Windows can write to a file under Wine, but not to a pipe.
+ * @param {string} folder of the project
+ * @param {readonly string[]} command everything before the arguments of `checks.mjs`
+ * @param {Engine} engine
+ * @param {NodeJS.ProcessEnv} [extra]
+ * @returns {Promise<Checked>}
+ */
+export async function runChecks(folder, [program = '', ...args], engine, extra = {}) {
+  const [results, printed] = [join(folder, `${engine}.json`), join(folder, `${engine}.txt`)]
+  await rm(results, { force: true })
+  const output = await open(printed, 'w')
+  try {
+    await run(program, [...args, engine, results], { cwd: folder, env: { ...process.env, ...extra }, stdout: output.fd })
+    return JSON.parse(await readFile(results, 'utf8'))
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    throw new CommandFailed(message, await readFile(printed, 'utf8'))
+  } finally {
+    await output.close()
+  }
+}
+
+/** Throws unless exactly these steps failed. @param {Checked} checked @param {string} engine @param {readonly string[]} [expected] */
+export function expectFailed({ passed, failed }, engine, expected = []) {
+  const names = Object.keys(failed)
+  if (names.join() === expected.join() && passed.length === STEPS - expected.length) return
+  const errors = Object.entries(failed).map(([name, error]) => `${engine}, ${name}: ${error}`)
+  throw new Error(`${engine}: ${passed.length} steps passed, ${names.join(', ') || 'none'} failed\n${errors.join('\n')}`)
+}
