@@ -11,8 +11,11 @@ import type * as module from 'node:module'
 import { release, type Release } from '../../generated/release.js'
 import { VarveError } from '../errors.ts'
 import { builtin } from '../host/builtin.ts'
-import { codeFile, isBundled } from '../host/code.ts'
+import { codeFile, packagePath } from '../host/code.ts'
 import { libcName } from './libc.ts'
+
+/** Whether this code is part of the bundle of a tool. */
+const isBundled: boolean = packagePath() === undefined
 
 type Require = ReturnType<typeof module.createRequire>
 
@@ -38,7 +41,7 @@ function installed<Addon>(require: Require, name: string, { version, platforms }
     throw new VarveError('ENGINE_UNAVAILABLE', other === undefined ? omitted(name) : foreign(name, other))
   }
   if (found !== version) {
-    const fix = isBundled() ? beside(name, version) : `run 'npm install varve@${version}', and remove overrides of '${name}'`
+    const fix = isBundled ? beside(name, version) : `run 'npm install varve@${version}', and remove overrides of '${name}'`
     throw new VarveError('ENGINE_UNAVAILABLE', `'${name}' has version ${found}, but varve ${version}; ${fix}`)
   }
   try {
@@ -52,7 +55,7 @@ function installed<Addon>(require: Require, name: string, { version, platforms }
 }
 
 function omitted(name: string): string {
-  if (isBundled()) return `'${name}' is not installed beside the bundle that contains varve; ${beside(name, release?.version)}`
+  if (isBundled) return `'${name}' is not installed beside the bundle that contains varve; ${beside(name, release?.version)}`
   const why = `'${name}' is not installed: optional dependencies were omitted, or the lockfile was written on another platform`
   return `${why}; run 'npm install --include=optional'; if that changes nothing, delete node_modules and the lockfile first`
 }

@@ -27,7 +27,7 @@ function moduleFile(): string | undefined {
   }
 }
 
-/** Whether this code is part of a bundle that is not this package's own. */
-export function isBundled(): boolean {
-  return !/[\\/](?:varve|package)[\\/](?:src|dist)[\\/]/.test(codeFile() ?? '')
+/** The end of that path, from the directory of this package on; undefined in the bundle of a tool. */
+export function packagePath(): string | undefined {
+  return /\/(?:varve|package)\/(?:src|dist)\/.*$/.exec((codeFile() ?? '').replaceAll('\\', '/'))?.[0]
 }

@@ -2,7 +2,7 @@
  * Functions in the place of others: same name, length and own properties, the same results and errors. Errors that are
  * thrown keep their stack, without the line of this file.
  */
-import { codeFile, isBundled } from '../host/code.ts'
+import { packagePath } from '../host/code.ts'
 import type { Installation, Sink } from './sink.ts'
 
 type Callable = (...args: unknown[]) => unknown
@@ -13,8 +13,8 @@ export type Note = (sink: Sink, args: readonly unknown[]) => void
 /** Marks wrappers, whichever copy of Varve made them. */
 const WRAPPED: unique symbol = Symbol.for('varve.reads.wrapped')
 
-/** The file of this module, which stack traces leave out. The lines of a bundle stay: its file contains the code of the tool, too. */
-const HERE: string | undefined = isBundled() ? undefined : codeFile()
+/** The end of the path of this module, which stack traces leave out. The lines of a bundle stay: its file contains the code of the tool, too. */
+const HERE: string | undefined = packagePath()?.replace('host/code', 'reads/wrapper')
 
 /** A wrapper of `original`: `note` receives the calls of recorded code. */
 export function wrap(installation: Installation, original: Callable, note: Note): Callable {
