@@ -3,7 +3,7 @@
 // its inputs, so that setup can skip it.
 import { embeddedPaths } from './build/embed.mjs'
 import { addonPath, buildNative } from './build/native.mjs'
-import { buildPackages, packageFolders } from './build/packages.mjs'
+import { buildPackages, packageFolders, sourcesOf } from './build/packages.mjs'
 import { buildWasm, wasmPaths } from './build/wasm.mjs'
 import { isMain } from './root.mjs'
 import { fingerprint, writeStamp } from './stamps.mjs'
@@ -38,7 +38,13 @@ export const targets = [
       ...packageFolders.flatMap((folder) => [`${folder}/src`, `${folder}/package.json`, `${folder}/tsconfig.json`]),
       ...['varve_wasm.js', 'varve_wasm.d.ts'].map((name) => `packages/varve/generated/${name}`),
     ],
-    outputs: [...embeddedPaths, ...packageFolders.flatMap((folder) => [`${folder}/dist/.tsbuildinfo`, `${folder}/dist/bundle/shared.js`])],
+    outputs: [
+      ...embeddedPaths,
+      ...packageFolders.flatMap((folder) => [
+        `${folder}/dist/.tsbuildinfo`,
+        ...Object.keys(sourcesOf(folder)).map((name) => `${folder}/dist/bundle/${name}.js`),
+      ]),
+    ],
     make: buildPackages,
   },
 ]

@@ -1,6 +1,6 @@
 // @ts-check
 // `npm run pack`: the packages as the registry gets them, packed in target/packages: the packages for platforms, whose addons
-// `npm run build:all` made, then `varve`, which depends on them, then `@varve/plugins`.
+// `npm run build:all` made, then `varve`, which depends on them, then the packages that depend on it.
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { writeRelease } from './build/embed.mjs'
@@ -56,7 +56,7 @@ if (isMain(import.meta)) {
       await step(`@varve/${platform.name}`, () => writePlatformPackage(platform, crossAddon(platform), folder))
       folders.push(folder)
     }
-    for (const name of ['varve', '@varve/plugins']) {
+    for (const name of ['varve', '@varve/plugins', '@varve/remote']) {
       const folder = join(place, name.replace('@varve/', ''))
       await step(name, () => writePackage(name, folder))
       folders.push(folder)

@@ -14,6 +14,9 @@ const LIBRARY = 'packages/varve/src/'
 const COMMAND = 'packages/varve/src/cli/'
 const GENERATED = 'packages/varve/generated/'
 const PLUGINS = 'packages/plugins/src/'
+const REMOTE = 'packages/remote/src/'
+/** What `packages/remote` may import besides Node. */
+const REMOTE_PACKAGES = ['varve', 'aws4fetch']
 
 /** @param {Source} source @param {string} root @returns {Finding[]} */
 export function checkImports(source, root) {
@@ -29,6 +32,9 @@ function checkOrigin(path, { from, line, isType }, root) {
   if (path.startsWith(COMMAND)) return []
   const name = /^(?:@[^/]+\/)?[^/]+/.exec(from)?.[0] ?? from
   if (path.startsWith(LIBRARY)) return [{ path, line, message: `${from}: the library depends on nothing but node:` }]
+  if (path.startsWith(REMOTE) && !REMOTE_PACKAGES.includes(name)) {
+    return [{ path, line, message: `${from}: the remote imports ${REMOTE_PACKAGES.join(' and ')} only` }]
+  }
   if (!path.startsWith(PLUGINS) || name === 'varve') return []
   const message = `${from}: plugins import varve and their bundler only`
   if (!bundlers(root).includes(name)) return [{ path, line, message }]

@@ -135,6 +135,11 @@ const PLANTED = [
     "packages/plugins/src/a.ts:4: webpack: import the bundler's types only",
   ],
   [
+    'a remote with another dependency',
+    { 'packages/remote/src/a.ts': "// A.\nexport { a } from 'b'\nexport { c } from 'varve'\n" },
+    'packages/remote/src/a.ts:2: b: the remote imports varve and aws4fetch only',
+  ],
+  [
     'an import that leaves the package',
     { 'packages/plugins/src/a.ts': "// A.\nimport a from '../../varve/src/a.ts'\n" },
     'packages/plugins/src/a.ts:2: ../../varve/src/a.ts: leaves its package',

@@ -51,6 +51,12 @@ export type ErrorCode =
   | 'UNTRACKED'
   /** Work of a task waits for itself, directly or through others; see `TaskCycleError`. */
   | 'TASK_CYCLE'
+  /** A remote does not answer in time, or answers with an error (`@varve/remote`). */
+  | 'REMOTE_UNAVAILABLE'
+  /** A remote refuses the credentials, or they do not allow the request. */
+  | 'REMOTE_DENIED'
+  /** What a remote has is not signed by a trusted key, is for another scope, older than what was read before, or damaged. */
+  | 'REMOTE_UNTRUSTED'
   /** A bug in the engine. The host continues; please report it. */
   | 'INTERNAL'
 
@@ -77,6 +83,9 @@ const KNOWN: Record<ErrorCode, true> = {
   NOT_A_CACHE: true,
   UNTRACKED: true,
   TASK_CYCLE: true,
+  REMOTE_UNAVAILABLE: true,
+  REMOTE_DENIED: true,
+  REMOTE_UNTRUSTED: true,
   INTERNAL: true,
 }
 

@@ -1,0 +1,12 @@
+/** Shares caches of Varve between machines: stores, signed manifests, push and pull. */
+export { type Environment, type EnvironmentOptions, remoteFromEnvironment } from './environment.ts'
+export { type RemoteLayerReport, type RemoteScopeReport, remoteStatus, type RemoteStatus, verifyRemote, type RemoteVerifyReport } from './inspect.ts'
+export { generateKeys, type KeyPair } from './keys.ts'
+export type { RemoteLayer } from './manifest.ts'
+export { pull, type PulledLayer, type PullOptions, type PullReport, type RemoteControl } from './pull.ts'
+export { push, type PushedCache, type PushOptions, type PushReport } from './push.ts'
+export { openRemote, type Remote, type RemoteMode, type RemoteOptions } from './remote.ts'
+export { directory } from './stores/directory.ts'
+export { s3, type S3Credentials, type S3Options } from './stores/s3.ts'
+export type { BlobStore, Capabilities, Fetched, GetOptions, Head, Listed, PutOptions, PutOutcome } from './stores/store.ts'
+export { webdav, type WebdavCredentials, type WebdavOptions } from './stores/webdav.ts'

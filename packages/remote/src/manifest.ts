@@ -1,0 +1,107 @@
+/**
+ * A manifest: the layers of a scope at one time, signed.
+ *
+ *   8 bytes    'VARVERM1'
+ *   8          id of the key
+ *   64         Ed25519 signature over all other bytes
+ *   the rest   JSON, at most 4 MiB
+ *
+ * A manifest contains the name of the object that it is. So one that is copied to another scope or another commit is refused,
+ * whatever its signature is. Sizes are checked here, before a reader allocates anything for a layer.
+ */
+import { sign, verify } from 'node:crypto'
+import { VarveError } from 'varve'
+import { isArray, isCount, isDigest, isObject, isText } from './json.ts'
+import type { PublicKey, SigningKey } from './keys.ts'
+
+/** A layer of a cache: a sealed directory, by the digest of its description. */
+export interface RemoteLayer {
+  /** Name of the cache. */
+  readonly cache: string
+  /** SHA-256 of the description, in hex. */
+  readonly sha256: string
+  /** Bytes of the description. */
+  readonly descriptionBytes: number
+  /** Bytes of all files. */
+  readonly bytes: number
+  readonly entries: number
+  readonly deletes: number
+}
+
+/** What a scope has. */
+export interface Manifest {
+  readonly version: 1
+  /** Name of this object in the store. */
+  readonly name: string
+  /** The commit whose build published it; empty if it is unknown. */
+  readonly commit: string
+  /** Increases with each change of the head of a scope. */
+  readonly generation: number
+  /** In milliseconds since 1970. */
+  readonly createdAt: number
+  /** The layers of all caches, the newest first. */
+  readonly layers: readonly RemoteLayer[]
+}
+
+export const MANIFEST_MAX: number = 4 << 20
+const MAGIC = Buffer.from('VARVERM1')
+const HEADER = MAGIC.length + 8
+const SIGNED = HEADER + 64
+
+/** Most bytes of one layer, and of its description. */
+const LAYER_MAX = 2 ** 40
+const DESCRIPTION_MAX = 64 << 20
+
+/** The bytes of a signed manifest. */
+export function encodeManifest(manifest: Manifest, { id, secret }: SigningKey): Uint8Array {
+  const header = Buffer.concat([MAGIC, Buffer.from(id, 'hex')])
+  const body = Buffer.from(JSON.stringify(manifest))
+  const signature = sign(null, Buffer.concat([header, body]), secret)
+  const bytes = Buffer.concat([header, signature, body])
+  if (bytes.length > MANIFEST_MAX) throw new VarveError('INVALID_ARGUMENT', `the manifest '${manifest.name}' would exceed ${MANIFEST_MAX} bytes`)
+  return new Uint8Array(bytes)
+}
+
+/** Reads a manifest that must be the object `name` and be signed by one of `keys`. Throws REMOTE_UNTRUSTED. */
+export function decodeManifest(bytes: Uint8Array, name: string, keys: readonly PublicKey[] | 'none'): Manifest {
+  const refuse = (why: string): VarveError => new VarveError('REMOTE_UNTRUSTED', `the manifest '${name}' of the remote is not used: ${why}`)
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  if (data.length < SIGNED || data.length > MANIFEST_MAX || !data.subarray(0, MAGIC.length).equals(MAGIC)) throw refuse('it is no manifest')
+  const [header, signature, body] = [data.subarray(0, HEADER), data.subarray(HEADER, SIGNED), data.subarray(SIGNED)]
+  if (keys !== 'none') {
+    const id = header.subarray(MAGIC.length).toString('hex')
+    const key = keys.find((each) => each.id === id)
+    if (key === undefined) throw refuse(`key ${id} is not trusted here; add its public key to the trusted keys if it should be`)
+    if (!verify(null, Buffer.concat([header, body]), key.key, signature)) throw refuse('its signature is wrong')
+  }
+  const manifest = parse(body)
+  if (manifest === undefined) throw refuse('its content is invalid')
+  if (manifest.name !== name) throw refuse(`it was signed for '${manifest.name.slice(0, 120)}'`)
+  return manifest
+}
+
+function parse(body: Buffer): Manifest | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString())
+    return isManifest(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Names of caches, which become directories; the rule of `openCache`. */
+const CACHE_NAME = /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]{0,99}$/
+
+function isManifest(value: unknown): value is Manifest {
+  if (!isObject(value)) return false
+  const { version, name, commit, generation, createdAt, layers } = value
+  const isHead = version === 1 && isText(name) && isText(commit) && isCount(generation) && isCount(createdAt)
+  return isHead && isArray(layers) && layers.every(isLayer)
+}
+
+function isLayer(value: unknown): value is RemoteLayer {
+  if (!isObject(value)) return false
+  const { cache, sha256, descriptionBytes, bytes, entries, deletes } = value
+  if (!isText(cache) || !CACHE_NAME.test(cache) || !isDigest(sha256) || !isCount(entries) || !isCount(deletes)) return false
+  return isCount(descriptionBytes) && descriptionBytes <= DESCRIPTION_MAX && isCount(bytes) && bytes <= LAYER_MAX
+}

@@ -1,0 +1,166 @@
+/**
+ * Fetches the layers of a remote into a directory beside the caches:
+ *
+ *   <dir>/<sha256, 32 digits>/<cache>/v1/..    a layer; the path that `openCache({ layers })` takes
+ *   <dir>/.<uuid>.tmp/                         one that is being fetched
+ *
+ *   1. The reader gets the head of each scope, or else the manifest of the first commit that has one, and verifies it.
+ *   2. For each layer that it lacks, it gets the description and then the chunks, and verifies every digest before it writes.
+ *   3. It renames the finished directory. So a layer with its name is complete, whenever the process ends.
+ */
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { VarveError } from 'varve'
+import { forEachAtOnce } from './each.ts'
+import { readCommits, readHead } from './heads.ts'
+import { bytesOf, cut, decodeDescription, type Description, digestOf, writeChunk } from './layer.ts'
+import type { Manifest, RemoteLayer } from './manifest.ts'
+import { chunkName, layerName, type Remote, type Scope, withinBudget } from './remote.ts'
+
+/** Options of a call that takes time. */
+export interface RemoteControl {
+  readonly signal?: AbortSignal | undefined
+  /** Called with the bytes that were transferred and with their total. */
+  readonly onProgress?: ((done: number, total: number) => void) | undefined
+}
+
+/** Options of `pull`. */
+export interface PullOptions extends RemoteControl {
+  /**
+   * Commits whose manifests are used if a scope has no head, in this order: usually the last ones of the branch.
+   * @defaultValue none
+   */
+  readonly commits?: readonly string[] | undefined
+}
+
+/** A layer on this machine. */
+export interface PulledLayer extends RemoteLayer {
+  readonly scope: string
+  /** Absolute path, for `openCache({ layers })`. */
+  readonly path: string
+}
+
+/** The outcome of `pull`. */
+export interface PullReport {
+  /** Layers of all caches, the newest first; those of one cache are in the order that `openCache` needs. */
+  readonly layers: readonly PulledLayer[]
+  /** Layers that were not there before. */
+  readonly fetched: number
+  readonly fetchedBytes: number
+}
+
+/** A layer that a manifest names, in its scope. */
+export interface NamedLayer {
+  readonly layer: RemoteLayer
+  readonly scope: Scope
+}
+
+/** Fetches all layers of the scopes of a remote. Rejects with REMOTE_UNAVAILABLE, REMOTE_DENIED, REMOTE_UNTRUSTED, CANCELLED or IO. */
+export function pull(remote: Remote, { commits = [], ...control }: PullOptions = {}): Promise<PullReport> {
+  return withinBudget(remote, control.signal, async (signal) => {
+    const found = await manifestsOf(remote, commits, signal)
+    return fetchLayers(remote, namedIn(found), { ...control, signal })
+  })
+}
+
+/** What a scope has; no manifest if nothing was published. */
+export interface ScopeManifest {
+  readonly scope: Scope
+  readonly manifest: Manifest | undefined
+}
+
+/** The head of each scope, or else the manifest of the first commit that has one. */
+export function manifestsOf(remote: Remote, commits: readonly string[], signal: AbortSignal): Promise<ScopeManifest[]> {
+  const find = async (scope: Scope): Promise<ScopeManifest> => {
+    const found = (await readHead(remote, scope, signal)) ?? (await readCommits(remote, scope, commits, signal))
+    return { scope, manifest: found?.manifest }
+  }
+  return Promise.all(remote.scopes.map(find))
+}
+
+/** All layers that manifests name. */
+export function namedIn(found: readonly ScopeManifest[]): NamedLayer[] {
+  return found.flatMap(({ scope, manifest }) => (manifest?.layers ?? []).map((layer) => ({ layer, scope })))
+}
+
+/** The path of a layer on this machine. */
+export function pathOf({ dir }: Remote, { sha256, cache }: Pick<RemoteLayer, 'sha256' | 'cache'>): string {
+  return join(dir, sha256.slice(0, 32), cache)
+}
+
+/** Fetches the layers that are not on this machine. */
+export async function fetchLayers(
+  remote: Remote,
+  named: readonly NamedLayer[],
+  control: RemoteControl & { readonly signal: AbortSignal },
+): Promise<PullReport> {
+  const missing = named.filter(({ layer }) => !existsSync(pathOf(remote, layer)))
+  const total = bytesOf(missing.map(({ layer }) => layer))
+  let done = 0
+  for (const { layer, scope } of missing) {
+    const before = done
+    await fetchLayer(remote, scope, layer, control.signal, (bytes) => {
+      done += bytes
+      control.onProgress?.(done, total)
+    })
+    done = before + layer.bytes
+  }
+  const layers = named.map(({ layer, scope }) => ({ ...layer, scope: scope.name, path: pathOf(remote, layer) }))
+  return { layers, fetched: missing.length, fetchedBytes: total }
+}
+
+async function fetchLayer(remote: Remote, scope: Scope, layer: RemoteLayer, signal: AbortSignal, onBytes: (bytes: number) => void): Promise<void> {
+  const temporary = join(remote.dir, `.${randomUUID()}.tmp`)
+  try {
+    await mkdir(temporary, { recursive: true, mode: 0o700 })
+    const description = await readDescription(remote, scope, layer, signal)
+    await forEachAtOnce(cut(description.files).entries(), async ([index, pieces]) => {
+      const chunk = await readVerified(remote, chunkName(scope, description.chunks[index] ?? ''), bytesOf(pieces), signal)
+      await writeChunk(temporary, pieces, chunk)
+      onBytes(chunk.length)
+    })
+    await install(remote, layer, temporary)
+  } catch (error) {
+    throw ioError(error, remote.dir)
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+}
+
+/** Makes a complete directory the layer, unless another process was first. */
+export async function install(remote: Remote, layer: RemoteLayer, complete: string): Promise<void> {
+  const target = pathOf(remote, layer)
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+  try {
+    await rename(complete, target)
+  } catch (error) {
+    if (!existsSync(target)) throw error
+  }
+}
+
+/** The description of a layer, verified. */
+export async function readDescription(remote: Remote, scope: Scope, layer: RemoteLayer, signal: AbortSignal): Promise<Description> {
+  const name = layerName(scope, layer.sha256)
+  const description = decodeDescription(await readVerified(remote, name, layer.descriptionBytes, signal), layer.bytes)
+  if (description === undefined) throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote is no valid description of a layer`)
+  return description
+}
+
+/** An object with the digest of its name. Rejects with REMOTE_UNTRUSTED if it is missing or has other bytes. */
+export async function readVerified({ store }: Remote, name: string, bytes: number, signal: AbortSignal): Promise<Uint8Array> {
+  const found = await store.get(name, { bytesMax: bytes, signal })
+  const isWhole = found !== undefined && found.bytes.length === bytes && name.endsWith(`/${digestOf(found.bytes)}`)
+  if (isWhole) return found.bytes
+  const why = found === undefined ? 'is missing' : 'does not have the bytes of its digest'
+  throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote ${why}. Remove it, and publish again`)
+}
+
+/** A failed file operation in `dir` as a VarveError. */
+function ioError(error: unknown, dir: string): unknown {
+  if (error instanceof VarveError || !(error instanceof Error) || !('syscall' in error)) return error
+  const code = 'code' in error ? error.code : undefined
+  const kind = code === 'ENOSPC' || code === 'EDQUOT' ? 'DISK_FULL' : code === 'EACCES' || code === 'EPERM' || code === 'EROFS' ? 'PERMISSION' : 'IO'
+  return new VarveError(kind, `cannot write layers to '${dir}': ${error.message}`, { cause: error })
+}

@@ -1,0 +1,161 @@
+/**
+ * A remote: a store, the scope that is used, and whose signatures count.
+ *
+ *   v1/<domain>/chunk/<sha256>                       create-only
+ *   v1/<domain>/layer/<sha256>                       descriptions, create-only
+ *   v1/<scope>/manifest/<commit>.<key id>            signed, create-only
+ *   v1/<scope>/head                                  signed, compare-and-swap
+ *
+ * The domain is the first segment of a scope, `trusted` or `untrusted`. Each has objects of its own, so credentials for
+ * `untrusted` cannot occupy a name that a trusted writer needs.
+ */
+import { VarveError } from 'varve'
+import { type PublicKey, readPublicKey, readSigningKey, type SigningKey } from './keys.ts'
+import { checkOptions } from './options.ts'
+import { type BlobStore, segmentsOf } from './stores/store.ts'
+
+/** Whether a remote is only read, which is the default. */
+export type RemoteMode = 'read' | 'read-write'
+
+/** Options of `openRemote`. */
+export interface RemoteOptions {
+  readonly store: BlobStore
+  /** Directory for the layers that were fetched. It is created, and belongs to one user like a cache. */
+  readonly dir: string
+  /**
+   * What is read first, and written: `trusted/<name>` or `untrusted/<name>`.
+   * @defaultValue `'trusted/main'`
+   */
+  readonly scope?: string | undefined
+  /**
+   * Scopes that are read below `scope`, for example `['trusted/main']` for `untrusted/pr/7`. A trusted scope reads only trusted ones.
+   * @defaultValue none
+   */
+  readonly base?: readonly string[] | undefined
+  /** Public keys whose manifests count. `'none'` accepts every manifest: all who can write to the store decide what builds emit. */
+  readonly trustedKeys: readonly string[] | 'none'
+  /**
+   * Public keys whose manifests count in untrusted scopes only.
+   * @defaultValue none
+   */
+  readonly untrustedKeys?: readonly string[] | undefined
+  /** @defaultValue `'read'`: `push` rejects with READ_ONLY */
+  readonly mode?: RemoteMode | undefined
+  /** The secret key for `push`. Without it nothing is ever written. */
+  readonly signingKey?: string | undefined
+  /**
+   * Milliseconds that `push`, `pull`, `status` or `verify` may take in all.
+   * @defaultValue `120_000`
+   */
+  readonly budgetMs?: number | undefined
+}
+
+const FIELDS = ['store', 'dir', 'scope', 'base', 'trustedKeys', 'untrustedKeys', 'mode', 'signingKey', 'budgetMs']
+
+/** A remote whose options are checked. */
+export interface Remote {
+  readonly store: BlobStore
+  readonly dir: string
+  /** The scope, then those below it. */
+  readonly scopes: readonly [Scope, ...Scope[]]
+  /** Undefined if the mode is `'read'`. */
+  readonly signingKey: SigningKey | undefined
+  readonly budgetMs: number
+}
+
+/** A scope and the keys that count in it. */
+export interface Scope {
+  readonly name: string
+  readonly domain: Domain
+  readonly keys: readonly PublicKey[] | 'none'
+}
+
+export type Domain = 'trusted' | 'untrusted'
+
+/** Checks the options of a remote. Opens no connection. Throws INVALID_OPTION. */
+export function openRemote(options: RemoteOptions): Remote {
+  checkOptions('openRemote()', options, FIELDS)
+  const { store, dir, scope = 'trusted/main', base = [], mode = 'read', signingKey, budgetMs = 120_000 } = options
+  if (typeof dir !== 'string' || dir === '') throw new VarveError('INVALID_OPTION', "option 'dir' is no path of a directory")
+  if (mode !== 'read' && mode !== 'read-write') throw new VarveError('INVALID_OPTION', "option 'mode' is neither 'read' nor 'read-write'")
+  const secret = signingKey === undefined ? undefined : readSigningKey("option 'signingKey'", signingKey)
+  if (mode === 'read-write' && secret === undefined) {
+    throw new VarveError('INVALID_OPTION', "mode 'read-write' needs option 'signingKey' (VARVE_SIGNING_KEY). Make one with 'npx varve remote keygen'")
+  }
+  const scopeOf = scopesWith(keysOf(options), secret)
+  const [own, ...below] = [scopeOf(scope), ...base.map(scopeOf)]
+  if (own === undefined) throw new VarveError('INVALID_OPTION', "option 'scope' is missing")
+  if (own.domain === 'trusted' && below.some(({ domain }) => domain === 'untrusted')) {
+    throw new VarveError('INVALID_OPTION', `scope '${scope}' is trusted and reads an untrusted one; remove that from option 'base'`)
+  }
+  return { store, dir, scopes: [own, ...below], signingKey: mode === 'read' ? undefined : secret, budgetMs }
+}
+
+interface Keys {
+  readonly trusted: readonly PublicKey[] | 'none'
+  readonly untrusted: readonly PublicKey[]
+}
+
+function keysOf({ trustedKeys, untrustedKeys = [] }: RemoteOptions): Keys {
+  const read = (option: string, keys: readonly string[]): PublicKey[] => keys.map((key) => readPublicKey(`a key of option '${option}'`, key))
+  const untrusted = read('untrustedKeys', untrustedKeys)
+  if (trustedKeys === 'none') return { trusted: 'none', untrusted }
+  if (!Array.isArray(trustedKeys) || trustedKeys.length === 0) {
+    const risk = "'none' accepts whatever anyone has written to the store"
+    throw new VarveError('INVALID_OPTION', `option 'trustedKeys' (VARVE_TRUSTED_KEYS) has no public key. Name the keys of your publishers; ${risk}`)
+  }
+  return { trusted: read('trustedKeys', trustedKeys), untrusted }
+}
+
+/** What a scope is by its name. A writer trusts its own key in the domain of the scope that it writes. */
+function scopesWith({ trusted, untrusted }: Keys, own: SigningKey | undefined): (name: string) => Scope {
+  return (name) => {
+    const [domain, ...rest] = segmentsOf(name)
+    if ((domain !== 'trusted' && domain !== 'untrusted') || rest.length === 0) {
+      throw new VarveError('INVALID_OPTION', `scope '${name}' is neither 'trusted/<name>' nor 'untrusted/<name>'`)
+    }
+    if (trusted === 'none') return { name, domain, keys: 'none' }
+    const untrustedToo = domain === 'untrusted' ? [...untrusted, ...(own === undefined ? [] : [own])] : []
+    return { name, domain, keys: [...trusted, ...untrustedToo] }
+  }
+}
+
+export function headName({ name }: Scope): string {
+  return `v1/${name}/head`
+}
+
+/** Throws INVALID_ARGUMENT unless the commit is a hash in hex. */
+export function manifestName({ name }: Scope, commit: string, keyId: string): string {
+  if (!/^[0-9a-f]{7,64}$/.test(commit)) throw new VarveError('INVALID_ARGUMENT', `commit ${JSON.stringify(commit.slice(0, 80))} is no hash in hex`)
+  return `v1/${name}/manifest/${commit}.${keyId}`
+}
+
+export function layerName({ domain }: Scope, sha256: string): string {
+  return `v1/${domain}/layer/${sha256}`
+}
+
+export function chunkName({ domain }: Scope, sha256: string): string {
+  return `v1/${domain}/chunk/${sha256}`
+}
+
+/** Runs `work` with a signal that aborts when the budget is used up. It then rejects with REMOTE_UNAVAILABLE. */
+export async function withinBudget<T>(
+  { budgetMs, store }: Remote,
+  caller: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  const spent = new VarveError('REMOTE_UNAVAILABLE', `${store.label}: not done within ${budgetMs} ms`)
+  const timer = setTimeout(() => controller.abort(spent), budgetMs)
+  const signal = caller === undefined ? controller.signal : AbortSignal.any([caller, controller.signal])
+  try {
+    return await work(signal)
+  } catch (error) {
+    if (controller.signal.aborted) throw spent
+    if (caller?.aborted === true) throw new VarveError('CANCELLED', 'the call was cancelled', { cause: error })
+    throw error
+  } finally {
+    clearTimeout(timer)
+    controller.abort() // ends requests of a call that has failed
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * Requests to a store over HTTP, each within its budget. No error contains a header, a query or the body of an answer, so no
+ * secret reaches an output.
+ *
+ *   1. An attempt may take `requestMs` plus the time of its body at `BYTES_PER_SECOND_MIN`, until the head of the answer; then the
+ *      same again for the body of the answer.
+ *   2. Transport errors and the statuses 409, 429 and 5xx are repeated, up to `ATTEMPTS` in all, after a jittered delay or
+ *      after Retry-After, unless that is longer than `DELAY_MS_MAX`.
+ *   3. 401 and 403 are REMOTE_DENIED at once. Redirects are errors: they would carry credentials elsewhere.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { VarveError } from 'varve'
+import { tooLarge } from './store.ts'
+
+const ATTEMPTS = 3
+const DELAY_MS = 200
+const DELAY_MS_MAX = 5000
+const BYTES_PER_SECOND_MIN = 262_144
+const REPEATED: ReadonlySet<number> = new Set([409, 429, 500, 502, 503, 504])
+
+/** A request, made again for each attempt because its signature has a time. */
+export interface Call {
+  /** The name of the blob, for messages. */
+  readonly name: string
+  readonly method: string
+  readonly make: () => Promise<Request>
+  /** Bytes of the body. */
+  readonly bodyBytes?: number
+  /** Most bytes of the answer. */
+  readonly bytesMax?: number | undefined
+  /** Statuses that the caller handles; all others are errors. */
+  readonly expected: readonly number[]
+  readonly signal?: AbortSignal | undefined
+}
+
+/** An answer with its body. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly bytes: Uint8Array
+}
+
+/** Where requests go, and how long each may take. */
+export interface Server {
+  readonly label: string
+  readonly requestMs: number
+}
+
+/** Largest answer without a `bytesMax`: a page of a list. */
+const ANSWER_MAX = 8 << 20
+
+/** Most bytes of an answer that is not expected; its text is only searched for an error code. */
+const ERROR_MAX = 65_536
+
+export async function send(call: Call, server: Server): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await tryOnce(call, server)
+    if (!(outcome instanceof Refusal)) return outcome
+    if (attempt === ATTEMPTS || !outcome.isTransient || outcome.delayMs > DELAY_MS_MAX) throw outcome.error
+    const backoff = DELAY_MS * 2 ** attempt * (0.5 + Math.random() / 2)
+    await delay(Math.max(backoff, outcome.delayMs), undefined, call.signal === undefined ? {} : { signal: call.signal }).catch(() => {
+      throw outcome.error
+    })
+  }
+}
+
+/** Why an attempt failed. */
+class Refusal {
+  readonly error: VarveError
+  readonly isTransient: boolean
+  readonly delayMs: number
+
+  constructor(error: VarveError, isTransient: boolean, delayMs: number = 0) {
+    this.error = error
+    this.isTransient = isTransient
+    this.delayMs = delayMs
+  }
+}
+
+async function tryOnce(call: Call, server: Server): Promise<Answer | Refusal> {
+  const { name, method, bytesMax = ANSWER_MAX } = call
+  const failed = `cannot ${method} '${name}' at ${server.label}`
+  const budget = new Budget(server.requestMs, call.signal)
+  call.signal?.throwIfAborted()
+  try {
+    budget.start(call.bodyBytes ?? 0)
+    const response = await fetch(await call.make(), { signal: budget.signal, redirect: 'error' })
+    const { status, headers } = response
+    budget.start(Math.min(bytesMax, Number(headers.get('content-length') ?? bytesMax)))
+    const isExpected = call.expected.includes(status)
+    const bytes = await bodyOf(response, name, isExpected && method !== 'HEAD' ? bytesMax : ERROR_MAX, isExpected)
+    if (isExpected) return { status, headers, bytes }
+    const error = statusError(status, failed, bytes)
+    return new Refusal(error, REPEATED.has(status), retryAfterMs(headers))
+  } catch (error) {
+    if (error instanceof VarveError) throw error
+    if (call.signal?.aborted === true) throw call.signal.reason
+    const why = budget.isSpent ? `no complete answer within ${budget.ms} ms` : transportCode(error)
+    return new Refusal(new VarveError('REMOTE_UNAVAILABLE', `${failed}: ${why}`), !budget.isSpent)
+  } finally {
+    budget.stop()
+  }
+}
+
+/** The time of one phase of a request: up to the head of the answer, then its body. */
+class Budget {
+  readonly signal: AbortSignal
+  readonly #requestMs: number
+  readonly #controller = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+  /** Milliseconds of the phase. */
+  ms = 0
+  isSpent = false
+
+  constructor(requestMs: number, caller: AbortSignal | undefined) {
+    this.#requestMs = requestMs
+    this.signal = caller === undefined ? this.#controller.signal : AbortSignal.any([caller, this.#controller.signal])
+  }
+
+  /** Begins a phase that transfers `bytes`. */
+  start(bytes: number): void {
+    this.stop()
+    this.ms = Math.ceil(this.#requestMs + (bytes * 1000) / BYTES_PER_SECOND_MIN)
+    this.#timer = setTimeout(() => {
+      this.isSpent = true
+      this.#controller.abort()
+    }, this.ms)
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+}
+
+function statusError(status: number, failed: string, body: Uint8Array): VarveError {
+  // S3 names the cause in one word; the rest of its answer repeats the request.
+  const [, cause] = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(new TextDecoder().decode(body)) ?? []
+  const text = `${failed}: status ${status}${cause === undefined ? '' : ` (${cause})`}`
+  if (status === 401 || status === 403) return new VarveError('REMOTE_DENIED', `${text}. Check the credentials and what they allow`)
+  return new VarveError('REMOTE_UNAVAILABLE', text)
+}
+
+/** The body, as long as it is not larger than allowed. */
+async function bodyOf(response: Response, name: string, bytesMax: number, isExpected: boolean): Promise<Uint8Array> {
+  const declared = Number(response.headers.get('content-length') ?? 0)
+  if (isExpected && declared > bytesMax && response.body !== null) {
+    await response.body.cancel()
+    throw tooLarge(name, bytesMax)
+  }
+  const chunks: Uint8Array[] = []
+  let size = 0
+  const reader = response.body?.getReader()
+  for (let read = await reader?.read(); read !== undefined && !read.done; read = await reader?.read()) {
+    size += read.value.length
+    if (size > bytesMax) {
+      await reader?.cancel()
+      if (isExpected) throw tooLarge(name, bytesMax)
+      break
+    }
+    chunks.push(read.value)
+  }
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : new Uint8Array(Buffer.concat(chunks))
+}
+
+/** The delay that the server asks for; 0 if it names none. */
+function retryAfterMs(headers: Headers): number {
+  const text = headers.get('retry-after')
+  if (text === null) return 0
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
+  return Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : 0
+}
+
+/** The system's code of a failed connection: messages of other layers may contain the address with its query. */
+function transportCode(error: unknown): string {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    if ('code' in at && typeof at.code === 'string' && /^[A-Z_]+$/.test(at.code)) return at.code
+  }
+  return 'the connection failed'
+}
+
+/** The URL of a server without its last slashes. Throws INVALID_OPTION for plain http to another machine, and for credentials in it. */
+export function serverUrl(option: string, given: string, allowInsecure: boolean): URL {
+  const url = URL.canParse(given) ? new URL(given) : undefined
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new VarveError('INVALID_OPTION', `option '${option}' is no http or https address`)
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new VarveError('INVALID_OPTION', `option '${option}' has credentials, a query or a fragment; pass credentials in their own options`)
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowInsecure) {
+    const risk = 'everyone on the way could read credentials and values'
+    throw new VarveError('INVALID_OPTION', `option '${option}' is plain http to '${url.host}': ${risk}. Use https, or set 'allowInsecure: true'`)
+  }
+  url.pathname = url.pathname.replace(/\/+$/, '')
+  return url
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}

@@ -1,0 +1,184 @@
+/**
+ * An S3-compatible object store, addressed by path. Requests are signed with SigV4; `aws4fetch` computes the signature.
+ *
+ * Some gateways answer a large PUT with 412 before they have read its body and close the connection, which is a transport error.
+ * A HEAD before create-only PUTs above `PROBED_BYTES` avoids this, and the transfer of a blob that exists.
+ */
+import { createHash } from 'node:crypto'
+import { AwsV4Signer } from 'aws4fetch'
+import { VarveError } from 'varve'
+import { checkOptions } from '../options.ts'
+import { type Answer, type Call, send, serverUrl } from './http.ts'
+import {
+  type BlobStore, encodeName, encodeSegment, type Fetched, type GetOptions, type Head, type Listed, type PutOptions, type PutOutcome, segmentsOf,
+} from './store.ts'
+
+/** Credentials of S3. */
+export interface S3Credentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string | undefined
+}
+
+/** Options of `s3`. */
+export interface S3Options {
+  readonly bucket: string
+  /**
+   * Path below which all objects are.
+   * @defaultValue `''`
+   */
+  readonly prefix?: string | undefined
+  /** @defaultValue `'us-east-1'` */
+  readonly region?: string | undefined
+  /**
+   * Address of the service.
+   * @defaultValue `https://s3.<region>.amazonaws.com`
+   */
+  readonly endpoint?: string | undefined
+  /** The credentials, or a function that is called for each request. */
+  readonly credentials: S3Credentials | (() => S3Credentials | Promise<S3Credentials>)
+  /**
+   * Accepts plain http to another machine.
+   * @defaultValue `false`
+   */
+  readonly allowInsecure?: boolean | undefined
+  /**
+   * Milliseconds for one request, besides the time for its bytes.
+   * @defaultValue `5000`
+   */
+  readonly requestMs?: number | undefined
+}
+
+const PROBED_BYTES = 65_536
+const EMPTY_SHA256 = createHash('sha256').digest('hex')
+const FIELDS = ['bucket', 'prefix', 'region', 'endpoint', 'credentials', 'allowInsecure', 'requestMs']
+
+/** A store in a bucket of S3, or of a service that is compatible. */
+export function s3(options: S3Options): BlobStore {
+  checkOptions('s3()', options, FIELDS)
+  const { bucket, prefix = '', credentials } = options
+  if (typeof bucket !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,62}$/.test(bucket)) {
+    throw new VarveError('INVALID_OPTION', "option 'bucket' of s3() is no name of a bucket: 3 to 63 of a-z, 0-9, '.' and '-'")
+  }
+  if (prefix !== '') segmentsOf(prefix)
+  const isComplete = typeof credentials === 'function' || (Boolean(credentials?.accessKeyId) && Boolean(credentials?.secretAccessKey))
+  if (!isComplete) throw new VarveError('INVALID_OPTION', "option 'credentials' of s3() needs 'accessKeyId' and 'secretAccessKey'")
+  return new S3Store(options)
+}
+
+/** What a request to S3 consists of, besides its signature. */
+interface S3Request extends Omit<Call, 'make' | 'bodyBytes'> {
+  readonly path: string
+  readonly query?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+  readonly sha256?: string | undefined
+}
+
+class S3Store implements BlobStore {
+  readonly label: string
+  readonly capabilities = { range: true, createOnly: true, compareAndSwap: true, list: true, delete: true, bytesMax: 5 * 2 ** 30 }
+  readonly requestMs: number
+  readonly #bucketUrl: string
+  readonly #prefix: string
+  readonly #region: string
+  readonly #credentials: S3Options['credentials']
+
+  constructor({ bucket, prefix = '', region = 'us-east-1', endpoint, credentials, allowInsecure = false, requestMs = 5000 }: S3Options) {
+    const url = serverUrl('endpoint', endpoint ?? `https://s3.${region}.amazonaws.com`, allowInsecure)
+    this.label = `s3://${bucket}/${prefix} (${url.host})`
+    this.requestMs = requestMs
+    this.#bucketUrl = `${url.origin}${url.pathname.replace(/\/$/, '')}/${bucket}`
+    this.#prefix = prefix === '' ? '' : `${prefix}/`
+    this.#region = region
+    this.#credentials = credentials
+  }
+
+  async get(name: string, { range, ifNoneMatch, bytesMax, signal }: GetOptions = {}): Promise<Fetched | undefined> {
+    const headers: Record<string, string> = {}
+    if (range !== undefined) headers['range'] = `bytes=${range.start}-${range.end - 1}`
+    if (ifNoneMatch !== undefined) headers['if-none-match'] = ifNoneMatch
+    const expected = [200, 206, 304, 404]
+    const answer = await this.#send({ name, path: this.#keyOf(name), method: 'GET', headers, expected, bytesMax: bytesMax ?? range?.end, signal })
+    if (answer.status === 404) return undefined
+    if (answer.status === 304) return { bytes: new Uint8Array(), etag: ifNoneMatch, unchanged: true }
+    const { bytes } = answer
+    return { bytes: range !== undefined && answer.status === 200 ? bytes.subarray(range.start, range.end) : bytes, etag: etagOf(answer) }
+  }
+
+  async head(name: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Head | undefined> {
+    const answer = await this.#send({ name, path: this.#keyOf(name), method: 'HEAD', expected: [200, 404], signal })
+    if (answer.status === 404) return undefined
+    return { size: Number(answer.headers.get('content-length') ?? 0), etag: etagOf(answer) }
+  }
+
+  async put(name: string, bytes: Uint8Array, { ifAbsent, ifMatch, sha256, signal }: PutOptions = {}): Promise<PutOutcome> {
+    if (ifAbsent === true && bytes.length > PROBED_BYTES && (await this.head(name, { signal })) !== undefined) return 'exists'
+    const headers: Record<string, string> = { 'content-type': 'application/octet-stream' }
+    if (ifAbsent === true) headers['if-none-match'] = '*'
+    if (ifMatch !== undefined) headers['if-match'] = ifMatch
+    // With If-Match, 409 is a write at the same time, and 404 a blob that was removed.
+    const expected = ifMatch === undefined ? [200, 412] : [200, 404, 409, 412]
+    const { status } = await this.#send({ name, path: this.#keyOf(name), method: 'PUT', headers, body: bytes, sha256, expected, signal })
+    if (status === 200) return 'stored'
+    return ifAbsent === true ? 'exists' : 'conflict'
+  }
+
+  async *list(prefix: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): AsyncIterable<Listed> {
+    for (let token = ''; ; ) {
+      const parameters = [['list-type', '2'], ['prefix', this.#prefix + prefix], ...(token === '' ? [] : [['continuation-token', token]])]
+      const query = parameters.map(([key = '', value = '']) => `${key}=${encodeSegment(value)}`).join('&')
+      const answer = await this.#send({ name: prefix, path: '', query, method: 'GET', expected: [200], signal })
+      const text = new TextDecoder().decode(answer.bytes)
+      for (const [, item = ''] of text.matchAll(/<Contents>([^]*?)<\/Contents>/g)) {
+        const name = textOf(item, 'Key').slice(this.#prefix.length)
+        yield { name, size: Number(textOf(item, 'Size')), modified: Date.parse(textOf(item, 'LastModified')) }
+      }
+      token = textOf(text, 'NextContinuationToken')
+      if (token === '') return
+    }
+  }
+
+  async delete(names: readonly string[], { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    for (const name of names) await this.#send({ name, path: this.#keyOf(name), method: 'DELETE', expected: [200, 204, 404], signal })
+  }
+
+  #keyOf(name: string): string {
+    return `/${encodeName(this.#prefix + name)}`
+  }
+
+  #send({ path, query, headers = {}, body, sha256, ...call }: S3Request): Promise<Answer> {
+    const digest = body === undefined ? EMPTY_SHA256 : (sha256 ?? createHash('sha256').update(body).digest('hex'))
+    const make = async (): Promise<Request> => {
+      const credentials = typeof this.#credentials === 'function' ? await this.#credentials() : this.#credentials
+      const signer = new AwsV4Signer({
+        url: `${this.#bucketUrl}${path}${query === undefined ? '' : `?${query}`}`,
+        method: call.method,
+        headers: { ...headers, 'x-amz-content-sha256': digest },
+        accessKeyId: credentials.accessKeyId,
+        secretAccessKey: credentials.secretAccessKey,
+        ...(credentials.sessionToken === undefined ? {} : { sessionToken: credentials.sessionToken }),
+        service: 's3',
+        region: this.#region,
+      })
+      const signed = await signer.sign()
+      return new Request(signed.url, { method: call.method, headers: signed.headers, ...(body === undefined ? {} : { body: body.slice() }) })
+    }
+    return send({ ...call, make, bodyBytes: body?.length ?? 0 }, this)
+  }
+}
+
+function etagOf({ headers }: Answer): string | undefined {
+  return headers.get('etag') ?? undefined
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
+
+/** The text of the first element with this name; '' if there is none. */
+function textOf(xml: string, element: string): string {
+  const [, text = ''] = new RegExp(`<${element}>([^<]*)</${element}>`).exec(xml) ?? []
+  return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (whole, hex?: string, decimal?: string, named?: string) => {
+    if (named !== undefined) return ENTITIES[named] ?? whole
+    return String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16))
+  })
+}

@@ -1,0 +1,105 @@
+/** What a remote needs of a store of blobs. Adapters implement it; one contract suite tests them all. */
+import { VarveError } from 'varve'
+
+/** What a store can do. Conditions that it lacks are approximated: a check, then an unconditional write. */
+export interface Capabilities {
+  /** `get` transfers only the bytes of `range`. */
+  readonly range: boolean
+  /** `put` with `ifAbsent` is atomic. */
+  readonly createOnly: boolean
+  /** `put` with `ifMatch` is atomic. Without it there is no head, only manifests of commits. */
+  readonly compareAndSwap: boolean
+  readonly list: boolean
+  readonly delete: boolean
+  /** Largest blob in bytes. */
+  readonly bytesMax: number
+}
+
+/** Options of `get`. */
+export interface GetOptions {
+  /** Offsets of the first byte and of the one after the last. */
+  readonly range?: { readonly start: number; readonly end: number } | undefined
+  /** An `etag`: if the blob still has it, the result is `unchanged` and has no bytes. */
+  readonly ifNoneMatch?: string | undefined
+  /** Rejects with REMOTE_UNTRUSTED if the store sends more bytes. */
+  readonly bytesMax?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Options of `put`; without a condition it replaces the blob. */
+export interface PutOptions {
+  /** Writes only if there is no such blob; otherwise the outcome is `'exists'`. */
+  readonly ifAbsent?: boolean | undefined
+  /** Writes only if the blob has this `etag`; otherwise the outcome is `'conflict'`. */
+  readonly ifMatch?: string | undefined
+  /** SHA-256 of the bytes in hex, if it is known. */
+  readonly sha256?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export type PutOutcome = 'stored' | 'exists' | 'conflict'
+
+/** The content of a blob. */
+export interface Fetched {
+  readonly bytes: Uint8Array
+  readonly etag?: string | undefined
+  /** The blob still has the `etag` of `ifNoneMatch`. */
+  readonly unchanged?: boolean | undefined
+}
+
+/** A blob without its content. */
+export interface Head {
+  readonly size: number
+  readonly etag?: string | undefined
+}
+
+/** A blob in a list. */
+export interface Listed {
+  readonly name: string
+  readonly size: number
+  /** Time of the last write, in milliseconds since 1970. */
+  readonly modified: number
+}
+
+/**
+ * A store of blobs by name. A name is a path of segments separated by `/`; each segment has any characters, and is neither
+ * empty nor `.` nor `..`. A blob that does not exist is `undefined`. Calls reject with REMOTE_UNAVAILABLE if the store does not answer,
+ * and with REMOTE_DENIED if it refuses the credentials.
+ */
+export interface BlobStore {
+  /** The store in messages, without secrets. */
+  readonly label: string
+  readonly capabilities: Capabilities
+  get(name: string, options?: GetOptions): Promise<Fetched | undefined>
+  head(name: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Head | undefined>
+  put(name: string, bytes: Uint8Array, options?: PutOptions): Promise<PutOutcome>
+  list?(prefix: string, options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<Listed>
+  delete?(names: readonly string[], options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
+}
+
+/** The segments of a name. Throws INVALID_ARGUMENT if the name could leave its prefix. */
+export function segmentsOf(name: string): string[] {
+  const segments = name.split('/')
+  // A backslash separates directories on Windows; control characters are not valid in headers and paths.
+  const isSafe = segments.every((segment) => !['', '.', '..'].includes(segment) && !/[\\\p{Cc}\p{Surrogate}]/u.test(segment))
+  if (isSafe && name.length <= NAME_MAX) return segments
+  throw new VarveError('INVALID_ARGUMENT', `invalid name of a blob: ${JSON.stringify(name.slice(0, 120))}`)
+}
+
+/** Most characters of a name; S3 allows 1,024 bytes with the prefix. */
+const NAME_MAX = 512
+
+/** The path of a name in a URL. */
+export function encodeName(name: string): string {
+  return segmentsOf(name).map(encodeSegment).join('/')
+}
+
+/** A segment as a URL and as the name of a file on every system: only letters, digits and `-_.~%`. */
+export function encodeSegment(segment: string): string {
+  return encodeURIComponent(segment).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+/** The error for a blob that is larger than it may be. */
+export function tooLarge(name: string, bytesMax: number): VarveError {
+  return new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote has more than the expected ${bytesMax} bytes`)
+}

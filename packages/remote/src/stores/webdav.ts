@@ -1,0 +1,130 @@
+/**
+ * A WebDAV server as a store: GET, HEAD, PUT, DELETE, and MKCOL if the server wants directories to exist. nginx ignores conditions
+ * of PUT, so without `conditional` a check before the PUT approximates them, and there is no head.
+ */
+import { VarveError } from 'varve'
+import { checkOptions } from '../options.ts'
+import { type Answer, type Call, send, serverUrl } from './http.ts'
+import { type BlobStore, encodeName, type Fetched, type GetOptions, type Head, type PutOptions, type PutOutcome } from './store.ts'
+
+/** Credentials of a WebDAV server. */
+export type WebdavCredentials = { readonly username: string; readonly password: string } | { readonly token: string }
+
+/** Options of `webdav`. */
+export interface WebdavOptions {
+  /** Address of the directory, without credentials. */
+  readonly url: string
+  /** A user and a password, or a bearer token; a function is called for each request. */
+  readonly credentials?: WebdavCredentials | (() => WebdavCredentials | Promise<WebdavCredentials>) | undefined
+  /**
+   * The server honours `If-Match` and `If-None-Match` of PUT.
+   * @defaultValue `false`
+   */
+  readonly conditional?: boolean | undefined
+  /**
+   * Accepts plain http to another machine.
+   * @defaultValue `false`
+   */
+  readonly allowInsecure?: boolean | undefined
+  /**
+   * Milliseconds for one request, besides the time for its bytes.
+   * @defaultValue `5000`
+   */
+  readonly requestMs?: number | undefined
+}
+
+const FIELDS = ['url', 'credentials', 'conditional', 'allowInsecure', 'requestMs']
+const STORED = [200, 201, 204]
+
+/** A store on a WebDAV server. */
+export function webdav(options: WebdavOptions): BlobStore {
+  checkOptions('webdav()', options, FIELDS)
+  if (typeof options.url !== 'string') throw new VarveError('INVALID_OPTION', "option 'url' of webdav() is no http or https address")
+  return new WebdavStore(options)
+}
+
+/** What a request consists of, besides its credentials. */
+interface WebdavRequest extends Omit<Call, 'make' | 'bodyBytes'> {
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+}
+
+class WebdavStore implements BlobStore {
+  readonly label: string
+  readonly capabilities: BlobStore['capabilities']
+  readonly requestMs: number
+  readonly #url: string
+  readonly #credentials: WebdavOptions['credentials']
+
+  constructor({ url: given, credentials, conditional = false, allowInsecure = false, requestMs = 5000 }: WebdavOptions) {
+    const url = serverUrl('url', given, allowInsecure)
+    this.label = `${url.host}${url.pathname}`
+    this.requestMs = requestMs
+    this.capabilities = { range: true, createOnly: conditional, compareAndSwap: conditional, list: false, delete: true, bytesMax: 2 ** 31 }
+    this.#url = `${url.origin}${url.pathname.replace(/\/$/, '')}`
+    this.#credentials = credentials
+  }
+
+  async get(name: string, { range, ifNoneMatch, bytesMax, signal }: GetOptions = {}): Promise<Fetched | undefined> {
+    const headers: Record<string, string> = {}
+    if (range !== undefined) headers['range'] = `bytes=${range.start}-${range.end - 1}`
+    if (ifNoneMatch !== undefined) headers['if-none-match'] = ifNoneMatch
+    const expected = [200, 206, 304, 404]
+    const answer = await this.#send({ name, path: encodeName(name), method: 'GET', headers, expected, bytesMax: bytesMax ?? range?.end, signal })
+    if (answer.status === 404) return undefined
+    if (answer.status === 304) return { bytes: new Uint8Array(), etag: ifNoneMatch, unchanged: true }
+    const bytes = range !== undefined && answer.status === 200 ? answer.bytes.subarray(range.start, range.end) : answer.bytes
+    return { bytes, etag: answer.headers.get('etag') ?? undefined }
+  }
+
+  async head(name: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Head | undefined> {
+    const answer = await this.#send({ name, path: encodeName(name), method: 'HEAD', expected: [200, 404], signal })
+    if (answer.status === 404) return undefined
+    return { size: Number(answer.headers.get('content-length') ?? 0), etag: answer.headers.get('etag') ?? undefined }
+  }
+
+  async put(name: string, bytes: Uint8Array, { ifAbsent, ifMatch, signal }: PutOptions = {}): Promise<PutOutcome> {
+    if (ifAbsent === true && (await this.head(name, { signal })) !== undefined) return 'exists'
+    if (ifMatch !== undefined && (await this.head(name, { signal }))?.etag !== ifMatch) return 'conflict'
+    const headers: Record<string, string> = {}
+    if (ifAbsent === true) headers['if-none-match'] = '*'
+    if (ifMatch !== undefined) headers['if-match'] = ifMatch
+    const request = { name, path: encodeName(name), method: 'PUT', headers, body: bytes, signal }
+    let { status } = await this.#send({ ...request, expected: [...STORED, 409, 412] })
+    if (status === 409) {
+      await this.#makeDirectories(name, signal)
+      status = (await this.#send({ ...request, expected: [...STORED, 412] })).status
+    }
+    if (STORED.includes(status)) return 'stored'
+    return ifAbsent === true ? 'exists' : 'conflict'
+  }
+
+  async delete(names: readonly string[], { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    for (const name of names) await this.#send({ name, path: encodeName(name), method: 'DELETE', expected: [200, 204, 404], signal })
+  }
+
+  /** Makes the directories above a name, from the top down. */
+  async #makeDirectories(name: string, signal: AbortSignal | undefined): Promise<void> {
+    const segments = encodeName(name).split('/')
+    for (let depth = 1; depth < segments.length; depth++) {
+      const path = `${segments.slice(0, depth).join('/')}/`
+      await this.#send({ name, path, method: 'MKCOL', expected: [200, 201, 405], signal })
+    }
+  }
+
+  #send({ path, headers = {}, body, ...call }: WebdavRequest): Promise<Answer> {
+    const make = async (): Promise<Request> => {
+      const credentials = typeof this.#credentials === 'function' ? await this.#credentials() : this.#credentials
+      const authorization = credentials === undefined ? {} : { authorization: authorizationOf(credentials) }
+      const init = { method: call.method, headers: { ...headers, ...authorization }, ...(body === undefined ? {} : { body: body.slice() }) }
+      return new Request(`${this.#url}/${path}`, init)
+    }
+    return send({ ...call, make, bodyBytes: body?.length ?? 0 }, this)
+  }
+}
+
+function authorizationOf(credentials: WebdavCredentials): string {
+  if ('token' in credentials) return `Bearer ${credentials.token}`
+  return `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`
+}
