@@ -37,6 +37,7 @@ export default defineConfig({
           page('Files', '/docs/files'),
           page('Workers and processes', '/docs/workers'),
           page('Layers', '/docs/layers'),
+          page('Remote', '/docs/remote'),
           page('Export and import', '/docs/export'),
           page('CI, Docker, worktrees', '/docs/ci'),
           page('Platforms', '/docs/platforms'),

@@ -6,7 +6,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { runVarve } from '../command.ts'
@@ -22,7 +22,7 @@ const helpOf = (command: string): string => runVarve([...command.split(' '), '--
 
 /** Names of all commands. */
 const COMMANDS = commandsIn(runVarve(['--help']).out).flatMap((name) => {
-  return name === 'files' ? commandsIn(helpOf(name)).map((sub) => `files ${sub}`) : [name]
+  return name === 'files' || name === 'remote' ? commandsIn(helpOf(name)).map((sub) => `${name} ${sub}`) : [name]
 })
 
 /** Options of every command, as rows of the page. */
@@ -71,11 +71,15 @@ async function makeProject(): Promise<{ folder: string; one: string; two: string
 }
 
 /** What each of these command lines printed, by the name of its shape. */
-async function outputsOf(lines: readonly (readonly [name: string, ...args: string[]])[], folder: string): Promise<Map<string, string[]>> {
+async function outputsOf(
+  lines: readonly (readonly [name: string, ...args: string[]])[],
+  folder: string,
+  more: NodeJS.ProcessEnv = {},
+): Promise<Map<string, string[]>> {
   const outputs = new Map<string, string[]>()
   for (const [name, ...args] of lines) {
     const words = name === 'error' ? [] : name.split(' ')
-    const { out, err } = runVarve([...words, ...args, '--json'], { cwd: folder, env: { VARVE_DIR: '', CACHE_DIR: '' } })
+    const { out, err } = runVarve([...words, ...args, '--json'], { cwd: folder, env: { VARVE_DIR: '', CACHE_DIR: '', ...more } })
     expect([args, err.replaceAll(/^warning: .*\n/gm, '')]).toEqual([args, ''])
     expect(JSON.parse(out).format, out).toBe(1)
     outputs.set(name, [...(outputs.get(name) ?? []), out])
@@ -116,6 +120,10 @@ describe('--json', () => {
       ['files restore', 'nothing', target, ...dir], ['repair', ...dir], ['compact', '--dir', caches], ['compact', ...dir], ['gc', ...dir],
       ['files gc', ...dir], ['clear', ...dir, '--namespace', 'text'], ['error', 'stats', '--dir', join(folder, 'none')],
     ], folder)
+    const { publicKey: VARVE_TRUSTED_KEYS, signingKey: VARVE_SIGNING_KEY } = JSON.parse(runVarve(['remote', 'keygen', '--json'], { cwd: folder }).out)
+    const env = { VARVE_REMOTE: pathToFileURL(join(folder, 'remote')).href, VARVE_TRUSTED_KEYS, VARVE_SIGNING_KEY }
+    const remote = ['push', 'status', 'pull', 'verify', 'keygen'].map((name) => [`remote ${name}`, '--dir', caches] as const)
+    for (const [name, values] of await outputsOf(remote, folder, env)) outputs.set(name, values)
     await outputsOf([['compact', '--dir', damaged]], folder)
     flip(fileOf(damaged, '.table'), 100)
     const more = await outputsOf([['verify', '--dir', damaged], ['doctor', '--dir', damaged], ['repair', '--dir', damaged]], folder)

@@ -7,7 +7,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { s3, webdav, type BlobStore } from '@varve/remote'
 import { makeFolder } from '../folders.ts'
-import type { StartStore } from './contract.ts'
 
 const VERSITYGW = fileURLToPath(new URL('../../target/servers/versitygw', import.meta.url))
 
@@ -39,27 +38,38 @@ async function serve(program: string, args: readonly string[], url: string): Pro
   throw new Error(`${program} does not answer at ${url}`)
 }
 
-const CREDENTIALS = { accessKeyId: 'rootkey', secretAccessKey: 'rootsecret' }
+/** A server, its address for VARVE_REMOTE, and what stops it. */
+export interface Started {
+  readonly address: string
+  readonly stop: () => Promise<void>
+}
+
+export interface StartedStore extends Started {
+  readonly store: BlobStore
+}
+
+export const CREDENTIALS = { accessKeyId: 'rootkey', secretAccessKey: 'rootsecret' }
 
 /** A bucket of versitygw, an S3 gateway over a directory. Undefined if it is not built. */
-export const startS3: StartStore | undefined = existsSync(VERSITYGW) ? startVersitygw : undefined
+export const startS3: (() => Promise<StartedStore>) | undefined = existsSync(VERSITYGW) ? startVersitygw : undefined
 
-async function startVersitygw(): Promise<{ readonly store: BlobStore; readonly stop: () => Promise<void>; readonly endpoint: string }> {
+async function startVersitygw(): Promise<StartedStore> {
   const [data, iam] = [makeFolder(), makeFolder()]
   mkdirSync(join(data, 'bucket'))
   const address = `127.0.0.1:${await freePort()}`
   const root = ['--access', CREDENTIALS.accessKeyId, '--secret', CREDENTIALS.secretAccessKey]
   const stop = await serve(VERSITYGW, ['--port', address, ...root, '--iam-dir', iam, '--quiet', 'posix', data], `http://${address}/`)
   const endpoint = `http://${address}`
-  return { store: s3({ bucket: 'bucket', prefix: 'some/prefix', endpoint, credentials: CREDENTIALS }), stop, endpoint }
+  const store = s3({ bucket: 'bucket', prefix: 'some/prefix', endpoint, credentials: CREDENTIALS })
+  return { store, stop, address: `s3://bucket/team?endpoint=${endpoint}&region=us-east-1` }
 }
 
 const hasNginx = spawnSync('nginx', ['-V'], { encoding: 'utf8' }).stderr?.includes('http_dav_module') === true
 
 /** A directory of nginx. Undefined if nginx with WebDAV is not installed. */
-export const startWebdav: StartStore | undefined = hasNginx ? startNginx : undefined
+export const startWebdav: (() => Promise<StartedStore>) | undefined = hasNginx ? startNginx : undefined
 
-async function startNginx(): Promise<{ readonly store: BlobStore; readonly stop: () => Promise<void> }> {
+async function startNginx(): Promise<StartedStore> {
   const [folder, port] = [makeFolder(), await freePort()]
   for (const name of ['data', 'temporary']) mkdirSync(join(folder, name), { mode: 0o777 })
   const user = process.getuid?.() === 0 ? 'user root;' : ''
@@ -71,7 +81,8 @@ http {
 }
 `)
   const stop = await serve('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], `http://127.0.0.1:${port}/`)
-  return { store: webdav({ url: `http://127.0.0.1:${port}/some/prefix` }), stop }
+  const url = `http://127.0.0.1:${port}`
+  return { store: webdav({ url: `${url}/some/prefix` }), stop, address: `${url}/team` }
 }
 
 /** Says which servers are missing, so that a run without them is noticed. */

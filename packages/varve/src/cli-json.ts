@@ -26,6 +26,11 @@ export interface CliJson extends EachCaches {
   readonly 'files ls': FilesLsJson
   readonly 'files ls --stored': FilesStoredJson
   readonly 'files restore': FilesRestoreJson
+  readonly 'remote push': RemotePushJson
+  readonly 'remote pull': RemotePullJson
+  readonly 'remote status': RemoteStatusJson
+  readonly 'remote verify': RemoteVerifyJson
+  readonly 'remote keygen': RemoteKeygenJson
   /** The JSON of any command that fails, with exit code 2, 3 or 4. */
   readonly error: ErrorJson
 }
@@ -179,6 +184,70 @@ export interface FilesGcReport {
   readonly bytesFreed: number
   readonly contents: number
   readonly bytes: number
+}
+
+/** A layer of a remote. */
+export interface RemoteLayerJson {
+  /** Name of the cache. */
+  readonly cache: string
+  readonly sha256: string
+  /** Bytes of its files; `descriptionBytes` are those of the list of them. */
+  readonly bytes: number
+  readonly descriptionBytes: number
+  readonly entries: number
+  readonly deletes: number
+}
+
+export interface RemotePushJson extends FormatJson {
+  /** `'unchanged'`: the remote had everything. `'exists'`: another publisher was first with this commit. */
+  readonly outcome: 'published' | 'unchanged' | 'exists'
+  /** Generation of the head; 0 if it was not looked up, or the store has none. */
+  readonly generation: number
+  /** The new layers. */
+  readonly layers: readonly RemoteLayerJson[]
+  readonly sentBytes: number
+}
+
+export interface RemotePullJson extends FormatJson {
+  /** The newest first; `path` is for option `layers` of `openCache`. */
+  readonly layers: readonly (RemoteLayerJson & { readonly scope: string; readonly path: string })[]
+  /** Number of layers that were not on this machine, and their bytes. */
+  readonly fetched: number
+  readonly fetchedBytes: number
+  /** The value for VARVE_LAYERS. */
+  readonly variable: string
+}
+
+export interface RemoteStatusJson extends FormatJson {
+  readonly store: string
+  /** Whether there is a signing key. */
+  readonly writable: boolean
+  readonly scopes: readonly {
+    readonly scope: string
+    /** 0 if nothing was published. */
+    readonly generation: number
+    readonly commit: string
+    /** In milliseconds since 1970; 0 if nothing was published. */
+    readonly createdAt: number
+    readonly layers: readonly (RemoteLayerJson & { readonly isLocal: boolean })[]
+  }[]
+}
+
+export interface RemoteVerifyJson extends FormatJson {
+  /** False if an object is missing or damaged; the exit code is then 1. */
+  readonly sound: boolean
+  readonly layers: number
+  readonly chunks: number
+  readonly bytes: number
+  /** One sentence for each object that is wrong. */
+  readonly problems: readonly string[]
+}
+
+export interface RemoteKeygenJson extends FormatJson {
+  readonly keyId: string
+  readonly publicKey: string
+  /** A secret. */
+  readonly signingKey: string
 }
 
 export interface ErrorJson extends FormatJson {

@@ -17,6 +17,7 @@ import { importCommand } from './import.ts'
 import { lsCommand } from './ls.ts'
 import { isClosedPipe } from './output.ts'
 import { layersCommand } from './layers.ts'
+import { remoteCommand } from './remote.ts'
 import { repairCommand } from './repair.ts'
 import { sealCommand } from './seal.ts'
 import { statsCommand } from './stats.ts'
@@ -39,7 +40,7 @@ const LOOKING = [
   statsCommand, layersCommand, topCommand, lsCommand, getCommand, whyCommand, diffCommand, exportCommand, verifyCommand, sealCommand,
   doctorCommand,
 ]
-const CHANGING = [filesCommand, importCommand, compactCommand, gcCommand, clearCommand, repairCommand]
+const CHANGING = [filesCommand, remoteCommand, importCommand, compactCommand, gcCommand, clearCommand, repairCommand]
 for (const command of [...LOOKING, ...CHANGING]) {
   program.addCommand(command.exitOverride())
 }

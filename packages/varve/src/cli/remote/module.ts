@@ -1,0 +1,97 @@
+/**
+ * What the command uses of `@varve/remote`, which is installed beside varve if it is needed. The tests of the remote assign the package
+ * to this interface, so the compiler compares both.
+ */
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { InvalidArgumentError } from 'commander'
+import type { RemoteKeygenJson, RemotePullJson, RemotePushJson, RemoteStatusJson, RemoteVerifyJson } from '../../cli-json.ts'
+import type { EngineControl } from '../../engine/engine.ts'
+import { VarveError } from '../../errors.ts'
+import { command, type CommonOptions } from '../command.ts'
+import { folderOf, isCache } from '../folder.ts'
+import type { Command } from 'commander'
+
+/** A report without the field that all output has. */
+type Report<Json> = Omit<Json, 'format'>
+
+interface Commits {
+  readonly commits?: readonly string[] | undefined
+}
+
+/** `Remote` is opaque here: the command passes it on. */
+export interface RemoteModule<Remote> {
+  remoteFromEnvironment(
+    environment: Readonly<Record<string, string | undefined>>,
+    options: { readonly dir: string; readonly mode?: 'read' | 'read-write' | undefined; readonly budgetMs?: number | undefined },
+  ): Remote | undefined
+  push(remote: Remote, options: PushCall & EngineControl): Promise<Report<RemotePushJson>>
+  pull(remote: Remote, options: Commits & EngineControl): Promise<Report<Omit<RemotePullJson, 'variable'>>>
+  remoteStatus(remote: Remote, options: Commits): Promise<Report<RemoteStatusJson>>
+  verifyRemote(remote: Remote, options: Commits & EngineControl): Promise<Report<RemoteVerifyJson>>
+  generateKeys(): Report<RemoteKeygenJson>
+}
+
+interface PushCall extends Commits {
+  readonly caches: readonly { readonly name: string; readonly dir: string }[]
+  readonly commit?: string | undefined
+  readonly shared?: boolean | undefined
+}
+
+/** Options of the commands that use the remote. */
+export interface RemoteCommandOptions extends CommonOptions {
+  readonly timeout?: number
+}
+
+/** An open remote with its module. */
+export interface OpenRemote {
+  readonly module: RemoteModule<unknown>
+  readonly remote: unknown
+}
+
+/** A command of the remote, with the options that all of them have. */
+export function remoteCommandOf(name: string, description: string): Command {
+  return command(name, description).option('--timeout <seconds>', 'the time that the command may take (default: 120)', seconds)
+}
+
+/** The remote of the environment; layers are in `.remote` in the directory of the caches. */
+export async function openRemote({ dir, timeout }: RemoteCommandOptions, mode: 'read' | 'read-write'): Promise<OpenRemote> {
+  const module = await loadRemote()
+  const folder = folderOf(dir)
+  const layers = join(isCache(folder) ? dirname(folder) : folder, '.remote')
+  const remote = module.remoteFromEnvironment(process.env, { dir: layers, mode, budgetMs: timeout === undefined ? undefined : timeout * 1000 })
+  if (remote !== undefined) return { module, remote }
+  const examples = "'s3://bucket/prefix', 'https://host/path' (WebDAV) or 'file:///path'"
+  throw new VarveError('INVALID_OPTION', `there is no remote: set VARVE_REMOTE to ${examples}`)
+}
+
+/** The package, as the project has installed it, or else as varve finds it. Throws INVALID_OPTION if it is missing. */
+export async function loadRemote(): Promise<RemoteModule<unknown>> {
+  for (const from of [join(process.cwd(), 'package.json'), import.meta.url]) {
+    const path = pathFrom(from)
+    if (path === undefined) continue
+    const loaded: RemoteModule<unknown> = await import(pathToFileURL(path).href)
+    return loaded
+  }
+  throw new VarveError('INVALID_OPTION', "'@varve/remote' is not installed; run 'npm install --save-dev @varve/remote'")
+}
+
+function pathFrom(from: string): string | undefined {
+  try {
+    return createRequire(from).resolve('@varve/remote')
+  } catch {
+    return undefined
+  }
+}
+
+/** Adds a commit to those that an option has collected. */
+export function collectCommit(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
+function seconds(text: string): number {
+  const value = Number(text)
+  if (Number.isFinite(value) && value > 0 && value <= 86_400) return value
+  throw new InvalidArgumentError(`invalid time '${text}': expected seconds, for example '30'.`)
+}

@@ -1,0 +1,32 @@
+/** `varve remote push`: publishes what the caches have and the remote lacks. */
+import type { Command } from 'commander'
+import { basename } from 'node:path'
+import { escapeText } from '../escape.ts'
+import { findCaches } from '../folder.ts'
+import { counted, size, write, writeJson } from '../output.ts'
+import { withProgress } from '../progress.ts'
+import { collectCommit, openRemote, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
+
+interface PushOptions extends RemoteCommandOptions {
+  readonly commit?: string
+  readonly after?: readonly string[]
+}
+
+export const remotePushCommand: Command = remoteCommandOf('push', 'publish what the caches have and the remote lacks, signed with VARVE_SIGNING_KEY')
+  .option('--commit <hash>', 'the commit that was built; readers find what it published even if the store has no head')
+  .option('--after <hash>', 'a commit whose manifest is the base if the store has no head; several times', collectCommit)
+  .action(run)
+
+const OUTCOMES = { published: 'published', unchanged: 'the remote has everything', exists: 'this commit was published before' }
+
+async function run({ commit, after, ...options }: PushOptions): Promise<void> {
+  const { module, remote } = await openRemote(options, 'read-write')
+  const caches = findCaches(options.dir).map((dir) => ({ name: basename(dir), dir }))
+  const call = { caches, commit, commits: after, shared: options.shared }
+  const report = await withProgress('push', (control) => module.push(remote, { ...call, ...control }))
+  if (options.json === true) return writeJson('remote push', report)
+  const lines = report.layers.map(({ cache, entries, deletes, bytes }) => {
+    return `${escapeText(cache)}: ${counted(entries, 'entry', 'entries')}, ${counted(deletes, 'delete')}, ${size(bytes)}\n`
+  })
+  await write(`${lines.join('')}${OUTCOMES[report.outcome]}, ${size(report.sentBytes)} sent\n`)
+}

@@ -1,0 +1,28 @@
+/** `varve remote status`: what the remote has, from its manifests alone. */
+import type { Command } from 'commander'
+import { escapeText } from '../escape.ts'
+import { age, counted, size, write, writeJson } from '../output.ts'
+import { collectCommit, openRemote, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
+
+interface StatusOptions extends RemoteCommandOptions {
+  readonly commit?: readonly string[]
+}
+
+export const remoteStatusCommand: Command = remoteCommandOf('status', 'list the scopes of the remote with their layers')
+  .option('--commit <hash>', 'a commit whose manifest is used if a scope has no head; several times, the newest first', collectCommit)
+  .action(run)
+
+async function run({ commit, ...options }: StatusOptions): Promise<void> {
+  const hasKey = (process.env['VARVE_SIGNING_KEY'] ?? '') !== ''
+  const { module, remote } = await openRemote(options, hasKey ? 'read-write' : 'read')
+  const report = await module.remoteStatus(remote, { commits: commit })
+  if (options.json === true) return writeJson('remote status', report)
+  const scopes = report.scopes.map(({ scope, generation, commit: by, createdAt, layers }) => {
+    const bytes = layers.reduce((sum, layer) => sum + layer.bytes, 0)
+    const local = `${layers.filter(({ isLocal }) => isLocal).length} here`
+    const origin = by === '' ? '' : `, commit ${escapeText(by)}`
+    const last = generation === 0 ? 'nothing published' : `generation ${generation}, ${age(createdAt)} ago${origin}`
+    return `${escapeText(scope)}: ${last}; ${counted(layers.length, 'layer')} (${local}), ${size(bytes)}\n`
+  })
+  await write(`${escapeText(report.store)}: ${report.writable ? 'read and written' : 'read only'}\n${scopes.join('')}`)
+}

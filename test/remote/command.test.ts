@@ -1,0 +1,123 @@
+/** `varve remote`: a team publishes on one machine and reads on others, on each kind of store, and no output has a secret. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import * as remote from '@varve/remote'
+import { openCache } from 'varve'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type * as command from '../../packages/varve/src/cli/remote/module.ts'
+import { type Ran, runVarve } from '../command.ts'
+import { makeFolder } from '../folders.ts'
+import { CREDENTIALS, type Started, startS3, startWebdav } from './servers.ts'
+
+/** The compiler compares the package with what the command uses of it. */
+const module: command.RemoteModule<remote.Remote> = remote
+const KEYS = module.generateKeys()
+const COMMIT = '89abcdef89abcdef89abcdef89abcdef89abcdef'
+const LIMITS = { VARVE_DIR: '', CACHE_DIR: '', VARVE_LAYERS: '', VARVE_REMOTE_TOKEN: 'THE-TOKEN' }
+const READER = { ...LIMITS, VARVE_TRUSTED_KEYS: KEYS.publicKey, VARVE_SIGNING_KEY: '' }
+const WRITER = { ...READER, VARVE_SIGNING_KEY: KEYS.signingKey }
+
+function makeProject(): string {
+  const folder = makeFolder()
+  writeFileSync(join(folder, 'package.json'), '{}')
+  mkdirSync(join(folder, 'node_modules'))
+  return folder
+}
+
+async function build(project: string, name: string, entries: Record<string, string>): Promise<void> {
+  const cache = await openCache({ name, dir: join(project, 'node_modules/.cache/varve', name) })
+  for (const [key, value] of Object.entries(entries)) cache.namespace('n', { codec: 'text' }).put(key, value)
+  await cache.close()
+}
+
+const STORES: readonly (readonly [name: string, start: (() => Promise<Started>) | undefined])[] = [
+  ['directory', async () => ({ address: pathToFileURL(join(makeFolder(), 'store')).href, stop: async () => undefined })],
+  ['S3 (versitygw)', startS3],
+  ['WebDAV (nginx)', startWebdav],
+]
+
+describe.each(STORES)('a team shares caches through: %s', (name, start) => {
+  let started: Started | undefined
+  beforeAll(async () => {
+    started = await start?.()
+  })
+  afterAll(async () => started?.stop())
+
+  it('CI pushes, a laptop pulls and hits, and verify reads every byte', async ({ skip }) => {
+    skip(started === undefined, `${name} is not installed`)
+    const { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY } = CREDENTIALS
+    const env = { VARVE_REMOTE: started?.address ?? '', AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY }
+    const printed: string[] = []
+    const run = (project: string, keys: NodeJS.ProcessEnv, ...args: string[]): Ran => {
+      const ran = runVarve(['remote', ...args], { cwd: project, env: { ...env, ...keys } })
+      printed.push(ran.out, ran.err)
+      return ran
+    }
+    const [ci, laptop] = [makeProject(), makeProject()]
+    await build(ci, 'webpack', { a: '1', large: 'x'.repeat(2_000_000) })
+    await build(ci, 'vite', { b: '2' })
+    const commit = ['--commit', COMMIT]
+    expect(run(ci, READER, 'push', ...commit)).toMatchObject({ status: 2, err: expect.stringContaining('VARVE_SIGNING_KEY') })
+    expect(run(ci, WRITER, 'push', ...commit)).toMatchObject({ status: 0, err: '', out: expect.stringMatching(/webpack: 2 entries[^]*published/) })
+    expect(run(ci, WRITER, 'push', ...commit)).toMatchObject({ status: 0, out: expect.stringContaining('published before') })
+    expect(run(laptop, READER, 'status', ...commit)).toMatchObject({ status: 0, out: expect.stringMatching(/read only[^]*2 layers \(0 here\)/) })
+    const pulled = run(laptop, READER, 'pull', '--print', ...commit)
+    expect([pulled.status, pulled.err]).toEqual([0, ''])
+    const layers = { ...env, ...READER, VARVE_LAYERS: pulled.out.trim() }
+    await build(laptop, 'webpack', { own: 'x' })
+    const found = runVarve(['get', 'a', '--dir', join(laptop, 'node_modules/.cache/varve/webpack')], { cwd: laptop, env: layers })
+    expect(found.out).toBe('1')
+    expect(run(laptop, READER, 'pull', ...commit).out).toMatch(/0 layers of 2 fetched/)
+    expect(run(laptop, READER, 'verify', ...commit)).toMatchObject({ status: 0, out: expect.stringMatching(/^sound: 2 layers/) })
+    expect(run(laptop, { ...READER, VARVE_TRUSTED_KEYS: remote.generateKeys().publicKey }, 'pull', '--json', ...commit).out).not.toContain('"path"')
+    for (const secret of [KEYS.signingKey, CREDENTIALS.secretAccessKey, 'THE-TOKEN']) expect(printed.join('\n')).not.toContain(secret)
+  })
+})
+
+describe('varve remote', () => {
+  it.each([
+    ['no VARVE_REMOTE', { VARVE_REMOTE: '' }, 'VARVE_REMOTE'],
+    ['no trusted keys', { VARVE_TRUSTED_KEYS: '' }, 'VARVE_TRUSTED_KEYS'],
+    ['a key that is none', { VARVE_TRUSTED_KEYS: 'THE-SECRET' }, 'varve-public-1'],
+    ['plain http to another machine', { VARVE_REMOTE: 'http://example.com/x' }, 'plain http'],
+    ['credentials in the address', { VARVE_REMOTE: 'https://user:THE-SECRET@example.com/x' }, 'credentials'],
+    ['credentials of S3 in the address', { VARVE_REMOTE: 's3://key:THE-SECRET@bucket/x' }, 'AWS_ACCESS_KEY_ID'],
+    ['an address of another kind', { VARVE_REMOTE: 'ftp://THE-SECRET/x' }, 'no http or https address'],
+    ['a scope without a domain', { VARVE_REMOTE_SCOPE: 'main' }, "neither 'trusted/<name>'"],
+  ])('%s is a usage error that names the variable, without its value', (_, env, message) => {
+    const valid = { ...READER, VARVE_REMOTE: pathToFileURL(makeFolder()).href }
+    const { status, err, out } = runVarve(['remote', 'pull'], { cwd: makeProject(), env: { ...valid, ...env } })
+    expect([status, err, out]).toEqual([2, expect.stringContaining(message), ''])
+    expect(err).not.toContain('THE-SECRET')
+  })
+
+  it('a server that is down is exit code 4 with a typed error, and a pull that writes the value for VARVE_LAYERS prints nothing', () => {
+    const env = { ...READER, VARVE_REMOTE: 'http://127.0.0.1:1/x' }
+    expect(runVarve(['remote', 'pull', '--print'], { cwd: makeProject(), env })).toMatchObject({ status: 4, out: '' })
+    const { status, out } = runVarve(['remote', 'status', '--json'], { cwd: makeProject(), env })
+    expect([status, JSON.parse(out).error.code]).toEqual([4, 'REMOTE_UNAVAILABLE'])
+  })
+
+  it('a damaged remote is exit code 1 of verify', async () => {
+    const [store, project] = [join(makeFolder(), 'store'), makeProject()]
+    const env = { ...WRITER, VARVE_REMOTE: pathToFileURL(store).href }
+    await build(project, 'tool', { a: '1' })
+    expect(runVarve(['remote', 'push'], { cwd: project, env }).status).toBe(0)
+    const names = []
+    for await (const each of remote.directory(store).list?.('v1/trusted/chunk/') ?? []) names.push(each.name)
+    await remote.directory(store).delete?.(names)
+    expect(runVarve(['remote', 'verify'], { cwd: project, env })).toMatchObject({ status: 1, out: expect.stringContaining('is missing') })
+  })
+
+  it('without the package, the command names how to install it, and all other commands work', () => {
+    const folder = makeFolder()
+    const hide = join(folder, 'hide.cjs')
+    writeFileSync(hide, `const Module = require('node:module'), resolve = Module._resolveFilename
+Module._resolveFilename = (name, ...rest) => { if (name === '@varve/remote') throw new Error('hidden'); return resolve(name, ...rest) }`)
+    const env = { ...READER, NODE_OPTIONS: `--require ${hide}`, VARVE_REMOTE: 'file:///x' }
+    const { status, err } = runVarve(['remote', 'pull'], { cwd: folder, env })
+    expect([status, err]).toEqual([2, expect.stringContaining('npm install --save-dev @varve/remote')])
+    expect(runVarve(['--version'], { cwd: folder, env }).status).toBe(0)
+  })
+})

@@ -1,0 +1,53 @@
+/** Descriptions of layers: a writer and a reader cut files in the same way, and no description leads out of its directory. */
+import { describe, expect, it } from 'vitest'
+import type * as layer from '../../packages/remote/src/layer.ts'
+import { randomOf } from '../random.ts'
+
+const PATH = new URL('../../packages/remote/src/layer.ts', import.meta.url).href
+const { CHUNK_MAX, cut, decodeDescription, encodeDescription }: typeof layer = await import(PATH)
+const MIB = 1 << 20
+
+describe('how files are cut', () => {
+  it('chunks have at most 8 MiB, contain every byte once and in order, and large files begin a chunk', () => {
+    const below = randomOf(7)
+    for (let round = 0; round < 200; round++) {
+      const files = Array.from({ length: below(40) }, (_, index) => {
+        const bytes = below(4) === 0 ? below(20 * MIB) : below(200_000)
+        return { path: `v1/1-${index}.table`, bytes }
+      })
+      const chunks = cut(files)
+      const pieces = chunks.flat()
+      expect(Math.max(0, ...chunks.map((chunk) => chunk.reduce((sum, { bytes }) => sum + bytes, 0)))).toBeLessThanOrEqual(CHUNK_MAX)
+      for (const { path, bytes } of files) {
+        const own = pieces.filter((piece) => piece.path === path)
+        expect(own.reduce((sum, piece) => (piece.offset === sum ? sum + piece.bytes : Number.NaN), 0)).toBe(bytes)
+        const isAlone = chunks.filter((chunk) => chunk.some((piece) => piece.path === path)).every((chunk) => chunk.length === 1)
+        expect(bytes < MIB || isAlone).toBe(true)
+      }
+    }
+  })
+})
+
+describe('a description', () => {
+  const digest = 'a'.repeat(64)
+  const valid = { version: 1, files: [{ path: 'v1/1-1.table', bytes: 5 }, { path: 'v1/manifest-1', bytes: 3 }], chunks: [digest] } as const
+
+  it('is read as it was written', () => {
+    expect(decodeDescription(encodeDescription(valid), 8)).toEqual(valid)
+  })
+
+  it.each([
+    ['a path that leaves the directory', { ...valid, files: [{ path: '../../x', bytes: 8 }] }],
+    ['an absolute path', { ...valid, files: [{ path: '/v1/manifest-1', bytes: 8 }] }],
+    ['a file that no layer has', { ...valid, files: [{ path: 'v1/1.log', bytes: 8 }] }],
+    ['the same path twice', { ...valid, files: [{ path: 'v1/manifest-1', bytes: 5 }, { path: 'v1/manifest-1', bytes: 3 }] }],
+    ['another size than the manifest', { ...valid, files: [{ path: 'v1/manifest-1', bytes: 9 }] }],
+    ['a negative size', { ...valid, files: [{ path: 'v1/1-1.table', bytes: -5 }, { path: 'v1/manifest-1', bytes: 13 }] }],
+    ['too few chunks', { ...valid, chunks: [] }],
+    ['a chunk that is no digest', { ...valid, chunks: ['../head'] }],
+    ['another version', { ...valid, version: 2 }],
+    ['no object', []],
+  ])('%s is refused', (_, value) => {
+    expect(decodeDescription(encodeDescription(value as never), 8)).toBeUndefined()
+  })
+})

@@ -1,0 +1,155 @@
+/**
+ * A remote that is down, hangs, is slow, cuts its answers or refuses: each operation ends within its budget with a typed error, and no
+ * error contains a secret.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { openRemote, pull, push, type Remote, remoteStatus, s3, verifyRemote, webdav } from '@varve/remote'
+import { VarveError } from 'varve'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { makeFolder } from '../folders.ts'
+import { KEYS, Machine } from './machines.ts'
+
+const SECRETS = ['THE-ACCESS-KEY', 'THE-SECRET-KEY', 'THE-SESSION', 'THE-PASSWORD', 'THE-TOKEN']
+const REQUEST_MS = 400
+const BUDGET_MS = 2500
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void
+
+let [answer, requests]: [Answer, number] = [() => undefined, 0]
+const server = createServer((request, response) => {
+  requests++
+  answer(request, response)
+})
+let port = 0
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  port = typeof address === 'object' && address !== null ? address.port : 0
+})
+beforeEach(() => void (requests = 0))
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+const status = (code: number, headers: Record<string, string> = {}): Answer => (request, response) => {
+  // A server that repeats credentials in its answer.
+  request.resume().on('end', () => response.writeHead(code, headers).end(`<Code>SlowDown</Code>${SECRETS.join()}${request.headers.authorization}`))
+}
+
+const FAULTS: Readonly<Record<string, { readonly answer: Answer; readonly code: string; readonly attemptsMax: number }>> = {
+  'never answers': { answer: () => undefined, code: 'REMOTE_UNAVAILABLE', attemptsMax: 1 },
+  'sends 1 KB/s': {
+    answer: (_, response) => {
+      response.writeHead(200, { 'content-length': '100000' })
+      const timer = setInterval(() => response.write('x'.repeat(100)), 100)
+      response.on('close', () => clearInterval(timer))
+    },
+    code: 'REMOTE_UNAVAILABLE',
+    attemptsMax: 1,
+  },
+  'cuts its answer': {
+    answer: (_, response) => void response.writeHead(200, { 'content-length': '100000' }).write('x', () => response.destroy()),
+    code: 'REMOTE_UNAVAILABLE',
+    attemptsMax: 3,
+  },
+  'closes the connection': { answer: (request) => void request.socket.destroy(), code: 'REMOTE_UNAVAILABLE', attemptsMax: 3 },
+  'answers 500': { answer: status(500), code: 'REMOTE_UNAVAILABLE', attemptsMax: 3 },
+  'answers 429, to repeat after an hour': { answer: status(429, { 'retry-after': '3600' }), code: 'REMOTE_UNAVAILABLE', attemptsMax: 1 },
+  'answers 401': { answer: status(401), code: 'REMOTE_DENIED', attemptsMax: 1 },
+  'answers 403': { answer: status(403), code: 'REMOTE_DENIED', attemptsMax: 1 },
+  'redirects elsewhere': { answer: status(302, { location: 'http://127.0.0.1:9/' }), code: 'REMOTE_UNAVAILABLE', attemptsMax: 3 },
+  'sends another file': { answer: (_, response) => void response.end('<html>login</html>'), code: 'REMOTE_UNTRUSTED', attemptsMax: 1 },
+  'sends without an end': {
+    answer: (_, response) => {
+      const timer = setInterval(() => response.write(Buffer.alloc(1 << 20)), 1)
+      response.on('close', () => clearInterval(timer)).on('error', () => undefined)
+    },
+    code: 'REMOTE_UNTRUSTED',
+    attemptsMax: 1,
+  },
+}
+
+function remotes(): Record<string, Remote> {
+  const [accessKeyId = '', secretAccessKey = '', sessionToken = '', password = '', token = ''] = SECRETS
+  const url = `http://127.0.0.1:${port}`
+  const stores = {
+    's3': s3({ bucket: 'bucket', endpoint: url, requestMs: REQUEST_MS, credentials: { accessKeyId, secretAccessKey, sessionToken } }),
+    'webdav, password': webdav({ url, requestMs: REQUEST_MS, conditional: true, credentials: { username: 'user', password } }),
+    'webdav, token': webdav({ url, requestMs: REQUEST_MS, conditional: true, credentials: { token } }),
+  }
+  const keys = { trustedKeys: [KEYS.publicKey], mode: 'read-write', signingKey: KEYS.signingKey } as const
+  const options = { dir: join(makeFolder(), 'layers'), budgetMs: BUDGET_MS, ...keys }
+  return Object.fromEntries(Object.entries(stores).map(([name, store]) => [name, openRemote({ ...options, store })]))
+}
+
+async function failureOf(work: Promise<unknown>): Promise<VarveError> {
+  const error: unknown = await work.then(() => undefined, (reason: unknown) => reason)
+  if (error instanceof VarveError) return error
+  throw new Error('no VarveError', { cause: error })
+}
+
+function everythingIn(error: VarveError): string {
+  const causes = []
+  for (let at: unknown = error; at instanceof Error; at = at.cause) causes.push(at.message, at.stack, JSON.stringify(at))
+  return causes.join('\n')
+}
+
+describe.each(Object.entries(FAULTS))('a server that %s', (_, fault) => {
+  it.each(['s3', 'webdav, password', 'webdav, token'])('fails pull, status, verify and push in time, without a secret: %s', async (name) => {
+    ;({ answer } = fault)
+    const remote = remotes()[name]
+    if (remote === undefined) throw new Error(`no remote '${name}'`)
+    const { dir } = await new Machine(remote.store).put({ key: 'value' })
+    const publish = (): Promise<unknown> => push(remote, { caches: [{ name: 'tool', dir }] })
+    for (const call of [() => pull(remote), () => remoteStatus(remote), () => verifyRemote(remote), publish]) {
+      requests = 0
+      const start = performance.now()
+      const error = await failureOf(call())
+      expect(performance.now() - start).toBeLessThan(BUDGET_MS + 500)
+      expect([error.code, error.message]).toEqual([fault.code, expect.stringContaining('v1/trusted/main/head')])
+      expect(requests).toBeLessThanOrEqual(fault.attemptsMax)
+      for (const secret of [...SECRETS, 'Bearer', 'Basic', 'Signature', Buffer.from('user:THE-PASSWORD').toString('base64')]) {
+        expect(everythingIn(error)).not.toContain(secret)
+      }
+    }
+  })
+})
+
+describe('time', () => {
+  it('a server that is down fails a pull within a second', async () => {
+    const store = webdav({ url: 'http://127.0.0.1:1', conditional: true })
+    const start = performance.now()
+    const remote = openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey] })
+    expect((await failureOf(pull(remote))).message).toMatch(/ECONNREFUSED|the connection failed/)
+    expect(performance.now() - start).toBeLessThan(2000)
+  })
+
+  it('the budget ends an operation whose requests each take less, and names itself', async () => {
+    answer = () => undefined
+    const store = webdav({ url: `http://127.0.0.1:${port}`, requestMs: 60_000 })
+    const start = performance.now()
+    const error = await failureOf(pull(openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey], budgetMs: 300 })))
+    expect([error.code, error.message]).toEqual(['REMOTE_UNAVAILABLE', expect.stringContaining('not done within 300 ms')])
+    expect(performance.now() - start).toBeLessThan(1500)
+  })
+
+  it('a signal cancels an operation at once', async () => {
+    answer = () => undefined
+    const stop = new AbortController()
+    setTimeout(() => stop.abort(), 100)
+    const store = webdav({ url: `http://127.0.0.1:${port}`, requestMs: 60_000 })
+    const remote = openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey] })
+    expect((await failureOf(pull(remote, { signal: stop.signal }))).code).toBe('CANCELLED')
+  })
+
+  it('an answer of 503 that asks for a second is repeated, and succeeds', async () => {
+    answer = (request, response) => (requests === 1 ? status(503, { 'retry-after': '1' })(request, response) : status(404)(request, response))
+    const store = webdav({ url: `http://127.0.0.1:${port}` })
+    const start = performance.now()
+    expect(await pull(openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey] }))).toMatchObject({ layers: [] })
+    expect([requests, performance.now() - start > 900]).toEqual([2, true])
+  })
+})
