@@ -13,9 +13,9 @@ import { run } from './steps.mjs'
 import { tsc } from './tools.mjs'
 
 const FIXTURE = 'test/types'
-const PACKAGES = ['varve', '@varve/plugins']
-/** The other packages of a consumer: types of Node, and the bundlers. */
-const INSTALLED = ['@types/node', '@rspack/core', 'esbuild', 'rolldown', 'rollup', 'vite', 'webpack']
+const PACKAGES = ['varve', '@varve/plugins', '@varve/remote']
+/** The other packages of a consumer: types of Node, a dependency, and the bundlers. */
+const INSTALLED = ['@types/node', 'aws4fetch', '@rspack/core', 'esbuild', 'rolldown', 'rollup', 'vite', 'webpack']
 
 export async function checkConsumer() {
   const folder = await mkdtemp(join(tmpdir(), 'varve-consumer-'))
