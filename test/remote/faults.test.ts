@@ -61,7 +61,14 @@ const FAULTS: Readonly<Record<string, { readonly answer: Answer; readonly code: 
   'answers 429, to repeat after an hour': { answer: status(429, { 'retry-after': '3600' }), code: 'REMOTE_UNAVAILABLE', attemptsMax: 1 },
   'answers 401': { answer: status(401), code: 'REMOTE_DENIED', attemptsMax: 1 },
   'answers 403': { answer: status(403), code: 'REMOTE_DENIED', attemptsMax: 1 },
-  'redirects elsewhere': { answer: status(302, { location: 'http://127.0.0.1:9/' }), code: 'REMOTE_UNAVAILABLE', attemptsMax: 3 },
+  'redirects elsewhere': {
+    answer: (request, response) => {
+      const isElsewhere = request.url?.includes('elsewhere') === true
+      return (isElsewhere ? status(404) : status(302, { location: '/elsewhere' }))(request, response)
+    },
+    code: 'REMOTE_UNAVAILABLE',
+    attemptsMax: 3,
+  },
   'sends another file': { answer: (_, response) => void response.end('<html>login</html>'), code: 'REMOTE_UNTRUSTED', attemptsMax: 1 },
   'sends without an end': {
     answer: (_, response) => {
