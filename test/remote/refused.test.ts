@@ -1,10 +1,12 @@
 /** Whatever a store answers: a value that a trusted publisher has signed, or an error, never another value. */
+import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type BlobStore, generateKeys, openRemote, pull, verifyRemote } from '@varve/remote'
 import { describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
-import { KEYS, Machine, namesOf, newStore } from './machines.ts'
+import { KEYS, Machine, namesOf, newStore, watched } from './machines.ts'
 
 const HEAD = 'v1/trusted/main/head'
 const COMMIT = '0123456789abcdef0123456789abcdef01234567'
@@ -112,6 +114,22 @@ describe('layers', () => {
       await store.put(name, whole)
     }
     expect([await outcome(store), (await verifyRemote(new Machine(store).remote())).sound]).toEqual(['right', true])
+  })
+
+  it('a failed pull leaves no directory, although other chunks arrive later', async () => {
+    const store = newStore()
+    await (await new Machine(store).put({ one: randomBytes(1 << 20).toString('hex'), two: randomBytes(1 << 20).toString('hex') })).push()
+    const [missing = ''] = (await namesOf(store)).filter((name) => name.includes('/chunk/'))
+    await store.delete?.([missing])
+    const get: BlobStore['get'] = async (name, options) => {
+      const found = await store.get(name, options)
+      if (name.includes('/chunk/') && name !== missing) await delay(200)
+      return found
+    }
+    const machine = new Machine({ ...watched(store, () => undefined), get })
+    await expect(machine.pullPaths()).rejects.toMatchObject({ code: 'REMOTE_UNTRUSTED' })
+    await delay(500)
+    expect(readdirSync(join(machine.folder, 'layers'))).toEqual(['generations.json'])
   })
 
   it('a local layer stays usable while the remote is damaged', async () => {
