@@ -21,6 +21,9 @@ const CODE = /\.[cm]?[jt]sx?$/
 /** The name that bundlers give a config file while they load it: its own name, with a timestamp. */
 const BUNDLED_CONFIG = /^(.+\.config)\b.*\d{6,}.*\.[cm]?js$/
 
+/** The directory of the package that a path leads into, by the last `node_modules` in it. */
+const PACKAGE = /^.*[\\/]node_modules[\\/](@[^\\/]+[\\/])?([^\\/]+)/
+
 /** Local modules, and the environment variables that their code names. */
 export interface LocalModules {
   readonly paths: readonly string[]
@@ -110,6 +113,12 @@ function fileIn(line: string): string {
 /** Whether a file belongs to an installed package. */
 export function isInstalled(path: string): boolean {
   return /[\\/]node_modules[\\/]/.test(path)
+}
+
+/** The package.json of the package that a file belongs to; undefined for other files, and for hidden directories in `node_modules`. */
+export function manifestOf(path: string): string | undefined {
+  const [folder = '', , name = ''] = PACKAGE.exec(path) ?? []
+  return folder === '' || name.startsWith('.') ? undefined : join(folder, 'package.json')
 }
 
 function realOf(path: string): string | undefined {

@@ -16,6 +16,7 @@ import type { Identity } from './identity.ts'
 import { idOf } from './pointer.ts'
 import { changedInputs, type Digests, digestsOf, isUnchanged, namesOf, pathsOf } from './recorded.ts'
 import { asBuffer, type Part, type Serializer } from './value.ts'
+import type { Why } from './why.ts'
 
 type Snapshot = Parameters<FileSystemInfo['checkSnapshotValid']>[0]
 type SnapshotOptions = Parameters<FileSystemInfo['createSnapshot']>[4] & object
@@ -58,6 +59,8 @@ interface CurrentEnvironment {
 export class Environments {
   /** From the newest compilation, which has the changes that the watcher reported. */
   fileSystemInfo: FileSystemInfo
+  /** The records for `varve why`. */
+  readonly why: Why
   readonly #compiler: Compiler
   readonly #records: Namespace<Uint8Array>
   readonly #identity: Identity
@@ -73,16 +76,13 @@ export class Environments {
     records: Namespace<Uint8Array>,
     identity: Identity,
     fileSystemInfo: FileSystemInfo,
+    why: Why,
   ) {
     this.#compiler = compiler
     this.#records = records
     this.#identity = identity
     this.fileSystemInfo = fileSystemInfo
-  }
-
-  /** What made the newest environment invalid: variables, and paths relative to the compiler's context. */
-  get changed(): readonly string[] {
-    return this.#changed
+    this.why = why
   }
 
   /** The inputs of the environment of new entries. */
@@ -90,14 +90,23 @@ export class Environments {
     return this.#current?.inputs ?? new Map()
   }
 
-  /** Checks the newest environment. Returns the version of the namespace to use from now on. */
-  async begin(): Promise<string> {
+  /** The version of the compiler's namespace, with its generation. */
+  get version(): string {
+    return `${this.#identity.digest} ${this.#generation}`
+  }
+
+  /**
+   * Checks the newest environment. If it has changed, the next generation begins. Returns what has changed: variables, and paths
+   * relative to the compiler's context.
+   */
+  async begin(): Promise<readonly string[]> {
     const newest = asBuffer(this.#records.get(this.#identity.name) ?? new Uint8Array()).toString()
     const [digest, generation = '', id = ''] = newest.split(' ')
     // With another digest no entry can be used, but the record may have the name of what changed.
     const isValid = await this.isValid(Buffer.from(id, 'hex').toString('latin1'))
-    if (digest === this.#identity.digest && /^\d{1,12}$/.test(generation)) this.#generation = Number(generation) + (isValid ? 0 : 1)
-    return `${this.#identity.digest} ${this.#generation}`
+    if (digest !== this.#identity.digest) this.#current = undefined
+    else if (/^\d{1,12}$/.test(generation)) this.#generation = Number(generation) + (isValid ? 0 : 1)
+    return this.#changed
   }
 
   /** Whether entries of this environment may be used: a promise for the first entry, then known at once. */
@@ -138,6 +147,7 @@ export class Environments {
       this.#snapshot(steps.files, steps.directories, steps.missing, how.resolveBuildDependencies),
       this.#snapshot([...files, ...paths.files], directories, [...missing, ...paths.missing], how.buildDependencies),
     ])
+    await this.why.putEverything(contents, inputs.keys())
     return this.#put({ dependencies: all, resolveResults: resolution.resolveResults, resolving, contents, inputs })
   }
 

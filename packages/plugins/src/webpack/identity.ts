@@ -17,6 +17,8 @@ export const LAYOUT = 5
 export interface Identity {
   readonly name: string
   readonly digest: string
+  /** What is part of the digest besides name and build dependencies. */
+  readonly inputs: Readonly<Record<string, string>>
   /** Files, directories and packages that the user named or webpack-cli loaded, absolute or relative to the context. */
   readonly buildDependencies: readonly string[]
 }
@@ -42,12 +44,14 @@ export function identityOf(compiler: Compiler, options: VarveWebpackOptions, fol
   const buildDependencies = [...Object.values(options.buildDependencies ?? {}).flat(), ...recorded]
   const hash = createHash('sha256')
   const { mode, target } = compiler.options
-  const versions = [LAYOUT, compiler.webpack.version, process.versions.node.split('.', 1), options.version ?? '']
-  hash.update(JSON.stringify([versions, mode, target]))
+  const [node = ''] = process.versions.node.split('.', 1)
+  const inputs = { webpack: compiler.webpack.version, node, version: options.version ?? '' }
+  hash.update(JSON.stringify([LAYOUT, inputs, mode, target]))
   for (const dependency of buildDependencies) hash.update(`\n${dependency}\n`).update(contentOf(compiler, dependency))
   return {
     name: options.name ?? `${defaultNameOf(compiler, folder)}${ordinal > 1 ? ` #${ordinal}` : ''}`,
     digest: hash.digest('hex').slice(0, 16),
+    inputs,
     buildDependencies,
   }
 }

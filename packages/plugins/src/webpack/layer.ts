@@ -23,6 +23,7 @@ import type { BuildReads } from './reads.ts'
 import { checkRequests } from './requests.ts'
 import type { VarveWebpackStats } from './stats.ts'
 import { asBuffer, ValueCodec } from './value.ts'
+import { Why } from './why.ts'
 import { type Target, Writing } from './writing.ts'
 
 const IDLE_TIMEOUT_MS = 5000
@@ -133,7 +134,9 @@ export class DiskLayer {
     this.#compilation = undefined
     for (const dependency of dependencies) this.#dependencies.add(dependency)
     for (const dependency of optional ?? []) this.#optionalDependencies.add(dependency)
-    if (this.#reads === undefined || compilation === undefined) return
+    if (compilation === undefined) return
+    this.#open?.environments.why.note(compilation)
+    if (this.#reads === undefined) return
     // Loaders load modules while they run, such as the plugins that a config names.
     for (const file of loadedFiles()) this.#dependencies.add(file)
     this.#inputs = this.#reads.end(compilation, this.#folder, this.#open?.environments.inputs ?? new Map())
@@ -238,17 +241,15 @@ export class DiskLayer {
   async #begin(fileSystemInfo: FileSystemInfo): Promise<void> {
     const cache = await this.#opening
     if (cache === undefined) return
-    checkRequests(this.#compiler, cache.status().dir)
-    const identity = identityOf(this.#compiler, this.#options, cache.status().dir, this.#ordinal ?? 1)
-    const recorded = this.#reads === undefined ? [] : loadedFiles()
     this.#folder = cache.status().dir
-    for (const dependency of [...identity.buildDependencies, ...recorded]) this.#dependencies.add(dependency)
+    checkRequests(this.#compiler, this.#folder)
+    const identity = identityOf(this.#compiler, this.#options, this.#folder, this.#ordinal ?? 1)
+    for (const dependency of [...identity.buildDependencies, ...(this.#reads === undefined ? [] : loadedFiles())]) this.#dependencies.add(dependency)
     const records = cache.namespace('webpack environments', { version: String(LAYOUT) })
-    const environments = new Environments(this.#compiler, records, identity, fileSystemInfo)
-    const version = await environments.begin()
-    const { changed } = environments
-    this.#stats.changed = changed
+    const environments = new Environments(this.#compiler, records, identity, fileSystemInfo, new Why(cache, identity, this.#compiler.context))
+    const changed = (this.#stats.changed = await environments.begin())
     if (changed.length > 0) this.#logger.log(`everything is built again, because these changed: ${changed.join(', ')}`)
+    const { version } = environments
     const pointers = cache.namespace(`webpack ${identity.name}`, { version })
     const values = cache.namespace(`webpack packs ${identity.name}`, { version })
     const commit = (): Promise<CommitReport> => cache.commit()
@@ -259,6 +260,7 @@ export class DiskLayer {
 
   /** The value of an entry with this etag and a valid environment; undefined if there is none. */
   #read({ pointers, packs, environments }: Open, identifier: string, etag: Etag | null): unknown {
+    const cannotRestore = (error: unknown): void => this.#warnings.failed(`has an entry that cannot be restored (${identifier})`, error)
     try {
       const found = pointers.get(identifier)
       const pointer = found === undefined ? undefined : decodePointer(asBuffer(found))
@@ -266,14 +268,10 @@ export class DiskLayer {
       const isValid = environments.isValid(pointer.environment)
       const read = (verdict: boolean): unknown => (verdict ? packs.read(identifier, pointer) : undefined)
       const value = typeof isValid === 'boolean' ? read(isValid) : isValid.then(read)
-      return value instanceof Promise ? value.catch((error: unknown) => this.#cannotRestore(identifier, error)) : value
+      return value instanceof Promise ? value.catch(cannotRestore) : value
     } catch (error) {
-      return this.#cannotRestore(identifier, error)
+      return cannotRestore(error)
     }
-  }
-
-  #cannotRestore(identifier: string, error: unknown): undefined {
-    this.#warnings.failed(`has an entry that cannot be restored (${identifier})`, error)
   }
 
   async #writePending(isSliced: boolean): Promise<void> {
@@ -282,9 +280,11 @@ export class DiskLayer {
     if (open === undefined) this.#writing.pending.clear()
     if (open === undefined || this.#writing.isDone || this.#compilation !== undefined) return
     if (this.#writing.pending.size > 0) {
+      const { why, version } = open.environments
       const environment = await open.environments.capture(this.#wanted)
+      const isIdle = isSliced ? () => this.#isIdle : undefined
       // If the next build has begun, its commit writes what has been put so far.
-      if (!(await this.#writing.putAll(open, environment, isSliced ? () => this.#isIdle : undefined))) return
+      if (!(await why.putModules(version, isIdle)) || !(await this.#writing.putAll(open, environment, isIdle))) return
     }
     if (!isSliced) await open.packs.tidy((id) => open.environments.isValid(id))
     this.#isInitialStore = false

@@ -9,9 +9,10 @@
  *      configuration once, for the first module, and then keep it in memory.
  */
 import { tmpdir } from 'node:os'
-import { join, sep } from 'node:path'
+import { sep } from 'node:path'
 import { installReads, isCountedVariable } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
+import { isInstalled, manifestOf } from '../build/modules.ts'
 import { type InputKind, inputOf } from './recorded.ts'
 
 type Installation = NonNullable<ReturnType<typeof installReads>>
@@ -20,7 +21,6 @@ type ReadKind = Parameters<Sink['read']>[0]
 type BuildInfo = NonNullable<NormalModule['buildInfo']>
 
 const KERNEL = /^\/(?:proc|sys|dev)(?:\/|$)/
-const PACKAGES = `${sep}node_modules${sep}`
 
 /** The kind of input for each kind of read; `content` for all others. */
 const INPUT_KINDS: ReadonlyMap<string, InputKind> = new Map([
@@ -119,7 +119,7 @@ export class BuildReads {
     for (const path of reported) if (!this.#added.has(path)) this.#reported.add(path)
     for (const path of pathsIn(buildInfo, 'missingDependencies')) this.#reported.add(path)
     for (const path of own.contents) {
-      if (reported.has(path) || path.includes(PACKAGES) || this.#isIgnored(path) || this.#sink?.written.has(path) === true) continue
+      if (reported.has(path) || isInstalled(path) || this.#isIgnored(path) || this.#sink?.written.has(path) === true) continue
       addTo(buildInfo, 'fileDependencies', path)
       this.#added.add(path)
     }
@@ -225,12 +225,9 @@ function wrapMethods(fileSystem: Compiler['inputFileSystem']): void {
 /** The input that a read is. A file of a package counts as the package; hidden directories in `node_modules` belong to tools. */
 function inputOfRead(read: ReadKind, path: string): string | undefined {
   const kind = INPUT_KINDS.get(read) ?? 'content'
-  const at = path.lastIndexOf(PACKAGES)
-  if (at === -1) return inputOf(kind, path)
-  const [first = '', second = ''] = path.slice(at + PACKAGES.length).split(sep)
-  if (first.startsWith('.') || kind !== 'content') return undefined
-  const name = first.startsWith('@') ? join(first, second) : first
-  return inputOf('content', join(path.slice(0, at + PACKAGES.length), name, 'package.json'))
+  if (!isInstalled(path)) return inputOf(kind, path)
+  const manifest = kind === 'content' ? manifestOf(path) : undefined
+  return manifest === undefined ? undefined : inputOf('content', manifest)
 }
 
 /** Whether a path is a kernel file, a temporary file (unless the project is one), or output of the compiler. */

@@ -39,6 +39,11 @@ export function pathsOf(inputs: Iterable<string>): { readonly files: string[]; r
   return { files, missing }
 }
 
+/** The names of the inputs of these kinds. */
+export function namesOfKinds(inputs: Iterable<string>, ...kinds: readonly InputKind[]): string[] {
+  return Array.from(inputs, partsOf).flatMap(([kind, name]) => (kinds.some((one) => one === kind) ? [name] : []))
+}
+
 /** Whether the inputs that webpack does not compare are unchanged: names in directories, and variables. */
 export function isUnchanged(digests: Digests): boolean {
   for (const [input, digest] of digests) if (!/^(?:content|existence) /.test(input) && digestOf(input) !== digest) return false
