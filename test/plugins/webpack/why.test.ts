@@ -23,8 +23,8 @@ function makeProject(): string {
   writeProject(folder, {
     config: "{ entry: './main.js', module: { rules: [{ test: /part\\.js$/, use: join(folder, 'loader.cjs') }] } }",
     files: {
-      'main.js': "import './part.js'\nimport 'installed'\n",
-      'part.js': 'console.log(1)\n',
+      'main.js': "import { part } from './part.js'\nimport 'installed'\nconsole.log(part())\n",
+      'part.js': 'export const part = () => Math.random()\n', // webpack concatenates ES modules, and lists only the result
       'words.txt': 'one',
       '.wordsrc': 'one',
       'loader.cjs': LOADER,

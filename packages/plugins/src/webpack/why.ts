@@ -53,7 +53,7 @@ export class Why {
 
   /** Notes the modules of the project that a compilation and its children built. */
   note({ modules, builtModules, children }: Compilation): void {
-    for (const module of modules) {
+    for (const module of partsOf(modules)) {
       const resource: unknown = Reflect.get(module, 'resource')
       const snapshot = module.buildInfo?.snapshot
       if (typeof resource !== 'string' || resource === '' || !snapshot || !builtModules.has(module) || isInstalled(resource)) continue
@@ -79,6 +79,15 @@ export class Why {
   /** Puts a record unless the newest one still holds. A failure costs an explanation, never an entry. */
   async #put(id: string, inputs: TaskInputs, files: ReadonlySet<string>, env: readonly string[]): Promise<void> {
     await this.#task.run({ id, inputs, files: [...files], env }, () => undefined).catch(() => undefined)
+  }
+}
+
+/** The modules themselves. webpack lists only the result of a concatenation, which has its parts. */
+function* partsOf(modules: Iterable<Module>): Generator<Module> {
+  for (const module of modules) {
+    const parts: unknown = Reflect.get(module, 'modules')
+    if (Array.isArray(parts)) yield* partsOf(parts)
+    else yield module
   }
 }
 
