@@ -1,19 +1,20 @@
 // @ts-check
 // `npm run test:suites`: the plugins against what others wrote, and against everything that may change in a project.
 //
-//   --only <webpack | staleness | poisoned>   one part; may be repeated
+//   --only <webpack | staleness | pnp | poisoned>   one part; may be repeated
 //   --suite <file>     of webpack's suites, only this file of tests; may be repeated
 //   --filter <regex>   only scenarios, or tests of webpack, whose name matches
 import { parseArgs } from 'node:util'
 import { setup } from '../../scripts/setup.mjs'
 import { runMain, Skipped, step, StepFailed } from '../../scripts/steps.mjs'
 import { runPoisoned } from './poisoned.mjs'
+import { runPnp } from './pnp/main.mjs'
 import { runStaleness } from './staleness/main.mjs'
 import { runWebpackSuites, SUITES } from './webpack/main.mjs'
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: 'string', multiple: true, default: ['webpack', 'staleness', 'poisoned'] },
+    only: { type: 'string', multiple: true, default: ['webpack', 'staleness', 'pnp', 'poisoned'] },
     suite: { type: 'string', multiple: true, default: SUITES },
     filter: { type: 'string' },
   },
@@ -39,6 +40,10 @@ const PARTS = {
     const { right, wrong, limits, ownWrong } = await runStaleness(options.filter ?? '', print)
     print(`staleness: ${right} steps right, ${limits} limits, ${wrong} wrong; webpack's own cache is wrong after ${ownWrong}`)
     if (wrong > 0 || right === 0) throw new Error('a cache gave another result than a build without it')
+  },
+  async pnp() {
+    const wrong = await runPnp(print)
+    if (wrong > 0) throw new Error(`${wrong} builds of a project with Yarn Plug'n'Play were wrong`)
   },
   async poisoned() {
     if (!(await runPoisoned())) throw new Error('a cached value changed or broke a build')
