@@ -10,7 +10,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { VarveError } from 'varve'
-import { tooLarge } from './store.ts'
+import { type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
 
 const ATTEMPTS = 3
 const DELAY_MS = 200
@@ -62,6 +62,30 @@ export async function send(call: Call, server: Server): Promise<Answer> {
       throw outcome.error
     })
   }
+}
+
+type GetCall = Omit<Call, 'name' | 'make'> & { readonly headers: Readonly<Record<string, string>> }
+
+/** What a GET of a blob sends and accepts. */
+export function getCall({ range, ifNoneMatch, bytesMax, signal }: GetOptions): GetCall {
+  const headers: Record<string, string> = {}
+  if (range !== undefined) headers['range'] = `bytes=${range.start}-${range.end - 1}`
+  if (ifNoneMatch !== undefined) headers['if-none-match'] = ifNoneMatch
+  return { method: 'GET', headers, expected: [200, 206, 304, 404], bytesMax: bytesMax ?? range?.end, signal }
+}
+
+/** The blob in the answer to a GET; undefined if there is none. A server without ranges sends all of it. */
+export function fetchedIn({ status, headers, bytes }: Answer, { range, ifNoneMatch }: GetOptions): Fetched | undefined {
+  if (status === 404) return undefined
+  if (status === 304) return { bytes: new Uint8Array(), etag: ifNoneMatch, unchanged: true }
+  const wanted = range !== undefined && status === 200 ? bytes.subarray(range.start, range.end) : bytes
+  return { bytes: wanted, etag: headers.get('etag') ?? undefined }
+}
+
+/** The blob in the answer to a HEAD; undefined if there is none. */
+export function headIn({ status, headers }: Answer): Head | undefined {
+  if (status === 404) return undefined
+  return { size: Number(headers.get('content-length') ?? 0), etag: headers.get('etag') ?? undefined }
 }
 
 /** Why an attempt failed. */

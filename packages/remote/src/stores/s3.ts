@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { AwsV4Signer } from 'aws4fetch'
 import { VarveError } from 'varve'
 import { checkOptions } from '../options.ts'
-import { type Answer, type Call, send, serverUrl } from './http.ts'
+import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
 import {
   type BlobStore, encodeName, encodeSegment, type Fetched, type GetOptions, type Head, type Listed, type PutOptions, type PutOutcome, segmentsOf,
 } from './store.ts'
@@ -94,22 +94,12 @@ class S3Store implements BlobStore {
     this.#credentials = credentials
   }
 
-  async get(name: string, { range, ifNoneMatch, bytesMax, signal }: GetOptions = {}): Promise<Fetched | undefined> {
-    const headers: Record<string, string> = {}
-    if (range !== undefined) headers['range'] = `bytes=${range.start}-${range.end - 1}`
-    if (ifNoneMatch !== undefined) headers['if-none-match'] = ifNoneMatch
-    const expected = [200, 206, 304, 404]
-    const answer = await this.#send({ name, path: this.#keyOf(name), method: 'GET', headers, expected, bytesMax: bytesMax ?? range?.end, signal })
-    if (answer.status === 404) return undefined
-    if (answer.status === 304) return { bytes: new Uint8Array(), etag: ifNoneMatch, unchanged: true }
-    const { bytes } = answer
-    return { bytes: range !== undefined && answer.status === 200 ? bytes.subarray(range.start, range.end) : bytes, etag: etagOf(answer) }
+  async get(name: string, options: GetOptions = {}): Promise<Fetched | undefined> {
+    return fetchedIn(await this.#send({ name, path: this.#keyOf(name), ...getCall(options) }), options)
   }
 
   async head(name: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Head | undefined> {
-    const answer = await this.#send({ name, path: this.#keyOf(name), method: 'HEAD', expected: [200, 404], signal })
-    if (answer.status === 404) return undefined
-    return { size: Number(answer.headers.get('content-length') ?? 0), etag: etagOf(answer) }
+    return headIn(await this.#send({ name, path: this.#keyOf(name), method: 'HEAD', expected: [200, 404], signal }))
   }
 
   async put(name: string, bytes: Uint8Array, { ifAbsent, ifMatch, sha256, signal }: PutOptions = {}): Promise<PutOutcome> {
@@ -166,10 +156,6 @@ class S3Store implements BlobStore {
     }
     return send({ ...call, make, bodyBytes: body?.length ?? 0 }, this)
   }
-}
-
-function etagOf({ headers }: Answer): string | undefined {
-  return headers.get('etag') ?? undefined
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }

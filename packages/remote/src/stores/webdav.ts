@@ -4,7 +4,7 @@
  */
 import { VarveError } from 'varve'
 import { checkOptions } from '../options.ts'
-import { type Answer, type Call, send, serverUrl } from './http.ts'
+import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
 import { type BlobStore, encodeName, type Fetched, type GetOptions, type Head, type PutOptions, type PutOutcome } from './store.ts'
 
 /** Credentials of a WebDAV server. */
@@ -66,22 +66,12 @@ class WebdavStore implements BlobStore {
     this.#credentials = credentials
   }
 
-  async get(name: string, { range, ifNoneMatch, bytesMax, signal }: GetOptions = {}): Promise<Fetched | undefined> {
-    const headers: Record<string, string> = {}
-    if (range !== undefined) headers['range'] = `bytes=${range.start}-${range.end - 1}`
-    if (ifNoneMatch !== undefined) headers['if-none-match'] = ifNoneMatch
-    const expected = [200, 206, 304, 404]
-    const answer = await this.#send({ name, path: encodeName(name), method: 'GET', headers, expected, bytesMax: bytesMax ?? range?.end, signal })
-    if (answer.status === 404) return undefined
-    if (answer.status === 304) return { bytes: new Uint8Array(), etag: ifNoneMatch, unchanged: true }
-    const bytes = range !== undefined && answer.status === 200 ? answer.bytes.subarray(range.start, range.end) : answer.bytes
-    return { bytes, etag: answer.headers.get('etag') ?? undefined }
+  async get(name: string, options: GetOptions = {}): Promise<Fetched | undefined> {
+    return fetchedIn(await this.#send({ name, path: encodeName(name), ...getCall(options) }), options)
   }
 
   async head(name: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Head | undefined> {
-    const answer = await this.#send({ name, path: encodeName(name), method: 'HEAD', expected: [200, 404], signal })
-    if (answer.status === 404) return undefined
-    return { size: Number(answer.headers.get('content-length') ?? 0), etag: answer.headers.get('etag') ?? undefined }
+    return headIn(await this.#send({ name, path: encodeName(name), method: 'HEAD', expected: [200, 404], signal }))
   }
 
   async put(name: string, bytes: Uint8Array, { ifAbsent, ifMatch, signal }: PutOptions = {}): Promise<PutOutcome> {
