@@ -6,15 +6,19 @@
 //!    (`highest_manifest`).
 //! 2. Without hard links, several processes may publish one at once, under several numbers and with several ids. The
 //!    ids of the sure manifest count (`publish.rs`).
-//! 3. A log begins on a sure manifest only.
+//! 3. The writer quarantines logs that were begun on a lost manifest after step 1 had listed the directory. Their writers
+//!    notice at their next append. Later ones notice before they append anything.
+//! 4. A log begins on a sure manifest only.
 
 use crate::error::{Error, Result};
 use crate::format::file_names::{FileName, highest_manifest};
 use crate::format::sequence::WRITER_MAX;
+use crate::log::read_head;
 use crate::manifest::{Manifest, Published, publish_as};
 use crate::platform::vfs::Access;
 use crate::state::context::Context;
 use crate::state::{NewestManifest, list, newest_manifest};
+use crate::writer::quarantine::quarantine;
 use std::io;
 
 /// Tries before another process counts as always faster.
@@ -42,11 +46,32 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
         let first =
             || Manifest { cache_id: context.new_id(), id: context.new_id(), next_writer, ..Manifest::default() };
         let manifest = Manifest { number, ..if base > 0 { newest } else { first() } };
-        if matches!(publish_unnumbered(context, base, manifest)?, Published::Won(_)) {
-            return Ok(());
+        if matches!(publish_unnumbered(context, base, manifest.clone())?, Published::Won(_)) {
+            return if base > 0 { Ok(()) } else { quarantine_others(context, &manifest) };
         }
     }
     Err(Error::Busy { operation: "create the cache", attempts: ATTEMPTS })
+}
+
+/// Quarantines the logs that may count by their number, but were not begun on this manifest.
+fn quarantine_others(context: &Context, manifest: &Manifest) -> Result<()> {
+    for name in list(context)? {
+        let FileName::Log(writer) = name else { continue };
+        if !manifest.is_open(writer) {
+            continue;
+        }
+        let file = match context.vfs.open(&name.to_string(), Access::Stream) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(source) => return Err(Error::io("open", &name.to_string(), source)),
+        };
+        let head = read_head(&*file, &context.checksum.of_file(manifest.cache_id, name), writer)?;
+        drop(file);
+        if head.start.is_none_or(|start| start.base != manifest.id) {
+            quarantine(context, &name.to_string(), None)?;
+        }
+    }
+    Ok(())
 }
 
 /// Publishes a manifest for a process without a writer number. Its temporary names count down from the highest number.

@@ -1,8 +1,8 @@
 //! The manifest is removed from outside in the middle of a call, and another process resets the cache and commits.
 //! A new process finds that commit, however the call goes on.
 
-use crate::history::{compact, open_with};
-use crate::hooked::{hooked, put};
+use crate::history::{compact, open, open_with};
+use crate::hooked::{Hook, hooked, hooked_with, put};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use varve_core::testing::sim::SimVfs;
@@ -94,4 +94,42 @@ fn a_commit_after_the_manifest_was_lost_survives_every_call_that_began_before() 
             assert!(count > 5, "{}: {count}", call.0);
         }
     }
+}
+
+/// A process listed a new cache, and then found its manifest cut. Between the two, another process had begun a log on that
+/// manifest. The log did not belong to the manifest that the first process created, and made everything in it a miss.
+#[test]
+fn a_commit_to_a_cache_created_again_stays_although_a_log_was_begun_on_the_lost_manifest() {
+    let mut created = 0;
+    for read in 1..=4 {
+        let begun = SimVfs::new();
+        put(&mut open_with(&begun, Options { random: 2, ..Options::default() }).expect("open"), b"late");
+        let (vfs, log) = (begun.fork(), begun.contents("0.log"));
+        vfs.erase("0.log");
+        let (other, start, mut reads) = (vfs.clone(), first_frame(&log), 0);
+        let hook: Hook = Box::new(move |call, name| {
+            reads += u32::from((call, name) == ("open", "manifest-1"));
+            if reads == read && call == "open" {
+                other.set_contents("0.log", start.clone());
+                other.truncate("manifest-1", 76);
+                reads = u32::MAX / 2;
+            }
+        });
+        put(&mut hooked_with(&vfs, hook, 3), b"key");
+        // The other process goes on.
+        let is_quarantined = vfs.names().contains(&"0.log.bad".to_owned());
+        vfs.set_contents(if is_quarantined { "0.log.bad" } else { "0.log" }, log);
+        let mut reader = open(&vfs).expect("open");
+        let id = reader.namespace("n", "1").expect("namespace");
+        let damage = reader.store().status().damage;
+        assert!(reader.has(id, b"key").expect("has"), "read {read}: {:?}, {damage:?}", vfs.names());
+        created += u32::from(vfs.names().contains(&"manifest-2".to_owned()));
+    }
+    assert!(created > 0);
+}
+
+/// The start of a log.
+fn first_frame(log: &[u8]) -> Vec<u8> {
+    let bytes = u32::from_le_bytes(log[4..8].try_into().expect("four bytes")) as usize;
+    log[..(32 + bytes).next_multiple_of(32)].to_vec()
 }
