@@ -6,8 +6,8 @@
 //!    (`highest_manifest`).
 //! 2. Without hard links, several processes may publish one at once, under several numbers and with several ids. The
 //!    ids of the sure manifest count (`publish.rs`).
-//! 3. The writer quarantines logs that were begun on a lost manifest after step 1 had listed the directory. Their writers
-//!    notice at their next append. Later ones notice before they append anything.
+//! 3. The writer quarantines logs that were begun on a lost manifest after step 1 had listed the directory. Their
+//!    writers notice at their next append. Writers of later logs notice before they append anything.
 //! 4. A log begins on a sure manifest only.
 
 use crate::error::{Error, Result};
@@ -46,16 +46,21 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
         let first =
             || Manifest { cache_id: context.new_id(), id: context.new_id(), next_writer, ..Manifest::default() };
         let manifest = Manifest { number, ..if base > 0 { newest } else { first() } };
-        if matches!(publish_unnumbered(context, base, manifest.clone())?, Published::Won(_)) {
-            return if base > 0 { Ok(()) } else { quarantine_others(context, &manifest) };
+        if let Published::Won(number) = publish_unnumbered(context, base, manifest.clone())? {
+            return if base > 0 { Ok(()) } else { quarantine_others(context, &Manifest { number, ..manifest }) };
         }
     }
     Err(Error::Busy { operation: "create the cache", attempts: ATTEMPTS })
 }
 
-/// Quarantines the logs that may count by their number, but were not begun on this manifest.
+/// Quarantines the logs that may count by their number, but were begun on an older manifest than this one. If there is
+/// a newer one, logs may have been begun on that.
 fn quarantine_others(context: &Context, manifest: &Manifest) -> Result<()> {
-    for name in list(context)? {
+    let names = list(context)?;
+    if highest_manifest(&names) != manifest.number {
+        return Ok(());
+    }
+    for name in names {
         let FileName::Log(writer) = name else { continue };
         if !manifest.is_open(writer) {
             continue;
@@ -67,7 +72,7 @@ fn quarantine_others(context: &Context, manifest: &Manifest) -> Result<()> {
         };
         let head = read_head(&*file, &context.checksum.of_file(manifest.cache_id, name), writer)?;
         drop(file);
-        if head.start.is_none_or(|start| start.base != manifest.id) {
+        if head.start.is_some_and(|start| start.base != manifest.id) {
             quarantine(context, &name.to_string(), None)?;
         }
     }

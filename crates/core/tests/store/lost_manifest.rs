@@ -96,8 +96,8 @@ fn a_commit_after_the_manifest_was_lost_survives_every_call_that_began_before() 
     }
 }
 
-/// A process listed a new cache, and then found its manifest cut. Between the two, another process had begun a log on that
-/// manifest. The log did not belong to the manifest that the first process created, and made everything in it a miss.
+/// A process listed a new cache, and then found its manifest cut. Between the two, another process had begun a log on
+/// that manifest. The log did not belong to the manifest that the first process created, and made everything a miss.
 #[test]
 fn a_commit_to_a_cache_created_again_stays_although_a_log_was_begun_on_the_lost_manifest() {
     let mut created = 0;
