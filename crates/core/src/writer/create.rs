@@ -6,20 +6,20 @@
 //!    (`highest_manifest`).
 //! 2. Without hard links, several processes may publish one at once, under several numbers and with several ids. The
 //!    ids of the sure manifest count (`publish.rs`).
-//! 3. The writer quarantines logs that were begun on a lost manifest after step 1 had listed the directory. Their
-//!    writers notice at their next append. Writers of later logs notice before they append anything.
-//! 4. A log begins on a sure manifest only.
+//! 3. A log begins on a sure manifest only.
 
 use crate::error::{Error, Result};
 use crate::format::file_names::{FileName, highest_manifest};
 use crate::format::sequence::WRITER_MAX;
-use crate::log::read_head;
 use crate::manifest::{Manifest, Published, publish_as};
 use crate::platform::vfs::Access;
 use crate::state::context::Context;
 use crate::state::{NewestManifest, list, newest_manifest};
-use crate::writer::quarantine::quarantine;
 use std::io;
+
+/// Numbers above those of a lost cache that no log gets: writers that have not noticed the loss may create logs under
+/// them after the directory was listed.
+const NUMBERS_SKIPPED: u32 = 64;
 
 /// Tries before another process counts as always faster.
 const ATTEMPTS: u32 = 64;
@@ -40,43 +40,18 @@ pub(crate) fn begin(context: &Context) -> Result<()> {
             return make_durable(context, newest.number);
         }
         let (base, number) = (newest.number, highest_manifest(&names) + 1);
-        // An existing log was begun on a manifest that is gone, and its writer may not have noticed yet.
+        // Logs were begun on a manifest that is gone, and their writers may not have noticed yet.
         let logs = names.iter().filter(|name| name.log_writer().is_some());
-        let next_writer = logs.filter_map(|log| log.writer_max()).max().map_or(0, |writer| writer + 1);
+        let above = logs.filter_map(|log| log.writer_max()).max().map_or(0, |writer| writer + 1);
+        let next_writer = if above > 0 || number > 1 { above + NUMBERS_SKIPPED } else { 0 };
         let first =
             || Manifest { cache_id: context.new_id(), id: context.new_id(), next_writer, ..Manifest::default() };
         let manifest = Manifest { number, ..if base > 0 { newest } else { first() } };
-        if let Published::Won(number) = publish_unnumbered(context, base, manifest.clone())? {
-            return if base > 0 { Ok(()) } else { quarantine_others(context, &Manifest { number, ..manifest }) };
+        if matches!(publish_unnumbered(context, base, manifest)?, Published::Won(_)) {
+            return Ok(());
         }
     }
     Err(Error::Busy { operation: "create the cache", attempts: ATTEMPTS })
-}
-
-/// Quarantines the logs that may count by their number, but were begun on an older manifest than this one. If there is
-/// a newer one, logs may have been begun on that.
-fn quarantine_others(context: &Context, manifest: &Manifest) -> Result<()> {
-    let names = list(context)?;
-    if highest_manifest(&names) != manifest.number {
-        return Ok(());
-    }
-    for name in names {
-        let FileName::Log(writer) = name else { continue };
-        if !manifest.is_open(writer) {
-            continue;
-        }
-        let file = match context.vfs.open(&name.to_string(), Access::Stream) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(source) => return Err(Error::io("open", &name.to_string(), source)),
-        };
-        let head = read_head(&*file, &context.checksum.of_file(manifest.cache_id, name), writer)?;
-        drop(file);
-        if head.start.is_some_and(|start| start.base != manifest.id) {
-            quarantine(context, &name.to_string(), None)?;
-        }
-    }
-    Ok(())
 }
 
 /// Publishes a manifest for a process without a writer number. Its temporary names count down from the highest number.
