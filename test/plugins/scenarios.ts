@@ -116,6 +116,17 @@ export function scenarios(build: Build, calls: number): void {
     expect(changed.digest).toBe((await build(folder, { isCached: false })).digest)
   })
 
+  it('the plugin runs for no other module after one is removed', slow, async () => {
+    const folder = makeApplication()
+    await build(folder)
+    appendFileSync(join(folder, 'module-7.js'), 'export const more = 1\n')
+    await build(folder) // a run beside hits
+    rmSync(join(folder, 'module-8.js'))
+    const main = readFileSync(join(folder, 'main.js'), 'utf8')
+    writeFileSync(join(folder, 'main.js'), main.replace(/^.*module-8\.js.*$/m, 'const v8 = 0'))
+    expect((await build(folder)).ran.filter((name) => name !== 'main.js')).toEqual([])
+  })
+
   it('the plugin runs again for modules that watch a changed file', slow, async () => {
     const folder = makeApplication()
     await build(folder)

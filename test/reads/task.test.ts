@@ -179,6 +179,35 @@ onEngine('native', (subject) => {
     expect(await build(['outer'])).toEqual(['outer', 'inner'])
   })
 
+  it('a path with a NUL byte, which no file has, is no input', async () => {
+    const project = subject.project()
+    const work = (): boolean => existsSync(project.path('\0virtual:module'))
+    expect([await once(subject, project, work), await once(subject, project, work)]).toEqual([1, 0])
+  })
+
+  it('of an inner task that misses, what it declares now is an input of the outer one, and what it declared before is not', async () => {
+    const project = subject.project()
+    for (const name of ['before.txt', 'now.txt', 'asked.txt']) await project.settle(name, '1')
+    const build = (declared: string): Promise<number> =>
+      withCache(subject, project, async (cache) => {
+        const outer = new Counted(cache, project.root, { trackReads: true })
+        const inner = cache.task('inner', { root: project.root, codec: 'text' })
+        const request = { id: 'i', files: [project.path('asked.txt')] }
+        await outer.run({}, () => inner.run(request, (context) => (context.addFile(project.path(declared)), declared)))
+        return outer.count
+      })
+    expect(await build('before.txt')).toBe(1)
+    project.write('before.txt', '2')
+    expect(await build('now.txt')).toBe(1)
+    project.write('before.txt', '3')
+    expect(await build('now.txt')).toBe(0)
+    project.write('now.txt', '2')
+    expect(await build('now.txt')).toBe(1)
+    project.write('asked.txt', '2')
+    expect(await build('now.txt')).toBe(1)
+    expect(await build('now.txt')).toBe(0)
+  })
+
   it('a task without trackReads records no reads', async () => {
     const project = subject.project()
     await project.settle('a.txt', 'one')

@@ -2,7 +2,8 @@
  * Which reads count. Left out is what decides nothing or changes in every run:
  *
  *   paths      kernel files (`/proc`, `/sys`, `/dev`), the system's folder for temporary files unless the project is in it,
- *              hidden folders of `node_modules`, where tools keep caches, and the folder of the cache itself
+ *              hidden folders of `node_modules`, where tools keep caches, the folder of the cache itself, and what is no
+ *              path: it has a NUL byte, as the names of virtual modules do
  *   packages   a file of an installed package counts as the package.json of that package. A package that is a link into the
  *              project counts file by file
  *   variables  those that describe the terminal and the package manager that started the process; and, while all variables
@@ -57,7 +58,7 @@ export class CountedPaths {
   /** What to record of a read; undefined if it does not count. */
   decide(kind: ReadKind, path: string): readonly [kind: ReadKind, path: string] | undefined {
     const { paths } = this.#disk
-    if (KERNEL.test(path) || [...this.#ignored].some((folder) => isBelow(paths, path, folder))) return undefined
+    if (path.includes('\0') || KERNEL.test(path) || [...this.#ignored].some((folder) => isBelow(paths, path, folder))) return undefined
     const folder = `${paths.sep}node_modules${paths.sep}`
     const at = path.lastIndexOf(folder)
     if (at === -1) return [kind, path]

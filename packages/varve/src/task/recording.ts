@@ -9,6 +9,7 @@ import type { TaskContext } from './options.ts'
 import type { Present } from './present.ts'
 import type { Variant } from './record.ts'
 import type { Root } from '../inputs/root.ts'
+import { outerSink, unrecorded } from '../reads/sink.ts'
 
 /** What is known once the work is done. */
 export type Outcome =
@@ -44,8 +45,8 @@ export class Recording implements TaskContext {
     this.#present = present
     this.#root = root
     this.#canFind = canFind
-    for (const path of asked.files) this.#files.set(path, { record: present.files.record(path), by: 'before' })
-    for (const name of asked.env) this.#env.set(name, present.env(name))
+    for (const path of asked.files) this.#files.set(path, { record: this.#recordOf(path), by: 'before' })
+    for (const name of asked.env) this.#env.set(name, this.#digestOf(name))
   }
 
   addFile(path: string, content?: string | Uint8Array): void {
@@ -56,7 +57,7 @@ export class Recording implements TaskContext {
       this.#files.set(relative, { record: [relative, digest, 0, 0, 0], by: 'told' })
     } else if (!this.#files.has(relative)) {
       const by = this.#present.files.hasSeen(relative) ? 'before' : 'while'
-      this.#files.set(relative, { record: this.#present.files.record(relative), by })
+      this.#files.set(relative, { record: this.#recordOf(relative), by })
     }
   }
 
@@ -71,7 +72,7 @@ export class Recording implements TaskContext {
 
   addEnv(name: string): string | undefined {
     this.#checkRunning('addEnv')
-    this.#env.set(name, this.#present.env(name))
+    this.#env.set(name, this.#digestOf(name))
     return variable(name)
   }
 
@@ -88,6 +89,10 @@ export class Recording implements TaskContext {
   /** To be called once the work is done. */
   finish(): Outcome {
     this.#isOver = true
+    return unrecorded(() => this.#outcome())
+  }
+
+  #outcome(): Outcome {
     if (this.#isSkipped) return { kind: 'skipped' }
     const files: RecordedFile[] = []
     for (const [path, { record, by }] of this.#files) {
@@ -98,6 +103,18 @@ export class Recording implements TaskContext {
       files.push(record)
     }
     return { kind: 'storable', recorded: { added: sorted(this.#added), env: sorted(this.#env), files } }
+  }
+
+  /** A file that the work depends on, and so does the work around it. */
+  #recordOf(path: string): RecordedFile | undefined {
+    outerSink()?.read('content', this.#root.absolute(path))
+    return unrecorded(() => this.#present.files.record(path))
+  }
+
+  /** A variable, likewise. */
+  #digestOf(name: string): string {
+    outerSink()?.variable(name, false)
+    return unrecorded(() => this.#present.env(name))
   }
 
   #checkRunning(call: string): void {

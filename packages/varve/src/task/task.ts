@@ -11,7 +11,7 @@ import { describe } from '../checks/validate.ts'
 import { Counters, type TaskStats } from './counters.ts'
 import { join, type Outcome } from './in-flight.ts'
 import type { ReadScope } from '../reads/scope.ts'
-import { outerSink } from '../reads/sink.ts'
+import { outerSink, unrecorded } from '../reads/sink.ts'
 import { type Asked, type Match, match } from './lookup.ts'
 import { type Digests, namesIn } from './named.ts'
 import type { TaskContext, TaskInputs, TaskRequest } from './options.ts'
@@ -144,10 +144,10 @@ export class Task<V> {
     if (reads !== undefined) this.#parts.scope?.forward(reads, outer)
   }
 
-  /** Whether a variant holds, including the reads of its work. */
+  /** Whether a variant holds, including the reads of its work. What it is compared with is no input of the work around. */
   #match(variant: Variant, asked: Asked, present: Present): Match {
     const { scope } = this.#parts
-    const found = match(variant, asked, present)
+    const found = unrecorded(() => match(variant, asked, present))
     if (found === 'changed' || scope === undefined) return found
     return variant.reads !== undefined && scope.verdict(variant.reads) === 'same' ? found : 'changed'
   }
@@ -185,7 +185,7 @@ export class Task<V> {
   /** Does the work and puts its result. Never rejects. */
   async #make({ asked, variants, present }: Search, work: Work<V>): Promise<Outcome> {
     const { root, shelf, scope, findInput } = this.#parts
-    this.#counters.missed(reasonOf(nearestOf(variants, asked, present, scope)))
+    this.#counters.missed(unrecorded(() => reasonOf(nearestOf(variants, asked, present, scope))))
     const recording = new Recording(asked, present, root, findInput !== undefined)
     let value: V
     try {
