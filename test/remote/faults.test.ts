@@ -4,6 +4,8 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { openRemote, pull, push, type Remote, remoteStatus, s3, verifyRemote, webdav } from '@varve/remote'
 import { VarveError } from 'varve'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -40,17 +42,25 @@ const status = (code: number, headers: Record<string, string> = {}): Answer => (
   request.resume().on('end', () => response.writeHead(code, headers).end(`<Code>SlowDown</Code>${SECRETS.join()}${request.headers.authorization}`))
 }
 
-const FAULTS: Readonly<Record<string, { readonly answer: Answer; readonly code: string; readonly attemptsMax: number }>> = {
-  'never answers': { answer: () => undefined, code: 'REMOTE_UNAVAILABLE', attemptsMax: 1 },
-  'sends 1 KB/s': {
-    answer: (_, response) => {
-      response.writeHead(200, { 'content-length': '100000' })
-      const timer = setInterval(() => response.write('x'.repeat(100)), 100)
-      response.on('close', () => clearInterval(timer))
-    },
-    code: 'REMOTE_UNAVAILABLE',
-    attemptsMax: 1,
+interface Fault {
+  readonly answer: Answer
+  readonly code: string
+  readonly attemptsMax: number
+}
+
+const SLOW: Fault = {
+  answer: (_, response) => {
+    response.writeHead(200, { 'content-length': '100000' })
+    const timer = setInterval(() => response.write('x'.repeat(100)), 100)
+    response.on('close', () => clearInterval(timer))
   },
+  code: 'REMOTE_UNAVAILABLE',
+  attemptsMax: 1,
+}
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+  'never answers': { answer: () => undefined, code: 'REMOTE_UNAVAILABLE', attemptsMax: 1 },
+  'sends 1 KB/s': SLOW,
   'cuts its answer': {
     answer: (_, response) => void response.writeHead(200, { 'content-length': '100000' }).write('x', () => response.destroy()),
     code: 'REMOTE_UNAVAILABLE',
@@ -136,6 +146,20 @@ describe('time', () => {
     const remote = openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey] })
     expect((await failureOf(pull(remote))).message).toMatch(/ECONNREFUSED|the connection failed/)
     expect(performance.now() - start).toBeLessThan(2000)
+  })
+
+  it('a slow answer is ended in time while garbage is collected', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect: unknown = runInNewContext('gc')
+    if (typeof collect !== 'function') throw new Error('no gc')
+    const timer = setInterval(() => void Reflect.apply(collect, undefined, []), 50)
+    ;({ answer } = SLOW)
+    const store = webdav({ url: `http://127.0.0.1:${port}`, requestMs: REQUEST_MS })
+    const start = performance.now()
+    const error = await failureOf(pull(openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey] })))
+    clearInterval(timer)
+    expect([error.code, error.message]).toEqual([SLOW.code, expect.stringContaining('no complete answer within')])
+    expect(performance.now() - start).toBeLessThan(BUDGET_MS)
   })
 
   it('the budget ends an operation whose requests each take less, and names itself', async () => {
