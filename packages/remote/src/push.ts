@@ -18,7 +18,7 @@ import { openCache, VarveError } from 'varve'
 import { forEachAtOnce } from './each.ts'
 import { readHead, readManifest } from './heads.ts'
 import type { SigningKey } from './keys.ts'
-import { cut, digestOf, encodeDescription, filesOf, readChunk } from './layer.ts'
+import { bytesOf, cut, digestOf, encodeDescription, filesOf, readChunk } from './layer.ts'
 import { encodeManifest, type Manifest, type RemoteLayer } from './manifest.ts'
 import { fetchLayers, install, manifestsOf, namedIn, pathOf, type RemoteControl } from './pull.ts'
 import { chunkName, headName, layerName, manifestName, type Remote, type Scope, withinBudget } from './remote.ts'
@@ -88,10 +88,10 @@ export async function push(remote: Remote, { caches, commit = '', commits = [], 
     try {
       const sealed = await sealAll(one, base.layers, { caches, shared, temporary })
       if (sealed.length === 0 && commit === '') return { outcome: 'unchanged', generation: 0, layers: [], sentBytes: 0 }
-      let sentBytes = 0
-      for (const layer of sealed) sentBytes += await send(one, layer, control)
-      for (const { layer, directory } of sealed) await install(remote, layer, directory)
-      return { ...(await publish(one, base.manifest, sealed.map(({ layer }) => layer))), sentBytes }
+      const sent: Sent[] = []
+      for (const delta of sealed) sent.push(await send(one, delta, control))
+      for (const { layer, directory } of sent) await install(remote, layer, directory)
+      return { ...(await publish(one, base.manifest, sent.map(({ layer }) => layer))), sentBytes: bytesOf(sent) }
     } finally {
       await rm(temporary, { recursive: true, force: true })
     }
@@ -119,11 +119,16 @@ async function baseOf({ remote, signal }: Push, commits: readonly string[]): Pro
 }
 
 /** A delta that is not published yet. */
-interface Sealed {
+interface Sealed extends Pick<RemoteLayer, 'cache' | 'entries' | 'deletes'> {
+  readonly directory: string
+}
+
+/** A delta that the store has. */
+interface Sent {
   readonly layer: RemoteLayer
   readonly directory: string
-  readonly description: Uint8Array
-  readonly chunks: readonly string[]
+  /** Bytes of chunks that the store did not have. */
+  readonly bytes: number
 }
 
 interface Sealing {
@@ -141,7 +146,7 @@ async function sealAll({ remote, signal }: Push, base: readonly RemoteLayer[], {
     const cache = await openCache({ name, dir, layers, readOnly: true, shared })
     try {
       const { entries, deletes } = await cache.seal(directory, { since: layers, signal })
-      if (entries + deletes > 0) sealed.push(await describe(name, directory, { entries, deletes }))
+      if (entries + deletes > 0) sealed.push({ cache: name, entries, deletes, directory })
     } finally {
       await cache.close()
     }
@@ -149,30 +154,25 @@ async function sealAll({ remote, signal }: Push, base: readonly RemoteLayer[], {
   return sealed
 }
 
-async function describe(cache: string, directory: string, counts: Pick<RemoteLayer, 'entries' | 'deletes'>): Promise<Sealed> {
+/** Writes the chunks of a delta, then its description. */
+async function send({ remote: { store }, scope, signal }: Push, delta: Sealed, { onProgress }: RemoteControl): Promise<Sent> {
+  const { directory, ...counts } = delta
   const files = await filesOf(directory)
+  const bytes = bytesOf(files)
   const chunks: string[] = []
-  for (const pieces of cut(files)) chunks.push(digestOf(await readChunk(directory, pieces)))
-  const description = encodeDescription({ version: 1, files, chunks })
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-  const layer = { cache, sha256: digestOf(description), descriptionBytes: description.length, bytes, ...counts }
-  return { layer, directory, description, chunks }
-}
-
-/** Writes the chunks of a layer, then its description. Returns the bytes that the store did not have. */
-async function send({ remote: { store }, scope, signal }: Push, sealed: Sealed, { onProgress }: RemoteControl): Promise<number> {
-  const { layer, directory, description, chunks } = sealed
-  let [done, sent] = [0, 0]
-  await forEachAtOnce(cut(await filesOf(directory)).entries(), async ([index, pieces]) => {
-    const sha256 = chunks[index] ?? ''
+  let [done, sentBytes] = [0, 0]
+  await forEachAtOnce(cut(files).entries(), async ([index, pieces]) => {
     const chunk = await readChunk(directory, pieces)
+    const sha256 = (chunks[index] = digestOf(chunk))
     const outcome = await store.put(chunkName(scope, sha256), chunk, { ifAbsent: true, sha256, signal })
-    if (outcome === 'stored') sent += chunk.length
+    if (outcome === 'stored') sentBytes += chunk.length
     done += chunk.length
-    onProgress?.(done, layer.bytes)
+    onProgress?.(done, bytes)
   })
-  await store.put(layerName(scope, layer.sha256), description, { ifAbsent: true, sha256: layer.sha256, signal })
-  return sent
+  const description = encodeDescription({ version: 1, files, chunks })
+  const sha256 = digestOf(description)
+  await store.put(layerName(scope, sha256), description, { ifAbsent: true, sha256, signal })
+  return { layer: { ...counts, sha256, descriptionBytes: description.length, bytes }, directory, bytes: sentBytes }
 }
 
 /** Writes the manifest of the commit and the head. */

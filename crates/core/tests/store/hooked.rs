@@ -158,3 +158,9 @@ pub(crate) fn opened_with(vfs: &SimVfs, hook: Hook) -> (Option<Vec<u8>>, usize) 
     let id = handle.namespace("n", "1").expect("namespace");
     (handle.get(id, b"key", <[u8]>::to_vec).expect("get"), handle.store().status().damage.len())
 }
+
+/// The start of a log, without its commits.
+pub(crate) fn first_frame(log: &[u8]) -> Vec<u8> {
+    let bytes = u32::from_le_bytes(log[4..8].try_into().expect("four bytes")) as usize;
+    log[..(32 + bytes).next_multiple_of(32)].to_vec()
+}

@@ -2,7 +2,7 @@
 //! A new process finds that commit, however the call goes on.
 
 use crate::history::{compact, open, open_with};
-use crate::hooked::{Hook, hooked, hooked_with, put};
+use crate::hooked::{Hook, first_frame, hooked, hooked_with, put};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use varve_core::testing::sim::SimVfs;
@@ -126,10 +126,4 @@ fn a_commit_to_a_cache_created_again_stays_although_a_log_was_begun_on_the_lost_
         created += u32::from(vfs.names().contains(&"manifest-2".to_owned()));
     }
     assert!(created > 0);
-}
-
-/// The start of a log.
-fn first_frame(log: &[u8]) -> Vec<u8> {
-    let bytes = u32::from_le_bytes(log[4..8].try_into().expect("four bytes")) as usize;
-    log[..(32 + bytes).next_multiple_of(32)].to_vec()
 }

@@ -2,7 +2,9 @@
 //! thread acts in the middle of a call, just before the file system is called.
 
 use crate::history::{commit, compact, open, open_with};
-use crate::hooked::{Hook, hooked, hooked_with, opened_with, put, put_with, with_a_commit, with_a_commit_in};
+use crate::hooked::{
+    Hook, first_frame, hooked, hooked_with, opened_with, put, put_with, with_a_commit, with_a_commit_in,
+};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -424,9 +426,7 @@ fn given_up_log(vfs: &SimVfs) -> Vec<u8> {
     elsewhere.remove("0.log").expect("remove");
     let mut handle = open_with(&elsewhere, Options { random: 9, ..Options::default() }).expect("open");
     put(&mut handle, b"key");
-    let log = elsewhere.contents("0.log");
-    let bytes = u32::from_le_bytes(log[4..8].try_into().expect("four bytes")) as usize;
-    log[..(32 + bytes).next_multiple_of(32)].to_vec()
+    first_frame(&elsewhere.contents("0.log"))
 }
 
 /// A process looked for the start of a log before its writer had begun it, and read the log after the writer had sealed

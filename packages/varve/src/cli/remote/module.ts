@@ -44,6 +44,11 @@ export interface RemoteCommandOptions extends CommonOptions {
   readonly timeout?: number
 }
 
+/** Options of the commands that read the remote. */
+export interface ReadingOptions extends RemoteCommandOptions {
+  readonly commit?: readonly string[]
+}
+
 /** An open remote with its module. */
 export interface OpenRemote {
   readonly module: RemoteModule<unknown>
@@ -53,6 +58,12 @@ export interface OpenRemote {
 /** A command of the remote, with the options that all of them have. */
 export function remoteCommandOf(name: string, description: string): Command {
   return command(name, description).option('--timeout <seconds>', 'the time that the command may take (default: 120)', seconds)
+}
+
+/** A command that reads the remote. */
+export function readingCommandOf(name: string, description: string): Command {
+  const use = 'a commit whose manifest is used if a scope has no head; several times, the newest first'
+  return remoteCommandOf(name, description).option('--commit <hash>', use, collectCommit)
 }
 
 /** The remote of the environment; layers are in `.remote` in the directory of the caches. */

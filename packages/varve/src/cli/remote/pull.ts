@@ -4,15 +4,13 @@ import { delimiter, dirname } from 'node:path'
 import { escapeText } from '../escape.ts'
 import { counted, size, write, writeJson } from '../output.ts'
 import { withProgress } from '../progress.ts'
-import { collectCommit, openRemote, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
+import { openRemote, type ReadingOptions, readingCommandOf } from './module.ts'
 
-interface PullOptions extends RemoteCommandOptions {
-  readonly commit?: readonly string[]
+interface PullOptions extends ReadingOptions {
   readonly print?: boolean
 }
 
-export const remotePullCommand: Command = remoteCommandOf('pull', 'fetch and verify the layers of the remote, for VARVE_LAYERS')
-  .option('--commit <hash>', 'a commit whose manifest is used if a scope has no head; several times, the newest first', collectCommit)
+export const remotePullCommand: Command = readingCommandOf('pull', 'fetch and verify the layers of the remote, for VARVE_LAYERS')
   .option('--print', 'write only the value for VARVE_LAYERS')
   .action(run)
 

@@ -2,17 +2,12 @@
 import type { Command } from 'commander'
 import { escapeText } from '../escape.ts'
 import { age, counted, size, write, writeJson } from '../output.ts'
-import { collectCommit, openRemote, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
+import { openRemote, type ReadingOptions, readingCommandOf } from './module.ts'
 
-interface StatusOptions extends RemoteCommandOptions {
-  readonly commit?: readonly string[]
-}
-
-export const remoteStatusCommand: Command = remoteCommandOf('status', 'list the scopes of the remote with their layers')
-  .option('--commit <hash>', 'a commit whose manifest is used if a scope has no head; several times, the newest first', collectCommit)
+export const remoteStatusCommand: Command = readingCommandOf('status', 'list the scopes of the remote with their layers')
   .action(run)
 
-async function run({ commit, ...options }: StatusOptions): Promise<void> {
+async function run({ commit, ...options }: ReadingOptions): Promise<void> {
   const hasKey = (process.env['VARVE_SIGNING_KEY'] ?? '') !== ''
   const { module, remote } = await openRemote(options, hasKey ? 'read-write' : 'read')
   const report = await module.remoteStatus(remote, { commits: commit })

@@ -4,17 +4,12 @@ import { escapeText } from '../escape.ts'
 import { NEGATIVE } from '../exit.ts'
 import { counted, size, write, writeJson } from '../output.ts'
 import { withProgress } from '../progress.ts'
-import { collectCommit, openRemote, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
+import { openRemote, type ReadingOptions, readingCommandOf } from './module.ts'
 
-interface VerifyOptions extends RemoteCommandOptions {
-  readonly commit?: readonly string[]
-}
+export const remoteVerifyCommand: Command =
+  readingCommandOf('verify', 'read every object that the manifests of the remote name, and check its digest').action(run)
 
-export const remoteVerifyCommand: Command = remoteCommandOf('verify', 'read every object that the manifests of the remote name, and check its digest')
-  .option('--commit <hash>', 'a commit whose manifest is used if a scope has no head; several times, the newest first', collectCommit)
-  .action(run)
-
-async function run({ commit, ...options }: VerifyOptions): Promise<void> {
+async function run({ commit, ...options }: ReadingOptions): Promise<void> {
   const { module, remote } = await openRemote(options, 'read')
   const report = await withProgress('verify', (control) => module.verifyRemote(remote, { commits: commit, ...control }))
   if (!report.sound) process.exitCode = NEGATIVE
