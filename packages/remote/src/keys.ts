@@ -16,7 +16,7 @@ const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 /** A pair of keys as text. */
 export interface KeyPair {
   readonly publicKey: string
-  /** A secret. Anyone who has it can publish. */
+  /** The secret key, which signs manifests. Publishing requires it. */
   readonly signingKey: string
   /** The id of the public key, in the names of manifests. */
   readonly keyId: string
