@@ -12,7 +12,7 @@ const varve = (...args: string[]): Ran => runVarve(args)
 const NASTY = ['plain', 'line\nbreak', '\u001b[31mred', 'nul\0', 'back\\slash', 'turn\u202eed', 'ü']
 
 async function makeCache(dir: string = join(makeFolder(), 'cache')): Promise<string> {
-  const cache = await openCache({ name: 'cli', dir })
+  const cache = await openCache({ name: 'cli', dir, history: 'never' })
   const text = cache.namespace('text', { version: '2', codec: 'text' })
   for (const key of NASTY) text.put(key, `value of ${key}`)
   const bytes = cache.namespace('bytes')

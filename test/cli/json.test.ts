@@ -111,19 +111,23 @@ describe('--json', () => {
     const [file, target, damaged] = [join(folder, 'export.json'), join(folder, 'target'), join(folder, 'damaged')]
     const dir = ['--dir', one]
     const outputs = await outputsOf([
-      ['stats', ...dir], ['stats', '--dir', caches], ['layers', '--dir', caches], ['seal', join(folder, 'sealed'), '--dir', caches],
+      ['stats', ...dir], ['stats', '--dir', caches], ['history', '--dir', caches], ['layers', '--dir', caches],
+      ['seal', join(folder, 'sealed'), '--dir', caches],
       ['top', ...dir], ['ls', ...dir], ['ls', ...dir, '--limit', '0'], ['ls --task', ...dir],
       ['get', 'text', ...dir], ['get', 'text', ...dir, '--namespace', 'text'], ['get', 'nothing', ...dir], ['get', String.raw`\xff\xfe`, ...dir],
       ['why', 'a.css', ...dir], ['why', 'nothing', ...dir], ['diff', one, two], ['diff', one, one], ['export', ...dir, '-o', file],
       ['import', file, '--dir', damaged], ['verify', '--dir', caches], ['doctor', ...dir], ['doctor', '--dir', join(folder, 'none')],
+      ['view', '--dir', caches, '--verify'],
       ['files ls', ...dir], ['files ls --stored', ...dir], ['files verify', ...dir], ['files restore', 'build', target, ...dir],
       ['files restore', 'nothing', target, ...dir], ['repair', ...dir], ['compact', '--dir', caches], ['compact', ...dir], ['gc', ...dir],
       ['files gc', ...dir], ['clear', ...dir, '--namespace', 'text'], ['error', 'stats', '--dir', join(folder, 'none')],
     ], folder)
     const { publicKey: VARVE_TRUSTED_KEYS, signingKey: VARVE_SIGNING_KEY } = JSON.parse(runVarve(['remote', 'keygen', '--json'], { cwd: folder }).out)
     const env = { VARVE_REMOTE: pathToFileURL(join(folder, 'remote')).href, VARVE_TRUSTED_KEYS, VARVE_SIGNING_KEY }
-    const remote = ['push', 'status', 'pull', 'verify', 'keygen'].map((name) => [`remote ${name}`, '--dir', caches] as const)
+    const remote = ['push', 'status', 'pull', 'verify', 'compact', 'gc', 'keygen'].map((name) => [`remote ${name}`, '--dir', caches] as const)
     for (const [name, values] of await outputsOf(remote, folder, env)) outputs.set(name, values)
+    const { sha256 } = JSON.parse(outputs.get('remote status')?.[0] ?? '').scopes[0].layers[0]
+    for (const [name, values] of await outputsOf([['remote revoke', sha256, '--dir', caches]], folder, env)) outputs.set(name, values)
     await outputsOf([['compact', '--dir', damaged]], folder)
     flip(fileOf(damaged, '.table'), 100)
     const more = await outputsOf([['verify', '--dir', damaged], ['doctor', '--dir', damaged], ['repair', '--dir', damaged]], folder)
@@ -143,8 +147,11 @@ describe('--json', () => {
   })
 
   it('docs/command.md contains every declaration of the types of --json, word for word', () => {
-    const types = readFileSync(at('packages/varve/src/cli-json.ts'), 'utf8')
-    const declarations = types.slice(types.indexOf('/** The `format` of every value.')).trim().split(/\n\n(?=\/\*\*|export)/)
+    const declarations = ['cli-json', 'cli-json/contents', 'cli-json/records'].flatMap((name) => {
+      const source = readFileSync(at(`packages/varve/src/${name}.ts`), 'utf8')
+      const types = source.split(/^(?:import type|export type \{) [^]*? from '[^']+'\n/m).at(-1) ?? ''
+      return types.trim().split(/\n\n(?=\/\*\*|export)/)
+    })
     const blocks = [...PAGE.matchAll(/^```ts skip\n([^]*?)^```$/gm)].flatMap(([, code = '']) => code.trim().split(/\n\n(?=\/\*\*|export)/))
     expect(declarations.length).toBeGreaterThan(20)
     expect(blocks.sort()).toEqual(declarations.sort())

@@ -9,6 +9,7 @@ import { makeFolder } from '../folders.ts'
 import { bulkContract } from './bulk.ts'
 import { closingContract } from './closing.ts'
 import { commitsContract } from './commits.ts'
+import { historyContract } from './history.ts'
 import { keysContract } from './keys.ts'
 import { layersContract } from './layers.ts'
 import { leastRecentlyUsedContract } from './least-recently-used.ts'
@@ -37,6 +38,7 @@ export function contract(name: string, { openEngineCache, isOnDisk }: EngineUnde
     bulkContract(subject)
     closingContract(subject)
     upkeepContract(subject)
+    historyContract(subject)
     leastRecentlyUsedContract(subject)
     if (isOnDisk) layersContract(subject)
     if (isOnDisk) writesNothingContract(subject)

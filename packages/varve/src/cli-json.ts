@@ -1,12 +1,17 @@
 /** Types of the JSON that `varve <command> --json` writes: one value to standard output. */
+import type { ContentsJson } from './cli-json/contents.ts'
+import type { RecordJson } from './cli-json/records.ts'
 import type { StoredContent } from './engine/files.ts'
 import type { ErrorCode } from './errors.ts'
 import type { FileManifest } from './values/manifest.ts'
+import type { BuildRecord } from './history/record.ts'
 import type { FilesReport, RestoreReport } from './files/options.ts'
 import type {
-  CompactReport, ExportReport, ImportReport, LayerReport, NamespaceStats, RepairReport, SealReport, Stats, TopItem, VerifyReport,
+  CompactReport, Damage, ExportReport, ImportReport, LayerReport, NamespaceStats, RepairReport, SealReport, Stats, TopItem, VerifyReport,
 } from './reports.ts'
-import type { Difference } from './task/differences.ts'
+
+export type { DependencyJson, RecordJson, VariantJson } from './cli-json/records.ts'
+export type { ContentsJson, MadeJson, MadeReasonJson, MadeResultJson, TreeJson } from './cli-json/contents.ts'
 
 /** The `format` of every value. It changes if a field is removed or changes its meaning, not if one is added. */
 export const CLI_JSON_FORMAT = 1
@@ -22,12 +27,16 @@ export interface CliJson extends EachCaches {
   readonly export: ExportReport & FormatJson & { readonly file: string }
   readonly import: ImportReport & FormatJson & { readonly dir: string }
   readonly doctor: DoctorJson
+  readonly view: ViewJson
   readonly clear: ClearJson
   readonly 'files ls': FilesLsJson
   readonly 'files ls --stored': FilesStoredJson
   readonly 'files restore': FilesRestoreJson
   readonly 'remote push': RemotePushJson
   readonly 'remote pull': RemotePullJson
+  readonly 'remote compact': RemotePushJson
+  readonly 'remote gc': RemoteGcJson
+  readonly 'remote revoke': RemoteRevokeJson
   readonly 'remote status': RemoteStatusJson
   readonly 'remote verify': RemoteVerifyJson
   readonly 'remote keygen': RemoteKeygenJson
@@ -38,6 +47,7 @@ export interface CliJson extends EachCaches {
 /** The reports of commands that work on each cache. */
 export interface EachReports {
   readonly stats: Stats
+  readonly history: { readonly builds: readonly BuildRecord[] }
   readonly layers: { readonly layers: readonly LayerReport[] }
   readonly seal: SealReport & { readonly layer: string }
   readonly verify: VerifyReport
@@ -100,27 +110,6 @@ export interface WhyJson extends FormatJson {
   readonly records: readonly RecordJson[]
 }
 
-/** The stored results of an id. */
-export interface RecordJson {
-  readonly task: string
-  readonly id: string
-  /** The newest result comes first. */
-  readonly variants: readonly VariantJson[]
-  /** How the two newest results differ; `before` is the older one. */
-  readonly between: readonly Difference[]
-}
-
-export interface VariantJson {
-  /** Time of the result, in milliseconds since 1970. */
-  readonly timeMs: number
-  /** Whether a run with the same inputs would hit: files and environment are unchanged, and the result is stored. */
-  readonly holds: boolean
-  /** Whether the result was evicted or is damaged. */
-  readonly isLost: boolean
-  readonly differences: readonly Difference[]
-  readonly inputs: readonly { readonly name: string; readonly digest: string }[]
-}
-
 export interface DiffJson extends FormatJson {
   readonly equal: boolean
   readonly namespaces: readonly ComparedJson[]
@@ -150,6 +139,40 @@ export interface FindingJson {
   readonly advice?: string
   /** A possible improvement, although nothing is wrong. */
   readonly note?: string
+}
+
+/** What `varve view` shows. */
+export interface ViewJson extends FormatJson {
+  /** In milliseconds since 1970. */
+  readonly createdMs: number
+  /** What `varve doctor` finds. */
+  readonly findings: readonly FindingJson[]
+  readonly remote: ViewRemoteJson | null
+  readonly caches: readonly ViewCacheJson[]
+}
+
+/** The remote of the environment; its layers are those of the caches. */
+export interface ViewRemoteJson {
+  /** VARVE_REMOTE without a password. */
+  readonly store: string
+  /** Whether VARVE_OFFLINE forbids connections. */
+  readonly offline: boolean
+}
+
+/** One cache. `npx varve view` reads the optional parts when the page asks for them. */
+export interface ViewCacheJson {
+  readonly dir: string
+  readonly engine: 'native' | 'wasm'
+  readonly stats: Stats
+  /** The newest first. */
+  readonly builds: readonly BuildRecord[]
+  /** Damage detected so far. */
+  readonly damage: readonly Damage[]
+  readonly contents?: ContentsJson
+  /** With `--verify`. */
+  readonly verify?: VerifyReport
+  /** What `varve why` reports of the costliest results of the last build. */
+  readonly records?: readonly RecordJson[]
 }
 
 export interface ClearJson extends FormatJson {
@@ -196,6 +219,8 @@ export interface RemoteLayerJson {
   readonly descriptionBytes: number
   readonly entries: number
   readonly deletes: number
+  /** First 16 digits of the layers that were merged into it, the newest ones. */
+  readonly merged?: readonly string[] | undefined
 }
 
 export interface RemotePushJson extends FormatJson {
@@ -216,6 +241,22 @@ export interface RemotePullJson extends FormatJson {
   readonly fetchedBytes: number
   /** The value for VARVE_LAYERS. */
   readonly variable: string
+}
+
+export interface RemoteGcJson extends FormatJson {
+  readonly dryRun: boolean
+  /** Objects of the domain before, and their bytes. */
+  readonly objects: number
+  readonly bytes: number
+  /** Objects that were removed, or would be. */
+  readonly removed: number
+  readonly removedBytes: number
+}
+
+export interface RemoteRevokeJson extends FormatJson {
+  readonly generation: number
+  /** The layers that readers do not use any more. */
+  readonly layers: readonly RemoteLayerJson[]
 }
 
 export interface RemoteStatusJson extends FormatJson {

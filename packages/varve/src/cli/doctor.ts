@@ -22,15 +22,20 @@ const NETWORKS: ReadonlyMap<number, string> = new Map([
 export const doctorCommand: Command = command('doctor', 'check the engine, the directory and the cache, and advise what to fix').action(run)
 
 async function run(options: CommonOptions): Promise<void> {
-  const folder = folderOf(options.dir)
-  const name = await formatFolder()
-  const findings = [...(await engineFindings()), ...secretFindings(), ...folderFindings(folder, name), ...(await cacheFindings(options.dir, name))]
+  const findings = await findingsOf(options.dir)
   const ok = findings.every((finding) => finding.advice === undefined)
   if (!ok) process.exitCode = NEGATIVE
   if (options.json === true) return writeJson('doctor', { ok, findings })
   const rows = findings.map(({ what, found, advice }) => [advice === undefined ? 'ok' : '!', what, escapeText(found)])
   await write(table(['', 'what', 'found'], rows))
   for (const { what, advice = undefined, note = advice } of findings) if (note !== undefined) await write(`${what}: ${escapeText(note)}\n`)
+}
+
+/** Everything that `varve doctor` checks; `given` is `--dir`. */
+export async function findingsOf(given: string | undefined): Promise<FindingJson[]> {
+  const folder = folderOf(given)
+  const name = await formatFolder()
+  return [...(await engineFindings()), ...secretFindings(), ...folderFindings(folder, name), ...(await cacheFindings(given, name))]
 }
 
 /** Name of the format's directory in a cache; it depends on the secret. */

@@ -3,11 +3,11 @@ import { existsSync, readdirSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { cachesDirectory } from '../health/directory.ts'
 import { loadEngine } from '../engine/load.ts'
-import { layersOf, trustedLayers } from '../health/layers.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import { Place } from '../health/place.ts'
 import { secretOf } from '../health/secret.ts'
+import { layersBelow } from '../remote/below.ts'
 import { Session } from '../session/session.ts'
 import { escapeText } from './escape.ts'
 
@@ -29,7 +29,7 @@ export function trustShared(): void {
 /** One open cache, and what is known of its engine. */
 export interface OpenFolder {
   readonly session: Session
-  readonly engine: string
+  readonly engine: 'native' | 'wasm'
   readonly reason: string
 }
 
@@ -100,7 +100,9 @@ async function openFolder(dir: string, readOnly: boolean, maxBytes: number): Pro
     const place = new Place(dir, engine.folderName(secret), { readOnly, shared: isShared })
     const barred = place.check(false)
     if (barred !== undefined) throw new VarveError(barred.code, `the cache in '${dir}' is not used: ${barred.why}; ${barred.fix}`)
-    const { layers, warnings } = trustedLayers(layersOf({ name: basename(dir) }), engine.folderName(secret), { shared: isShared })
+    // `readOnly`: of the remote, those that are on this machine
+    const above = { name: basename(dir), dir, shared: isShared, readOnly: true }
+    const { layers, warnings } = await layersBelow(above, engine.folderName(secret))
     const store = await engine.open(dir, { durability: 'relaxed', readOnly, maxBytes, secret, layers })
     const onWarning = ({ message }: VarveError): void => void process.stderr.write(`warning: ${escapeText(message)}\n`)
     const session = new Session(store, { onWarning }, place)

@@ -13,6 +13,7 @@ import { filesCommand } from './files.ts'
 import { trustShared } from './folder.ts'
 import { gcCommand } from './gc.ts'
 import { getCommand } from './get.ts'
+import { historyCommand } from './history.ts'
 import { importCommand } from './import.ts'
 import { lsCommand } from './ls.ts'
 import { isClosedPipe } from './output.ts'
@@ -23,6 +24,7 @@ import { sealCommand } from './seal.ts'
 import { statsCommand } from './stats.ts'
 import { topCommand } from './top.ts'
 import { verifyCommand } from './verify.ts'
+import { viewCommand } from './view.ts'
 import { whyCommand } from './why.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }
@@ -37,8 +39,8 @@ const program = new Command('varve')
   })
 
 const LOOKING = [
-  statsCommand, layersCommand, topCommand, lsCommand, getCommand, whyCommand, diffCommand, exportCommand, verifyCommand, sealCommand,
-  doctorCommand,
+  viewCommand, statsCommand, historyCommand, layersCommand, topCommand, lsCommand, getCommand, whyCommand, diffCommand, exportCommand, verifyCommand,
+  sealCommand, doctorCommand,
 ]
 const CHANGING = [filesCommand, remoteCommand, importCommand, compactCommand, gcCommand, clearCommand, repairCommand]
 for (const command of [...LOOKING, ...CHANGING]) {

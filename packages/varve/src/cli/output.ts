@@ -48,12 +48,38 @@ export async function writeJsonList<Item>(field: string, items: Iterable<Item>):
   await write(before === '' ? ']\n}\n' : '\n  ]\n}\n')
 }
 
-/** A table without colours, its cells already escaped; columns named in `right` are aligned to the right. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[], right: readonly string[] = []): string {
+/** The columns of a terminal; of another output those that COLUMNS names; undefined if the width is not limited. */
+export function widthOf({ columns }: { readonly columns?: number }): number | undefined {
+  const given = Number(process.env['COLUMNS'])
+  return columns ?? (Number.isSafeInteger(given) && given > 0 ? given : undefined)
+}
+
+/**
+ * A table without colours, its cells already escaped; columns named in `right` are aligned to the right. The cells of the last
+ * column are cut so that no line exceeds `width`.
+ */
+export function table(head: readonly string[], rows: readonly (readonly string[])[], right: readonly string[] = [], width?: number): string {
+  if (width !== undefined) rows = fitted(head, rows, width)
   const colAligns = head.map((name) => (right.includes(name) ? ('right' as const) : ('left' as const)))
   const made = new Table({ head: [...head], colAligns, style: { head: [], border: [], compact: true } })
   for (const row of rows) made.push([...row])
   return `${made.toString()}\n`
+}
+
+/** Characters between and around cells, and the fewest characters that the last column keeps. */
+const CELL_EXTRA = 3
+const LAST_CELL_MIN = 8
+
+/** The rows with their last cells cut. */
+function fitted(head: readonly string[], rows: readonly (readonly string[])[], width: number): readonly (readonly string[])[] {
+  const widths = head.slice(0, -1).map((name, index) => Math.max(name.length, ...rows.map((row) => row[index]?.length ?? 0)))
+  const used = widths.reduce((sum, cell) => sum + cell + CELL_EXTRA, CELL_EXTRA + 1)
+  const left = Math.max(LAST_CELL_MIN, width - used)
+  return rows.map((row) => [...row.slice(0, -1), cut(row.at(-1) ?? '', left)])
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`
 }
 
 /** A size for people: '1.5 MiB'. */

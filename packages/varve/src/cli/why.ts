@@ -5,13 +5,15 @@
 import type { Command } from 'commander'
 import * as fs from 'node:fs'
 import * as paths from 'node:path'
-import type { RecordJson, VariantJson } from '../cli-json.ts'
+import type { DependencyJson, RecordJson, VariantJson } from '../cli-json.ts'
 import { projectDirectory } from '../health/directory.ts'
 import { type Difference, differencesAround, differencesBetween, READS_NOT_STORED, sentenceOf } from '../task/differences.ts'
+import type { Digests } from '../task/named.ts'
 import { Present } from '../task/present.ts'
 import type { Variant } from '../task/record.ts'
 import { keyOf } from '../task/request.ts'
 import { Root } from '../inputs/root.ts'
+import type { Session } from '../session/session.ts'
 import { command, type CommonOptions } from './command.ts'
 import { pathOf } from './entries.ts'
 import { escapeKey, escapeText } from './escape.ts'
@@ -45,12 +47,18 @@ async function run(given: string, options: WhyOptions): Promise<void> {
       process.stderr.write(`varve: nothing is stored for id '${escapeKey(id)}'${nearIds(recordsOf(session, tasks), id)}\n`)
       return
     }
-    const told: RecordJson[] = []
-    const readChanges = await readChangesOf(session, { fs, paths }, root)
-    for (const record of found) told.push(tell(record, root, { hasResult: await resultsOf(session, record.task), readChanges }))
-    if (options.json === true) return writeJson('why', { records: told })
-    for (const one of told) await write(textOf(one))
+    const records = await explain(session, found, root)
+    if (options.json === true) return writeJson('why', { records })
+    for (const one of records) await write(textOf(one))
   })
+}
+
+/** The variants of these ids, compared with the present and with one another. */
+export async function explain(session: Session, found: readonly IdRecord[], root: Root): Promise<RecordJson[]> {
+  const readChanges = await readChangesOf(session, { fs, paths }, root)
+  const results = new Map<string, Known['hasResult']>()
+  for (const { task } of found) if (!results.has(task)) results.set(task, await resultsOf(session, task))
+  return found.map((record) => tell(record, root, { hasResult: results.get(record.task) ?? (() => false), readChanges }))
 }
 
 /** What is known of variants besides their records. */
@@ -77,9 +85,14 @@ function readDifferences({ reads }: Variant, changes: Known['readChanges']): rea
 }
 
 function tellVariant(variant: Variant, differences: readonly Difference[], isLost: boolean): VariantJson {
-  const digests = [...variant.inputs, ...variant.added]
-  const inputs = digests.flatMap((name, index) => (index % 2 === 0 ? [{ name, digest: digests[index + 1] ?? '' }] : []))
-  return { timeMs: variant.timeMs, holds: differences.length === 0 && !isLost, isLost, differences, inputs }
+  const files = variant.files.map(([name, digest]) => ({ name, digest }))
+  const depends = { inputs: dependencies([...variant.inputs, ...variant.added]), env: dependencies(variant.env), files }
+  return { timeMs: variant.timeMs, holds: differences.length === 0 && !isLost, isLost, differences, ...depends }
+}
+
+/** Names and digests in turn. */
+function dependencies(digests: Digests): DependencyJson[] {
+  return digests.flatMap((name, index) => (index % 2 === 0 ? [{ name, digest: digests[index + 1] ?? '' }] : []))
 }
 
 function textOf({ task, id, variants, between }: RecordJson): string {

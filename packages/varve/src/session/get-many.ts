@@ -71,12 +71,16 @@ function addPart<V>(
 }
 
 function addValues<V>(lookup: Lookup<V>, { values, lengths }: EngineValues, found: (V | undefined)[]): void {
+  const { tally } = lookup.session
   let start = 0
   for (const length of lengths) {
     const end = start + Math.max(length, 0)
+    if (length < 0) tally.missed++
+    else tally.found++
     if (length < 0) found.push(undefined)
     else if (length < SHARED_BYTES_MIN) found.push(lookup.decode(values, start, end, false))
     else found.push(lookup.decode(values.subarray(start, end), 0, length, true))
     start = end
   }
+  tally.readBytes += start
 }

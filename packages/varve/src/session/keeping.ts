@@ -7,6 +7,7 @@ import { type Degraded, degradedBy, degradedWarning } from '../health/degraded.t
 import type { EngineCommit, EngineStore } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import type { Durability } from '../options.ts'
+import type { Recorder } from '../history/recorder.ts'
 import type { Place } from '../health/place.ts'
 import type { CommitReport } from '../reports.ts'
 import type { Session } from './session.ts'
@@ -23,12 +24,14 @@ export class Keeping {
   #isFromStart: boolean
   /** Nothing can be synced, from the start. */
   readonly #unsynced: Degraded | undefined
+  readonly #recorder: Recorder
   #degraded: Degraded | undefined
   #lookedMs = Date.now()
   #hasKept = false
 
-  constructor(session: Session, degraded: Degraded | undefined, place: Place | undefined) {
+  constructor(session: Session, degraded: Degraded | undefined, place: Place | undefined, recorder: Recorder) {
     this.#session = session
+    this.#recorder = recorder
     this.#degraded = degraded
     this.#unsynced = degraded?.mode === 'unsynced' ? degraded : undefined
     this.#isFromStart = degraded !== undefined && this.#unsynced === undefined
@@ -46,6 +49,7 @@ export class Keeping {
     const barred = this.#place?.isUnchanged === false ? this.#check(store.pendingBytes() > 0) : undefined
     if (barred !== undefined) return this.#keep(barred, store, durability)
     if (durability === 'durable' && this.#unsynced !== undefined) throw refused(this.#unsynced)
+    this.#recorder.committing(store.pendingBytes())
     try {
       const report = this.#noted(await store.commit(durability))
       if (report.entries > 0) this.#degraded = this.#unsynced
@@ -63,15 +67,24 @@ export class Keeping {
    */
   async commitRest(store: EngineStore): Promise<void> {
     const [entries, bytes] = [store.pendingEntries(), store.pendingBytes()]
-    if (entries === 0) return
+    this.#putRecord(store)
+    if (store.pendingEntries() === 0) return
     try {
       if (this.#session.isStrict && store.damageCount() > 0) throw damageError(store.status().damage)
       await this.commit(store, 'relaxed')
     } catch (error) {
+      if (entries === 0) return // only the record of this build is lost
       const { code, message } = toVarveError(error)
       const lost = `${entries} ${entries === 1 ? 'entry' : 'entries'} (${bytes} bytes)`
       throw new VarveError(code, `close() could not commit the buffered entries, so ${lost} will be computed again: ${message}`, { cause: error })
     }
+  }
+
+  /** Adds the record of this build to its last commit, unless that stays in memory. */
+  #putRecord(store: EngineStore): void {
+    if (this.#isFromStart || !this.#recorder.isDue(store)) return
+    const isGone = store.pendingEntries() === 0 && this.#place?.examine().isThere === false
+    if (!isGone) this.#recorder.put(store)
   }
 
   /** Makes visible what others committed, if the directory is trusted; true if something changed. */

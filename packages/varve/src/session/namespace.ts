@@ -5,6 +5,7 @@
 import type { Codec, CodecName } from '../values/codec.ts'
 import type { EngineStore } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
+import type { Tally } from '../history/tally.ts'
 import { type FileManifest, isManifest, packFiled } from '../values/manifest.ts'
 import { type Key, readKey, writeKey } from '../values/key.ts'
 import type { PutOptions } from '../options.ts'
@@ -40,6 +41,7 @@ export class Namespace<V> {
   readonly version: string
   readonly codec: CodecName
   readonly #session: Session
+  readonly #tally: Tally
   readonly #parts: NamespaceParts<V>
   readonly #codec: Codec<V>
   readonly #once: Once
@@ -52,6 +54,7 @@ export class Namespace<V> {
     this.version = parts.version
     this.codec = parts.codec.name
     this.#session = session
+    this.#tally = session.tally
     this.#parts = parts
     this.#codec = parts.codec
     this.#once = once
@@ -76,7 +79,12 @@ export class Namespace<V> {
     const keyBytes = writeKey(session.scratchOf(store), key)
     try {
       const size = store.get(this.#id, keyBytes)
-      if (size < 0) return size === MISS && !session.isStrict ? undefined : session.lookForDamage()
+      if (size < 0) {
+        this.#tally.missed++
+        return size === MISS && !session.isStrict ? undefined : session.lookForDamage()
+      }
+      this.#tally.found++
+      this.#tally.readBytes += size
       const scratch = session.scratchOf(store)
       return size <= scratch.length ? this.#decode(scratch, 0, size, false) : this.#take(store, size)
     } catch (error) {

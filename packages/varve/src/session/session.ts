@@ -7,6 +7,7 @@ import type { EngineStore } from '../engine/engine.ts'
 import { type ErrorCode, toVarveError, VarveError } from '../errors.ts'
 import { KEY_ROOM_BYTES } from '../values/key.ts'
 import type { Place } from '../health/place.ts'
+import { Tally } from '../history/tally.ts'
 import type { Damage } from '../reports.ts'
 
 /** Failures of reading that cost a miss and a warning, never the host's build. */
@@ -34,6 +35,8 @@ export interface SessionOptions {
 export class Session {
   /** Scopes whose reads must be put before a commit begins. */
   readonly sealed: Set<{ seal(): void }> = new Set()
+  /** What this cache did, for the history. */
+  readonly tally: Tally = new Tally()
   /** Version of the cache, part of each namespace's. */
   readonly version: string
   #store: EngineStore | undefined

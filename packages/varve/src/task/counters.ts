@@ -1,4 +1,5 @@
 /** Counts the outcomes of the runs of one task. */
+import { Counts } from '../history/counts.ts'
 
 /** Outcomes of the runs of one task object. */
 export interface TaskStats {
@@ -18,24 +19,39 @@ export interface TaskStats {
    * result does not), with the number of each. A run with several differences counts for the first.
    */
   readonly reasons: Readonly<Record<string, number>>
+  /**
+   * Milliseconds that the results of the hits took when they were made. Time in which several works of a thread ran counts
+   * for each in equal parts. The time of the lookups is not subtracted.
+   */
+  readonly savedMs: number
 }
 
 /** The counters of one task. */
 export class Counters {
-  hits = 0
-  misses = 0
   shared = 0
   healed = 0
   notStored = 0
-  readonly #reasons: Map<string, number> = new Map()
+  readonly #own: Counts = new Counts()
+  /** Those of all tasks of the cache. */
+  readonly #all: Counts
+
+  constructor(all: Counts) {
+    this.#all = all
+  }
+
+  hit(savedMs: number): void {
+    this.#own.hit(savedMs)
+    this.#all.hit(savedMs)
+  }
 
   missed(reason: string): void {
-    this.misses++
-    this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1)
+    this.#own.missed(reason)
+    this.#all.missed(reason)
   }
 
   snapshot(): TaskStats {
-    const { hits, misses, shared, healed, notStored } = this
-    return { hits, misses, shared, healed, notStored, reasons: Object.fromEntries(this.#reasons) }
+    const { shared, healed, notStored } = this
+    const { hits, misses, reasons, savedMs } = this.#own
+    return { hits, misses, shared, healed, notStored, reasons: Object.fromEntries(reasons), savedMs }
   }
 }

@@ -88,7 +88,8 @@ export function makeTask(host: TaskHost, name: string, options: TaskOptions): Ta
     readOnly: session.call((store) => store.status()).readOnly,
     scope,
   })
-  return new Task({ name, shelf, place, fs: files, root, scope, inputs: digestsOf(options.inputs ?? {}), findInput: options.findInput })
+  const inputs = digestsOf(options.inputs ?? {})
+  return new Task({ name, shelf, place, fs: files, root, scope, inputs, findInput: options.findInput, counts: session.tally.tasks })
 }
 
 /** The scope of a task that tracks reads, with its place in the cache. */

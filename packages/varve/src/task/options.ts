@@ -91,6 +91,8 @@ export interface TaskRequest extends TaskDependencies {
 
 /** Reports dependencies of the result while the work runs. */
 export interface TaskContext {
+  /** Why the work runs, in the words of `TaskStats.reasons`. */
+  readonly reason: string
   /**
    * Adds a file, whether or not it exists, by its absolute path or its path relative to the root. Pass the `content` that
    * the work read if you have it: then the file cannot change unnoticed. Without it, the result is not stored if the file

@@ -9,9 +9,11 @@
  *                                                           path, digest or 'missing', bytes, mtime, ctime; 0 = in doubt
  *      reads:  'Zk3f..',                                    generation of what else was read, if the task tracks that
  *      result: 'b5Kd..',                                    digest of its bytes, '' = undefined
- *      timeMs: 1795257075000 }]                             when the work was done
+ *      timeMs: 1795257075000,                               when the work was done
+ *      workMs: 12.5 }]                                      what it cost; not in older records
  */
 
+import { isAmount } from '../history/counts.ts'
 import type { RecordedFile } from '../inputs/files.ts'
 import { type Digests, isDigests, sameDigests } from './named.ts'
 
@@ -28,6 +30,7 @@ export interface Variant {
   readonly reads?: string | undefined
   readonly result: string
   readonly timeMs: number
+  readonly workMs?: number | undefined
 }
 
 /** The variants in a value; none if it is not a record, which is a miss. */
@@ -41,6 +44,11 @@ export function withVariant(variants: readonly Variant[], made: Variant, place: 
     .filter((variant) => variant.reads !== made.reads || !dependsOnSame(variant, made))
     .toSpliced(place, 0, made)
     .slice(0, count)
+}
+
+/** What the work of a variant cost in milliseconds; 0 if the record does not have it. */
+export function costOf({ workMs }: Variant): number {
+  return isAmount(workMs) ? workMs : 0
 }
 
 /** The key of a variant's result: no two ids share one, so that a result can go with the last variant that needs it. */

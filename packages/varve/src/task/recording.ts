@@ -33,6 +33,7 @@ interface Seen {
 export class Recording implements TaskContext {
   readonly #present: Present
   readonly #root: Root
+  readonly reason: string
   readonly #canFind: boolean
   readonly #files: Map<string, Seen> = new Map()
   readonly #added: Map<string, string> = new Map()
@@ -41,7 +42,8 @@ export class Recording implements TaskContext {
   #isOver = false
 
   /** Looks at the files that were asked for, before the work begins. */
-  constructor(asked: Asked, present: Present, root: Root, canFind: boolean) {
+  constructor(asked: Asked, present: Present, root: Root, { reason, canFind }: { readonly reason: string; readonly canFind: boolean }) {
+    this.reason = reason
     this.#present = present
     this.#root = root
     this.#canFind = canFind

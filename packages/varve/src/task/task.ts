@@ -8,6 +8,8 @@
 import type * as fs from 'node:fs'
 import { toVarveError, VarveError } from '../errors.ts'
 import { describe } from '../checks/validate.ts'
+import { startWork } from '../history/work-clock.ts'
+import type { Counts } from '../history/counts.ts'
 import { Counters, type TaskStats } from './counters.ts'
 import { join, type Outcome } from './in-flight.ts'
 import type { ReadScope } from '../reads/scope.ts'
@@ -16,7 +18,7 @@ import { type Asked, type Match, match } from './lookup.ts'
 import { type Digests, namesIn } from './named.ts'
 import type { TaskContext, TaskInputs, TaskRequest } from './options.ts'
 import { findAdded, Present } from './present.ts'
-import type { Variant } from './record.ts'
+import { costOf, type Variant } from './record.ts'
 import { Recording } from './recording.ts'
 import { askedOf } from './request.ts'
 import type { Root } from '../inputs/root.ts'
@@ -36,6 +38,8 @@ export interface TaskParts<V> {
   /** Inputs of all runs. */
   readonly inputs: Digests
   readonly findInput: ((name: string, id: string) => unknown) | undefined
+  /** Counts the runs of all tasks of the cache. */
+  readonly counts: Counts
 }
 
 /** A request, its variants, and the present state of their dependencies. */
@@ -58,12 +62,13 @@ const NONE_ADDED: ReadonlyMap<string, string> = new Map()
 export class Task<V> {
   readonly name: string
   readonly #parts: TaskParts<V>
-  readonly #counters: Counters = new Counters()
+  readonly #counters: Counters
 
   /** @internal */
   constructor(parts: TaskParts<V>) {
     this.name = parts.name
     this.#parts = parts
+    this.#counters = new Counters(parts.counts)
   }
 
   /**
@@ -91,7 +96,7 @@ export class Task<V> {
       const found = this.#match(variant, asked, present)
       const hit = found === 'changed' ? undefined : this.#parts.shelf.result(asked.key, variant)
       if (hit === undefined || !isAccepted(request.accept, hit.value)) continue
-      this.#counters.hits++
+      this.#counters.hit(costOf(variant))
       if (found === 'moved') this.#counters.healed++
       this.#forward(variant)
       this.#parts.shelf.used(asked.key, variant, index, found === 'moved' ? present.files : undefined)
@@ -185,12 +190,17 @@ export class Task<V> {
   /** Does the work and puts its result. Never rejects. */
   async #make({ asked, variants, present }: Search, work: Work<V>): Promise<Outcome> {
     const { root, shelf, scope, findInput } = this.#parts
-    this.#counters.missed(unrecorded(() => reasonOf(nearestOf(variants, asked, present, scope))))
-    const recording = new Recording(asked, present, root, findInput !== undefined)
+    const reason = unrecorded(() => reasonOf(nearestOf(variants, asked, present, scope)))
+    this.#counters.missed(reason)
+    const recording = new Recording(asked, present, root, { reason, canFind: findInput !== undefined })
+    const endWork = startWork()
+    let workMs = 0
     let value: V
     try {
       value = await this.#work(asked, recording, work)
+      workMs = endWork()
     } catch (error) {
+      endWork()
       recording.finish()
       this.#counters.notStored++
       return { kind: 'failed', error }
@@ -199,7 +209,7 @@ export class Task<V> {
     try {
       const isStorable = outcome.kind === 'storable' && scope?.reason === undefined
       const reads = isStorable ? scope?.generation : undefined
-      const isStored = isStorable && shelf.put(asked.key, { inputs: asked.inputs, ...outcome.recorded, reads, timeMs: Date.now() }, value)
+      const isStored = isStorable && shelf.put(asked.key, { inputs: asked.inputs, ...outcome.recorded, reads, timeMs: Date.now(), workMs }, value)
       if (!isStored) this.#counters.notStored++
     } catch (error) {
       this.#counters.notStored++

@@ -1,0 +1,85 @@
+/**
+ * The line at the end of a build, and the same line in the job summary of GitHub Actions:
+ *
+ *   varve: 1,998 of 2,000 modules from cache, 14.2 s saved, 2 rebuilt (babel.config.js changed)
+ */
+import { appendFileSync } from 'node:fs'
+import type { BuildCounts } from 'varve'
+import type { Field } from './validate.ts'
+
+/** Which reports a build makes: a line, or a line and a job summary. */
+export type ReportOption = boolean | 'summary'
+
+/** The check of an option `report`. */
+export const REPORT: Field = ["true, false or 'summary'", (value) => typeof value === 'boolean' || value === 'summary']
+
+/** Reasons that a line names. */
+const REASONS_MAX = 3
+
+/** Characters that a terminal or a log interprets. Reasons contain names that were read from the cache. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Surrogate}\p{Zl}\p{Zp}]/gu
+
+const REASON = /^(?:file|env|input|changed) (.+)$/
+const LIST = /^list (.+)$/
+
+/** Phrases of reasons without a name. */
+const PHRASES: ReadonlyMap<string, string> = new Map([
+  ['file', 'source changed'],
+  ['result', 'result evicted'],
+])
+
+/** The option, or VARVE_REPORT if it is not set. */
+export function reportOf(option: ReportOption | undefined): ReportOption {
+  const { VARVE_REPORT: given = '' } = process.env
+  return option ?? (given === 'summary' ? given : given !== '' && given !== '0')
+}
+
+/** Prints the line through `info`, if `report` requests it. A summary that cannot be written is ignored. */
+export function reportBuild(report: ReportOption, tool: string, counts: BuildCounts, info: (text: string) => void): void {
+  if (report === false) return
+  const line = lineOf(counts)
+  info(`varve: ${line}`)
+  const { GITHUB_STEP_SUMMARY: summary = '' } = process.env
+  if (report !== 'summary' || summary === '') return
+  try {
+    appendFileSync(summary, `- **varve, ${tool}**: \`${line.replaceAll('`', "'")}\`\n`)
+  } catch {
+    // The line is in the log.
+  }
+}
+
+/** The counts of a build as a phrase. */
+export function lineOf({ hits, misses, reasons = {}, savedMs = 0 }: BuildCounts): string {
+  if (hits + misses === 0) return 'no module of this build was looked up in the cache'
+  const parts = [`${numberOf(hits)} of ${numberOf(hits + misses)} modules from cache`]
+  if (savedMs >= 1) parts.push(`${durationOf(savedMs)} saved`)
+  if (misses > 0) parts.push(`${numberOf(misses)} rebuilt${reasonsOf(reasons)}`)
+  return parts.join(', ').replaceAll(UNSAFE, '?')
+}
+
+function reasonsOf(reasons: Readonly<Record<string, number>>): string {
+  const frequent = Object.entries(reasons).sort(([, one], [, other]) => other - one)
+  const [first, ...others] = frequent
+  if (first === undefined) return ''
+  if (others.length === 0) return ` (${phraseOf(first[0])})`
+  const named = frequent.slice(0, REASONS_MAX).map(([reason, count]) => `${numberOf(count)} ${phraseOf(reason)}`)
+  const rest = frequent.length - named.length
+  return ` (${named.join(', ')}${rest > 0 ? `, and ${rest} more reasons` : ''})`
+}
+
+function phraseOf(reason: string): string {
+  const [, name] = REASON.exec(reason) ?? []
+  const [, folder] = LIST.exec(reason) ?? []
+  if (folder !== undefined) return `list of ${folder} changed`
+  return name === undefined ? (PHRASES.get(reason) ?? reason) : `${name} changed`
+}
+
+function numberOf(count: number): string {
+  return count.toLocaleString('en')
+}
+
+function durationOf(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  const seconds = ms / 1000
+  return seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+}

@@ -1,0 +1,32 @@
+/** Types of what `varve why` reports. */
+import type { Difference } from '../task/differences.ts'
+
+/** The stored results of an id. */
+export interface RecordJson {
+  readonly task: string
+  readonly id: string
+  /** The newest result comes first. */
+  readonly variants: readonly VariantJson[]
+  /** How the two newest results differ; `before` is the older one. */
+  readonly between: readonly Difference[]
+}
+
+export interface VariantJson {
+  /** Time of the result, in milliseconds since 1970. */
+  readonly timeMs: number
+  /** Whether a run with the same inputs would hit: files and environment are unchanged, and the result is stored. */
+  readonly holds: boolean
+  /** Whether the result was evicted or is damaged. */
+  readonly isLost: boolean
+  readonly differences: readonly Difference[]
+  readonly inputs: readonly DependencyJson[]
+  /** Environment variables. */
+  readonly env: readonly DependencyJson[]
+  readonly files: readonly DependencyJson[]
+}
+
+/** Something that a result depends on; `'missing'` and `'undefined'` are digests, too. */
+export interface DependencyJson {
+  readonly name: string
+  readonly digest: string
+}

@@ -1,0 +1,47 @@
+/** `varve history`: the last builds, with what they got from the cache and why they made the rest. */
+import type { Command } from 'commander'
+import prettyMs from 'pretty-ms'
+import { readHistory } from '../history/history.ts'
+import type { BuildRecord } from '../history/record.ts'
+import { command, type CommonOptions } from './command.ts'
+import { reportEach } from './each.ts'
+import { wholeNumber } from './entries.ts'
+import { escapeText } from './escape.ts'
+import { inspect } from './folder.ts'
+import { age, table, widthOf } from './output.ts'
+
+interface HistoryOptions extends CommonOptions {
+  readonly limit: number
+}
+
+export const historyCommand: Command = command('history', 'list the last builds: results from the cache, time saved, reasons of misses')
+  .option('--limit <count>', 'maximum number of builds', wholeNumber, 20)
+  .action(run)
+
+async function run(options: HistoryOptions): Promise<void> {
+  const look = (dir: string): Promise<{ readonly builds: readonly BuildRecord[] }> =>
+    inspect(dir, async ({ session }) => ({ builds: session.call(readHistory).slice(0, options.limit) }))
+  await reportEach('history', options, look, ({ builds }) => (builds.length === 0 ? 'no builds recorded\n' : textOf(builds)))
+}
+
+function textOf(builds: readonly BuildRecord[]): string {
+  const head = ['tool', 'started', 'took', 'from cache', 'saved', 'misses']
+  const rows = builds.map(({ name, startMs, durationMs, hits, misses, reasons, savedMs }) => [
+    escapeText(name),
+    age(startMs),
+    time(durationMs),
+    `${hits.toLocaleString('en')} of ${(hits + misses).toLocaleString('en')}`,
+    savedMs === 0 ? '-' : time(savedMs),
+    escapeText(reasonsOf(reasons)),
+  ])
+  return table(head, rows, ['started', 'took', 'from cache', 'saved'], widthOf(process.stdout))
+}
+
+function reasonsOf(reasons: Readonly<Record<string, number>>): string {
+  const texts = Object.entries(reasons).map(([reason, count]) => `${reason} (${count.toLocaleString('en')})`)
+  return texts.length === 0 ? '-' : texts.join(', ')
+}
+
+function time(ms: number): string {
+  return prettyMs(ms, ms < 60_000 ? {} : { secondsDecimalDigits: 0, unitCount: 2 })
+}

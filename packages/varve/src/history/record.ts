@@ -1,0 +1,93 @@
+/**
+ * The record of one build: at most 200 bytes of JSON.
+ *
+ *   ["webpack", 1795257074727, 8312, 1998, 2, 14200, 5242880, 91022, "native", 1, "file babel.config.js", 2]
+ *      name, start (ms since 1970), duration (ms), hits, misses, time saved (ms), bytes read, bytes written, engine,
+ *      layers, then the most frequent reasons of misses with their counts
+ *
+ * Other users of a directory can write to it, so a value of another shape is no record.
+ */
+import { readText } from '../values/bytes.ts'
+import { parseJson } from '../values/json.ts'
+import { type Counts, isAmount } from './counts.ts'
+
+/** What one build did with a cache, from `openCache` to `close`. */
+export interface BuildRecord {
+  /** Name of the tool: option `name` of `openCache`, its first 40 characters. */
+  readonly name: string
+  /** When the cache was opened, in milliseconds since 1970. */
+  readonly startMs: number
+  /** Milliseconds until it was closed. */
+  readonly durationMs: number
+  /** Results from the cache: as the tool counted them, otherwise runs of tasks, otherwise lookups of namespaces. */
+  readonly hits: number
+  /** Results that the build made. */
+  readonly misses: number
+  /** Number of misses by reason: as many of the most frequent reasons as fit into the record. */
+  readonly reasons: Readonly<Record<string, number>>
+  /** Milliseconds that the results of the hits took when they were made; 0 also if that is unknown. */
+  readonly savedMs: number
+  /** Bytes of the values that were read. */
+  readonly readBytes: number
+  /** Bytes of the entries that were committed, before compression. */
+  readonly writtenBytes: number
+  readonly engine: 'native' | 'wasm'
+  /** Number of layers below the cache. */
+  readonly layers: number
+}
+
+/** Most bytes of a record. */
+export const RECORD_BYTES_MAX = 200
+
+/** Characters of a name, and of a reason, that are kept. */
+const NAME_MAX = 40
+const REASON_MAX = 60
+
+const encoder = new TextEncoder()
+
+/** What is known of a build besides its counts. */
+export type BuildFacts = Omit<BuildRecord, keyof Counts>
+
+/** The bytes of a record. */
+export function encodeRecord(facts: BuildFacts, { hits, misses, savedMs, reasons }: Counts): Uint8Array {
+  const { name, startMs, durationMs, readBytes, writtenBytes, engine, layers } = facts
+  const numbers = [startMs, durationMs, hits, misses, savedMs, readBytes, writtenBytes].map(Math.round)
+  const fields: (string | number)[] = [name.slice(0, NAME_MAX), ...numbers, engine, layers]
+  const frequent = [...reasons].sort(([, one], [, other]) => other - one)
+  let encoded = encoder.encode(JSON.stringify(fields))
+  for (const [reason, count] of frequent) {
+    fields.push(reason.slice(0, REASON_MAX), count)
+    const longer = encoder.encode(JSON.stringify(fields))
+    if (longer.length > RECORD_BYTES_MAX) break
+    encoded = longer
+  }
+  return encoded
+}
+
+/** The record in source[start, end); undefined if there is none. */
+export function decodeRecord(source: Uint8Array, start: number, end: number): BuildRecord | undefined {
+  let value: unknown
+  try {
+    value = end - start > RECORD_BYTES_MAX ? undefined : parseJson(readText(source, start, end))
+  } catch {
+    return undefined
+  }
+  if (!Array.isArray(value)) return undefined
+  const [name, startMs, durationMs, hits, misses, savedMs, readBytes, writtenBytes, engine, layers, ...rest]: unknown[] = value
+  if (typeof name !== 'string' || (engine !== 'native' && engine !== 'wasm')) return undefined
+  if (!isAmount(startMs) || !isAmount(durationMs) || !isAmount(hits) || !isAmount(misses) || !isAmount(savedMs)) return undefined
+  if (!isAmount(readBytes) || !isAmount(writtenBytes) || !isAmount(layers)) return undefined
+  const reasons = reasonsIn(rest)
+  return reasons && { name, startMs, durationMs, hits, misses, reasons, savedMs, readBytes, writtenBytes, engine, layers }
+}
+
+/** Names and counts in turn. */
+function reasonsIn(rest: readonly unknown[]): Readonly<Record<string, number>> | undefined {
+  const found: [string, number][] = []
+  for (let index = 0; index < rest.length; index += 2) {
+    const [reason, count] = [rest[index], rest[index + 1]]
+    if (typeof reason !== 'string' || !isAmount(count)) return undefined
+    found.push([reason, count])
+  }
+  return Object.fromEntries(found)
+}

@@ -1,0 +1,173 @@
+/** The records of builds: which builds leave one, what it has, how many there are, and that nothing else shows them. */
+import { Readable, Writable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { BuildRecord, Cache } from 'varve'
+import type { Subject } from './subject.ts'
+
+/** Records that a cache keeps. */
+const RECORDS_MAX = 1000
+
+export function historyContract({ newDir, open }: Subject): void {
+  /** A build that puts one entry. */
+  async function build(dir: string, key: string, options = {}): Promise<void> {
+    const cache = await open(dir, options)
+    cache.namespace('a', { codec: 'text' }).put(key, 'value')
+    await cache.close()
+  }
+  async function historyOf(dir: string): Promise<readonly BuildRecord[]> {
+    const cache = await open(dir)
+    const found = cache.history()
+    await cache.close()
+    return found
+  }
+  async function exported(cache: Cache): Promise<string> {
+    let text = ''
+    await cache.exportJson(new Writable({ write: (chunk, _, done) => {
+      text += String(chunk)
+      done()
+    } }))
+    return text
+  }
+
+  describe('history()', () => {
+    it('a build that commits entries leaves a record of its lookups, and one that only reads leaves none', async () => {
+      const dir = newDir()
+      const before = Date.now()
+      const cache = await open(dir, { name: 'tool' })
+      const namespace = cache.namespace('a', { codec: 'text' })
+      namespace.put('key', 'value')
+      await cache.commit()
+      const found = [namespace.get('key'), ...namespace.getMany(['key', 'other', 'another'])]
+      expect(found).toEqual(['value', 'value', undefined, undefined])
+      expect(cache.history()).toEqual([]) // the build is not over
+      const { engine } = cache.status()
+      await cache.close()
+      const reader = await open(dir)
+      expect(reader.namespace('a', { codec: 'text' }).get('key')).toBe('value')
+      await reader.close()
+      const [record, ...others] = await historyOf(dir)
+      expect([record, others]).toEqual([
+        {
+          name: expect.any(String), startMs: expect.any(Number), durationMs: expect.any(Number), hits: 2, misses: 2, reasons: { new: 2 },
+          savedMs: 0, readBytes: 10, writtenBytes: expect.any(Number), engine, layers: 0,
+        },
+        [],
+      ])
+      expect([(record?.startMs ?? 0) >= before, (record?.writtenBytes ?? 0) > 8, (record?.durationMs ?? -1) >= 0]).toEqual([true, true, true])
+    })
+
+    it('the time that hits save is that of the work, and parallel works share it', async () => {
+      const dir = newDir()
+      const first = await open(dir)
+      const startMs = performance.now()
+      const work = async (): Promise<string> => delay(50, 'result')
+      await Promise.all(['a', 'b', 'c', 'd'].map((id) => first.task('slow').run({ id }, work)))
+      const tookMs = performance.now() - startMs
+      await first.close()
+      const second = await open(dir, { history: 'always' })
+      const task = second.task('slow')
+      for (const id of ['a', 'b', 'c', 'd']) expect(await task.run({ id }, work)).toBe('result')
+      const { savedMs } = task.stats()
+      await second.close()
+      expect([savedMs > 40, savedMs <= tookMs + 1]).toEqual([true, true])
+      const [warm, cold] = (await historyOf(dir)).toSorted((one, other) => one.misses - other.misses)
+      expect([warm?.hits, warm?.misses, warm?.savedMs]).toEqual([4, 0, Math.round(savedMs)])
+      expect([cold?.hits, cold?.misses, cold?.reasons, cold?.savedMs]).toEqual([0, 4, { new: 4 }, 0])
+    })
+
+    it("history 'always' records builds that only read, and 'never' records none", async () => {
+      const dir = newDir()
+      await build(dir, 'one', { history: 'never' })
+      expect(await historyOf(dir)).toEqual([])
+      const reader = await open(dir, { history: 'always' })
+      expect(reader.namespace('a', { codec: 'text' }).get('one')).toBe('value')
+      await reader.close()
+      expect((await historyOf(dir)).map(({ hits, misses, writtenBytes }) => [hits, misses, writtenBytes])).toEqual([[1, 0, 0]])
+    })
+
+    it('a tool that counts itself has its own counts in the record', async () => {
+      const dir = newDir()
+      const cache = await open(dir)
+      await cache.task('work').run({ id: 'id' }, () => 1)
+      cache.recordBuild({ hits: 1998, misses: 1, reasons: { 'file babel.config.js': 1 }, savedMs: 14_200 })
+      cache.recordBuild({ hits: 0, misses: 1, reasons: { 'file babel.config.js': 1 } })
+      expect(() => cache.recordBuild({ hits: -1, misses: 0 })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+      expect(() => Reflect.apply(cache.recordBuild, cache, [{ hits: 1 }])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+      await cache.close()
+      expect((await historyOf(dir))[0]).toMatchObject({ hits: 1998, misses: 2, reasons: { 'file babel.config.js': 2 }, savedMs: 14_200 })
+      expect(() => cache.history()).toThrow(expect.objectContaining({ code: 'CLOSED' }))
+    })
+
+    it('a record fits into 200 bytes, however long its reasons are', async () => {
+      const dir = newDir()
+      const empty = await open(dir)
+      empty.namespace('a', { codec: 'text' }).put('key', 'value')
+      const huge = Number.MAX_SAFE_INTEGER
+      const reasons = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`file ${'ü'.repeat(100)}${index}`, huge - index]))
+      empty.recordBuild({ hits: huge, misses: huge, reasons, savedMs: huge })
+      await empty.close()
+      const [record] = await historyOf(dir)
+      expect(record).toMatchObject({ hits: huge, misses: huge, savedMs: huge })
+      expect(Object.keys(record?.reasons ?? {}).length).toBeLessThan(2)
+    })
+
+    it('the oldest of more than 1,000 records are removed, and values that are no records are never returned', async () => {
+      const dir = newDir()
+      await build(dir, 'first')
+      const record = (startMs: number): string => JSON.stringify(['old', startMs, 1, 1, 1, 1, 1, 1, 'native', 0, 'new', 1])
+      const line = (key: string, text: string): string => JSON.stringify({ namespace: 'varve:history', version: '1', key, text })
+      const keyOf = (startMs: number): string => `${startMs.toString(36).padStart(9, '0')}-abcdef`
+      const old = Array.from({ length: RECORDS_MAX + 20 }, (_, startMs) => line(keyOf(startMs), record(startMs)))
+      const one = record(1)
+      const wrong = [one.replace('1', '"1"'), one.replace('"native"', '"x"'), one.replace(',1]', ']'), one.replace('new', 'n'.repeat(200))]
+      const noRecords = ['', '{}', '[]', 'null', ...wrong]
+      const importer = await open(dir)
+      await importer.importJson(Readable.from([[...old, ...noRecords.map((text, index) => line(`no record ${index}`, text))].join('\n')]))
+      expect(importer.history()).toHaveLength(1 + old.length)
+      await importer.close()
+      await build(dir, 'last')
+      const kept = await historyOf(dir)
+      expect([kept.length, kept.at(-1)?.startMs]).toEqual([RECORDS_MAX, 22])
+      const cache = await open(dir)
+      expect((await cache.stats()).namespaces.map(({ name }) => name)).toEqual(['a'])
+      await cache.close()
+    })
+
+    it('statistics, exports and seals have what was put and no records', async () => {
+      const [dir, other, one, two] = [newDir(), newDir(), newDir(), newDir()]
+      await build(dir, 'key')
+      await build(dir, 'key')
+      await build(other, 'key', { history: 'never' })
+      const [with_, without] = [await open(dir), await open(other)]
+      expect(with_.history()).toHaveLength(2)
+      expect((await with_.stats()).namespaces.map(({ name }) => name)).toEqual(['a'])
+      expect(await exported(with_)).toBe(await exported(without))
+      const [sealed, same] = [await with_.seal(one), await without.seal(two)]
+      expect(sealed).toEqual(same)
+      await Promise.all([with_.close(), without.close()])
+      const above = await open(newDir(), { layers: [one] })
+      expect([above.history(), above.namespace('a', { codec: 'text' }).get('key')]).toEqual([[], 'value'])
+      await above.close()
+    })
+
+    it('names that begin with varve: are refused, as they would hide entries from statistics', async () => {
+      const cache = await open(newDir())
+      expect(() => cache.namespace('varve:history')).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+      await cache.close()
+    })
+
+    it('history survives a compaction and a reopening', async () => {
+      const dir = newDir()
+      await build(dir, 'one')
+      await build(dir, 'two')
+      const cache = await open(dir)
+      const before = cache.history()
+      await cache.compact({ full: true })
+      expect(cache.history()).toEqual(before)
+      expect((await cache.verify()).sound).toBe(true)
+      await cache.close()
+      expect(await historyOf(dir)).toEqual(before)
+    })
+  })
+}
