@@ -1,0 +1,40 @@
+/** The place of an entry in the tree, by its namespace and key. */
+import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from '../../task/make.ts'
+import type { Key } from '../../values/key.ts'
+import { escapeKey } from '../escape.ts'
+
+const PACKAGE = /^(?:@[^/]+\/)?[^/]+/
+const MODULES = 'node_modules/'
+
+/** The directory of a key that names none. */
+const TOP = '.'
+
+/** Namespace, package or directory, and module. The three namespaces of a task count as one, `task:<name>`. */
+export function placeOf(namespace: string, key: Key): [group: string, parent: string, module: string] {
+  const isResult = namespace.startsWith(RESULTS_PREFIX)
+  // The key of a result is the id, NUL and a digest; an id may itself begin with NUL.
+  const id = typeof key === 'string' && isResult ? key.slice(0, Math.max(key.lastIndexOf('\0'), 0)) : key
+  const group = groupOf(namespace)
+  return typeof id === 'string' ? [group, parentOf(id), id] : [group, TOP, escapeKey(id)]
+}
+
+function groupOf(namespace: string): string {
+  const prefix = [RESULTS_PREFIX, READS_PREFIX].find((each) => namespace.startsWith(each))
+  return prefix === undefined ? namespace : `${RECORDS_PREFIX}${namespace.slice(prefix.length)}`
+}
+
+/** The installed package of a module, or else its first two directories. Called for each entry, so it splits nothing. */
+function parentOf(id: string): string {
+  const path = pathOf(id)
+  const start = path.lastIndexOf(MODULES)
+  if (start >= 0) return PACKAGE.exec(path.slice(start + MODULES.length))?.[0] ?? MODULES
+  const first = path.indexOf('/') + 1
+  if (first === 0) return TOP
+  return path.slice(0, path.indexOf('/', first) + 1 || first)
+}
+
+function pathOf(id: string): string {
+  const query = id.indexOf('?')
+  const path = query < 0 ? id : id.slice(0, query)
+  return path.includes('\\') ? path.replaceAll('\\', '/') : path
+}

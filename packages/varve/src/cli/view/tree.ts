@@ -1,0 +1,88 @@
+/** Sums over entries as a tree of bounded size, however many entries and names a cache has. */
+import type { TreeJson } from '../../cli-json.ts'
+
+/** Parts that are listed of a node of each depth. */
+const PARTS_MAX: readonly number[] = [20, 60, 20]
+
+/** Nodes in memory. Once there are more, each node adds all but its heaviest parts to its rest. Up to this number, all sums are exact. */
+const NODES_MAX = 200_000
+
+/** Characters of a name that are kept. */
+const NAME_MAX = 300
+
+/** What an entry adds. */
+export type Weight = Pick<TreeJson, 'entries' | 'bytes' | 'workMs'>
+
+/** A sum, and the sums that it consists of. */
+interface Node {
+  entries: number
+  bytes: number
+  workMs: number
+  parts: Map<string, Node> | undefined
+  rest: Node | undefined
+}
+
+/** The sums of one cache. */
+export class Tree {
+  readonly #nodesMax: number
+  readonly #root: Node = makeNode()
+  #nodes = 0
+
+  constructor(nodesMax: number = NODES_MAX) {
+    this.#nodesMax = nodesMax
+  }
+
+  /** Adds an entry at the end of a path. */
+  add(path: readonly string[], weight: Weight): void {
+    let node = this.#root
+    count(node, weight)
+    for (const name of path) {
+      node = this.#part(node, name.slice(0, NAME_MAX))
+      count(node, weight)
+    }
+    if (this.#nodes > this.#nodesMax) this.#nodes = trim(this.#root, 0)
+  }
+
+  toJson(): TreeJson {
+    this.#nodes = trim(this.#root, 0)
+    return toJson('', this.#root)
+  }
+
+  #part(node: Node, name: string): Node {
+    node.parts ??= new Map()
+    const known = node.parts.get(name)
+    if (known !== undefined) return known
+    const made = makeNode()
+    node.parts.set(name, made)
+    this.#nodes += 1
+    return made
+  }
+}
+
+function makeNode(): Node {
+  return { entries: 0, bytes: 0, workMs: 0, parts: undefined, rest: undefined }
+}
+
+function count(node: Node, { entries, bytes, workMs }: Weight): void {
+  node.entries += entries
+  node.bytes += bytes
+  node.workMs += workMs
+}
+
+/** Limits the parts below a node, and returns the number of nodes that are left. A part is as heavy as its share of the bytes or of the time. */
+function trim(node: Node, depth: number): number {
+  if (node.parts === undefined) return 1
+  const partsMax = PARTS_MAX[depth] ?? 0
+  const share = ({ bytes, workMs }: Node): number => bytes / (node.bytes || 1) + workMs / (node.workMs || 1)
+  const heaviest = [...node.parts].sort(([, one], [, other]) => share(other) - share(one))
+  node.parts = new Map(heaviest.slice(0, partsMax))
+  for (const [, part] of heaviest.slice(partsMax)) count((node.rest ??= makeNode()), part)
+  return [...node.parts.values()].reduce((sum, part) => sum + trim(part, depth + 1), 1)
+}
+
+function toJson(name: string | null, { entries, bytes, workMs, parts, rest }: Node): TreeJson {
+  const sums = { name, entries, bytes, workMs: Math.round(workMs) }
+  if (parts === undefined) return sums
+  const listed = [...parts].map(([each, part]) => toJson(each, part)).sort((one, other) => other.bytes - one.bytes)
+  return { ...sums, parts: rest === undefined ? listed : [...listed, toJson(null, rest)] }
+}
