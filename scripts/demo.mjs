@@ -1,27 +1,30 @@
 // @ts-check
 // `npm run demo`: builds a real application with webpack and babel: without a cache, with webpack's own, and with Varve on both
-// engines. Options: --quick (a smaller application), --json (only one JSON array on stdout).
+// engines. Options: --quick (a smaller application), --remote (also on a fresh machine, from a remote), --json (only one JSON array
+// on stdout).
 import { parseArgs } from 'node:util'
 import { SIZES } from './demo/application.mjs'
 import { at } from './root.mjs'
 import { setup } from './setup.mjs'
 import { run, runMain } from './steps.mjs'
 
-const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, json: { type: 'boolean' } } })
+const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, remote: { type: 'boolean' }, json: { type: 'boolean' } } })
 
 await runMain(async () => {
   await setup()
   // Imported only now, because these modules need the build.
   const { buildAll, cacheDirOf, crossOver } = await import('./demo/steps.mjs')
   const size = options.quick ? SIZES.quick : SIZES.full
-  const rows = await buildAll(size)
+  const rows = await buildAll(size, options.remote ?? false)
   const crossed = await crossOver(size)
   if (options.json) {
     process.stdout.write(`${JSON.stringify(rows, undefined, 2)}\n`)
   } else {
+    const { ROUND_TRIP_MS } = await import('./demo/remote.mjs')
     const { tableOf } = await import('./demo/table.mjs')
     process.stdout.write(`\nwebpack ${size.ownModules} own modules and their packages, babel on all of them, not minified\n`)
     process.stdout.write(`hits: modules taken from a cache; misses: modules built\n${tableOf(rows)}\n`)
+    if (options.remote) process.stdout.write(`remote: fetched by a machine without caches from an HTTP server, ${ROUND_TRIP_MS} ms for each answer\n`)
     const [read] = crossed
     process.stdout.write(`one directory, two engines: written by native, read by WebAssembly: ${read?.hits} hits, ${read?.misses} misses\n\n`)
     const dir = cacheDirOf({ cache: 'varve', engine: 'native' })

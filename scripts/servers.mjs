@@ -1,21 +1,26 @@
 // @ts-check
-// `npm run servers`: prepares the servers against which `test/remote` tests the stores. It builds versitygw (S3) with Go, from the
-// versions that test/remote/servers pins, into target/servers, and looks for nginx (WebDAV). Tests skip, loudly, what is missing.
+// `npm run servers`: prepares the servers against which `test/remote` tests the stores. It builds versitygw (S3), and toxiproxy for
+// bench/remote, with Go from the versions that test/remote/servers pins, into target/servers, and looks for nginx (WebDAV). Tests skip,
+// loudly, what is missing.
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { at } from './root.mjs'
 import { run, runMain, Skipped, step } from './steps.mjs'
 
-const VERSITYGW = 'github.com/versity/versitygw/cmd/versitygw'
+const PROGRAMS = {
+  versitygw: 'github.com/versity/versitygw/cmd/versitygw',
+  toxiproxy: 'github.com/Shopify/toxiproxy/v2/cmd/server',
+}
 
-async function buildVersitygw() {
+/** @param {keyof typeof PROGRAMS} name */
+async function build(name) {
   const folder = at('target/servers')
-  if (existsSync(join(folder, 'versitygw'))) return
+  if (existsSync(join(folder, name))) return
   const hasGo = await run('go', ['version']).then(() => true, () => false)
-  if (!hasGo) throw new Skipped('versitygw needs Go 1.25 or newer')
+  if (!hasGo) throw new Skipped(`${name} needs Go 1.25 or newer`)
   await mkdir(folder, { recursive: true })
-  await run('go', ['build', '-mod=readonly', '-o', folder, VERSITYGW], { cwd: at('test/remote/servers') })
+  await run('go', ['build', '-mod=readonly', '-o', join(folder, name), PROGRAMS[name]], { cwd: at('test/remote/servers') })
 }
 
 async function findNginx() {
@@ -24,7 +29,13 @@ async function findNginx() {
 }
 
 await runMain(async () => {
-  for (const [name, work] of /** @type {const} */ ([['versitygw (S3), several minutes', buildVersitygw], ['nginx (WebDAV)', findNginx]])) {
+  /** @type {readonly (readonly [name: string, work: () => Promise<void>])[]} */
+  const servers = [
+    ['versitygw (S3), several minutes', () => build('versitygw')],
+    ['toxiproxy (delays)', () => build('toxiproxy')],
+    ['nginx (WebDAV)', findNginx],
+  ]
+  for (const [name, work] of servers) {
     await step(name, work).catch((error) => {
       if (!(error instanceof Skipped)) throw error
       process.stderr.write(`    ${error.message}\n`)

@@ -48,6 +48,7 @@ describe.each(STORES)('a team shares caches through: %s', (name, start) => {
     skip(started === undefined, `${name} is not installed`)
     const { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY } = CREDENTIALS
     const env = { VARVE_REMOTE: started?.address ?? '', AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY }
+    const hasHead = !name.startsWith('WebDAV')
     const printed: string[] = []
     const run = (project: string, keys: NodeJS.ProcessEnv, ...args: string[]): Ran => {
       const ran = runVarve(['remote', ...args], { cwd: project, env: { ...env, ...keys } })
@@ -71,6 +72,12 @@ describe.each(STORES)('a team shares caches through: %s', (name, start) => {
     expect(run(laptop, READER, 'pull', ...commit).out).toMatch(/0 layers of 2 fetched/)
     expect(run(laptop, READER, 'verify', ...commit)).toMatchObject({ status: 0, out: expect.stringMatching(/^sound: 2 layers/) })
     expect(run(laptop, { ...READER, VARVE_TRUSTED_KEYS: remote.generateKeys().publicKey }, 'pull', '--json', ...commit).out).not.toContain('"path"')
+    const { sha256 = '' } = JSON.parse(run(laptop, READER, 'status', '--json', ...commit).out).scopes[0].layers[0] ?? {}
+    const cleaning = [['compact', '--full'], ['gc', '--dry-run', '--grace', '0'], ['revoke', sha256.slice(0, 12)]]
+    const [merged = '', collected = '', revoked = ''] = cleaning.map((args) => run(ci, WRITER, ...args)).map(({ status, out }) => `${status} ${out}`)
+    expect(merged).toBe('0 nothing to merge\n')
+    expect(collected).toMatch(hasHead ? /^0 0 objects of \d+ would be removed/ : /^2 $/)
+    expect(revoked).toMatch(hasHead ? /^0 [^]*1 layer revoked/ : /^2 $/)
     for (const secret of [KEYS.signingKey, CREDENTIALS.secretAccessKey, 'THE-TOKEN']) expect(printed.join('\n')).not.toContain(secret)
   })
 })
@@ -78,6 +85,7 @@ describe.each(STORES)('a team shares caches through: %s', (name, start) => {
 describe('varve remote', () => {
   it.each([
     ['no VARVE_REMOTE', { VARVE_REMOTE: '' }, 'VARVE_REMOTE'],
+    ['no connections allowed', { VARVE_OFFLINE: '1' }, 'VARVE_OFFLINE'],
     ['no trusted keys', { VARVE_TRUSTED_KEYS: '' }, 'VARVE_TRUSTED_KEYS'],
     ['a key that is none', { VARVE_TRUSTED_KEYS: 'THE-SECRET' }, 'varve-public-1'],
     ['plain http to another machine', { VARVE_REMOTE: 'http://example.com/x' }, 'plain http'],

@@ -35,3 +35,23 @@ it('a writer that pauses while three others replace the blob has a conflict, alt
   expect(await paused).toBe('conflict')
   expect(Buffer.from((await store.get('head'))?.bytes ?? []).toString()).toBe('after 3')
 })
+
+it('a list has every blob that stays, while a collector removes others', async () => {
+  const store = directory(makeFolder())
+  await store.put('a/kept', Buffer.from('kept'))
+  const over = new AbortController()
+  const change = async (name: string): Promise<void> => {
+    while (!over.signal.aborted) {
+      for (const text of ['1', '2']) await store.put(name, Buffer.from(text))
+      await store.delete?.([name])
+    }
+  }
+  const changing = ['a/b', 'a/c', 'z/d'].map(change)
+  for (let round = 0; round < 300; round++) {
+    const names: string[] = []
+    for await (const { name } of store.list?.('a/') ?? []) names.push(name)
+    expect(names).toContain('a/kept')
+  }
+  over.abort()
+  await Promise.all(changing)
+})

@@ -2,7 +2,6 @@
  * A remote that is down, hangs, is slow, cuts its answers or refuses: each operation ends within its budget with a typed error, and no
  * error contains a secret.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -11,31 +10,18 @@ import { VarveError } from 'varve'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { makeFolder } from '../folders.ts'
 import { slow } from '../slow.ts'
+import { type Answer, HANGS, HttpServer, SLOW } from './http.ts'
 import { KEYS, Machine } from './machines.ts'
 
 const SECRETS = ['THE-ACCESS-KEY', 'THE-SECRET-KEY', 'THE-SESSION', 'THE-PASSWORD', 'THE-TOKEN']
 const REQUEST_MS = 400
 const BUDGET_MS = 2500
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void
+const server = new HttpServer()
 
-let [answer, requests]: [Answer, number] = [() => undefined, 0]
-const server = createServer((request, response) => {
-  requests++
-  answer(request, response)
-})
-let port = 0
-
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  port = typeof address === 'object' && address !== null ? address.port : 0
-})
-beforeEach(() => void (requests = 0))
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
+beforeAll(() => server.start())
+beforeEach(() => void (server.requests = 0))
+afterAll(() => server.stop())
 
 const status = (code: number, headers: Record<string, string> = {}): Answer => (request, response) => {
   // A server that repeats credentials in its answer.
@@ -48,19 +34,9 @@ interface Fault {
   readonly attemptsMax: number
 }
 
-const SLOW: Fault = {
-  answer: (_, response) => {
-    response.writeHead(200, { 'content-length': '100000' })
-    const timer = setInterval(() => response.write('x'.repeat(100)), 100)
-    response.on('close', () => clearInterval(timer))
-  },
-  code: 'REMOTE_UNAVAILABLE',
-  attemptsMax: 1,
-}
-
 const FAULTS: Readonly<Record<string, Fault>> = {
-  'never answers': { answer: () => undefined, code: 'REMOTE_UNAVAILABLE', attemptsMax: 1 },
-  'sends 1 KB/s': SLOW,
+  'never answers': { answer: HANGS, code: 'REMOTE_UNAVAILABLE', attemptsMax: 1 },
+  'sends 1 KB/s': { answer: SLOW, code: 'REMOTE_UNAVAILABLE', attemptsMax: 1 },
   'cuts its answer': {
     answer: (_, response) => void response.writeHead(200, { 'content-length': '100000' }).write('x', () => response.destroy()),
     code: 'REMOTE_UNAVAILABLE',
@@ -92,7 +68,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 
 function remotes(): Record<string, Remote> {
   const [accessKeyId = '', secretAccessKey = '', sessionToken = '', password = '', token = ''] = SECRETS
-  const url = `http://127.0.0.1:${port}`
+  const { url } = server
   const stores = {
     's3': s3({ bucket: 'bucket', endpoint: url, requestMs: REQUEST_MS, credentials: { accessKeyId, secretAccessKey, sessionToken } }),
     'webdav, password': webdav({ url, requestMs: REQUEST_MS, conditional: true, credentials: { username: 'user', password } }),
@@ -117,18 +93,18 @@ function everythingIn(error: VarveError): string {
 
 describe.each(Object.entries(FAULTS))('a server that %s', (_, fault) => {
   const check = async (name: string): Promise<void> => {
-    ;({ answer } = fault)
+    server.answer = fault.answer
     const remote = remotes()[name]
     if (remote === undefined) throw new Error(`no remote '${name}'`)
     const { dir } = await new Machine(remote.store).put({ key: 'value' })
     const publish = (): Promise<unknown> => push(remote, { caches: [{ name: 'tool', dir }] })
     for (const call of [() => pull(remote), () => remoteStatus(remote), () => verifyRemote(remote), publish]) {
-      requests = 0
+      server.requests = 0
       const start = performance.now()
       const error = await failureOf(call())
       expect(performance.now() - start).toBeLessThan(BUDGET_MS + 500)
       expect([error.code, error.message]).toEqual([fault.code, expect.stringContaining('v1/trusted/main/head')])
-      expect(requests).toBeLessThanOrEqual(fault.attemptsMax)
+      expect(server.requests).toBeLessThanOrEqual(fault.attemptsMax)
       for (const secret of [...SECRETS, 'Bearer', 'Basic', 'Signature', Buffer.from('user:THE-PASSWORD').toString('base64')]) {
         expect(everythingIn(error)).not.toContain(secret)
       }
@@ -153,18 +129,18 @@ describe('time', () => {
     const collect: unknown = runInNewContext('gc')
     if (typeof collect !== 'function') throw new Error('no gc')
     const timer = setInterval(() => void Reflect.apply(collect, undefined, []), 50)
-    ;({ answer } = SLOW)
-    const store = webdav({ url: `http://127.0.0.1:${port}`, requestMs: REQUEST_MS })
+    server.answer = SLOW
+    const store = webdav({ url: server.url, requestMs: REQUEST_MS })
     const start = performance.now()
     const error = await failureOf(pull(openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey] })))
     clearInterval(timer)
-    expect([error.code, error.message]).toEqual([SLOW.code, expect.stringContaining('no complete answer within')])
+    expect([error.code, error.message]).toEqual(['REMOTE_UNAVAILABLE', expect.stringContaining('no complete answer within')])
     expect(performance.now() - start).toBeLessThan(BUDGET_MS)
   })
 
   it('the budget ends an operation whose requests each take less, and names itself', async () => {
-    answer = () => undefined
-    const store = webdav({ url: `http://127.0.0.1:${port}`, requestMs: 60_000 })
+    server.answer = HANGS
+    const store = webdav({ url: server.url, requestMs: 60_000 })
     const start = performance.now()
     const error = await failureOf(pull(openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey], budgetMs: 300 })))
     expect([error.code, error.message]).toEqual(['REMOTE_UNAVAILABLE', expect.stringContaining('not done within 300 ms')])
@@ -172,19 +148,20 @@ describe('time', () => {
   })
 
   it('a signal cancels an operation at once', async () => {
-    answer = () => undefined
+    server.answer = HANGS
     const stop = new AbortController()
     setTimeout(() => stop.abort(), 100)
-    const store = webdav({ url: `http://127.0.0.1:${port}`, requestMs: 60_000 })
+    const store = webdav({ url: server.url, requestMs: 60_000 })
     const remote = openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey] })
     expect((await failureOf(pull(remote, { signal: stop.signal }))).code).toBe('CANCELLED')
   })
 
   it('an answer of 503 that asks for a second is repeated, and succeeds', async () => {
-    answer = (request, response) => (requests === 1 ? status(503, { 'retry-after': '1' })(request, response) : status(404)(request, response))
-    const store = webdav({ url: `http://127.0.0.1:${port}` })
+    const [first, then] = [status(503, { 'retry-after': '1' }), status(404)]
+    server.answer = (request, response) => (server.requests === 1 ? first : then)(request, response)
+    const store = webdav({ url: server.url })
     const start = performance.now()
     expect(await pull(openRemote({ store, dir: makeFolder(), trustedKeys: [KEYS.publicKey] }))).toMatchObject({ layers: [] })
-    expect([requests, performance.now() - start > 900]).toEqual([2, true])
+    expect([server.requests, performance.now() - start > 900]).toEqual([2, true])
   })
 })

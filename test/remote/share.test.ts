@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BlobStore, generateKeys, openRemote, pull, push, remoteStatus, verifyRemote } from '@varve/remote'
+import { type BlobStore, gc, generateKeys, openRemote, pull, push, remoteStatus, verifyRemote } from '@varve/remote'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { ENGINES } from '../engines.ts'
@@ -135,7 +135,8 @@ describe('many publishers', () => {
     await Promise.all(Array.from({ length: 8 }, (_, name) => publisher(name)))
     expect(generations.sort((one, other) => one - other)).toEqual(Array.from({ length: 80 }, (_, index) => index + 1))
     expect(Object.keys(await new Machine(store).read())).toHaveLength(80)
-    expect(await verifyRemote(new Machine(store).remote())).toMatchObject({ sound: true, problems: [], layers: 80 })
+    const { sound, problems, layers } = await verifyRemote(new Machine(store).remote())
+    expect([sound, problems, layers < 8]).toEqual([true, [], true])
   })
 
   it('a publisher that ends before any of its requests leaves a remote that readers and publishers can use', async () => {
@@ -155,7 +156,9 @@ describe('many publishers', () => {
       expect((await verifyRemote(new Machine(store).remote())).sound).toBe(true)
       await (await new Machine(store).put(layer)).push({ commit: commitOf(2) })
       expect(await keysIn(store)).toBe('a,c,d')
-      expect(await danglingOf(store)).toEqual([])
+      const collector = new Machine(store)
+      await gc(collector.writer(), { graceMs: 0 })
+      expect([await danglingOf(store), await keysIn(store)]).toEqual([[], 'a,c,d'])
     }
     expect(requests).toBeGreaterThan(8)
   })

@@ -4,14 +4,16 @@
  *   VARVE_REMOTE              s3://bucket/prefix?endpoint=..&region=.. | https://host/path (WebDAV) | file:///path
  *   VARVE_REMOTE_SCOPE        trusted/main        VARVE_REMOTE_BASE      scopes below it, separated by commas
  *   VARVE_TRUSTED_KEYS        public keys         VARVE_UNTRUSTED_KEYS   separated by commas; `none` spelled out
- *   VARVE_SIGNING_KEY         for `push`
+ *   VARVE_REMOTE_MODE         read | read-write | off
+ *   VARVE_SIGNING_KEY         for read-write
  *   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION
  *   VARVE_REMOTE_TOKEN, or VARVE_REMOTE_USER and VARVE_REMOTE_PASSWORD                   WebDAV
  *   VARVE_REMOTE_ALLOW_INSECURE=1                                                        plain http to another machine
  */
 import { fileURLToPath } from 'node:url'
 import { VarveError } from 'varve'
-import { openRemote, type Remote, type RemoteMode } from './remote.ts'
+import { openRemote, type OpenRemote } from './open.ts'
+import type { RemoteMode } from './remote.ts'
 import { directory } from './stores/directory.ts'
 import { s3 } from './stores/s3.ts'
 import type { BlobStore } from './stores/store.ts'
@@ -23,15 +25,17 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** What the environment does not decide. */
 export interface EnvironmentOptions {
   readonly dir: string
+  /** @defaultValue VARVE_REMOTE_MODE */
   readonly mode?: RemoteMode | undefined
   readonly budgetMs?: number | undefined
 }
 
-/** The remote of the environment; undefined without VARVE_REMOTE. An empty variable counts as not set. Throws INVALID_OPTION. */
-export function remoteFromEnvironment(environment: Environment, { dir, mode, budgetMs }: EnvironmentOptions): Remote | undefined {
+/** The remote of the environment; undefined if there is none, or it is off. An empty variable counts as not set. Throws INVALID_OPTION. */
+export function remoteFromEnvironment(environment: Environment, { dir, budgetMs, ...options }: EnvironmentOptions): OpenRemote | undefined {
   const set = (name: string): string | undefined => (environment[name] === '' ? undefined : environment[name])
   const address = set('VARVE_REMOTE')
-  if (address === undefined) return undefined
+  const mode = options.mode ?? modeOf(set('VARVE_REMOTE_MODE'))
+  if (address === undefined || mode === 'off') return undefined
   const list = (name: string): string[] => (set(name) ?? '').split(',').map((part) => part.trim()).filter((part) => part !== '')
   const trusted = list('VARVE_TRUSTED_KEYS')
   return openRemote({
@@ -45,6 +49,11 @@ export function remoteFromEnvironment(environment: Environment, { dir, mode, bud
     untrustedKeys: list('VARVE_UNTRUSTED_KEYS'),
     signingKey: mode === 'read-write' ? set('VARVE_SIGNING_KEY') : undefined,
   })
+}
+
+function modeOf(mode = 'read'): RemoteMode | 'off' {
+  if (mode === 'read' || mode === 'read-write' || mode === 'off') return mode
+  throw new VarveError('INVALID_OPTION', `VARVE_REMOTE_MODE is '${mode}'; set it to read, read-write or off, or unset it`)
 }
 
 type Lookup = (name: string) => string | undefined

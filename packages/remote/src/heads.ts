@@ -1,31 +1,38 @@
-/** Reads manifests of a remote, and the record of generations that keeps a reader from going back. */
+/**
+ * Reads manifests of a remote. Heads are stored in the directory of the remote, and their signatures are verified again:
+ *
+ *   head-<id>            the last head of a scope: a reader does not go back to an earlier generation
+ *   head-<id>-<cache>    the last one whose layers of a cache were all fetched: used while those of the last head are incomplete
+ */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { VarveError } from 'varve'
-import { isCount, isObject } from './json.ts'
+import { digestOf } from './layer.ts'
 import { decodeManifest, type Manifest, MANIFEST_MAX } from './manifest.ts'
 import { headName, manifestName, type Remote, type Scope } from './remote.ts'
+import type { Fetched } from './stores/store.ts'
 
-/** A manifest and the version of its object. */
-export interface FoundManifest {
+/** What the names of stored heads begin with. */
+export const STORED_HEAD = 'head-'
+
+/** A manifest and its object. */
+export interface FoundManifest extends Fetched {
   readonly manifest: Manifest
-  readonly etag: string | undefined
 }
 
-/** The head of a scope; undefined if there is none. Rejects with REMOTE_UNTRUSTED if its generation is lower than one that was read before. */
+/** The head of a scope; undefined if there is none. Rejects with REMOTE_UNTRUSTED if a later generation was read before. */
 export async function readHead(remote: Remote, scope: Scope, signal: AbortSignal): Promise<FoundManifest | undefined> {
   const found = await readManifest(remote, scope, headName(scope), signal)
   if (found === undefined) return undefined
   const { generation } = found.manifest
-  const seen = await readGenerations(remote)
-  const before = seen[scope.name] ?? 0
+  const before = (await readStoredHead(remote, scope))?.generation ?? 0
   if (generation < before) {
     const why = `it was set back from generation ${before} to ${generation}`
-    const fix = `If that was you, remove '${join(remote.dir, GENERATIONS)}'`
+    const fix = `If that was you, remove '${storedPath(remote, scope)}'`
     throw new VarveError('REMOTE_UNTRUSTED', `the head of '${scope.name}' is not used: ${why}. ${fix}`)
   }
-  if (generation > before) await writeGenerations(remote, { ...seen, [scope.name]: generation })
+  if (generation > before) await writeStoredHead(remote, scope, found.bytes)
   return found
 }
 
@@ -39,23 +46,32 @@ export async function readCommits(remote: Remote, scope: Scope, commits: readonl
 
 export async function readManifest({ store }: Remote, scope: Scope, name: string, signal: AbortSignal): Promise<FoundManifest | undefined> {
   const found = await store.get(name, { bytesMax: MANIFEST_MAX, signal })
-  return found === undefined ? undefined : { manifest: decodeManifest(found.bytes, name, scope.keys), etag: found.etag }
+  return found === undefined ? undefined : { ...found, manifest: decodeManifest(found.bytes, name, scope.keys) }
 }
 
-const GENERATIONS = 'generations.json'
-
-async function readGenerations({ dir }: Remote): Promise<Record<string, number>> {
+/**
+ * The head that this machine has read last, or the last one whose layers of `cache` were all fetched; undefined if there is none, or if it is
+ * not trusted any more.
+ */
+export async function readStoredHead(remote: Remote, scope: Scope, cache?: string): Promise<Manifest | undefined> {
   try {
-    const value: unknown = JSON.parse(await readFile(join(dir, GENERATIONS), 'utf8'))
-    return isObject(value) ? Object.fromEntries(Object.entries(value).filter((entry): entry is [string, number] => isCount(entry[1]))) : {}
+    return decodeManifest(await readFile(storedPath(remote, scope, cache)), headName(scope), scope.keys)
   } catch {
-    return {} // lost: a reader without a record accepts any generation, as a new machine does
+    return undefined // without a record, a reader accepts any generation, as a new machine does
   }
 }
 
-async function writeGenerations({ dir }: Remote, generations: Record<string, number>): Promise<void> {
-  const temporary = join(dir, `.${randomUUID()}.tmp`)
-  await mkdir(dir, { recursive: true, mode: 0o700 })
-  await writeFile(temporary, JSON.stringify(generations), { mode: 0o600 })
-  await rename(temporary, join(dir, GENERATIONS))
+/** Stores a head, unless it is stored already. */
+export async function writeStoredHead(remote: Remote, scope: Scope, bytes: Uint8Array, cache?: string): Promise<void> {
+  const path = storedPath(remote, scope, cache)
+  if ((await readFile(path).catch(() => undefined))?.equals(bytes) === true) return
+  const temporary = join(remote.dir, `.${randomUUID()}.tmp`)
+  await mkdir(remote.dir, { recursive: true, mode: 0o700 })
+  await writeFile(temporary, bytes, { mode: 0o600 })
+  await rename(temporary, path)
+}
+
+function storedPath({ store, dir }: Remote, { name }: Scope, cache?: string): string {
+  const id = digestOf(Buffer.from(`${store.label}\n${name}`)).slice(0, 32)
+  return join(dir, `${STORED_HEAD}${id}${cache === undefined ? '' : `-${cache}`}`)
 }

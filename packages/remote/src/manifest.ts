@@ -26,6 +26,8 @@ export interface RemoteLayer {
   readonly bytes: number
   readonly entries: number
   readonly deletes: number
+  /** First 16 digits of the layers that were merged into it, the newest ones; `revoke` finds it by them. */
+  readonly merged?: readonly string[] | undefined
 }
 
 /** What a scope has. */
@@ -41,7 +43,15 @@ export interface Manifest {
   readonly createdAt: number
   /** The layers of all caches, the newest first. */
   readonly layers: readonly RemoteLayer[]
+  /** SHA-256 of the layers that the publication of `commit` has added. */
+  readonly added?: readonly string[] | undefined
+  /** SHA-256 of layers that no reader uses and no publisher adds again. */
+  readonly revoked?: readonly string[] | undefined
 }
+
+/** Most layers that a manifest names in `merged` and `revoked`. */
+export const MERGED_MAX = 256
+export const REVOKED_MAX = 10_000
 
 export const MANIFEST_MAX: number = 4 << 20
 const MAGIC = Buffer.from('VARVERM1')
@@ -80,6 +90,11 @@ export function decodeManifest(bytes: Uint8Array, name: string, keys: readonly P
   return manifest
 }
 
+/** The layers that a stored manifest names, to decide what to keep; its signature is not verified. Undefined if it is no manifest. */
+export function layersNamedIn(bytes: Buffer): readonly RemoteLayer[] | undefined {
+  return parse(bytes.subarray(SIGNED))?.layers
+}
+
 function parse(body: Buffer): Manifest | undefined {
   try {
     const value: unknown = JSON.parse(body.toString())
@@ -96,12 +111,17 @@ function isManifest(value: unknown): value is Manifest {
   if (!isObject(value)) return false
   const { version, name, commit, generation, createdAt, layers } = value
   const isHead = version === 1 && isText(name) && isText(commit) && isCount(generation) && isCount(createdAt)
-  return isHead && isArray(layers) && layers.every(isLayer)
+  return isHead && isArray(layers) && layers.every(isLayer) && isListOf(value['added'], isDigest) && isListOf(value['revoked'], isDigest)
+}
+
+function isListOf(value: unknown, isEach: (each: unknown) => boolean): boolean {
+  return value === undefined || (isArray(value) && value.length <= REVOKED_MAX && value.every(isEach))
 }
 
 function isLayer(value: unknown): value is RemoteLayer {
   if (!isObject(value)) return false
   const { cache, sha256, descriptionBytes, bytes, entries, deletes } = value
   if (!isText(cache) || !CACHE_NAME.test(cache) || !isDigest(sha256) || !isCount(entries) || !isCount(deletes)) return false
+  if (!isListOf(value['merged'], (each) => isText(each) && /^[0-9a-f]{16}$/.test(each))) return false
   return isCount(descriptionBytes) && descriptionBytes <= DESCRIPTION_MAX && isCount(bytes) && bytes <= LAYER_MAX
 }

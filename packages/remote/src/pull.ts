@@ -7,6 +7,7 @@
  *   1. The reader gets the head of each scope, or else the manifest of the first commit that has one, and verifies it.
  *   2. For each layer that it lacks, it gets the description and then the chunks, and verifies every digest before it writes.
  *   3. It renames the finished directory. So a layer with its name is complete, whenever the process ends.
+ *   4. What no head names any more is removed later (`local.ts`), and what is revoked at once.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -16,6 +17,7 @@ import { VarveError } from 'varve'
 import { forEachAtOnce } from './each.ts'
 import { readCommits, readHead } from './heads.ts'
 import { bytesOf, cut, decodeDescription, type Description, digestOf, writeChunk } from './layer.ts'
+import { dropUnused, remove } from './local.ts'
 import type { Manifest, RemoteLayer } from './manifest.ts'
 import { chunkName, layerName, type Remote, type Scope, withinBudget } from './remote.ts'
 
@@ -69,34 +71,52 @@ export function pull(remote: Remote, { commits = [], ...control }: PullOptions =
 export interface ScopeManifest {
   readonly scope: Scope
   readonly manifest: Manifest | undefined
+  /** The signed bytes of the manifest. */
+  readonly bytes?: Uint8Array | undefined
 }
 
-/** The head of each scope, or else the manifest of the first commit that has one. */
-export function manifestsOf(remote: Remote, commits: readonly string[], signal: AbortSignal): Promise<ScopeManifest[]> {
+/** The head of each scope, or else the manifest of the first commit that has one. Removes layers that it revokes. */
+export async function manifestsOf(remote: Remote, commits: readonly string[], signal: AbortSignal): Promise<ScopeManifest[]> {
   const find = async (scope: Scope): Promise<ScopeManifest> => {
     const found = (await readHead(remote, scope, signal)) ?? (await readCommits(remote, scope, commits, signal))
-    return { scope, manifest: found?.manifest }
+    return { scope, manifest: found?.manifest, bytes: found?.bytes }
   }
-  return Promise.all(remote.scopes.map(find))
+  const found = await Promise.all(remote.scopes.map(find))
+  const revoked = found.flatMap(({ manifest }) => manifest?.revoked ?? []).map((sha256) => directoryOf(remote, sha256))
+  await Promise.all(revoked.filter((path) => existsSync(path)).map((path) => remove(remote.dir, path)))
+  return found
 }
 
-/** All layers that manifests name. */
-export function namedIn(found: readonly ScopeManifest[]): NamedLayer[] {
-  return found.flatMap(({ scope, manifest }) => (manifest?.layers ?? []).map((layer) => ({ layer, scope })))
+/** All layers that manifests name, without those that `newest` revokes in the domain of their scope. */
+export function namedIn(found: readonly ScopeManifest[], newest: readonly ScopeManifest[] = found): NamedLayer[] {
+  const isRevoked = ({ sha256 }: RemoteLayer, { domain }: Scope): boolean =>
+    newest.some(({ scope, manifest }) => scope.domain === domain && manifest?.revoked?.includes(sha256) === true)
+  const named = found.flatMap(({ scope, manifest }) => (manifest?.layers ?? []).map((layer) => ({ layer, scope })))
+  return named.filter(({ layer, scope }) => !isRevoked(layer, scope))
 }
 
 /** The path of a layer on this machine. */
-export function pathOf({ dir }: Remote, { sha256, cache }: Pick<RemoteLayer, 'sha256' | 'cache'>): string {
-  return join(dir, sha256.slice(0, 32), cache)
+export function pathOf(remote: Remote, { sha256, cache }: Pick<RemoteLayer, 'sha256' | 'cache'>): string {
+  return join(directoryOf(remote, sha256), cache)
 }
 
-/** Fetches the layers that are not on this machine. */
+function directoryOf({ dir }: Remote, sha256: string): string {
+  return join(dir, sha256.slice(0, 32))
+}
+
+/** The layers of these that can be used: the oldest up to the first that is missing. They are an earlier state of the remote. */
+export function usableOf(remote: Remote, named: readonly NamedLayer[]): RemoteLayer[] {
+  const missing = named.findLastIndex(({ layer }) => !existsSync(pathOf(remote, layer)))
+  return named.slice(missing + 1).map(({ layer }) => layer)
+}
+
+/** Fetches the layers that are not on this machine, the oldest first, so that a fetch that is cut short leaves a usable state. */
 export async function fetchLayers(
   remote: Remote,
   named: readonly NamedLayer[],
   control: RemoteControl & { readonly signal: AbortSignal },
 ): Promise<PullReport> {
-  const missing = named.filter(({ layer }) => !existsSync(pathOf(remote, layer)))
+  const missing = named.filter(({ layer }) => !existsSync(pathOf(remote, layer))).toReversed()
   const total = bytesOf(missing.map(({ layer }) => layer))
   let done = 0
   for (const { layer, scope } of missing) {
@@ -107,6 +127,7 @@ export async function fetchLayers(
     })
     done = before + layer.bytes
   }
+  if (missing.length > 0) await dropUnused(remote.dir, named.map(({ layer }) => layer))
   const layers = named.map(({ layer, scope }) => ({ ...layer, scope: scope.name, path: pathOf(remote, layer) }))
   return { layers, fetched: missing.length, fetchedBytes: total }
 }

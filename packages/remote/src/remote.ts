@@ -5,6 +5,7 @@
  *   v1/<domain>/layer/<sha256>                       descriptions, create-only
  *   v1/<scope>/manifest/<commit>.<key id>            signed, create-only
  *   v1/<scope>/head                                  signed, compare-and-swap
+ *   v1/<domain>/sweep, v1/<domain>/clock             of garbage collection
  *
  * The domain is the first segment of a scope, `trusted` or `untrusted`. Each has objects of its own, so credentials for
  * `untrusted` cannot occupy a name that a trusted writer needs.
@@ -39,7 +40,10 @@ export interface RemoteOptions {
    * @defaultValue none
    */
   readonly untrustedKeys?: readonly string[] | undefined
-  /** @defaultValue `'read'`: `push` rejects with READ_ONLY */
+  /**
+   * With `'read-write'`, `push` publishes, and so does each cache that was opened with this remote when it is closed.
+   * @defaultValue `'read'`: `push` rejects with READ_ONLY
+   */
   readonly mode?: RemoteMode | undefined
   /** The secret key for `push`. Without it nothing is ever written. */
   readonly signingKey?: string | undefined
@@ -72,8 +76,8 @@ export interface Scope {
 
 export type Domain = 'trusted' | 'untrusted'
 
-/** Checks the options of a remote. Opens no connection. Throws INVALID_OPTION. */
-export function openRemote(options: RemoteOptions): Remote {
+/** The remote of these options. Throws INVALID_OPTION. */
+export function checkRemote(options: RemoteOptions): Remote {
   checkOptions('openRemote()', options, FIELDS)
   const { store, dir, scope = 'trusted/main', base = [], mode = 'read', signingKey, budgetMs = 120_000 } = options
   if (typeof dir !== 'string' || dir === '') throw new VarveError('INVALID_OPTION', "option 'dir' is no path of a directory")
@@ -107,6 +111,9 @@ function keysOf({ trustedKeys, untrustedKeys = [] }: RemoteOptions): Keys {
   return { trusted: read('trustedKeys', trustedKeys), untrusted }
 }
 
+/** Names below a domain that are no scopes. */
+const RESERVED = ['chunk', 'layer', 'sweep', 'clock']
+
 /** What a scope is by its name. A writer trusts its own key in the domain of the scope that it writes. */
 function scopesWith({ trusted, untrusted }: Keys, own: SigningKey | undefined): (name: string) => Scope {
   return (name) => {
@@ -114,6 +121,7 @@ function scopesWith({ trusted, untrusted }: Keys, own: SigningKey | undefined): 
     if ((domain !== 'trusted' && domain !== 'untrusted') || rest.length === 0) {
       throw new VarveError('INVALID_OPTION', `scope '${name}' is neither 'trusted/<name>' nor 'untrusted/<name>'`)
     }
+    if (RESERVED.includes(rest[0] ?? '')) throw new VarveError('INVALID_OPTION', `scope '${name}' has a name that Varve uses: ${RESERVED.join(', ')}`)
     if (trusted === 'none') return { name, domain, keys: 'none' }
     const untrustedToo = domain === 'untrusted' ? [...untrusted, ...(own === undefined ? [] : [own])] : []
     return { name, domain, keys: [...trusted, ...untrustedToo] }

@@ -1,8 +1,12 @@
 /** The main entry of Varve: open a cache, its namespaces and tasks. Types of files and JSON: `varve/files`, `varve/json`. */
-export type { Cache, CacheStatus } from './api/cache.ts'
+export type { Cache } from './api/cache.ts'
 export { openCache } from './api/open.ts'
+export type { CacheStatus } from './api/status.ts'
 export { type ErrorCode, TaskCycleError, VarveError } from './errors.ts'
 export type { Degraded } from './health/degraded.ts'
+export type { BuildCounts } from './history/counts.ts'
+export type { BuildRecord } from './history/record.ts'
+export { startWork } from './history/work-clock.ts'
 export type {
   CacheOptions,
   CloseOptions,
@@ -10,6 +14,7 @@ export type {
   CompactOptions,
   Durability,
   EngineChoice,
+  HistoryMode,
   NamespaceOptions,
   PutOptions,
   RepairOptions,
@@ -19,6 +24,7 @@ export type {
 export type {
   CommitReport, CompactReport, Damage, LayerReport, NamespaceStats, RepairReport, SealReport, Stats, VerifyReport,
 } from './reports.ts'
+export type { AttachedLayers, CacheRemote, PublishedCache, RemoteReport } from './remote/remote.ts'
 export type { Namespace } from './session/namespace.ts'
 export type { TaskStats } from './task/counters.ts'
 export type { Difference } from './task/differences.ts'

@@ -2,10 +2,14 @@
 import type { CodecName } from './values/codec.ts'
 import type { VarveError } from './errors.ts'
 import type { FileManifest } from './values/manifest.ts'
+import type { CacheRemote } from './remote/remote.ts'
 import type { Damage } from './reports.ts'
 
 /** Which failures a commit survives; see `CacheOptions.durability`. */
 export type Durability = 'relaxed' | 'durable'
+
+/** Which builds leave a record; see `CacheOptions.history`. */
+export type HistoryMode = 'auto' | 'always' | 'never'
 
 /** Which engine to load; see `CacheOptions.engine`. */
 export type EngineChoice = 'auto' | 'native' | 'wasm'
@@ -95,6 +99,22 @@ export interface CacheOptions {
    * `PATH`); without it the cache has no layers
    */
   readonly layers?: readonly string[] | undefined
+  /**
+   * Which builds leave a record that `cache.history()` and `npx varve history` read. `'auto'`: those that commit entries.
+   * `'always'`: also those that only read, which then write one small entry on `close`. `'never'`: none. A record has at
+   * most 200 bytes, and the oldest of more than 1,000 is removed. It belongs to the last commit of the build; a missing
+   * directory is not created for it. `VARVE_HISTORY` in the environment has precedence.
+   * @defaultValue `'auto'`
+   */
+  readonly history?: HistoryMode | undefined
+  /**
+   * A remote that machines share, made by `openRemote` of `@varve/remote`; its layers are below those of `layers`. `openCache` waits
+   * for what this machine lacks, at most 10 s in a process, and 2 s for a remote that does not answer. It never fails for
+   * a remote: one warning and `status().remote` have the reason. With a signing key and mode `'read-write'`, `close` publishes
+   * what is new within 30 s. `false`: none. docs/remote.md has recipes.
+   * @defaultValue the remote that `VARVE_REMOTE` in the environment names; without it the cache has none, and no connection is opened
+   */
+  readonly remote?: CacheRemote | false | undefined
   /**
    * Called with each problem that does not fail a call: damage, a value that cannot be decoded, background work that
    * failed. Each kind is reported once per cache.

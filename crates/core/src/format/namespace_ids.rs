@@ -9,6 +9,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, Weak};
 
+/// Begins the names of the namespaces that Varve keeps about a cache, such as the history of builds.
+const RESERVED: &str = "varve:";
+
 /// All identities in use in one store.
 #[derive(Debug, Default)]
 pub(crate) struct NamespaceIds {
@@ -63,6 +66,11 @@ impl NamespaceIds {
 }
 
 impl NamespaceId {
+    /// Whether Varve put its entries, and not the caller.
+    pub(crate) fn is_reserved(&self) -> bool {
+        self.name.starts_with(RESERVED)
+    }
+
     /// Name and version, as usage records have them.
     pub(crate) fn space(&self) -> (String, String) {
         (self.name.clone(), self.version.clone())

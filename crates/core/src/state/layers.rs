@@ -160,10 +160,11 @@ impl State {
         Self { layers, ..self }
     }
 
-    /// The namespaces that readers see, each at one version: that of the cache, or that of its layers.
+    /// The namespaces that readers see, each at one version: that of the cache, or that of its layers. Reserved ones
+    /// are left out, so that statistics, exports and seals have what callers put.
     pub(crate) fn visible_ids(&self) -> impl Iterator<Item = &Arc<NamespaceId>> {
         let below = self.layers.ids().filter(|id| !self.current.contains_key(&id.name));
-        self.current.values().map(|Current { id, .. }| id).chain(below)
+        self.current.values().map(|Current { id, .. }| id).chain(below).filter(|id| !id.is_reserved())
     }
 }
 

@@ -93,11 +93,9 @@ class DirectoryStore implements BlobStore {
   }
 
   async *list(prefix: string): AsyncIterable<Listed> {
-    const root = this.#root
-    const entries = await absentAsUndefined(readdir(root, { recursive: true, withFileTypes: true }))
     const names = new Set<string>()
-    for (const entry of entries ?? []) {
-      const path = entry.isFile() ? join(entry.parentPath, entry.name).slice(root.length + 1).replaceAll('\\', '/') : TEMPORARY
+    for (const file of await filesIn(this.#root)) {
+      const path = file.slice(this.#root.length + 1).replaceAll('\\', '/')
       if (path.startsWith(TEMPORARY)) continue
       const name = path.replace(/@\/\d+$/, '').split('/').map(decodeURIComponent).join('/')
       if (name.startsWith(prefix)) names.add(name)
@@ -165,6 +163,16 @@ async function publish(temporary: string, path: string, version: number): Promis
     if (Number(name) < version - 1) await rm(join(`${path}@`, name), { force: true })
   }
   return true
+}
+
+/** The paths of all files below a directory. One that is removed meanwhile has none. */
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = (await absentAsUndefined(readdir(folder, { withFileTypes: true }))) ?? []
+  const found = entries.map((entry) => {
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? filesIn(path) : entry.isFile() ? [path] : []
+  })
+  return (await Promise.all(found)).flat()
 }
 
 async function absentAsUndefined<T>(made: Promise<T>): Promise<T | undefined> {

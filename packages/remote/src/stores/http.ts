@@ -13,7 +13,7 @@ import { VarveError } from 'varve'
 import { type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
 
 const ATTEMPTS = 3
-const DELAY_MS = 200
+const DELAY_MS = 100
 const DELAY_MS_MAX = 5000
 const BYTES_PER_SECOND_MIN = 262_144
 const REPEATED: ReadonlySet<number> = new Set([409, 429, 500, 502, 503, 504])

@@ -1,17 +1,15 @@
 /** A cache: one directory, many namespaces, atomic commits across all of them. Made by `openCache`. */
 import { VarveError } from '../errors.ts'
-import type { Degraded } from '../health/degraded.ts'
 import { Files } from '../files/files.ts'
+import type { BuildCounts } from '../history/counts.ts'
+import { readHistory, RESERVED_PREFIX } from '../history/history.ts'
+import type { BuildRecord } from '../history/record.ts'
 import type { Keeping } from '../session/keeping.ts'
 import { Maintenance } from '../session/maintenance.ts'
 import type { Namespace } from '../session/namespace.ts'
 import type { ExportOptions, ImportOptions } from '../json/options.ts'
-import type {
-  CloseOptions, CommitOptions, CompactOptions, Durability, NamespaceOptions, RepairOptions, SealOptions, WatchOptions,
-} from '../options.ts'
-import type {
-  CommitReport, CompactReport, EngineStatus, ExportReport, ImportReport, RepairReport, SealReport, Stats, VerifyReport,
-} from '../reports.ts'
+import type { CloseOptions, CommitOptions, CompactOptions, NamespaceOptions, RepairOptions, SealOptions, WatchOptions } from '../options.ts'
+import type { CommitReport, CompactReport, ExportReport, ImportReport, RepairReport, SealReport, Stats, VerifyReport } from '../reports.ts'
 import type { Session } from '../session/session.ts'
 import { makeTask } from '../task/make.ts'
 import type { TaskOptions } from '../task/options.ts'
@@ -20,32 +18,7 @@ import type { ExportTarget, ImportSource } from '../json/transfer.ts'
 import { BOOLEAN, checkOptions, describe, type Fields, oneOf, PATHS, STRING } from '../checks/validate.ts'
 import { WATCH_FIELDS, watched } from '../session/watch.ts'
 import { Namespaces } from './namespaces.ts'
-
-/** The state of a cache. */
-export interface CacheStatus extends EngineStatus {
-  readonly engine: 'native' | 'wasm'
-  /** Why Varve uses this engine, as a phrase. */
-  readonly reason: string
-  /** Absolute path of the cache directory. For a cache in memory, a path that does not exist. */
-  readonly dir: string
-  readonly durability: Durability
-  /** What the next commit, or `close`, writes. A commit under way no longer counts. */
-  readonly pending: {
-    /** Number of calls of `put` and `delete`, several calls for one key included. */
-    readonly entries: number
-    /** Bytes that they take in a log: keys, values and a few bytes each. */
-    readonly bytes: number
-  }
-  /**
-   * What limits the cache, why, and how to fix it; undefined if nothing does. If the directory cannot be written from the
-   * start, relaxed commits stay in memory (`CommitReport.inMemory`) and are written as soon as that is possible. A commit
-   * that fails later rejects, and its entries stay buffered for the next one.
-   */
-  readonly degraded: Degraded | undefined
-}
-
-/** The part of the status that never changes while the cache is open. */
-export type Opened = Pick<CacheStatus, 'engine' | 'reason' | 'dir' | 'durability'>
+import type { CacheStatus, Opened, OpenedAs } from './status.ts'
 
 const DURABILITY = oneOf('relaxed', 'durable')
 const NAMESPACE_FIELDS: Fields<NamespaceOptions> = { version: STRING, codec: oneOf('bytes', 'text', 'json', 'v8') }
@@ -74,21 +47,19 @@ export class Cache {
   readonly #keeping: Keeping
   readonly #maintenance: Maintenance
   readonly #opened: Opened
-  readonly #isReadOnly: boolean
+  readonly #as: OpenedAs
   readonly #namespaces: Namespaces
-  readonly #place: string
   #closing: Promise<void> | undefined
 
-  /** `place` distinguishes the cache from others of this process. @internal */
-  constructor(session: Session, keeping: Keeping, opened: Opened, readOnly: boolean, place: string) {
-    this.files = new Files(session, readOnly)
+  /** @internal */
+  constructor(session: Session, keeping: Keeping, opened: Opened, as: OpenedAs) {
+    this.files = new Files(session, as.isReadOnly)
     this.#session = session
     this.#keeping = keeping
     this.#maintenance = new Maintenance(session)
     this.#opened = opened
-    this.#isReadOnly = readOnly
-    this.#place = place
-    this.#namespaces = new Namespaces(session, place)
+    this.#as = as
+    this.#namespaces = new Namespaces(session, as.place)
   }
 
   /** Whether `close` was called, on this object; every other call then throws CLOSED. */
@@ -107,6 +78,9 @@ export class Cache {
     this.#session.checkOpen()
     if (typeof name !== 'string' || name === '') {
       throw new VarveError('INVALID_ARGUMENT', `the name of a namespace is a string that is not empty, not ${describe(name)}`)
+    }
+    if (name.startsWith(RESERVED_PREFIX)) {
+      throw new VarveError('INVALID_ARGUMENT', `the name of a namespace does not begin with '${RESERVED_PREFIX}', which Varve uses: '${name}'`)
     }
     checkOptions('namespace()', options, NAMESPACE_FIELDS)
     const { version = '', codec = 'bytes' } = options
@@ -127,7 +101,7 @@ export class Cache {
   task(name: string, options: TaskOptions = {}): Task<unknown> {
     this.#session.checkOpen()
     const open = this.#namespaces.open.bind(this.#namespaces)
-    return makeTask({ session: this.#session, place: this.#place, open, dir: this.#opened.dir }, name, options)
+    return makeTask({ session: this.#session, place: this.#as.place, open, dir: this.#opened.dir }, name, options)
   }
 
   /**
@@ -260,6 +234,33 @@ export class Cache {
     return watched(watch, (control) => this.#session.run((store) => store.seal(pathOf(directory), layers, control)))
   }
 
+  /**
+   * The records of the last builds, at most about 1,000, the newest first; `CacheOptions.history` says which builds leave
+   * one. It has the builds of this machine, without those of layers. A record that cannot be read is left out.
+   *
+   * Throws CLOSED, or IO if the entries cannot be read.
+   *
+   * @example
+   * for (const { startMs, hits, misses, savedMs } of cache.history()) console.log(new Date(startMs), hits, misses, savedMs)
+   */
+  history(): readonly BuildRecord[] {
+    return this.#session.call(readHistory)
+  }
+
+  /**
+   * Counts results for the record of this build that a tool counts better than Varve, such as modules instead of lookups.
+   * Several calls add up. After one, the record has only such counts, otherwise those of tasks or of lookups.
+   *
+   * Throws CLOSED or INVALID_OPTION.
+   *
+   * @example
+   * cache.recordBuild({ hits: 1998, misses: 2, reasons: { 'file babel.config.js': 2 }, savedMs: 14_200 })
+   */
+  recordBuild(counts: BuildCounts): void {
+    this.#session.checkOpen()
+    this.#session.tally.tool.add(counts)
+  }
+
   /** The state of the cache: its engine and why, its directory, the damage detected so far. */
   status(): CacheStatus {
     const status = this.#session.call((store) => ({
@@ -273,17 +274,23 @@ export class Cache {
    * Commits the buffered entries (relaxed), waits for calls under way, compacts what is due and closes every file. If that
    * commit fails, its entries are lost with one warning and the cache is closed all the same: if your tool must know, call
    * `commit` first. `{ commit: false }` discards the buffered entries. A cache with `readOnly: true` never commits. A
-   * second call waits for the first.
+   * second call waits for the first. A remote with mode `'read-write'` gets what is new; if that fails, it is one warning.
    *
    * A process or worker thread that ends without `close` loses what it did not commit.
    */
   async close(options: CloseOptions = {}): Promise<void> {
     checkOptions('close()', options, CLOSE_FIELDS)
     this.#maintenance.stop()
-    const isCommitted = options.commit !== false && !this.#isReadOnly
+    const isCommitted = options.commit !== false && !this.#as.isReadOnly
     if (isCommitted && this.#closing === undefined) this.#session.seal()
-    this.#closing ??= this.#session.close(isCommitted ? (store) => this.#keeping.commitRest(store) : undefined)
+    this.#closing ??= this.#end(isCommitted)
     await this.#closing
+  }
+
+  async #end(isCommitted: boolean): Promise<void> {
+    await this.#session.close(isCommitted ? (store) => this.#keeping.commitRest(store) : undefined)
+    const warning = await this.#as.publish?.()
+    if (warning !== undefined) this.#session.warn(warning, 'publish')
   }
 
   /** `close()`, for `await using cache = await openCache(...)`. */

@@ -6,9 +6,10 @@ import type { EngineOptions, EngineStore } from '../engine/engine.ts'
 import { type LoadedEngine, loadEngine } from '../engine/load.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import { Keeping } from '../session/keeping.ts'
-import { layersOf, trustedLayers } from '../health/layers.ts'
+import { historyMode, Recorder } from '../history/recorder.ts'
 import type { CacheOptions, Durability } from '../options.ts'
 import { Place } from '../health/place.ts'
+import { layersBelow } from '../remote/below.ts'
 import { unrecorded } from '../reads/sink.ts'
 import { Session } from '../session/session.ts'
 import { secretOf } from '../health/secret.ts'
@@ -28,9 +29,14 @@ const FIELDS: Fields<CacheOptions> = {
   // `secretOf` checks it, so that no message contains its value.
   secret: { expected: 'a secret', accepts: () => true },
   layers: PATHS,
+  remote: {
+    expected: "what openRemote() of '@varve/remote' returns, or false",
+    accepts: (value) => value === false || (typeof value === 'object' && value !== null && 'attach' in value),
+  },
   requireSecret: BOOLEAN,
   onWarning: FUNCTION,
   onDamage: FUNCTION,
+  history: oneOf('auto', 'always', 'never'),
   strict: BOOLEAN,
 }
 
@@ -57,16 +63,17 @@ async function open(options: CacheOptions): Promise<Cache> {
   checkOptions('openCache()', options, FIELDS)
   if (options.name === undefined) throw wrongValue('name', undefined, "the name of your tool, for example 'my-tool'")
   const durability: Durability = options.durability ?? 'relaxed'
+  const mode = historyMode(options.history)
   const { bytes: secret, warning: secretWarning } = secretOf(options)
-  const found = layersOf(options)
   if (options.inMemory === true) checkInMemory(options)
   const { dir, placeless } = placeOf(options)
   try {
     const loaded = await loadEngine({ engine: options.engine ?? 'auto', inMemory: options.inMemory, dir })
     const folder = loaded.engine.folderName(secret)
-    const { layers, warnings } = trustedLayers(found, folder, options)
-    const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes: maxBytesOf(options.maxBytes), secret, layers }
     const onDisk = loaded.inMemory === true || placeless !== undefined ? undefined : new Place(dir, folder, options)
+    const maxBytes = maxBytesOf(options.maxBytes)
+    const { layers, warnings, remote } = await layersBelow({ ...options, dir: onDisk === undefined ? undefined : dir }, folder)
+    const engineOptions = { durability, readOnly: options.readOnly ?? false, maxBytes, secret, layers }
     const { store, engine, reason, ...opening } = await openStore(dir, loaded, placeless ?? onDisk?.degraded, engineOptions)
     const used = opening.degraded?.mode === 'memory' ? undefined : onDisk
     const isUnsyncable = used !== undefined && engine.name === 'wasm' && !engineOptions.readOnly
@@ -78,18 +85,22 @@ async function open(options: CacheOptions): Promise<Cache> {
     if (degraded !== undefined) session.warn(degradedWarning(degraded), 'degraded')
     for (const warning of warnings) session.warn(warning)
     const place = secret === undefined ? dir : `${dir}/${folder}`
-    const opened = { engine: engine.name, reason, dir, durability }
-    return new Cache(session, new Keeping(session, degraded, used), opened, engineOptions.readOnly, place)
+    const opened = { engine: engine.name, reason, dir, durability, remote: remote?.report }
+    const published = { name: options.name, dir, secret, engine: engine.name, shared: options.shared ?? false }
+    const publish = remote?.publish === undefined || used === undefined ? undefined : remote.publish.bind(undefined, published)
+    const recorder = new Recorder({ mode, name: options.name, engine: engine.name, tally: session.tally })
+    return new Cache(session, new Keeping(session, degraded, used, recorder), opened, { isReadOnly: engineOptions.readOnly, place, publish })
   } catch (error) {
     throw toVarveError(error)
   }
 }
 
 /** Throws INVALID_OPTION for options that contradict `inMemory: true`. */
-function checkInMemory({ dir, engine }: CacheOptions): void {
-  const conflict = dir !== undefined ? 'dir' : engine === 'native' ? 'engine' : undefined
+function checkInMemory({ dir, engine, remote }: CacheOptions): void {
+  const hasRemote = remote !== undefined && remote !== false
+  const conflict = dir !== undefined ? 'dir' : engine === 'native' ? 'engine' : hasRemote ? 'remote' : undefined
   if (conflict === undefined) return
-  const why = conflict === 'dir' ? 'a cache in memory has no directory' : 'a cache in memory uses WebAssembly'
+  const why = conflict === 'engine' ? 'a cache in memory uses WebAssembly' : 'a cache in memory has no directory'
   throw new VarveError('INVALID_OPTION', `openCache() takes either 'inMemory: true' or '${conflict}': ${why}. Leave one of them out`)
 }
 

@@ -2,15 +2,19 @@
  * What the command uses of `@varve/remote`, which is installed beside varve if it is needed. The tests of the remote assign the package
  * to this interface, so the compiler compares both.
  */
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { InvalidArgumentError } from 'commander'
-import type { RemoteKeygenJson, RemotePullJson, RemotePushJson, RemoteStatusJson, RemoteVerifyJson } from '../../cli-json.ts'
+import type {
+  RemoteGcJson, RemoteKeygenJson, RemoteLayerJson, RemotePullJson, RemotePushJson, RemoteRevokeJson, RemoteStatusJson, RemoteVerifyJson,
+} from '../../cli-json.ts'
 import type { EngineControl } from '../../engine/engine.ts'
 import { VarveError } from '../../errors.ts'
+import { isOffline } from '../../remote/attach.ts'
+import { installedPackage } from '../../host/installed.ts'
 import { command, type CommonOptions } from '../command.ts'
+import { escapeText } from '../escape.ts'
 import { folderOf, isCache } from '../folder.ts'
+import { counted, size } from '../output.ts'
 import type { Command } from 'commander'
 
 /** A report without the field that all output has. */
@@ -30,6 +34,9 @@ export interface RemoteModule<Remote> {
   pull(remote: Remote, options: Commits & EngineControl): Promise<Report<Omit<RemotePullJson, 'variable'>>>
   remoteStatus(remote: Remote, options: Commits): Promise<Report<RemoteStatusJson>>
   verifyRemote(remote: Remote, options: Commits & EngineControl): Promise<Report<RemoteVerifyJson>>
+  compact(remote: Remote, options: CompactCall & EngineControl): Promise<Report<RemotePushJson>>
+  gc(remote: Remote, options: GcCall & EngineControl): Promise<Report<RemoteGcJson>>
+  revoke(remote: Remote, target: string): Promise<Report<RemoteRevokeJson>>
   generateKeys(): Report<RemoteKeygenJson>
 }
 
@@ -37,6 +44,16 @@ interface PushCall extends Commits {
   readonly caches: readonly { readonly name: string; readonly dir: string }[]
   readonly commit?: string | undefined
   readonly shared?: boolean | undefined
+}
+
+interface CompactCall {
+  readonly full?: boolean | undefined
+  readonly shared?: boolean | undefined
+}
+
+interface GcCall {
+  readonly dryRun?: boolean | undefined
+  readonly graceMs?: number | undefined
 }
 
 /** Options of the commands that use the remote. */
@@ -68,6 +85,7 @@ export function readingCommandOf(name: string, description: string): Command {
 
 /** The remote of the environment; layers are in `.remote` in the directory of the caches. */
 export async function openRemote({ dir, timeout }: RemoteCommandOptions, mode: 'read' | 'read-write'): Promise<OpenRemote> {
+  if (isOffline()) throw new VarveError('INVALID_OPTION', 'VARVE_OFFLINE forbids connections to the remote; unset it')
   const module = await loadRemote()
   const folder = folderOf(dir)
   const layers = join(isCache(folder) ? dirname(folder) : folder, '.remote')
@@ -77,23 +95,18 @@ export async function openRemote({ dir, timeout }: RemoteCommandOptions, mode: '
   throw new VarveError('INVALID_OPTION', `there is no remote: set VARVE_REMOTE to ${examples}`)
 }
 
-/** The package, as the project has installed it, or else as varve finds it. Throws INVALID_OPTION if it is missing. */
+/** The package. Throws INVALID_OPTION if it is missing. */
 export async function loadRemote(): Promise<RemoteModule<unknown>> {
-  for (const from of [join(process.cwd(), 'package.json'), import.meta.url]) {
-    const path = pathFrom(from)
-    if (path === undefined) continue
-    const loaded: RemoteModule<unknown> = await import(pathToFileURL(path).href)
-    return loaded
-  }
-  throw new VarveError('INVALID_OPTION', "'@varve/remote' is not installed; run 'npm install --save-dev @varve/remote'")
+  const loaded: RemoteModule<unknown> = await import(installedPackage('@varve/remote'))
+  return loaded
 }
 
-function pathFrom(from: string): string | undefined {
-  try {
-    return createRequire(from).resolve('@varve/remote')
-  } catch {
-    return undefined
-  }
+/** A line for each layer of a remote. */
+export function layersText(layers: readonly RemoteLayerJson[]): string {
+  const lines = layers.map(({ cache, entries, deletes, bytes }) => {
+    return `${escapeText(cache)}: ${counted(entries, 'entry', 'entries')}, ${counted(deletes, 'delete')}, ${size(bytes)}\n`
+  })
+  return lines.join('')
 }
 
 /** Adds a commit to those that an option has collected. */

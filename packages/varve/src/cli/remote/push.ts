@@ -1,11 +1,10 @@
 /** `varve remote push`: publishes what the caches have and the remote lacks. */
 import type { Command } from 'commander'
 import { basename } from 'node:path'
-import { escapeText } from '../escape.ts'
 import { findCaches } from '../folder.ts'
-import { counted, size, write, writeJson } from '../output.ts'
+import { size, write, writeJson } from '../output.ts'
 import { withProgress } from '../progress.ts'
-import { collectCommit, openRemote, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
+import { collectCommit, layersText, openRemote, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
 
 interface PushOptions extends RemoteCommandOptions {
   readonly commit?: string
@@ -25,8 +24,5 @@ async function run({ commit, after, ...options }: PushOptions): Promise<void> {
   const call = { caches, commit, commits: after, shared: options.shared }
   const report = await withProgress('push', (control) => module.push(remote, { ...call, ...control }))
   if (options.json === true) return writeJson('remote push', report)
-  const lines = report.layers.map(({ cache, entries, deletes, bytes }) => {
-    return `${escapeText(cache)}: ${counted(entries, 'entry', 'entries')}, ${counted(deletes, 'delete')}, ${size(bytes)}\n`
-  })
-  await write(`${lines.join('')}${OUTCOMES[report.outcome]}, ${size(report.sentBytes)} sent\n`)
+  await write(`${layersText(report.layers)}${OUTCOMES[report.outcome]}, ${size(report.sentBytes)} sent\n`)
 }

@@ -17,7 +17,10 @@ async function run({ commit, ...options }: ReadingOptions): Promise<void> {
     const local = `${layers.filter(({ isLocal }) => isLocal).length} here`
     const origin = by === '' ? '' : `, commit ${escapeText(by)}`
     const last = generation === 0 ? 'nothing published' : `generation ${generation}, ${age(createdAt)} ago${origin}`
-    return `${escapeText(scope)}: ${last}; ${counted(layers.length, 'layer')} (${local}), ${size(bytes)}\n`
+    const each = layers.map(({ sha256, cache, entries, bytes: ofLayer }) => {
+      return `  ${sha256.slice(0, 12)} ${escapeText(cache)}: ${counted(entries, 'entry', 'entries')}, ${size(ofLayer)}\n`
+    })
+    return `${escapeText(scope)}: ${last}; ${counted(layers.length, 'layer')} (${local}), ${size(bytes)}\n${each.join('')}`
   })
   await write(`${escapeText(report.store)}: ${report.writable ? 'read and written' : 'read only'}\n${scopes.join('')}`)
 }

@@ -1,0 +1,106 @@
+/**
+ * A remote for caches: `openCache({ remote })`, and VARVE_REMOTE. It never slows or fails a build:
+ *
+ *   1. A head that does not arrive within `HEAD_MS` is not waited for. All waiting of this process is at most `WAIT_MS`.
+ *   2. After a failure this process asks the remote no more. Its caches use the layers on this machine: those of the last head
+ *      up to the first that is missing, or those of the last head that was fetched completely, whichever are more.
+ *   3. A cache that is closed publishes for at most `PUBLISH_MS`. After a failure this process publishes no more, and still reads.
+ */
+import type { AttachedLayers, CacheRemote, PublishedCache } from 'varve'
+import { readStoredHead, writeStoredHead } from './heads.ts'
+import { bytesOf } from './layer.ts'
+import type { RemoteLayer } from './manifest.ts'
+import { fetchLayers, manifestsOf, namedIn, type NamedLayer, pathOf, type ScopeManifest, usableOf } from './pull.ts'
+import { push } from './push.ts'
+import { checkRemote, type Remote, type RemoteOptions, type Scope, withinBudget } from './remote.ts'
+import type { SigningKey } from './keys.ts'
+import type { BlobStore } from './stores/store.ts'
+
+const HEAD_MS = 2000
+const WAIT_MS = 10_000
+const PUBLISH_MS = 30_000
+
+/** A remote that caches can be opened with. */
+export class OpenRemote implements Remote, CacheRemote {
+  readonly store: BlobStore
+  readonly dir: string
+  readonly scopes: readonly [Scope, ...Scope[]]
+  readonly signingKey: SigningKey | undefined
+  readonly budgetMs: number
+  #waitedMs = 0
+  #problem: Error | undefined
+  #isPublishing = true
+
+  constructor({ store, dir, scopes, signingKey, budgetMs }: Remote) {
+    this.store = store
+    this.dir = dir
+    this.scopes = scopes
+    this.signingKey = signingKey
+    this.budgetMs = budgetMs
+  }
+
+  get label(): string {
+    return this.store.label
+  }
+
+  get publishes(): boolean {
+    return this.signingKey !== undefined && this.#isPublishing
+  }
+
+  async attach(name: string, { offline }: { readonly offline: boolean }): Promise<AttachedLayers> {
+    const fetchedBytes = offline || this.#problem !== undefined ? 0 : await this.#fetch(name)
+    const paths = (await this.#usable(name)).map((layer) => pathOf(this, layer))
+    return { paths, fetchedBytes, problem: offline ? undefined : this.#problem }
+  }
+
+  /** The layers of a cache on this machine that are an earlier state of the remote, or its newest. */
+  async #usable(name: string): Promise<readonly RemoteLayer[]> {
+    const stored = (cache?: string): Promise<ScopeManifest[]> =>
+      Promise.all(this.scopes.map(async (scope) => ({ scope, manifest: await readStoredHead(this, scope, cache) })))
+    const newest = await stored()
+    const named = ofCache(name, namedIn(newest))
+    const usable = usableOf(this, named)
+    if (usable.length === named.length) return usable
+    const before = usableOf(this, ofCache(name, namedIn(await stored(name), newest)))
+    return bytesOf(before) > bytesOf(usable) ? before : usable
+  }
+
+  async publish({ name, dir, secret, engine, shared }: PublishedCache): Promise<void> {
+    if (!this.publishes) return
+    try {
+      await push({ ...this, budgetMs: PUBLISH_MS }, { caches: [{ name, dir, secret, engine }], shared, skipSmall: true })
+    } catch (error) {
+      this.#isPublishing = false
+      throw error
+    }
+  }
+
+  /** Fetches the newest heads and the layers that the cache lacks. Returns the bytes of these. */
+  async #fetch(name: string): Promise<number> {
+    const startMs = performance.now()
+    const leftMs = (): number => Math.max(1, Math.round(WAIT_MS - this.#waitedMs - (performance.now() - startMs)))
+    let bytes = 0
+    const onProgress = (done: number): void => void (bytes = done)
+    try {
+      const headBudget = { ...this, budgetMs: Math.min(HEAD_MS, leftMs()) }
+      const heads = await withinBudget(headBudget, undefined, (signal) => manifestsOf(this, [], signal))
+      const layers = ofCache(name, namedIn(heads))
+      await withinBudget({ ...this, budgetMs: leftMs() }, undefined, (signal) => fetchLayers(this, layers, { signal, onProgress }))
+      for (const { scope, bytes: head } of heads) if (head !== undefined) await writeStoredHead(this, scope, head, name)
+    } catch (error) {
+      this.#problem = error instanceof Error ? error : new Error(String(error))
+    }
+    this.#waitedMs += performance.now() - startMs
+    return bytes
+  }
+}
+
+/** The layers of a cache. */
+function ofCache(name: string, named: readonly NamedLayer[]): NamedLayer[] {
+  return named.filter(({ layer }) => layer.cache === name)
+}
+
+/** Checks the options of a remote. Opens no connection. Throws INVALID_OPTION. */
+export function openRemote(options: RemoteOptions): OpenRemote {
+  return new OpenRemote(checkRemote(options))
+}

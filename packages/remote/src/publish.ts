@@ -1,0 +1,187 @@
+/**
+ * Publishes changes of a scope:
+ *
+ *   1. The publisher makes sure that there is a head, and reads the sweep (`sweep.ts`).
+ *   2. It writes chunks, then descriptions, then the manifest of the commit, then the head: in this order no manifest names an
+ *      object that does not exist. All but the head are create-only, so equal work by two publishers is stored once.
+ *   3. The head is replaced by compare-and-swap. If another publisher was first, this one reads the new head, changes its layers,
+ *      and tries again after a random delay. A head that already names the layers needs no change.
+ *
+ * A publisher that ends at any point leaves at most objects that no manifest names, which `gc` removes.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { VarveError } from 'varve'
+import { type Change, layersWith, mergedOf } from './change.ts'
+import { forEachAtOnce } from './each.ts'
+import { readHead, readManifest } from './heads.ts'
+import type { SigningKey } from './keys.ts'
+import { bytesOf, cut, digestOf, encodeDescription, filesOf, readChunk } from './layer.ts'
+import { encodeManifest, type Manifest, type RemoteLayer } from './manifest.ts'
+import { install, type RemoteControl } from './pull.ts'
+import { chunkName, headName, layerName, manifestName, type Remote, type Scope } from './remote.ts'
+import type { Sealed } from './seal.ts'
+import { readSweep, type Sweep } from './sweep.ts'
+
+/** What all steps of a publication need. */
+export interface Publication {
+  readonly remote: Remote
+  readonly scope: Scope
+  readonly key: SigningKey
+  readonly commit: string
+  readonly signal: AbortSignal
+}
+
+/** The outcome of a publication. */
+export interface Published {
+  readonly outcome: 'published' | 'exists'
+  readonly generation: number
+  readonly layers: readonly RemoteLayer[]
+  readonly sentBytes: number
+}
+
+/** Attempts to replace the head. A conflict means that another publisher has succeeded, so many publishers all finish. */
+const SWAPS = 50
+const SWAP_DELAY_MS = 20
+
+/** Publishes what was sealed over `base`. Undefined if that must be sealed again, over what others have published. */
+export async function publish(
+  one: Publication,
+  base: Manifest | undefined,
+  sealed: readonly Sealed[],
+  { onProgress }: RemoteControl,
+): Promise<Published | undefined> {
+  await makeHead(one)
+  const sweep = await readSweep(one.remote, one.scope, one.signal)
+  const sent: Sent[] = []
+  for (const each of sealed) sent.push(await send(one, each, onProgress))
+  const objects = sent.flatMap(({ names }) => names)
+  const outcome = await publishCommit(one, base, sent)
+  const generation = await replaceHead(one, sent, { sweep, objects })
+  if (generation === undefined) return undefined
+  for (const { layer, directory } of sent) await install(one.remote, layer, directory)
+  const layers = outcome === 'exists' ? [] : sent.map(({ layer }) => layer)
+  return { outcome, generation, layers, sentBytes: sent.reduce((sum, { sentBytes }) => sum + sentBytes, 0) }
+}
+
+/** Writes a head without layers if there is none, so that garbage collection finds the scope. */
+async function makeHead({ remote: { store }, remote, scope, key, signal }: Publication): Promise<void> {
+  const name = headName(scope)
+  if (!store.capabilities.compareAndSwap || (await readManifest(remote, scope, name, signal)) !== undefined) return
+  const empty: Manifest = { version: 1, name, commit: '', generation: 0, createdAt: Date.now(), layers: [] }
+  await store.put(name, encodeManifest(empty, key), { ifAbsent: true, signal })
+}
+
+/** A change whose objects the store has. */
+interface Sent extends Change {
+  readonly directory: string
+  readonly names: readonly string[]
+  /** Bytes of chunks that the store did not have. */
+  readonly sentBytes: number
+}
+
+/** Writes the chunks of a layer, then its description. */
+async function send({ remote: { store }, scope, signal }: Publication, sealed: Sealed, onProgress: RemoteControl['onProgress']): Promise<Sent> {
+  const { directory, replaces, ...counts } = sealed
+  const files = await filesOf(directory)
+  const bytes = bytesOf(files)
+  const chunks: string[] = []
+  let [done, sentBytes] = [0, 0]
+  await forEachAtOnce(cut(files).entries(), async ([index, pieces]) => {
+    const chunk = await readChunk(directory, pieces)
+    const sha256 = (chunks[index] = digestOf(chunk))
+    const outcome = await store.put(chunkName(scope, sha256), chunk, { ifAbsent: true, sha256, signal })
+    if (outcome === 'stored') sentBytes += chunk.length
+    done += chunk.length
+    onProgress?.(done, bytes)
+  })
+  const description = encodeDescription({ version: 1, files, chunks })
+  const sha256 = digestOf(description)
+  const name = layerName(scope, sha256)
+  await store.put(name, description, { ifAbsent: true, sha256, signal })
+  const merged = replaces.length === 0 ? {} : { merged: mergedOf(replaces) }
+  const layer = { ...counts, sha256, descriptionBytes: description.length, bytes, ...merged }
+  return { layer, replaces, directory, sentBytes, names: [name, ...chunks.map((chunk) => chunkName(scope, chunk))] }
+}
+
+/** Writes the manifest of the commit. `'exists'`: another publisher was first and has published the same layers. */
+async function publishCommit(one: Publication, base: Manifest | undefined, changes: readonly Change[]): Promise<Published['outcome']> {
+  const { remote, scope, key, commit, signal } = one
+  if (commit === '') return 'published'
+  const name = manifestName(scope, commit, key.id)
+  const manifest = next(name, commit, base, changes)
+  const outcome = manifest === undefined ? 'exists' : await remote.store.put(name, encodeManifest(manifest, key), { ifAbsent: true, signal })
+  if (outcome === 'stored') return 'published'
+  const known = await readManifest(remote, scope, name, signal)
+  const hasAll = changes.every(({ layer }) => known?.manifest.layers.some(({ sha256 }) => sha256 === layer.sha256))
+  return hasAll || !remote.store.capabilities.compareAndSwap ? 'exists' : 'published'
+}
+
+/** What the publisher has relied on. */
+interface Relied {
+  readonly sweep: Sweep
+  readonly objects: readonly string[]
+}
+
+/** Changes the head. Returns its generation, 0 if the store cannot replace a head; undefined if the publisher must begin again. */
+async function replaceHead(one: Publication, changes: readonly Change[], { sweep, objects }: Relied): Promise<number | undefined> {
+  const { remote, scope, key, commit, signal } = one
+  if (!remote.store.capabilities.compareAndSwap) return 0
+  const name = headName(scope)
+  for (let attempt = 1; attempt <= SWAPS; attempt++) {
+    const head = await readHead(remote, scope, signal)
+    const { etag, names } = await readSweep(remote, scope, signal)
+    if (head === undefined || etag !== sweep.etag) return undefined
+    if (objects.some((object) => names.has(object))) throw swept(scope)
+    const manifest = next(name, commit, head.manifest, changes)
+    if (manifest === undefined) return undefined
+    if (isUnchanged(manifest, head.manifest)) return head.manifest.generation
+    if ((await remote.store.put(name, encodeManifest(manifest, key), { ifMatch: head.etag ?? '', signal })) === 'stored') return manifest.generation
+    await pause(attempt, signal)
+  }
+  throw busy(scope)
+}
+
+/** Replaces the head by what `change` makes of its manifest; undefined: nothing. Returns the manifest, or undefined without a head. */
+export async function updateHead(
+  { remote, scope, key, signal }: Omit<Publication, 'commit'>,
+  change: (manifest: Manifest) => Manifest | undefined,
+): Promise<Manifest | undefined> {
+  const name = headName(scope)
+  for (let attempt = 1; attempt <= SWAPS; attempt++) {
+    const head = await readManifest(remote, scope, name, signal)
+    const changed = head === undefined ? undefined : change(head.manifest)
+    if (head === undefined || changed === undefined) return head?.manifest
+    const manifest = { ...changed, generation: head.manifest.generation + 1 }
+    if ((await remote.store.put(name, encodeManifest(manifest, key), { ifMatch: head.etag ?? '', signal })) === 'stored') return manifest
+    await pause(attempt, signal)
+  }
+  throw busy(scope)
+}
+
+async function pause(attempt: number, signal: AbortSignal): Promise<void> {
+  await delay(SWAP_DELAY_MS * Math.min(attempt, 10) * Math.random(), undefined, { signal })
+}
+
+function busy({ name }: Scope): VarveError {
+  return new VarveError('BUSY', `other publishers changed the head of '${name}' ${SWAPS} times; publish again`)
+}
+
+function swept({ name }: Scope): VarveError {
+  return new VarveError('BUSY', `garbage collection is removing an object that '${name}' would name; publish again when it has ended`)
+}
+
+/** The manifest that follows `before`. Undefined if a change does not apply to its layers. */
+function next(name: string, commit: string, before: Manifest | undefined, changes: readonly Change[]): Manifest | undefined {
+  const { generation = 0, revoked = [], layers: known = [] } = before ?? {}
+  const allowed = changes.filter(({ layer }) => !revoked.includes(layer.sha256))
+  const layers = layersWith(known, allowed)
+  if (layers === undefined) return undefined
+  const added = allowed.map(({ layer }) => layer.sha256)
+  return { version: 1, name, commit, generation: generation + 1, createdAt: Date.now(), layers, added, ...(revoked.length === 0 ? {} : { revoked }) }
+}
+
+function isUnchanged({ layers }: Manifest, before: Manifest): boolean {
+  return layers.length === before.layers.length && layers.every(({ sha256, cache }, index) => {
+    return sha256 === before.layers[index]?.sha256 && cache === before.layers[index]?.cache
+  })
+}

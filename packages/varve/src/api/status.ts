@@ -1,0 +1,43 @@
+/** What a cache reports about itself, and how it was opened. */
+import type { VarveError } from '../errors.ts'
+import type { Degraded } from '../health/degraded.ts'
+import type { Durability } from '../options.ts'
+import type { RemoteReport } from '../remote/remote.ts'
+import type { EngineStatus } from '../reports.ts'
+
+/** The state of a cache. */
+export interface CacheStatus extends EngineStatus {
+  readonly engine: 'native' | 'wasm'
+  /** Why Varve uses this engine, as a phrase. */
+  readonly reason: string
+  /** Absolute path of the cache directory. For a cache in memory, a path that does not exist. */
+  readonly dir: string
+  readonly durability: Durability
+  /** What the next commit, or `close`, writes. A commit under way no longer counts. */
+  readonly pending: {
+    /** Number of calls of `put` and `delete`, several calls for one key included. */
+    readonly entries: number
+    /** Bytes that they take in a log: keys, values and a few bytes each. */
+    readonly bytes: number
+  }
+  /**
+   * What limits the cache, why, and how to fix it; undefined if nothing does. If the directory cannot be written from the
+   * start, relaxed commits stay in memory (`CommitReport.inMemory`) and are written as soon as that is possible. A commit
+   * that fails later rejects, and its entries stay buffered for the next one.
+   */
+  readonly degraded: Degraded | undefined
+  /** What `openCache` got from the remote; undefined if the cache has none. */
+  readonly remote: RemoteReport | undefined
+}
+
+/** The part of the status that never changes while the cache is open. */
+export type Opened = Pick<CacheStatus, 'engine' | 'reason' | 'dir' | 'durability' | 'remote'>
+
+/** How a cache was opened. */
+export interface OpenedAs {
+  readonly isReadOnly: boolean
+  /** Distinguishes the cache from others of this process. */
+  readonly place: string
+  /** Publishes the closed cache to its remote, and resolves to a warning if that fails; undefined if the remote is only read. */
+  readonly publish: (() => Promise<VarveError | undefined>) | undefined
+}

@@ -1,0 +1,113 @@
+/**
+ * Puts the layers of a remote below a cache: option `remote`, or else VARVE_REMOTE. Nothing here fails `openCache`: a problem is one warning
+ * for the process, and the cache opens over the layers that are on this machine.
+ *
+ *   1. A directory for layers that another user could replace is neither read nor written.
+ *   2. With VARVE_OFFLINE, `readOnly`, or a directory that cannot be written, the layers of the last head are used as they are.
+ *   3. Otherwise the remote fetches what is missing; `openCache` waits for it, because bundlers read their cache at once.
+ */
+import { toVarveError, VarveError } from '../errors.ts'
+import { examine } from '../health/degraded.ts'
+import { builtin } from '../host/builtin.ts'
+import { variable } from '../host/permission.ts'
+import type { CacheOptions } from '../options.ts'
+import { installedPackage } from '../host/installed.ts'
+import type { CacheRemote, PublishedCache, RemoteReport } from './remote.ts'
+
+/** A remote below a cache. */
+export interface Attachment {
+  readonly layers: readonly string[]
+  readonly report: RemoteReport
+  readonly warning: VarveError | undefined
+  /** Resolves to a warning if it fails. Undefined if the remote is only read. */
+  readonly publish: ((cache: PublishedCache) => Promise<VarveError | undefined>) | undefined
+}
+
+/** The cache that is being opened. */
+export type Opening = Pick<CacheOptions, 'name' | 'remote' | 'readOnly' | 'shared'> & { readonly dir: string }
+
+/** Problems that were reported in this process. */
+const reported: WeakSet<Error> = new WeakSet()
+
+/** The remotes of the environment by what decides them, so that all caches of this process share one with its health. */
+const opened: Map<string, Promise<CacheRemote | undefined>> = new Map()
+
+/** Undefined if there is no remote. */
+export async function attachRemote(opening: Opening): Promise<Attachment | undefined> {
+  const startMs = Date.now()
+  try {
+    const remote = opening.remote === undefined ? await environmentRemote(opening.dir) : opening.remote
+    return remote === undefined || remote === false ? undefined : await attachTo(remote, opening, startMs)
+  } catch (error) {
+    return failed(toVarveError(error), startMs)
+  }
+}
+
+async function attachTo(remote: CacheRemote, { name, shared, readOnly = false }: Opening, startMs: number): Promise<Attachment> {
+  const isAsked = !readOnly && !isOffline()
+  const { degraded } = examine(remote.dir, '', { shared, readOnly: !isAsked })
+  if (degraded?.mode === 'memory') {
+    return failed(new VarveError(degraded.code, `${degraded.why}; ${degraded.fix}`), startMs)
+  }
+  const offline = !isAsked || degraded !== undefined
+  const { paths, fetchedBytes, problem } = await remote.attach(name, { offline })
+  return {
+    layers: paths,
+    report: {
+      store: remote.label,
+      state: problem !== undefined ? 'failed' : offline ? 'offline' : 'current',
+      problem: problem?.message ?? null,
+      layers: paths.length,
+      fetchedBytes,
+      waitMs: Date.now() - startMs,
+    },
+    warning: problem === undefined ? undefined : warningOf('its newest state is not used', problem),
+    publish: offline || !remote.publishes ? undefined : (cache) => remote.publish(cache).then(() => undefined, unpublished),
+  }
+}
+
+function failed(problem: VarveError, startMs: number): Attachment {
+  const report = { store: '', state: 'failed', problem: problem.message, layers: 0, fetchedBytes: 0, waitMs: Date.now() - startMs } as const
+  return { layers: [], report, warning: warningOf('it is not used', problem), publish: undefined }
+}
+
+const MORE_TIME = ". Run 'npx varve remote pull' to wait longer, or set VARVE_OFFLINE=1 to build without it"
+
+function warningOf(effect: string, problem: Error): VarveError | undefined {
+  if (reported.has(problem)) return undefined
+  reported.add(problem)
+  const { code, message } = toVarveError(problem)
+  return new VarveError(code, `remote: ${effect}: ${message}${code === 'REMOTE_UNAVAILABLE' ? MORE_TIME : ''}`, { cause: problem })
+}
+
+function unpublished(error: unknown): VarveError {
+  const { code, message } = toVarveError(error)
+  return new VarveError(code, `remote: it lacks what this build has added, which the next build publishes: ${message}`, { cause: error })
+}
+
+/** Whether the environment forbids connections. */
+export function isOffline(): boolean {
+  return ![undefined, '', '0'].includes(variable('VARVE_OFFLINE'))
+}
+
+/** The part of `@varve/remote` that is used here. */
+interface RemotePackage {
+  remoteFromEnvironment(environment: NodeJS.ProcessEnv, options: { readonly dir: string }): CacheRemote | undefined
+}
+
+/** The remote of the environment, with its layers beside the directory of the cache. */
+function environmentRemote(dir: string): Promise<CacheRemote | undefined> {
+  const dirOfLayers = builtin('node:path')?.join(dir, '../.remote') ?? ''
+  const deciding = Object.entries(globalThis.process.env).filter(([name]) => /^(?:VARVE|AWS)_/.test(name))
+  const id = JSON.stringify([dirOfLayers, ...deciding])
+  const found = opened.get(id)
+  if (found !== undefined) return found
+  const opening = openEnvironmentRemote(dirOfLayers)
+  opened.set(id, opening)
+  return opening
+}
+
+async function openEnvironmentRemote(dir: string): Promise<CacheRemote | undefined> {
+  const { remoteFromEnvironment }: RemotePackage = await import(/* webpackIgnore: true */ installedPackage('@varve/remote'))
+  return remoteFromEnvironment(globalThis.process.env, { dir })
+}
