@@ -8,12 +8,12 @@ import { dirname, join } from 'node:path'
 import { addonPath, hostPlatform } from './build/native.mjs'
 import { platforms, writePlatformPackage } from './build/platforms.mjs'
 import { writePackage } from './pack.mjs'
+import { PACKAGES } from './release/versions.mjs'
 import { at } from './root.mjs'
 import { run } from './steps.mjs'
 import { tsc } from './tools.mjs'
 
 const FIXTURE = 'test/types'
-const PACKAGES = ['varve', '@varve/plugins', '@varve/remote']
 /** The other packages of a consumer: types of Node, a dependency, and the bundlers. */
 const INSTALLED = ['@types/node', 'aws4fetch', '@rspack/core', 'esbuild', 'rolldown', 'rollup', 'vite', 'webpack']
 

@@ -5,12 +5,14 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { writeRelease } from './build/embed.mjs'
 import { crossAddon, optionalDependencies, platforms, writePlatformPackage } from './build/platforms.mjs'
+import { PACKAGES } from './release/versions.mjs'
 import { isMain, targetDir } from './root.mjs'
 import { setup } from './setup.mjs'
 import { run, runMain, step } from './steps.mjs'
 import { npm } from './tools.mjs'
 
-const place = join(targetDir, 'packages')
+/** The packages as they are published. */
+export const place = join(targetDir, 'packages')
 
 /**
  * Writes a package of this repository into `target`, as users get it.
@@ -45,24 +47,41 @@ async function pack(what, folder) {
   return join(folder, filename)
 }
 
+/**
+ * Packs everything that is published into `folder`, in the order of publication: each package after those that it depends on.
+ * @param {string} folder
+ * @param {readonly { platform: import('./build/platforms.mjs').Platform, addon: string | undefined }[]} addons
+ * @param {Readonly<Record<string, unknown>>} [fields] added to every manifest
+ */
+export async function packAll(folder, addons, fields = {}) {
+  await rm(folder, { recursive: true, force: true })
+  /** @type {{ manifest: import('./release/versions.mjs').Manifest, tarball: string }[]} */
+  const packed = []
+  const add = async (/** @type {string} */ target) => {
+    const path = join(target, 'package.json')
+    const manifest = { ...JSON.parse(await readFile(path, 'utf8')), ...fields }
+    await writeFile(path, `${JSON.stringify(manifest, undefined, 2)}\n`)
+    packed.push({ manifest, tarball: await pack([target], folder) })
+  }
+  for (const { platform, addon } of addons) {
+    await step(`@varve/${platform.name}`, async () => {
+      await writePlatformPackage(platform, addon, join(folder, platform.name))
+      await add(join(folder, platform.name))
+    })
+  }
+  for (const name of PACKAGES) {
+    await step(name, async () => {
+      const target = join(folder, name.replace('@varve/', ''))
+      await writePackage(name, target)
+      await add(target)
+    })
+  }
+  return packed
+}
+
 if (isMain(import.meta)) {
   await runMain(async () => {
     await setup()
-    await rm(place, { recursive: true, force: true })
-    /** @type {string[]} */
-    const folders = []
-    for (const platform of platforms) {
-      const folder = join(place, platform.name)
-      await step(`@varve/${platform.name}`, () => writePlatformPackage(platform, crossAddon(platform), folder))
-      folders.push(folder)
-    }
-    for (const name of ['varve', '@varve/plugins', '@varve/remote']) {
-      const folder = join(place, name.replace('@varve/', ''))
-      await step(name, () => writePackage(name, folder))
-      folders.push(folder)
-    }
-    await step('pack', async () => {
-      for (const folder of folders) await pack([folder], place)
-    })
+    await packAll(place, platforms.map((platform) => ({ platform, addon: crossAddon(platform) })))
   })
 }

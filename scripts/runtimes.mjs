@@ -14,9 +14,9 @@ import { expectFailed, runChecks, STEPS } from './platforms/run.mjs'
 import { at, isMain, targetDir } from './root.mjs'
 import { setup } from './setup.mjs'
 import { run, runMain, step, StepFailed } from './steps.mjs'
+import { writeTable } from './table.mjs'
 import { npm } from './tools.mjs'
 
-const PAGE = at('docs/platforms.md')
 const NODE = { 18: '18.20.8', 20: '20.20.2', 22: '22.23.3', 24: '24.21.0', 26: '26.10.0' }
 const [BUN, DENO, NCC] = ['1.4.5', '2.9.6', '0.38.4']
 const ENGINES = /** @type {const} */ (['native', 'wasm', 'memory'])
@@ -116,7 +116,7 @@ async function bundleWithNcc() {
   for (const [name, { source }] of Object.entries(assets)) await writeFile(join(executables, name), source)
 }
 
-/** Runs a row; its line of the table. @param {Row} row */
+/** Runs a row; its cells of the table. @param {Row} row */
 async function runRow({ name, command, engines = ENGINES, fails = {} }) {
   /** @type {string[]} */
   const cells = []
@@ -126,22 +126,13 @@ async function runRow({ name, command, engines = ENGINES, fails = {} }) {
     const count = STEPS - (expected?.steps.length ?? 0)
     cells.push(engines.includes(engine) ? [count, expected?.why].filter((part) => part !== undefined).join(', ') : '')
   }
-  return `| ${[name, ...cells].join(' | ')} |`
+  return [name, ...cells]
 }
 
 /** An older Node.js is refused with the versions that Varve supports. */
 async function expectRefused() {
   const { failed } = await runChecks(project, [node(18), 'checks.mjs'], 'wasm')
   if (failed['open']?.includes(`Node.js ${NODE[18]} is not supported: Varve needs Node.js 20.19`) !== true) throw new Error(failed['open'])
-}
-
-/** @param {readonly string[]} lines */
-async function writeTable(lines) {
-  const table = ['| runtime | native | WebAssembly | in memory |', '| --- | --- | --- | --- |', ...lines].join('\n')
-  const page = await readFile(PAGE, 'utf8')
-  const written = page.replace(/(<!-- runtimes -->\n\n)[^]*?(\n\n<!-- end -->)/, (_, before, after) => before + table + after)
-  if (!written.includes(table)) throw new Error(`${PAGE} has no place for the table`)
-  await writeFile(PAGE, written)
 }
 
 if (isMain(import.meta)) {
@@ -153,17 +144,17 @@ if (isMain(import.meta)) {
     await step('executables', buildExecutables)
     const chosen = ROWS.filter(({ name }) => name.includes(options.only ?? ''))
     if (chosen.length === 0) throw new Error(`no runtime has '${options.only}' in its name`)
-    /** @type {string[]} */
-    const lines = []
+    /** @type {string[][]} */
+    const rows = []
     let failed = 0
     for (const row of chosen) {
-      await step(row.name, async () => lines.push(await runRow(row))).catch((error) => {
+      await step(row.name, async () => rows.push(await runRow(row))).catch((error) => {
         if (!(error instanceof StepFailed)) throw error
         failed++
       })
     }
     await step(`Node.js ${NODE[18]} is refused`, expectRefused)
     if (failed > 0) throw new StepFailed(`${failed} runtimes failed`)
-    if (options.only === undefined) await writeTable(lines)
+    if (options.only === undefined) await writeTable('docs/platforms.md', 'runtimes', [['runtime', 'native', 'WebAssembly', 'in memory'], ...rows])
   })
 }

@@ -8,7 +8,7 @@ import { npm, tsc } from '../tools.mjs'
 import { bundle, entryPoints } from './bundle.mjs'
 import { embedWorker, writeRelease } from './embed.mjs'
 
-export const packageFolders = ['packages/varve', 'packages/plugins', 'packages/remote']
+export const packageFolders = ['packages/varve', 'packages/plugins', 'packages/remote', 'packages/view']
 
 /** Programs of a package, by the name of their bundle. @type {Record<string, Record<string, string>>} */
 const PROGRAMS = { 'packages/varve': { 'cli': 'cli/main.ts' } }

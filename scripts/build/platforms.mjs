@@ -39,7 +39,7 @@ export const optionalDependencies = (version) => Object.fromEntries(platforms.ma
 /**
  * Writes the package of a platform.
  * @param {Platform} platform
- * @param {string} addon
+ * @param {string | undefined} addon undefined for the manifest alone
  * @param {string} folder
  */
 export async function writePlatformPackage({ name, os, cpu, libc }, addon, folder) {
@@ -50,6 +50,6 @@ export async function writePlatformPackage({ name, os, cpu, libc }, addon, folde
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
   await writeFile(join(folder, 'README.md'), `# @varve/${name}\n\n${description}.\n`)
-  await copyFile(addon, join(folder, ADDON))
+  if (addon !== undefined) await copyFile(addon, join(folder, ADDON))
   for (const notice of ['LICENSE', 'THIRD-PARTY-NOTICES.txt']) await copyFile(at(`packages/varve/${notice}`), join(folder, notice))
 }

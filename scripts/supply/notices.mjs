@@ -1,13 +1,14 @@
 // @ts-check
 // `node scripts/supply/notices.mjs`: writes the notices of all crates linked into the addon and the WebAssembly modules, on any
-// platform, and of all packages bundled into the command, to packages/varve/THIRD-PARTY-NOTICES.txt. `npm run check` compares them.
+// platform, and of all packages bundled into the command, to packages/varve/THIRD-PARTY-NOTICES.txt, and those of the packages
+// bundled into the page of `varve view` to packages/view. `npm run check` compares them.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { at, isMain } from '../root.mjs'
 import { run, runMain } from '../steps.mjs'
 import { LOCKED, rustEnv } from '../tools.mjs'
 
-const FILE = 'packages/varve/THIRD-PARTY-NOTICES.txt'
+const NAME = 'THIRD-PARTY-NOTICES.txt'
 const TEXTS = /^(?:licen[cs]e|copying|notice|unlicense|copyright)/i
 const RULE = '='.repeat(100)
 
@@ -19,6 +20,12 @@ The addon and the WebAssembly modules of Varve contain the crates below, and the
 \`varve\` contains the npm packages at the end.
 Of licences to choose from, Varve takes the MIT license where it is offered. Which crates a file contains depends on
 its platform.
+`
+
+const VIEW_HEAD = `Notices of third-party software
+${RULE}
+
+The page of \`varve view\` contains the npm packages below.
 `
 
 /** Some crates name their licence and authors, but do not include the text. */
@@ -49,9 +56,9 @@ async function linkedCrates() {
 /** @param {Crate} one @param {Crate} other */
 const byName = (one, other) => (`${one.name} ${one.version}` < `${other.name} ${other.version}` ? -1 : 1)
 
-/** The npm packages that `packages/varve` installs for its command, which are bundled, by name. @returns {Crate[]} */
-function bundledPackages() {
-  const names = Object.keys(readJson('packages/varve/package.json').devDependencies)
+/** The npm packages that a package installs in order to bundle them, by name. @param {string} folder @returns {Crate[]} */
+function bundledPackages(folder) {
+  const names = Object.keys(readJson(`${folder}/package.json`).devDependencies).filter((name) => !name.startsWith('@types/'))
   for (const name of names) {
     const { dependencies, optionalDependencies } = readJson(`node_modules/${name}/package.json`)
     names.push(...Object.keys({ ...dependencies, ...optionalDependencies }).filter((other) => !names.includes(other)))
@@ -74,25 +81,35 @@ function textsOf({ name: crate, manifest_path: manifest, license, authors }) {
   const isChoice = /\bMIT\b/.test(license) && !license.includes('AND')
   const texts = (isChoice && chosen.length > 0 ? chosen : names).map((name) => readFileSync(join(folder, name), 'utf8'))
   if (texts.length === 0 && license === 'MIT' && authors.length > 0) texts.push(`Copyright (c) ${authors.join(', ')}\n\n${MIT}`)
-  if (texts.length === 0) throw new Error(`the crate '${crate}' comes without the text of its licence: add it to ${FILE}`)
+  if (texts.length === 0) throw new Error(`the crate '${crate}' comes without the text of its licence: add it to ${NAME}`)
   return texts.map((text) => text.replaceAll('\r', '').replaceAll(/[ \t]+$/gm, '').trim())
 }
 
+/** The text of each file of notices. @returns {Promise<readonly (readonly [file: string, text: string])[]>} */
 async function notices() {
-  const crates = [...(await linkedCrates()), ...bundledPackages()]
+  const [varve, view] = ['packages/varve', 'packages/view']
+  return [
+    [`${varve}/${NAME}`, textOf(HEAD, [...(await linkedCrates()), ...bundledPackages(varve)])],
+    [`${view}/${NAME}`, textOf(VIEW_HEAD, bundledPackages(view))],
+  ]
+}
+
+/** @param {string} head @param {readonly Crate[]} crates */
+function textOf(head, crates) {
   const one = (/** @type {Crate} */ crate) => {
     const { name, version, license, repository } = crate
     const texts = textsOf(crate).join(`\n\n${'-'.repeat(100)}\n\n`)
     return [RULE, `${name} ${version}`, license, repository ?? '', '', texts, ''].join('\n')
   }
-  return `${HEAD}\n${crates.map(one).join('\n')}`
+  return `${head}\n${crates.map(one).join('\n')}`
 }
 
 /** Throws if the notices do not match the linked crates. */
 export async function checkNotices() {
-  if (readFileSync(at(FILE), 'utf8').replaceAll('\r', '') !== (await notices())) {
-    throw new Error(`${FILE} is not up to date: crates or packages were added, updated or removed. Run 'node scripts/supply/notices.mjs'.`)
+  for (const [file, text] of await notices()) {
+    if (readFileSync(at(file), 'utf8').replaceAll('\r', '') === text) continue
+    throw new Error(`${file} is not up to date: crates or packages were added, updated or removed. Run 'node scripts/supply/notices.mjs'.`)
   }
 }
 
-if (isMain(import.meta)) await runMain(async () => writeFileSync(at(FILE), await notices()))
+if (isMain(import.meta)) await runMain(async () => (await notices()).forEach(([file, text]) => writeFileSync(at(file), text)))
