@@ -9,6 +9,7 @@
  */
 import { VarveError } from 'varve'
 import type { Compiler } from 'webpack'
+import { BuildReport } from './webpack/build-report.ts'
 import { callersOf, makersOf } from './webpack/inputs.ts'
 import { DiskLayer } from './webpack/layer.ts'
 import { checkWebpackOptions, type VarveWebpackOptions } from './webpack/options.ts'
@@ -40,6 +41,7 @@ export class VarveWebpackPlugin {
     }
     const makers = [...this.#makers, ...callersOf(this.apply)]
     const reads = this.#options.trackReads === false ? undefined : new BuildReads(compiler)
+    const report = new BuildReport(compiler, this.#options.report, () => this.stats.changed)
     const layer = new DiskLayer(compiler, this.#options, this.stats, makers, reads)
     compiler.hooks.initialize.tap(NAME, () => {
       warnOfOtherCaches(compiler)
@@ -57,14 +59,19 @@ export class VarveWebpackPlugin {
     compiler.hooks.thisCompilation.tap(NAME, (compilation) => layer.begin(compilation))
     const tap = { name: NAME, stage: compiler.webpack.Cache.STAGE_DISK }
     const { hooks } = compiler.cache
-    hooks.get.tapAsync(tap, (identifier, etag, gotHandlers, callback) => layer.get(identifier, etag, gotHandlers, callback))
+    hooks.get.tapAsync(tap, (identifier, etag, gotHandlers, callback) => {
+      layer.get(identifier, etag, gotHandlers, (error, value) => {
+        if (value === undefined) report.missed(identifier)
+        callback(error, value)
+      })
+    })
     hooks.store.tap(tap, (identifier, etag, data) => layer.store(identifier, etag, data))
     hooks.storeBuildDependencies.tap(tap, (...found: readonly Iterable<string>[]) => {
       layer.addBuildDependencies(found[0] ?? [], found[1])
     })
     hooks.beginIdle.tap(tap, () => layer.beginIdle())
     hooks.endIdle.tap(tap, () => layer.endIdle())
-    hooks.shutdown.tapPromise(tap, () => layer.shutdown())
+    hooks.shutdown.tapPromise(tap, () => layer.shutdown(report.counts))
   }
 }
 

@@ -84,7 +84,8 @@ it('a build through the caching loader from a cache of values that it did not st
     const cache = new LoaderCache({ root: folder, dir: 'cache', onStats })
     const attached = {
       apply(compiler: webpack.Compiler) {
-        compiler.hooks.beforeRun.tap('test', () => cache.begin({ tool: 'loader', root: folder, inputs: {}, warn: () => undefined }))
+        const log = (): undefined => undefined
+        compiler.hooks.beforeRun.tap('test', () => cache.begin({ tool: 'loader', root: folder, inputs: {}, warn: log, info: log }))
         compiler.hooks.compilation.tap('test', (compilation) => {
           compiler.webpack.NormalModule.getCompilationHooks(compilation).loader.tap('test', (context, module) => {
             const chain = context as Parameters<typeof attach>[0]

@@ -16,7 +16,7 @@ const options = { idleTimeoutForInitialStore: 0, buildDependencies: {} }
 const PUTS_MAX = 24
 
 /** An idle write that has not come this far by then is over, milliseconds. */
-const WAIT_MS = 1500
+const WAIT_MS = 4000
 
 function makeProject(): string {
   const folder = makeFolder()

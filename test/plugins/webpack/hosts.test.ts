@@ -1,5 +1,5 @@
 /** Hosts that never close their compiler, such as create-react-app. Each runs in a separate process. */
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -40,6 +40,16 @@ describe('a host that never closes its compiler', () => {
     } finally {
       delete process.env['VARVE_ENGINE']
     }
+  })
+
+  it('a host that has loaded thousands of modules and calls process.exit() stores the build', slow, async () => {
+    const folder = makeProject()
+    const names = Array.from({ length: 3000 }, (_, index) => `loaded/module-${index}.cjs`)
+    mkdirSync(join(folder, 'loaded'))
+    for (const name of names) writeFileSync(join(folder, name), '')
+    writeFileSync(join(folder, 'plugin.cjs'), names.map((name) => `require('./${name}')\n`).join(''))
+    expect(await run(folder, { exit: 'when idle', load: 'plugin.cjs' })).toEqual({ built: 3, complaints: [] })
+    expect(await run(folder, { load: 'plugin.cjs' })).toEqual({ built: 0, complaints: [] })
   })
 
   it('a host that calls process.exit() immediately stores what changed', slow, async () => {

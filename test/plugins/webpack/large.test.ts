@@ -3,13 +3,14 @@ import { randomBytes } from 'node:crypto'
 import type { VarveWebpackStats } from '@varve/plugins/webpack'
 import { describe, expect, it } from 'vitest'
 import webpack from 'webpack'
+import { Root } from '../../../packages/plugins/dist/build/root.js'
 import { contentLengths, decodePack, encodePack } from '../../../packages/plugins/dist/webpack/contents.js'
 import { ValueCodec } from '../../../packages/plugins/dist/webpack/value.js'
 import { VALUE_BYTES_MAX, weightOf } from '../../../packages/plugins/dist/webpack/weight.js'
 import { type Target, Writing } from '../../../packages/plugins/dist/webpack/writing.js'
 
 const MIB = 1 << 20
-const codec = new ValueCodec(webpack)
+const codec = new ValueCodec(webpack, new Root('/project'))
 const { CachedSource, RawSource } = webpack.sources
 
 /** Packs that note what they write; `refuse` selects the values that they cannot write. */

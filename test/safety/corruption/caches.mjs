@@ -33,8 +33,11 @@ export function shapeOf(text) {
   return /** @type {Shape} */ ({ form, kind })
 }
 
-/** @param {string} dir @param {EngineName} engine @param {object} [more] */
-export const open = (dir, engine, more = {}) => openCache({ name: 'damage', dir, engine, version: '1', ...more })
+/**
+ * Without records of builds: nothing puts an old record again, so its damage stays until a compaction.
+ * @param {string} dir @param {EngineName} engine @param {object} [more]
+ */
+export const open = (dir, engine, more = {}) => openCache({ name: 'damage', dir, engine, version: '1', history: 'never', ...more })
 
 /**
  * Writes a cache. Returns its folder after each round.

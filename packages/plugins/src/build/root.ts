@@ -3,7 +3,8 @@
  * known to hold paths, a mark replaces the root. If the root occurs elsewhere, such as in code, the entry is valid for that root
  * only: a replacement would break source maps and anything else derived from the code.
  */
-import { dirname, resolve } from 'node:path'
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { isPlain } from './digest.ts'
 import { Uncacheable } from './uncacheable.ts'
 
@@ -11,6 +12,7 @@ const MARK = '<varve:root>'
 /** The mark in a path with the separators of Windows. */
 const WINDOWS_MARK = '<varve:root\\>'
 const ANY_MARK = '<varve:root'
+const ABOVE = /^<varve:root>(?:\/\.\.)+$/
 
 /** A spelling of the root at the start of a path, and the mark that replaces it. */
 interface Spelling {
@@ -36,23 +38,30 @@ export class Root {
   readonly folder: string
   /** Empty for the top directory of a file system, with which every path begins. */
   readonly #marked: readonly Spelling[]
+  /** The directories above the root, and the marks that replace a text that is exactly one of them. */
+  readonly #above: ReadonlyMap<string, string>
   /** Spellings by which a text may name a path in the root or next to it. */
   readonly #spellings: readonly string[]
 
-  constructor(folder: string) {
+  /** `links` are other paths of the directory. An entry that names one of them is valid for this root only. */
+  constructor(folder: string, links: readonly string[] = []) {
     this.folder = resolve(folder)
     const withSlashes = slashed(this.folder)
     const marks = new Map([[this.folder, WINDOWS_MARK], [withSlashes, MARK]])
-    // The pattern does not match a directory whose name only begins with the root.
-    const spelling = ([start, mark]: [string, string]): Spelling => ({ start, mark, pattern: new RegExp(`${escape(start)}(?![\\w.@+-])`, 'g') })
+    // The pattern does not match a directory whose name only begins or ends with the root.
+    const pattern = (start: string): RegExp => new RegExp(`(?<![\\w.@+-])${escape(start)}(?![\\w.@+-])`, 'g')
+    const spelling = ([start, mark]: [string, string]): Spelling => ({ start, mark, pattern: pattern(start) })
     this.#marked = withSlashes.endsWith('/') ? [] : Array.from(marks, spelling)
+    this.#above = new Map(foldersAbove(this.folder).map((path, index) => [path, MARK + '/..'.repeat(index + 1)]))
     const parent = dirname(this.folder)
     const near = slashed(parent).endsWith('/') ? this.folder : parent
-    this.#spellings = [...new Set([slashed(near), near, JSON.stringify(near).slice(1, -1)])]
+    this.#spellings = [...new Set([near, ...links].flatMap((path) => [slashed(path), path, JSON.stringify(path).slice(1, -1)]))]
   }
 
-  /** A text with the mark instead of the root. */
+  /** A text with the mark instead of the root. A text that is a directory above the root becomes relative, too. */
   toRelative(text: string): string {
+    const above = this.#above.get(text)
+    if (above !== undefined) return above
     return this.#marked.reduce((changed, { start, mark, pattern }) => (changed.includes(start) ? changed.replace(pattern, mark) : changed), text)
   }
 
@@ -60,9 +69,9 @@ export class Root {
   relativeEntry(entry: unknown): [relative: unknown, isBound: boolean] {
     let isBound = false
     const relative = mapLeaves(entry, '', (leaf, field) => {
-      if (typeof leaf === 'string' && leaf.includes(ANY_MARK)) throw new Uncacheable('holds the mark of the root')
+      if (typeof leaf === 'string') checkMark(leaf)
       const changed = typeof leaf === 'string' && FIELDS.has(field) ? this.toRelative(leaf) : leaf
-      isBound ||= field !== STACK && this.#isNamedIn(changed)
+      isBound ||= field !== STACK && this.isNamedIn(changed)
       return changed
     })
     return [relative, isBound]
@@ -70,17 +79,45 @@ export class Root {
 
   /** The entry with this root instead of the mark. */
   absoluteEntry(relative: unknown): unknown {
-    return mapLeaves(relative, '', (leaf) => {
-      if (typeof leaf !== 'string' || !leaf.includes(ANY_MARK)) return leaf
-      // A function, because `$$` in a directory name has a meaning in a replacement text.
-      return this.#marked.reduce((changed, { start, mark }) => changed.replaceAll(mark, () => start), leaf)
-    })
+    return mapLeaves(relative, '', (leaf) => (typeof leaf === 'string' ? this.toAbsolute(leaf) : leaf))
   }
 
-  #isNamedIn(leaf: string | Uint8Array): boolean {
+  /** A text with the root instead of the mark. */
+  toAbsolute(text: string): string {
+    if (!text.includes(ANY_MARK)) return text
+    if (ABOVE.test(text)) return resolve(this.folder, text.slice(MARK.length + 1))
+    // A function, because `$$` in a directory name has a meaning in a replacement text.
+    return this.#marked.reduce((changed, { start, mark }) => changed.replaceAll(mark, () => start), text)
+  }
+
+  /** Whether a relative text, or bytes, may name the root or a path next to it. */
+  isNamedIn(leaf: string | Uint8Array): boolean {
     const text = typeof leaf === 'string' ? leaf : Buffer.from(leaf.buffer, leaf.byteOffset, leaf.byteLength)
     return this.#spellings.some((spelling) => text.includes(spelling))
   }
+}
+
+/** The root of the checkout that contains a directory: the nearest directory with `.git`, or the directory itself. */
+export function checkoutOf(context: string): Root {
+  for (let folder = context; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.git'))) return realRoot(folder)
+    if (dirname(folder) === folder) return realRoot(context)
+  }
+}
+
+/** Bundlers follow links, so the root does, too. */
+function realRoot(folder: string): Root {
+  try {
+    const real = realpathSync(folder)
+    return new Root(real, real === folder ? [] : [folder])
+  } catch {
+    return new Root(folder)
+  }
+}
+
+/** Throws Uncacheable if a text holds the mark, which would become a path. */
+export function checkMark(text: string): void {
+  if (text.includes(ANY_MARK)) throw new Uncacheable('holds the mark of the root')
 }
 
 /** A copy of plain data. `change` replaces each text and each Uint8Array, and gets the name of its field. */
@@ -89,6 +126,12 @@ export function mapLeaves(value: unknown, field: string, change: (leaf: string |
   if (Array.isArray(value)) return value.map((item) => mapLeaves(item, field, change))
   if (typeof value !== 'object' || value === null || !isPlain(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapLeaves(item, name, change)]))
+}
+
+/** The directories above a root, the nearest first, without those whose names are too short to be a path for sure. */
+function foldersAbove(folder: string): string[] {
+  const parent = dirname(folder)
+  return parent.split(/[\\/]/).length > 2 && parent !== folder ? [parent, ...foldersAbove(parent)] : []
 }
 
 function slashed(path: string): string {

@@ -6,7 +6,8 @@
  */
 import { isAbsolute, relative } from 'node:path'
 import type { ReadCall } from 'varve/reads'
-import { type Call, Calls } from '../build/calls.ts'
+import type { Call } from '../build/call.ts'
+import { Calls } from '../build/calls.ts'
 import { digest, lenientDigest } from '../build/digest.ts'
 import { isFile } from '../build/files.ts'
 import type { Identity } from '../build/identity.ts'
@@ -29,6 +30,7 @@ interface Build {
   readonly root: string
   readonly inputs: Identity
   readonly warn: Warn
+  readonly info: Warn
 }
 
 /**

@@ -20,7 +20,7 @@ export interface ChainContext {
   loaderIndex: number
   /** An object of this loader, the same in pitch and normal. */
   readonly data: unknown
-  getLogger(name: string): { warn(text: string): void }
+  getLogger(name: string): { warn(text: string): void; info(text: string): void }
   addDependency(path: string): void
   addContextDependency(path: string): void
   addMissingDependency(path: string): void

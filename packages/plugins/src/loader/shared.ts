@@ -42,7 +42,7 @@ function makeAlone(id: string, options: CachedOptions, context: LoaderContext): 
   checkOptions("loader '@varve/plugins/loader'", options, FIELDS)
   const logger = context.getLogger('varve')
   const cache = new LoaderCache(options)
-  cache.begin({ tool: 'loader', root: context.rootContext, inputs: {}, warn: (text) => logger.warn(text) })
+  cache.begin({ tool: 'loader', root: context.rootContext, inputs: {}, warn: (text) => logger.warn(text), info: (text) => logger.info(text) })
   if (alone.size === 0) process.once('beforeExit', () => alone.forEach((one) => void one.cache.end(false)))
   alone.set(id, { cache, timer: undefined })
   return cache

@@ -9,7 +9,7 @@
  */
 import { randomFillSync } from 'node:crypto'
 import { type Resolved, type Section, sectionsOf, streamOf } from './sections.ts'
-import type { Part, ValueCodec } from './value.ts'
+import type { Part, Serialized, ValueCodec } from './value.ts'
 import { VALUE_BYTES_MAX } from './weight.ts'
 
 /** A pack of more bytes is large. An ordinary pack has fewer. */
@@ -33,6 +33,8 @@ const RUN_BYTES = 5
 export interface Encoded {
   readonly bytes: Buffer
   readonly contents: readonly Buffer[]
+  /** Whether only this checkout can use the pack; see `paths.ts`. */
+  readonly isBound: boolean
 }
 
 interface Run {
@@ -42,14 +44,14 @@ interface Run {
 
 /** Serialises the values of a pack; undefined if webpack cannot serialise one of them, or if they are too large. */
 export function encodePack(codec: ValueCodec, values: object): Encoded | undefined | Promise<Encoded | undefined> {
-  const join = (parts: readonly Resolved[] | undefined): Encoded | undefined => {
-    if (parts === undefined) return undefined
-    const bytes = bytesOf(parts)
-    if (bytes > LARGE_BYTES) return encodeLarge(codec, parts)
-    return { bytes: codec.join(parts), contents: [] }
+  const join = (serialized: Serialized | undefined): Encoded | undefined => {
+    if (serialized === undefined) return undefined
+    const { parts, isBound } = serialized
+    if (bytesOf(parts) > LARGE_BYTES) return encodeLarge(codec, serialized)
+    return { bytes: codec.join(parts), contents: [], isBound }
   }
-  const parts = codec.serialize(values)
-  return parts instanceof Promise ? parts.then(join) : join(parts)
+  const serialized = codec.serialize(values)
+  return serialized instanceof Promise ? serialized.then(join) : join(serialized)
 }
 
 /** Reads a content of a pack; undefined if it is missing. */
@@ -94,7 +96,7 @@ function partsOf(codec: ValueCodec, { isLazy, bytes }: Section): Part[] {
 }
 
 /** Undefined if the parts cannot be separated, or are too large. */
-function encodeLarge(codec: ValueCodec, parts: readonly Resolved[]): Encoded | undefined {
+function encodeLarge(codec: ValueCodec, { parts, isBound }: Serialized): Encoded | undefined {
   const sections = (codec.asLazy === undefined ? undefined : sectionsOf(parts)) ?? plainSection(parts)
   if (sections === undefined || bytesOf(parts) > VALUE_BYTES_MAX) return undefined
   const runs: Run[] = []
@@ -119,7 +121,7 @@ function encodeLarge(codec: ValueCodec, parts: readonly Resolved[]): Encoded | u
     head.writeUInt8(run.flags, HEAD_BYTES + index * RUN_BYTES)
     head.writeUInt32LE(run.bytes, HEAD_BYTES + index * RUN_BYTES + 1)
   })
-  return { bytes: Buffer.concat([head, ...inline]), contents }
+  return { bytes: Buffer.concat([head, ...inline]), contents, isBound }
 }
 
 /** One section with all parts, for a webpack whose sections are unknown; undefined if some parts are lazy. */

@@ -9,13 +9,14 @@
  */
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import type { Namespace } from 'varve'
 import type { Compiler } from 'webpack'
+import { aboveOf, pathsAbove, presentAbove } from './above.ts'
 import { dependencyFiles, type FileSystemInfo } from './dependency-files.ts'
+import type { Entries } from './entries.ts'
 import type { Identity } from './identity.ts'
 import { idOf } from './pointer.ts'
-import { changedInputs, type Digests, digestsOf, isUnchanged, namesOf, pathsOf } from './recorded.ts'
-import { asBuffer, type Part, type Serializer } from './value.ts'
+import { changedInputs, type Digests, digestsOf, inputsOfMissing, isUnchanged, namesOf, pathsIn, pathsOf } from './recorded.ts'
+import type { ValueCodec } from './value.ts'
 import type { Why } from './why.ts'
 
 type Snapshot = Parameters<FileSystemInfo['checkSnapshotValid']>[0]
@@ -35,6 +36,8 @@ interface EnvironmentRecord {
   readonly contents: Snapshot
   /** Inputs that loaders and plugins read without reporting them. */
   readonly inputs: Digests
+  /** Names that are missing in every directory above the root. */
+  readonly above: ReadonlySet<string>
 }
 
 /** Dependencies of a build besides its modules. */
@@ -51,8 +54,22 @@ interface CurrentEnvironment {
   readonly id: string
   readonly dependencies: ReadonlySet<string>
   readonly inputs: Digests
+  readonly above: ReadonlySet<string>
+  /** All inputs, with those that are missing above this root. */
+  readonly known: ReadonlySet<string>
   /** False if files that decide how dependencies resolve have changed, although the dependencies resolve as before. */
   readonly isFresh: boolean
+}
+
+/** What environments are made of. */
+interface EnvironmentParts {
+  readonly compiler: Compiler
+  readonly records: Entries
+  readonly identity: Identity
+  readonly fileSystemInfo: FileSystemInfo
+  readonly why: Why
+  readonly codec: ValueCodec
+  readonly root: string
 }
 
 /** Environments of one compiler. */
@@ -62,8 +79,10 @@ export class Environments {
   /** The records for `varve why`. */
   readonly why: Why
   readonly #compiler: Compiler
-  readonly #records: Namespace<Uint8Array>
+  readonly #records: Entries
   readonly #identity: Identity
+  readonly #codec: ValueCodec
+  readonly #root: string
   readonly #verdicts: Map<string, boolean | Promise<boolean>> = new Map()
   /** What has changed since the newest environment. */
   #changed: readonly string[] = []
@@ -71,23 +90,19 @@ export class Environments {
   #current: CurrentEnvironment | undefined
   #capturing: Promise<unknown> = Promise.resolve()
 
-  constructor(
-    compiler: Compiler,
-    records: Namespace<Uint8Array>,
-    identity: Identity,
-    fileSystemInfo: FileSystemInfo,
-    why: Why,
-  ) {
+  constructor({ compiler, records, identity, fileSystemInfo, why, codec, root }: EnvironmentParts) {
     this.#compiler = compiler
     this.#records = records
     this.#identity = identity
+    this.#codec = codec
+    this.#root = root
     this.fileSystemInfo = fileSystemInfo
     this.why = why
   }
 
   /** The inputs of the environment of new entries. */
-  get inputs(): Digests {
-    return this.#current?.inputs ?? new Map()
+  get inputs(): ReadonlySet<string> {
+    return this.#current?.known ?? new Set()
   }
 
   /** The version of the compiler's namespace, with its generation. */
@@ -100,7 +115,7 @@ export class Environments {
    * relative to the compiler's context.
    */
   async begin(): Promise<readonly string[]> {
-    const newest = asBuffer(this.#records.get(this.#identity.name) ?? new Uint8Array()).toString()
+    const newest = this.#records.get(this.#identity.name)?.toString() ?? ''
     const [digest, generation = '', id = ''] = newest.split(' ')
     // With another digest no entry can be used, but the record may have the name of what changed.
     const isValid = await this.isValid(Buffer.from(id, 'hex').toString('latin1'))
@@ -121,8 +136,9 @@ export class Environments {
 
   /** The id of an environment that is known to cover these dependencies. */
   covering({ all, inputs }: Dependencies): string | undefined {
-    const known = this.#current
-    return known?.isFresh === true && isSubset(all, known.dependencies) && isSubset(inputs, known.inputs) ? known.id : undefined
+    const current = this.#current
+    const isCovered = current?.isFresh === true && isSubset(all, current.dependencies) && isSubset(inputs, current.known)
+    return isCovered ? current.id : undefined
   }
 
   /** The id of an environment that covers these dependencies; records a new one if none does. Calls run one after another. */
@@ -148,44 +164,52 @@ export class Environments {
       this.#snapshot([...files, ...paths.files], directories, [...missing, ...paths.missing], how.buildDependencies),
     ])
     await this.why.putEverything(contents, inputs.keys())
-    return this.#put({ dependencies: all, resolveResults: resolution.resolveResults, resolving, contents, inputs })
+    const read = [...all, ...files, ...directories, ...missing, ...steps.files, ...steps.directories, ...steps.missing]
+    const { names, isBound } = aboveOf(this.#root, [...read, ...pathsIn(inputs)])
+    const above = new Set([...names, ...(this.#current?.above ?? [])])
+    return this.#put({ dependencies: all, resolveResults: resolution.resolveResults, resolving, contents, inputs, above }, isBound)
   }
 
-  async #put(record: EnvironmentRecord): Promise<string> {
-    const parts: Part[] = await this.#serializer.serialize(record, {})
-    const bytes = Buffer.concat(parts.filter((part) => Buffer.isBuffer(part)))
+  async #put(record: EnvironmentRecord, isBound: boolean): Promise<string> {
+    const serialized = await this.#codec.serialize(record)
+    const bytes = Buffer.concat((serialized?.parts ?? []).filter((part) => Buffer.isBuffer(part)))
     const id = idOf(bytes)
-    this.#records.put(this.#recordKey(id), bytes)
+    const isOwn = isBound || this.#codec.isAlwaysBound
     const newest = `${this.#identity.digest} ${this.#generation} ${Buffer.from(id, 'latin1').toString('hex')}`
-    this.#records.put(this.#identity.name, Buffer.from(newest))
+    this.#records.put(this.#recordName(id), bytes, isOwn)
+    this.#records.put(this.#identity.name, Buffer.from(newest), isOwn)
     this.#verdicts.set(id, true)
-    this.#current = { id, dependencies: record.dependencies, inputs: record.inputs, isFresh: true }
+    this.#current = this.#currentOf(id, record, true)
     return id
   }
 
   async #check(id: string): Promise<boolean> {
-    const bytes = this.#records.get(this.#recordKey(id))
+    const bytes = this.#records.get(this.#recordName(id))
     if (bytes === undefined || idOf(bytes) !== id) return false
-    const record: unknown = await this.#serializer.deserialize([asBuffer(bytes)], {})
+    const record: unknown = await this.#codec.deserialize([bytes])
     if (!isRecord(record)) return false
     const [resolving, contents]: [string[], string[]] = [[], []]
     const compared = [this.#isUnchanged(record.resolving, resolving), this.#isUnchanged(record.contents, contents)] as const
     const [isFresh, isSame] = await Promise.all(compared)
-    const isValid = isSame && isUnchanged(record.inputs) && (isFresh || (await this.#resolvesAsBefore(record)))
-    if (isValid) this.#current ??= { id, dependencies: record.dependencies, inputs: record.inputs, isFresh }
+    const found = presentAbove(this.#root, record.above)
+    const isEqual = isSame && found.length === 0 && isUnchanged(record.inputs)
+    const isValid = isEqual && (isFresh || (await this.#resolvesAsBefore(record)))
+    if (isValid) this.#current ??= this.#currentOf(id, record, isFresh)
     else {
-      this.#changed = namesOf([...(isSame ? resolving : contents), ...changedInputs(record.inputs)], this.#compiler.context)
-      this.#records.delete(this.#recordKey(id))
+      const changed = [...(isSame ? resolving : contents), ...found, ...changedInputs(record.inputs)]
+      this.#changed = namesOf(changed, this.#compiler.context)
+      this.#records.delete(this.#recordName(id))
     }
     return isValid
   }
 
-  get #serializer(): Serializer {
-    return this.#compiler.webpack.util.serialization.buffersSerializer
+  #recordName(id: string): string {
+    return `${this.#identity.name} ${Buffer.from(id, 'latin1').toString('hex')}`
   }
 
-  #recordKey(id: string): string {
-    return `${this.#identity.name} ${Buffer.from(id, 'latin1').toString('hex')}`
+  #currentOf(id: string, { dependencies, inputs, above }: EnvironmentRecord, isFresh: boolean): CurrentEnvironment {
+    const known = new Set([...inputs.keys(), ...inputsOfMissing(pathsAbove(this.#root, above))])
+    return { id, dependencies, inputs, above, known, isFresh }
   }
 
   #resolve(dependencies: ReadonlySet<string>, optional: ReadonlySet<string>): Promise<Resolution> {
@@ -251,6 +275,7 @@ function isSubset(part: ReadonlySet<string>, whole: { has(item: string): boolean
 
 function isRecord(value: unknown): value is EnvironmentRecord {
   if (typeof value !== 'object' || value === null) return false
-  const { inputs } = value as { readonly inputs?: unknown }
-  return 'dependencies' in value && 'resolveResults' in value && 'resolving' in value && 'contents' in value && inputs instanceof Map
+  const { inputs, above } = value as { readonly inputs?: unknown; readonly above?: unknown }
+  const hasSets = inputs instanceof Map && above instanceof Set
+  return hasSets && 'dependencies' in value && 'resolveResults' in value && 'resolving' in value && 'contents' in value
 }

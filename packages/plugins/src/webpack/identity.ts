@@ -7,11 +7,12 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import type { Compiler } from 'webpack'
+import type { Root } from '../build/root.ts'
 import { cliConfigs } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
 
 /** Version of the layout of values and records, part of each digest. */
-export const LAYOUT = 5
+export const LAYOUT = 6
 
 /** Name and digest of one compiler. */
 export interface Identity {
@@ -38,8 +39,14 @@ export function ordinalOf(compiler: Compiler): number {
   return ordinal
 }
 
-/** @param folder the cache directory. The options of the compiler must be complete. */
-export function identityOf(compiler: Compiler, options: VarveWebpackOptions, folder: string, ordinal: number): Identity {
+/** The cache directory, and the root of the checkout. */
+interface Place {
+  readonly folder: string
+  readonly root: Root
+}
+
+/** The options of the compiler must be complete. */
+export function identityOf(compiler: Compiler, options: VarveWebpackOptions, { folder, root }: Place, ordinal: number): Identity {
   const recorded = options.trackReads === false ? [] : cliConfigs(compiler)
   const buildDependencies = [...Object.values(options.buildDependencies ?? {}).flat(), ...recorded]
   const hash = createHash('sha256')
@@ -47,7 +54,7 @@ export function identityOf(compiler: Compiler, options: VarveWebpackOptions, fol
   const [node = ''] = process.versions.node.split('.', 1)
   const inputs = { webpack: compiler.webpack.version, node, version: options.version ?? '' }
   hash.update(JSON.stringify([LAYOUT, inputs, mode, target]))
-  for (const dependency of buildDependencies) hash.update(`\n${dependency}\n`).update(contentOf(compiler, dependency))
+  for (const dependency of buildDependencies) hash.update(`\n${root.toRelative(dependency)}\n`).update(contentOf(compiler, dependency))
   return {
     name: options.name ?? `${defaultNameOf(compiler, folder)}${ordinal > 1 ? ` #${ordinal}` : ''}`,
     digest: hash.digest('hex').slice(0, 16),

@@ -8,21 +8,24 @@
  * A failure here never fails a build: it costs misses and a warning.
  */
 import { resolve } from 'node:path'
-import { type Cache, type CommitReport, type Namespace, openCache } from 'varve'
+import { type BuildCounts, type Cache, type CommitReport, openCache } from 'varve'
+import { unrecorded } from 'varve/reads'
 import type { Compilation, Compiler } from 'webpack'
+import { checkoutOf } from '../build/root.ts'
 import { Warnings } from '../build/warnings.ts'
 import { markWritten, writeBeforeExit } from './before-exit.ts'
 import type { FileSystemInfo } from './dependency-files.ts'
+import { Entries } from './entries.ts'
 import { type Dependencies, Environments } from './environment.ts'
 import { identityOf, LAYOUT, ordinalOf } from './identity.ts'
 import { loadedFiles } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
 import { Packs } from './packs.ts'
-import { decodePointer, type Etag, textOf } from './pointer.ts'
+import { type Etag, textOf } from './pointer.ts'
 import type { BuildReads } from './reads.ts'
 import { checkRequests } from './requests.ts'
 import type { VarveWebpackStats } from './stats.ts'
-import { asBuffer, ValueCodec } from './value.ts'
+import { ValueCodec } from './value.ts'
 import { Why } from './why.ts'
 import { type Target, Writing } from './writing.ts'
 
@@ -35,7 +38,6 @@ export type GotHandler = (result: unknown, callback: () => void) => void
 /** The state of a layer whose cache is open and whose environment has been checked. */
 interface Open extends Target {
   readonly packs: Packs
-  readonly pointers: Namespace<Uint8Array>
   readonly environments: Environments
 }
 
@@ -44,14 +46,13 @@ export class DiskLayer {
   readonly #compiler: Compiler
   readonly #options: VarveWebpackOptions
   readonly #stats: VarveWebpackStats
-  /** Number of this compiler among those with the same default name. */
+  /** Number among compilers with the same default name. */
   #ordinal: number | undefined
   readonly #logger: ReturnType<Compiler['getInfrastructureLogger']>
   readonly #writing: Writing
   /** Build dependencies: named by the user, reported by webpack, or loaded by this process. */
   readonly #dependencies: Set<string>
   readonly #optionalDependencies: Set<string> = new Set()
-  /** The reads of loaders and plugins; undefined if they are not tracked. */
   readonly #reads: BuildReads | undefined
   #inputs: ReadonlySet<string> = new Set()
   readonly #warnings: Warnings
@@ -139,7 +140,7 @@ export class DiskLayer {
     if (this.#reads === undefined) return
     // Loaders load modules while they run, such as the plugins that a config names.
     for (const file of loadedFiles()) this.#dependencies.add(file)
-    this.#inputs = this.#reads.end(compilation, this.#folder, this.#open?.environments.inputs ?? new Map())
+    this.#inputs = this.#reads.end(compilation, this.#folder, this.#open?.environments.inputs ?? new Set())
   }
 
   get #wanted(): Dependencies {
@@ -151,8 +152,9 @@ export class DiskLayer {
     this.#report()
     if (this.#writing.isDone) return
     writeBeforeExit(this)
-    // Captured early, because a process that exits without closing the compiler has no time to do it.
-    this.#open?.environments.capture(this.#wanted).catch(() => undefined)
+    // Early and on its own, because a process that exits without closing the compiler has no time for it.
+    const open = this.#open
+    open?.environments.capture(this.#wanted).then(open.commit).catch(() => undefined)
     const { idleTimeout = IDLE_TIMEOUT_MS, idleTimeoutForInitialStore = IDLE_TIMEOUT_FOR_INITIAL_STORE_MS } = this.#options
     const delay = this.#isInitialStore ? Math.min(idleTimeout, idleTimeoutForInitialStore) : idleTimeout
     this.#idleTimer = setTimeout(() => {
@@ -179,8 +181,7 @@ export class DiskLayer {
       }
       if (this.#writing.isDone) markWritten(this)
     }
-    this.#written = write()
-    return this.#written
+    return (this.#written = write())
   }
 
   /** Called when the process exits. Writes the pending values that can be written synchronously. */
@@ -194,8 +195,8 @@ export class DiskLayer {
     }
   }
 
-  /** Writes pending values and closes the cache; a later build opens it again. */
-  async shutdown(): Promise<void> {
+  /** Writes pending values and closes the cache with the counts of its build; a later build opens it again. */
+  async shutdown(counts?: BuildCounts): Promise<void> {
     this.endIdle()
     this.#report()
     await this.write()
@@ -205,6 +206,7 @@ export class DiskLayer {
     this.#opening = this.#beginning = this.#open = undefined
     try {
       const cache = await opening
+      if (counts !== undefined) cache?.recordBuild(counts)
       await cache?.close()
     } catch (error) {
       this.#warnings.failed('cannot be closed', error)
@@ -222,16 +224,9 @@ export class DiskLayer {
   async #openCache(): Promise<Cache | undefined> {
     const { dir, engine, secret, requireSecret, maxBytes, readOnly } = this.#options
     try {
-      return await openCache({
-        name: 'webpack',
-        dir: dir === undefined ? undefined : resolve(this.#compiler.context, dir),
-        engine,
-        secret,
-        requireSecret,
-        maxBytes,
-        readOnly,
-        onWarning: this.#warnings.report,
-      })
+      const path = dir === undefined ? undefined : resolve(this.#compiler.context, dir)
+      const onWarning = this.#warnings.report
+      return await openCache({ name: 'webpack', dir: path, engine, secret, requireSecret, maxBytes, readOnly, onWarning })
     } catch (error) {
       this.#warnings.failed('cannot be opened', error)
       return undefined
@@ -243,28 +238,30 @@ export class DiskLayer {
     if (cache === undefined) return
     this.#folder = cache.status().dir
     checkRequests(this.#compiler, this.#folder)
-    const identity = identityOf(this.#compiler, this.#options, this.#folder, this.#ordinal ?? 1)
+    const root = unrecorded(() => checkoutOf(this.#compiler.context))
+    const codec = new ValueCodec(this.#compiler.webpack, root)
+    const identity = identityOf(this.#compiler, this.#options, { folder: this.#folder, root }, this.#ordinal ?? 1)
     for (const dependency of [...identity.buildDependencies, ...(this.#reads === undefined ? [] : loadedFiles())]) this.#dependencies.add(dependency)
-    const records = cache.namespace('webpack environments', { version: String(LAYOUT) })
-    const environments = new Environments(this.#compiler, records, identity, fileSystemInfo, new Why(cache, identity, this.#compiler.context))
+    const records = new Entries(cache.namespace('webpack environments', { version: String(LAYOUT) }), root)
+    const compiler = this.#compiler
+    const why = new Why(cache, identity, compiler.context)
+    const environments = new Environments({ compiler, records, identity, fileSystemInfo, why, codec, root: root.folder })
     const changed = (this.#stats.changed = await environments.begin())
     if (changed.length > 0) this.#logger.log(`everything is built again, because these changed: ${changed.join(', ')}`)
     const { version } = environments
-    const pointers = cache.namespace(`webpack ${identity.name}`, { version })
-    const values = cache.namespace(`webpack packs ${identity.name}`, { version })
+    const pointers = new Entries(cache.namespace(`webpack ${identity.name}`, { version }), root)
     const commit = (): Promise<CommitReport> => cache.commit()
-    const packs = new Packs(pointers, values, new ValueCodec(this.#compiler.webpack), commit)
+    const packs = new Packs(pointers, cache.namespace(`webpack packs ${identity.name}`, { version }), codec, commit)
     if (cache.status().engine === 'native') packs.readAhead()
-    this.#open = { commit, pointers, packs, environments }
+    this.#open = { commit, packs, environments }
   }
 
   /** The value of an entry with this etag and a valid environment; undefined if there is none. */
-  #read({ pointers, packs, environments }: Open, identifier: string, etag: Etag | null): unknown {
+  #read({ packs, environments }: Open, identifier: string, etag: Etag | null): unknown {
     const cannotRestore = (error: unknown): void => this.#warnings.failed(`has an entry that cannot be restored (${identifier})`, error)
     try {
-      const found = pointers.get(identifier)
-      const pointer = found === undefined ? undefined : decodePointer(asBuffer(found))
-      if (pointer === undefined || pointer.etag !== textOf(etag)) return undefined
+      const pointer = packs.find(identifier)
+      if (pointer?.etag !== textOf(etag)) return undefined
       const isValid = environments.isValid(pointer.environment)
       const read = (verdict: boolean): unknown => (verdict ? packs.read(identifier, pointer) : undefined)
       const value = typeof isValid === 'boolean' ? read(isValid) : isValid.then(read)

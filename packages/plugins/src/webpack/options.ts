@@ -1,5 +1,6 @@
 /** Options of VarveWebpackPlugin. */
 import type { EngineChoice } from 'varve'
+import { REPORT, type ReportOption } from '../build/report.ts'
 import { ANYTHING, BOOLEAN, checkOptions, type Field, type Fields, oneOf, SIZE, STRING, TEXT } from '../build/validate.ts'
 
 /** Options of `new VarveWebpackPlugin(options)`. */
@@ -63,6 +64,13 @@ export interface VarveWebpackOptions {
    */
   readonly maxBytes?: number | string | undefined
   /**
+   * Prints one line after the first build of the compiler: how many modules came from the cache, how long their loaders and
+   * parsing took when they were built, and why others were rebuilt. `'summary'` also appends the line to the job summary of
+   * GitHub Actions (`GITHUB_STEP_SUMMARY`).
+   * @defaultValue `VARVE_REPORT` in the environment: `1` or `summary`; otherwise `false`
+   */
+  readonly report?: ReportOption | undefined
+  /**
    * Idle time after a rebuild before new entries are written, in milliseconds. A shorter time loses less if the process is killed,
    * and competes with the next rebuild more often, for at most 10 ms at a time.
    * @defaultValue `5000`
@@ -89,6 +97,7 @@ const FIELDS: Fields<VarveWebpackOptions> = {
   secret: ANYTHING,
   requireSecret: BOOLEAN,
   maxBytes: SIZE,
+  report: REPORT,
   idleTimeout: MILLISECONDS,
   idleTimeoutForInitialStore: MILLISECONDS,
 }

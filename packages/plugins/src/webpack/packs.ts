@@ -11,6 +11,7 @@ import type { Namespace } from 'varve'
 import { Contents } from './chunks.ts'
 import { contentLengths, decodePack, type Encoded, encodePack } from './contents.ts'
 import { kindOf, PACK_BYTES } from './groups.ts'
+import type { Entries } from './entries.ts'
 import { decodePointer, encodePointer, idOf, type Pointer } from './pointer.ts'
 import { keyOf, ReadAhead } from './read-ahead.ts'
 import { asBuffer, type ValueCodec } from './value.ts'
@@ -43,7 +44,7 @@ const NO_VALUES: Values = { identifiers: [], etags: [], values: [] }
 
 /** The packs of one compiler. */
 export class Packs {
-  readonly #pointers: Namespace<Uint8Array>
+  readonly #pointers: Entries
   readonly #packs: Namespace<Uint8Array>
   readonly #codec: ValueCodec
   readonly #contents: Contents
@@ -52,7 +53,7 @@ export class Packs {
   /** Packs with a value that was stored again: they may be unused now. */
   readonly #replaced: Set<string> = new Set()
 
-  constructor(pointers: Namespace<Uint8Array>, packs: Namespace<Uint8Array>, codec: ValueCodec, commit: () => Promise<unknown>) {
+  constructor(pointers: Entries, packs: Namespace<Uint8Array>, codec: ValueCodec, commit: () => Promise<unknown>) {
     this.#pointers = pointers
     this.#packs = packs
     this.#codec = codec
@@ -70,6 +71,11 @@ export class Packs {
     this.#ahead.end()
   }
 
+  /** The place of this identifier's value. */
+  find(identifier: string): Pointer | undefined {
+    return decodePointer(this.#pointers.get(identifier) ?? Buffer.alloc(0))
+  }
+
   /** The value of this identifier, or a promise of it; undefined if there is none. Throws if the pack is damaged. */
   read(identifier: string, pointer: Pointer): unknown {
     const found = this.#restored.get(pointer.pack) ?? this.#restore(pointer.pack)
@@ -79,7 +85,8 @@ export class Packs {
 
   /** Packs these items. Returns the bytes; undefined if an item cannot be serialised, or if they are too large. */
   async write(environment: string, items: readonly Item[]): Promise<number | undefined> {
-    return (await this.#put(environment, items))?.bytes
+    const written = await this.#put(environment, items)
+    return written.length === 0 ? undefined : written.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
   /** As `write`, but synchronous; undefined also if the codec needs a promise, or if the pack has more than `bytesMax`. */
@@ -96,13 +103,16 @@ export class Packs {
     const used = await this.#usesByPack(isValid)
     for (const pack of this.#replaced) if (!used.has(pack)) this.#delete(pack)
     const packs = packsToRewrite([...used.values()])
-    const written = new Set<string | undefined>()
+    const written = new Set<string>()
+    let isComplete = true
     for (const group of groupsOf(packs.flat())) {
       const items = await this.#itemsOf(group)
-      if (items.length > 0) written.add((await this.#put(group[0]?.environment ?? '', items))?.pack)
+      if (items.length === 0) continue
+      const made = await this.#put(group[0]?.environment ?? '', items)
+      isComplete &&= made.length > 0
+      for (const { pack } of made) written.add(pack)
     }
     // If one pack was not written, its values are still in the old packs. A pack may also be rewritten to the same bytes.
-    const isComplete = !written.has(undefined)
     for (const [use] of packs) if (use !== undefined && isComplete && !written.has(use.pack)) this.#delete(use.pack)
     this.#replaced.clear()
     this.#restored.clear()
@@ -121,38 +131,50 @@ export class Packs {
     this.#ahead.remove(pack)
   }
 
-  async #put(environment: string, items: readonly Item[]): Promise<{ pack: string; bytes: number } | undefined> {
+  /** Puts items as a pack, or as two if only some are bound to this checkout. Returns no pack if the items cannot be stored. */
+  async #put(environment: string, items: readonly Item[]): Promise<Written[]> {
     const encoded = await tryEncode(this.#codec, items)
-    if (encoded === undefined) return undefined
+    if (encoded === undefined) return []
+    const bound = encoded.isBound ? await this.#boundOf(items) : []
+    if (bound.length > 0 && bound.length < items.length) {
+      const free = items.filter((item) => !bound.includes(item))
+      const both = [await this.#put(environment, free), await this.#put(environment, bound)]
+      return both.every(({ length }) => length > 0) ? both.flat() : []
+    }
     const pack = idOf(encoded.bytes)
     await this.#contents.put(keyOf(pack), encoded.contents)
-    return this.#putPack(pack, environment, items, encoded)
+    return [this.#putPack(pack, environment, items, encoded)]
   }
 
-  #putPack(pack: string, environment: string, items: readonly Item[], { bytes, contents }: Encoded): { pack: string; bytes: number } {
+  /** Those of the items that only this checkout can use. */
+  async #boundOf(items: readonly Item[]): Promise<Item[]> {
+    const encoded = await Promise.all(items.map((item) => tryEncode(this.#codec, [item])))
+    return items.filter((_, index) => encoded[index]?.isBound !== false)
+  }
+
+  #putPack(pack: string, environment: string, items: readonly Item[], { bytes, contents, isBound }: Encoded): Written {
     this.#packs.put(keyOf(pack), bytes)
     this.#ahead.note(pack, bytes.length)
     const packBytes = contents.reduce((sum, { length }) => sum + length, bytes.length)
     items.forEach(({ identifier, etag }, place) => {
-      const before = this.#pointers.get(identifier)
-      const old = before === undefined ? undefined : decodePointer(asBuffer(before))
+      const old = this.find(identifier)
       if (old !== undefined && old.pack !== pack) this.#replaced.add(old.pack)
-      this.#pointers.put(identifier, encodePointer({ environment, pack, packBytes, packItems: items.length, place, etag }))
+      const pointer = { environment, pack, packBytes, packItems: items.length, place, etag }
+      this.#pointers.put(identifier, encodePointer(pointer), isBound)
     })
     return { pack, bytes: packBytes }
   }
 
   async #usesByPack(isValid: (environment: string) => boolean | Promise<boolean>): Promise<Map<string, Use[]>> {
     const used = new Map<string, Use[]>()
-    const pointers = [...this.#pointers.entries()] // a copy, because some are deleted in the loop
-    for (const [identifier, bytes] of pointers) {
-      const pointer = decodePointer(asBuffer(bytes))
-      const verdict = pointer !== undefined && isValid(pointer.environment)
+    for (const [identifier, bytes] of this.#pointers.all()) {
+      const pointer = decodePointer(bytes)
+      const verdict = pointer !== undefined && (identifier === undefined || isValid(pointer.environment))
       if (pointer === undefined || !(verdict instanceof Promise ? await verdict : verdict)) {
-        this.#pointers.delete(identifier)
+        if (identifier !== undefined) this.#pointers.delete(identifier)
         continue
       }
-      const use = { ...pointer, identifier: String(identifier) }
+      const use = { ...pointer, identifier }
       const uses = used.get(pointer.pack)
       if (uses === undefined) used.set(pointer.pack, [use])
       else uses.push(use)
@@ -164,8 +186,8 @@ export class Packs {
     const items: Item[] = []
     for (const use of uses) {
       const { identifier, etag } = use
-      const data: unknown = await this.read(identifier, use)
-      if (data !== undefined) items.push({ identifier, etag, data })
+      const data: unknown = identifier === undefined ? undefined : await this.read(identifier, use)
+      if (identifier !== undefined && data !== undefined) items.push({ identifier, etag, data })
     }
     return items
   }
@@ -205,11 +227,19 @@ export class Packs {
 
 /** A value in use. */
 interface Use extends Pointer {
-  readonly identifier: string
+  /** Undefined if the value is bound to another checkout. */
+  readonly identifier: string | undefined
 }
 
-/** The packs with too many unused values, and the small packs if there are too many of them. */
-function packsToRewrite(packs: readonly Use[][]): Use[][] {
+/** A pack that was put, and its bytes. */
+interface Written {
+  readonly pack: string
+  readonly bytes: number
+}
+
+/** The packs with too many unused values, and the small packs if there are too many of them. Those of other checkouts stay. */
+function packsToRewrite(all: readonly Use[][]): Use[][] {
+  const packs = all.filter((uses) => uses.every(({ identifier }) => identifier !== undefined))
   const sizeOf = (uses: readonly Use[]): number => uses[0]?.packBytes ?? 0
   const isFull = (uses: readonly Use[]): boolean => uses.length >= (uses[0]?.packItems ?? 0) * USED_MIN
   const small = packs.filter((uses) => isFull(uses) && sizeOf(uses) < SMALL_BYTES)
@@ -224,7 +254,7 @@ function groupsOf(uses: readonly Use[]): Use[][] {
   const groups: Use[][] = []
   const open = new Map<string, { group: Use[]; bytes: number }>()
   for (const use of uses) {
-    const name = `${use.environment} ${kindOf(use.identifier)}`
+    const name = `${use.environment} ${kindOf(use.identifier ?? '')}`
     const bytes = use.packBytes / use.packItems
     let last = open.get(name)
     if (last === undefined || last.bytes + bytes > PACK_BYTES) {

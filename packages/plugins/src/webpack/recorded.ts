@@ -15,6 +15,9 @@ import { digestOfRead } from 'varve/reads'
 /** The kinds of inputs. */
 export type InputKind = 'content' | 'existence' | 'list' | 'tree' | 'variable'
 
+/** The digest of a path that does not exist. */
+const MISSING = 'missing'
+
 /** Inputs with their digests. */
 export type Digests = ReadonlyMap<string, string>
 
@@ -37,6 +40,16 @@ export function pathsOf(inputs: Iterable<string>): { readonly files: string[]; r
     else if (kind === 'content' || kind === 'existence') missing.push(name)
   }
   return { files, missing }
+}
+
+/** All paths of inputs. */
+export function pathsIn(digests: Digests): string[] {
+  return namesOfKinds(digests.keys(), 'content', 'existence', 'list', 'tree')
+}
+
+/** The inputs of paths that do not exist, whichever way they are looked for. */
+export function inputsOfMissing(paths: readonly string[]): string[] {
+  return paths.flatMap((path) => [inputOf('content', path), inputOf('existence', path)])
 }
 
 /** The names of the inputs of these kinds. */
@@ -65,9 +78,9 @@ function digestOf(input: string): string {
   try {
     if (kind === 'variable') return hashed(process.env[name] ?? '\0')
     if (kind === 'content' || kind === 'list' || kind === 'tree') return digestOfRead(kind, name)
-    return existsSync(name) ? 'there' : 'missing'
+    return existsSync(name) ? 'there' : MISSING
   } catch {
-    return 'missing' // or not readable
+    return MISSING // or not readable
   }
 }
 

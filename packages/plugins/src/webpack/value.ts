@@ -9,12 +9,11 @@
  *      the lazy sections one after another, without repeats
  */
 import type { Compiler } from 'webpack'
+import type { Root } from '../build/root.ts'
 import { lazyMaker } from './lazy.ts'
+import { type Binding, pathSerializer, type Serializer } from './paths.ts'
 import { checkRepeats, decodeRepeats, encodeRepeats } from './repeats.ts'
 import { lengthOf, type Resolved, type Section, sectionsOf, streamOf } from './sections.ts'
-
-/** webpack's public serialiser to buffers. Its types declare promises, but it answers most calls synchronously. */
-export type Serializer = Compiler['webpack']['util']['serialization']['buffersSerializer']
 
 /** A part of the output of webpack's serialiser: bytes, or a function that returns more parts. */
 export type Part = Buffer | (() => Part[] | Promise<Part[]>)
@@ -24,24 +23,36 @@ const LIST = 2
 const APART = 3
 const LAZY = 0xffffffff
 
-/** Values share no state when they are serialised. */
-const CONTEXT = {}
+/** A value as parts of webpack's serialiser, with every function called. */
+export interface Serialized {
+  readonly parts: readonly Resolved[]
+  /** Whether the value names the root in a way that only this checkout can use. */
+  readonly isBound: boolean
+}
 
 /** Encodes and decodes values with the serialiser of one webpack. */
 export class ValueCodec {
   readonly #serializer: Serializer
+  /** Whether the steps of this webpack's serialiser are unknown, so that paths cannot be relative. */
+  readonly isAlwaysBound: boolean
   /** Marks a function so that webpack can serialise it again; undefined if this webpack has no such mark. */
   readonly asLazy: ReturnType<typeof lazyMaker>
 
-  constructor(webpack: Compiler['webpack']) {
-    this.#serializer = webpack.util.serialization.buffersSerializer
+  /** Paths in `root` are stored relative to it. */
+  constructor(webpack: Compiler['webpack'], root: Root) {
+    const serializer = pathSerializer(webpack, root)
+    this.#serializer = serializer ?? webpack.util.serialization.buffersSerializer
+    this.isAlwaysBound = serializer === undefined
     this.asLazy = lazyMaker(webpack)
   }
 
   /** The output of webpack's serialiser; undefined if webpack declares the value not serialisable. Throws if it fails. */
-  serialize(data: object): readonly Resolved[] | undefined | Promise<readonly Resolved[] | undefined> {
-    const parts: Part[] | null | Promise<Part[] | null> = this.#serializer.serialize(data, CONTEXT)
-    return parts instanceof Promise ? parts.then(resolvedParts) : resolvedParts(parts)
+  serialize(data: object): Serialized | undefined | Promise<Serialized | undefined> {
+    const binding: Binding = { isBound: this.isAlwaysBound }
+    const found: Part[] | null | Promise<Part[] | null> = this.#serializer.serialize(data, { binding })
+    const parts = found instanceof Promise ? found.then(resolvedParts) : resolvedParts(found)
+    const withBinding = (ready: readonly Resolved[] | undefined): Serialized | undefined => ready && { parts: ready, isBound: binding.isBound }
+    return parts instanceof Promise ? parts.then(withBinding) : withBinding(parts)
   }
 
   /** The value, or a promise of it. Throws if it cannot be restored. */
@@ -52,7 +63,7 @@ export class ValueCodec {
 
   /** The value of parts that webpack's serialiser made, or a promise of it. Throws if it cannot be restored. */
   deserialize(parts: Part[]): unknown {
-    return this.#serializer.deserialize(parts, CONTEXT)
+    return this.#serializer.deserialize(parts, {})
   }
 
   #partsOf(kind: number | undefined, payload: Buffer): Part[] {

@@ -83,7 +83,7 @@ export class Why {
 }
 
 /** The modules themselves. webpack lists only the result of a concatenation, which has its parts. */
-function* partsOf(modules: Iterable<Module>): Generator<Module> {
+export function* partsOf(modules: Iterable<Module>): Generator<Module> {
   for (const module of modules) {
     const parts: unknown = Reflect.get(module, 'modules')
     if (Array.isArray(parts)) yield* partsOf(parts)

@@ -1,0 +1,108 @@
+/**
+ * webpack's serialiser with one more step, which stores paths inside the project relative to its root:
+ *
+ *   value -> objects as a flat list -> the same list with relative paths | u8 bound -> bytes
+ *
+ * webpack's identifiers, requests and snapshots are texts with absolute paths. In another checkout, they get the root of that
+ * checkout. A list that names the root in any other way, such as in the bytes of a source, is bound to the root: nothing can
+ * replace it there. `entries.ts` keeps what is bound from other checkouts.
+ *
+ * The steps of the serialiser are internal to webpack. With a webpack that has others, every value is bound.
+ */
+import type { Compiler } from 'webpack'
+import { checkMark, type Root } from '../build/root.ts'
+
+/** webpack's public serialiser to buffers. Its types declare promises, but it answers most calls synchronously. */
+export type Serializer = Compiler['webpack']['util']['serialization']['buffersSerializer']
+
+/** Whether what is being serialised is bound to the root; part of the context of webpack's serialiser. */
+export interface Binding {
+  isBound: boolean
+}
+
+/** A lazy part of a list. */
+type Lazy = () => unknown
+
+/** How webpack wraps a lazy part in each step. */
+interface LazyParts {
+  getLazySerializedValue(lazy: Lazy): unknown
+  serializeLazy(lazy: Lazy, change: (list: unknown[]) => unknown[]): Lazy
+  deserializeLazy(lazy: Lazy, change: (list: unknown[]) => unknown[]): Lazy
+}
+
+/** Undefined if the steps of this webpack's serialiser are unknown. */
+export function pathSerializer(webpack: Compiler['webpack'], root: Root): Serializer | undefined {
+  const { buffersSerializer } = webpack.util.serialization
+  const steps: unknown = Reflect.get(buffersSerializer, 'serializeMiddlewares')
+  if (!Array.isArray(steps) || steps.length !== 3) return undefined
+  const [single, objects, binary] = steps
+  const lazyParts: unknown = Object.getPrototypeOf(binary.constructor)
+  const Made = buffersSerializer.constructor
+  return isLazyParts(lazyParts) ? Reflect.construct(Made, [[single, objects, new PathStep(root, lazyParts), binary]]) : undefined
+}
+
+function isLazyParts(found: unknown): found is LazyParts {
+  if (typeof found !== 'function') return false
+  return ['getLazySerializedValue', 'serializeLazy', 'deserializeLazy'].every((name) => typeof Reflect.get(found, name) === 'function')
+}
+
+/** The step between objects and bytes. */
+class PathStep {
+  readonly #root: Root
+  readonly #lazyParts: LazyParts
+  /** Lazy parts of values that are bound. webpack stores them again without asking this step for their content. */
+  readonly #bound: WeakSet<Lazy> = new WeakSet()
+
+  constructor(root: Root, lazyParts: LazyParts) {
+    this.#root = root
+    this.#lazyParts = lazyParts
+  }
+
+  serialize(list: readonly unknown[], { binding }: { readonly binding: Binding }): unknown[] {
+    const own: Binding = { isBound: false }
+    const relative = list.map((item) => this.#relative(item, own))
+    relative.push(own.isBound)
+    binding.isBound ||= own.isBound
+    return relative
+  }
+
+  deserialize(relative: readonly unknown[]): unknown[] {
+    const isBound = relative.at(-1) !== false
+    return relative.slice(0, -1).map((item) => {
+      if (typeof item === 'string') return this.#root.toAbsolute(item)
+      return isLazy(item) ? this.#restored(item, isBound) : item
+    })
+  }
+
+  #relative(item: unknown, binding: Binding): unknown {
+    if (typeof item === 'string') {
+      checkMark(item)
+      const text = this.#root.toRelative(item)
+      binding.isBound ||= this.#root.isNamedIn(text)
+      return text
+    }
+    if (item instanceof Uint8Array) binding.isBound ||= this.#root.isNamedIn(item)
+    return isLazy(item) ? this.#lazy(item, binding) : item
+  }
+
+  /** A lazy part is serialised at once, because whether it is bound must be known. webpack keeps the result. */
+  #lazy(lazy: Lazy, binding: Binding): Lazy {
+    const known = this.#lazyParts.getLazySerializedValue(lazy)
+    const own: Binding = { isBound: this.#bound.has(lazy) }
+    const made = isLazy(known) ? known : this.#lazyParts.serializeLazy(lazy, (list) => this.serialize(list, { binding: own }))
+    if (made !== known && made() instanceof Promise) own.isBound = true
+    if (own.isBound) this.#bound.add(lazy)
+    binding.isBound ||= own.isBound
+    return made
+  }
+
+  #restored(lazy: Lazy, isBound: boolean): Lazy {
+    const restored = this.#lazyParts.deserializeLazy(lazy, (list) => this.deserialize(list))
+    if (isBound) this.#bound.add(restored)
+    return restored
+  }
+}
+
+function isLazy(item: unknown): item is Lazy {
+  return typeof item === 'function'
+}

@@ -1,0 +1,40 @@
+// @ts-check
+// Defects of the webpack plugin that give one checkout the results of another.
+
+const TEST = 'test/plugins/webpack/moved.test.ts'
+
+/** @type {readonly import('../edits.mjs').Edit[]} */
+export default [
+  {
+    name: 'webpack: code that has the path of its checkout is given to another checkout',
+    file: 'packages/plugins/src/webpack/paths.ts',
+    find: 'binding.isBound ||= this.#root.isNamedIn(item)',
+    replace: 'binding.isBound ||= false',
+    test: TEST,
+    only: 'a module whose code has the path of its checkout is built again',
+  },
+  {
+    name: 'webpack: paths stay those of the first checkout',
+    file: 'packages/plugins/src/webpack/paths.ts',
+    find: "if (typeof item === 'string') return this.#root.toAbsolute(item)",
+    replace: "if (typeof item === 'string') return item.replaceAll('<varve:root>', '/elsewhere')",
+    test: TEST,
+    only: 'a changed module is built',
+  },
+  {
+    name: 'webpack: what one checkout is bound to is read by all',
+    file: 'packages/plugins/src/webpack/entries.ts',
+    find: '${root.folder}\\0',
+    replace: '\\0',
+    test: TEST,
+    only: 'two checkouts with one cache directory',
+  },
+  {
+    name: 'webpack: only the first checkout looks for configs above it',
+    file: 'packages/plugins/src/webpack/environment.ts',
+    find: 'isSame && found.length === 0 && isUnchanged',
+    replace: 'isSame && isUnchanged',
+    test: TEST,
+    only: 'a config that a loader looks for above',
+  },
+]
