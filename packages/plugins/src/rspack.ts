@@ -42,7 +42,9 @@ export class VarveRspackPlugin {
     const cache = new LoaderCache(this.#options)
     const logger = compiler.getInfrastructureLogger(NAME)
     const inputs = { tool: `rspack ${compiler.rspack.rspackVersion}` }
-    const build = { tool: 'rspack', root: compiler.context, inputs, warn: (text: string): void => logger.warn(text) }
+    const warn = (text: string): void => logger.warn(text)
+    const info = (text: string): void => logger.info(text)
+    const build = { tool: 'rspack', root: compiler.context, inputs, warn, info }
     compiler.hooks.beforeRun.tap(NAME, () => cache.begin(build))
     compiler.hooks.watchRun.tap(NAME, () => cache.begin(build))
     compiler.hooks.thisCompilation.tap(NAME, (compilation) => {

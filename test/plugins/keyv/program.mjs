@@ -1,8 +1,9 @@
 // @ts-check
 // Asks Keyv for values and sets what is missing.
 import { VarveKeyv } from '@varve/plugins/keyv'
-import { Keyv } from 'keyv'
+import * as keyvModule from 'keyv'
 
+const { Keyv = keyvModule.default } = keyvModule // Keyv 4 has no other export
 const { options, first, count } = JSON.parse(process.argv[2] ?? '')
 const keyv = new Keyv({ store: new VarveKeyv(options), namespace: 'numbers' })
 const counts = { hits: 0, misses: 0, wrong: 0 }

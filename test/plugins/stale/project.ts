@@ -97,7 +97,7 @@ function merged(stats: readonly Stats[]): Stats {
 }
 
 /** Links to all that is installed here, one by one: projects add links of their own, and caches. */
-function linkInstalled(target: string): void {
+export function linkInstalled(target: string): void {
   mkdirSync(target, { recursive: true })
   for (const name of readdirSync(INSTALLED)) {
     if (name.startsWith('.')) continue

@@ -64,6 +64,19 @@ describe('varve, in Vite', () => {
     expect(await buildVue(folder)).toMatchObject({ failure: null, digest: changed.digest })
   })
 
+  // The key of such a template had no part of the component, whose script decides how names in it are compiled.
+  it('a Vue template in a file of its own is compiled again after the script of its component changed', slow, async () => {
+    const folder = makeVueApplication()
+    writeFileSync(join(folder, 'apart.html'), '<p>{{ title }}</p>\n')
+    writeFileSync(join(folder, 'main.js'), "import Apart from './apart.vue'\nconsole.log(Apart)\n")
+    const component = (script: string): string => `<script setup>\n${script}\n</script>\n<template src="./apart.html"></template>\n`
+    writeFileSync(join(folder, 'apart.vue'), component("const title = 'one' + Math.random()"))
+    expect(await buildVue(folder)).toMatchObject({ failure: null })
+    writeFileSync(join(folder, 'apart.vue'), component("defineProps(['title'])"))
+    const { digest } = await buildVue(folder, { isCached: false })
+    expect(await buildVue(folder)).toMatchObject({ failure: null, digest })
+  })
+
   it('a name that is not found fails the build, with a suggestion', async () => {
     expect((await buildVue(makeVueApplication(), { config: { names: ['veu'] } })).failure).toContain("did you mean 'vue'?")
   })

@@ -4,72 +4,31 @@
  *
  *   begin -> run ... -> end -> begin -> ... -> close
  */
-import { type Task, type TaskContext, type TaskStats, VarveError } from 'varve'
-import { type ReadCall, unrecorded } from 'varve/reads'
-import { type Identity, identityOf } from './identity.ts'
+import { type Task, type TaskContext, VarveError } from 'varve'
+import { unrecorded } from 'varve/reads'
+import type { Call, Caller } from './call.ts'
+import { identityFiles, identityOf } from './identity.ts'
 import type { CachedOptions, CachedStats } from './options.ts'
 import { pack, unpack } from './pack.ts'
 import { PluginReads } from './reads.ts'
+import { reportOf } from './report.ts'
 import { Root } from './root.ts'
+import { localModules } from './modules.ts'
+import { Idle, ServerInputs } from './server.ts'
 import { Session } from './session.ts'
-import type { Shape } from './shape.ts'
 import { Uncacheable } from './uncacheable.ts'
 import type { Warn } from './warnings.ts'
 
 /** Limit of the results stored for one id: client and server, modes, branches. */
 const VARIANTS = 8
 
-/** The plugin that makes the calls, as known when a build begins. */
-export interface Caller {
-  /** Name of the tool, and of the cache. */
-  readonly tool: string
-  /** Name of the plugin, for messages and for `varve why`. */
-  readonly name: string
-  /** The project directory. */
-  readonly root: string
-  /** Replaces the plugin's options if the user passed none; undefined if the tool has no replacement. */
-  keyOf(root: Root): string | undefined
-  /** Named inputs of all calls, in addition to those of the options. */
-  readonly inputs: Identity
-  /** Local files whose code, with everything they import, makes up the plugin. */
-  readonly modules: readonly string[]
-}
-
-/** One call with the result `R`, stored as an entry `E`. */
-export interface Call<R, E> {
-  /** The kind of call. All calls of one kind belong to one task. */
-  readonly kind: string
-  /** The subject of the call, with absolute paths. Most calls differ in it. */
-  readonly id: string
-  readonly inputs: Readonly<Record<string, unknown>>
-  /** Files that the result depends on, known before the call. */
-  readonly files: readonly string[]
-  /** Absolute path of the file that the call processes. Reading it makes it an input of this call only. */
-  readonly about?: string | undefined
-  /** Reads of the call before `work`. */
-  readonly reads?: ReadCall | undefined
-  /** Runs the call. */
-  work(): Promise<R>
-  /** What to store; undefined for nothing. Throws Uncacheable if the call cannot be replayed. */
-  keep(result: R): Kept | undefined
-  /** The shape of an entry that can be replayed. A result of another shape is not stored; a stored value of another shape is a miss. */
-  readonly shape: Shape<E>
-  /** Repeats the call's effects on the tool and returns its result. Steps that may throw come before steps with an effect. */
-  replay(entry: E): R
-}
-
-/** What is stored of a call. */
-export interface Kept {
-  /** The entry, as plain data. */
-  readonly entry: unknown
-  /** Files and directories that the result depends on, found while the call ran. */
-  readonly watched: readonly string[]
-}
-
 interface Open {
   readonly session: Session
   readonly root: Root
   readonly taskOf: (kind: string) => Task<Uint8Array> | undefined
+  readonly server: ServerInputs | undefined
+  /** Called after the last commit. */
+  readonly leave: () => void
 }
 
 /** The calls of one plugin. */
@@ -80,13 +39,21 @@ export class Calls {
   #beginning: Promise<void> = Promise.resolve()
   #name = ''
   #builds = 0
+  readonly #idle: Idle
   #hits = 0
   #misses = 0
   readonly #uncacheable: Map<string, number> = new Map()
-  readonly #tasks: Map<Task<Uint8Array>, TaskStats> = new Map()
+  readonly #reasons: Map<string, number> = new Map()
+  /** Time that the hits of each task have saved before this build. */
+  readonly #tasks: Map<Task<Uint8Array>, number> = new Map()
 
-  constructor(options: CachedOptions) {
+  /** `onIdle`: called when a server has no calls for a while. */
+  constructor(options: CachedOptions, onIdle?: () => void) {
     this.#options = options
+    this.#idle = new Idle(() => {
+      void this.commit()
+      onIdle?.()
+    })
     this.#reads = new PluginReads(options)
   }
 
@@ -104,7 +71,7 @@ export class Calls {
   begin(caller: Caller | undefined, warn: Warn): Promise<void> {
     this.#builds += 1
     this.#name = caller?.name ?? this.#name
-    if (this.#builds === 1 && caller !== undefined) this.#beginning = unrecorded(() => this.#begin(caller, warn))
+    if (caller !== undefined && (this.#builds === 1 || caller.isServer === true)) this.#beginning = unrecorded(() => this.#begin(caller, warn))
     return this.#beginning
   }
 
@@ -114,6 +81,8 @@ export class Calls {
     this.#builds -= 1
     if (this.#builds > 0) return
     this.#options.onStats?.(this.#takeStats())
+    this.#open?.session.progress.saved(this.#takeSavedMs())
+    if (this.#open?.server === undefined) this.#open?.session.endBuild()
     if (isWatching) return this.commit()
     await this.close()
     this.#reads.end()
@@ -133,14 +102,16 @@ export class Calls {
   async close(): Promise<void> {
     const open = this.#open
     this.#open = undefined
+    this.#idle.stop()
     await open?.session.release()
+    open?.leave()
   }
 
   /** The result of a call, from the cache or by running it. Rejects only with errors of the call itself. */
   async run<R, E extends object>(call: Call<R, E>): Promise<R> {
     const open = this.#open
     const task = open?.taskOf(call.kind)
-    if (open === undefined || task === undefined) return call.work()
+    if (open === undefined || task === undefined || !this.#isServed(open)) return call.work()
     let live: { readonly result: R } | undefined
     let entry: E | undefined
     const accept = (found: unknown): boolean => {
@@ -150,7 +121,7 @@ export class Calls {
     const work = async (context: TaskContext): Promise<Uint8Array> => {
       const result = await call.work()
       live = { result }
-      return this.#keep(call, result, open.root, context)
+      return this.#keep(call, result, open, context)
     }
     const request = { id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files, accept, about: call.about }
     const bytes = await this.#ask(() => task.run(request, work))
@@ -160,7 +131,18 @@ export class Calls {
     const replayed = entry === undefined ? undefined : replay(call, entry, open)
     if (replayed === undefined) return this.#reads.run(() => call.work())
     this.#hits += 1
+    open.session.progress.note(call.about ?? call.id)
     return replayed.result
+  }
+
+  /** Whether results may be used and stored. They always may in a build. */
+  #isServed({ server, session }: Open): boolean {
+    if (server === undefined) return true
+    this.#idle.touch()
+    if (server.areSame) return true
+    session.warnings.failed('is not used until the process is started again', new Error(`${server.changed ?? ''} has changed`))
+    this.count('its inputs have changed while the server runs')
+    return false
   }
 
   /** The entry in these bytes; undefined if this call cannot replay it. */
@@ -203,36 +185,39 @@ export class Calls {
     const findInput = (name: string): string | undefined => (name === 'root' ? root.folder : undefined)
     const session = this.#open?.session ?? (await Session.acquire(caller.tool, this.#options, root, warn))
     const scope = this.#reads.begin(caller, root.folder, warn)
+    const files = caller.isServer === true ? [...identityFiles(this.#options, root), ...localModules(caller.modules).paths] : undefined
+    const server = files === undefined ? undefined : new ServerInputs(files, this.#reads)
+    const look = (): void => void server?.look()
+    session.beforeCommit.add(look)
     const tasks = new Map<string, Task<Uint8Array> | undefined>()
     const taskOf = (kind: string): Task<Uint8Array> | undefined => {
       const options = { root: root.folder, findInput, inputs, variants: VARIANTS, trackReads: scope }
       const task = tasks.get(kind) ?? session.task(`${caller.name} ${kind}`, options)
       tasks.set(kind, task)
-      if (task !== undefined && !this.#tasks.has(task)) this.#tasks.set(task, task.stats())
+      if (task !== undefined && !this.#tasks.has(task)) this.#tasks.set(task, task.stats().savedMs)
       return task
     }
-    this.#open = { session, root, taskOf }
+    if (server === undefined) session.beginBuild(reportOf(this.#options.report), (text) => caller.info(text))
+    this.#open?.leave()
+    this.#open = { session, root, taskOf, server, leave: () => void session.beforeCommit.delete(look) }
   }
 
-  /** The reasons of misses since the last call of this method. */
-  #takeReasons(): Record<string, number> {
-    const reasons = new Map<string, number>()
+  /** The time that hits have saved since the last call of this method. */
+  #takeSavedMs(): number {
+    let savedMs = 0
     for (const [task, before] of this.#tasks) {
-      const stats = task.stats()
-      this.#tasks.set(task, stats)
-      for (const [reason, count] of Object.entries(stats.reasons)) {
-        const news = count - (before.reasons[reason] ?? 0)
-        if (news > 0) reasons.set(reason, (reasons.get(reason) ?? 0) + news)
-      }
+      const now = task.stats().savedMs
+      savedMs += now - before
+      this.#tasks.set(task, now)
     }
-    return Object.fromEntries(reasons)
+    return savedMs
   }
 
   /** The bytes to store; empty if the call is not cached. */
-  #keep<R, E>(call: Call<R, E>, result: R, root: Root, context: TaskContext): Uint8Array {
+  #keep<R, E>(call: Call<R, E>, result: R, { root, session }: Open, context: TaskContext): Uint8Array {
     try {
       const kept = call.keep(result)
-      if (kept === undefined) return skip(context)
+      if (kept === undefined || this.#open?.server?.look() === false) return skip(context)
       if (!call.shape(kept.entry)) throw new Uncacheable('returns or reports something unknown')
       for (const path of kept.watched) context.addFile(path)
       call.reads?.finish([...kept.watched, ...call.files])
@@ -240,9 +225,11 @@ export class Calls {
       if (isBound) context.addInput('root', root.folder)
       const bytes = pack(entry)
       this.#misses += 1
+      this.#reasons.set(context.reason, (this.#reasons.get(context.reason) ?? 0) + 1)
+      session.progress.note(call.about ?? call.id, context.reason)
       return bytes
     } catch (error) {
-      if (!(error instanceof Uncacheable)) this.#open?.session.warnings.failed('cannot store a result', error)
+      if (!(error instanceof Uncacheable)) session.warnings.failed('cannot store a result', error)
       this.count(error instanceof Uncacheable ? error.message : 'cannot be stored')
       return skip(context)
     }
@@ -254,11 +241,12 @@ export class Calls {
       hits: this.#hits,
       misses: this.#misses,
       uncacheable: Object.fromEntries(this.#uncacheable),
-      reasons: this.#takeReasons(),
+      reasons: Object.fromEntries(this.#reasons),
       reads: this.#reads.recorded(),
     }
     this.#hits = this.#misses = 0
     this.#uncacheable.clear()
+    this.#reasons.clear()
     return stats
   }
 }

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { VarveError } from 'varve'
 import { digest, digestOfTexts } from './digest.ts'
-import { textOf } from './files.ts'
+import { isFile, textOf } from './files.ts'
 import type { CachedOptions } from './options.ts'
 import type { Root } from './root.ts'
 
@@ -28,8 +28,9 @@ export const CONFIG_FILES: readonly string[] = [
 const ENV = ['NODE_ENV', 'BABEL_ENV', 'BROWSERSLIST_ENV']
 
 /** Records of the installed packages, the most reliable first: npm's own record in `node_modules`, then lock files. */
+const NPM_RECORD = '.package-lock.json'
 const LOCK_FILES = [
-  'node_modules/.package-lock.json',
+  `node_modules/${NPM_RECORD}`,
   'pnpm-lock.yaml',
   'yarn.lock',
   'bun.lock',
@@ -56,6 +57,13 @@ export function identityOf(options: CachedOptions, root: Root): Identity {
   }
 }
 
+/** The files that `identityOf` compares. */
+export function identityFiles({ files = [], packages }: CachedOptions, { folder }: Root): string[] {
+  const configs = [...CONFIG_FILES, ...files].map((file) => resolve(folder, file))
+  if (packages === undefined) return [...configs, findLock(folder) ?? join(folder, 'package-lock.json')]
+  return [...configs, ...packages.flatMap((name) => manifestsOf(name, folder))]
+}
+
 /** The digest of files: their paths relative to the root, and their contents. */
 export function filesDigest(paths: readonly string[], root: Root): string {
   return digestOfTexts(paths.flatMap((path) => [root.toRelative(path.replaceAll('\\', '/')), contentOf(path) ?? '-']))
@@ -63,12 +71,15 @@ export function filesDigest(paths: readonly string[], root: Root): string {
 
 /** The digest of the nearest record of installed packages, and of patches to them. */
 function lockDigest(folder: string): string {
+  const path = findLock(folder)
+  const patches = (at: string): string => join(at.endsWith(NPM_RECORD) ? dirname(dirname(at)) : dirname(at), 'patches')
+  return path === undefined ? 'no lock file' : digestOfTexts([contentOf(path) ?? '-', ...patchesIn(patches(path))])
+}
+
+function findLock(folder: string): string | undefined {
   for (let current = folder; ; current = dirname(current)) {
-    for (const name of LOCK_FILES) {
-      const lock = contentOf(join(current, name))
-      if (lock !== undefined) return digestOfTexts([lock, ...patchesIn(join(current, 'patches'))])
-    }
-    if (dirname(current) === current) return 'no lock file'
+    const found = LOCK_FILES.map((name) => join(current, name)).find(isFile)
+    if (found !== undefined || dirname(current) === current) return found
   }
 }
 
@@ -87,13 +98,18 @@ function packagesDigest(names: readonly string[], folder: string): string {
 
 /** The version of a package, resolved from the project root. Throws INVALID_OPTION if it is not installed. */
 function packageVersion(name: string, folder: string): string {
-  for (const base of createRequire(join(folder, 'package.json')).resolve.paths(name) ?? []) {
-    const manifest = contentOf(join(base, name, 'package.json'))
+  for (const path of manifestsOf(name, folder)) {
+    const manifest = contentOf(path)
     if (manifest === undefined) continue
     const { version }: { version?: unknown } = JSON.parse(manifest)
     return String(version)
   }
   throw new VarveError('INVALID_OPTION', `option 'packages' names '${name}', which is not installed; install it or remove the name`)
+}
+
+/** Where the manifest of a package may be, the nearest first. */
+function manifestsOf(name: string, folder: string): string[] {
+  return (createRequire(join(folder, 'package.json')).resolve.paths(name) ?? []).map((base) => join(base, name, 'package.json'))
 }
 
 /** The bytes of a file, one character each; undefined if it cannot be read. */

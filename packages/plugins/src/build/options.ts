@@ -1,5 +1,6 @@
 /** The options of all wrappers of plugins and loaders. */
 import type { EngineChoice } from 'varve'
+import { REPORT, type ReportOption } from './report.ts'
 import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, SIZE, STRING, TEXT, TEXTS } from './validate.ts'
 
 /** Options that decide the results of a plugin, and options of the cache. */
@@ -66,6 +67,13 @@ export interface CachedOptions {
    */
   readonly maxBytes?: number | string | undefined
   /**
+   * Prints one line at the end of each build, for all plugins that share the cache: how many modules came from the cache, how
+   * long they took when they were made, and why others were rebuilt. `'summary'` also appends the line to the job summary of
+   * GitHub Actions (`GITHUB_STEP_SUMMARY`).
+   * @defaultValue `VARVE_REPORT` in the environment: `1` or `summary`; otherwise `false`
+   */
+  readonly report?: ReportOption | undefined
+  /**
    * Called after each build, once for each plugin, with the statistics of its calls.
    * @defaultValue no function
    */
@@ -101,5 +109,6 @@ export const FIELDS: Fields<CachedOptions> = {
   readOnly: BOOLEAN,
   engine: oneOf('auto', 'native', 'wasm'),
   maxBytes: SIZE,
+  report: REPORT,
   onStats: FUNCTION,
 }

@@ -4,8 +4,22 @@ import { localModules } from './modules.ts'
 import type { CachedOptions, CachedStats } from './options.ts'
 import type { Warn } from './warnings.ts'
 
+/** The code whose reads are recorded. */
+interface Reader {
+  readonly name: string
+  /** Local modules of the plugin. */
+  readonly modules: readonly string[]
+  readonly isServer?: boolean | undefined
+}
+
 // Runs when a wrapper is loaded, before a config creates its plugins, so that all their reads are recorded.
 installReads()
+
+/**
+ * The scopes of plugins in servers, by name and root. All instances of a plugin in one process share a scope: a module of the plugin
+ * may have in memory what another instance read.
+ */
+const servers: Map<string, ReadScope> = new Map()
 
 /** The reads of one plugin. */
 export class PluginReads {
@@ -26,8 +40,8 @@ export class PluginReads {
   }
 
   /** Called when a build of a plugin with these local modules begins. Undefined if reads are not recorded. */
-  begin({ name, modules }: { readonly name: string; readonly modules: readonly string[] }, root: string, warn: Warn): ReadScope | undefined {
-    const scope = this.#open(name, root)
+  begin({ name, modules, isServer = false }: Reader, root: string, warn: Warn): ReadScope | undefined {
+    const scope = isServer ? this.#share(name, root) : this.#open(name, root)
     if (this.#warning !== undefined) warn(this.#warning)
     this.#warning = undefined
     this.#warn = warn
@@ -36,6 +50,17 @@ export class PluginReads {
     if (!this.#isNoted) this.noteModules(modules)
     this.#isNoted = true
     return scope
+  }
+
+  /** Looks again at everything that was read, and returns whether it is unchanged. */
+  look(): boolean {
+    this.#scope?.begin()
+    return this.#scope?.isCurrent !== false
+  }
+
+  /** Stores nothing from now on. */
+  stop(): void {
+    this.#scope?.stop()
   }
 
   /** Called when no build follows. */
@@ -48,10 +73,11 @@ export class PluginReads {
     return this.#scope === undefined ? work() : this.#scope.run(work)
   }
 
-  /** As `run`, but may be called before the first build begins. */
-  runEarly<T>(name: string, root: string, work: () => T): T {
-    this.#open(name, root)
-    return this.run(work)
+  /** As `run`, but may be called before the first build begins. Reads of the file that the work is about, absolute, do not count. */
+  runEarly<T>(name: string, root: string, work: () => T, about?: string): T {
+    const call = this.#open(name, root)?.call(about)
+    call?.finish([])
+    return call === undefined ? work() : call.run(work)
   }
 
   /** The reads of a call that runs in several parts. */
@@ -71,6 +97,18 @@ export class PluginReads {
   /** The files and variables that were read so far. */
   recorded(): CachedStats['reads'] {
     return this.#scope?.recorded() ?? { files: [], variables: [] }
+  }
+
+  /** The scope that this plugin has in all servers of this process. */
+  #share(name: string, root: string): ReadScope | undefined {
+    const own = this.#open(name, root)
+    if (own === undefined) return undefined
+    const key = JSON.stringify([name, root, this.#options.files !== undefined])
+    const shared = servers.get(key) ?? own
+    servers.set(key, shared)
+    if (shared !== own) shared.takeOver(own)
+    this.#scope = shared
+    return shared
   }
 
   #open(name: string, root: string): ReadScope | undefined {

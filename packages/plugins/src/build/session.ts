@@ -5,6 +5,8 @@
 import { resolve } from 'node:path'
 import { type Cache, openCache, type Task, type TaskOptions } from 'varve'
 import type { CachedOptions } from './options.ts'
+import { Progress } from './progress.ts'
+import { reportBuild, type ReportOption } from './report.ts'
 import type { Root } from './root.ts'
 import { type Warn, Warnings } from './warnings.ts'
 
@@ -21,11 +23,21 @@ export class Session {
   readonly #isReadOnly: boolean
   /** Warnings, which go to the plugin that opened the cache. */
   readonly warnings: Warnings
+  /** The modules of the current build. */
+  readonly progress: Progress = new Progress()
+  /** Called before each commit. */
+  readonly beforeCommit: Set<() => void> = new Set()
+  readonly #tool: string
   #users = 0
+  /** Plugins that have begun the current build and not ended it. */
+  #building = 0
+  #report: ReportOption = false
+  #info: Warn = () => undefined
   #cache: Cache | undefined
 
   private constructor(id: string, tool: string, options: CachedOptions, root: Root, warn: Warn) {
     this.#id = id
+    this.#tool = tool
     this.#isReadOnly = options.readOnly ?? false
     this.warnings = new Warnings(warn)
     this.#opening = this.#open(tool, options, root)
@@ -47,9 +59,29 @@ export class Session {
     return this.#cache?.task(name, { ...options, version: LAYOUT, codec: 'bytes' })
   }
 
+  /** Called when a build of one plugin begins. The line is printed once, by `info` of a plugin that requests it. */
+  beginBuild(report: ReportOption, info: Warn): void {
+    this.#building += 1
+    if (report === false || this.#report === 'summary') return
+    this.#report = report
+    this.#info = info
+  }
+
+  /** Called when a build of one plugin is over. After the last one, the build is counted and reported. */
+  endBuild(): void {
+    if (this.#building === 0) return
+    this.#building -= 1
+    if (this.#building > 0) return
+    const counts = this.progress.take()
+    this.#cache?.recordBuild(counts)
+    reportBuild(this.#report, this.#tool, counts, this.#info)
+    this.#report = false
+  }
+
   /** Commits new results. */
   async commit(): Promise<void> {
     if (this.#isReadOnly) return
+    for (const prepare of this.beforeCommit) prepare()
     await this.#cache?.commit().catch((error: unknown) => this.warnings.failed('cannot be written', error))
   }
 

@@ -1,6 +1,7 @@
 /** Puts a cache around an esbuild plugin: its setup function gets a build object that wraps its `onLoad` callbacks. */
 import type { BuildOptions, OnEndResult, OnStartResult, Plugin, PluginBuild } from 'esbuild'
-import { type Caller, Calls } from '../build/calls.ts'
+import type { Caller } from '../build/call.ts'
+import { Calls } from '../build/calls.ts'
 import { lenientDigest } from '../build/digest.ts'
 import { callers } from '../build/modules.ts'
 import type { CachedOptions } from '../build/options.ts'
@@ -43,7 +44,9 @@ function callerOf(plugin: Plugin, build: PluginBuild, folder: string): Omit<Call
     plugin: plugin.name,
     config: lenientDigest(deciding(build.initialOptions), (text) => root.toRelative(text)),
   }
-  return { tool: 'esbuild', name: plugin.name, root: folder, keyOf: () => undefined, inputs }
+  // esbuild has no logger for plugins. It prints its own summary to standard error.
+  const info = (text: string): void => void process.stderr.write(`${text}\n`)
+  return { tool: 'esbuild', name: plugin.name, root: folder, keyOf: () => undefined, inputs, info }
 }
 
 /** Options for entry points, output and logging. Results of plugins do not depend on them. */

@@ -1,6 +1,7 @@
 /** The calls of one plugin of Rollup's family. */
 import { isAbsolute } from 'node:path'
-import { Calls, type Caller } from '../build/calls.ts'
+import type { Caller } from '../build/call.ts'
+import { Calls } from '../build/calls.ts'
 import type { Identity } from '../build/identity.ts'
 import { callers } from '../build/modules.ts'
 import type { Root } from '../build/root.ts'
@@ -8,6 +9,7 @@ import type { Warn } from '../build/warnings.ts'
 import { ENTRIES, type Entry } from './entry.ts'
 import type { CachedHook, HookedPlugin } from './hooks.ts'
 import type { CachedPluginOptions } from './options.ts'
+import { mutedContext, OwedRuns } from './owed.ts'
 import { Recording, unrecordedContext } from './record.ts'
 import { replay } from './replay.ts'
 
@@ -16,6 +18,8 @@ export interface Tool {
   readonly name: string
   /** Whether this build uses the cache. */
   isOn(): boolean
+  /** Whether the tool is a development server. */
+  isServer(): boolean
   /** The project directory. */
   root(): string
   /** Replaces a plugin's options if the user passed none; undefined if the tool has no replacement. */
@@ -36,34 +40,60 @@ export interface HookCall {
   readonly work: (context: object) => unknown
 }
 
+/**
+ * Files that changed while a server of this process watched them. What a plugin makes of such a file may depend on what it was before,
+ * so the plugin runs.
+ */
+const changed: Set<string> = new Set()
+
 /** The calls of one plugin. */
 export class PluginCache {
   readonly #plugin: HookedPlugin
   readonly #tool: Tool
   readonly #calls: Calls
   readonly #callers: readonly string[] = callers()
+  readonly #owed: OwedRuns = new OwedRuns()
+  #runs = 0
 
   constructor(plugin: HookedPlugin, options: CachedPluginOptions, tool: Tool) {
     this.#plugin = plugin
     this.#tool = tool
-    this.#calls = new Calls(options)
+    this.#calls = new Calls(options, () => {
+      const runs = this.#runs
+      void this.#owed.settleAll(() => this.#runs === runs)
+    })
   }
 
-  begin(warn: Warn): Promise<void> {
+  begin(warn: Warn, info: Warn): Promise<void> {
     const tool = this.#tool
     const plugin = this.#plugin
-    const inputs = { plugin: `${plugin.name} ${versionOf(plugin)}` }
-    const modules = [...this.#callers, ...tool.modules()]
-    const caller: Caller = { tool: tool.name, name: plugin.name, root: tool.root(), keyOf: (root) => tool.key(root), inputs, modules }
+    const caller: Caller = {
+      tool: tool.name,
+      name: plugin.name,
+      root: tool.root(),
+      keyOf: (root) => tool.key(root),
+      inputs: { plugin: `${plugin.name} ${versionOf(plugin)}` },
+      modules: [...this.#callers, ...tool.modules()],
+      isServer: tool.isServer(),
+      info,
+    }
     return this.#calls.begin(tool.isOn() ? caller : undefined, warn)
   }
 
   end(isWatching: boolean): Promise<void> {
-    return this.#calls.end(isWatching)
+    this.#owed.drop()
+    return this.#calls.end(isWatching && !this.#tool.isServer())
   }
 
   close(): Promise<void> {
     return this.#calls.close()
+  }
+
+  /** Called when the tool has detected a change of a file. */
+  noteChange(path: string): void {
+    if (!this.#tool.isServer()) return
+    changed.add(path)
+    this.#owed.drop(path)
   }
 
   /** Counts a call that cannot be cached. */
@@ -71,24 +101,34 @@ export class PluginCache {
     this.#calls.count(reason)
   }
 
-  /** Runs a hook, or a call of one, that is not cached. */
-  runUncached<T>(context: object, work: (context: object) => T): T {
+  /** Runs a hook, or a call of one for this file, that is not cached. */
+  runUncached<T>(context: object, work: (context: object) => T, file?: string): T {
     if (!this.#tool.isOn() || !this.#calls.reads.isOn) return work(context)
-    return this.#calls.reads.runEarly(this.#plugin.name, this.#tool.root(), () => work(unrecordedContext(context)))
+    return this.#calls.reads.runEarly(this.#plugin.name, this.#tool.root(), () => work(unrecordedContext(context)), file)
   }
 
   /** Answers a call from the cache, or runs it. */
   run(context: object, { hook, id, inputs, files, work }: HookCall): unknown {
     const { root } = this.#calls
     if (root === undefined) return this.runUncached(context, work)
+    const file = fileOf(id)
+    const isServer = this.#tool.isServer()
+    if (isServer && file !== undefined && changed.has(file)) {
+      this.count('is for a file that changed while the server runs')
+      return this.runUncached(context, work, file)
+    }
+    this.#runs += 1
     const recording = new Recording(context)
     return this.#calls.run<unknown, Entry>({
       kind: hook,
       id,
       inputs: { ...this.#tool.inputs(context, root), ...inputs },
       files,
-      about: fileOf(id),
-      work: async () => work(recording.context),
+      about: file,
+      work: async () => {
+        if (isServer && file !== undefined) await this.#owed.settle(file)
+        return work(recording.context)
+      },
       keep: (returned) => {
         // A hook that leaves the id to other plugins is cheaper to run again.
         if (hook !== 'transform' && (returned === null || returned === undefined)) return undefined
@@ -96,9 +136,23 @@ export class PluginCache {
         return { entry, watched: recording.watched }
       },
       shape: ENTRIES[hook],
-      replay: (entry) => replay(entry, context),
+      replay: (entry) => {
+        const returned = replay(entry, context)
+        if (isServer && hook === 'transform' && id === file && hasHotUpdates(this.#plugin)) this.#owe(file, context, work)
+        return returned
+      },
     })
   }
+
+  /** The plugin runs later for a file that the cache has answered for. */
+  #owe(file: string, context: object, work: (context: object) => unknown): void {
+    this.#owed.add(file, () => this.runUncached(mutedContext(context), work, file))
+  }
+}
+
+/** Whether a plugin has hooks that compare modules with what they were. */
+function hasHotUpdates({ handleHotUpdate, hotUpdate }: HookedPlugin): boolean {
+  return handleHotUpdate !== undefined || hotUpdate !== undefined
 }
 
 /** The path in an id. */

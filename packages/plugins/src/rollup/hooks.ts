@@ -18,13 +18,15 @@ export interface HookedPlugin {
   shouldTransformCachedModule?: unknown
   moduleParsed?: unknown
   watchChange?: unknown
+  handleHotUpdate?: unknown
+  hotUpdate?: unknown
 }
 
 /** The hooks whose results can be cached. */
 export type CachedHook = 'resolveId' | 'load' | 'transform'
 
 /** Other hooks in which plugins may read inputs of later results. */
-export type OtherHook = 'config' | 'options' | 'resolveDynamicImport' | 'shouldTransformCachedModule' | 'moduleParsed' | 'watchChange'
+export type OtherHook = 'config' | 'options' | 'resolveDynamicImport' | 'shouldTransformCachedModule' | 'moduleParsed'
 
 /** All hooks that run before the bundle is generated. Results may depend on what these hooks read. */
 export const HOOKS: readonly (CachedHook | LifeHook | OtherHook)[] = [
@@ -33,7 +35,7 @@ export const HOOKS: readonly (CachedHook | LifeHook | OtherHook)[] = [
 ]
 
 /** The hooks that mark the beginning and the end of a build. */
-export type LifeHook = 'configResolved' | 'buildStart' | 'buildEnd' | 'closeWatcher'
+export type LifeHook = 'configResolved' | 'buildStart' | 'buildEnd' | 'closeWatcher' | 'watchChange'
 
 /** The function of a hook; `this` is the plugin's context. */
 export type Handler = (this: object, ...args: unknown[]) => unknown

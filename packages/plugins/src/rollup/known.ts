@@ -28,13 +28,14 @@ export function refusalOf(name: string): string | undefined {
 }
 
 /**
- * Whether a call depends on files that the plugin does not report: Vue's compiler reads the types that a component imports
- * for its macros.
+ * Whether a call depends on files that the plugin does not report. Vue's compiler reads the types that a component imports for its
+ * macros, and compiles a block in a file of its own with what it knows of the component.
  */
 export function hasHiddenFiles(plugin: string, id: string, code: string | undefined): boolean {
   if (plugin !== 'vite:vue' && plugin !== 'unplugin-vue') return false
   const [path = ''] = id.split('?', 1)
-  if (!path.endsWith('.vue') || /[?&]type=(?:style|template)\b/.test(id)) return false
+  if (/[?&]vue\b/.test(id) && /[?&]src=/.test(id)) return true
+  if (!path.endsWith('.vue') || /[?&]type=style\b/.test(id)) return false
   const isWhole = code !== undefined && path === id
   const source = isWhole ? code : (textOf(path) ?? '')
   return /\blang=["']?tsx?\b/.test(source) && /\bimport\b/.test(source) && /\bdefine[A-Z]\w*\s*</.test(source)

@@ -11,6 +11,7 @@ export function plainTool(name: string): Tool {
   return {
     name,
     isOn: () => true,
+    isServer: () => false,
     root: () => process.cwd(),
     key: () => undefined,
     modules: () => [],

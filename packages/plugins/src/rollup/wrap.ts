@@ -15,7 +15,9 @@ const DESCRIBE: { readonly [Hook in CachedHook]: Describe } = {
   transform: (plugin, [code, id, options]) => {
     if (typeof code !== 'string' || typeof id !== 'string') return 'is called with something unknown'
     if (hasHiddenFiles(plugin, id, code)) return 'reads files that it does not report'
-    return { id, inputs: { code, call: callDigest(options) }, files: [] }
+    // A plugin may make a part of a file with what it knows of the whole.
+    const whole = id.includes('?') ? fileOf(id) : undefined
+    return { id, inputs: { code, call: callDigest(options) }, files: whole === undefined ? [] : [whole] }
   },
   load: (plugin, [id, options]) => {
     if (typeof id !== 'string') return 'is called with something unknown'
@@ -49,11 +51,13 @@ export function wrapOthers(plugin: HookedPlugin, hooks: readonly CachedHook[], c
 /** Opens and closes `cache` with the builds of the plugin. */
 export function wrapLife(plugin: HookedPlugin, cache: PluginCache): void {
   runBefore(plugin, 'buildStart', function () {
-    return cache.begin((text) => void Reflect.apply(Reflect.get(this, 'warn'), this, [text]))
+    const logged = (level: 'warn' | 'info') => (text: string) => void Reflect.apply(Reflect.get(this, level), this, [text])
+    return cache.begin(logged('warn'), logged('info'))
   })
   runAfter(plugin, 'buildEnd', function () {
     return cache.end(isWatching(this))
   })
+  runBefore(plugin, 'watchChange', (path) => void (typeof path === 'string' && cache.noteChange(path)))
   runAfter(plugin, 'closeWatcher', () => cache.close())
 }
 

@@ -17,9 +17,12 @@ export class ViteTool implements Tool {
     if (isConfig(config)) this.#config = config
   }
 
-  /** True in builds only: in Vite's server, plugins need the state that they keep for each module. */
   isOn(): boolean {
-    return this.#config?.command === 'build'
+    return this.#config !== undefined
+  }
+
+  isServer(): boolean {
+    return this.#config?.command === 'serve'
   }
 
   root(): string {
@@ -62,7 +65,13 @@ function isConfig(config: unknown): config is ResolvedConfig {
 
 function deciding(config: object): unknown {
   const build: unknown = Reflect.get(config, 'build')
-  return [pick(config, SECTIONS), typeof build === 'object' && build !== null ? pick(build, BUILD_SECTIONS) : null]
+  const server: unknown = Reflect.get(config, 'server')
+  const hasHotUpdates = Reflect.get(config, 'command') === 'serve' && isObject(server) && Reflect.get(server, 'hmr') !== false
+  return [pick(config, SECTIONS), isObject(build) ? pick(build, BUILD_SECTIONS) : null, hasHotUpdates]
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 function pick(from: object, names: readonly string[]): unknown {

@@ -10,7 +10,7 @@ import { isWatching } from '../rollup/wrap.ts'
 import { ViteTool } from './config.ts'
 
 /** A plugin with its own options, which override the shared ones. */
-export interface PluginChoice extends Omit<CachedPluginOptions, 'root' | 'dir' | 'engine' | 'maxBytes' | 'readOnly'> {
+export interface PluginChoice extends Omit<CachedPluginOptions, 'root' | 'dir' | 'engine' | 'maxBytes' | 'readOnly' | 'report'> {
   /** As in `VarveViteOptions.plugins`. */
   readonly name: string
 }
@@ -47,10 +47,13 @@ export function makeVarve(options: VarveViteOptions): Plugin {
       },
     },
     async buildStart() {
-      await all((cache) => cache.begin((text) => this.warn(text)))
+      await all((cache) => cache.begin((text) => this.warn(text), (text) => this.info(text)))
     },
     async buildEnd() {
       await all((cache) => cache.end(isWatching(this)))
+    },
+    watchChange(path) {
+      for (const cache of caches.values()) cache.noteChange(path)
     },
     async closeWatcher() {
       await all((cache) => cache.close())

@@ -4,8 +4,8 @@
  */
 import type * as fs from 'node:fs'
 import { COARSE_TICK_MS, lookAt, type Look, TICK_MS } from '../inputs/files.ts'
-import { type Disk, digestNow, type ReadKind, type Sealed, type Stamp } from './kinds.ts'
-import type { Noted } from './sink.ts'
+import { type Disk, digestNow, hostDisk, type ReadKind, type Sealed, type Stamp } from './kinds.ts'
+import { type Noted, unrecorded } from './sink.ts'
 
 const NO_STAMP: Stamp = [0, 0, 0, 0]
 
@@ -50,6 +50,14 @@ export class Observed implements Noted {
     this.#digest = digest
     return { kind, path, digest, stamp: isSame && !this.#isYoung ? stampOf(this.#look) : NO_STAMP }
   }
+}
+
+/** Looks at a file. The returned function reports whether the file still has the content that it had at the first look. */
+export function observe(path: string): () => boolean {
+  const disk = hostDisk()
+  if (disk === undefined) return () => false
+  const read = unrecorded(() => new Observed(disk, 'content', path))
+  return () => unrecorded(() => read.seal(disk)) !== undefined
 }
 
 /** Freezes what was read of a path that is about to be written, and of the folder that it is in. */

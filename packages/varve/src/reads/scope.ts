@@ -19,7 +19,7 @@ import { Generations, type ReadStore, type Verdict } from './generations.ts'
 import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
 import { isKnown } from './known.ts'
 import { freezeAround, Observed } from './observed.ts'
-import { type ChangedRead, storedNames, type StoredRead, storedRead, storedVariable } from './set.ts'
+import { type ChangedRead, Comparison, storedNames, type StoredRead, storedRead, storedVariable } from './set.ts'
 import { type Installation, installation, type Noted, type Opaque, type Sink, unrecorded } from './sink.ts'
 
 /** What a scope is made with. */
@@ -103,6 +103,30 @@ export class ReadScope implements Sink {
     if (this.#begun && ambient !== undefined) ambient.scopes -= 1
     this.#begun = false
     this.#isBuilding = false
+  }
+
+  /** Whether everything read so far is unchanged. The code of a server that runs on may have any of it in memory. */
+  get isCurrent(): boolean {
+    if (this.#opaque !== undefined) return false
+    const earlier = [...this.#earlier.values(), ...this.#variables.values()]
+    return unrecorded(() => this.#set() !== undefined && new Comparison(this.#disk, this.#root).compare(earlier) !== 'changed')
+  }
+
+  /** Stores nothing from now on, including the results since the last commit. */
+  stop(): void {
+    this.#opaque ??= 'runs in a process in which its inputs have changed'
+  }
+
+  /** Takes over what another scope of the same code has read. */
+  takeOver(other: ReadScope): void {
+    for (const [key, read] of other.#earlier) this.#earlier.set(key, this.#earlier.get(key) ?? read)
+    for (const key of other.#inputs) {
+      const read = other.#reads.get(key)
+      if (read === undefined || this.#earlier.has(key) || this.#inputs.has(key)) continue
+      this.#reads.set(key, read)
+      this.#inputs.add(key)
+    }
+    for (const [name, read] of other.#variables) this.#variables.set(name, this.#variables.get(name) ?? read)
   }
 
   /** Runs work of the scope that has no result of its own. */

@@ -1,0 +1,72 @@
+/**
+ * A development server runs for hours. What its plugins read once, they may have in memory or read again, and the cache cannot see
+ * which. So it serves and stores results only while the inputs that all of them share are as this process first found them:
+ * config files, installed packages, local modules of the plugin, and everything that its reads recorded.
+ */
+import { performance } from 'node:perf_hooks'
+import { observe } from 'varve/reads'
+import type { PluginReads } from './reads.ts'
+
+/** Time in milliseconds for which one look at the inputs counts. A file watcher takes longer to report a change. */
+const LOOK_MS = 100
+
+/** Time in milliseconds without a call after which a server counts as idle. */
+const IDLE_MS = 250
+
+/** Files as this process first found them, by path. */
+const observed: Map<string, () => boolean> = new Map()
+
+/** The inputs that all results of one plugin share. */
+export class ServerInputs {
+  readonly #paths: readonly string[]
+  readonly #reads: PluginReads
+  #lookedMs = -LOOK_MS
+  #changed: string | undefined
+
+  constructor(paths: readonly string[], reads: PluginReads) {
+    this.#paths = paths
+    this.#reads = reads
+    for (const path of paths) if (!observed.has(path)) observed.set(path, observe(path))
+  }
+
+  /** Whether they are unchanged, at most 100 ms ago. */
+  get areSame(): boolean {
+    return performance.now() - this.#lookedMs < LOOK_MS ? this.#changed === undefined : this.look()
+  }
+
+  /** The first that changed. */
+  get changed(): string | undefined {
+    return this.#changed
+  }
+
+  /** Looks at all of them. After a change the result is always false. */
+  look(): boolean {
+    this.#lookedMs = performance.now()
+    this.#changed ??= this.#paths.find((path) => observed.get(path)?.() !== true)
+    if (this.#changed === undefined && !this.#reads.look()) this.#changed = 'something that the plugin has read'
+    if (this.#changed !== undefined) this.#reads.stop()
+    return this.#changed === undefined
+  }
+}
+
+/** Runs work each time the server becomes idle. */
+export class Idle {
+  readonly #work: () => void
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(work: () => void) {
+    this.#work = work
+  }
+
+  /** Called with each call of a plugin. */
+  touch(): void {
+    if (this.#timer === undefined) this.#timer = setTimeout(this.#work, IDLE_MS).unref()
+    else this.#timer.refresh()
+  }
+
+  /** Called when the server has ended. */
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+}

@@ -1,0 +1,105 @@
+/** The cache in Vite's development server, beside a server without it: equal responses, and equal updates for the browser. */
+import { describe, expect, it } from 'vitest'
+import { type Random, randomOf, runSeed } from '../../random.ts'
+import { slow } from '../../slow.ts'
+import type { Stats } from '../stale/project.ts'
+import { ServedProject } from './served.ts'
+import { PROJECTS } from './served-projects.ts'
+
+const EDITS = 50
+const EDITS_PER_LIFE = 10
+
+describe('varve, in the development server of Vite', () => {
+  it('a server that is killed while idle leaves its results to the next one, which sends the same updates', async () => {
+    const project = await started(PROJECTS.Vue)
+    const { 'src/part0.vue': before = '' } = PROJECTS.Vue
+    await project.edit('an edit of the template', { 'src/part0.vue': before.replace('of 10', 'of 11') })
+    await project.compare('an edit of the template')
+    project.kill()
+    project.write({ 'src/part0.vue': before, 'src/part1.vue': before })
+    await project.start()
+    await project.compare('edits while no server runs')
+    await project.idle()
+    for (const [from, to] of [['of 10', 'of 12'], ['order: 0', 'order: 5']] as const) {
+      await project.edit(`${from} to ${to}`, { 'src/part0.vue': before.replace(from, to), 'src/part2.vue': before.replace(from, to) })
+      await project.compare(`${from} to ${to}`)
+      await project.edit('the same undone', { 'src/part0.vue': before, 'src/part2.vue': before })
+      await project.compare('the same undone')
+    }
+    expect(hitsOf(await project.close())).toBeGreaterThan(20)
+  }, 240_000)
+
+  it('an edit of the config runs the plugins in the next server, and an update of a dependency in this one', slow, async () => {
+    const project = await started({ ...PROJECTS.MDX, 'package-lock.json': '{ "lockfileVersion": 3 }\n' })
+    await project.edit('an update of a dependency', { 'package-lock.json': '{ "lockfileVersion": 3, "packages": {} }\n' })
+    await project.edit('an edit', { 'src/part0.mdx': '# Other\n' })
+    await project.compare('an update of a dependency')
+    expect(hitsOf(await project.close())).toBe(0)
+    await project.start()
+    await project.compare('the start with the other dependency')
+    await project.edit('an edit of the config', { 'banner.mjs': "export const banner = 'two'\n" })
+    await project.restart()
+    await project.compare('an edit of the config')
+    expect(hitsOf(await project.close())).toBe(0)
+    await project.start()
+    await project.compare('the start with the other config')
+    await project.close()
+    await project.start()
+    await project.compare('the second start with the other config')
+    expect(hitsOf(await project.close())).toBeGreaterThan(5)
+  })
+
+  const longer = { ...slow, timeout: 900_000 }
+  it.each(Object.entries(PROJECTS))(`%s: equal responses through ${EDITS} random edits and restarts`, longer, async (name, files) => {
+    const seed = runSeed(`serve, ${name}`)
+    const random = randomOf(seed)
+    const project = await started(files)
+    const texts = new Set(project.sources.map((path) => project.read(path)))
+    let hits = 0
+    for (let count = 1; count <= EDITS; count++) {
+      const edits = randomEdits(project, random, [...texts])
+      for (const text of Object.values(edits)) texts.add(text)
+      const about = `edit ${count} of seed ${seed}`
+      if (count % EDITS_PER_LIFE === 0) {
+        if (random(2) === 0) await project.restart()
+        else {
+          hits += hitsOf(await project.close())
+          project.write(edits)
+          await project.start()
+        }
+      } else await project.edit(about, edits)
+      await project.compare(about)
+      if (random(3) > 0) await project.idle()
+    }
+    hits += hitsOf(await project.close())
+    expect(hits).toBeGreaterThan(0)
+  })
+})
+
+function hitsOf(stats: readonly Stats[]): number {
+  return stats.reduce((sum, { hits }) => sum + hits, 0)
+}
+
+/** A project whose servers have answered once. */
+async function started(files: Readonly<Record<string, string>>): Promise<ServedProject> {
+  const project = new ServedProject(files)
+  await project.start()
+  await project.compare('the first start')
+  await project.idle()
+  return project
+}
+
+/** One file with another number or with an earlier text; or three files, as another branch would have them. */
+function randomEdits(project: ServedProject, random: Random, texts: readonly string[]): Record<string, string> {
+  const paths = project.sources
+  const pick = <T>(list: readonly T[]): T => list[random(list.length)] as T
+  const count = random(5) === 0 ? 3 : 1
+  const chosen = Array.from({ length: count }, () => pick(paths))
+  return Object.fromEntries(chosen.map((path) => [path, random(3) === 0 ? pick(texts) : withOtherNumber(project.read(path), random)]))
+}
+
+function withOtherNumber(text: string, random: Random): string {
+  const numbers = [...text.matchAll(/\d+/g)]
+  const at = numbers[random(numbers.length)]?.index ?? 0
+  return `${text.slice(0, at)}${text.slice(at).replace(/^\d+/, String(1 + random(6)))}`
+}
