@@ -11,6 +11,7 @@ export default defineConfig({
       { find: /^varve\/(files|json)$/, replacement: source('packages/varve/src/$1/index.ts') },
       { find: /^varve\/reads$/, replacement: source('packages/varve/src/reads/index.ts') },
       { find: /^@varve\/remote$/, replacement: source('packages/remote/src/index.ts') },
+      { find: /^@varve\/view$/, replacement: source('packages/view/src/index.ts') },
       { find: /^@varve\/plugins\/(.*)$/, replacement: source('packages/plugins/src/$1.ts') },
     ],
   },

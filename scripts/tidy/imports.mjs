@@ -14,9 +14,15 @@ const LIBRARY = 'packages/varve/src/'
 const COMMAND = 'packages/varve/src/cli/'
 const GENERATED = 'packages/varve/generated/'
 const PLUGINS = 'packages/plugins/src/'
-const REMOTE = 'packages/remote/src/'
-/** What `packages/remote` may import besides Node. */
-const REMOTE_PACKAGES = ['varve', 'aws4fetch']
+
+/**
+ * What other packages may import besides Node, by their sources.
+ * @type {readonly (readonly [from: string, name: string, allowed: readonly string[]])[]}
+ */
+const ALLOWED = [
+  ['packages/remote/src/', 'remote', ['varve', 'aws4fetch']],
+  ['packages/view/src/', 'view', ['varve', 'd3-hierarchy', 'd3-scale']],
+]
 
 /** @param {Source} source @param {string} root @returns {Finding[]} */
 export function checkImports(source, root) {
@@ -32,8 +38,9 @@ function checkOrigin(path, { from, line, isType }, root) {
   if (path.startsWith(COMMAND)) return []
   const name = /^(?:@[^/]+\/)?[^/]+/.exec(from)?.[0] ?? from
   if (path.startsWith(LIBRARY)) return [{ path, line, message: `${from}: the library depends on nothing but node:` }]
-  if (path.startsWith(REMOTE) && !REMOTE_PACKAGES.includes(name)) {
-    return [{ path, line, message: `${from}: the remote imports ${REMOTE_PACKAGES.join(' and ')} only` }]
+  const [, owner, allowed] = ALLOWED.find(([sources]) => path.startsWith(sources)) ?? []
+  if (allowed !== undefined && !allowed.includes(name)) {
+    return [{ path, line, message: `${from}: the ${owner} imports ${allowed.join(', ')} only` }]
   }
   if (!path.startsWith(PLUGINS) || name === 'varve') return []
   const message = `${from}: plugins import varve and their bundler only`
