@@ -122,7 +122,9 @@ describe('what invalidates', () => {
   })
 
   it('a moved project hits at once, with the same output', slow, async () => {
-    const folder = makeProject()
+    // A directory of its own around the project: what names the directory above a project is bound to it, as Varve's own path may be.
+    const folder = join(makeFolder(), 'here')
+    renameSync(makeProject(), folder)
     const { files } = await one(folder)
     const moved = join(makeFolder(), 'elsewhere')
     renameSync(folder, moved)
