@@ -1,8 +1,12 @@
 /** What a tool describes for the cache: the plugin that makes calls, and each of its calls. */
 import type { ReadCall } from 'varve/reads'
 import type { Identity } from './identity.ts'
+import type { Parts } from './parts.ts'
 import type { Root } from './root.ts'
 import type { Shape } from './shape.ts'
+
+/** The parts of an input, if there are any; `key` distinguishes inputs of one name. */
+export type InputParts = (input: string, root: Root) => { readonly key: string; readonly parts: () => Parts } | undefined
 
 /** The plugin that makes the calls, as known when a build begins. */
 export interface Caller {
@@ -16,6 +20,8 @@ export interface Caller {
   keyOf(root: Root): string | undefined
   /** Named inputs of all calls, in addition to those of the options. */
   readonly inputs: Identity
+  /** The parts of inputs that are digests of several things, by input. They take precedence over those of the options. */
+  readonly parts?: InputParts | undefined
   /** Local files whose code, with everything they import, makes up the plugin. */
   readonly modules: readonly string[]
   /** Prints a line through the tool's own logger. */
@@ -31,6 +37,8 @@ export interface Call<R, E> {
   /** The subject of the call, with absolute paths. Most calls differ in it. */
   readonly id: string
   readonly inputs: Readonly<Record<string, unknown>>
+  /** The parts of these inputs, likewise. */
+  readonly parts?: InputParts | undefined
   /** Files that the result depends on, known before the call. */
   readonly files: readonly string[]
   /** Absolute path of the file that the call processes. Reading it makes it an input of this call only. */

@@ -18,11 +18,12 @@ import { Idle, ServerInputs } from './server.ts'
 import { Session } from './session.ts'
 import { Uncacheable } from './uncacheable.ts'
 import type { Warn } from './warnings.ts'
+import { type Explained, explainer, noteParts, reasonOf, sharedParts } from './words.ts'
 
 /** Limit of the results stored for one id: client and server, modes, branches. */
 const VARIANTS = 8
 
-interface Open {
+interface Open extends Explained {
   readonly session: Session
   readonly root: Root
   readonly taskOf: (kind: string) => Task<Uint8Array> | undefined
@@ -123,7 +124,8 @@ export class Calls {
       live = { result }
       return this.#keep(call, result, open, context)
     }
-    const request = { id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files, accept, about: call.about }
+    const explain = explainer(call, open)
+    const request = { id: open.root.toRelative(call.id), inputs: call.inputs, files: call.files, accept, about: call.about, explain }
     const bytes = await this.#ask(() => task.run(request, work))
     if (live !== undefined) return live.result
     // A result that another run made at the same time did not go through `accept`, so it is read here.
@@ -199,7 +201,8 @@ export class Calls {
     }
     if (server === undefined) session.beginBuild(reportOf(this.#options.report), (text) => caller.info(text))
     this.#open?.leave()
-    this.#open = { session, root, taskOf, server, leave: () => void session.beforeCommit.delete(look) }
+    const partsOf = sharedParts(caller, { ...this.#options, cacheKey }, root)
+    this.#open = { session, root, taskOf, server, partsOf, leave: () => void session.beforeCommit.delete(look) }
   }
 
   /** The time that hits have saved since the last call of this method. */
@@ -214,7 +217,8 @@ export class Calls {
   }
 
   /** The bytes to store; empty if the call is not cached. */
-  #keep<R, E>(call: Call<R, E>, result: R, { root, session }: Open, context: TaskContext): Uint8Array {
+  #keep<R, E>(call: Call<R, E>, result: R, open: Open, context: TaskContext): Uint8Array {
+    const { root, session } = open
     try {
       const kept = call.keep(result)
       if (kept === undefined || this.#open?.server?.look() === false) return skip(context)
@@ -226,7 +230,8 @@ export class Calls {
       const bytes = pack(entry)
       this.#misses += 1
       this.#reasons.set(context.reason, (this.#reasons.get(context.reason) ?? 0) + 1)
-      session.progress.note(call.about ?? call.id, context.reason)
+      noteParts(call, open)
+      session.progress.note(call.about ?? call.id, reasonOf(context))
       return bytes
     } catch (error) {
       if (!(error instanceof Uncacheable)) session.warnings.failed('cannot store a result', error)

@@ -4,11 +4,12 @@
  */
 import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { VarveError } from 'varve'
 import { digest, digestOfTexts } from './digest.ts'
 import { isFile, textOf } from './files.ts'
 import type { CachedOptions } from './options.ts'
+import { bounded, packageParts, type Parts, valueParts, versionPart } from './parts.ts'
 import type { Root } from './root.ts'
 
 /** Config files that plugins read without reporting them. Those in the root count, including their absence. */
@@ -55,6 +56,39 @@ export function identityOf(options: CachedOptions, root: Root): Identity {
     'config files': digestOfTexts(files.map((file) => contentOf(resolve(root.folder, file)) ?? '-')),
     node: process.versions.node.split('.', 1).join(''),
   }
+}
+
+/** The inputs that `identityParts` has. */
+export const EXPLAINED: readonly string[] = ['packages', 'config files', 'options']
+
+/** The parts of the inputs that are digests of several things. */
+export function identityParts(options: CachedOptions, root: Root): Readonly<Record<string, () => Parts>> {
+  const { packages, files = [], cacheKey } = options
+  return {
+    packages: () => (packages === undefined ? lockParts(root.folder) : namedParts(packages, root.folder)),
+    'config files': () => fileParts([...CONFIG_FILES, ...files].map((file) => resolve(root.folder, file)), root),
+    options: () => valueParts(cacheKey, (text) => root.toRelative(text)),
+  }
+}
+
+function namedParts(packages: readonly string[], folder: string): Parts {
+  return bounded(packages.map((name) => [name, versionPart(packageVersion(name, folder))]))
+}
+
+/** Digests of files, by their paths relative to the root. */
+export function fileParts(paths: readonly string[], root: Root): Parts {
+  const found = paths.map((path) => [path, contentOf(path)] as const)
+  return bounded(found.flatMap(([path, content]) => (content === undefined ? [] : [[nameIn(root, path), digestOfTexts([content])] as const])))
+}
+
+function nameIn(root: Root, path: string): string {
+  return relative(root.folder, path).replaceAll('\\', '/')
+}
+
+function lockParts(folder: string): Parts {
+  const path = findLock(folder)
+  const lock = path === undefined || path.endsWith('b') ? undefined : contentOf(path)
+  return lock === undefined ? {} : packageParts(lock)
 }
 
 /** The files that `identityOf` compares. */

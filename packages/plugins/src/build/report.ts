@@ -20,6 +20,8 @@ const REASONS_MAX = 3
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Surrogate}\p{Zl}\p{Zp}]/gu
 
 const REASON = /^(?:file|env|input|changed) (.+)$/
+/** Words that are a sentence already. */
+const SENTENCE = / (?:->|appeared|changed|is gone|was set|is no longer set)/
 const LIST = /^list (.+)$/
 
 /** Phrases of reasons without a name. */
@@ -71,7 +73,8 @@ function phraseOf(reason: string): string {
   const [, name] = REASON.exec(reason) ?? []
   const [, folder] = LIST.exec(reason) ?? []
   if (folder !== undefined) return `list of ${folder} changed`
-  return name === undefined ? (PHRASES.get(reason) ?? reason) : `${name} changed`
+  if (name === undefined) return PHRASES.get(reason) ?? reason
+  return SENTENCE.test(name) ? name : `${name} changed`
 }
 
 function numberOf(count: number): string {

@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path'
 import { type Cache, openCache, type Task, type TaskOptions } from 'varve'
+import { Explanations } from './explanations.ts'
 import type { CachedOptions } from './options.ts'
 import { Progress } from './progress.ts'
 import { reportBuild, type ReportOption } from './report.ts'
@@ -25,6 +26,8 @@ export class Session {
   readonly warnings: Warnings
   /** The modules of the current build. */
   readonly progress: Progress = new Progress()
+  /** Words for what has changed; undefined if the cache could not be opened. */
+  explanations: Explanations | undefined
   /** Called before each commit. */
   readonly beforeCommit: Set<() => void> = new Set()
   readonly #tool: string
@@ -61,6 +64,7 @@ export class Session {
 
   /** Called when a build of one plugin begins. The line is printed once, by `info` of a plugin that requests it. */
   beginBuild(report: ReportOption, info: Warn): void {
+    if (this.#building === 0) this.explanations?.begin()
     this.#building += 1
     if (report === false || this.#report === 'summary') return
     this.#report = report
@@ -82,6 +86,7 @@ export class Session {
   async commit(): Promise<void> {
     if (this.#isReadOnly) return
     for (const prepare of this.beforeCommit) prepare()
+    this.explanations?.put()
     await this.#cache?.commit().catch((error: unknown) => this.warnings.failed('cannot be written', error))
   }
 
@@ -104,6 +109,7 @@ export class Session {
         readOnly,
         onWarning: this.warnings.report,
       })
+      this.explanations = new Explanations(this.#cache)
     } catch (error) {
       this.warnings.failed('cannot be opened, so the build continues without it', error)
     }

@@ -1,10 +1,11 @@
 /** Puts a cache around an esbuild plugin: its setup function gets a build object that wraps its `onLoad` callbacks. */
 import type { BuildOptions, OnEndResult, OnStartResult, Plugin, PluginBuild } from 'esbuild'
-import type { Caller } from '../build/call.ts'
+import type { Caller, InputParts } from '../build/call.ts'
 import { Calls } from '../build/calls.ts'
 import { lenientDigest } from '../build/digest.ts'
 import { callers } from '../build/modules.ts'
 import type { CachedOptions } from '../build/options.ts'
+import { valueParts } from '../build/parts.ts'
 import { Root } from '../build/root.ts'
 import { cachedLoad, refusals } from './load.ts'
 
@@ -46,7 +47,9 @@ function callerOf(plugin: Plugin, build: PluginBuild, folder: string): Omit<Call
   }
   // esbuild has no logger for plugins. It prints its own summary to standard error.
   const info = (text: string): void => void process.stderr.write(`${text}\n`)
-  return { tool: 'esbuild', name: plugin.name, root: folder, keyOf: () => undefined, inputs, info }
+  const parts: InputParts = (input) =>
+    input === 'config' ? { key: input, parts: () => valueParts(deciding(build.initialOptions), (text) => root.toRelative(text)) } : undefined
+  return { tool: 'esbuild', name: plugin.name, root: folder, keyOf: () => undefined, inputs, parts, info }
 }
 
 /** Options for entry points, output and logging. Results of plugins do not depend on them. */

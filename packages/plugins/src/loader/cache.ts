@@ -13,6 +13,7 @@ import { isFile } from '../build/files.ts'
 import type { Identity } from '../build/identity.ts'
 import { callers, isInstalled } from '../build/modules.ts'
 import type { CachedOptions } from '../build/options.ts'
+import { type Parts, valueParts } from '../build/parts.ts'
 import { Root } from '../build/root.ts'
 import type { Warn } from '../build/warnings.ts'
 import { plainMap } from '../build/source-map.ts'
@@ -184,15 +185,18 @@ export class LoaderCache {
     }
   }
 
-  #callOf(context: ChainContext, calls: Calls): Pick<Call<Result, Entry>, 'kind' | 'id' | 'inputs' | 'files' | 'about'> {
+  #callOf(context: ChainContext, calls: Calls): Pick<Call<Result, Entry>, 'kind' | 'id' | 'inputs' | 'parts' | 'files' | 'about'> {
     const { resource, resourcePath, loaders, loaderIndex, mode, target, sourceMap, hot } = context
     const root = calls.root ?? new Root(context.rootContext)
-    const chain = loaders.map((loader, index) => [loader.path, index > loaderIndex ? optionsOf(loader) : ''])
+    const chain = loaders.map((loader, index) => [loader.path, index > loaderIndex ? optionsOf(loader) : ''] as const)
+    const toRelative = (text: string): string => root.toRelative(text)
+    const parts = (): Parts => valueParts(Object.fromEntries(chain.map(([path, options]) => [root.toRelative(path), options])), toRelative)
     return {
       kind: 'chain',
       id: resource,
+      parts: (input) => (input === 'loaders' ? { key: `loaders ${nameOf(context)}`, parts } : undefined),
       inputs: {
-        loaders: lenientDigest([loaderIndex, chain], (text) => root.toRelative(text)),
+        loaders: lenientDigest([loaderIndex, chain], toRelative),
         config: digest([mode, target, sourceMap, hot], 'config'),
       },
       files: [resourcePath, ...localLoaders(context)],

@@ -1,9 +1,10 @@
 /** The calls of one plugin of Rollup's family. */
 import { isAbsolute } from 'node:path'
-import type { Caller } from '../build/call.ts'
+import type { Caller, InputParts } from '../build/call.ts'
 import { Calls } from '../build/calls.ts'
 import type { Identity } from '../build/identity.ts'
 import { callers } from '../build/modules.ts'
+import type { Parts } from '../build/parts.ts'
 import type { Root } from '../build/root.ts'
 import type { Warn } from '../build/warnings.ts'
 import { ENTRIES, type Entry } from './entry.ts'
@@ -28,6 +29,9 @@ export interface Tool {
   modules(): readonly string[]
   /** Named inputs that the tool adds to a call with this context. */
   inputs(context: object, root: Root): Identity
+  /** The parts of these inputs, and those of the key. */
+  parts?(context: object, input: string, root: Root): ReturnType<InputParts>
+  keyParts?(root: Root): Parts
 }
 
 /** A description of one call of a hook. */
@@ -51,6 +55,7 @@ export class PluginCache {
   readonly #plugin: HookedPlugin
   readonly #tool: Tool
   readonly #calls: Calls
+  readonly #hasKey: boolean
   readonly #callers: readonly string[] = callers()
   readonly #owed: OwedRuns = new OwedRuns()
   #runs = 0
@@ -58,6 +63,7 @@ export class PluginCache {
   constructor(plugin: HookedPlugin, options: CachedPluginOptions, tool: Tool) {
     this.#plugin = plugin
     this.#tool = tool
+    this.#hasKey = options.cacheKey !== undefined
     this.#calls = new Calls(options, () => {
       const runs = this.#runs
       void this.#owed.settleAll(() => this.#runs === runs)
@@ -73,6 +79,11 @@ export class PluginCache {
       root: tool.root(),
       keyOf: (root) => tool.key(root),
       inputs: { plugin: `${plugin.name} ${versionOf(plugin)}` },
+      // Options that the user did not pass are the text of the config.
+      parts: (input, root) => {
+        const parts = input === 'options' && !this.#hasKey && tool.keyParts?.bind(tool, root)
+        return parts ? { key: 'config', parts } : undefined
+      },
       modules: [...this.#callers, ...tool.modules()],
       isServer: tool.isServer(),
       info,
@@ -123,6 +134,7 @@ export class PluginCache {
       kind: hook,
       id,
       inputs: { ...this.#tool.inputs(context, root), ...inputs },
+      parts: (input) => this.#tool.parts?.(context, input, root),
       files,
       about: file,
       work: async () => {

@@ -1,7 +1,9 @@
 /** Vite as `PluginCache` uses it, and the parts of its resolved config that decide the results of plugins. */
 import type { ResolvedConfig } from 'vite'
+import type { InputParts } from '../build/call.ts'
 import { lenientDigest } from '../build/digest.ts'
-import { filesDigest } from '../build/identity.ts'
+import { fileParts, filesDigest } from '../build/identity.ts'
+import { type Parts, valueParts } from '../build/parts.ts'
 import type { Root } from '../build/root.ts'
 import type { Tool } from '../rollup/cached.ts'
 import { versionsOf } from '../rollup/tool.ts'
@@ -41,9 +43,23 @@ export class ViteTool implements Tool {
   }
 
   inputs(context: object, root: Root): Readonly<Record<string, string>> {
-    const environment: unknown = Reflect.get(context, 'environment')
-    const [name, config] = environmentOf(environment) ?? ['', this.#config]
+    const [name, config] = this.#configOf(context)
     return { tool: versionsOf(context), environment: name, config: config === undefined ? '' : this.#digestOf(config, root) }
+  }
+
+  parts(context: object, input: string, root: Root): ReturnType<InputParts> {
+    const [name, config] = this.#configOf(context)
+    if (input !== 'config' || config === undefined) return undefined
+    return { key: `config ${name}`, parts: () => valueParts(deciding(config), (text) => root.toRelative(text)) }
+  }
+
+  /** The parts of what `key` returns. */
+  keyParts(root: Root): Parts {
+    return fileParts(this.modules(), root)
+  }
+
+  #configOf(context: object): readonly [name: string, config: object | undefined] {
+    return environmentOf(Reflect.get(context, 'environment')) ?? ['', this.#config]
   }
 
   #digestOf(config: object, root: Root): string {
@@ -63,19 +79,20 @@ function isConfig(config: unknown): config is ResolvedConfig {
   return typeof config === 'object' && config !== null && 'root' in config && 'command' in config
 }
 
-function deciding(config: object): unknown {
+/** The config by section; functions in it count as their kind. */
+function deciding(config: object): Readonly<Record<string, unknown>> {
   const build: unknown = Reflect.get(config, 'build')
   const server: unknown = Reflect.get(config, 'server')
   const hasHotUpdates = Reflect.get(config, 'command') === 'serve' && isObject(server) && Reflect.get(server, 'hmr') !== false
-  return [pick(config, SECTIONS), isObject(build) ? pick(build, BUILD_SECTIONS) : null, hasHotUpdates]
+  return { ...pick(config, SECTIONS), build: isObject(build) ? pick(build, BUILD_SECTIONS) : null, hasHotUpdates }
 }
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-function pick(from: object, names: readonly string[]): unknown {
-  return names.map((name): unknown => Reflect.get(from, name))
+function pick(from: object, names: readonly string[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(names.map((name): [string, unknown] => [name, Reflect.get(from, name)]))
 }
 
 function environmentOf(environment: unknown): [name: string, config: object] | undefined {

@@ -18,6 +18,8 @@ export interface VariantJson {
   readonly holds: boolean
   /** Whether the result was evicted or is damaged. */
   readonly isLost: boolean
+  /** Why its work was done, with short values: `'NODE_ENV development -> production'`. Older records do not have it. */
+  readonly why?: string
   readonly differences: readonly Difference[]
   readonly inputs: readonly DependencyJson[]
   /** Environment variables. */
@@ -25,7 +27,7 @@ export interface VariantJson {
   readonly files: readonly DependencyJson[]
 }
 
-/** Something that a result depends on; `'missing'` and `'undefined'` are digests, too. */
+/** Something that a result depends on. `'missing'` and `'undefined'` are digests, too, and a short value is its own: `'="production"'`. */
 export interface DependencyJson {
   readonly name: string
   readonly digest: string

@@ -10,8 +10,9 @@ import { projectDirectory } from '../health/directory.ts'
 import { type Difference, differencesAround, differencesBetween, READS_NOT_STORED, sentenceOf } from '../task/differences.ts'
 import type { Digests } from '../task/named.ts'
 import { Present } from '../task/present.ts'
-import type { Variant } from '../task/record.ts'
+import { reasonIn, type Variant } from '../task/record.ts'
 import { keyOf } from '../task/request.ts'
+import { shownOf } from '../inputs/literal.ts'
 import { Root } from '../inputs/root.ts'
 import type { Session } from '../session/session.ts'
 import { command, type CommonOptions } from './command.ts'
@@ -87,7 +88,8 @@ function readDifferences({ reads }: Variant, changes: Known['readChanges']): rea
 function tellVariant(variant: Variant, differences: readonly Difference[], isLost: boolean): VariantJson {
   const files = variant.files.map(([name, digest]) => ({ name, digest }))
   const depends = { inputs: dependencies([...variant.inputs, ...variant.added]), env: dependencies(variant.env), files }
-  return { timeMs: variant.timeMs, holds: differences.length === 0 && !isLost, isLost, differences, ...depends }
+  const [why, holds] = [reasonIn(variant), differences.length === 0 && !isLost]
+  return { timeMs: variant.timeMs, holds, isLost, ...(why === undefined ? {} : { why }), differences, ...depends }
 }
 
 /** Names and digests in turn. */
@@ -96,7 +98,9 @@ function dependencies(digests: Digests): DependencyJson[] {
 }
 
 function textOf({ task, id, variants, between }: RecordJson): string {
-  const head = `task ${escapeText(task)}, id ${escapeKey(id)}: ${counted(variants.length, 'variant')}\n`
+  const [last] = variants
+  const why = last?.why === undefined ? '' : `last miss, ${age(last.timeMs)} ago: ${escapeText(last.why)}\n`
+  const head = `task ${escapeText(task)}, id ${escapeKey(id)}: ${counted(variants.length, 'variant')}\n${why}`
   const lines = variants.map((variant) => `${age(variant.timeMs)} old: ${verdictOf(variant)}\n${tableOf(variant.differences)}`)
   const pair = between.length === 0 ? '' : `the two newest differ in:\n${tableOf(between)}`
   return `${head}${lines.join('')}${pair}`
@@ -110,8 +114,13 @@ function verdictOf({ holds, isLost, inputs, differences }: VariantJson): string 
 
 function tableOf(differences: readonly Difference[]): string {
   if (differences.length === 0) return ''
-  const rows = differences.map(({ kind, name, before, after }) => [kind, escapeText(name), before ?? '-', after ?? '-'])
+  const rows = differences.map(({ kind, name, before, after }) => [kind, escapeText(name), cellOf(before), cellOf(after)])
   return table(['what', 'name', 'before', 'after'], rows)
+}
+
+/** A digest, or the value that it shows. */
+function cellOf(digest: string | undefined): string {
+  return escapeText(shownOf(digest) ?? digest ?? '-')
 }
 
 /** Some ids that contain the given text, in case it is part of one. */

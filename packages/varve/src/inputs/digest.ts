@@ -8,11 +8,12 @@
  *   x  a string that has no UTF-8        d  a folder: the names in it
  *   j  anything else: JSON with sorted keys
  *
- * What is undefined, such as a variable that is not set, has the word for it.
+ * Short inputs and variables have no digest; `literal.ts` describes them. What is undefined, such as a variable that is not set, has the word for it.
  */
 import { isBytes, isWellFormed } from '../values/bytes.ts'
 import { builtin } from '../host/builtin.ts'
 import { VarveError } from '../errors.ts'
+import { literalOf, literalOfText, withVersion } from './literal.ts'
 import { isPlain, kindOf } from '../values/plain.ts'
 
 const crypto = builtin('node:crypto')
@@ -28,10 +29,21 @@ export const UNDEFINED_DIGEST = 'undefined'
 
 /** The digest of an input. Throws INVALID_ARGUMENT, naming the place, for what two different values of could look the same. */
 export function digestOf(value: unknown, name: string): string {
-  if (typeof value === 'string') return digestOfText(value)
+  if (typeof value === 'string') return digestOfValue(name, value)
   if (value === undefined) return UNDEFINED_DIGEST
   if (isBytes(value)) return digestOfBytes(value)
-  return `j${hash(canonicalJson(value, name, 0))}`
+  const json = canonicalJson(value, name, 0)
+  return literalOf(name, json) ?? `j${hash(json)}`
+}
+
+/** The digest of a text with a name, or the text itself if it is short. */
+export function digestOfValue(name: string, text: string): string {
+  return literalOfText(name, text) ?? digestOfText(text)
+}
+
+/** The digest of the content of a file. */
+export function digestOfFile(path: string, content: Uint8Array): string {
+  return withVersion(digestOfBytes(content), path, content)
 }
 
 /** The digest of a string. */

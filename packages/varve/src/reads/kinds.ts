@@ -15,7 +15,7 @@ import type * as fs from 'node:fs'
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
-import { digestOfBytes, digestOfNames, digestOfPieces } from '../inputs/digest.ts'
+import { digestOfFile, digestOfNames, digestOfPieces } from '../inputs/digest.ts'
 import { lookAt, PIECE_BYTES, pieces } from '../inputs/files.ts'
 
 /** The kinds of reads. */
@@ -66,7 +66,7 @@ export function digestNow({ fs: files, paths }: Disk, kind: ReadKind, path: stri
     return kind === 'tree' ? digestOfNames([...namesBelow(files, paths, path, '')]) : 'folder'
   }
   if (kind !== 'content' && kind !== 'module') return 'file'
-  return look.size > PIECE_BYTES ? digestOfPieces(pieces(files, path)) : digestOfBytes(files.readFileSync(path))
+  return look.size > PIECE_BYTES ? digestOfPieces(pieces(files, path)) : digestOfFile(path, files.readFileSync(path))
 }
 
 function linkOf(files: typeof fs, path: string): string {

@@ -11,7 +11,7 @@
  * Many generations share a set. Its digest leaves out the stamps, so that it can be healed in place.
  */
 import { variable } from '../host/permission.ts'
-import { digestOfNames, digestOfText, UNDEFINED_DIGEST } from '../inputs/digest.ts'
+import { digestOfNames, digestOfText, digestOfValue, UNDEFINED_DIGEST } from '../inputs/digest.ts'
 import type { Root } from '../inputs/root.ts'
 import { countedVariables } from './counted.ts'
 import { type Disk, READ_KINDS, type ReadKind, type Sealed, type Stamp } from './kinds.ts'
@@ -133,7 +133,7 @@ function isStoredRead(value: unknown): value is StoredRead {
 
 function variableDigest(name: string): string {
   const value = variable(name)
-  return value === undefined ? UNDEFINED_DIGEST : digestOfText(value)
+  return value === undefined ? UNDEFINED_DIGEST : digestOfValue(name, value)
 }
 
 function nameOf([kind, name]: StoredRead): string {

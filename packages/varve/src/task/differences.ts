@@ -1,9 +1,14 @@
 /** Finds the differences between a variant and the present, or between two variants. */
 import type { RecordedFile } from '../inputs/files.ts'
 import type { Asked } from './lookup.ts'
+import { packageOf, shownOf } from '../inputs/literal.ts'
 import { type Digests, digestIn, namesIn } from './named.ts'
+import type { Explain } from './options.ts'
 import type { Present } from './present.ts'
-import type { Variant } from './record.ts'
+import { shortWords, type Variant } from './record.ts'
+
+/** Differences that the words of a record name. */
+const NAMED_MAX = 3
 
 /** One difference. */
 export interface Difference {
@@ -14,8 +19,9 @@ export interface Difference {
    */
   readonly name: string
   /**
-   * Digest in the entry; 'missing' for a file that did not exist, 'undefined' for a variable that was not set; undefined
-   * if the entry has no record of it.
+   * Digest in the entry, or '=' and the JSON of a short value; 'missing' for a file that did not exist, 'undefined' for a
+   * variable that was not set; undefined if the entry has no record of it. The digest of a package.json in node_modules ends
+   * with the version of the package.
    */
   readonly before: string | undefined
   /** Digest now, likewise; undefined if it was not requested or cannot be determined. */
@@ -28,12 +34,36 @@ export const READS_NOT_STORED: Difference = { kind: 'reads', name: 'not stored',
 /** A difference as a phrase. */
 export function sentenceOf({ kind, name, before, after }: Difference): string {
   if (kind === 'reads') return 'what its work read is not stored'
-  if (kind === 'input') return `input ${name} changed`
   if (kind === 'list') return `${name}/ has another list of files`
   if (kind === 'env' && name === '*') return 'other variables are set'
-  if (before === 'missing' || before === 'undefined') return kind === 'env' ? `${name} was set` : `${name} appeared`
-  if (after === 'missing' || after === 'undefined') return kind === 'env' ? `${name} is no longer set` : `${name} is gone`
-  return `${name} changed`
+  const subject = kind === 'input' ? `input ${name}` : kind === 'file' ? (packageOf(name) ?? name) : name
+  if (before === undefined && kind !== 'input') return `${subject} is a new dependency`
+  const [old, now] = [shownOf(before), shownOf(after)]
+  if (before === 'missing') return `${subject} appeared${now === undefined ? '' : `: ${now}`}`
+  if (before === 'undefined') return `${subject} was set${now === undefined ? '' : ` to ${now}`}`
+  if (after === 'missing') return `${subject} is gone`
+  if (after === 'undefined') return `${subject} is no longer set${old === undefined ? '' : `: it was ${old}`}`
+  return old === undefined || now === undefined || old === now ? `${kind === 'input' ? subject : name} changed` : `${subject} ${old} -> ${now}`
+}
+
+/** Several differences as a short text: first those with values, then others. */
+export function wordsOf(differences: readonly Difference[], explain: Explain | undefined): string {
+  const sentences = differences.map((difference) => explained(difference, explain) ?? sentenceOf(difference))
+  const hasValues = (sentence: string): boolean => !/ (?:changed|dependency)$/.test(sentence)
+  const sorted = [...new Set([...sentences.filter(hasValues), ...sentences.filter((one) => !hasValues(one))])]
+  const rest = sorted.length - NAMED_MAX
+  return shortWords([...sorted.slice(0, NAMED_MAX), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', '))
+}
+
+/** The words of the caller for an input. */
+function explained({ kind, name, before, after }: Difference, explain: Explain | undefined): string | undefined {
+  if (kind !== 'input' || explain === undefined) return undefined
+  try {
+    const words: unknown = explain(name, shownOf(before), shownOf(after))
+    return typeof words === 'string' && words !== '' ? words : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** All differences of `variant` from the request and from the present. */

@@ -1,5 +1,6 @@
 /** Compares what is recorded of an id with what is asked and with the present: whether a variant holds. */
 import { type Digests, digestIn, sameDigests } from './named.ts'
+import type { Explain } from './options.ts'
 import type { Present } from './present.ts'
 import type { Variant } from './record.ts'
 
@@ -14,6 +15,8 @@ export interface Asked {
   readonly files: readonly string[]
   /** The file that the run is about, if the caller named one. */
   readonly about: string | undefined
+  /** The caller's words for changed inputs. */
+  readonly explain: Explain | undefined
 }
 
 /** How a variant stands: it holds, it holds and the stamps of its files moved, or it does not. */

@@ -87,12 +87,23 @@ export interface TaskRequest extends TaskDependencies {
    * @defaultValue the id, as a path below the root
    */
   readonly about?: string | undefined
+  /**
+   * Called if the work has to run, for each input that differs from the nearest stored result, with both values if they are short.
+   * Returns a phrase for `varve why`, such as `'babel 7.1.0 -> 7.2.0'` for the input `tools`, whose digest says less.
+   * @defaultValue none: `'input tools changed'`
+   */
+  readonly explain?: ((input: string, before: string | undefined, after: string | undefined) => string | undefined) | undefined
 }
+
+/** Words of a caller for an input that differs. */
+export type Explain = NonNullable<TaskRequest['explain']>
 
 /** Reports dependencies of the result while the work runs. */
 export interface TaskContext {
   /** Why the work runs, in the words of `TaskStats.reasons`. */
   readonly reason: string
+  /** The same with names and short values, as `varve why` prints it: `'NODE_ENV development -> production'`. */
+  readonly why: string
   /**
    * Adds a file, whether or not it exists, by its absolute path or its path relative to the root. Pass the `content` that
    * the work read if you have it: then the file cannot change unnoticed. Without it, the result is not stored if the file

@@ -1,7 +1,7 @@
 /** The present that variants are compared with, each thing looked at once per run. */
 import type * as fs from 'node:fs'
 import { variable } from '../host/permission.ts'
-import { digestOf, digestOfText, UNDEFINED_DIGEST } from '../inputs/digest.ts'
+import { digestOf, digestOfValue, UNDEFINED_DIGEST } from '../inputs/digest.ts'
 import { Files } from '../inputs/files.ts'
 import type { Root } from '../inputs/root.ts'
 
@@ -23,7 +23,7 @@ export class Present {
     const known = this.#env.get(name)
     if (known !== undefined) return known
     const value = variable(name)
-    const digest = value === undefined ? UNDEFINED_DIGEST : digestOfText(value)
+    const digest = value === undefined ? UNDEFINED_DIGEST : digestOfValue(name, value)
     this.#env.set(name, digest)
     return digest
   }

@@ -10,12 +10,19 @@
  *      reads:  'Zk3f..',                                    generation of what else was read, if the task tracks that
  *      result: 'b5Kd..',                                    digest of its bytes, '' = undefined
  *      timeMs: 1795257075000,                               when the work was done
- *      workMs: 12.5 }]                                      what it cost; not in older records
+ *      workMs: 12.5,                                        what it cost; not in older records
+ *      why:    '@babel/core 7.29.13 -> 7.30.0' }]           why it was done, at most 200 characters; not in older records
+ *
+ * Short inputs and variables stand in place of their digests, and the digest of a package's manifest has its version:
+ * `inputs/literal.ts`.
  */
 
 import { isAmount } from '../history/counts.ts'
 import type { RecordedFile } from '../inputs/files.ts'
 import { type Digests, isDigests, sameDigests } from './named.ts'
+
+/** Characters of `why`. */
+const WHY_MAX = 200
 
 /** `result` of a variant whose work returned undefined, which no codec holds. */
 export const UNDEFINED_RESULT = ''
@@ -31,6 +38,7 @@ export interface Variant {
   readonly result: string
   readonly timeMs: number
   readonly workMs?: number | undefined
+  readonly why?: string | undefined
 }
 
 /** The variants in a value; none if it is not a record, which is a miss. */
@@ -49,6 +57,16 @@ export function withVariant(variants: readonly Variant[], made: Variant, place: 
 /** What the work of a variant cost in milliseconds; 0 if the record does not have it. */
 export function costOf({ workMs }: Variant): number {
   return isAmount(workMs) ? workMs : 0
+}
+
+/** The beginning of a text, of at most WHY_MAX characters. */
+export function shortWords(text: string): string {
+  return text.length <= WHY_MAX ? text : `${text.slice(0, WHY_MAX - 3).replace(/[\uD800-\uDBFF]$/, '')}...`
+}
+
+/** Why the work of a variant was done; undefined if the record does not have it. */
+export function reasonIn({ why }: Variant): string | undefined {
+  return typeof why === 'string' && why !== '' ? shortWords(why) : undefined
 }
 
 /** The key of a variant's result: no two ids share one, so that a result can go with the last variant that needs it. */

@@ -1,7 +1,7 @@
 /** The context of running work: collects the dependencies of its result. */
 import { VarveError } from '../errors.ts'
 import { variable } from '../host/permission.ts'
-import { digestOf, digestOfBytes } from '../inputs/digest.ts'
+import { digestOf, digestOfFile } from '../inputs/digest.ts'
 import type { RecordedFile } from '../inputs/files.ts'
 import type { Asked } from './lookup.ts'
 import { sorted } from './named.ts'
@@ -29,11 +29,18 @@ interface Seen {
   readonly by: 'before' | 'while' | 'told'
 }
 
+/** What is known of a run before its work begins. */
+export interface RecordingFacts extends Pick<TaskContext, 'reason' | 'why'> {
+  /** Whether inputs that the work adds can be found again. */
+  readonly canFind: boolean
+}
+
 /** One run of the work. */
 export class Recording implements TaskContext {
   readonly #present: Present
   readonly #root: Root
   readonly reason: string
+  readonly why: string
   readonly #canFind: boolean
   readonly #files: Map<string, Seen> = new Map()
   readonly #added: Map<string, string> = new Map()
@@ -42,8 +49,9 @@ export class Recording implements TaskContext {
   #isOver = false
 
   /** Looks at the files that were asked for, before the work begins. */
-  constructor(asked: Asked, present: Present, root: Root, { reason, canFind }: { readonly reason: string; readonly canFind: boolean }) {
+  constructor(asked: Asked, present: Present, root: Root, { reason, why, canFind }: RecordingFacts) {
     this.reason = reason
+    this.why = why
     this.#present = present
     this.#root = root
     this.#canFind = canFind
@@ -55,7 +63,7 @@ export class Recording implements TaskContext {
     this.#checkRunning('addFile')
     const relative = this.#root.relative(path)
     if (content !== undefined) {
-      const digest = digestOfBytes(typeof content === 'string' ? Buffer.from(content) : content)
+      const digest = digestOfFile(relative, typeof content === 'string' ? Buffer.from(content) : content)
       this.#files.set(relative, { record: [relative, digest, 0, 0, 0], by: 'told' })
     } else if (!this.#files.has(relative)) {
       const by = this.#present.files.hasSeen(relative) ? 'before' : 'while'

@@ -21,6 +21,7 @@ const REQUEST_FIELDS: Fields<TaskRequest> = {
   ...DEPENDENCY_FIELDS,
   accept: FUNCTION,
   about: STRING,
+  explain: FUNCTION,
 }
 
 /** Longer ids are stored as their beginning and a digest: a key has room for 65,535 bytes, of three a letter at most. */
@@ -33,13 +34,14 @@ const NONE: readonly string[] = []
 export function askedOf(call: string, request: TaskRequest, shared: Digests, root: Root): Asked {
   checkOptions(call, request, REQUEST_FIELDS)
   if (request.id === undefined) throw wrongValue('id', undefined, 'what is worked on, such as the path of a module')
-  const { id, inputs, files = NONE, env = NONE, about } = request
+  const { id, inputs, files = NONE, env = NONE, about, explain } = request
   return {
     key: keyOf(id, root),
     inputs: inputs === undefined ? shared : merged(inputs, shared),
     env,
     files: files.length === 0 ? files : files.map((path) => root.relative(path)),
     about,
+    explain,
   }
 }
 

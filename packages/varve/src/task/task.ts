@@ -23,7 +23,7 @@ import { Recording } from './recording.ts'
 import { askedOf } from './request.ts'
 import type { Root } from '../inputs/root.ts'
 import type { Shelf } from './shelf.ts'
-import { nearestOf, reasonOf, type WhyReport } from './why.ts'
+import { nearestOf, reasonOf, whyOf, type WhyReport } from './why.ts'
 
 /** The parts of a task. */
 export interface TaskParts<V> {
@@ -190,9 +190,11 @@ export class Task<V> {
   /** Does the work and puts its result. Never rejects. */
   async #make({ asked, variants, present }: Search, work: Work<V>): Promise<Outcome> {
     const { root, shelf, scope, findInput } = this.#parts
-    const reason = unrecorded(() => reasonOf(nearestOf(variants, asked, present, scope)))
+    const nearest = unrecorded(() => nearestOf(variants, asked, present, scope))
+    const reason = reasonOf(nearest)
+    const why = whyOf(nearest, asked.explain)
     this.#counters.missed(reason)
-    const recording = new Recording(asked, present, root, { reason, canFind: findInput !== undefined })
+    const recording = new Recording(asked, present, root, { reason, why, canFind: findInput !== undefined })
     const endWork = startWork()
     let workMs = 0
     let value: V
@@ -209,7 +211,8 @@ export class Task<V> {
     try {
       const isStorable = outcome.kind === 'storable' && scope?.reason === undefined
       const reads = isStorable ? scope?.generation : undefined
-      const isStored = isStorable && shelf.put(asked.key, { inputs: asked.inputs, ...outcome.recorded, reads, timeMs: Date.now(), workMs }, value)
+      const made = { reads, timeMs: Date.now(), workMs, why }
+      const isStored = isStorable && shelf.put(asked.key, { inputs: asked.inputs, ...outcome.recorded, ...made }, value)
       if (!isStored) this.#counters.notStored++
     } catch (error) {
       this.#counters.notStored++

@@ -1,6 +1,7 @@
 /** Why a run would hit or miss: the nearest variant, and what differs from it. */
-import { type Difference, differencesNow, READS_NOT_STORED } from './differences.ts'
+import { type Difference, differencesNow, READS_NOT_STORED, wordsOf } from './differences.ts'
 import type { Asked } from './lookup.ts'
+import type { Explain } from './options.ts'
 import type { Present } from './present.ts'
 import type { ReadScope } from '../reads/scope.ts'
 import type { Variant } from './record.ts'
@@ -42,6 +43,12 @@ export function readDifferences({ reads }: Variant, scope: ReadScope | undefined
   if (verdict === 'same') return []
   const changes = reads === undefined ? [] : scope.changes(reads)
   return changes.length > 0 ? changes : [READS_NOT_STORED]
+}
+
+/** Why a run missed, as a phrase with values where they are known. */
+export function whyOf(nearest: Nearest | undefined, explain: Explain | undefined): string {
+  if (nearest === undefined) return 'nothing was stored'
+  return nearest.differences.length === 0 ? 'its result was gone' : wordsOf(nearest.differences, explain)
 }
 
 /** Why a run missed, in a word or two. */

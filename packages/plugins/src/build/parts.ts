@@ -1,0 +1,99 @@
+/** The parts of inputs that are one digest each, by name, with their digests or short values: packages, files and options. */
+import { digestOfInput, shownOf } from 'varve/reads'
+import { isPlain } from './digest.ts'
+
+/** Names and digests, or short values. */
+export type Parts = Readonly<Record<string, string>>
+
+/** Bytes of the names and values of one input, and parts that words name. */
+const BYTES_MAX = 64 << 10
+const NAMED_MAX = 2
+
+const DEPTH_MAX = 6
+const NAME_MAX = 100
+
+/** How lock files that are text name a package and its version: pnpm, Yarn and Bun. */
+const LOCKED = [
+  /^ {2}'?\/?((?:@[^@/\s']+\/)?[^@/\s']+)@([^('":\s]+).*:$/gm,
+  /^"?((?:@[^@/\s"]+\/)?[^@/\s"]+)@[^\n]*:\n {2}version:? "?([^"\n]+)"?$/gm,
+  /^\s+"[^"]+": \["((?:@[^@/"]+\/)?[^@/"]+)@([^"]+)"/gm,
+]
+
+/** The first parts that have room. */
+export function bounded(entries: Iterable<readonly [name: string, digest: string]>): Parts {
+  let room = BYTES_MAX
+  const kept = new Map<string, string>()
+  for (const [name, digest] of entries) {
+    room -= name.length + digest.length
+    if (room < 0) break
+    kept.set(name.slice(0, NAME_MAX), digest)
+  }
+  return Object.fromEntries(kept)
+}
+
+/** A version as a short value. */
+export function versionPart(version: string): string {
+  return `=${JSON.stringify(version.slice(0, 40))}`
+}
+
+/** The packages in a lock file, with their versions. */
+export function packageParts(lock: string): Parts {
+  const versions = new Map<string, string[]>()
+  for (const [name, version] of lockedIn(lock)) {
+    const known = versions.get(name) ?? []
+    if (!known.includes(version)) versions.set(name, [...known, version].sort())
+  }
+  return bounded(Array.from(versions, ([name, all]) => [name, versionPart(all.join(' and '))] as const))
+}
+
+function* lockedIn(lock: string): Generator<readonly [name: string, version: string]> {
+  if (!lock.trimStart().startsWith('{') || !lock.includes('"lockfileVersion": ') || lock.includes('"workspaces": {')) {
+    for (const pattern of LOCKED) for (const [, name = '', version = ''] of lock.matchAll(pattern)) yield [name, version]
+    return
+  }
+  const { packages }: { packages?: unknown } = JSON.parse(lock)
+  if (typeof packages !== 'object' || packages === null) return
+  for (const [path, about] of Object.entries(packages)) {
+    const version: unknown = typeof about === 'object' && about !== null ? Reflect.get(about, 'version') : undefined
+    const name = path.split('node_modules/').at(-1) ?? ''
+    if (name !== '' && typeof version === 'string') yield [name, version]
+  }
+}
+
+/** The values in plain data: `define.__VERSION__`, `presets[0]`. Of anything else, its kind. `change` is applied to texts. */
+export function valueParts(value: unknown, change: (text: string) => string): Parts {
+  return bounded(leavesOf(value, '', change, 0))
+}
+
+function* leavesOf(value: unknown, name: string, change: (text: string) => string, depth: number): Generator<readonly [string, string]> {
+  if (typeof value === 'string') yield [name, digestOfInput(change(value), name)]
+  else if (depth > DEPTH_MAX || typeof value === 'function' || typeof value === 'symbol') yield [name, typeof value]
+  else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) yield* leavesOf(item, `${name}[${index}]`, change, depth + 1)
+  } else if (typeof value === 'object' && value !== null) {
+    if (!isPlain(value)) return yield [name, digestOfInput(String(value), name)]
+    for (const [key, item] of Object.entries(value)) yield* leavesOf(item, name === '' ? key : `${name}.${key}`, change, depth + 1)
+  } else yield [name, digestOfInput(value, name)]
+}
+
+/** What differs, as a phrase; undefined if nothing does. */
+export function partsInWords(before: Parts, now: Parts): string | undefined {
+  const names = [...new Set([...Object.keys(now), ...Object.keys(before)])].filter((name) => before[name] !== now[name])
+  const words = names.slice(0, NAMED_MAX).map((name) => phraseOf(name, before[name], now[name]))
+  const rest = names.length - words.length
+  return names.length === 0 ? undefined : [...words, ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ')
+}
+
+function phraseOf(name: string, before: string | undefined, now: string | undefined): string {
+  if (before === undefined) return `${name} appeared`
+  if (now === undefined) return `${name} is gone`
+  const [old, present] = [shownOf(before), shownOf(now)]
+  return old === undefined || present === undefined ? `${name} changed` : `${name} ${old} -> ${present}`
+}
+
+/** Parts as read from a cache; undefined if they are none. */
+export function readParts(value: unknown): Parts | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const entries = Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  return bounded(entries)
+}
