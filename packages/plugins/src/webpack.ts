@@ -41,8 +41,8 @@ export class VarveWebpackPlugin {
     }
     const makers = [...this.#makers, ...callersOf(this.apply)]
     const reads = this.#options.trackReads === false ? undefined : new BuildReads(compiler)
-    const report = new BuildReport(compiler, this.#options.report, () => this.stats.changed)
     const layer = new DiskLayer(compiler, this.#options, this.stats, makers, reads)
+    const report = new BuildReport(compiler, this.#options.report, layer.changes)
     compiler.hooks.initialize.tap(NAME, () => {
       warnOfOtherCaches(compiler)
       layer.initialize()

@@ -9,6 +9,7 @@ import { startWork } from 'varve'
 import type { BuildCounts } from 'varve'
 import type { Compilation, Compiler, Module } from 'webpack'
 import { reportBuild, reportOf, type ReportOption } from '../build/report.ts'
+import { causeOf } from './changes.ts'
 import { partsOf } from './why.ts'
 
 const NAME = 'VarveWebpackPlugin'
@@ -27,19 +28,30 @@ export class BuildReport {
   readonly #info: (text: string) => void
   /** Modules without an entry. */
   readonly #missed: Set<string> = new Set()
+  /** Why restored modules were built again, other than for a file. */
+  readonly #causes: WeakMap<Module, string> = new WeakMap()
 
   /** @param changed names what has changed for all modules */
   constructor(compiler: Compiler, report: ReportOption | undefined, changed: () => readonly string[]) {
     this.#report = reportOf(report)
     const logger = compiler.getInfrastructureLogger(NAME)
     this.#info = (text) => logger.info(text)
-    compiler.hooks.compilation.tap(NAME, (compilation) => measure(compilation))
+    compiler.hooks.compilation.tap(NAME, (compilation) => {
+      measure(compilation)
+      compilation.hooks.buildModule.tap(NAME, (module) => this.#rebuilding(module, compilation))
+    })
     compiler.hooks.done.tap(NAME, ({ compilation }) => this.#end(compilation, changed()))
   }
 
   /** Called for each lookup without a result. */
   missed(identifier: string): void {
     if (this.counts === undefined && identifier.startsWith(MODULES)) this.#missed.add(identifier)
+  }
+
+  /** Before the module is built, it has what it was built with. */
+  #rebuilding(module: Module, compilation: Compilation): void {
+    const cause = this.counts === undefined ? causeOf(module, compilation) : undefined
+    if (cause !== undefined) this.#causes.set(module, cause)
   }
 
   #end(compilation: Compilation, changed: readonly string[]): void {
@@ -63,9 +75,11 @@ export class BuildReport {
 
   #reasonOf(module: Module, changed: readonly string[]): string {
     const [first, ...others] = changed
-    if (first !== undefined) return `changed ${first}${others.length > 0 ? ` and ${others.length} more` : ''}`
+    if (first !== undefined) return `changed ${first.replace(/ changed$/, '')}${others.length > 0 ? ` and ${others.length} more` : ''}`
     if (module.buildInfo?.cacheable === false) return 'not cacheable'
-    return this.#missed.has(`${MODULES}${module.identifier()}`) ? 'new' : 'file'
+    if (this.#missed.has(`${MODULES}${module.identifier()}`)) return 'new'
+    const cause = this.#causes.get(module)
+    return cause === undefined ? 'file' : `changed ${cause.replace(/ changed$/, '')}`
   }
 }
 

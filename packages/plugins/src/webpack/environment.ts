@@ -11,11 +11,12 @@ import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import type { Compiler } from 'webpack'
 import { aboveOf, pathsAbove, presentAbove } from './above.ts'
+import { changedPackages, changesOf, missingIn, readNamed } from './changes.ts'
 import { dependencyFiles, type FileSystemInfo } from './dependency-files.ts'
 import type { Entries } from './entries.ts'
 import type { Identity } from './identity.ts'
 import { idOf } from './pointer.ts'
-import { changedInputs, type Digests, digestsOf, inputsOfMissing, isUnchanged, namesOf, pathsIn, pathsOf } from './recorded.ts'
+import { changedInputs, changesIn, type Digests, digestsOf, inputsOfMissing, isUnchanged, namesOf, pathsIn, pathsOf } from './recorded.ts'
 import type { ValueCodec } from './value.ts'
 import type { Why } from './why.ts'
 
@@ -84,8 +85,9 @@ export class Environments {
   readonly #codec: ValueCodec
   readonly #root: string
   readonly #verdicts: Map<string, boolean | Promise<boolean>> = new Map()
-  /** What has changed since the newest environment. */
+  /** What has changed since the newest environment: names, and words. */
   #changed: readonly string[] = []
+  #words: readonly string[] = []
   #generation = 0
   #current: CurrentEnvironment | undefined
   #capturing: Promise<unknown> = Promise.resolve()
@@ -116,11 +118,12 @@ export class Environments {
    */
   async begin(): Promise<readonly string[]> {
     const newest = this.#records.get(this.#identity.name)?.toString() ?? ''
-    const [digest, generation = '', id = ''] = newest.split(' ')
+    const [digest, generation = '', id = '', ...inputs] = newest.split(' ')
     // With another digest no entry can be used, but the record may have the name of what changed.
     const isValid = await this.isValid(Buffer.from(id, 'hex').toString('latin1'))
     if (digest !== this.#identity.digest) this.#current = undefined
     else if (/^\d{1,12}$/.test(generation)) this.#generation = Number(generation) + (isValid ? 0 : 1)
+    if (newest !== '') this.why.changes = [...changesOf(readNamed(inputs.join(' ')), this.#identity.digests), ...this.#words]
     return this.#changed
   }
 
@@ -175,7 +178,8 @@ export class Environments {
     const bytes = Buffer.concat((serialized?.parts ?? []).filter((part) => Buffer.isBuffer(part)))
     const id = idOf(bytes)
     const isOwn = isBound || this.#codec.isAlwaysBound
-    const newest = `${this.#identity.digest} ${this.#generation} ${Buffer.from(id, 'latin1').toString('hex')}`
+    const environment = `${this.#generation} ${Buffer.from(id, 'latin1').toString('hex')}`
+    const newest = `${this.#identity.digest} ${environment} ${JSON.stringify(this.#identity.digests)}`
     this.#records.put(this.#recordName(id), bytes, isOwn)
     this.#records.put(this.#identity.name, Buffer.from(newest), isOwn)
     this.#verdicts.set(id, true)
@@ -198,9 +202,20 @@ export class Environments {
     else {
       const changed = [...(isSame ? resolving : contents), ...found, ...changedInputs(record.inputs)]
       this.#changed = namesOf(changed, this.#compiler.context)
+      this.#words = this.#wordsOf(changed, record)
       this.#records.delete(this.#recordName(id))
     }
     return isValid
+  }
+
+  /** What has changed, in words: packages, inputs, then other files. */
+  #wordsOf(changed: readonly string[], { contents, inputs }: EnvironmentRecord): string[] {
+    const { context } = this.#compiler
+    const known = new Map([...changedPackages(contents), ...changesIn(inputs, context)])
+    const missing = new Set(missingIn(contents))
+    const wordOf = (path: string): string => (!existsSync(path) ? 'is gone' : missing.has(path) ? 'appeared' : 'changed')
+    const others = changed.filter((path) => !known.has(path)).map((path) => `${namesOf([path], context)[0] ?? path} ${wordOf(path)}`)
+    return [...new Set([...known.values(), ...others])]
   }
 
   #recordName(id: string): string {

@@ -6,8 +6,10 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
+import { digestOfInput } from 'varve/reads'
 import type { Compiler } from 'webpack'
 import type { Root } from '../build/root.ts'
+import type { NamedDigests } from './changes.ts'
 import { cliConfigs } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
 
@@ -20,6 +22,8 @@ export interface Identity {
   readonly digest: string
   /** What is part of the digest besides name and build dependencies. */
   readonly inputs: Readonly<Record<string, string>>
+  /** The same and the mode, as digests or short values. */
+  readonly digests: NamedDigests
   /** Files, directories and packages that the user named or webpack-cli loaded, absolute or relative to the context. */
   readonly buildDependencies: readonly string[]
 }
@@ -59,8 +63,13 @@ export function identityOf(compiler: Compiler, options: VarveWebpackOptions, { f
     name: options.name ?? `${defaultNameOf(compiler, folder)}${ordinal > 1 ? ` #${ordinal}` : ''}`,
     digest: hash.digest('hex').slice(0, 16),
     inputs,
+    digests: digestsOf({ ...inputs, mode: String(mode), target: String(target) }),
     buildDependencies,
   }
+}
+
+function digestsOf(inputs: Readonly<Record<string, string>>): NamedDigests {
+  return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, digestOfInput(value, name)]))
 }
 
 /** The default name of a compiler. It stays the same when the project and its cache are moved together. */

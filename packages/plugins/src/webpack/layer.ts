@@ -67,6 +67,8 @@ export class DiskLayer {
   #isInitialStore = true
   /** The newest compilation until its dependencies are known. Without them, an entry could outlive its loader. */
   #compilation: Compilation | undefined
+  /** What has changed for all modules, in words. */
+  readonly changes: () => readonly string[] = () => this.#open?.environments.why.changes ?? []
 
   /** `makers` are the files that made the compiler. Without `reads`, reads of loaders and plugins are not tracked. */
   constructor(

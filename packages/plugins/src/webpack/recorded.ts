@@ -7,10 +7,9 @@
  *   tree src/pages               the names in a directory and in all directories below it, without packages
  *   variable BROWSERSLIST        an environment variable
  */
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { isAbsolute, relative } from 'node:path'
-import { digestOfRead } from 'varve/reads'
+import { digestOfInput, digestOfRead, sentenceOf } from 'varve/reads'
 
 /** The kinds of inputs. */
 export type InputKind = 'content' | 'existence' | 'list' | 'tree' | 'variable'
@@ -68,15 +67,32 @@ export function changedInputs(digests: Digests): string[] {
   return Array.from(digests).filter(([input, digest]) => digestOf(input) !== digest).map(([input]) => partsOf(input)[1])
 }
 
+/** What has changed in inputs, in words, by name: variables, and absolute paths. */
+export function changesIn(digests: Digests, context: string): Map<string, string> {
+  const words = new Map<string, string>()
+  for (const [input, before] of digests) {
+    const after = digestOf(input)
+    const [kind, path] = partsOf(input)
+    if (before === after || words.has(path)) continue
+    const what = kind === 'variable' ? 'env' : kind === 'list' || kind === 'tree' ? 'list' : 'file'
+    words.set(path, sentenceOf({ kind: what, name: nameOf(path, context), before, after }))
+  }
+  return words
+}
+
 /** Names for a reader: paths relative to `context`, sorted. */
 export function namesOf(names: readonly string[], context: string): string[] {
-  return [...new Set(names.map((name) => (isAbsolute(name) ? relative(context, name) : name)))].sort()
+  return [...new Set(names.map((name) => nameOf(name, context)))].sort()
+}
+
+function nameOf(name: string, context: string): string {
+  return isAbsolute(name) ? relative(context, name) : name
 }
 
 function digestOf(input: string): string {
   const [kind, name] = partsOf(input)
   try {
-    if (kind === 'variable') return hashed(process.env[name] ?? '\0')
+    if (kind === 'variable') return digestOfInput(process.env[name], name)
     if (kind === 'content' || kind === 'list' || kind === 'tree') return digestOfRead(kind, name)
     return existsSync(name) ? 'there' : MISSING
   } catch {
@@ -87,8 +103,4 @@ function digestOf(input: string): string {
 function partsOf(input: string): readonly [kind: string, name: string] {
   const space = input.indexOf(' ')
   return [input.slice(0, space), input.slice(space + 1)]
-}
-
-function hashed(content: string): string {
-  return createHash('sha256').update(content).digest('base64url').slice(0, 22)
 }

@@ -13,6 +13,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Cache, Task, TaskInputs } from 'varve'
 import type { Compilation, Module } from 'webpack'
 import { isInstalled, manifestOf } from '../build/modules.ts'
+import { valuesOf } from './changes.ts'
 import type { Identity } from './identity.ts'
 import { namesOfKinds } from './recorded.ts'
 
@@ -24,19 +25,31 @@ const EVERYTHING = '.'
 /** The input by which the record of a module names the generation of the cache. */
 const GENERATION = `the whole cache (id ${EVERYTHING})`
 
+/** Changes that the record of a module names. */
+const CHANGES_MAX = 3
+
 /** Records per id: the newest one, and the one that it replaced. */
 const VARIANTS = 2
 
 /** Time between two checks whether webpack is still idle, in milliseconds. */
 const SLICE_MS = 10
 
+/** What a built module depends on. */
+interface Built {
+  readonly files: ReadonlySet<string>
+  /** Values of DefinePlugin. */
+  readonly values: TaskInputs
+}
+
 /** The records of one compiler. */
 export class Why {
   readonly #task: Task<unknown>
   /** Dependencies of the modules that were built since the last write, by resource. */
-  readonly #built: Map<string, ReadonlySet<string>> = new Map()
+  readonly #built: Map<string, Built> = new Map()
 
   readonly #inputs: TaskInputs
+  /** What has changed for all modules, in words. */
+  changes: readonly string[] = []
 
   /** `root` is the compiler's context, to which ids and paths are relative. */
   constructor(cache: Cache, { name, inputs }: Identity, root: string) {
@@ -57,7 +70,7 @@ export class Why {
       const resource: unknown = Reflect.get(module, 'resource')
       const snapshot = module.buildInfo?.snapshot
       if (typeof resource !== 'string' || resource === '' || !snapshot || !builtModules.has(module) || isInstalled(resource)) continue
-      this.#built.set(resource, filesIn(snapshot))
+      this.#built.set(resource, { files: filesIn(snapshot), values: valuesOf(module) })
     }
     for (const child of children) this.note(child)
   }
@@ -65,9 +78,9 @@ export class Why {
   /** Records the noted modules in a generation of the cache; with `isIdle`, until it returns false. Returns whether all were put. */
   async putModules(generation: string, isIdle: (() => boolean) | undefined): Promise<boolean> {
     let startMs = performance.now()
-    for (const [resource, files] of this.#built) {
+    for (const [resource, { files, values }] of this.#built) {
       this.#built.delete(resource)
-      await this.#put(resource, { [GENERATION]: generation }, files, [])
+      await this.#put(resource, { ...values, [GENERATION]: generation }, files, [])
       if (isIdle === undefined || performance.now() - startMs < SLICE_MS) continue
       await setImmediate()
       if (!isIdle()) return false
@@ -78,7 +91,9 @@ export class Why {
 
   /** Puts a record unless the newest one still holds. A failure costs an explanation, never an entry. */
   async #put(id: string, inputs: TaskInputs, files: ReadonlySet<string>, env: readonly string[]): Promise<void> {
-    await this.#task.run({ id, inputs, files: [...files], env }, () => undefined).catch(() => undefined)
+    const explain = (input: string, before: string | undefined, after: string | undefined): string | undefined =>
+      input === GENERATION ? this.changes.slice(0, CHANGES_MAX).join(', ') : before && after && `${input} ${before} -> ${after}`
+    await this.#task.run({ id, inputs, files: [...files], env, explain }, () => undefined).catch(() => undefined)
   }
 }
 

@@ -10,8 +10,12 @@ import type { Disk } from '../reads/kinds.ts'
 import type { ChangedRead } from '../reads/set.ts'
 import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from '../task/make.ts'
 import { readVariants, resultKey, UNDEFINED_RESULT, type Variant } from '../task/record.ts'
+import { keyOf } from '../task/request.ts'
 import type { Root } from '../inputs/root.ts'
 import { entriesOf, namespacesOf, valueOf } from './entries.ts'
+
+/** Begins the ids of modules in the tasks of `@varve/plugins`. */
+const ROOT_MARK = '<varve:root>/'
 
 /** The record of one id. */
 export interface IdRecord {
@@ -43,6 +47,12 @@ export function* recordsOf(session: Session, tasks: readonly NamespaceStats[]): 
     const variants = parse(value)
     if (typeof key === 'string' && variants.length > 0) yield { task: taskName(namespace), id: key, variants }
   }
+}
+
+/** The keys by which tasks may store an id: plugins of bundlers put a mark in place of the root. */
+export function keysOf(id: string, root: Root): readonly string[] {
+  const key = keyOf(id, root)
+  return [key, `${ROOT_MARK}${key}`]
 }
 
 /** The record of one id; no variants if there is none. */

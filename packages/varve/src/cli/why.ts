@@ -11,7 +11,6 @@ import { type Difference, differencesAround, differencesBetween, READS_NOT_STORE
 import type { Digests } from '../task/named.ts'
 import { Present } from '../task/present.ts'
 import { reasonIn, type Variant } from '../task/record.ts'
-import { keyOf } from '../task/request.ts'
 import { shownOf } from '../inputs/literal.ts'
 import { Root } from '../inputs/root.ts'
 import type { Session } from '../session/session.ts'
@@ -22,7 +21,7 @@ import { NEGATIVE } from './exit.ts'
 import { findCache, inspect } from './folder.ts'
 import { parseKey } from './get.ts'
 import { age, counted, table, write, writeJson } from './output.ts'
-import { type IdRecord, readChangesOf, recordOf, recordsOf, resultsOf, tasksOf } from './tasks.ts'
+import { type IdRecord, keysOf, readChangesOf, recordOf, recordsOf, resultsOf, tasksOf } from './tasks.ts'
 
 interface WhyOptions extends CommonOptions {
   readonly task?: string
@@ -39,9 +38,10 @@ async function run(given: string, options: WhyOptions): Promise<void> {
   await inspect(findCache(options.dir), async ({ session }) => {
     const root = new Root(paths.resolve(options.root ?? projectDirectory()), paths)
     const isWindowsPath = paths.sep === '\\' && paths.isAbsolute(given) // no backslash of it begins an escape
-    const id = keyOf(isWindowsPath ? given : String(parseKey(given)), root)
+    const ids = keysOf(isWindowsPath ? given : String(parseKey(given)), root)
+    const [id = ''] = ids
     const tasks = await tasksOf(session, options.task)
-    const found = tasks.map((task) => recordOf(session, task, id)).filter(({ variants }) => variants.length > 0)
+    const found = tasks.flatMap((task) => ids.map((one) => recordOf(session, task, one))).filter(({ variants }) => variants.length > 0)
     if (found.length === 0) {
       process.exitCode = NEGATIVE
       if (options.json === true) return writeJson('why', { records: [] })

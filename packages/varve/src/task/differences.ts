@@ -50,7 +50,10 @@ export function sentenceOf({ kind, name, before, after }: Difference): string {
 export function wordsOf(differences: readonly Difference[], explain: Explain | undefined): string {
   const sentences = differences.map((difference) => explained(difference, explain) ?? sentenceOf(difference))
   const hasValues = (sentence: string): boolean => !/ (?:changed|dependency)$/.test(sentence)
-  const sorted = [...new Set([...sentences.filter(hasValues), ...sentences.filter((one) => !hasValues(one))])]
+  // New dependencies follow from other changes, if there are any.
+  const causes = sentences.filter((one) => !one.endsWith(' dependency'))
+  const named = causes.length > 0 ? causes : sentences
+  const sorted = [...new Set([...named.filter(hasValues), ...named.filter((one) => !hasValues(one))])]
   const rest = sorted.length - NAMED_MAX
   return shortWords([...sorted.slice(0, NAMED_MAX), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', '))
 }

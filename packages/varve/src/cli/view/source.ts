@@ -8,10 +8,9 @@ import { readHistory } from '../../history/history.ts'
 import { Root } from '../../inputs/root.ts'
 import { isOffline } from '../../remote/attach.ts'
 import type { VerifyReport } from '../../reports.ts'
-import { keyOf } from '../../task/request.ts'
 import { findingsOf } from '../doctor.ts'
 import { findCaches, inspect, type OpenFolder } from '../folder.ts'
-import { recordOf, tasksOf } from '../tasks.ts'
+import { keysOf, recordOf, tasksOf } from '../tasks.ts'
 import { explain } from '../why.ts'
 import { contentsOf } from './contents.ts'
 
@@ -48,7 +47,9 @@ export class ViewSource {
     return this.#inspect(dir, async ({ session }) => {
       const tasks = await tasksOf(session, undefined)
       const found = ids.flatMap(({ task, id }) =>
-        tasks.filter(({ name }) => task === undefined || name === `task:${task}`).map((each) => recordOf(session, each, keyOf(id, this.#root))))
+        tasks
+          .filter(({ name }) => task === undefined || name === `task:${task}`)
+          .flatMap((each) => keysOf(id, this.#root).map((key) => recordOf(session, each, key))))
       return explain(session, found.filter(({ variants }) => variants.length > 0), this.#root)
     })
   }
