@@ -24,7 +24,7 @@ export function whyContract(subject: Subject): void {
 
         const config = { minify: false }
         const changed = [
-          { kind: 'input', name: 'config', before: digest('j', '{"minify":true}'), after: digest('j', '{"minify":false}') },
+          { kind: 'input', name: 'config', before: '={"minify":true}', after: '={"minify":false}' },
         ]
         expect(await counted.task.why('id', { ...inputs, config }, others)).toMatchObject({ outcome: 'changed', differences: changed })
         const { source } = inputs
@@ -35,7 +35,7 @@ export function whyContract(subject: Subject): void {
         const file = { kind: 'file', name: 'b.css', before: digest('b', 'one'), after: digest('b', 'two') }
         expect((await counted.task.why('id', inputs, others)).differences).toEqual([file])
         process.env['VARVE_TEST_ENV'] = 'set'
-        const env = { kind: 'env', name: 'VARVE_TEST_ENV', before: 'undefined', after: digest('s', 'set') }
+        const env = { kind: 'env', name: 'VARVE_TEST_ENV', before: 'undefined', after: '="set"' }
         expect((await counted.task.why('id', inputs, others)).differences).toEqual([env, file])
         delete process.env['VARVE_TEST_ENV']
         expect(counted.count).toBe(1)
@@ -60,6 +60,37 @@ export function whyContract(subject: Subject): void {
       })
     })
 
+    it('only short values are shown, and none that may be a secret', async () => {
+      const project = subject.project()
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root)
+        const shown = { text: 'a b', number: 12, list: [1, 'x'], time: '2026-01-02T03:04:05Z', path: '/builds/7/my-project/packages/app', none: '' }
+        const hidden = {
+          long: 'word '.repeat(7), hash: '9f3ad0c27be1', API_KEY: 'a', npm_config__authToken: 'b', password: 'c', URL: 'https://me:pw@x.org',
+          nested: { token: 1 }, bytes: new Uint8Array(1), uuid: '0b8e72f1-a94c-4a4c-9f3a-d0c27be10b8e', lone: '\ud800'.repeat(40),
+        }
+        await counted.run({ inputs: { ...shown, ...hidden } })
+        const { differences } = await counted.task.why('id', {})
+        for (const { name, before = '' } of differences) expect([name, /^[sxjb][\w-]{22}$/.test(before)]).toEqual([name, !(name in shown)])
+        expect(differences.map(({ name }) => name).sort()).toEqual([...Object.keys(shown), ...Object.keys(hidden)].sort())
+        expect(differences.find(({ name }) => name === 'list')?.before).toBe('=[1,"x"]')
+      })
+    })
+
+    it('the digest of the manifest of a package ends with its version', async () => {
+      const project = subject.project()
+      const path = 'node_modules/@org/tool/package.json'
+      await project.settle(path, '{"name":"@org/tool","version":"1.2.3"}')
+      await withCache(subject, project, async (cache) => {
+        const counted = new Counted(cache, project.root)
+        await counted.run({ files: [path] })
+        await project.settle(path, '{"name":"@org/tool","version":"1.3.0-rc.1"}')
+        const { differences } = await counted.task.why('id', {}, { files: [path] })
+        const [before, after] = [expect.stringMatching(/^b.{22} 1\.2\.3$/), expect.stringMatching(/^b.{22} 1\.3\.0-rc\.1$/)]
+        expect(differences).toMatchObject([{ name: path, before, after }])
+      })
+    })
+
     it('why compares with the variant that differs least', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
@@ -68,7 +99,7 @@ export function whyContract(subject: Subject): void {
         await counted.run({ inputs: { a: '2', b: '2', c: '2' } })
         await counted.run({ inputs: { a: '3', b: '3', c: '3' } })
         const { differences, variants } = await counted.task.why('id', { a: '1', b: '2', c: '2' })
-        expect([variants, differences]).toEqual([3, [{ kind: 'input', name: 'a', before: digest('s', '2'), after: digest('s', '1') }]])
+        expect([variants, differences]).toEqual([3, [{ kind: 'input', name: 'a', before: '="2"', after: '="1"' }]])
       })
     })
 

@@ -22,6 +22,7 @@ const WORK = `
   const { existsSync, readFileSync } = require('node:fs')
   const { join } = require('node:path')
   void process.env.TEST_MODE
+  void process.env.NODE_ENV
   void process.env.TEST_TOKEN
   const rc = join(folder, '.pagerc')
   if (existsSync(rc)) readFileSync(rc)`

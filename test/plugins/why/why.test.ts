@@ -43,7 +43,7 @@ describe.each(Object.entries(TOOLS))('varve why after a build by %s', (tool, { b
   }
 
   it('names a package with its old and its new version', async () => {
-    const [reason, folder] = await rebuilt((folder) => install(folder, '7.30.0'))
+    const [reason, folder] = await rebuilt((at) => install(at, '7.30.0'))
     expect(reason).toBe('@org/compiler 7.29.13 -> 7.30.0')
     expect(await reasonsIn(folder, tool)).toEqual(['changed @org/compiler 7.29.13 -> 7.30.0'])
   })

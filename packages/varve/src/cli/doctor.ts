@@ -1,13 +1,15 @@
 /** `varve doctor`: which engine runs here and why, whether caches can be used here, what to fix. */
 import type { Command } from 'commander'
-import { existsSync, statfsSync } from 'node:fs'
+import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { FindingJson } from '../cli-json.ts'
 import { examine, unsynced } from '../health/degraded.ts'
 import { loadEngine } from '../engine/load.ts'
 import { toVarveError } from '../errors.ts'
+import { readHistory } from '../history/history.ts'
 import { secretOf } from '../health/secret.ts'
 import { command, type CommonOptions } from './command.ts'
+import { diagnose, isInContainerLayer } from './diagnosis.ts'
 import { escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { FORMAT_FOLDER } from '../host/format.ts'
@@ -100,26 +102,44 @@ function useFinding(folder: string, name: string): FindingJson {
 async function cacheFindings(given: string | undefined, name: string): Promise<FindingJson[]> {
   const folder = folderOf(given)
   const caches = safeCaches(given)
-  if (caches.length === 0) return [{ what: 'caches', found: `none in ${folder}; the first commit creates one` }]
+  if (caches.length === 0) return [{ what: 'caches', found: `none in ${folder}; the first commit creates one` }, ...layerFindings(folder)]
   const findings: FindingJson[] = []
+  let isKept = false
   for (const dir of caches) {
     const use = useFinding(dir, name)
     if (use.advice !== undefined && dir !== folder) findings.push({ ...use, what: 'cache' })
     if (examine(dir, name, { shared: trustsShared() }).degraded?.mode === 'memory') continue // not read at all
     try {
-      findings.push(await inspect(dir, async ({ session }) => {
+      findings.push(...(await inspect(dir, async ({ session }) => {
         const { files, bytes, logs } = await session.run((store) => store.stats())
         const { damage, layers } = session.call((store) => store.status())
         const below = layers.map(({ path, problem }) => `, over ${path}${problem === null ? '' : ` (${problem})`}`).join('')
         const found = `${dir}: ${files} files, ${size(bytes)}, ${logs} logs, ${damage.length} places damaged${below}`
         const advice = `run 'varve verify --dir ${dir}' to list the damage, 'varve repair --dir ${dir}' to quarantine it; damaged entries are misses`
-        return { what: 'cache', found, ...(damage.length > 0 ? { advice } : {}) }
-      }))
+        const builds = session.call(readHistory)
+        isKept ||= builds.length > 1
+        return [{ what: 'cache', found, ...(damage.length > 0 ? { advice } : {}) }, ...diagnose(dir, builds)]
+      })))
     } catch (error) {
       findings.push({ what: 'cache', found: join(dir, name), advice: toVarveError(error).message })
     }
   }
-  return findings
+  return isKept ? findings : [...findings, ...layerFindings(folder)]
+}
+
+/** A directory that ends with its container. If two builds have used the cache, it is kept in some way. */
+function layerFindings(folder: string): FindingJson[] {
+  const note = 'if each build starts a new container, mount a volume or a cache mount there, or set VARVE_DIR to one'
+  return isInContainerLayer(folder, mountsHere()) ? [{ what: 'container', found: `${folder} is discarded with this container`, note }] : []
+}
+
+/** The mounts that this process sees; empty where the system does not list them. */
+function mountsHere(): string {
+  try {
+    return readFileSync('/proc/self/mountinfo', 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 function safeCaches(given: string | undefined): string[] {

@@ -41,7 +41,11 @@ export const RECORD_BYTES_MAX = 200
 
 /** Characters of a name, and of a reason, that are kept. */
 const NAME_MAX = 40
-const REASON_MAX = 60
+const REASON_MAX = 110
+
+/** Characters that a longer reason keeps at least, and by which it is cut. */
+const REASON_MIN = 30
+const CUT = 5
 
 const encoder = new TextEncoder()
 
@@ -54,14 +58,26 @@ export function encodeRecord(facts: BuildFacts, { hits, misses, savedMs, reasons
   const numbers = [startMs, durationMs, hits, misses, savedMs, readBytes, writtenBytes].map(Math.round)
   const fields: (string | number)[] = [name.slice(0, NAME_MAX), ...numbers, engine, layers]
   const frequent = [...reasons].sort(([, one], [, other]) => other - one)
-  let encoded = encoder.encode(JSON.stringify(fields))
+  let encoded: Uint8Array = encoder.encode(JSON.stringify(fields))
   for (const [reason, count] of frequent) {
-    fields.push(reason.slice(0, REASON_MAX), count)
-    const longer = encoder.encode(JSON.stringify(fields))
-    if (longer.length > RECORD_BYTES_MAX) break
+    const longer = withReason(fields, reason, count)
+    if (longer === undefined) break
     encoded = longer
   }
   return encoded
+}
+
+/** Adds a reason, of which the record has as many characters as fit; undefined if only a few do. */
+function withReason(fields: (string | number)[], reason: string, count: number): Uint8Array | undefined {
+  const base = fields.length
+  for (let length = Math.min(reason.length, REASON_MAX); length > 0; length -= CUT) {
+    fields.splice(base, 2, reason.slice(0, length).replace(/[\uD800-\uDBFF]$/, ''), count)
+    const encoded = encoder.encode(JSON.stringify(fields))
+    if (encoded.length <= RECORD_BYTES_MAX) return encoded
+    if (length < REASON_MIN + CUT) break
+  }
+  fields.splice(base, 2)
+  return undefined
 }
 
 /** The record in source[start, end); undefined if there is none. */

@@ -10,15 +10,17 @@
  */
 import { parseJson } from '../values/json.ts'
 
-/** Characters of the JSON of a value that is shown. */
+/** Characters of the JSON of a value that is shown, and of an absolute path. */
 const VALUE_MAX = 32
+const PATH_MAX = 80
+const PATH = /^"(?:\\")?(?:\/|[A-Za-z]:\\)[\w.@ /\\-]*(?:\\")?"$/
 
 /** Words of names of secrets: API_KEY, npm_config__authToken, DATABASE_URL, a URL with a user. */
 const SECRET =
   /secret|token|pass(?:w|phrase|code)|pwd|credential|private|key|auth|cookie|session|signature|salt|cert|jwt|dsn|(?:^|_)pat(?:$|_)|database|:\/\//i
 
 /** At least 12 letters and digits without a separator, with both among them, as in keys and hashes. Numbers, dates and words are none. */
-const RANDOM = /(?=[\w+/=]*\d)(?=[\w+/=]*[A-Za-z])[\w+/=]{12,}/
+const RANDOM = /(?=[\w=]*\d)(?=[\w=]*[A-Za-z])[\w=]{12,}/
 
 const PACKAGE = /(?:^|[\\/])node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)[\\/]package\.json$/
 const VERSION = /"version"\s*:\s*"([\w.+-]{1,30})"/
@@ -26,13 +28,14 @@ const VERSIONED = /^b[\w-]{22} ([\w.+-]{1,30})$/
 
 /** What a record has of a value, as JSON: the value, or undefined if it has a digest. */
 export function literalOf(name: string, json: string): string | undefined {
-  const isShown = json.length <= VALUE_MAX && !SECRET.test(name) && !SECRET.test(json) && !RANDOM.test(json)
+  const isShort = json.length <= VALUE_MAX || (json.length <= PATH_MAX && PATH.test(json))
+  const isShown = isShort && !SECRET.test(name) && !SECRET.test(json) && !RANDOM.test(json)
   return isShown ? `=${json}` : undefined
 }
 
 /** The same for a text. */
 export function literalOfText(name: string, text: string): string | undefined {
-  return text.length <= VALUE_MAX ? literalOf(name, JSON.stringify(text)) : undefined
+  return text.length <= PATH_MAX ? literalOf(name, JSON.stringify(text)) : undefined
 }
 
 /** The name of the package whose manifest a path is. */
@@ -49,7 +52,7 @@ export function withVersion(digest: string, path: string, content: Uint8Array): 
 
 /** The value or the version that a digest shows; undefined if it shows none. Digests from disk may have any form. */
 export function shownOf(digest: string | undefined): string | undefined {
-  if (digest === undefined || digest.length > VALUE_MAX + 30) return undefined
+  if (digest === undefined || digest.length > PATH_MAX + 1) return undefined
   if (!digest.startsWith('=')) return VERSIONED.exec(digest)?.[1]
   const json = digest.slice(1)
   try {

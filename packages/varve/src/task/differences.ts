@@ -48,7 +48,9 @@ export function sentenceOf({ kind, name, before, after }: Difference): string {
 
 /** Several differences as a short text: first those with values, then others. */
 export function wordsOf(differences: readonly Difference[], explain: Explain | undefined): string {
-  const sentences = differences.map((difference) => explained(difference, explain) ?? sentenceOf(difference))
+  // Variables first: what they decide, such as a config, differs with them.
+  const [variables, others] = [differences.filter(isVariable), differences.filter((one) => !isVariable(one))]
+  const sentences = [...variables, ...others].map((difference) => explained(difference, explain) ?? sentenceOf(difference))
   const hasValues = (sentence: string): boolean => !/ (?:changed|dependency)$/.test(sentence)
   // New dependencies follow from other changes, if there are any.
   const causes = sentences.filter((one) => !one.endsWith(' dependency'))
@@ -56,6 +58,11 @@ export function wordsOf(differences: readonly Difference[], explain: Explain | u
   const sorted = [...new Set([...named.filter(hasValues), ...named.filter((one) => !hasValues(one))])]
   const rest = sorted.length - NAMED_MAX
   return shortWords([...sorted.slice(0, NAMED_MAX), ...(rest > 0 ? [`and ${rest} more`] : [])].join(', '))
+}
+
+/** Plugins have variables as inputs, too. */
+function isVariable({ kind, name }: Difference): boolean {
+  return kind === 'env' || (kind === 'input' && name.startsWith('env '))
 }
 
 /** The words of the caller for an input. */

@@ -1,0 +1,146 @@
+/** `npx varve doctor` names what keeps builds from hitting: real builds in each situation, and one project without any. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openCache } from 'varve'
+import type { CliJson } from 'varve/cli-json'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { isInContainerLayer } from '../../packages/varve/dist/cli/diagnosis.js'
+import { runVarve } from '../command.ts'
+import { makeFolder } from '../folders.ts'
+import { install, TOOLS, write, writeProject } from '../plugins/why/projects.ts'
+
+type Finding = CliJson['doctor']['findings'][number]
+
+/** What it says of the hits of a cache, and whether that is something to fix. */
+function hitsIn(dir: string): readonly Finding[] {
+  const { findings }: CliJson['doctor'] = JSON.parse(runVarve(['doctor', '--dir', dir, '--json']).out)
+  return findings.filter(({ what }) => what === 'hits')
+}
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (_, { build, stamp }) => {
+  const name = stamp.slice(0, stamp.indexOf(' "'))
+
+  function makeProject(): string {
+    const folder = makeFolder()
+    writeProject(folder)
+    return folder
+  }
+
+  it('a time in define differs in each build', async () => {
+    const folder = makeProject()
+    for (const time of [1, 2, 3, 4]) await build(folder, { stamp: `2026-01-01T00:00:0${time}Z` })
+    expect(hitsIn(join(folder, 'cache'))).toEqual([{
+      what: 'hits',
+      found: expect.stringContaining(`${name} differs in each of the last 3 builds (the last time `),
+      advice: expect.stringContaining('remove the time'),
+    }])
+  })
+
+  it('a random value in define, which the cache does not show, differs in each build', async () => {
+    const folder = makeProject()
+    for (const value of ['9f3ad0c27be1', '0b8e72f1a94c', 'c51d90e8f7a2', '77ae10cd25bb']) await build(folder, { stamp: value })
+    const found = expect.stringMatching(/differs in each of the last 3 builds$/)
+    expect(hitsIn(join(folder, 'cache'))).toMatchObject([{ found, advice: expect.any(String) }])
+  })
+
+  it('an absolute path in define has changed', async () => {
+    const folder = makeProject()
+    for (const path of ['/builds/1/app', '/builds/2/app']) await build(folder, { stamp: path })
+    const found = expect.stringContaining('has the absolute path "/builds/2/app", and had "/builds/1/app"')
+    expect(hitsIn(join(folder, 'cache'))).toMatchObject([{ found, advice: expect.stringContaining('relative to the project') }])
+  })
+
+  it('a variable has another value than in the build before', async () => {
+    const folder = makeProject()
+    for (const mode of ['development', 'production']) {
+      vi.stubEnv('NODE_ENV', mode)
+      await build(folder)
+    }
+    const found = expect.stringContaining('NODE_ENV had the value production instead of development')
+    expect(hitsIn(join(folder, 'cache'))).toMatchObject([{ found, note: expect.stringContaining('set it to one value') }])
+  })
+
+  it('a project whose files change between builds gets no remark', async () => {
+    const folder = makeProject()
+    for (const color of ['red', 'green', 'blue', 'teal']) {
+      write(folder, { 'src/theme.css': `a { color: ${color} }`, '.pagerc': color })
+      await build(folder)
+    }
+    install(folder, '7.30.0')
+    await build(folder)
+    expect(hitsIn(join(folder, 'cache'))).toEqual([])
+    expect(JSON.parse(runVarve(['history', '--dir', join(folder, 'cache'), '--json']).out).caches[0].builds).toHaveLength(5)
+  })
+})
+
+describe('varve doctor', () => {
+  it('two versions of a tool take turns on the cache of webpack', async () => {
+    const folder = makeFolder()
+    writeProject(folder)
+    for (const version of ['7.29.13', '7.30.0', '7.29.13', '7.30.0']) {
+      install(folder, version)
+      await TOOLS['webpack']?.build(folder)
+    }
+    expect(hitsIn(join(folder, 'cache'))).toMatchObject([{
+      found: expect.stringContaining('@org/compiler 7.29.13 and @org/compiler 7.30.0 take turns'),
+      advice: expect.stringContaining('use one version of @org/compiler'),
+    }])
+  })
+
+  it('two values of a variable take turns on the cache of webpack', async () => {
+    const folder = makeFolder()
+    writeProject(folder)
+    for (const mode of ['development', 'production', 'development', 'production']) {
+      vi.stubEnv('NODE_ENV', mode)
+      await TOOLS['webpack']?.build(folder)
+    }
+    expect(hitsIn(join(folder, 'cache'))).toMatchObject([{
+      found: expect.stringContaining('NODE_ENV development and NODE_ENV production take turns'),
+      advice: expect.stringContaining('set NODE_ENV to one value in all builds'),
+    }])
+  })
+
+  it('builds whose ids are never the same find nothing', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const build = async (prefix: string): Promise<void> => {
+      await using cache = await openCache({ name: 'tool', dir })
+      for (const id of ['a', 'b']) await cache.task('compile').run({ id: `${prefix}/${id}` }, () => id)
+    }
+    for (const prefix of ['run-1', 'run-2']) await build(prefix)
+    expect(hitsIn(dir)).toEqual([])
+    await build('run-3')
+    expect(hitsIn(dir)).toMatchObject([{ found: expect.stringContaining('the last 3 builds found nothing'), advice: expect.any(String) }])
+  })
+
+  it('the layer of a container is not kept, a volume in it is', () => {
+    const overlay = '22 1 0:21 / / rw,relatime - overlay overlay rw,lowerdir=/l,upperdir=/u,workdir=/w'
+    const volume = `${overlay}\n30 22 8:1 /v /app/node_modules/.cache rw - ext4 /dev/sda1 rw\n31 22 8:1 /w /a\\040b rw - ext4 /dev/sda1 rw`
+    expect(isInContainerLayer('/app/node_modules/.cache/varve', overlay)).toBe(true)
+    expect(isInContainerLayer('/app/node_modules/.cache/varve', volume)).toBe(false)
+    expect(isInContainerLayer('/a b/varve', volume)).toBe(false)
+    expect(isInContainerLayer('/app/other', volume)).toBe(true)
+    expect(isInContainerLayer('/app', '22 1 8:1 / / rw - ext4 /dev/sda1 rw')).toBe(false)
+    expect(isInContainerLayer('/app', '')).toBe(false)
+  })
+
+  it.runIf(process.platform === 'linux')('a container is a remark until two builds have used the cache', async () => {
+    const dir = join(makeFolder(), 'cache')
+    const isInLayer = isInContainerLayer(dir, readFileSync('/proc/self/mountinfo', 'utf8'))
+    const remarks = (): number => {
+      const { findings }: CliJson['doctor'] = JSON.parse(runVarve(['doctor', '--dir', dir, '--json']).out)
+      return findings.filter(({ what }) => what === 'container').length
+    }
+    const found: number[] = []
+    for (const key of ['one', 'two']) {
+      await using cache = await openCache({ name: 'tool', dir })
+      cache.namespace('a', { codec: 'text' }).put(key, 'value')
+      await cache.close()
+      found.push(remarks())
+    }
+    expect(found).toEqual([isInLayer ? 1 : 0, 0])
+  })
+})
