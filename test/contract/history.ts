@@ -50,11 +50,33 @@ export function historyContract({ newDir, open }: Subject): void {
       expect([record, others]).toEqual([
         {
           name: expect.any(String), startMs: expect.any(Number), durationMs: expect.any(Number), hits: 2, misses: 2, reasons: { new: 2 },
-          savedMs: 0, readBytes: 10, writtenBytes: expect.any(Number), engine, layers: 0,
+          savedMs: 0, readBytes: 10, writtenBytes: expect.any(Number), engine, layers: 0, remote: null,
         },
         [],
       ])
       expect([(record?.startMs ?? 0) >= before, (record?.writtenBytes ?? 0) > 8, (record?.durationMs ?? -1) >= 0]).toEqual([true, true, true])
+    })
+
+    it('a watching build updates its record with each commit that writes entries, and is recorded if it is killed', async () => {
+      const dir = newDir()
+      const cache = await open(dir)
+      const namespace = cache.namespace('a', { codec: 'text' })
+      namespace.put('before', 'value')
+      await cache.commit()
+      expect(await historyOf(dir)).toEqual([]) // no build is over
+      namespace.put('first', 'value')
+      cache.recordBuild({ hits: 0, misses: 3, reasons: { new: 3 } })
+      await cache.commit()
+      expect((await historyOf(dir)).map(({ hits, misses }) => [hits, misses])).toEqual([[0, 3]])
+      cache.recordBuild({ hits: 2, misses: 1, reasons: { file: 1 } })
+      await cache.commit() // of nothing
+      expect((await historyOf(dir)).map(({ hits, misses }) => [hits, misses])).toEqual([[0, 3]])
+      namespace.put('second', 'value')
+      await cache.commit()
+      expect((await historyOf(dir)).map(({ hits, misses, reasons }) => [hits, misses, reasons])).toEqual([[2, 4, { new: 3, file: 1 }]])
+      const before = await historyOf(dir)
+      await cache.close() // the record has everything, so nothing is written
+      expect(await historyOf(dir)).toEqual(before)
     })
 
     it('the time that hits save is that of the work, and parallel works share it', async () => {

@@ -75,6 +75,19 @@ describe.each(ENGINES)('published by %s', (engine) => {
   })
 })
 
+describe('the record of a build', () => {
+  it('has the layers of the remote, and the bytes that were fetched', async () => {
+    const store = await publishedWith('a')
+    const machine = new Machine(store)
+    for (const key of ['b', 'c']) await build(machine, machine.remote(), [], putting(key))
+    const cache = await openCache({ name: 'tool', dir: machine.dir, remote: false, readOnly: true })
+    const [second, first] = cache.history()
+    await cache.close()
+    expect([first?.layers, first?.remote?.layers, second?.remote]).toEqual([1, 1, { layers: 1, fetchedBytes: 0 }])
+    expect(first?.remote?.fetchedBytes).toBeGreaterThan(0)
+  })
+})
+
 describe('who writes', () => {
   it('a cache without mode and key publishes nothing, nor does one that has nothing new', async () => {
     const store = newStore()

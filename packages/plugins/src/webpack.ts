@@ -43,6 +43,7 @@ export class VarveWebpackPlugin {
     const reads = this.#options.trackReads === false ? undefined : new BuildReads(compiler)
     const layer = new DiskLayer(compiler, this.#options, this.stats, makers, reads)
     const report = new BuildReport(compiler, this.#options.report, layer.changes)
+    layer.counting.counts = () => report.counts
     compiler.hooks.initialize.tap(NAME, () => {
       warnOfOtherCaches(compiler)
       layer.initialize()
@@ -71,7 +72,7 @@ export class VarveWebpackPlugin {
     })
     hooks.beginIdle.tap(tap, () => layer.beginIdle())
     hooks.endIdle.tap(tap, () => layer.endIdle())
-    hooks.shutdown.tapPromise(tap, () => layer.shutdown(report.counts))
+    hooks.shutdown.tapPromise(tap, () => layer.shutdown())
   }
 }
 

@@ -8,7 +8,7 @@
  * A failure here never fails a build: it costs misses and a warning.
  */
 import { resolve } from 'node:path'
-import { type BuildCounts, type Cache, type CommitReport, openCache } from 'varve'
+import { type Cache, type CommitReport, openCache } from 'varve'
 import { unrecorded } from 'varve/reads'
 import type { Compilation, Compiler } from 'webpack'
 import { checkoutOf } from '../build/root.ts'
@@ -16,6 +16,7 @@ import { Warnings } from '../build/warnings.ts'
 import { markWritten, writeBeforeExit } from './before-exit.ts'
 import type { FileSystemInfo } from './dependency-files.ts'
 import { Entries } from './entries.ts'
+import { Counting } from './counting.ts'
 import { type Dependencies, Environments } from './environment.ts'
 import { identityOf, LAYOUT, ordinalOf } from './identity.ts'
 import { loadedFiles } from './inputs.ts'
@@ -67,6 +68,7 @@ export class DiskLayer {
   #isInitialStore = true
   /** The newest compilation until its dependencies are known. Without them, an entry could outlive its loader. */
   #compilation: Compilation | undefined
+  readonly counting: Counting = new Counting()
   /** What has changed for all modules, in words. */
   readonly changes: () => readonly string[] = () => this.#open?.environments.why.changes ?? []
 
@@ -197,8 +199,8 @@ export class DiskLayer {
     }
   }
 
-  /** Writes pending values and closes the cache with the counts of its build; a later build opens it again. */
-  async shutdown(counts?: BuildCounts): Promise<void> {
+  /** Writes pending values and closes the cache; a later build opens it again. */
+  async shutdown(): Promise<void> {
     this.endIdle()
     this.#report()
     await this.write()
@@ -208,8 +210,7 @@ export class DiskLayer {
     this.#opening = this.#beginning = this.#open = undefined
     try {
       const cache = await opening
-      if (counts !== undefined) cache?.recordBuild(counts)
-      await cache?.close()
+      if (cache !== undefined) await this.counting.close(cache)
     } catch (error) {
       this.#warnings.failed('cannot be closed', error)
     }
@@ -252,7 +253,7 @@ export class DiskLayer {
     if (changed.length > 0) this.#logger.log(`everything is built again, because these changed: ${changed.join(', ')}`)
     const { version } = environments
     const pointers = new Entries(cache.namespace(`webpack ${identity.name}`, { version }), root)
-    const commit = (): Promise<CommitReport> => cache.commit()
+    const commit = (): Promise<CommitReport> => this.counting.commit(cache)
     const packs = new Packs(pointers, cache.namespace(`webpack packs ${identity.name}`, { version }), codec, commit)
     if (cache.status().engine === 'native') packs.readAhead()
     this.#open = { commit, packs, environments }

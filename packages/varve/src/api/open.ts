@@ -88,7 +88,8 @@ async function open(options: CacheOptions): Promise<Cache> {
     const opened = { engine: engine.name, reason, dir, durability, remote: remote?.report }
     const published = { name: options.name, dir, secret, engine: engine.name, shared: options.shared ?? false }
     const publish = remote?.publish === undefined || used === undefined ? undefined : remote.publish.bind(undefined, published)
-    const recorder = new Recorder({ mode, name: options.name, engine: engine.name, tally: session.tally })
+    const attached = remote === undefined ? null : { layers: remote.report.layers, fetchedBytes: remote.report.fetchedBytes }
+    const recorder = new Recorder({ mode, name: options.name, engine: engine.name, tally: session.tally, remote: attached })
     return new Cache(session, new Keeping(session, degraded, used, recorder), opened, { isReadOnly: engineOptions.readOnly, place, publish })
   } catch (error) {
     throw toVarveError(error)

@@ -52,8 +52,13 @@ export class Counts {
     for (const [reason, count] of Object.entries(reasons)) this.#add(reason, count)
   }
 
+  /** Number of results. */
+  get count(): number {
+    return this.hits + this.misses
+  }
+
   get isEmpty(): boolean {
-    return this.hits === 0 && this.misses === 0
+    return this.count === 0
   }
 
   #add(reason: string, count: number): void {

@@ -31,15 +31,16 @@ export function readHistory(store: EngineStore): BuildRecord[] {
   return found.sort((one, other) => other.startMs - one.startMs)
 }
 
-/** Buffers a record, and the removal of the oldest ones beyond the limit. */
-export function putRecord(store: EngineStore, startMs: number, encoded: Uint8Array): void {
+/** Buffers the record with this key, and the removal of the oldest ones beyond the limit. */
+export function putRecord(store: EngineStore, key: string, encoded: Uint8Array): void {
   const namespace = store.namespace(NAME, VERSION)
   const keys = Array.from(placesOf(store), ([page, index]) => readKey(page.keys, page.keyEnds[index - 1] ?? 0, page.keyEnds[index] ?? 0))
-  for (const key of outdated(keys)) store.delete(namespace, writeKey(store.scratch, key))
-  store.put(namespace, writeKey(store.scratch, keyAt(startMs)), encoded)
+  for (const old of outdated(keys.filter((one) => one !== key))) store.delete(namespace, writeKey(store.scratch, old))
+  store.put(namespace, writeKey(store.scratch, key), encoded)
 }
 
-function keyAt(startMs: number): string {
+/** A new key for a build that began then. */
+export function recordKey(startMs: number): string {
   const random = Math.random().toString(36).slice(2, 8).padEnd(6, '0')
   return `${startMs.toString(36).padStart(9, '0')}-${random}`
 }

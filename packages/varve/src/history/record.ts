@@ -3,7 +3,7 @@
  *
  *   ["webpack", 1795257074727, 8312, 1998, 2, 14200, 5242880, 91022, "native", 1, "file babel.config.js", 2]
  *      name, start (ms since 1970), duration (ms), hits, misses, time saved (ms), bytes read, bytes written, engine,
- *      layers, then the most frequent reasons of misses with their counts
+ *      layers, or [layers, layers of the remote, bytes fetched from it], then the most frequent reasons of misses with their counts
  *
  * Other users of a directory can write to it, so a value of another shape is no record.
  */
@@ -34,6 +34,16 @@ export interface BuildRecord {
   readonly engine: 'native' | 'wasm'
   /** Number of layers below the cache. */
   readonly layers: number
+  /** What the [remote](remote.md) gave when the cache was opened; null without one. */
+  readonly remote: RecordedRemote | null
+}
+
+/** A remote in the record of a build. */
+export interface RecordedRemote {
+  /** Number of its layers. */
+  readonly layers: number
+  /** Bytes that were fetched because they were not on this machine. */
+  readonly fetchedBytes: number
 }
 
 /** Most bytes of a record. */
@@ -47,6 +57,8 @@ const REASON_MAX = 110
 const REASON_MIN = 30
 const CUT = 5
 
+type Field = string | number | readonly number[]
+
 const encoder = new TextEncoder()
 
 /** What is known of a build besides its counts. */
@@ -54,9 +66,10 @@ export type BuildFacts = Omit<BuildRecord, keyof Counts>
 
 /** The bytes of a record. */
 export function encodeRecord(facts: BuildFacts, { hits, misses, savedMs, reasons }: Counts): Uint8Array {
-  const { name, startMs, durationMs, readBytes, writtenBytes, engine, layers } = facts
+  const { name, startMs, durationMs, readBytes, writtenBytes, engine, layers, remote } = facts
   const numbers = [startMs, durationMs, hits, misses, savedMs, readBytes, writtenBytes].map(Math.round)
-  const fields: (string | number)[] = [name.slice(0, NAME_MAX), ...numbers, engine, layers]
+  const below = remote === null ? layers : [layers, remote.layers, remote.fetchedBytes]
+  const fields: Field[] = [name.slice(0, NAME_MAX), ...numbers, engine, below]
   const frequent = [...reasons].sort(([, one], [, other]) => other - one)
   let encoded: Uint8Array = encoder.encode(JSON.stringify(fields))
   for (const [reason, count] of frequent) {
@@ -68,7 +81,7 @@ export function encodeRecord(facts: BuildFacts, { hits, misses, savedMs, reasons
 }
 
 /** Adds a reason, of which the record has as many characters as fit; undefined if only a few do. */
-function withReason(fields: (string | number)[], reason: string, count: number): Uint8Array | undefined {
+function withReason(fields: Field[], reason: string, count: number): Uint8Array | undefined {
   const base = fields.length
   for (let length = Math.min(reason.length, REASON_MAX); length > 0; length -= CUT) {
     fields.splice(base, 2, reason.slice(0, length).replace(/[\uD800-\uDBFF]$/, ''), count)
@@ -89,12 +102,21 @@ export function decodeRecord(source: Uint8Array, start: number, end: number): Bu
     return undefined
   }
   if (!Array.isArray(value)) return undefined
-  const [name, startMs, durationMs, hits, misses, savedMs, readBytes, writtenBytes, engine, layers, ...rest]: unknown[] = value
+  const [name, startMs, durationMs, hits, misses, savedMs, readBytes, writtenBytes, engine, below, ...rest]: unknown[] = value
+  const layersFound = layersIn(below)
   if (typeof name !== 'string' || (engine !== 'native' && engine !== 'wasm')) return undefined
   if (!isAmount(startMs) || !isAmount(durationMs) || !isAmount(hits) || !isAmount(misses) || !isAmount(savedMs)) return undefined
-  if (!isAmount(readBytes) || !isAmount(writtenBytes) || !isAmount(layers)) return undefined
+  if (!isAmount(readBytes) || !isAmount(writtenBytes) || layersFound === undefined) return undefined
   const reasons = reasonsIn(rest)
-  return reasons && { name, startMs, durationMs, hits, misses, reasons, savedMs, readBytes, writtenBytes, engine, layers }
+  return reasons && { name, startMs, durationMs, hits, misses, reasons, savedMs, readBytes, writtenBytes, engine, ...layersFound }
+}
+
+/** The layers below the cache, and the remote. */
+function layersIn(below: unknown): Pick<BuildRecord, 'layers' | 'remote'> | undefined {
+  if (isAmount(below)) return { layers: below, remote: null }
+  if (!Array.isArray(below)) return undefined
+  const [all, layers, fetchedBytes]: unknown[] = below
+  return isAmount(all) && isAmount(layers) && isAmount(fetchedBytes) ? { layers: all, remote: { layers, fetchedBytes } } : undefined
 }
 
 /** Names and counts in turn. */

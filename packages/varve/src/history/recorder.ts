@@ -3,8 +3,8 @@ import type { EngineStore } from '../engine/engine.ts'
 import { VarveError } from '../errors.ts'
 import { variable } from '../host/permission.ts'
 import type { HistoryMode } from '../options.ts'
-import { putRecord } from './history.ts'
-import { encodeRecord } from './record.ts'
+import { putRecord, recordKey } from './history.ts'
+import { encodeRecord, type RecordedRemote } from './record.ts'
 import type { Tally } from './tally.ts'
 
 /** The option `history`, which VARVE_HISTORY overrides. Throws INVALID_OPTION. */
@@ -21,38 +21,51 @@ export interface RecorderParts {
   readonly name: string
   readonly engine: 'native' | 'wasm'
   readonly tally: Tally
+  /** The remote, if there is one. */
+  readonly remote: RecordedRemote | null
 }
 
 /** The record of one open cache. */
 export class Recorder {
   readonly #parts: RecorderParts
   readonly #startMs: number = Date.now()
+  readonly #key: string = recordKey(this.#startMs)
   #writtenBytes = 0
+  /** Results of the tool that the record counts. */
+  #recorded = 0
 
   constructor(parts: RecorderParts) {
     this.#parts = parts
   }
 
-  /** Call before each commit, with the bytes that it writes. */
-  committing(bytes: number): void {
-    this.#writtenBytes += bytes
+  /**
+   * Call before each commit. Once the tool has counted a build, each commit that writes entries has the record, in place of the one
+   * before: a watching build that is killed has one, too.
+   */
+  committing(store: EngineStore): void {
+    const { mode, tally } = this.#parts
+    if (mode !== 'never' && store.pendingBytes() > 0 && !tally.tool.isEmpty) this.put(store)
+    this.#writtenBytes += store.pendingBytes()
   }
 
-  /** Whether this build leaves a record: it wrote something, or each build does. */
+  /** Whether this build leaves a record when it ends: each build does, or it wrote something that no record counts. */
   isDue(store: EngineStore): boolean {
-    const { mode } = this.#parts
-    return mode === 'always' || (mode === 'auto' && this.#writtenBytes + store.pendingBytes() > 0)
+    const { mode, tally } = this.#parts
+    if (mode !== 'auto') return mode === 'always'
+    const isRecorded = this.#recorded > 0 && this.#recorded === tally.tool.count
+    return store.pendingBytes() > 0 || (this.#writtenBytes > 0 && !isRecorded)
   }
 
-  /** Buffers the record. */
+  /** Buffers the record, in place of an earlier one of this build. */
   put(store: EngineStore): void {
-    const { name, engine, tally } = this.#parts
+    const { name, engine, tally, remote } = this.#parts
     const writtenBytes = this.#writtenBytes + store.pendingBytes()
     try {
       const layers = store.status().layers.filter(({ problem }) => problem === null).length
       const [startMs, durationMs] = [this.#startMs, Math.max(0, Date.now() - this.#startMs)]
-      const facts = { name, startMs, durationMs, readBytes: tally.readBytes, writtenBytes, engine, layers }
-      putRecord(store, startMs, encodeRecord(facts, tally.counts))
+      const facts = { name, startMs, durationMs, readBytes: tally.readBytes, writtenBytes, engine, layers, remote }
+      putRecord(store, this.#key, encodeRecord(facts, tally.counts))
+      this.#recorded = tally.tool.count
     } catch {
       // A cache that cannot be read has no history to extend.
     }

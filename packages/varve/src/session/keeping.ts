@@ -49,7 +49,7 @@ export class Keeping {
     const barred = this.#place?.isUnchanged === false ? this.#check(store.pendingBytes() > 0) : undefined
     if (barred !== undefined) return this.#keep(barred, store, durability)
     if (durability === 'durable' && this.#unsynced !== undefined) throw refused(this.#unsynced)
-    this.#recorder.committing(store.pendingBytes())
+    this.#recorder.committing(store)
     try {
       const report = this.#noted(await store.commit(durability))
       if (report.entries > 0) this.#degraded = this.#unsynced
