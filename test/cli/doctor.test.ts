@@ -70,6 +70,7 @@ describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (_, { bu
       write(folder, { 'src/theme.css': `a { color: ${color} }`, '.pagerc': color })
       await build(folder)
     }
+    expect(hitsIn(join(folder, 'cache'))).toEqual([])
     install(folder, '7.30.0')
     await build(folder)
     expect(hitsIn(join(folder, 'cache'))).toEqual([])
