@@ -58,7 +58,8 @@ describe.each(ENGINES)('varve view on %s', (engine) => {
     const { caches: [cache] } = await source.overview()
     const { made } = await source.contents(dir, CONTROL)
     expect(made.count).toBe(cache?.builds[0]?.misses)
-    expect(made.reasons.map(({ reason, count }) => [reason, count])).toEqual([['input mode changed', 25], ['its own file changed', 4]])
+    const reasons = [['input mode development -> production', 25], ['its own file changed', 4]]
+    expect(made.reasons.map(({ reason, count }) => [reason, count])).toEqual(reasons)
     const own = made.reasons[1]?.results[0]
     expect(own?.differences).toEqual([expect.objectContaining({ kind: 'file', name: own?.id })])
   })

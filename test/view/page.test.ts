@@ -125,7 +125,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of varve view', () => {
 
   it('a report explains the misses of the last build without a server, and a page verifies on request', async () => {
     const { page } = await open(pathToFileURL(report).href)
-    await page.getByText('input mode changed').click()
+    await page.getByText('input mode development -> production').click()
     await page.getByRole('button', { name: 'src/pages/part-3.js', exact: true }).click()
     expect(await page.getByRole('dialog').innerText()).toContain('mode')
     await page.getByRole('button', { name: 'Close' }).click()
