@@ -22,8 +22,9 @@ export interface CacheOptions {
    */
   readonly name: string
   /**
-   * The cache directory, relative to the working directory. Varve does not use a directory that another user can replace
-   * (see `shared`): the cache is then kept in memory, and `CacheStatus.degraded` gives the reason.
+   * The cache directory, relative to the working directory. `'git'` is `varve/<name>` in the directory that all worktrees of the Git
+   * repository share, so that they share entries; outside a repository it is the default. Varve does not use a directory that
+   * another user can replace (see `shared`): the cache is then kept in memory, and `CacheStatus.degraded` gives the reason.
    * @defaultValue `<VARVE_DIR>/<name>` or `<CACHE_DIR>/varve/<name>` if the environment sets one of these variables;
    * otherwise `node_modules/.cache/varve/<name>` beside the nearest package.json
    */

@@ -13,7 +13,7 @@ export interface AdapterOptions {
    */
   readonly name?: string | undefined
   /**
-   * Cache directory, relative to the working directory.
+   * Cache directory, relative to the working directory. With `'git'`, all worktrees of the Git repository share one.
    * @defaultValue `<VARVE_DIR>/<name>` if the environment has `VARVE_DIR`, otherwise `node_modules/.cache/varve/<name>` next to
    * the nearest package.json
    */

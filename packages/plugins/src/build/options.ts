@@ -1,5 +1,7 @@
 /** The options of all wrappers of plugins and loaders. */
-import type { EngineChoice } from 'varve'
+import { join, resolve } from 'node:path'
+import { type EngineChoice, gitDirectory } from 'varve'
+import { unrecorded } from 'varve/reads'
 import { REPORT, type ReportOption } from './report.ts'
 import { ANYTHING, BOOLEAN, type Fields, FUNCTION, oneOf, SIZE, STRING, TEXT, TEXTS } from './validate.ts'
 
@@ -47,7 +49,8 @@ export interface CachedOptions {
    */
   readonly root?: string | undefined
   /**
-   * Cache directory, relative to the root.
+   * Cache directory, relative to the root. With `'git'`, all worktrees of the Git repository share one; see `dir` of
+   * `openCache`.
    * @defaultValue `node_modules/.cache/varve/<tool>` next to the nearest package.json
    */
   readonly dir?: string | undefined
@@ -94,6 +97,13 @@ export interface CachedStats {
   readonly reasons: Readonly<Record<string, number>>
   /** Files and variables that the plugin has read so far, without those that its calls report: inputs of all its results. */
   readonly reads: { readonly files: readonly string[]; readonly variables: readonly string[] }
+}
+
+/** The directory that the option `dir` names: relative to `base`, or in the repository of `base`. Undefined for the default. */
+export function cacheFolder(dir: string | undefined, base: string, tool: string): string | undefined {
+  const shared = dir === 'git' ? unrecorded(() => gitDirectory(base)) : undefined
+  if (dir === undefined || dir === 'git') return shared === undefined ? undefined : join(shared, 'varve', tool)
+  return resolve(base, dir)
 }
 
 /** The checks of CachedOptions. */

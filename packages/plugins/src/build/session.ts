@@ -2,10 +2,9 @@
  * The open cache of a build. There is one per directory and process; the plugins that use it share it, and the last one closes
  * it. A failure here never fails a build: it costs misses and a warning.
  */
-import { resolve } from 'node:path'
 import { type Cache, openCache, type Task, type TaskOptions } from 'varve'
 import { Explanations } from './explanations.ts'
-import type { CachedOptions } from './options.ts'
+import { type CachedOptions, cacheFolder } from './options.ts'
 import { Progress } from './progress.ts'
 import { reportBuild, type ReportOption } from './report.ts'
 import type { Root } from './root.ts'
@@ -103,7 +102,7 @@ export class Session {
     try {
       this.#cache = await openCache({
         name: tool,
-        dir: dir === undefined ? undefined : resolve(root.folder, dir),
+        dir: cacheFolder(dir, root.folder, tool),
         engine,
         maxBytes,
         readOnly,

@@ -3,29 +3,27 @@
  * tracks build dependencies. An entry names its environment and is used only while that environment is unchanged.
  *
  * The namespace has one record per environment: the reported dependencies, the files that they resolved to, and webpack's
- * snapshots of the resolution and of the files. For each compiler it also has the newest environment and the generation of
- * the compiler's namespace. When that environment has changed, the next generation begins, which frees the space of all
- * older entries at once. Two processes that detect the same change begin the same generation.
+ * snapshots of the resolution and of the files. For each compiler it also has the newest generations of entries, each with
+ * its newest environment (`generations.ts`). A build uses the newest generation whose environment is unchanged, so that
+ * worktrees and branches with other configs each keep theirs. If there is none, the next generation begins. Two processes
+ * that detect the same change begin the same generation.
  */
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import type { Compiler } from 'webpack'
 import { aboveOf, pathsAbove, presentAbove } from './above.ts'
-import { changedPackages, changesOf, missingIn, readNamed } from './changes.ts'
+import { changedPackages, changesOf, missingIn } from './changes.ts'
 import { dependencyFiles, type FileSystemInfo } from './dependency-files.ts'
 import type { Entries } from './entries.ts'
+import { decodeGenerations, encodeGenerations, type EntriesName, entriesOf, type Generation, nextGeneration } from './generations.ts'
 import type { Identity } from './identity.ts'
 import { idOf } from './pointer.ts'
 import { changedInputs, changesIn, type Digests, digestsOf, inputsOfMissing, isUnchanged, namesOf, pathsIn, pathsOf } from './recorded.ts'
+import { isUnchangedSince, type Snapshot, takeSnapshot } from './snapshots.ts'
 import type { ValueCodec } from './value.ts'
 import type { Why } from './why.ts'
 
-type Snapshot = Parameters<FileSystemInfo['checkSnapshotValid']>[0]
-type SnapshotOptions = Parameters<FileSystemInfo['createSnapshot']>[4] & object
 type Resolution = NonNullable<Parameters<Parameters<FileSystemInfo['resolveBuildDependencies']>[3]>[1]>
-
-/** Default options of a snapshot: compare timestamps first, and hashes if those differ. */
-const SNAPSHOT_OPTIONS = { timestamp: true, hash: true }
 
 /** The record of an environment. */
 interface EnvironmentRecord {
@@ -85,7 +83,7 @@ export class Environments {
   readonly #codec: ValueCodec
   readonly #root: string
   readonly #verdicts: Map<string, boolean | Promise<boolean>> = new Map()
-  /** What has changed since the newest environment: names, and words. */
+  /** What has changed since the environment that was checked last: names, and words. */
   #changed: readonly string[] = []
   #words: readonly string[] = []
   #generation = 0
@@ -107,24 +105,34 @@ export class Environments {
     return this.#current?.known ?? new Set()
   }
 
-  /** The version of the compiler's namespace, with its generation. */
-  get version(): string {
-    return `${this.#identity.digest} ${this.#generation}`
+  /** Name and version of the entries of this build. */
+  get entries(): EntriesName {
+    return entriesOf(this.#identity, this.#generation)
   }
 
   /**
-   * Checks the newest environment. If it has changed, the next generation begins. Returns what has changed: variables, and paths
-   * relative to the compiler's context.
+   * Chooses the newest generation whose environment is unchanged, or begins the next one. Returns what has changed since the
+   * newest generation if none can be used: variables, and paths relative to the compiler's context.
    */
   async begin(): Promise<readonly string[]> {
-    const newest = this.#records.get(this.#identity.name)?.toString() ?? ''
-    const [digest, generation = '', id = '', ...inputs] = newest.split(' ')
-    // With another digest no entry can be used, but the record may have the name of what changed.
-    const isValid = await this.isValid(Buffer.from(id, 'hex').toString('latin1'))
-    if (digest !== this.#identity.digest) this.#current = undefined
-    else if (/^\d{1,12}$/.test(generation)) this.#generation = Number(generation) + (isValid ? 0 : 1)
-    if (newest !== '') this.why.changes = [...changesOf(readNamed(inputs.join(' ')), this.#identity.digests), ...this.#words]
-    return this.#changed
+    const known = this.#generations()
+    const [newest] = known
+    let changed: readonly string[] = []
+    for (const one of known) {
+      const isUsable = one.digest === this.#identity.digest
+      // With another digest no entry can be used, but the newest record may have the name of what changed.
+      if (!isUsable && one !== newest) continue
+      this.#generation = one.generation
+      const isValid = await this.isValid(one.id)
+      if (isUsable && isValid) return []
+      this.#current = undefined
+      this.#verdicts.clear() // generations may have one environment
+      if (one !== newest) continue
+      changed = this.#changed
+      this.why.changes = [...changesOf(one.inputs, this.#identity.digests), ...this.#words]
+    }
+    this.#generation = nextGeneration(known)
+    return changed
   }
 
   /** Whether entries of this environment may be used: a promise for the first entry, then known at once. */
@@ -162,9 +170,10 @@ export class Environments {
     const resolution = await this.#resolve(all, mayBeMissing).catch(() => this.#resolveNames(all, mayBeMissing))
     const { files, directories, missing, resolveDependencies: steps } = resolution
     const how = this.#compiler.options.snapshot
+    const wanted = { files: [...files, ...paths.files], directories, missing: [...missing, ...paths.missing] }
     const [resolving, contents] = await Promise.all([
-      this.#snapshot(steps.files, steps.directories, steps.missing, how.resolveBuildDependencies),
-      this.#snapshot([...files, ...paths.files], directories, [...missing, ...paths.missing], how.buildDependencies),
+      takeSnapshot(this.fileSystemInfo, steps, how.resolveBuildDependencies),
+      takeSnapshot(this.fileSystemInfo, wanted, how.buildDependencies),
     ])
     await this.why.putEverything(contents, inputs.keys())
     const read = [...all, ...files, ...directories, ...missing, ...steps.files, ...steps.directories, ...steps.missing]
@@ -177,11 +186,11 @@ export class Environments {
     const serialized = await this.#codec.serialize(record)
     const bytes = Buffer.concat((serialized?.parts ?? []).filter((part) => Buffer.isBuffer(part)))
     const id = idOf(bytes)
-    const isOwn = isBound || this.#codec.isAlwaysBound
-    const environment = `${this.#generation} ${Buffer.from(id, 'latin1').toString('hex')}`
-    const newest = `${this.#identity.digest} ${environment} ${JSON.stringify(this.#identity.digests)}`
-    this.#records.put(this.#recordName(id), bytes, isOwn)
-    this.#records.put(this.#identity.name, Buffer.from(newest), isOwn)
+    const [generation, { digest, name, digests: inputs }] = [this.#generation, this.#identity]
+    const known = this.#generations()
+    if (!known.some((other) => other.generation === generation)) this.#forgetReplaced()
+    this.#records.put(this.#recordName(id), bytes, isBound || this.#codec.isAlwaysBound)
+    this.#records.put(name, encodeGenerations([{ generation, digest, id, inputs }, ...known]), false)
     this.#verdicts.set(id, true)
     this.#current = this.#currentOf(id, record, true)
     return id
@@ -193,7 +202,8 @@ export class Environments {
     const record: unknown = await this.#codec.deserialize([bytes])
     if (!isRecord(record)) return false
     const [resolving, contents]: [string[], string[]] = [[], []]
-    const compared = [this.#isUnchanged(record.resolving, resolving), this.#isUnchanged(record.contents, contents)] as const
+    const info = this.fileSystemInfo
+    const compared = [isUnchangedSince(info, record.resolving, resolving), isUnchangedSince(info, record.contents, contents)] as const
     const [isFresh, isSame] = await Promise.all(compared)
     const found = presentAbove(this.#root, record.above)
     const isEqual = isSame && found.length === 0 && isUnchanged(record.inputs)
@@ -203,7 +213,6 @@ export class Environments {
       const changed = [...(isSame ? resolving : contents), ...found, ...changedInputs(record.inputs)]
       this.#changed = namesOf(changed, this.#compiler.context)
       this.#words = this.#wordsOf(changed, record)
-      this.#records.delete(this.#recordName(id))
     }
     return isValid
   }
@@ -218,8 +227,21 @@ export class Environments {
     return [...new Set([...known.values(), ...others])]
   }
 
+  /** The generations of this compiler, the newest first. */
+  #generations(): Generation[] {
+    return decodeGenerations(this.#records.get(this.#identity.name)?.toString() ?? '')
+  }
+
   #recordName(id: string): string {
-    return `${this.#identity.name} ${Buffer.from(id, 'latin1').toString('hex')}`
+    return `${this.entries.name}\0${this.#generation}\0${Buffer.from(id, 'latin1').toString('hex')}`
+  }
+
+  /** Deletes the environments of the generation that the current one replaces. */
+  #forgetReplaced(): void {
+    for (const [identifier] of this.#records.all()) {
+      const [name, generation] = identifier?.split('\0') ?? []
+      if (identifier !== undefined && name === this.entries.name && generation !== String(this.#generation)) this.#records.delete(identifier)
+    }
   }
 
   #currentOf(id: string, { dependencies, inputs, above }: EnvironmentRecord, isFresh: boolean): CurrentEnvironment {
@@ -252,30 +274,6 @@ export class Environments {
     }
     return resolution
   }
-
-  #snapshot(
-    files: Iterable<string>,
-    folders: Iterable<string>,
-    missing: Iterable<string>,
-    how: SnapshotOptions = SNAPSHOT_OPTIONS,
-  ): Promise<Snapshot> {
-    return new Promise((resolve, reject) => {
-      this.fileSystemInfo.createSnapshot(undefined, files, folders, missing, how, (error, snapshot) => {
-        if (snapshot === null || snapshot === undefined) reject(error ?? new Error('webpack made no snapshot'))
-        else resolve(snapshot)
-      })
-    })
-  }
-
-  /** Compares a snapshot, and adds what webpack found changed to `changed`: it stops at the first difference of each kind. */
-  #isUnchanged(snapshot: Snapshot, changed: string[]): Promise<boolean> {
-    const note = (path: string): void => void changed.push(path)
-    const info: FileSystemInfo = Object.create(this.fileSystemInfo, { _remainingLogs: { value: 1 }, _log: { value: note } })
-    return new Promise((resolve) => {
-      info.checkSnapshotValid(snapshot, (error, isValid) => resolve(!error && isValid === true))
-    })
-  }
-
   #resolvesAsBefore({ resolveResults }: EnvironmentRecord): Promise<boolean> {
     return new Promise((resolve) => {
       this.fileSystemInfo.checkResolveResultsValid(resolveResults, (error, isValid) => resolve(!error && isValid === true))

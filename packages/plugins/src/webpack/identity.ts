@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
-import { digestOfInput } from 'varve/reads'
+import { gitDirectory } from 'varve'
+import { digestOfInput, unrecorded } from 'varve/reads'
 import type { Compiler } from 'webpack'
 import type { Root } from '../build/root.ts'
 import type { NamedDigests } from './changes.ts'
@@ -14,7 +15,7 @@ import { cliConfigs } from './inputs.ts'
 import type { VarveWebpackOptions } from './options.ts'
 
 /** Version of the layout of values and records, part of each digest. */
-export const LAYOUT = 6
+export const LAYOUT = 7
 
 /** Name and digest of one compiler. */
 export interface Identity {
@@ -50,7 +51,7 @@ interface Place {
 }
 
 /** The options of the compiler must be complete. */
-export function identityOf(compiler: Compiler, options: VarveWebpackOptions, { folder, root }: Place, ordinal: number): Identity {
+export function identityOf(compiler: Compiler, options: VarveWebpackOptions, place: Place, ordinal: number): Identity {
   const recorded = options.trackReads === false ? [] : cliConfigs(compiler)
   const buildDependencies = [...Object.values(options.buildDependencies ?? {}).flat(), ...recorded]
   const hash = createHash('sha256')
@@ -58,9 +59,9 @@ export function identityOf(compiler: Compiler, options: VarveWebpackOptions, { f
   const [node = ''] = process.versions.node.split('.', 1)
   const inputs = { webpack: compiler.webpack.version, node, version: options.version ?? '' }
   hash.update(JSON.stringify([LAYOUT, inputs, mode, target]))
-  for (const dependency of buildDependencies) hash.update(`\n${root.toRelative(dependency)}\n`).update(contentOf(compiler, dependency))
+  for (const dependency of buildDependencies) hash.update(`\n${place.root.toRelative(dependency)}\n`).update(contentOf(compiler, dependency))
   return {
-    name: options.name ?? `${defaultNameOf(compiler, folder)}${ordinal > 1 ? ` #${ordinal}` : ''}`,
+    name: options.name ?? `${defaultNameOf(compiler, projectOf(compiler, place))}${ordinal > 1 ? ` #${ordinal}` : ''}`,
     digest: hash.digest('hex').slice(0, 16),
     inputs,
     digests: digestsOf({ ...inputs, mode: String(mode), target: String(target) }),
@@ -72,11 +73,25 @@ function digestsOf(inputs: Readonly<Record<string, string>>): NamedDigests {
   return Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, digestOfInput(value, name)]))
 }
 
-/** The default name of a compiler. It stays the same when the project and its cache are moved together. */
-function defaultNameOf(compiler: Compiler, folder: string): string {
+/** The default name of a compiler: its name, mode, target and project. */
+function defaultNameOf(compiler: Compiler, project: string): string {
   const { name, mode, target } = compiler.options
-  const context = relative(folder, compiler.context).split(sep).join('/')
-  return [name ?? 'default', mode ?? 'production', target ?? '', context].map(String).join(' ').trimEnd()
+  return [name ?? 'default', mode ?? 'production', target ?? '', project].map(String).join(' ').trimEnd()
+}
+
+/**
+ * The project of a compiler, as a name that stays the same if the project and its cache are moved together. A cache outside the working
+ * tree may serve several worktrees of a repository, so the name has the repository and the place of the project in a worktree.
+ */
+function projectOf({ context }: Compiler, { folder, root }: Place): string {
+  const repository = unrecorded(() => gitDirectory(root.folder))
+  const isOwn = repository === undefined || (isIn(root.folder, folder) && !isIn(repository, folder))
+  const parts = isOwn ? [relative(folder, context)] : [relative(folder, repository), relative(root.folder, context)]
+  return parts.map((part) => part.split(sep).join('/')).join(' ')
+}
+
+function isIn(folder: string, path: string): boolean {
+  return path.startsWith(folder + sep)
 }
 
 /** The bytes of a file, or of a directory's package.json; empty for a dependency that only webpack can resolve. */

@@ -7,10 +7,10 @@
  *
  * A failure here never fails a build: it costs misses and a warning.
  */
-import { resolve } from 'node:path'
 import { type Cache, type CommitReport, openCache } from 'varve'
 import { unrecorded } from 'varve/reads'
 import type { Compilation, Compiler } from 'webpack'
+import { cacheFolder } from '../build/options.ts'
 import { checkoutOf } from '../build/root.ts'
 import { Warnings } from '../build/warnings.ts'
 import { markWritten, writeBeforeExit } from './before-exit.ts'
@@ -227,8 +227,8 @@ export class DiskLayer {
   async #openCache(): Promise<Cache | undefined> {
     const { dir, engine, secret, requireSecret, maxBytes, readOnly } = this.#options
     try {
-      const path = dir === undefined ? undefined : resolve(this.#compiler.context, dir)
       const onWarning = this.#warnings.report
+      const path = cacheFolder(dir, this.#compiler.context, 'webpack')
       return await openCache({ name: 'webpack', dir: path, engine, secret, requireSecret, maxBytes, readOnly, onWarning })
     } catch (error) {
       this.#warnings.failed('cannot be opened', error)
@@ -251,10 +251,10 @@ export class DiskLayer {
     const environments = new Environments({ compiler, records, identity, fileSystemInfo, why, codec, root: root.folder })
     const changed = (this.#stats.changed = await environments.begin())
     if (changed.length > 0) this.#logger.log(`everything is built again, because these changed: ${changed.join(', ')}`)
-    const { version } = environments
-    const pointers = new Entries(cache.namespace(`webpack ${identity.name}`, { version }), root)
+    const { name, version } = environments.entries
+    const pointers = new Entries(cache.namespace(`webpack ${name}`, { version }), root)
     const commit = (): Promise<CommitReport> => this.counting.commit(cache)
-    const packs = new Packs(pointers, cache.namespace(`webpack packs ${identity.name}`, { version }), codec, commit)
+    const packs = new Packs(pointers, cache.namespace(`webpack packs ${name}`, { version }), codec, commit)
     if (cache.status().engine === 'native') packs.readAhead()
     this.#open = { commit, packs, environments }
   }
@@ -280,7 +280,7 @@ export class DiskLayer {
     if (open === undefined) this.#writing.pending.clear()
     if (open === undefined || this.#writing.isDone || this.#compilation !== undefined) return
     if (this.#writing.pending.size > 0) {
-      const { why, version } = open.environments
+      const { why, entries: { version } } = open.environments
       const environment = await open.environments.capture(this.#wanted)
       const isIdle = isSliced ? () => this.#isIdle : undefined
       // If the next build has begun, its commit writes what has been put so far.

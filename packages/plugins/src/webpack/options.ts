@@ -11,7 +11,8 @@ export interface VarveWebpackOptions {
    */
   readonly name?: string | undefined
   /**
-   * Cache directory, relative to the compiler's context.
+   * Cache directory, relative to the compiler's context. With `'git'`, all worktrees of the Git repository share one; see `dir` of
+   * `openCache`.
    * @defaultValue `node_modules/.cache/varve/webpack` next to the nearest package.json
    */
   readonly dir?: string | undefined

@@ -1,7 +1,7 @@
 /** Finds and opens the caches that a command names. Commands that only read write nothing. */
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { cachesDirectory } from '../health/directory.ts'
+import { cachesDirectory, GIT } from '../health/directory.ts'
 import { loadEngine } from '../engine/load.ts'
 import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { toVarveError, VarveError } from '../errors.ts'
@@ -51,7 +51,7 @@ function hasSecret(): boolean {
 
 /** The directory that `--dir` names. */
 export function folderOf(given: string | undefined): string {
-  return given === undefined ? cachesDirectory() : resolve(given)
+  return given === undefined ? cachesDirectory() : given === GIT ? cachesDirectory(GIT) : resolve(given)
 }
 
 /** Absolute paths of the caches that `--dir` names: the directory itself, otherwise the caches in it. Throws NOT_A_CACHE. */

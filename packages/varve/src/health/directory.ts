@@ -1,20 +1,26 @@
 /**
  * The location of a cache. The first of these that is set decides:
  *
- *   1. option `dir`   -> that directory itself
- *   2. `VARVE_DIR`    -> <VARVE_DIR>/<name>: for CI, the caches of all tools that name none, in one place
+ *   1. option `dir`   -> that directory itself; with 'git', <shared directory of the repository>/varve/<name>
+ *   2. `VARVE_DIR`    -> <VARVE_DIR>/<name>: for CI, the caches of all tools that name none, in one place; 'git' as above
  *   3. `CACHE_DIR`    -> <CACHE_DIR>/varve/<name>, unless it is true, false, 0 or 1 (as find-cache-dir has it)
  *   4. package.json   -> node_modules/.cache/varve/<name> beside the nearest one, upward of the working directory
  *                        (.yarn/.cache or .pnp/.cache where Yarn keeps no node_modules)
  *   5. none           -> .cache/varve/<name> in the working directory
  *
+ * 'git' outside a repository counts as not set, so that a project builds in a container that has no `.git`.
  * Never a directory that all users may write to, such as /tmp: another user could plant a package.json and a cache there.
  */
 import type * as fs from 'node:fs'
 import type * as path from 'node:path'
 import { builtin } from '../host/builtin.ts'
 import { VarveError } from '../errors.ts'
-import { errorCode, variable } from '../host/permission.ts'
+import { variable } from '../host/permission.ts'
+import { gitDirectory } from './repository.ts'
+import { isThere, modeOf, upward } from './upward.ts'
+
+/** In place of a directory: the one that all worktrees of the repository share. */
+export const GIT = 'git'
 
 /** There is no directory for the cache: none is set, and Varve cannot choose one. */
 export class NoPlace extends VarveError {
@@ -34,17 +40,17 @@ export function cacheDirectory(name: string, dir?: string): string {
   checkName(name)
   const paths = builtin('node:path')
   if (paths === undefined) return dir ?? memoryDirectory(name)
-  if (dir !== undefined) return paths.isAbsolute(dir) ? paths.resolve(dir) : paths.resolve(workingDirectory(), dir)
-  return paths.join(cachesDirectory(), name)
+  if (dir === undefined || dir === GIT) return paths.join(cachesDirectory(dir), name)
+  return paths.isAbsolute(dir) ? paths.resolve(dir) : paths.resolve(workingDirectory(), dir)
 }
 
-/** Absolute path of the directory for the caches of all tools without option `dir`. Touches nothing. */
-export function cachesDirectory(): string {
+/** Absolute path of the directory for the caches of all tools without option `dir`, or with `'git'`. Touches nothing. */
+export function cachesDirectory(dir?: typeof GIT): string {
   const paths = builtin('node:path')
   const files = builtin('node:fs')
   if (paths === undefined || files === undefined) return '/varve'
-  const named = variable('VARVE_DIR')
-  if (isSet(named)) return paths.isAbsolute(named) ? paths.resolve(named) : paths.resolve(workingDirectory(), named)
+  const named = [dir, variable('VARVE_DIR')].map((one) => (one === GIT ? gitCaches(paths) : one)).find(isSet)
+  if (named !== undefined) return paths.isAbsolute(named) ? paths.resolve(named) : paths.resolve(workingDirectory(), named)
   const cwd = workingDirectory()
   const shared = variable('CACHE_DIR')
   if (isSet(shared) && !['true', 'false', '0', '1'].includes(shared)) return paths.resolve(cwd, shared, 'varve')
@@ -79,11 +85,14 @@ function checkName(name: string): void {
 }
 
 function packageRoot(cwd: string, files: typeof fs, paths: typeof path): string | undefined {
-  for (let folder = cwd; ; folder = paths.dirname(folder)) {
-    if (modeOf(folder, files) !== 'own') return undefined
-    if (isThere(paths.join(folder, 'package.json'), files)) return folder
-    if (paths.dirname(folder) === folder) return undefined
-  }
+  for (const folder of upward(cwd, files, paths)) if (isThere(paths.join(folder, 'package.json'), files)) return folder
+  return undefined
+}
+
+/** The caches of the repository that contains the working directory; undefined if none does. */
+function gitCaches(paths: typeof path): string | undefined {
+  const shared = gitDirectory(workingDirectory())
+  return shared === undefined ? undefined : paths.join(shared, 'varve')
 }
 
 /** `process.versions.pnp` is set if Yarn resolves without node_modules. */
@@ -91,25 +100,6 @@ function cacheFolder(): string {
   const pnp = globalThis.process?.versions?.['pnp']
   if (pnp === undefined) return 'node_modules/.cache'
   return pnp === '1' ? '.pnp/.cache' : '.yarn/.cache'
-}
-
-/** 'shared': all users may create files in `folder`, which is sticky, as /tmp. 'hidden': the host hides it from this process. */
-function modeOf(folder: string, files: typeof fs): 'own' | 'shared' | 'hidden' {
-  try {
-    const mode = files.statSync(folder, { throwIfNoEntry: false })?.mode ?? 0
-    return (mode & 0o1002) === 0o1002 ? 'shared' : 'own'
-  } catch (error) {
-    if (errorCode(error) === 'EACCES') return 'hidden'
-    throw error
-  }
-}
-
-function isThere(path: string, files: typeof fs): boolean {
-  try {
-    return files.existsSync(path)
-  } catch {
-    return false // refused by the host
-  }
 }
 
 function isSet(value: string | undefined): value is string {
