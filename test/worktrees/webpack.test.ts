@@ -5,6 +5,7 @@ import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { writeProject } from '../plugins/webpack/projects.ts'
 import { type Built, build } from '../plugins/webpack/runner.ts'
+import { snapshot } from '../folders.ts'
 import { slow } from '../slow.ts'
 import { addWorktree, commitAll, git, makeRepository } from './repository.ts'
 
@@ -92,6 +93,20 @@ describe('branches that take turns in one checkout', slow, () => {
       order.push(await builtIn(app))
     }
     expect(order).toEqual([MODULES, MODULES, 0, 0])
+  })
+
+  it('values of the option version take turns without building again, and the last build writes nothing', async () => {
+    const app = makeApplication()
+    const dir = join(app, '.git/varve/webpack')
+    const built: number[] = []
+    const contents: Record<string, string>[] = []
+    for (const version of ['1', '2', '1', '2', '1']) {
+      const [found] = await build([{ folder: app, cache: 'varve', options: { dir: 'git', version } }])
+      built.push(found?.built ?? Number.NaN)
+      contents.push(snapshot(dir))
+    }
+    expect(built).toEqual([MODULES, MODULES, 0, 0, 0])
+    expect(contents[4]).toEqual(contents[3])
   })
 
   it('the cache keeps the entries of the newest four environments', async () => {

@@ -2,6 +2,7 @@
 // Defects of the webpack plugin that give one checkout the results of another.
 
 const TEST = 'test/plugins/webpack/moved.test.ts'
+const WORKTREES = 'test/worktrees/webpack.test.ts'
 
 /** @type {readonly import('../edits.mjs').Edit[]} */
 export default [
@@ -36,5 +37,21 @@ export default [
     replace: 'isSame && isUnchanged',
     test: TEST,
     only: 'a config that a loader looks for above',
+  },
+  {
+    name: 'webpack: worktrees replace the entries of each other',
+    file: 'packages/plugins/src/webpack/generations.ts',
+    find: 'const KEPT = 4',
+    replace: 'const KEPT = 1',
+    test: WORKTREES,
+    only: 'worktrees with different loaders take turns',
+  },
+  {
+    name: 'webpack: a worktree takes the entries of another environment',
+    file: 'packages/plugins/src/webpack/environment.ts',
+    find: 'if (isUsable && isValid) return []',
+    replace: 'if (isUsable) return []',
+    test: WORKTREES,
+    only: 'worktrees with different loaders take turns',
   },
 ]
