@@ -57,6 +57,7 @@ export default defineConfig({
           page('Rolldown', '/docs/rolldown'),
           page('esbuild', '/docs/esbuild'),
           page('Rspack', '/docs/rspack'),
+          page('Babel', '/docs/babel'),
           page('Jest', '/docs/jest'),
           page('Metro', '/docs/metro'),
           page('Parcel', '/docs/parcel'),

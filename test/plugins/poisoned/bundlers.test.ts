@@ -1,6 +1,7 @@
-/** Poisoned caches of the plugins for Rollup, Rolldown, Vite and esbuild. */
+/** Poisoned caches of the plugins for Rollup, Rolldown, Vite, esbuild and Babel. */
 import { hash } from 'node:crypto'
 import { dirname } from 'node:path'
+import { cachedBabel } from '@varve/plugins/babel'
 import { cached as cachedEsbuild } from '@varve/plugins/esbuild'
 import { cached as cachedRolldown } from '@varve/plugins/rolldown'
 import { cached as cachedRollup } from '@varve/plugins/rollup'
@@ -13,7 +14,7 @@ import { rollup } from 'rollup'
 import { build as vite, createLogger, type Plugin as VitePlugin } from 'vite'
 import { expect, it } from 'vitest'
 import { slow } from '../../slow.ts'
-import { makeApplication, plugin } from './application.ts'
+import { makeApplication, MODULES, plugin } from './application.ts'
 import { attack, type Build } from './attack.ts'
 import { watchdog } from './watchdog.ts'
 
@@ -34,6 +35,15 @@ function counting(folder: string) {
   const onStats = ({ hits }: { readonly hits: number }): void => void (counts.hits += hits)
   return { counts, options: { cacheKey: 'key', root: folder, dir: 'cache', onStats } }
 }
+
+/** What Babel returns, with all that can be stored. */
+const transform = (code: string, path: string) => ({
+  code: `${code}// ${'long '.repeat(60)}\n`,
+  map: { version: 3, sources: [path], sourcesContent: [code], names: ['value'], mappings: 'AAAAA;' },
+  metadata: { helpers: ['one', 'two'] },
+  sourceType: 'module',
+  externalDependencies: [join(dirname(path), 'shared.txt')],
+})
 
 const BUILDS: Readonly<Record<string, Build>> = {
   async Rollup(folder, isCached) {
@@ -72,6 +82,19 @@ const BUILDS: Readonly<Record<string, Build>> = {
     })
     if (!('output' in built)) throw new Error('Vite built nothing')
     return { files: filesOf(built.output), messages, ...counts }
+  },
+
+  async Babel(folder, isCached) {
+    const { counts, options } = counting(folder)
+    const core = { version: '1', transformAsync: async (code: string, { filename }: { filename: string }) => transform(code, filename) }
+    const babel = await cachedBabel(core, isCached ? options : { ...options, dir: 'other' })
+    const texts = Array.from({ length: MODULES }, async (_, index) => {
+      const path = join(folder, `module-${index}.js`)
+      return [path, JSON.stringify(await babel.transformFileAsync(path))] as const
+    })
+    const files = Object.fromEntries(await Promise.all(texts))
+    await babel.close()
+    return { files, messages: [], ...counts }
   },
 
   async esbuild(folder, isCached) {

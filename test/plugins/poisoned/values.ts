@@ -84,7 +84,7 @@ const NEEDED = new Set(['returned', 'calls', 'referenceId', 'mappings', 'content
 const NOT_NEEDED = new Set(['position', 'stack'])
 
 /** Fields that may hold anything; of the arguments of a call, the information about an emitted file. */
-const FREE = new Set(['meta', 'detail', 'args.3'])
+const FREE = new Set(['meta', 'metadata', 'detail', 'args.3'])
 
 interface Place {
   readonly holder: object

@@ -49,7 +49,7 @@ const DEFECTS = /** @type {const} */ ({
   'repair-without-merge': 'simulated interleavings',
   'attached-may-vanish': 'core',
   'one-key-for-all-files': 'core',
-  'stale-second-open': 'API contract',
+  'stale-second-open': 'API sharing',
   'leave-untested-logs': 'core',
   'layers-lose-deletes': 'core',
   'layers-ignore-versions': 'core',

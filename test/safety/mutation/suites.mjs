@@ -32,7 +32,7 @@ export async function buildSuites() {
   const simulated = parts.map((part) => ({
     ...suite(`simulated ${part}`, program, [part, '--seed', '1']), isEngine: true,
   }))
-  return [...inCargo, ...['contract', 'files', 'format'].map(api), ...simulated]
+  return [...inCargo, ...['contract', 'files', 'format', 'sharing'].map(api), ...simulated]
 }
 
 /** @param {string} name @param {string | undefined} command @param {readonly string[]} args @returns {Suite} */
