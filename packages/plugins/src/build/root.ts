@@ -42,6 +42,8 @@ export class Root {
   readonly #above: ReadonlyMap<string, string>
   /** Spellings by which a text may name a path in the root or next to it. */
   readonly #spellings: readonly string[]
+  /** A text with fewer characters holds neither the mark nor a path that matters here. */
+  readonly pathLengthMin: number
 
   /** `links` are other paths of the directory. An entry that names one of them is valid for this root only. */
   constructor(folder: string, links: readonly string[] = []) {
@@ -56,6 +58,7 @@ export class Root {
     const parent = dirname(this.folder)
     const near = slashed(parent).endsWith('/') ? this.folder : parent
     this.#spellings = [...new Set([near, ...links].flatMap((path) => [slashed(path), path, JSON.stringify(path).slice(1, -1)]))]
+    this.pathLengthMin = Math.min(...[ANY_MARK, ...marks.keys(), ...this.#above.keys(), ...this.#spellings].map(({ length }) => length))
   }
 
   /** A text with the mark instead of the root. A text that is a directory above the root becomes relative, too. */
@@ -84,7 +87,7 @@ export class Root {
 
   /** A text with the root instead of the mark. */
   toAbsolute(text: string): string {
-    if (!text.includes(ANY_MARK)) return text
+    if (text.length < ANY_MARK.length || !text.includes(ANY_MARK)) return text
     if (ABOVE.test(text)) return resolve(this.folder, text.slice(MARK.length + 1))
     // A function, because `$$` in a directory name has a meaning in a replacement text.
     return this.#marked.reduce((changed, { start, mark }) => changed.replaceAll(mark, () => start), text)

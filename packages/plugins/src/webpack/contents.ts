@@ -13,7 +13,7 @@ import type { Part, Serialized, ValueCodec } from './value.ts'
 import { VALUE_BYTES_MAX } from './weight.ts'
 
 /** A pack of more bytes is large. An ordinary pack has fewer. */
-const LARGE_BYTES = 4 << 20
+export const LARGE_BYTES: number = 4 << 20
 
 /** A buffer of at least this many bytes is stored outside of a large pack: the engine stores it as a blob, without a copy. */
 const CONTENT_BYTES = 1 << 20

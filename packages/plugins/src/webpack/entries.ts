@@ -29,12 +29,15 @@ export class Entries {
     return bytes === undefined ? undefined : asBuffer(bytes)
   }
 
-  /** Replaces the entry. With `isBound`, only this checkout finds it. */
-  put(identifier: string, bytes: Uint8Array, isBound: boolean): void {
+  /** Puts an entry and returns the one that it replaces. With `isBound`, only this checkout finds it. */
+  put(identifier: string, bytes: Uint8Array, isBound: boolean): Buffer | undefined {
     const key = this.#root.toRelative(identifier)
     const [wanted, other] = isBound ? [this.#own + key, key] : [key, this.#own + key]
-    if (this.#namespace.get(other) !== undefined) this.#namespace.delete(other)
+    const elsewhere = this.#namespace.get(other)
+    const replaced = elsewhere ?? this.#namespace.get(wanted)
+    if (elsewhere !== undefined) this.#namespace.delete(other)
     this.#namespace.put(wanted, bytes)
+    return replaced === undefined ? undefined : asBuffer(replaced)
   }
 
   delete(identifier: string): void {

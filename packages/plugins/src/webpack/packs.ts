@@ -9,7 +9,7 @@
  */
 import type { Namespace } from 'varve'
 import { Contents } from './chunks.ts'
-import { contentLengths, decodePack, type Encoded, encodePack } from './contents.ts'
+import { contentLengths, decodePack, type Encoded, encodePack, LARGE_BYTES } from './contents.ts'
 import { kindOf, PACK_BYTES } from './groups.ts'
 import type { Entries } from './entries.ts'
 import { decodePointer, encodePointer, idOf, type Pointer } from './pointer.ts'
@@ -50,8 +50,8 @@ export class Packs {
   readonly #contents: Contents
   readonly #restored: Map<string, Values | Promise<Values>> = new Map()
   readonly #ahead: ReadAhead
-  /** Packs with a value that was stored again: they may be unused now. */
-  readonly #replaced: Set<string> = new Set()
+  /** Packs with a value that was stored again, and their bytes: they may be unused now. */
+  readonly #replaced: Map<string, number> = new Map()
 
   constructor(pointers: Entries, packs: Namespace<Uint8Array>, codec: ValueCodec, commit: () => Promise<unknown>) {
     this.#pointers = pointers
@@ -73,7 +73,7 @@ export class Packs {
 
   /** The place of this identifier's value. */
   find(identifier: string): Pointer | undefined {
-    return decodePointer(this.#pointers.get(identifier) ?? Buffer.alloc(0))
+    return decodePointer(this.#pointers.get(identifier))
   }
 
   /** The value of this identifier, or a promise of it; undefined if there is none. Throws if the pack is damaged. */
@@ -101,7 +101,7 @@ export class Packs {
   async tidy(isValid: (environment: string) => boolean | Promise<boolean>): Promise<void> {
     if (this.#replaced.size === 0) return
     const used = await this.#usesByPack(isValid)
-    for (const pack of this.#replaced) if (!used.has(pack)) this.#delete(pack)
+    for (const [pack, bytes] of this.#replaced) if (!used.has(pack)) this.#delete(pack, bytes)
     const packs = packsToRewrite([...used.values()])
     const written = new Set<string>()
     let isComplete = true
@@ -113,7 +113,7 @@ export class Packs {
       for (const { pack } of made) written.add(pack)
     }
     // If one pack was not written, its values are still in the old packs. A pack may also be rewritten to the same bytes.
-    for (const [use] of packs) if (use !== undefined && isComplete && !written.has(use.pack)) this.#delete(use.pack)
+    for (const [use] of packs) if (use !== undefined && isComplete && !written.has(use.pack)) this.#delete(use.pack, use.packBytes)
     this.#replaced.clear()
     this.#restored.clear()
   }
@@ -123,9 +123,10 @@ export class Packs {
     this.#ahead.write()
   }
 
-  #delete(pack: string): void {
+  /** Reads a pack only if its bytes are so many that it may have contents outside. */
+  #delete(pack: string, packBytes: number): void {
     const key = keyOf(pack)
-    const bytes = this.#packs.get(key)
+    const bytes = packBytes > LARGE_BYTES ? this.#packs.get(key) : undefined
     if (bytes !== undefined) this.#contents.delete(key, contentLengths(asBuffer(bytes)))
     this.#packs.delete(key)
     this.#ahead.remove(pack)
@@ -157,10 +158,9 @@ export class Packs {
     this.#ahead.note(pack, bytes.length)
     const packBytes = contents.reduce((sum, { length }) => sum + length, bytes.length)
     items.forEach(({ identifier, etag }, place) => {
-      const old = this.find(identifier)
-      if (old !== undefined && old.pack !== pack) this.#replaced.add(old.pack)
       const pointer = { environment, pack, packBytes, packItems: items.length, place, etag }
-      this.#pointers.put(identifier, encodePointer(pointer), isBound)
+      const old = decodePointer(this.#pointers.put(identifier, encodePointer(pointer), isBound))
+      if (old !== undefined && old.pack !== pack) this.#replaced.set(old.pack, old.packBytes)
     })
     return { pack, bytes: packBytes }
   }

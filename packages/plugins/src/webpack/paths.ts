@@ -66,16 +66,20 @@ class PathStep {
     return relative
   }
 
-  deserialize(relative: readonly unknown[]): unknown[] {
-    const isBound = relative.at(-1) !== false
-    return relative.slice(0, -1).map((item) => {
-      if (typeof item === 'string') return this.#root.toAbsolute(item)
-      return isLazy(item) ? this.#restored(item, isBound) : item
-    })
+  /** Changes the list, which the step before has made for this one: a list may have a million items. */
+  deserialize(list: unknown[]): unknown[] {
+    const isBound = list.pop() !== false
+    for (let index = 0; index < list.length; index++) {
+      const item = list[index]
+      if (typeof item === 'string') list[index] = this.#root.toAbsolute(item)
+      else if (isLazy(item)) list[index] = this.#restored(item, isBound)
+    }
+    return list
   }
 
   #relative(item: unknown, binding: Binding): unknown {
     if (typeof item === 'string') {
+      if (item.length < this.#root.pathLengthMin) return item
       checkMark(item)
       const text = this.#root.toRelative(item)
       binding.isBound ||= this.#root.isNamedIn(text)
@@ -96,8 +100,9 @@ class PathStep {
     return made
   }
 
+  /** The list of a lazy part is copied: webpack keeps the original. */
   #restored(lazy: Lazy, isBound: boolean): Lazy {
-    const restored = this.#lazyParts.deserializeLazy(lazy, (list) => this.deserialize(list))
+    const restored = this.#lazyParts.deserializeLazy(lazy, (list) => this.deserialize([...list]))
     if (isBound) this.#bound.add(restored)
     return restored
   }

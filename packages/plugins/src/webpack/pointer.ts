@@ -49,9 +49,9 @@ export function encodePointer({ environment, pack, packBytes, packItems, place, 
   return bytes
 }
 
-/** The pointer; undefined if these bytes are too short for one. */
-export function decodePointer(bytes: Buffer): Pointer | undefined {
-  if (bytes.length < ETAG_AT) return undefined
+/** The pointer; undefined if there are no bytes, or too few for one. */
+export function decodePointer(bytes: Buffer | undefined): Pointer | undefined {
+  if (bytes === undefined || bytes.length < ETAG_AT) return undefined
   return {
     environment: bytes.toString('latin1', 0, ID_BYTES),
     pack: bytes.toString('latin1', ID_BYTES, 2 * ID_BYTES),

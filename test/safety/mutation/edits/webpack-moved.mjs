@@ -17,8 +17,8 @@ export default [
   {
     name: 'webpack: paths stay those of the first checkout',
     file: 'packages/plugins/src/webpack/paths.ts',
-    find: "if (typeof item === 'string') return this.#root.toAbsolute(item)",
-    replace: "if (typeof item === 'string') return item.replaceAll('<varve:root>', '/elsewhere')",
+    find: 'list[index] = this.#root.toAbsolute(item)',
+    replace: "list[index] = item.replaceAll('<varve:root>', '/elsewhere')",
     test: TEST,
     only: 'a changed module is built',
   },
