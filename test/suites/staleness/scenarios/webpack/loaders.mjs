@@ -274,4 +274,26 @@ export const LOADERS = [
       source: [['replace', 'src/g.js', 'hello', 'bye']],
     },
   },
+  {
+    name: '@svgr/webpack and its .svgrrc',
+    files: {
+      'webpack.config.cjs': String.raw`module.exports = {
+          mode: 'production',
+          entry: './src/main.js',
+          externals: { react: 'React' },
+          module: { rules: [{ test: /\.svg$/, use: ['@svgr/webpack'] }] }
+        }`,
+      'src/main.js': `import Icon from './icon.svg'
+        console.log(Icon)`,
+      'src/icon.svg': '<svg viewBox="0 0 2 2" width="2" height="2"><path d="M0 0h2v2z" fill="red"/></svg>',
+      '.svgrrc': '{ "dimensions": true }',
+    },
+    steps: {
+      '.svgrrc': [['write', '.svgrrc', '{ "dimensions": false, "replaceAttrValues": { "red": "blue" } }']],
+      svg: [['write', 'src/icon.svg', '<svg viewBox="0 0 2 2"><path d="M0 0h1v1z" fill="red"/></svg>']],
+      '.svgrrc is gone': [['remove', '.svgrrc']],
+      'svgr.config.js instead': [['write', 'svgr.config.js', 'module.exports = { titleProp: true }']],
+      'svgr.config.js': [['replace', 'svgr.config.js', 'titleProp', 'ref']],
+    },
+  },
 ]
