@@ -67,6 +67,15 @@ describe('after a change everything is built again, and the reason is named:', (
     expect(await project.build()).toEqual(NOTHING)
   })
 
+  it('everything is built after a change of a package.json that a loader keeps in memory and the application imports', slow, async () => {
+    const files = { 'package.json': '{ "words": "one" }', 'main.js': "import './a.js'\nimport './b.js'\nimport './package.json'\n" }
+    const project = makeProject("word = held ??= JSON.parse(fs.readFileSync(join(__dirname, 'package.json'), 'utf8')).words", files)
+    expect(await project.build()).toEqual({ built: ALL, changed: [] })
+    expect(await project.build()).toEqual(NOTHING)
+    project.write('package.json', '{ "words": "two" }')
+    expect(await project.build()).toEqual({ built: ALL, changed: ['package.json'] })
+  })
+
   it('everything is built after a file appears that a loader did not find', slow, async () => {
     const project = makeProject("word = held ??= String(fs.existsSync(join(__dirname, '.wordrc')))")
     expect(await project.build()).toEqual({ built: ALL, changed: [] })

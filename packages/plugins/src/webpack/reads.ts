@@ -9,7 +9,7 @@
  *      configuration once, for the first module, and then keep it in memory.
  */
 import { tmpdir } from 'node:os'
-import { sep } from 'node:path'
+import { basename, sep } from 'node:path'
 import { installReads, isCountedVariable } from 'varve/reads'
 import type { Compilation, Compiler, NormalModule } from 'webpack'
 import { isInstalled, manifestOf } from '../build/modules.ts'
@@ -125,6 +125,10 @@ export class BuildReads {
     }
   }
 
+  /**
+   * Whether a module reported a path, so that only this module depends on it. A `package.json` is never left out: loaders keep the
+   * settings in it in memory, and an application that imports its version reports it for another reason.
+   */
   #reportedBy(compilation: Compilation): (path: string) => boolean {
     for (const { resource } of compilation.modules as Iterable<{ resource?: unknown }>) {
       if (typeof resource === 'string') this.#reported.add(resource.replace(/[?#].*$/, ''))
@@ -132,6 +136,7 @@ export class BuildReads {
     const { fileDependencies, missingDependencies, contextDependencies, buildDependencies } = compilation
     const contexts = [...contextDependencies]
     return (path) => {
+      if (basename(path) === 'package.json') return false
       if (this.#reported.has(path) || missingDependencies.has(path) || buildDependencies.has(path)) return true
       return (fileDependencies.has(path) && !this.#added.has(path)) || contexts.some((context) => isBelow(path, context))
     }
