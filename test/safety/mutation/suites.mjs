@@ -29,7 +29,8 @@ export async function buildSuites() {
     ['units of core', 'varve_core'], ['core', 'store'], ['units of disk', 'varve_disk'], ['disk', 'contract'],
   ].map(([name = '', target = '']) => suite(name, tests.get(target), []))
   const parts = await partsOf(program)
-  const simulated = parts.map((part) => ({
+  // `recordings` reads what the suite `power-loss` has recorded, and nothing by itself.
+  const simulated = parts.filter((part) => part !== 'recordings').map((part) => ({
     ...suite(`simulated ${part}`, program, [part, '--seed', '1']), isEngine: true,
   }))
   return [...inCargo, ...['contract', 'files', 'format', 'sharing'].map(api), ...simulated]

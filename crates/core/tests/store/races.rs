@@ -14,7 +14,7 @@ use varve_core::vfs::Vfs;
 use varve_core::{BlobRef, BlobWriter, Durability, Handle, Options};
 
 /// Long enough for another thread to reach its lock. If it takes longer, the test proves less but does not fail.
-const WAIT: Duration = Duration::from_millis(50);
+const WAIT: Duration = Duration::from_millis(200);
 
 /// The log was listed and then claimed. A writer that had listed the directory while it was empty created the name once
 /// more. A process that opened the cache at that moment missed the commits.
