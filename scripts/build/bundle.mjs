@@ -14,6 +14,19 @@ import { at } from '../root.mjs'
 /** Relative to the package; as deep below it as the modules in folders of `src`, whose paths to `native` stay true. */
 const OUTPUT = './dist/bundle/'
 
+const NO_PROGRAMS = '\0no-programs.cjs'
+
+/**
+ * `commander` loads this module of Node for commands that are programs of their own, which varve does not have. Loading it takes as
+ * long as the rest of a command.
+ * @type {import('rolldown').Plugin}
+ */
+const WITHOUT_PROGRAMS = {
+  name: 'without-programs',
+  resolveId: (id, importer) => (id === 'node:child_process' && importer?.includes('/commander/') ? NO_PROGRAMS : null),
+  load: (id) => (id === NO_PROGRAMS ? 'module.exports = {}' : null),
+}
+
 /** @param {string} folder @returns {Manifest} */
 const manifestOf = (folder) => JSON.parse(readFileSync(at(`${folder}/package.json`), 'utf8'))
 
@@ -34,21 +47,27 @@ export function entryPoints(folder) {
  * Installed packages and `generated` stay outside.
  * @param {string} folder of the package, relative to the root
  * @param {Record<string, string>} programs sources that no other module imports, relative to `src`, by the name of their bundle
+ * @param {{ open: readonly string[], command: readonly string[] }} [groups] sources that every open cache loads later, and those that every
+ * program loads: a file each, with what they import
  */
-export async function bundle(folder, programs) {
+export async function bundle(folder, programs, groups = { open: [], command: [] }) {
   const { dependencies, peerDependencies } = manifestOf(folder)
   const installed = Object.keys({ ...dependencies, ...peerDependencies })
   const [points, generated, dir] = [entryPoints(folder), at(`${folder}/generated/`), at(folder + OUTPUT.slice(1))]
   const input = Object.fromEntries(Object.entries({ ...points, ...programs }).map(([name, source]) => [name, at(`${folder}/src/${source}`)]))
   /** @type {Set<string>} Modules that an entry point loads at once. */
   const loaded = new Set()
+  /** @type {Set<string>} Modules of `groups.open`. */
+  const open = new Set()
+  /** @type {Set<string>} Modules of `groups.command`. */
+  const command = new Set()
   const { rolldown } = await import('rolldown') // setup, which imports this module, installs it
   const build = await rolldown({
     input,
     platform: 'node',
     external: (id) => id.startsWith(generated) || installed.some((name) => `${id}/`.startsWith(`${name}/`)),
     makeAbsoluteExternalsRelative: false,
-    plugins: [{ name: 'loaded', buildEnd: noteLoaded }],
+    plugins: [{ name: 'loaded', buildEnd: noteLoaded }, WITHOUT_PROGRAMS],
     checks: { ineffectiveDynamicImport: false }, // a program imports what the entry points load later
   })
   rmSync(dir, { recursive: true, force: true })
@@ -56,7 +75,13 @@ export async function bundle(folder, programs) {
     dir,
     entryFileNames: '[name].js',
     chunkFileNames: '[name].js',
-    codeSplitting: { groups: [{ name: 'shared', minShareCount: 2, test: (id) => loaded.has(id) }] },
+    codeSplitting: {
+      groups: [
+        { name: 'open', priority: 2, test: (id) => open.has(id) || (loaded.has(id) && command.has(id)) },
+        { name: 'shared', priority: 1, minShareCount: 2, test: (id) => loaded.has(id) },
+        { name: 'command', test: (id) => command.has(id) },
+      ],
+    },
     comments: { jsdoc: false },
     paths: (id) => id.replace(generated, '../../generated/'),
   })
@@ -64,11 +89,23 @@ export async function bundle(folder, programs) {
 
   /** @this {import('rolldown').PluginContext} */
   function noteLoaded() {
-    const found = Object.keys(points).map((name) => input[name] ?? '')
-    for (const id of found) {
-      if (loaded.has(id)) continue
-      loaded.add(id)
-      found.push(...(this.getModuleInfo(id)?.importedIds ?? []))
-    }
+    const [infoOf, inSource] = [this.getModuleInfo.bind(this), (/** @type {string} */ source) => at(`${folder}/src/${source}`)]
+    addImports(loaded, Object.keys(points).map((name) => input[name] ?? ''), infoOf)
+    addImports(open, groups.open.map(inSource), infoOf)
+    addImports(command, groups.command.map(inSource), infoOf)
+  }
+}
+
+/**
+ * Adds these modules and what they import at once.
+ * @param {Set<string>} modules
+ * @param {readonly string[]} ids
+ * @param {(id: string) => import('rolldown').ModuleInfo | null} infoOf
+ */
+function addImports(modules, ids, infoOf) {
+  for (const id of ids) {
+    if (modules.has(id)) continue
+    modules.add(id)
+    addImports(modules, infoOf(id)?.importedIds ?? [], infoOf)
   }
 }

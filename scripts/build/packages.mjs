@@ -13,6 +13,12 @@ export const packageFolders = ['packages/varve', 'packages/plugins', 'packages/r
 /** Programs of a package, by the name of their bundle. @type {Record<string, Record<string, string>>} */
 const PROGRAMS = { 'packages/varve': { 'cli': 'cli/main.ts' } }
 
+/** Sources that both engines load, and those that most commands load. */
+const GROUPS = {
+  open: ['engine/answer.ts', 'engine/packed.ts'],
+  command: ['cli/program.ts', 'cli/each.ts', 'cli/entries.ts', 'cli/layers.ts'],
+}
+
 /** The source of each bundle, relative to `src`. @param {string} folder @returns {Record<string, string>} */
 export const sourcesOf = (folder) => ({ ...entryPoints(folder), ...PROGRAMS[folder] })
 
@@ -21,7 +27,7 @@ export async function buildPackages() {
   await embedWorker()
   writeRelease(undefined)
   await tsc(['--build'])
-  for (const folder of packageFolders) await bundle(folder, PROGRAMS[folder] ?? {})
+  for (const folder of packageFolders) await bundle(folder, PROGRAMS[folder] ?? {}, folder in PROGRAMS ? GROUPS : undefined)
   await linkCommand()
 }
 

@@ -160,6 +160,20 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
         length_of(held.len())
     }
 
+    /// The same with keys and the lengths of values, which are not read.
+    pub fn scan_keys(&mut self, namespace: u32, cursor: u64, bytes_max: u64) -> Result<i32> {
+        let Self { handle: Some(handle), held, .. } = self else { return Err(Error::Closed.into()) };
+        let (mut page, mut added) = (Page::default(), Ok(()));
+        let next = handle.scan_keys(namespace, cursor, bytes_max, &mut |key, value_bytes| {
+            if added.is_ok() {
+                added = page.add_key(key, value_bytes);
+            }
+        })?;
+        added?;
+        page.finish(next, held)?;
+        length_of(held.len())
+    }
+
     /// Reads the content of a file. The answer is held; returns its length, -1 if the file is missing or damaged.
     pub fn read_file(&mut self, file: &BlobRef) -> Result<i32> {
         let Some(content) = self.store()?.read_blob(file)? else { return Ok(MISS) };

@@ -181,12 +181,12 @@ fn one_of<'a, const N: usize>(
     what: &str,
     fields: [(&'static str, Field<'a>, Kind); N],
 ) -> std::result::Result<Cow<'a, [u8]>, String> {
-    let names = fields.each_ref().map(|(name, ..)| format!("'{name}'")).join(" or ");
+    let names = fields.each_ref().map(|(name, ..)| *name);
     let mut there = fields.into_iter().filter_map(|(name, field, kind)| Some((name, field.0?, kind)));
     match (there.next(), there.next()) {
         (Some((name, raw, kind)), None) => bytes(name, raw, kind),
         (Some((name, ..)), Some((other, ..))) => Err(format!("fields '{name}' and '{other}' exclude each other")),
-        (None, _) => Err(format!("the {what} is missing: expected field {names}")),
+        (None, _) => Err(format!("the {what} is missing: expected field '{}'", names.join("' or '"))),
     }
 }
 

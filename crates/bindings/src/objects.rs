@@ -2,6 +2,7 @@
 //! or pretty-printed), or one array of them. It only finds where an object ends; the caller parses the JSON.
 
 use crate::failure::{Failure, Result};
+use memchr::memchr2;
 
 /// The longest object: a value of 64 MiB and a key with each byte escaped as `\u0000`, and the text around them.
 const OBJECT_BYTES_MAX: usize = 6 * (varve_core::VALUE_BYTES_MAX + varve_core::KEY_BYTES_MAX) + (1 << 20);
@@ -48,8 +49,19 @@ impl Objects {
     /// Reads the next piece. Calls `each` with every object that ends in it, and with the line in which the object
     /// began.
     pub(crate) fn push(&mut self, piece: &[u8], each: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
-        let mut start = 0;
-        for (at, byte) in piece.iter().enumerate() {
+        let (mut start, mut next) = (0, 0);
+        while let Some(byte) = piece.get(next) {
+            if self.in_string && !self.is_escaped {
+                // Most bytes of an import are inside of strings, which only these two bytes end or continue.
+                let inside = piece.get(next..).unwrap_or_default();
+                let Some(skipped) = memchr2(b'"', b'\\', inside) else { break };
+                self.is_escaped = inside.get(skipped) == Some(&b'\\');
+                self.in_string = self.is_escaped;
+                next += skipped + 1;
+                continue;
+            }
+            let at = next;
+            next += 1;
             self.line += u64::from(*byte == b'\n');
             if self.depth == 0 {
                 self.between(*byte)?;
@@ -117,19 +129,11 @@ impl Objects {
         Ok(())
     }
 
-    /// Reads a byte of an object. Returns whether the object ends there.
+    /// Reads a byte of an object, after a backslash or outside of strings. Returns whether the object ends there.
     #[inline]
     fn ends(&mut self, byte: u8) -> bool {
-        if self.in_string {
-            match byte {
-                _ if self.is_escaped => self.is_escaped = false,
-                b'\\' => self.is_escaped = true,
-                b'"' => self.in_string = false,
-                _ => {}
-            }
-            return false;
-        }
         match byte {
+            _ if self.is_escaped => self.is_escaped = false,
             b'"' => self.in_string = true,
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => self.depth -= 1,

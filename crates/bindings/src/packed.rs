@@ -5,7 +5,8 @@
 //! page:    next: u64 | more: u32 | count: u32 | key_bytes: u32 | value_bytes: u32
 //!          | key_end: u32 * count | value_end: u32 * count | keys | values
 //! ```
-//! `next` is only valid if `more` is 1. Ends are offsets from the start of the keys and of the values.
+//! `next` is only valid if `more` is 1. Ends are offsets from the start of the keys and of the values. A page of keys
+//! has no values, and the length of each in place of its end.
 
 use crate::failure::{Failure, Result};
 
@@ -63,6 +64,14 @@ impl Page {
         self.values.extend_from_slice(value);
         self.key_ends.push(word_of(self.keys.len())?);
         self.value_ends.push(word_of(self.values.len())?);
+        Ok(())
+    }
+
+    /// Adds an entry to a page of keys.
+    pub(crate) fn add_key(&mut self, key: &[u8], value_bytes: usize) -> Result<()> {
+        self.keys.extend_from_slice(key);
+        self.key_ends.push(word_of(self.keys.len())?);
+        self.value_ends.push(word_of(value_bytes)?);
         Ok(())
     }
 
@@ -130,6 +139,21 @@ mod tests {
             expected.extend_from_slice(&word.to_le_bytes());
         }
         expected.extend_from_slice(b"kkeyvalue");
+        assert_eq!(out, expected);
+        Ok(())
+    }
+
+    #[test]
+    fn a_packed_page_of_keys_has_the_lengths_of_values() -> Result<()> {
+        let (mut page, mut out) = (Page::default(), Vec::new());
+        page.add_key(b"k", 1 << 31)?;
+        page.add_key(b"key", 1 << 31)?;
+        page.finish(None, &mut out)?;
+        let mut expected = 0u64.to_le_bytes().to_vec();
+        for word in [0u32, 2, 4, 0, 1, 4, 1 << 31, 1 << 31] {
+            expected.extend_from_slice(&word.to_le_bytes());
+        }
+        expected.extend_from_slice(b"kkey");
         assert_eq!(out, expected);
         Ok(())
     }

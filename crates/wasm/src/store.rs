@@ -125,6 +125,13 @@ impl WasmStore {
         self.number(held)
     }
 
+    /// Returns the length of the kept result, or -2 for a failure.
+    #[wasm_bindgen(js_name = scanKeys)]
+    pub fn scan_keys(&mut self, namespace: u32, cursor: u64, bytes_max: f64) -> i32 {
+        let held = self.handle.scan_keys(namespace, cursor, bytes_max as u64);
+        self.number(held)
+    }
+
     /// Returns the bytes of the batch, or -2 for a failure.
     #[wasm_bindgen(js_name = pendingBytes)]
     pub fn pending_bytes(&mut self) -> f64 {

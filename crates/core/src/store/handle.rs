@@ -16,6 +16,7 @@ use crate::read::entries::Source;
 use crate::report::CommitReport;
 use crate::store::Store;
 use crate::store::pending_reads::{PendingRead, PendingReads};
+use crate::store::reads::EachEntry;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
@@ -188,13 +189,34 @@ impl Handle {
         bytes_max: u64,
         each: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<Option<u64>> {
+        self.pages(namespace, (cursor, bytes_max), true, &mut |key, value, _| each(key, value))
+    }
+
+    /// The same with the length of each value, without reading values: only keys and lengths count as bytes.
+    pub fn scan_keys(
+        &self,
+        namespace: u32,
+        cursor: u64,
+        bytes_max: u64,
+        each: &mut dyn FnMut(&[u8], usize),
+    ) -> Result<Option<u64>> {
+        self.pages(namespace, (cursor, bytes_max), false, &mut |key, _, bytes| each(key, bytes))
+    }
+
+    fn pages(
+        &self,
+        namespace: u32,
+        page: (u64, u64),
+        with_values: bool,
+        each: &mut EachEntry<'_>,
+    ) -> Result<Option<u64>> {
         let id = self.known(namespace)?.number;
         let sent: Vec<SentBatch> = self.in_flight.lock().clone();
         let mut newer = vec![Source::batch(&self.pending, id, sent.len() as u64)];
         for (rank, sent) in sent.iter().enumerate() {
             newer.push(Source::batch(&sent.batch, id, rank as u64));
         }
-        self.store.scan(id, cursor, bytes_max, newer, each)
+        self.store.scan(id, page, with_values, newer, each)
     }
 
     /// Bytes buffered and not yet committed, without those of a running commit.

@@ -2,10 +2,11 @@
 
 use crate::blobs::Content;
 use crate::error::Result;
+use crate::format::blob_refs::BlobRefs;
 use crate::format::digest::BlobRef;
 use crate::platform::failpoints;
 use crate::platform::sync::RwLockReadGuard;
-use crate::read::entries::{Entries, Ranges, Source};
+use crate::read::entries::{Entries, Ranges, Source, Visit};
 use crate::read::lookup::lookup;
 use crate::read::missing_blob;
 use crate::read::stats::sources_of;
@@ -15,6 +16,12 @@ use crate::store::Store;
 use crate::store::multi_get::MultiGet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+/// Bytes of the length of a value in a page of keys.
+const LENGTH_BYTES: usize = 4;
+
+/// Receives the key and the value of an entry, and the length of the value.
+pub(crate) type EachEntry<'a> = dyn FnMut(&[u8], &[u8], usize) + 'a;
 
 impl Store {
     pub(crate) fn get<R>(
@@ -104,13 +111,14 @@ impl Store {
         }
     }
 
+    /// See [`Handle::scan`](crate::Handle::scan). Without values, `each` receives empty ones with their lengths.
     pub(crate) fn scan(
         &self,
         id: u32,
-        cursor: u64,
-        bytes_max: u64,
+        (cursor, bytes_max): (u64, u64),
+        with_values: bool,
         newer: Vec<Source<'_>>,
-        each: &mut dyn FnMut(&[u8], &[u8]),
+        each: &mut EachEntry<'_>,
     ) -> Result<Option<u64>> {
         let (context, state) = (&self.context, self.state()?);
         let (mut sources, hidden_below) = sources_of(&state, id);
@@ -128,6 +136,13 @@ impl Store {
                 }
                 last_hash = Some(hash);
                 let (key, is_hidden, names_blobs) = (entry.key, entry.is_hidden, entry.names_blobs());
+                if !with_values {
+                    if let Some(value_bytes) = value_bytes_of(entry).filter(|_| !is_hidden) {
+                        bytes += (key.len() + LENGTH_BYTES) as u64;
+                        each(key, &[], value_bytes);
+                    }
+                    return ControlFlow::Continue(());
+                }
                 let Some(value) = entry.value().filter(|_| !is_hidden) else { return ControlFlow::Continue(()) };
                 let content = if names_blobs { context.blobs.value(value).map(Some) } else { Ok(None) };
                 let value = match &content {
@@ -137,7 +152,7 @@ impl Store {
                     Err(_) => return ControlFlow::Break(content.map(|_| hash)),
                 };
                 bytes += (key.len() + value.len()) as u64;
-                each(key, value);
+                each(key, value, value.len());
                 ControlFlow::Continue(())
             });
             if let ControlFlow::Break(next) = outcome {
@@ -146,4 +161,12 @@ impl Store {
         }
         Ok(None)
     }
+}
+
+/// The length of a value, which is not read: of one that names blobs, that of its blobs. `None` = deleted.
+fn value_bytes_of(entry: Visit<'_>) -> Option<usize> {
+    if !entry.names_blobs() {
+        return entry.value_bytes();
+    }
+    BlobRefs::parse(entry.value()?).map(|refs| refs.value_bytes() as usize)
 }

@@ -51,6 +51,21 @@ pub(crate) fn dump(handle: &Handle, namespace: u32) -> Expected {
             })
             .expect("scan");
     }
+    assert_eq!(lengths(handle, namespace), found.iter().map(|(key, value)| (key.clone(), value.len())).collect());
+    found
+}
+
+/// The same keys with the lengths of their values.
+fn lengths(handle: &Handle, namespace: u32) -> BTreeMap<Vec<u8>, usize> {
+    let mut found = BTreeMap::new();
+    let mut cursor = Some(0);
+    while let Some(from) = cursor {
+        cursor = handle
+            .scan_keys(namespace, from, 20, &mut |key, value_bytes| {
+                assert!(found.insert(key.to_vec(), value_bytes).is_none(), "a scan shows each key once");
+            })
+            .expect("scan of keys");
+    }
     found
 }
 

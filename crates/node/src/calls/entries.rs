@@ -10,7 +10,7 @@ pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore
     let functions = functions.add::<Namespace>()?.add::<Get>()?.add::<Take>()?;
     let functions = functions.add::<Has>()?.add::<Put>()?.add::<PutFiled>()?;
     let functions = functions.add::<Delete>()?.add::<GetMany>()?.add::<GetManyAsync>()?;
-    functions.add::<Scan>()
+    functions.add::<Scan>()?.add::<ScanKeys>()
 }
 
 struct Namespace;
@@ -23,6 +23,7 @@ struct Delete;
 struct GetMany;
 struct GetManyAsync;
 struct Scan;
+struct ScanKeys;
 
 impl Call<NodeStore> for Namespace {
     const NAME: &'static str = "namespace";
@@ -119,5 +120,15 @@ impl Call<NodeStore> for Scan {
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, cursor, bytes_max) = (arguments.number(0)?, arguments.big(1)?, arguments.count(2)?);
         store.with(|handle| handle.scan(namespace, cursor, bytes_max)).map(Answer::Number)
+    }
+}
+
+/// The answer is held; returns its length.
+impl Call<NodeStore> for ScanKeys {
+    const NAME: &'static str = "scanKeys";
+
+    fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
+        let (namespace, cursor, bytes_max) = (arguments.number(0)?, arguments.big(1)?, arguments.count(2)?);
+        store.with(|handle| handle.scan_keys(namespace, cursor, bytes_max)).map(Answer::Number)
     }
 }

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { writeKey } from '../values/key.ts'
 import { command, type CommonOptions } from './command.ts'
-import { entriesOf, namespacesOf } from './entries.ts'
+import { keysOf, namespacesOf } from './entries.ts'
 import { escapeText } from './escape.ts'
 import { change, findCache } from './folder.ts'
 import { counted, size, write, writeJson } from './output.ts'
@@ -21,7 +21,7 @@ async function run(options: ClearOptions): Promise<void> {
   await change(dir, async ({ session }) => {
     const namespaces = await namespacesOf(session, options.namespace)
     let entries = 0
-    for (const { namespace, key } of entriesOf(session, namespaces)) {
+    for (const { namespace, key } of keysOf(session, namespaces)) {
       session.call((store) => {
         const keyBytes = writeKey(session.scratchOf(store), key)
         store.delete(store.namespace(namespace.name, namespace.version), keyBytes)

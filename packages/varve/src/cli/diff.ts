@@ -8,7 +8,7 @@ import { entriesOf, keyJson, namespacesOf, pathOf, valueOf, wholeNumber } from '
 import { escapeKey, escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { findCache, inspect } from './folder.ts'
-import { table, write, writeJson } from './output.ts'
+import { grouped, table, write, writeJson } from './output.ts'
 import type { Key } from '../values/key.ts'
 
 interface DiffOptions extends CommonOptions {
@@ -55,7 +55,7 @@ function textOf(namespaces: readonly Compared[], found: readonly Difference[]): 
   const head = ['namespace', 'equal', 'only left', 'only right', 'changed', 'version']
   const rows = namespaces.map(({ name, leftVersion, rightVersion, equal, onlyLeft, onlyRight, changed }) => {
     const version = leftVersion === rightVersion ? (leftVersion ?? '') : `${leftVersion ?? 'none'} | ${rightVersion ?? 'none'}`
-    return [escapeText(name), ...[equal, onlyLeft, onlyRight, changed].map((count) => count.toLocaleString('en')), escapeText(version)]
+    return [escapeText(name), ...[equal, onlyLeft, onlyRight, changed].map(grouped), escapeText(version)]
   })
   const lines = found.map(({ namespace, key, change }) => `${MARKS[change]} ${escapeText(namespace)}  ${escapeKey(key)}\n`)
   return `${table(head, rows, head.slice(1, 5))}${lines.join('')}`

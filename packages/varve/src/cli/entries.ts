@@ -45,6 +45,31 @@ export function* entriesOf(session: Session, namespaces: readonly NamespaceStats
   }
 }
 
+/** A key, and the length of its value. */
+export interface RawKey {
+  readonly namespace: NamespaceStats
+  readonly key: Key
+  readonly valueBytes: number
+}
+
+/** All keys of these namespaces, page by page. Reads no values. */
+export function* keysOf(session: Session, namespaces: readonly NamespaceStats[]): Generator<RawKey> {
+  for (const namespace of namespaces) {
+    const number = session.call((store) => store.namespace(namespace.name, namespace.version))
+    for (let cursor: bigint | undefined = 0n; cursor !== undefined; ) {
+      const from: bigint = cursor
+      const { keys, keyEnds, valueBytes, next } = session.call((store) => store.scanKeys(number, from, PAGE_BYTES))
+      let start = 0
+      for (let index = 0; index < keyEnds.length; index++) {
+        const end = keyEnds[index] ?? start
+        yield { namespace, key: readKey(keys, start, end), valueBytes: valueBytes[index] ?? 0 }
+        start = end
+      }
+      cursor = next
+    }
+  }
+}
+
 /** The value of a key, undefined if there is none. */
 export function valueOf(session: Session, { name, version }: Pick<NamespaceStats, 'name' | 'version'>, key: Key): Uint8Array | undefined {
   return session.call((store) => {

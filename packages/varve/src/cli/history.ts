@@ -8,7 +8,7 @@ import { reportEach } from './each.ts'
 import { wholeNumber } from './entries.ts'
 import { escapeText } from './escape.ts'
 import { inspect } from './folder.ts'
-import { age, table, widthOf } from './output.ts'
+import { age, grouped, table } from './output.ts'
 
 interface HistoryOptions extends CommonOptions {
   readonly limit: number
@@ -30,15 +30,15 @@ function textOf(builds: readonly BuildRecord[]): string {
     escapeText(name),
     age(startMs),
     time(durationMs),
-    `${hits.toLocaleString('en')} of ${(hits + misses).toLocaleString('en')}`,
+    `${grouped(hits)} of ${grouped(hits + misses)}`,
     savedMs === 0 ? '-' : time(savedMs),
     escapeText(reasonsOf(reasons)),
   ])
-  return table(head, rows, ['started', 'took', 'from cache', 'saved'], widthOf(process.stdout))
+  return table(head, rows, ['started', 'took', 'from cache', 'saved'])
 }
 
 function reasonsOf(reasons: Readonly<Record<string, number>>): string {
-  const texts = Object.entries(reasons).map(([reason, count]) => `${reason} (${count.toLocaleString('en')})`)
+  const texts = Object.entries(reasons).map(([reason, count]) => `${reason} (${grouped(count)})`)
   return texts.length === 0 ? '-' : texts.join(', ')
 }
 

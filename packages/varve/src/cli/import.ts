@@ -11,6 +11,12 @@ import { change, findCache, folderOf } from './folder.ts'
 import { counted, write, writeJson } from './output.ts'
 import { withProgress } from './progress.ts'
 
+/** Bytes that are committed between two compactions. Each one rewrites what came before, and nothing reads the cache meanwhile. */
+const COMPACT_BYTES = 2 * 1024 * 1024 * 1024
+
+/** Bytes of the file that are read at once. */
+const READ_BYTES = 256 * 1024
+
 interface ImportCommandOptions extends CommonOptions {
   readonly overwrite?: boolean
 }
@@ -25,12 +31,19 @@ async function run(given: string | undefined, options: ImportCommandOptions): Pr
   const { source, bytes } = inputOf(given)
   const dir = targetOf(options.dir)
   await change(dir, async ({ session }) => {
-    const compactDue = async ({ maintenanceDue }: CommitReport): Promise<void> => {
-      if (maintenanceDue) await session.run((store) => store.compact(false, { signal: undefined, onProgress: undefined }))
+    const compact = (): Promise<unknown> => session.run((store) => store.compact(false, { signal: undefined, onProgress: undefined }))
+    let uncompacted = 0
+    const committed = async ({ bytes: added, maintenanceDue }: CommitReport): Promise<void> => {
+      uncompacted += added
+      if (!maintenanceDue || uncompacted < COMPACT_BYTES) return
+      uncompacted = 0
+      await compact()
     }
-    const report = await withProgress('import', ({ signal, onProgress: tell }) => {
+    const report = await withProgress('import', async ({ signal, onProgress: tell }) => {
       const onProgress = bytes === undefined ? undefined : (done: number): void => tell?.(done, bytes)
-      return importJson(session, source, { overwrite: options.overwrite }, { signal, onProgress }, compactDue)
+      const imported = await importJson(session, source, { overwrite: options.overwrite }, { signal, onProgress }, committed)
+      if (uncompacted > 0) await compact()
+      return imported
     })
     if (options.json === true) return writeJson('import', { dir, ...report })
     const what = `${counted(report.entries, 'entry', 'entries')} of ${counted(report.namespaces, 'namespace')}`
@@ -53,7 +66,7 @@ function inputOf(given: string | undefined): { readonly source: ImportSource; re
   try {
     const status = statSync(given)
     if (status.isDirectory()) throw new VarveError('INVALID_ARGUMENT', `'${given}' is a directory; name the file of an export`)
-    return { source: createReadStream(given), bytes: status.isFile() ? status.size : undefined }
+    return { source: createReadStream(given, { highWaterMark: READ_BYTES }), bytes: status.isFile() ? status.size : undefined }
   } catch (error) {
     if (error instanceof VarveError) throw error
     const code = error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'INVALID_ARGUMENT' : 'PERMISSION'

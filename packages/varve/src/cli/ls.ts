@@ -2,11 +2,11 @@
 import type { Command } from 'commander'
 import type { LsJson, LsTaskJson } from '../cli-json.ts'
 import { command, type CommonOptions } from './command.ts'
-import { entriesOf, keyJson, namespacesOf, type RawEntry, wholeNumber } from './entries.ts'
+import { keyJson, keysOf, namespacesOf, type RawKey, wholeNumber } from './entries.ts'
 import { escapeKey, escapeText } from './escape.ts'
 import { findCache, inspect } from './folder.ts'
-import { age, counted, size, write, writeJsonList } from './output.ts'
-import { type IdRecord, recordsOf, tasksOf } from './tasks.ts'
+import { age, counted, size, writeJsonList, writeLines } from './output.ts'
+import type { IdRecord } from './tasks.ts'
 
 interface LsOptions extends CommonOptions {
   readonly namespace?: string
@@ -26,24 +26,23 @@ async function run(options: LsOptions): Promise<void> {
   if (options.task !== undefined) return listIds(options.task === true ? undefined : options.task, options)
   await inspect(findCache(options.dir), async ({ session }) => {
     const namespaces = await namespacesOf(session, options.namespace)
-    const entries = firstOf(entriesOf(session, namespaces), options.limit ?? Number.POSITIVE_INFINITY)
+    const entries = firstOf(keysOf(session, namespaces), options.limit ?? Number.POSITIVE_INFINITY)
     if (options.json === true) return writeJsonList('entries', jsonOf(entries))
-    for (const { namespace, key, value } of entries) {
-      const long = `${size(value.length).padStart(10)}  ${escapeText(namespace.name)}  `
-      await write(`${options.long === true ? long : ''}${escapeKey(key)}\n`)
-    }
+    const long = ({ namespace, valueBytes }: RawKey): string => `${size(valueBytes).padStart(10)}  ${escapeText(namespace.name)}  `
+    await writeLines(entries, (entry) => `${options.long === true ? long(entry) : ''}${escapeKey(entry.key)}`)
   })
 }
 
 async function listIds(only: string | undefined, options: LsOptions): Promise<void> {
+  const { recordsOf, tasksOf } = await import('./tasks.ts') // with all of tasks, which a list of keys does not need
   await inspect(findCache(options.dir), async ({ session }) => {
     const records = firstOf(recordsOf(session, await tasksOf(session, only)), options.limit ?? Number.POSITIVE_INFINITY)
     if (options.json === true) return writeJsonList('ids', idsJson(records))
-    for (const { task, id, variants } of records) {
+    await writeLines(records, ({ task, id, variants }) => {
       const newestMs = Math.max(...variants.map(({ timeMs }) => timeMs))
       const long = options.long === true ? `${counted(variants.length, 'variant').padStart(11)}  ${age(newestMs).padStart(4)}  ` : ''
-      await write(`${long}${only === undefined ? `${escapeText(task)}  ` : ''}${escapeKey(id)}\n`)
-    }
+      return `${long}${only === undefined ? `${escapeText(task)}  ` : ''}${escapeKey(id)}`
+    })
   })
 }
 
@@ -53,9 +52,9 @@ function* idsJson(records: Iterable<IdRecord>): Generator<LsTaskJson['ids'][numb
   }
 }
 
-function* jsonOf(entries: Iterable<RawEntry>): Generator<LsJson['entries'][number]> {
-  for (const { namespace, key, value } of entries) {
-    yield { namespace: namespace.name, version: namespace.version, ...keyJson(key), valueBytes: value.length }
+function* jsonOf(entries: Iterable<RawKey>): Generator<LsJson['entries'][number]> {
+  for (const { namespace, key, valueBytes } of entries) {
+    yield { namespace: namespace.name, version: namespace.version, ...keyJson(key), valueBytes }
   }
 }
 

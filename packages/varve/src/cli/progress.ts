@@ -1,5 +1,5 @@
 /** A progress bar on standard error while a long call runs, and Ctrl-C to stop it. */
-import { SingleBar } from 'cli-progress'
+import type { SingleBar } from 'cli-progress'
 import type { EngineControl } from '../engine/engine.ts'
 import { size } from './output.ts'
 
@@ -20,7 +20,7 @@ async function withBar<T>(title: string, format: (value: number) => string, call
   const stop = new AbortController()
   const interrupt = (): void => stop.abort()
   process.once('SIGINT', interrupt)
-  const bar = process.stderr.isTTY ? makeBar(title, format) : undefined
+  const bar = process.stderr.isTTY ? await makeBar(title, format) : undefined
   let isShown = false
   const onProgress = (done: number, total: number): void => {
     if (!isShown) bar?.start(total, done)
@@ -36,7 +36,8 @@ async function withBar<T>(title: string, format: (value: number) => string, call
   }
 }
 
-function makeBar(title: string, format: (value: number) => string): SingleBar {
+async function makeBar(title: string, format: (value: number) => string): Promise<SingleBar> {
+  const { SingleBar } = await import('cli-progress') // loaded for terminals only
   return new SingleBar({
     format: `${title} [{bar}] {percentage} % of {total}`,
     formatValue: (value, _options, type) => (type === 'total' ? format(value) : String(value)),

@@ -6,7 +6,7 @@ import { reportEach } from './each.ts'
 import { escapeText } from './escape.ts'
 import { inspect } from './folder.ts'
 import { layersText } from './layers.ts'
-import { age, counted, size, table } from './output.ts'
+import { age, counted, grouped, size, table } from './output.ts'
 
 export const statsCommand: Command = command('stats', 'print sizes and counts of a cache and its namespaces').action(run)
 
@@ -21,7 +21,7 @@ function textOf(stats: Stats): string {
   const rows = stats.namespaces.map((namespace) => [
     escapeText(namespace.name),
     escapeText(namespace.version),
-    namespace.entries.toLocaleString('en'),
+    grouped(namespace.entries),
     size(namespace.keyBytes),
     size(namespace.valueBytes),
     String(namespace.tables),

@@ -8,7 +8,7 @@ import { command, type CommonOptions } from './command.ts'
 import { keyJson, namespacesOf, wholeNumber } from './entries.ts'
 import { escapeKey, escapeText } from './escape.ts'
 import { findCache, inspect } from './folder.ts'
-import { age, size, table, write, writeJson } from './output.ts'
+import { age, grouped, size, table, write, writeJson } from './output.ts'
 
 type Order = EngineTop['order']
 
@@ -57,7 +57,7 @@ function namespacesTable(namespaces: readonly NamespaceStats[]): string {
   const head = ['namespace', 'entries', 'keys and values', 'never used', 'on disk', 'newest', 'oldest']
   const rows = namespaces.map((namespace) => [
     escapeText(namespace.name),
-    namespace.entries.toLocaleString('en'),
+    grouped(namespace.entries),
     size(namespace.keyBytes + namespace.valueBytes),
     size(namespace.neverUsedBytes),
     size(namespace.tableBytes),

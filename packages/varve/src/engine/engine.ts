@@ -50,6 +50,9 @@ export interface EnginePage {
   readonly next: bigint | undefined
 }
 
+/** A page of keys, packed as in EnginePage, with the lengths of values, which are not read. */
+export type EngineKeys = Pick<EnginePage, 'keys' | 'keyEnds' | 'next'> & { readonly valueBytes: Uint32Array }
+
 /** Answer of getMany: values packed one after another, in memory that the caller owns; `lengths[i]` is -1 for a miss. */
 export interface EngineValues {
   readonly values: Uint8Array
@@ -97,6 +100,8 @@ export interface EngineStore {
   getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<EngineValues>
   /** Entries in order of their key's hash from `cursor` (0n = first), about `bytesMax` bytes of them. */
   scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage
+  /** The same keys without reading values: `bytesMax` limits keys and lengths. */
+  scanKeys(namespace: number, cursor: bigint, bytesMax: number): EngineKeys
 
   /** Stores and restores files; its code loads at the first call. */
   files(): Promise<EngineFiles>

@@ -3,14 +3,14 @@
  * the order in which they began.
  */
 import type {
-  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EnginePage,
+  CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EngineKeys, EnginePage,
   EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
 } from './engine.ts'
 import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import type { EngineFiles } from './files.ts'
 import type { FileFunctions, NativeFiles } from './native-files.ts'
-import { pageOf, valuesOf } from './packed.ts'
+import { keysOf, pageOf, valuesOf } from './packed.ts'
 
 /** The functions of one open store: `crates/node/src/calls`. */
 interface StoreFunctions extends FileFunctions {
@@ -24,6 +24,7 @@ interface StoreFunctions extends FileFunctions {
   getManyAsync(namespace: number, keys: Uint8Array, keyEnds: Uint32Array): Promise<Uint8Array | string>
   namespace(name: string, version: string): number
   scan(namespace: number, cursor: bigint, bytesMax: number): number
+  scanKeys(namespace: number, cursor: bigint, bytesMax: number): number
   pendingBytes(): number
   pendingEntries(): number
   refresh(): boolean
@@ -151,6 +152,10 @@ class NativeStore implements EngineStore {
 
   scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage {
     return pageOf(this.#taken(this.#functions.scan(namespace, cursor, bytesMax)))
+  }
+
+  scanKeys(namespace: number, cursor: bigint, bytesMax: number): EngineKeys {
+    return keysOf(this.#taken(this.#functions.scanKeys(namespace, cursor, bytesMax)))
   }
 
   async commit(durability: 'relaxed' | 'durable'): Promise<EngineCommit> {

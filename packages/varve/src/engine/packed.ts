@@ -6,8 +6,9 @@
  * page:   next: u64 | more: u32 | count: u32 | key bytes: u32 | value bytes: u32
  *         | key end: u32 * count | value end: u32 * count | keys | values
  * ```
+ * A page of keys has no values, and the length of each in place of its end.
  */
-import type { EnginePage, EngineValues } from './engine.ts'
+import type { EngineKeys, EnginePage, EngineValues } from './engine.ts'
 
 const PAGE_HEAD_BYTES = 24
 
@@ -38,6 +39,12 @@ export function pageOf(bytes: Uint8Array): EnginePage {
     valueEnds: ends(PAGE_HEAD_BYTES + 4 * count),
     next,
   }
+}
+
+/** The answer of scanKeys. */
+export function keysOf(bytes: Uint8Array): EngineKeys {
+  const { keys, keyEnds, valueEnds: valueBytes, next } = pageOf(bytes)
+  return { keys, keyEnds, valueBytes, next }
 }
 
 function viewOf(bytes: Uint8Array): DataView {

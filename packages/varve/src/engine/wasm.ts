@@ -1,20 +1,17 @@
-/**
- * The WebAssembly engine: the module of `crates/wasm` on files of a host. Everything runs on this thread, but for
- * compaction of a larger folder, which a worker thread does as one more participant.
- */
+/** The WebAssembly engine: the module of `crates/wasm` on files of a host. All but the compaction of a larger folder runs on this thread. */
 import * as glue from '../../generated/varve_wasm.js'
 import { folderName, type Host, WasmStore } from '../../generated/varve_wasm.js'
 import { bytes as engineBytes } from '../../generated/varve_wasm_bytes.js'
 import type {
   CommitReport, CompactReport, Damage, Engine, EngineChunk, EngineCommit, EngineControl, EngineExport, EngineImport, EngineOptions,
-  EnginePage, EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
+  EngineKeys, EnginePage, EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
 } from './engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import type { Compacted } from './compact-elsewhere.ts'
 import { heldHost } from './held-host.ts'
 import { tableHost } from './table-files.ts'
 import { MetDamage } from './met-damage.ts'
-import { pageOf, valuesOf } from './packed.ts'
+import { keysOf, pageOf, valuesOf } from './packed.ts'
 import type { EngineFiles } from './files.ts'
 import type { WasmTrees } from './wasm-files.ts'
 import { WasmInstance } from './wasm-instance.ts'
@@ -154,6 +151,10 @@ class WasmEngineStore implements EngineStore {
 
   scan(namespace: number, cursor: bigint, bytesMax: number): EnginePage {
     return pageOf(this.#taken(() => this.#store.scan(namespace, cursor, bytesMax)))
+  }
+
+  scanKeys(namespace: number, cursor: bigint, bytesMax: number): EngineKeys {
+    return keysOf(this.#taken(() => this.#store.scanKeys(namespace, cursor, bytesMax)))
   }
 
   pendingBytes(): number {

@@ -26,9 +26,16 @@ export function importJson(
     const steps = new Steps(control)
     const number = store.beginImport(options.overwrite ?? false)
     let [entries, namespaces, commits, bytes] = [0, 0, 0, 0]
+    // One commit runs on another thread while the next entries are read.
+    let running: Promise<void> = Promise.resolve()
     const commit = async (): Promise<void> => {
+      await running
       if (entries > 0) session.checkPlace('write')
-      const report = await store.commitImport(number)
+      running = finished(store.commitImport(number))
+      running.catch(() => {}) // the next commit, or the end, reports it
+    }
+    const finished = async (reported: Promise<CommitReport | undefined>): Promise<void> => {
+      const report = await reported
       if (report === undefined) return
       commits += 1
       await committed(report)
@@ -48,8 +55,10 @@ export function importJson(
       }
       store.finishImport(number)
       await commit()
+      await running
       return { entries, namespaces, commits, bytes }
     } finally {
+      await running.catch(() => {}) // a call for it would not be possible any more
       store.endTransfer(number)
     }
   })

@@ -1,0 +1,112 @@
+/**
+ * Tables that fit the terminal, and colours if the reader wants them. If the columns exceed the width, texts take several
+ * lines in their column; if that is not enough, each row becomes a paragraph with a line for each cell:
+ *
+ *   namespace  entries  newest        namespace: modules
+ *   modules      1,998      3h        entries:   1,998
+ *   outputs          2      3h        newest:    3h
+ *   of webpack
+ */
+import { styleText } from 'node:util'
+
+/** Between two columns. */
+const GAP = '  '
+
+/** The fewest columns of the terminal that a text has in a table. */
+const TEXT_MIN = 12
+
+/** The columns of a terminal; of another output those that COLUMNS names; undefined if the width is not limited. */
+export function widthOf({ columns }: { readonly columns?: number }): number | undefined {
+  const given = Number(process.env['COLUMNS'])
+  return columns ?? (Number.isSafeInteger(given) && given > 0 ? given : undefined)
+}
+
+/** How a text looks; each is a format of `util.styleText`. */
+export type Look = 'bold' | 'dim' | 'green' | 'red' | 'yellow'
+
+/** Text for `stream` in this look, if that is a terminal, and NO_COLOR and FORCE_COLOR do not decide otherwise. */
+export function paint(look: Look, text: string, stream: NodeJS.WriteStream = process.stdout): string {
+  return styleText(look, text, { stream })
+}
+
+/** Characters that take two columns of a terminal, and marks that take none. Bundled tables of Unicode would cost each start 2 ms. */
+const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60\uffe0-\uffe6]/gu
+const MARK = /\p{Mark}/gu
+const ASCII = /^[ -~]*$/
+
+/** The columns of a terminal that a text without control characters takes. */
+export function columnsOf(text: string): number {
+  if (ASCII.test(text)) return text.length
+  const visible = text.replace(MARK, '')
+  return [...visible].length + (visible.match(WIDE)?.length ?? 0)
+}
+
+/** A table, its cells already escaped; columns named in `right` have numbers: they are aligned to the right and stay whole. */
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  right: readonly string[] = [],
+  width: number | undefined = widthOf(process.stdout),
+): string {
+  const isText = head.map((name) => !right.includes(name))
+  const widths = fitted(head.map((name, index) => Math.max(columnsOf(name), ...rows.map((row) => columnsOf(row[index] ?? '')))), isText, width)
+  if (widths === undefined) return rows.map((row) => paragraph(head, row, width ?? 0)).join('\n')
+  const textOf = (cells: readonly string[]): string => {
+    const parts = widths.map((columns, index) => wrapped(cells[index] ?? '', columns))
+    const lines = Array.from({ length: Math.max(...parts.map(({ length }) => length)) }, (_, line) => {
+      return widths.map((columns, index) => pad(parts[index]?.[line] ?? '', columns, isText[index] === true)).join(GAP).trimEnd()
+    })
+    return `${lines.join('\n')}\n`
+  }
+  return `${paint('bold', textOf(head).trimEnd())}\n${rows.map(textOf).join('')}`
+}
+
+/** The widths with those of texts reduced, the widest first; undefined if the table does not fit even then. */
+function fitted(natural: readonly number[], isText: readonly boolean[], width: number | undefined): readonly number[] | undefined {
+  const widths = [...natural]
+  const over = (): number => widths.reduce((sum, columns) => sum + columns, GAP.length * (widths.length - 1)) - (width ?? Number.POSITIVE_INFINITY)
+  for (let excess = over(); excess > 0; excess = over()) {
+    const texts = widths.map((columns, index) => (isText[index] === true ? columns : 0))
+    const widest = Math.max(...texts)
+    if (widest <= TEXT_MIN) return undefined
+    // Down to the next shorter text, which is then as wide.
+    const next = Math.max(TEXT_MIN, ...texts.filter((columns) => columns < widest))
+    widths[texts.indexOf(widest)] = Math.max(next, widest - excess)
+  }
+  return widths
+}
+
+/** A row as a name and a cell on each line. */
+function paragraph(head: readonly string[], row: readonly string[], width: number): string {
+  const names = Math.max(...head.map((name) => name.length)) + 1
+  const lines = head.map((name, index) => {
+    const rest = wrapped(row[index] ?? '', Math.max(1, width - names - 1)).join(`\n${' '.repeat(names + 1)}`)
+    return `${paint('bold', `${name}:`.padEnd(names))} ${rest}`.trimEnd()
+  })
+  return `${lines.join('\n')}\n`
+}
+
+/** The lines of a text in this many columns, divided at spaces; a longer word is divided anywhere. */
+export function wrapped(text: string, columns: number): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.match(/\S+\s*/g) ?? []) {
+    if (line !== '' && columnsOf(line + word.trimEnd()) > columns) {
+      lines.push(line.trimEnd())
+      line = ''
+    }
+    for (const character of word) {
+      if (columnsOf(line + character) > columns && character.trim() !== '') {
+        lines.push(line)
+        line = ''
+      }
+      line += character
+    }
+  }
+  return [...lines, line.trimEnd()]
+}
+
+function pad(text: string, columns: number, isLeft: boolean): string {
+  const space = ' '.repeat(Math.max(0, columns - columnsOf(text)))
+  return isLeft ? text + space : space + text
+}
