@@ -2,9 +2,10 @@
 // `npm run demo`: builds a real application with webpack and babel: without a cache, with webpack's own, and with Varve on both
 // engines. Options: --quick (a smaller application), --remote (also on a fresh machine, from a remote), --json (only one JSON array
 // on stdout).
+import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { SIZES } from './demo/application.mjs'
-import { at } from './root.mjs'
+import { at, root } from './root.mjs'
 import { setup } from './setup.mjs'
 import { run, runMain } from './steps.mjs'
 
@@ -21,15 +22,17 @@ await runMain(async () => {
     process.stdout.write(`${JSON.stringify(rows, undefined, 2)}\n`)
   } else {
     const { ROUND_TRIP_MS } = await import('./demo/remote.mjs')
-    const { tableOf } = await import('./demo/table.mjs')
+    const { sentenceOf, tableOf } = await import('./demo/table.mjs')
     process.stdout.write(`\nwebpack ${size.ownModules} own modules and their packages, babel on all of them, not minified\n`)
-    process.stdout.write(`hits: modules taken from a cache; misses: modules built\n${tableOf(rows)}\n`)
-    if (options.remote) process.stdout.write(`remote: fetched by a machine without caches from an HTTP server, ${ROUND_TRIP_MS} ms for each answer\n`)
+    process.stdout.write(`hits: modules taken from a cache; misses: modules built\n\n${tableOf(rows)}\n`)
+    if (options.remote) process.stdout.write(`remote: a machine without caches, an HTTP server, ${ROUND_TRIP_MS} ms for each answer\n`)
     const [read] = crossed
-    process.stdout.write(`one directory, two engines: written by native, read by WebAssembly: ${read?.hits} hits, ${read?.misses} misses\n\n`)
-    const dir = cacheDirOf({ cache: 'varve', engine: 'native' })
+    process.stdout.write(`written by native, read by WebAssembly: ${read?.hits} hits, ${read?.misses} misses\n\n`)
+    const dir = relative(root, cacheDirOf({ cache: 'varve', engine: 'native' }))
     process.stdout.write(`$ varve stats --dir ${dir}\n`)
-    process.stdout.write(await run(process.execPath, [at('packages/varve/dist/bundle/cli.js'), 'stats', '--dir', dir]))
+    const env = { ...process.env, COLUMNS: '80' }
+    process.stdout.write(await run(process.execPath, [at('packages/varve/dist/bundle/cli.js'), 'stats', '--dir', dir], { env }))
+    process.stdout.write(`\n${sentenceOf(rows)}\n`)
   }
   const broken = rows.filter((row) => !row.identical)
   const missed = crossed.filter((build) => build.hits < 20 * build.misses)

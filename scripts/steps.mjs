@@ -32,6 +32,13 @@ export function printStep(mark, name, note) {
 /** @param {number} startMs */
 export const secondsSince = (startMs) => `${((performance.now() - startMs) / 1000).toFixed(1)} s`
 
+/** Shows a step with its seconds so far until the interval is cleared. @param {string} name @param {number} startMs */
+function startClock(name, startMs) {
+  const show = () => screen.write(`\r\x1b[K  … ${name.padEnd(NAME_WIDTH)} ${`${Math.floor((performance.now() - startMs) / 1000)} s`.padStart(10)}`)
+  show()
+  return setInterval(show, 1000)
+}
+
 /**
  * Runs one step and prints its line. If the step fails, prints its output and throws StepFailed. Skipped is thrown as it is.
  * @template T
@@ -41,12 +48,14 @@ export const secondsSince = (startMs) => `${((performance.now() - startMs) / 100
  */
 export async function step(name, work) {
   const startMs = performance.now()
-  if (screen.isTTY) screen.write(`  … ${name}`)
+  const clock = screen.isTTY ? startClock(name, startMs) : undefined
   try {
     const result = await work()
+    clearInterval(clock)
     printStep('✓', name, secondsSince(startMs))
     return result
   } catch (error) {
+    clearInterval(clock)
     if (error instanceof Skipped) {
       printStep('-', name, 'SKIPPED')
       throw error

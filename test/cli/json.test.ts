@@ -112,6 +112,7 @@ describe('--json', () => {
     const dir = ['--dir', one]
     const outputs = await outputsOf([
       ['stats', ...dir], ['stats', '--dir', caches], ['history', '--dir', caches], ['layers', '--dir', caches],
+      ['caches'], ['caches', '--dir', join(folder, 'none')], ['watch', '--for', '0.1', '--dir', caches], ['completions', 'fish'],
       ['seal', join(folder, 'sealed'), '--dir', caches],
       ['top', ...dir], ['ls', ...dir], ['ls', ...dir, '--limit', '0'], ['ls --task', ...dir],
       ['get', 'text', ...dir], ['get', 'text', ...dir, '--namespace', 'text'], ['get', 'nothing', ...dir], ['get', String.raw`\xff\xfe`, ...dir],
@@ -147,7 +148,7 @@ describe('--json', () => {
   })
 
   it('docs/command.md contains every declaration of the types of --json, word for word', () => {
-    const declarations = ['cli-json', 'cli-json/contents', 'cli-json/records'].flatMap((name) => {
+    const declarations = ['cli-json', 'cli-json/caches', 'cli-json/contents', 'cli-json/records'].flatMap((name) => {
       const source = readFileSync(at(`packages/varve/src/${name}.ts`), 'utf8')
       const types = source.split(/^(?:import type|export type \{) [^]*? from '[^']+'\n/m).at(-1) ?? ''
       return types.trim().split(/\n\n(?=\/\*\*|export)/)

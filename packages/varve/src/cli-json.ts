@@ -1,4 +1,5 @@
 /** Types of the JSON that `varve <command> --json` writes: one value to standard output. */
+import type { CacheJson, ChangeJson, ComparedJson, RemoteLayerJson, WatchEventJson } from './cli-json/caches.ts'
 import type { ContentsJson } from './cli-json/contents.ts'
 import type { RecordJson } from './cli-json/records.ts'
 import type { StoredContent } from './engine/files.ts'
@@ -10,6 +11,7 @@ import type {
   CompactReport, Damage, ExportReport, ImportReport, LayerReport, NamespaceStats, RepairReport, SealReport, Stats, TopItem, VerifyReport,
 } from './reports.ts'
 
+export type { CacheJson, ChangeJson, ComparedJson, RemoteLayerJson, WatchEventJson } from './cli-json/caches.ts'
 export type { DependencyJson, RecordJson, VariantJson } from './cli-json/records.ts'
 export type { ContentsJson, MadeJson, MadeReasonJson, MadeResultJson, TreeJson } from './cli-json/contents.ts'
 
@@ -18,6 +20,9 @@ export const CLI_JSON_FORMAT = 1
 
 /** The JSON of each command, by its name. */
 export interface CliJson extends EachCaches {
+  readonly caches: CachesJson
+  readonly watch: WatchJson
+  readonly completions: CompletionsJson
   readonly top: TopJson
   readonly ls: LsJson
   readonly 'ls --task': LsTaskJson
@@ -80,6 +85,25 @@ export interface PlaceJson {
   readonly version: string
 }
 
+export interface CachesJson extends FormatJson {
+  /** Directories that were searched. */
+  readonly places: readonly string[]
+  readonly caches: readonly CacheJson[]
+  /** Sums over `caches`. */
+  readonly entries: number
+  readonly bytes: number
+}
+
+export interface WatchJson extends FormatJson {
+  /** Written while they happen; the value is complete when the command ends. */
+  readonly events: readonly WatchEventJson[]
+}
+
+export interface CompletionsJson extends FormatJson {
+  readonly shell: 'bash' | 'zsh' | 'fish'
+  readonly script: string
+}
+
 export interface TopJson extends FormatJson {
   readonly namespaces: readonly NamespaceStats[]
   readonly entries: readonly (Omit<TopItem, 'keyBase64'> & KeyJson)[]
@@ -115,15 +139,6 @@ export interface DiffJson extends FormatJson {
   readonly namespaces: readonly ComparedJson[]
   /** The entries that differ, at most `--limit`. */
   readonly entries: readonly ({ readonly namespace: string; readonly change: ChangeJson } & KeyJson)[]
-}
-
-export type ChangeJson = 'onlyLeft' | 'onlyRight' | 'changed'
-
-/** How the entries of a namespace compare; a version is null if there is no such namespace. */
-export interface ComparedJson extends Readonly<Record<ChangeJson | 'equal', number>> {
-  readonly name: string
-  readonly leftVersion: string | null
-  readonly rightVersion: string | null
 }
 
 export interface DoctorJson extends FormatJson {
@@ -207,20 +222,6 @@ export interface FilesGcReport {
   readonly bytesFreed: number
   readonly contents: number
   readonly bytes: number
-}
-
-/** A layer of a remote. */
-export interface RemoteLayerJson {
-  /** Name of the cache. */
-  readonly cache: string
-  readonly sha256: string
-  /** Bytes of its files; `descriptionBytes` are those of the list of them. */
-  readonly bytes: number
-  readonly descriptionBytes: number
-  readonly entries: number
-  readonly deletes: number
-  /** First 16 digits of the layers that were merged into it, the newest ones. */
-  readonly merged?: readonly string[] | undefined
 }
 
 export interface RemotePushJson extends FormatJson {

@@ -51,7 +51,13 @@ pub(crate) fn dump(handle: &Handle, namespace: u32) -> Expected {
             })
             .expect("scan");
     }
-    assert_eq!(lengths(handle, namespace), found.iter().map(|(key, value)| (key.clone(), value.len())).collect());
+    let lengths = lengths(handle, namespace);
+    let is_shown = |(key, value): (&Vec<u8>, &Vec<u8>)| lengths.get(key) == Some(&value.len());
+    assert!(found.iter().all(is_shown), "a scan of keys shows each of them");
+    // A value that cannot be read is a miss; a scan of keys does not try.
+    if handle.store().damage_count() == 0 {
+        assert_eq!(lengths.len(), found.len());
+    }
     found
 }
 

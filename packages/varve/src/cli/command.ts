@@ -5,6 +5,7 @@ import { pathOf } from './entries.ts'
 import { escapeText } from './escape.ts'
 import { EXIT_HELP, FAILED, NO_CACHE, OK, USAGE } from './exit.ts'
 import { isClosedPipe, writeJson } from './output.ts'
+import { paint } from './table.ts'
 
 /** Errors that the caller of the command can fix. */
 const USAGE_CODES: ReadonlySet<string> = new Set(['INVALID_OPTION', 'INVALID_ARGUMENT', 'KEY_TOO_LONG', 'SECRET_MISSING'])
@@ -31,7 +32,7 @@ export async function report(error: unknown, isJson: boolean): Promise<number> {
   const { code, message, cause } = toVarveError(error)
   if (isClosedPipe(cause)) return OK
   if (isJson) await writeJson('error', { error: { code, message } })
-  else process.stderr.write(`varve: ${message.split('\n').map(escapeText).join('\n')}\n`)
+  else process.stderr.write(`${paint('red', 'varve:', process.stderr)} ${message.split('\n').map(escapeText).join('\n')}\n`)
   if (USAGE_CODES.has(code)) return USAGE
   return code === 'NOT_A_CACHE' ? NO_CACHE : FAILED
 }

@@ -8,7 +8,8 @@ import { entriesOf, keyJson, namespacesOf, pathOf, valueOf, wholeNumber } from '
 import { escapeKey, escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { findCache, inspect } from './folder.ts'
-import { grouped, table, write, writeJson } from './output.ts'
+import { grouped, write, writeJson } from './output.ts'
+import { type Look, paint, table } from './table.ts'
 import type { Key } from '../values/key.ts'
 
 interface DiffOptions extends CommonOptions {
@@ -25,6 +26,7 @@ interface Difference {
 /** The same, while it is counted. */
 type Compared = ComparedJson & Record<Change | 'equal', number>
 
+const LOOKS: Readonly<Record<Change, Look>> = { onlyLeft: 'red', onlyRight: 'green', changed: 'yellow' }
 const MARKS: Readonly<Record<Change, string>> = { onlyLeft: '-', onlyRight: '+', changed: '~' }
 
 export const diffCommand: Command = command('diff', 'list the entries in which two caches differ')
@@ -52,12 +54,13 @@ async function run(left: string, right: string, options: DiffOptions): Promise<v
 }
 
 function textOf(namespaces: readonly Compared[], found: readonly Difference[]): string {
+  if (namespaces.length === 0) return 'equal: neither cache has entries\n'
   const head = ['namespace', 'equal', 'only left', 'only right', 'changed', 'version']
   const rows = namespaces.map(({ name, leftVersion, rightVersion, equal, onlyLeft, onlyRight, changed }) => {
     const version = leftVersion === rightVersion ? (leftVersion ?? '') : `${leftVersion ?? 'none'} | ${rightVersion ?? 'none'}`
     return [escapeText(name), ...[equal, onlyLeft, onlyRight, changed].map(grouped), escapeText(version)]
   })
-  const lines = found.map(({ namespace, key, change }) => `${MARKS[change]} ${escapeText(namespace)}  ${escapeKey(key)}\n`)
+  const lines = found.map(({ namespace, key, change }) => paint(LOOKS[change], `${MARKS[change]} ${escapeText(namespace)}  ${escapeKey(key)}\n`))
   return `${table(head, rows, head.slice(1, 5))}${lines.join('')}`
 }
 

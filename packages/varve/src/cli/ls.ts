@@ -29,7 +29,7 @@ async function run(options: LsOptions): Promise<void> {
     const entries = firstOf(keysOf(session, namespaces), options.limit ?? Number.POSITIVE_INFINITY)
     if (options.json === true) return writeJsonList('entries', jsonOf(entries))
     const long = ({ namespace, valueBytes }: RawKey): string => `${size(valueBytes).padStart(10)}  ${escapeText(namespace.name)}  `
-    await writeLines(entries, (entry) => `${options.long === true ? long(entry) : ''}${escapeKey(entry.key)}`)
+    await writeLines(entries, (entry) => `${options.long === true ? long(entry) : ''}${escapeKey(entry.key)}`, 'no entries')
   })
 }
 
@@ -42,7 +42,7 @@ async function listIds(only: string | undefined, options: LsOptions): Promise<vo
       const newestMs = Math.max(...variants.map(({ timeMs }) => timeMs))
       const long = options.long === true ? `${counted(variants.length, 'variant').padStart(11)}  ${age(newestMs).padStart(4)}  ` : ''
       return `${long}${only === undefined ? `${escapeText(task)}  ` : ''}${escapeKey(id)}`
-    })
+    }, 'no results of tasks')
   })
 }
 

@@ -29,15 +29,15 @@ async function writeAll(pieces: Iterable<string>, finish: (chunk: string) => str
   await write(finish(chunk))
 }
 
-/** Writes a line for each item, however many there are. Returns their number. */
-export async function writeLines<Item>(items: Iterable<Item>, lineOf: (item: Item) => string): Promise<number> {
-  let count = 0
+/** Writes a line for each item, however many there are. Without any, standard error has `none`: a pipe gets items only. */
+export async function writeLines<Item>(items: Iterable<Item>, lineOf: (item: Item) => string, none: string): Promise<void> {
+  let isEmpty = true
   await writeAll(lines())
-  return count
+  if (isEmpty) process.stderr.write(`varve: ${none}\n`)
 
   function* lines(): Generator<string> {
     for (const item of items) {
-      count += 1
+      isEmpty = false
       yield `${lineOf(item)}\n`
     }
   }
@@ -52,7 +52,7 @@ export function isClosedPipe(error: unknown): boolean {
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** JSON that is safe to print to a terminal. */
-function printable(json: string): string {
+export function printable(json: string): string {
   const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   return json.replace(UNSAFE_IN_JSON, (character) => character.split('').map(escape).join(''))
 }

@@ -9,7 +9,9 @@ import { isClosedPipe } from './output.ts'
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   view: async () => (await import('./view.ts')).viewCommand,
   stats: async () => (await import('./stats.ts')).statsCommand,
+  caches: async () => (await import('./caches.ts')).cachesCommand,
   history: async () => (await import('./history.ts')).historyCommand,
+  watch: async () => (await import('./watch.ts')).watchCommand,
   layers: async () => (await import('./layers.ts')).layersCommand,
   top: async () => (await import('./top.ts')).topCommand,
   ls: async () => (await import('./ls.ts')).lsCommand,
@@ -27,6 +29,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   gc: async () => (await import('./gc.ts')).gcCommand,
   clear: async () => (await import('./clear.ts')).clearCommand,
   repair: async () => (await import('./repair.ts')).repairCommand,
+  completions: async () => (await import('./completions.ts')).completionsCommand,
 }
 
 /** Commands that need all others. */

@@ -29,5 +29,6 @@ function textOf(stats: Stats): string {
     age(namespace.newestMs),
     age(namespace.oldestMs),
   ])
-  return `${files} (${parts}), manifest ${stats.manifest}\n${layersText(stats.layers)}${table(head, rows, head.slice(2))}`
+  const namespaces = rows.length === 0 ? 'no entries\n' : table(head, rows, head.slice(2))
+  return `${files} (${parts}), manifest ${stats.manifest}\n${layersText(stats.layers)}${namespaces}`
 }

@@ -18,7 +18,8 @@ const TEXT_MIN = 12
 /** The columns of a terminal; of another output those that COLUMNS names; undefined if the width is not limited. */
 export function widthOf({ columns }: { readonly columns?: number }): number | undefined {
   const given = Number(process.env['COLUMNS'])
-  return columns ?? (Number.isSafeInteger(given) && given > 0 ? given : undefined)
+  if (columns !== undefined && columns > 0) return columns // 0: a terminal of unknown size
+  return Number.isSafeInteger(given) && given > 0 ? given : undefined
 }
 
 /** How a text looks; each is a format of `util.styleText`. */
@@ -104,6 +105,17 @@ export function wrapped(text: string, columns: number): readonly string[] {
     }
   }
   return [...lines, line.trimEnd()]
+}
+
+/** The start of a text and an ellipsis, in this many columns. */
+export function cut(text: string, columns: number): string {
+  if (columnsOf(text) <= columns) return text
+  let kept = ''
+  for (const character of text) {
+    if (columnsOf(kept + character) >= columns) break
+    kept += character
+  }
+  return `${kept}…`
 }
 
 function pad(text: string, columns: number, isLeft: boolean): string {

@@ -41,6 +41,7 @@ async function run(options: TopOptions): Promise<void> {
     const weightOf = (stats: NamespaceStats): number => (order === 'never-used' ? stats.neverUsedBytes : stats.keyBytes + stats.valueBytes)
     const namespaces = [...all].sort((left, right) => weightOf(right) - weightOf(left)).slice(0, limit)
     if (options.json === true) return writeJson('top', { namespaces, entries: entries.map(itemJson) })
+    if (all.length === 0) return write('no entries\n')
     await write(namespacesTable(namespaces))
     const rows = entries.map((entry) => [
       size(entry.valueBytes),
@@ -49,7 +50,7 @@ async function run(options: TopOptions): Promise<void> {
       escapeText(entry.namespace),
       escapeKey(keyOf(entry)),
     ])
-    await write(table(['value', 'last used', 'written', 'namespace', 'key'], rows, ['value', 'last used', 'written']))
+    if (rows.length > 0) await write(`\n${table(['value', 'last used', 'written', 'namespace', 'key'], rows, ['value', 'last used', 'written'])}`)
   })
 }
 

@@ -8,6 +8,7 @@ import { NEGATIVE } from './exit.ts'
 import { inspect } from './folder.ts'
 import { counted, size } from './output.ts'
 import { withProgress } from './progress.ts'
+import { paint } from './table.ts'
 
 export const verifyCommand: Command = command('verify', 'read every byte and report damage; writes nothing').action(run)
 
@@ -20,7 +21,7 @@ async function run(options: CommonOptions): Promise<void> {
 
 function textOf({ sound, files, bytes, entries, damage }: VerifyReport): string {
   const counts = `${counted(files, 'file')}, ${size(bytes)}, ${counted(entries, 'entry', 'entries')}`
-  const verdict = `${sound ? 'sound' : `${counted(damage.length, 'place')} damaged`}: ${counts}\n`
+  const verdict = `${sound ? paint('green', 'sound') : paint('red', `${counted(damage.length, 'place')} damaged`)}: ${counts}\n`
   const fix = damage.length > 0 ? "Damaged entries are misses; the next commit or 'npx varve repair' quarantines them.\n" : ''
   return `${verdict}${damageTable(damage)}${fix}`
 }

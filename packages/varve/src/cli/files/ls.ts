@@ -6,7 +6,7 @@ import { command, type CommonOptions } from '../command.ts'
 import { keyJson, namespacesOf } from '../entries.ts'
 import { escapeKey, escapeText } from '../escape.ts'
 import { findCache, inspect } from '../folder.ts'
-import { counted, size, write, writeJson, writeJsonList } from '../output.ts'
+import { counted, size, writeJson, writeJsonList, writeLines } from '../output.ts'
 import { manifestsOf, totalsOf, V8_OPTION } from './manifests.ts'
 
 interface LsOptions extends CommonOptions {
@@ -26,16 +26,15 @@ async function run(options: LsOptions): Promise<void> {
     if (options.stored === true) {
       const stored = await new Files(session, true).list()
       if (options.json === true) return writeJson('files ls --stored', { contents: stored })
-      for (const { digest, size: bytes } of stored) await write(`${size(bytes).padStart(10)}  ${digest}\n`)
-      return
+      return writeLines(stored, ({ digest, size: bytes }) => `${size(bytes).padStart(10)}  ${digest}`, 'no stored files')
     }
     const found = manifestsOf(session, await namespacesOf(session, options.namespace), options.v8 === true)
     if (options.json === true) return writeJsonList('manifests', jsonOf(found))
-    for (const { namespace, key, manifest } of found) {
+    await writeLines(found, ({ namespace, key, manifest }) => {
       const { entries, bytes } = totalsOf(manifest)
       const totals = `${counted(entries, 'file').padStart(12)}  ${size(bytes).padStart(10)}`
-      await write(`${totals}  ${escapeText(namespace.name)}  ${escapeKey(key)}\n`)
-    }
+      return `${totals}  ${escapeText(namespace.name)}  ${escapeKey(key)}`
+    }, 'no manifests')
   })
 }
 

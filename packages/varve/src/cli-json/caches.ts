@@ -1,0 +1,53 @@
+/** Types of what `varve caches`, `watch`, `diff` and `remote` report of a cache. */
+import type { BuildRecord } from '../history/record.ts'
+
+export interface CacheJson {
+  readonly dir: string
+  /** Names of tools in its history, the last one first. */
+  readonly tools: readonly string[]
+  /** Names of its namespaces. */
+  readonly namespaces: readonly string[]
+  readonly entries: number
+  readonly bytes: number
+  /** When a build last wrote to it or recorded what it read, in milliseconds since 1970; 0 if unknown. */
+  readonly usedMs: number
+  /** Why it could not be opened; its counts are 0. Null if it was. */
+  readonly problem: string | null
+}
+
+/** Other processes committed, or a build ended. */
+export interface WatchEventJson {
+  readonly timeMs: number
+  readonly dir: string
+  /** Entries and bytes that the cache has now. */
+  readonly entries: number
+  readonly bytes: number
+  /** The change since the event before: negative after evictions and compactions. */
+  readonly newEntries: number
+  readonly newBytes: number
+  /** The build, if one ended. */
+  readonly build?: BuildRecord
+}
+
+export type ChangeJson = 'onlyLeft' | 'onlyRight' | 'changed'
+
+/** How the entries of a namespace compare; a version is null if there is no such namespace. */
+export interface ComparedJson extends Readonly<Record<ChangeJson | 'equal', number>> {
+  readonly name: string
+  readonly leftVersion: string | null
+  readonly rightVersion: string | null
+}
+
+/** A layer of a remote. */
+export interface RemoteLayerJson {
+  /** Name of the cache. */
+  readonly cache: string
+  readonly sha256: string
+  /** Bytes of its files; `descriptionBytes` are those of the list of them. */
+  readonly bytes: number
+  readonly descriptionBytes: number
+  readonly entries: number
+  readonly deletes: number
+  /** First 16 digits of the layers that were merged into it, the newest ones. */
+  readonly merged?: readonly string[] | undefined
+}

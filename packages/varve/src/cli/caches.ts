@@ -1,0 +1,99 @@
+/** `varve caches`: all caches of this project and of VARVE_DIR, with their sizes and a total. */
+import type { Command } from 'commander'
+import { readdirSync, statSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import type { CacheJson } from '../cli-json.ts'
+import { toVarveError } from '../errors.ts'
+import { cachesDirectory, projectDirectory } from '../health/directory.ts'
+import { readHistory } from '../history/history.ts'
+import { FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
+import { command, type CommonOptions } from './command.ts'
+import { escapeText } from './escape.ts'
+import { inspect, isCache } from './folder.ts'
+import { age, counted, grouped, size, write, writeJson } from './output.ts'
+import { paint, table } from './table.ts'
+
+/** Places below a project that Varve chooses for caches, and so does Yarn without node_modules. */
+const PROJECT_FOLDERS = ['node_modules/.cache/varve', '.yarn/.cache/varve', '.pnp/.cache/varve', '.cache/varve']
+
+export const cachesCommand: Command = command('caches', 'list the caches of this project and of VARVE_DIR, with sizes and a total').action(run)
+
+async function run({ dir, json }: CommonOptions): Promise<void> {
+  const places = dir === undefined ? placesOf() : [resolve(dir)]
+  const caches: CacheJson[] = []
+  for (const cache of [...new Set(places.flatMap(cachesIn))].sort()) caches.push(await lookAt(cache))
+  const [entries, bytes] = [sumOf(caches, 'entries'), sumOf(caches, 'bytes')]
+  if (json === true) return writeJson('caches', { places, caches, entries, bytes })
+  if (caches.length === 0) return write(`no caches in ${places.map((place) => `'${escapeText(place)}'`).join(' or ')}\n`)
+  await write(tableOf(caches))
+  await write(paint('bold', `${counted(caches.length, 'cache')}, ${counted(entries, 'entry', 'entries')}, ${size(bytes)}\n`))
+}
+
+/** Directories of caches: the one that tools without option `dir` use now, and those that they use without VARVE_DIR. */
+function placesOf(): string[] {
+  const project = projectDirectory()
+  const others = PROJECT_FOLDERS.map((folder) => join(project, folder)).filter((place) => namesIn(place).length > 0)
+  return [...new Set([cachesDirectory(), ...others])]
+}
+
+/** Caches of any secret: the directory itself, or those in it. */
+function cachesIn(folder: string): string[] {
+  return [folder, ...namesIn(folder).map((name) => join(folder, name))].filter(hasFormat)
+}
+
+function hasFormat(dir: string): boolean {
+  return namesIn(dir).some((name) => name === FORMAT_FOLDER || SECRET_FOLDER.test(name))
+}
+
+/** Never throws: what cannot be opened is listed with the reason. */
+async function lookAt(dir: string): Promise<CacheJson> {
+  const nothing = { dir, tools: [], namespaces: [], entries: 0, bytes: 0, usedMs: usedMsOf(dir) }
+  try {
+    if (!isCache(dir)) return { ...nothing, problem: 'it was written with another VARVE_SECRET, or without one' }
+    return await inspect(dir, async ({ session }) => {
+      const { bytes, namespaces } = await session.run((store) => store.stats())
+      const tools = [...new Set(session.call(readHistory).map(({ name }) => name))]
+      const [names, entries] = [namespaces.map(({ name }) => name), sumOf(namespaces, 'entries')]
+      return { ...nothing, tools, namespaces: names, entries, bytes, problem: null }
+    })
+  } catch (error) {
+    return { ...nothing, problem: toVarveError(error).message }
+  }
+}
+
+/** When a build last wrote to the cache, or recorded what it read: the newest change of a file; 0 if that is unknown. */
+function usedMsOf(dir: string): number {
+  const folders = namesIn(dir).filter((name) => name === FORMAT_FOLDER || SECRET_FOLDER.test(name)).map((name) => join(dir, name))
+  const used = folders.flatMap((folder) => [folder, join(folder, 'used')]).flatMap((folder) => namesIn(folder).map((name) => join(folder, name)))
+  return Math.floor(Math.max(0, ...[...folders, ...used].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)))
+}
+
+function tableOf(caches: readonly CacheJson[]): string {
+  const rows = caches.map(({ dir, tools, namespaces, entries, bytes, usedMs, problem }) => [
+    escapeText(shown(dir)),
+    problem === null ? escapeText((tools.length > 0 ? tools : namespaces).join(', ')) : escapeText(problem),
+    grouped(entries),
+    size(bytes),
+    age(usedMs),
+  ])
+  return table(['cache', 'tools or namespaces', 'entries', 'size', 'last used'], rows, ['entries', 'size', 'last used'])
+}
+
+/** The path as a reader in this directory would write it. */
+function shown(dir: string): string {
+  const path = relative(process.cwd(), dir)
+  return path === '' || path.startsWith('..') ? dir : path
+}
+
+function sumOf<Name extends string>(items: readonly Readonly<Record<Name, number>>[], name: Name): number {
+  return items.reduce((sum, item) => sum + item[name], 0)
+}
+
+/** Names in a directory; none if it cannot be read. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
