@@ -51,8 +51,11 @@ export function isClosedPipe(error: unknown): boolean {
 /** Characters that JSON allows in texts and a terminal interprets or hides: DEL, C1 controls, direction marks, separators. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
 
+const PLAIN_JSON = /^[\n -~]*$/
+
 /** JSON that is safe to print to a terminal. */
 export function printable(json: string): string {
+  if (PLAIN_JSON.test(json)) return json // most of it is, and the other test takes longer than everything else
   const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   return json.replace(UNSAFE_IN_JSON, (character) => character.split('').map(escape).join(''))
 }
