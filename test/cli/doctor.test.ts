@@ -79,30 +79,27 @@ describe.each(Object.entries(TOOLS))('varve doctor after builds by %s', (_, { bu
 })
 
 describe('varve doctor', () => {
-  it('two versions of a tool take turns on the cache of webpack', async () => {
+  it('two versions of a tool that take turns get no remark with webpack, whose cache keeps both', async () => {
     const folder = makeFolder()
     writeProject(folder)
     for (const version of ['7.29.13', '7.30.0', '7.29.13', '7.30.0']) {
       install(folder, version)
       await TOOLS['webpack']?.build(folder)
     }
-    expect(hitsIn(join(folder, 'cache'))).toMatchObject([{
-      found: expect.stringContaining('@org/compiler 7.29.13 and @org/compiler 7.30.0 take turns'),
-      advice: expect.stringContaining('use one version of @org/compiler'),
-    }])
+    expect(hitsIn(join(folder, 'cache'))).toEqual([])
   })
 
-  it('two values of a variable take turns on the cache of webpack', async () => {
-    const folder = makeFolder()
-    writeProject(folder)
-    for (const mode of ['development', 'production', 'development', 'production']) {
-      vi.stubEnv('NODE_ENV', mode)
-      await TOOLS['webpack']?.build(folder)
+  it.each([
+    ['@org/compiler', ['7.29.13', '7.30.0'], '@org/compiler 7.29.13 and @org/compiler 7.30.0 take turns', 'use one version of @org/compiler'],
+    ['NODE_ENV', ['development', 'production'], 'NODE_ENV development and NODE_ENV production take turns', 'set NODE_ENV to one value in all builds'],
+  ])('two values of %s take turns on a cache that keeps one', async (name, [one = '', other = ''], found, advice) => {
+    const dir = join(makeFolder(), 'cache')
+    for (const value of [one, other, one, other]) {
+      await using cache = await openCache({ name: 'tool', dir })
+      cache.namespace('results', { codec: 'text', version: value }).put('a', 'result')
+      cache.recordBuild({ hits: 0, misses: 1, savedMs: 0, reasons: { [`changed ${name} ${value === one ? other : one} -> ${value}`]: 1 } })
     }
-    expect(hitsIn(join(folder, 'cache'))).toMatchObject([{
-      found: expect.stringContaining('NODE_ENV development and NODE_ENV production take turns'),
-      advice: expect.stringContaining('set NODE_ENV to one value in all builds'),
-    }])
+    expect(hitsIn(dir)).toMatchObject([{ found: expect.stringContaining(found), advice: expect.stringContaining(advice) }])
   })
 
   it('builds whose ids are never the same find nothing', async () => {
