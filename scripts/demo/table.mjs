@@ -1,7 +1,7 @@
 // @ts-check
 // Prints the results of the demo: a table in 80 columns, and one sentence.
 import prettyBytes from 'pretty-bytes'
-import { table } from '../../packages/varve/dist/cli/table.js'
+import { table, wrapped } from '../../packages/varve/dist/cli/table.js'
 import { nameOf } from './steps.mjs'
 
 /** @typedef {import('./steps.mjs').Row} Row */
@@ -23,7 +23,8 @@ export function tableOf(rows) {
 export function sentenceOf(rows) {
   const [without, warm, change] = [secondsOf(rows, 'none', 'warm'), secondsOf(rows, 'varve', 'warm'), secondsOf(rows, 'varve', 'change')]
   const same = rows.every(({ identical }) => identical) ? 'all bundles are the same' : 'BUNDLES DIFFER'
-  return `A build without a cache took ${without} s, with Varve ${warm} s, and ${change} s after a change of one file; ${same}.`
+  const sentence = `A build without a cache took ${without} s, with Varve ${warm} s, and ${change} s after a change of one file; ${same}.`
+  return wrapped(sentence, COLUMNS).join('\n')
 }
 
 /** @param {readonly Row[]} rows @param {Row['cache']} cache @param {Row['step']} step */
