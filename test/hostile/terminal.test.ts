@@ -93,7 +93,8 @@ describe.skipIf(!HAS_SCRIPT)('get, to a terminal', () => {
 
   const typed = (args: string): Ran => {
     const line = `'${process.execPath}' '${MAIN}' get ${args} --dir '${dir}'`
-    const { status, stdout } = spawnSync('script', ['-qec', line, '/dev/null'], { encoding: 'latin1', input: '' })
+    const env = { ...process.env, FORCE_COLOR: undefined, NO_COLOR: '1' } // colours of the command itself are escapes, too
+    const { status, stdout } = spawnSync('script', ['-qec', line, '/dev/null'], { encoding: 'latin1', input: '', env })
     return { status, out: stdout, err: '' }
   }
 
