@@ -1,7 +1,8 @@
 /** Damaged places as a table for people; texts from the cache are escaped. */
 import type { Damage } from '../reports.ts'
 import { escapeText } from './escape.ts'
-import { counted, table } from './output.ts'
+import { counted } from './output.ts'
+import { table } from './table.ts'
 
 const HEAD = ['file', 'byte', 'what', 'namespace', 'keys']
 

@@ -14,7 +14,8 @@ import { escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { FORMAT_FOLDER } from '../host/format.ts'
 import { findCaches, folderOf, inspect, trustsShared } from './folder.ts'
-import { size, table, write, writeJson } from './output.ts'
+import { size, write, writeJson } from './output.ts'
+import { table } from './table.ts'
 
 /** File systems that are on another machine, by the number that Linux gives them. */
 const NETWORKS: ReadonlyMap<number, string> = new Map([

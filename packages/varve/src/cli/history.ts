@@ -8,7 +8,8 @@ import { reportEach } from './each.ts'
 import { wholeNumber } from './entries.ts'
 import { escapeText } from './escape.ts'
 import { inspect } from './folder.ts'
-import { age, grouped, table } from './output.ts'
+import { age, grouped } from './output.ts'
+import { table } from './table.ts'
 
 interface HistoryOptions extends CommonOptions {
   readonly limit: number

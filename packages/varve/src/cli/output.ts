@@ -7,8 +7,6 @@ import prettyBytes from 'pretty-bytes'
 import prettyMs from 'pretty-ms'
 import { type CacheReport, CLI_JSON_FORMAT, type CliJson, type EachReports } from '../cli-json.ts'
 
-export { table, widthOf } from './table.ts'
-
 /** Writes to standard output and waits for a slow reader. */
 export async function write(chunk: string | Uint8Array): Promise<void> {
   if (!process.stdout.write(chunk)) await once(process.stdout, 'drain')

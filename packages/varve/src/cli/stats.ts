@@ -6,7 +6,8 @@ import { reportEach } from './each.ts'
 import { escapeText } from './escape.ts'
 import { inspect } from './folder.ts'
 import { layersText } from './layers.ts'
-import { age, counted, grouped, size, table } from './output.ts'
+import { age, counted, grouped, size } from './output.ts'
+import { table } from './table.ts'
 
 export const statsCommand: Command = command('stats', 'print sizes and counts of a cache and its namespaces').action(run)
 

@@ -8,7 +8,8 @@ import { command, type CommonOptions } from './command.ts'
 import { keyJson, namespacesOf, wholeNumber } from './entries.ts'
 import { escapeKey, escapeText } from './escape.ts'
 import { findCache, inspect } from './folder.ts'
-import { age, grouped, size, table, write, writeJson } from './output.ts'
+import { age, grouped, size, write, writeJson } from './output.ts'
+import { table } from './table.ts'
 
 type Order = EngineTop['order']
 

@@ -20,7 +20,8 @@ import { escapeKey, escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
 import { findCache, inspect } from './folder.ts'
 import { parseKey } from './get.ts'
-import { age, counted, table, write, writeJson } from './output.ts'
+import { age, counted, write, writeJson } from './output.ts'
+import { table } from './table.ts'
 import { type IdRecord, keysOf, readChangesOf, recordOf, recordsOf, resultsOf, tasksOf } from './tasks.ts'
 
 interface WhyOptions extends CommonOptions {
