@@ -2,7 +2,7 @@
 // Tests the packages as users get them: each is packed as for the registry and unpacked into its own directory, with the package
 // of this platform beside them. A program is compiled against them (NodeNext, import and require) and run (both engines, import and
 // require, without a warning).
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { access, cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { addonPath, hostPlatform } from './build/native.mjs'
@@ -23,12 +23,22 @@ export async function checkConsumer() {
     await cp(at(FIXTURE), folder, { recursive: true })
     for (const name of PACKAGES) await writePackage(name, join(folder, 'node_modules', name))
     await addPlatform(join(folder, 'node_modules'))
+    for (const name of [...PACKAGES, `@varve/${hostPlatform}`]) await checkPage(join(folder, 'node_modules', name))
     for (const name of INSTALLED) await link(name, folder)
     for (const project of ['tsconfig.json', 'tsconfig.plugins.json']) await tsc(['--project', join(folder, project)])
     for (const script of ['import.mjs', 'require.cjs']) await runProgram(join(folder, script))
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Checks that the page of a package in the registry has links and a text. @param {string} target */
+async function checkPage(target) {
+  const manifest = JSON.parse(await readFile(join(target, 'package.json'), 'utf8'))
+  const missing = ['description', 'license', 'homepage', 'bugs', 'repository'].filter((field) => manifest[field] === undefined)
+  if (missing.length > 0) throw new Error(`${manifest.name}: its package.json lacks ${missing.join(', ')}`)
+  const directory = at(manifest.repository.directory)
+  for (const path of [join(target, 'README.md'), join(target, 'LICENSE'), directory]) await access(path)
 }
 
 /** Adds the addon of this machine, if it is a platform with one. @param {string} modules */

@@ -5,6 +5,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { writeRelease } from './build/embed.mjs'
 import { crossAddon, optionalDependencies, platforms, writePlatformPackage } from './build/platforms.mjs'
+import { repositoryFields } from './release/repository.mjs'
 import { PACKAGES } from './release/versions.mjs'
 import { isMain, targetDir } from './root.mjs'
 import { setup } from './setup.mjs'
@@ -27,11 +28,12 @@ export async function writePackage(name, target) {
   await rm(tarball)
   await rm(target, { recursive: true, force: true })
   await rename(join(parent, 'package'), target)
-  if (name !== 'varve') return
   const path = join(target, 'package.json')
   const manifest = JSON.parse(await readFile(path, 'utf8'))
-  const declared = { ...manifest, optionalDependencies: optionalDependencies(manifest.version) }
-  await writeFile(path, `${JSON.stringify(declared, undefined, 2)}\n`)
+  const added = repositoryFields(`packages/${name.replace('@varve/', '')}`)
+  const declared = name === 'varve' ? { optionalDependencies: optionalDependencies(manifest.version) } : {}
+  await writeFile(path, `${JSON.stringify({ ...manifest, ...added, ...declared }, undefined, 2)}\n`)
+  if (name !== 'varve') return
   writeRelease({ version: manifest.version, platforms: platforms.map(({ name: platform }) => platform) }, join(target, 'generated'))
 }
 

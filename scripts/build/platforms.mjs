@@ -3,6 +3,7 @@
 // published `varve` declares as an optional dependency in exactly its own version. npm installs the one for the machine.
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { repositoryFields } from '../release/repository.mjs'
 import { at, targetDir } from '../root.mjs'
 
 /**
@@ -46,7 +47,7 @@ export async function writePlatformPackage({ name, os, cpu, libc }, addon, folde
   const { version, license, engines } = JSON.parse(await readFile(at('packages/varve/package.json'), 'utf8'))
   const description = `The addon of Varve for ${name}. Install the package 'varve', which depends on it`
   const limits = { os: [os], cpu: [cpu], ...(libc === undefined ? {} : { libc: [libc] }) }
-  const manifest = { name: `@varve/${name}`, version, description, license, main: ADDON, ...limits, engines }
+  const manifest = { name: `@varve/${name}`, version, description, license, ...repositoryFields('crates/node'), main: ADDON, ...limits, engines }
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
   await writeFile(join(folder, 'README.md'), `# @varve/${name}\n\n${description}.\n`)

@@ -11,6 +11,7 @@ import { at } from '../root.mjs'
  * @property {string} version
  * @property {Readonly<Record<string, string>>} [dependencies]
  * @property {Readonly<Record<string, string>>} [optionalDependencies]
+ * @property {{ readonly url: string, readonly directory: string }} [repository]
  */
 
 /** The packages of this repository, in the order of publication: each after those that it depends on. */
@@ -52,6 +53,7 @@ export function packedProblems(manifests, expected) {
   const platforms = Object.keys(optionalDependencies(expected))
   return [
     ...manifests.flatMap((manifest) => manifestProblems(manifest, expected)),
+    ...manifests.filter(({ repository }) => repository === undefined).map(({ name }) => `${name}: names no repository`),
     ...platforms.filter((name) => declared?.[name] === undefined).map((name) => `varve: does not declare ${name}`),
   ]
 }

@@ -2,6 +2,7 @@
 // The decisions of a release: what has to agree before it starts.
 import { describe, expect, it } from 'vitest'
 import { optionalDependencies } from '../build/platforms.mjs'
+import { repositoryFields } from './repository.mjs'
 import { changelogProblems, manifestProblems, packedProblems, sourceProblems } from './versions.mjs'
 
 describe('a release', () => {
@@ -16,12 +17,17 @@ describe('a release', () => {
   })
 
   it('is refused unless the packed varve declares every platform in exactly its version', () => {
-    const varve = { name: 'varve', version: '1.0.0', optionalDependencies: optionalDependencies('1.0.0') }
+    const varve = { name: 'varve', version: '1.0.0', optionalDependencies: optionalDependencies('1.0.0'), ...repositoryFields('packages/varve') }
     expect(packedProblems([varve], '1.0.0')).toEqual([])
     const { '@varve/darwin-x64': _, ...others } = varve.optionalDependencies
     expect(packedProblems([{ ...varve, optionalDependencies: others }], '1.0.0')).toEqual(['varve: does not declare @varve/darwin-x64'])
     const older = { ...varve, optionalDependencies: optionalDependencies('0.9.0') }
     expect(packedProblems([older], '1.0.0')).toContain('varve: depends on @varve/linux-x64-gnu 0.9.0 instead of 1.0.0')
+  })
+
+  it('is refused unless each packed manifest names the repository, without which npm refuses the provenance', () => {
+    const dependencies = optionalDependencies('1.0.0')
+    expect(packedProblems([{ name: 'varve', version: '1.0.0', optionalDependencies: dependencies }], '1.0.0')).toEqual(['varve: names no repository'])
   })
 
   it('is refused while the changelog has no section, or one without a date', () => {
