@@ -1,5 +1,6 @@
 /** Values are read back unchanged, for every codec and size, and share no memory with the caller. */
 import { describe, expect, it } from 'vitest'
+import { noise } from '../safety/random.mjs'
 import type { Subject } from './subject.ts'
 
 /** Around every limit of the implementation: on-heap copies, pooled copies, scratch memory, files. */
@@ -48,7 +49,7 @@ export function valuesContract({ newDir, open }: Subject): void {
   describe('values', () => {
     it.each(SIZES)('a value of %i bytes is read back', async (size) => {
       const dir = newDir()
-      const value = pseudoRandom(size)
+      const value = noise(size, size)
       let cache = await open(dir)
       cache.namespace('bytes').put('key', value)
       expect(same(cache.namespace('bytes').get('key'), value)).toBe(true)
@@ -79,7 +80,7 @@ export function valuesContract({ newDir, open }: Subject): void {
     it('bytes are returned as a new Uint8Array each time', async () => {
       const cache = await open(newDir())
       const namespace = cache.namespace('bytes')
-      const values = Array.from({ length: 300 }, (_, i) => pseudoRandom(i * 7))
+      const values = Array.from({ length: 300 }, (_, i) => noise(i, i * 7))
       values.forEach((value, i) => namespace.put(`key ${i}`, value))
       await cache.commit()
       const found = values.map((_, i) => namespace.get(`key ${i}`))
@@ -196,17 +197,6 @@ export function valuesContract({ newDir, open }: Subject): void {
       await cache.close()
     })
   })
-}
-
-/** Bytes that do not compress, the same in each run. */
-function pseudoRandom(size: number): Uint8Array {
-  const bytes = new Uint8Array(size)
-  let state = size + 1
-  for (let i = 0; i < size; i++) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0
-    bytes[i] = state >>> 24
-  }
-  return bytes
 }
 
 function same(found: Uint8Array | undefined, expected: Uint8Array | undefined): boolean {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { PassThrough } from 'node:stream'
+import { noise } from '../random.mjs'
 
 /** @typedef {import('varve').Cache} Cache */
 
@@ -39,11 +40,8 @@ export async function fill(cache) {
 /** Adds more than a compaction handles on the calling thread. @param {Cache} cache */
 export async function fillMore(cache) {
   const namespace = cache.namespace('more', { codec: 'bytes' })
-  let state = 1
   for (let index = 0; index < 40; index++) {
-    const value = new Uint8Array(256 << 10)
-    for (let at = 0; at < value.length; at++) value[at] = (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 24
-    namespace.put(`${index}`, value)
+    namespace.put(`${index}`, noise(index, 256 << 10))
     if (index % 8 === 7) await cache.commit()
   }
   await cache.close()
