@@ -35,11 +35,11 @@ describe('installed packages', () => {
 })
 
 describe('the version of Node', () => {
-  it.each(['20.19.0', '20.20.2', '22.12.0', '23.0.0', '24.1.0'])('Node %s fits', (version) => {
+  it.each(['20.19.0', '20.20.2', '22.12.0', '23.0.0', '24.1.0'])('Node.js %s satisfies the engines of the packages', (version) => {
     expect(nodeFits(version)).toBe(true)
   })
 
-  it.each(['18.20.0', '20.18.3', '21.7.0', '22.11.0'])('Node %s does not fit', (version) => {
+  it.each(['18.20.0', '20.18.3', '21.7.0', '22.11.0'])('Node.js %s does not satisfy the engines of the packages', (version) => {
     expect(nodeFits(version)).toBe(false)
   })
 })

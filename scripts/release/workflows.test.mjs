@@ -13,7 +13,7 @@ const workflows = readdirSync(at(FOLDER)).map((name) => /** @type {const} */ ([n
 const valuesOf = (text, field) => [...text.matchAll(new RegExp(`^ *(?:- )?${field}: *(.*?)(?: #.*)?$`, 'gm'))].map(([, value = '']) => value)
 
 describe.each(workflows)('workflow %s', (name, text) => {
-  it('runs only scripts that exist', () => {
+  it('the workflows run only scripts that exist', () => {
     const commands = valuesOf(text, 'run')
     expect(commands.length).toBeGreaterThan(0)
     const known = (/** @type {string} */ command) => {

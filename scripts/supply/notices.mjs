@@ -18,7 +18,7 @@ ${RULE}
 The addon and the WebAssembly modules of Varve contain the crates below, and the standard library of Rust
 (copyright The Rust Project Developers, MIT OR Apache-2.0, https://www.rust-lang.org/policies/licenses). The command
 \`varve\` contains the npm packages at the end.
-Of licences to choose from, Varve takes the MIT license where it is offered. Which crates a file contains depends on
+Of licences to choose from, Varve takes the MIT license if it is offered. Which crates a file contains depends on
 its platform.
 `
 

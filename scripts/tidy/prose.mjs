@@ -1,6 +1,7 @@
 // @ts-check
-// Wording that reads like a translation, counted per 1,000 words of comments and of pages. lsm-tree, redb and leveldb,
-// counted in the same way, have 0.0 of the first family, 0.1 of the second and 0.2 to 0.4 of the third.
+// Wording that reads like a translation, counted per 1,000 words of comments, of pages, and of strings with at least four words:
+// errors, output and names of tests. In their comments, lsm-tree, redb and leveldb have 0.0 of the first family, 0.1 of the second
+// and 0.2 to 0.4 of the third.
 //
 //   node scripts/tidy/prose.mjs [--list <family>]
 import { isMain, root } from '../root.mjs'
@@ -9,13 +10,14 @@ import { lineOf, readSources } from './source.mjs'
 
 /** @typedef {import('./source.mjs').Source} Source */
 /** @typedef {import('./source.mjs').Finding} Finding */
-/** @typedef {'comments' | 'pages'} Kind */
+/** @typedef {'comments' | 'pages' | 'strings'} Kind */
 
 /** @type {ReadonlyMap<string, RegExp>} */
 const FAMILIES = new Map([
   ['nobody', /\b(?:no|some|any)body\b|\bwhoever\b/gi],
   ['says', /\b(?:says?|said|tells?|told)\b/gi],
   ['where', /\bwhere (?:it|there|nothing|none|that|this|they|one)\b/gi],
+  ['is no', /(?<!\bthere )\bis no (?!longer\b|such\b)/gi],
 ])
 const WORD = /[a-z][a-z'-]*/gi
 const COMMENT = { rust: /\/\/[^\n]*/g, typescript: /\/\*[^]*?\*\/|\/\/[^\n]*/g }
@@ -23,18 +25,41 @@ const COMMENT = { rust: /\/\/[^\n]*/g, typescript: /\/\*[^]*?\*\/|\/\/[^\n]*/g }
 /** Blanks out a text. @param {string} text */
 const blank = (text) => text.replace(/[^\n]/g, ' ')
 
-/** The prose of a file, every character in its position; undefined for files without prose. @param {Source} source */
+/** Shorter strings are names and values. */
+const SENTENCE_WORDS_MIN = 4
+/** The inside of a string, which `code` has blanked out. */
+const INSIDE = /(?<=["'`}])\s+(?=["'`]|\$\{)/g
+
+/** The prose of a file by kind, every character in its position. @param {Source} source @returns {[Kind, string][]} */
 function proseOf({ path, language, text, code }) {
-  if (path.endsWith('.md')) return text.replace(/^```[^]*?^```|`[^`\n]*`/gm, blank)
-  if (language === 'other') return undefined
-  let prose = ''
-  let end = 0
-  for (const { 0: comment, index } of text.matchAll(COMMENT[language])) {
-    if (code.slice(index, index + comment.length).trim() !== '') continue // inside a string
-    prose += blank(text.slice(end, index)) + comment
-    end = index + comment.length
+  if (path.endsWith('.md')) return [['pages', text.replace(/^```[^]*?^```|`[^`\n]*`/gm, blank)]]
+  if (language === 'other') return []
+  const isComment = (/** @type {RegExpMatchArray} */ { 0: comment, index = 0 }) => code.slice(index, index + comment.length).trim() === ''
+  const comments = [...text.matchAll(COMMENT[language])].filter(isComment).map(({ 0: comment, index }) => [index, index + comment.length])
+  const bare = without(text, comments)
+  const strings = [...code.matchAll(INSIDE)].map(({ 0: inside, index }) => [index, index + inside.length])
+  const sentences = strings.filter(([start, end]) => (bare.slice(start, end).match(WORD)?.length ?? 0) >= SENTENCE_WORDS_MIN)
+  return [['comments', only(text, comments)], ['strings', only(bare, sentences)]]
+}
+
+/** Blanks out all but these ranges. @param {string} text @param {readonly (readonly number[])[]} ranges */
+function only(text, ranges) {
+  let [kept, last] = ['', 0]
+  for (const [start = 0, end = 0] of ranges) {
+    kept += blank(text.slice(last, start)) + text.slice(start, end)
+    last = end
   }
-  return prose + blank(text.slice(end))
+  return kept + blank(text.slice(last))
+}
+
+/** Blanks out these ranges. @param {string} text @param {readonly (readonly number[])[]} ranges */
+function without(text, ranges) {
+  let [kept, last] = ['', 0]
+  for (const [start = 0, end = 0] of ranges) {
+    kept += text.slice(last, start) + blank(text.slice(start, end))
+    last = end
+  }
+  return kept + text.slice(last)
 }
 
 /**
@@ -45,15 +70,14 @@ export function countProse(sources) {
   /** @type {ReturnType<typeof countProse>} */
   const counts = new Map()
   for (const source of sources) {
-    const prose = proseOf(source)
-    if (prose === undefined) continue
-    const kind = source.path.endsWith('.md') ? 'pages' : 'comments'
-    const count = counts.get(kind) ?? { words: 0, places: new Map([...FAMILIES.keys()].map((family) => [family, []])) }
-    counts.set(kind, count)
-    count.words += prose.match(WORD)?.length ?? 0
-    for (const [family, pattern] of FAMILIES) {
-      for (const { 0: message, index } of prose.matchAll(pattern)) {
-        count.places.get(family)?.push({ path: source.path, line: lineOf(prose, index), message })
+    for (const [kind, prose] of proseOf(source)) {
+      const count = counts.get(kind) ?? { words: 0, places: new Map([...FAMILIES.keys()].map((family) => [family, []])) }
+      counts.set(kind, count)
+      count.words += prose.match(WORD)?.length ?? 0
+      for (const [family, pattern] of FAMILIES) {
+        for (const { 0: message, index } of prose.matchAll(pattern)) {
+          count.places.get(family)?.push({ path: source.path, line: lineOf(prose, index), message })
+        }
       }
     }
   }

@@ -84,12 +84,13 @@ export const ENGINE_INTERFACES = ['engine.ts', 'files.ts'] // what an engine is;
 export const ENGINE_USERS = [ENGINE_LOADER, 'compact-worker.ts'] // the worker is that engine's other thread
 
 /**
- * Most words of each family of `prose.mjs` per 1,000 words. The goals are 0, 0.1 and 0.4; a limit goes down with what is
- * rewritten, never up.
+ * Most words of each family of `prose.mjs` per 1,000 words. The goals are 0, 0.1, 0.4 and 0; a limit goes down with what is rewritten, never
+ * up. The strings of the first family are examples in the test of this rule.
  *
- * @type {Readonly<Record<'comments' | 'pages', Readonly<Record<string, number>>>>}
+ * @type {Readonly<Record<'comments' | 'pages' | 'strings', Readonly<Record<string, number>>>>}
  */
 export const PROSE_MAX = {
-  comments: { nobody: 0, says: 0.1, where: 0.1 },
-  pages: { nobody: 0, says: 0.1, where: 0.1 },
+  comments: { nobody: 0, says: 0.1, where: 0.1, 'is no': 0.05 },
+  pages: { nobody: 0, says: 0.1, where: 0.1, 'is no': 0.05 },
+  strings: { nobody: 0.05, says: 0.1, where: 0.1, 'is no': 0.35 },
 }

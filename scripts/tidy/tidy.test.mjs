@@ -100,6 +100,11 @@ const PLANTED = [
     'a.md:1: nobody: 500.00 per 1,000 words of pages',
   ],
   [
+    'an error that reads like a translation',
+    { 'a.ts': "// A.\nexport const error = `the value ${1} is no valid size of it`\n" },
+    'a.ts:2: is no: 166.67 per 1,000 words of strings',
+  ],
+  [
     'a library with a dependency',
     { 'packages/varve/src/a.ts': "// A.\nimport a from 'b'\n" },
     'packages/varve/src/a.ts:2: b: the library depends on nothing',
@@ -160,6 +165,7 @@ describe('tidy', () => {
         'a.ts': typescriptFunction("/** any enum { */\nconst a = 'x as unknown as y'\nfunction fits(): void", 47),
         'b.test.ts': `// A.\ndescribe('a', () => {\n${lines(80, '  step()')}})\n`,
         'c.rs': rustFunction('fits', 68),
+        'e.ts': "// A.\nexport const error = 'there is no cache here; it is no longer there'\nexport const name = 'says'\n",
         'd.md': 'a path inside: home/x/y; code: `nobody()`\n',
         'crates/disk/src/map.rs': `//! A.\n${SAFETY}\nlet a =\n    unsafe { b() };\n`,
         'crates/core/src/platform.rs': '//! A.\n#[cfg(test)]\nmod tests {\n    use crate::store::Store;\n}\n',
