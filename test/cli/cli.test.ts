@@ -133,7 +133,7 @@ describe('varve', () => {
     for (const flag of ['--version', '-V']) expect(varve(flag)).toEqual({ status: 0, out: `${version}\n`, err: '' })
   })
 
-  it('doctor finds fault with WebAssembly where nothing is wrong', async () => {
+  it('doctor reports WebAssembly as a possible improvement if nothing is wrong', async () => {
     const dir = await makeCache()
     const env = { NODE_OPTIONS: '--no-addons' }
     const { status, out } = runVarve(['doctor', '--dir', dir, '--json'], { env })

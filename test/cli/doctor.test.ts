@@ -11,7 +11,7 @@ import { install, TOOLS, write, writeProject } from '../plugins/why/projects.ts'
 
 type Finding = CliJson['doctor']['findings'][number]
 
-/** What it says of the hits of a cache, and whether that is something to fix. */
+/** What it reports of the hits of a cache, and whether that is something to fix. */
 function hitsIn(dir: string): readonly Finding[] {
   const { findings }: CliJson['doctor'] = JSON.parse(runVarve(['doctor', '--dir', dir, '--json']).out)
   return findings.filter(({ what }) => what === 'hits')

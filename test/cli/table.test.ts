@@ -64,7 +64,7 @@ describe('the output of varve', () => {
     expect(environments.map(colourful)).toEqual([false, false, true])
   })
 
-  it('says that a cache has nothing, in each command that lists', async () => {
+  it('each command that prints a list reports an empty cache', async () => {
     const dir = join(makeFolder(), 'cache')
     const cache = await openCache({ name: 'empty', dir, history: 'never' })
     await cache.importJson([JSON.stringify({ namespace: 'varve:history', version: '1', key: '1', text: 'not a record' })])

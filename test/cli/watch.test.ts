@@ -132,7 +132,7 @@ describe('varve caches', () => {
     expect(out).toMatch(/^3 caches, 2 entries, /m)
   })
 
-  it('reports that there is none', () => {
+  it('varve caches reports a directory without caches', () => {
     const folder = makeFolder()
     expect(runVarve(['caches', '--dir', folder])).toEqual({ status: 0, out: `no caches in '${folder}'\n`, err: '' })
   })

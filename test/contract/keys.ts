@@ -123,9 +123,9 @@ export function keysContract({ newDir, open }: Subject): void {
       namespace.put('key 1', 'new')
       namespace.delete('key 2')
       namespace.put('key 3', '')
-      const asked = [...keys, 'nobody', 'key 1', 'key 1']
+      const asked = [...keys, 'absent', 'key 1', 'key 1']
       const found = namespace.getManyAsync(asked)
-      const also = namespace.getManyAsync(['key 4', 'nobody']) // a second call while the first is under way
+      const also = namespace.getManyAsync(['key 4', 'absent']) // a second call while the first is under way
       expect(await found).toEqual(namespace.getMany(asked))
       expect([(await found)[1], (await found)[2], (await found)[3], (await found)[1500]]).toEqual(['new', undefined, '', undefined])
       expect(await also).toEqual(['old key 4', undefined])

@@ -126,7 +126,7 @@ export function upkeepContract({ newDir, open }: Subject): void {
   })
 
   describe('stats', () => {
-    it('stats are exact', async () => {
+    it('stats give the exact numbers of entries, bytes and files', async () => {
       const dir = newDir()
       const cache = await open(dir, { version: '1' })
       const namespace = cache.namespace('a', { version: '2', codec: 'text' })

@@ -74,7 +74,7 @@ describe('Node.js with --permission', () => {
     expect(readdirSync(dir, { recursive: true })).toEqual(before)
   })
 
-  it('the addon writes what the program may not, and syncs where it may', async () => {
+  it('without the right to write, the program does not write through the addon either; with it, commits are synced', async () => {
     const dir = await made('native')
     const before = readdirSync(dir, { recursive: true })
     expect(run([READ_ALL, '--allow-addons'], [dir])).toMatchObject({ used: 'wasm', mode: 'unwritable', values: ['safe', 'value', 'made'] })

@@ -137,7 +137,7 @@ describe.skipIf(!HAS_TWO_USERS)('trust, commands as two users', () => {
     expect(snapshot(dir)).toEqual(before)
   })
 
-  it('diff names the one that is not trusted, doctor says why', async () => {
+  it('diff names the directory that is not trusted, and doctor gives the reason', async () => {
     const ground = openGround(0o1777)
     const dir = await cacheOf(ATTACKER, join(ground, 'cache'), 'native')
     const own = await cacheOf(BUILDER, join(ground, 'own'), 'native')

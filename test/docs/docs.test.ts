@@ -152,7 +152,7 @@ describe('links in the documentation', () => {
   })
 })
 
-it('what CI trusts, a push to main, is not told by the name of a branch alone, which a pull request can have', () => {
+it('CI on the pages trusts a push to main, and not the name of a branch alone, which a pull request can have', () => {
   const lines = ALL_PAGES.flatMap((path) => readPage(path).split('\n'))
   const deciding = lines.filter((line) => /\bif: |secrets\.|&&/.test(line) && line.includes('github.'))
   expect(deciding.length).toBeGreaterThanOrEqual(4)
@@ -160,7 +160,7 @@ it('what CI trusts, a push to main, is not told by the name of a branch alone, w
 })
 
 describe('what is run of a page', () => {
-  it('the documentation has pages', () => {
+  it('the pages of tasks and the README are among those whose code is run', () => {
     expect(PAGES_RUN).toContain('docs/tasks.md')
     expect(PAGES_RUN).toContain('README.md')
   })

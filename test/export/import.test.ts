@@ -29,7 +29,7 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
   ['no value', line({ key: 'a' }), "line 1: the value is missing: expected field 'text' or 'json' or 'base64'"],
   ['an export of keys only', line({ key: 'a', valueBytes: 3 }), 'an export of keys only has no values'],
   ['a field twice', '{"namespace":"n","version":"","key":"a","key":"b","text":""}', 'line 1: column 45 of the entry: duplicate field `key`'],
-  ['a field that nobody knows', line({ key: 'a', value: 'b' }), 'unknown field `value`'],
+  ['a field that the format does not have', line({ key: 'a', value: 'b' }), 'unknown field `value`'],
   ['no namespace', '{\n\n"version":"","key":"a","text":""}', 'line 3: column 33 of the entry: missing field `namespace`'],
   ['no name', line({ namespace: '', key: 'a', text: '' }), "line 1: field 'namespace' must not be empty"],
   [

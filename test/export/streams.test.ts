@@ -104,13 +104,13 @@ describe.each(['native', 'wasm'] as const)('a stream, %s', (engine) => {
 
   it('onProgress reports up to the end, and an error that it throws stops the call', async () => {
     const cache = await filled(engine)
-    const told: [number, number][] = []
+    const reported: [number, number][] = []
     const target = new PassThrough().resume()
-    await cache.exportJson(target, { onProgress: (done, total) => told.push([done, total]) })
-    const [done, total] = told.at(-1) ?? []
+    await cache.exportJson(target, { onProgress: (done, total) => reported.push([done, total]) })
+    const [done, total] = reported.at(-1) ?? []
     expect(total).toBeGreaterThan(1e6)
     expect(done).toBe(total)
-    expect(told.map(([step]) => step)).toEqual(told.map(([step]) => step).sort((left, right) => left - right))
+    expect(reported.map(([step]) => step)).toEqual(reported.map(([step]) => step).sort((left, right) => left - right))
     const bug = new Error('a bug in the host')
     const call = cache.exportJson(target, {
       onProgress: () => {

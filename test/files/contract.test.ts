@@ -55,7 +55,7 @@ describe.each(ENGINES)('files: %s', (engine) => {
   test('a compaction removes files that no entry names, but not before the next commit', async () => {
     const cache = await open(engine)
     const namespace = cache.namespace<unknown>('n', { codec: 'json' })
-    const manifest = await cache.files.store(write({ 'a.txt': 'nobody will name me' }))
+    const manifest = await cache.files.store(write({ 'a.txt': 'no entry names this' }))
     await cache.compact({ full: true })
     expect((await cache.files.verify(manifest)).sound).toBe(true)
     namespace.put('hidden', { deeper: manifest })

@@ -16,7 +16,7 @@ const PEAK = fileURLToPath(new URL('peak.mjs', import.meta.url))
 
 /** Where the content of the first file of a manifest lies. */
 function placeOf(dir: string, { files: [file] }: FileManifest): string {
-  if (file === undefined || !('digest' in file)) throw new Error('the first entry is no file')
+  if (file === undefined || !('digest' in file)) throw new Error('the first entry is not a file')
   return join(dir, 'v1/files', file.digest.slice(0, 2), file.digest)
 }
 

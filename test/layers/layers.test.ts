@@ -94,7 +94,7 @@ describe('commands', () => {
     const again = runVarve(['seal', out, '--dir', dir])
     expect([again.status, again.err]).toEqual([2, expect.stringContaining("already has 'manifest-1'")])
     const wrong = runVarve(['seal', join(makeFolder(), 'new'), '--since', join(dir, 'missing'), '--dir', dir])
-    expect([wrong.status, wrong.err]).toEqual([2, expect.stringContaining('is no readable layer')])
+    expect([wrong.status, wrong.err]).toEqual([2, expect.stringContaining('is not a readable layer')])
   })
 })
 

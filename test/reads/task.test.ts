@@ -140,7 +140,7 @@ onEngine('native', (subject) => {
     expect(await once(subject, project, () => undefined)).toBe(1)
   })
 
-  it('work that starts a process is not stored, and a warning says why', async () => {
+  it('work that starts a process is not stored, and a warning gives the reason', async () => {
     const project = subject.project()
     const warnings: VarveError[] = []
     const cache = await subject.open(project.dir, { onWarning: (warning) => warnings.push(warning) })
@@ -179,7 +179,7 @@ onEngine('native', (subject) => {
     expect(await build(['outer'])).toEqual(['outer', 'inner'])
   })
 
-  it('a path with a NUL byte, which no file has, is no input', async () => {
+  it('a path with a NUL byte, which no file has, is not an input', async () => {
     const project = subject.project()
     const work = (): boolean => existsSync(project.path('\0virtual:module'))
     expect([await once(subject, project, work), await once(subject, project, work)]).toEqual([1, 0])

@@ -3,7 +3,7 @@
 // are open, and false lengths.
 import { api } from './corruption/api.mjs'
 import { throughBuilds } from './corruption/builds.mjs'
-import { keyed } from './corruption/keyed.mjs'
+import { authenticated } from './corruption/authenticated.mjs'
 import { memory } from './corruption/memory.mjs'
 import { strays } from './corruption/strays.mjs'
 import { under } from './corruption/under.mjs'
@@ -14,4 +14,4 @@ const builds = [
   ...['vite', 'rollup', 'esbuild'].map((tool) => throughBuilds(tool, { flips: 4, others: 2, whole: 2 })),
 ]
 
-await runSuite('corruption', [rustPart('flips'), rustPart('pages'), api, sample(keyed), strays, under, memory, ...builds])
+await runSuite('corruption', [rustPart('flips'), rustPart('pages'), api, sample(authenticated), strays, under, memory, ...builds])

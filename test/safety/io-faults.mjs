@@ -8,7 +8,7 @@ import { runSuite, rustPart, sample } from './suite.mjs'
 const outside = [
   inject,
   sample(mountingPart('full', 'full.mjs')),
-  mountingPart('readonly', 'readonly.mjs', ['prlimit']),
+  mountingPart('read-only', 'read-only.mjs', ['prlimit']),
   sample(mountingPart('eio', 'eio.mjs', ['mkfs.ext4', 'losetup'])),
 ]
 

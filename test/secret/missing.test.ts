@@ -33,7 +33,7 @@ async function opened(env: Record<string, string>, options: Partial<CacheOptions
   }
 }
 
-it('an empty VARVE_SECRET is warned of, once, and says how to go on', async () => {
+it('an empty VARVE_SECRET causes one warning, which names the ways to continue', async () => {
   const message = expect.stringMatching(/^SECRET_MISSING VARVE_SECRET is empty: .*VARVE_REQUIRE_SECRET=1/)
   expect(await opened({ VARVE_SECRET: '' })).toEqual([false, [message]])
   expect(await opened({})).toEqual([false, []])
@@ -84,7 +84,7 @@ it('commands fail without a secret that is required, and warn of an empty one', 
   expect(JSON.parse(out).findings).toContainEqual(expect.objectContaining({ what: 'secret', found: 'empty' }))
 })
 
-it('plugins use no cache without a secret that is required, say so once, and the build goes on', async () => {
+it('without a secret that is required, plugins use no cache and warn once, and the build succeeds', async () => {
   process.env['VARVE_REQUIRE_SECRET'] = '1'
   const [folder, codes] = [makeFolder(), new Array<string>()]
   const [main, dir] = [join(folder, 'main.js'), join(folder, 'cache')]

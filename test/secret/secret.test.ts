@@ -17,7 +17,7 @@ const LARGE = 'x'.repeat(1_500_000)
 afterEach(() => void delete process.env['VARVE_SECRET'])
 
 async function write(dir: string, value: string, options: Partial<CacheOptions> = {}): Promise<void> {
-  await using cache = await openCache({ name: 'keyed', dir, ...options })
+  await using cache = await openCache({ name: 'authenticated', dir, ...options })
   const namespace = cache.namespace('n', { codec: 'text' })
   for (let number = 0; number < 100; number++) namespace.put(`key ${number}`, `${value} ${number}`)
   namespace.put('large', `${value} ${LARGE}`)
@@ -28,7 +28,7 @@ async function write(dir: string, value: string, options: Partial<CacheOptions> 
 }
 
 async function read(dir: string, options: Partial<CacheOptions> = {}): Promise<(string | undefined)[]> {
-  await using cache = await openCache({ name: 'keyed', dir, ...options })
+  await using cache = await openCache({ name: 'authenticated', dir, ...options })
   const namespace = cache.namespace('n', { codec: 'text' })
   return ['key 0', 'key 7', 'large'].map((key) => namespace.get(key)?.slice(0, 4))
 }
@@ -96,7 +96,7 @@ describe.each(ENGINES)('a cache with a secret, written by %s', (engine) => {
   it('a restore with a secret makes copies even if hard links are requested, so later writes to the cache change nothing', async () => {
     const [dir, source, target] = [makeFolder(), makeFolder(), makeFolder()]
     writeFileSync(join(source, 'main.js'), 'good()')
-    await using cache = await openCache({ name: 'keyed', dir, engine, secret: SECRET })
+    await using cache = await openCache({ name: 'authenticated', dir, engine, secret: SECRET })
     const manifest = await cache.files.store(source)
     cache.namespace('n', { codec: 'json' }).put('outputs', manifest)
     await cache.commit()
@@ -110,8 +110,8 @@ describe.each(ENGINES)('a cache with a secret, written by %s', (engine) => {
 
   it('status() reports that a cache is authenticated, and no output or file contains the secret', async () => {
     const dir = makeFolder()
-    await using cache = await openCache({ name: 'keyed', dir, engine, secret: SECRET })
-    await using open = await openCache({ name: 'keyed', dir, engine })
+    await using cache = await openCache({ name: 'authenticated', dir, engine, secret: SECRET })
+    await using open = await openCache({ name: 'authenticated', dir, engine })
     expect([cache.status().authenticated, open.status().authenticated]).toEqual([true, false])
     cache.namespace('n', { codec: 'text' }).put('key', 'value')
     await cache.commit()
@@ -123,7 +123,7 @@ describe.each(ENGINES)('a cache with a secret, written by %s', (engine) => {
 it('a secret that is short or of another type is refused without a word about its value', async () => {
   const dir = makeFolder()
   for (const secret of ['a guess of thirty-one bytes....', new Uint8Array(31), ''] as const) {
-    const refused: unknown = await openCache({ name: 'keyed', dir, secret }).catch((error: unknown) => error)
+    const refused: unknown = await openCache({ name: 'authenticated', dir, secret }).catch((error: unknown) => error)
     expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('openssl rand -hex 32') })
     expect(refused instanceof VarveError && !refused.message.includes('guess of')).toBe(true)
   }
@@ -144,7 +144,7 @@ it('doctor names the folder of the key, and a key that is too short', async () =
   expect(find('secret', 'short')).toMatchObject({ advice: expect.stringContaining('VARVE_SECRET has 5 bytes') })
 })
 
-it('the command reads the key from VARVE_SECRET and says where it is missing', async () => {
+it('the command reads the secret from VARVE_SECRET, and reports a missing or another secret', async () => {
   const dir = makeFolder()
   await write(dir, 'good', { secret: SECRET })
   const run = (secret: string | undefined): string => {

@@ -135,7 +135,7 @@ describe('processes', () => {
     expect([status, text.trim()]).toEqual([0, 'wasm'])
   })
 
-  it.each(ENGINES)('VARVE_ENGINE=%s is obeyed', (engine) => {
+  it.each(ENGINES)('VARVE_ENGINE=%s chooses the engine in each thread', (engine) => {
     const { text } = run(which.replace('process.argv[1]', JSON.stringify(join(makeFolder(), 'c'))), [], { VARVE_ENGINE: engine })
     expect(text.trim()).toBe(engine)
   })
@@ -146,7 +146,7 @@ describe('processes', () => {
     expect(text).toMatch(/^ENGINE_UNAVAILABLE .*no-addons.*'auto'/)
   })
 
-  it.skipIf(process.platform !== 'linux')('an address space too small for WebAssembly is an error that says what to do', () => {
+  it.skipIf(process.platform !== 'linux')('an address space too small for WebAssembly is an error that names the fix', () => {
     const { stdout } = limited('-v 4194304', `import { openCache } from 'varve'
       await openCache({ name: 'x', engine: 'wasm', dir: '/nowhere' }).catch((error) => console.log(error.code, error.message))`)
     expect(stdout).toMatch(/^ENGINE_UNAVAILABLE .*address space.*ulimit/)

@@ -83,7 +83,7 @@ export function cyclesContract(subject: Subject): void {
       })
     })
 
-    it('work that many wait for, and that waits for many, is no cycle', async () => {
+    it('work that many wait for, and that waits for many, is not a cycle', async () => {
       await withTask(async (task) => {
         const layers = Array.from({ length: 12 }, (_, layer) => [0, 1, 2, 3].map((index) => `${layer} ${index}`))
         const graph = Object.fromEntries(layers.flatMap((layer, index) => layer.map((id) => [id, layers[index + 1] ?? []])))

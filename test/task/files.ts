@@ -106,8 +106,8 @@ export function filesContract(subject: Subject): void {
 
     it.each([
       ['before the work reads it', 'asked for'],
-      ['before the work tells of it', 'added'],
-      ['after the work told of it', 'added early'],
+      ['before the work reports it', 'added'],
+      ['after the work reported it', 'added early'],
     ])('changed while the work runs, %s: the result is returned and not stored', async (_, how) => {
       const project = subject.project()
       await project.settle('a', 'one')
@@ -164,8 +164,8 @@ export function filesContract(subject: Subject): void {
         expect(await run()).toBe(2)
         await project.settle('large', `${large}1`)
         expect(await run()).toBe(1)
-        expect(await counted.run({ id: 'told' }, (context) => context.addFile('large', `${large}1`))).toBe(3)
-        expect(await counted.run({ id: 'told' })).toBe(3)
+        expect(await counted.run({ id: 'reported' }, (context) => context.addFile('large', `${large}1`))).toBe(3)
+        expect(await counted.run({ id: 'reported' })).toBe(3)
       })
     })
   })
@@ -193,7 +193,7 @@ export function filesContract(subject: Subject): void {
     })
   })
 
-  describe.skipIf(process.platform === 'win32')('what is no file', () => {
+  describe.skipIf(process.platform === 'win32')('an input that is not a regular file', () => {
     it('a pipe as input never blocks and is never stored, and a link is its target', async () => {
       const project = subject.project()
       execFileSync('mkfifo', [project.path('pipe')])

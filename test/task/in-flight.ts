@@ -5,7 +5,7 @@ import { Counted, type Subject, withCache } from './subject.ts'
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-export function flightsContract(subject: Subject): void {
+export function inFlightContract(subject: Subject): void {
   describe('runs at the same time', () => {
     it('concurrent runs of one request do the work once, and runs of other requests do their own', async () => {
       const project = subject.project()
@@ -92,7 +92,7 @@ export function flightsContract(subject: Subject): void {
       })
     })
 
-    it('work may run other tasks', async () => {
+    it('the work of a task may run other tasks', async () => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const outer = cache.task<string>('outer', { root: project.root })

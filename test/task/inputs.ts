@@ -98,7 +98,7 @@ export function inputsContract(subject: Subject): void {
       ['a RegExp', { config: /a/ }, 'config'],
       ['a Map', { config: { deep: new Map() } }, 'config.deep'],
       ['a symbol', { config: Symbol('a') }, 'config'],
-    ])('refuse what JSON would not tell apart: %s', async (what, inputs, place) => {
+    ])('refuse values that JSON would not distinguish: %s', async (what, inputs, place) => {
       const project = subject.project()
       await withCache(subject, project, async (cache) => {
         const counted = new Counted(cache, project.root)

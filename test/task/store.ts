@@ -39,7 +39,7 @@ export function storeContract(subject: Subject): void {
         const other = await subject.open(project.dir)
         const elsewhere = new Counted(other, project.root)
         elsewhere.count = 10
-        expect(await elsewhere.run({ id: 'nobody has it' })).toBe(11)
+        expect(await elsewhere.run({ id: 'not stored anywhere' })).toBe(11)
         await cache.commit()
         other.refresh()
         expect(await elsewhere.run()).toBe(1)
@@ -89,8 +89,8 @@ export function storeContract(subject: Subject): void {
       const task = cache.task('large', { root: project.root, codec: 'bytes' })
       const large = new Uint8Array((64 << 20) + 1)
       for (const id of ['a', 'b']) expect((await task.run({ id }, () => large)) === large).toBe(true)
-      const told = [['VALUE_TOO_LONG', expect.stringMatching(/'large'.*limit is 67108864.*cache\.files/)]]
-      expect(warnings.map(({ code, message }) => [code, message])).toEqual(told)
+      const reported = [['VALUE_TOO_LONG', expect.stringMatching(/'large'.*limit is 67108864.*cache\.files/)]]
+      expect(warnings.map(({ code, message }) => [code, message])).toEqual(reported)
       expect([task.stats().notStored, cache.status().pending.entries]).toEqual([2, 0])
       await cache.close()
     })

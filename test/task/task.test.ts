@@ -1,7 +1,7 @@
 /** Tasks, on both engines. */
 import { cyclesContract } from './cycles.ts'
 import { filesContract } from './files.ts'
-import { flightsContract } from './flights.ts'
+import { inFlightContract } from './in-flight.ts'
 import { inputsContract } from './inputs.ts'
 import { rootContract } from './root.ts'
 import { storeContract } from './store.ts'
@@ -14,7 +14,7 @@ for (const engine of ['native', 'wasm'] as const) {
     inputsContract(subject)
     filesContract(subject)
     rootContract(subject)
-    flightsContract(subject)
+    inFlightContract(subject)
     cyclesContract(subject)
     variantsContract(subject)
     storeContract(subject)

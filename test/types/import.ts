@@ -27,7 +27,7 @@ const target: ExportTarget = process.stdout
 const report: ExportReport = await cache.exportJson(target)
 console.log(size, count, manifest.files.length, report.bytes, cache.closed satisfies boolean, texts.version satisfies string)
 
-// @ts-expect-error a number is no text
+// @ts-expect-error a number is not a text
 texts.putMany([['key', 1]])
 // @ts-expect-error compute makes texts
 await texts.getOrPut('key', () => 1)
@@ -39,7 +39,7 @@ await openCache({ name: 'consumer', key: 'secret' })
 await cache.task('texts', { codec: 'text' }).run({ id: 'a.ts' }, () => why.differences.length)
 // @ts-expect-error a request has no such field
 await task.run({ id: 'a.ts', input: {} }, () => ({ code }))
-// @ts-expect-error a number is no text
+// @ts-expect-error a number is not a text
 texts.put('key', 1)
 // @ts-expect-error there is no such option
 await openCache({ name: 'consumer', directory: 'cache' })

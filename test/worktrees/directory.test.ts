@@ -89,17 +89,17 @@ describe('gitDirectory', () => {
   it.each([
     ['names a directory that is gone', 'gitdir: /nowhere/app/.git/worktrees/feature\n'],
     ['is empty', ''],
-    ['is no text of Git', 'hello\n'],
+    ['is not a text of Git', 'hello\n'],
     ['has two lines', 'gitdir: /tmp\ngitdir: /tmp\n'],
     ['is long', `gitdir: /${'a'.repeat(10_000)}\n`],
     ['names no directory', `gitdir: ${'\0'}\n`],
-  ])('a .git file that %s is no repository', (_, text) => {
+  ])('a .git file that %s is not a repository', (_, text) => {
     const folder = makeFolder()
     writeFileSync(join(folder, '.git'), text)
     expect(gitDirectory(folder)).toBeUndefined()
   })
 
-  it('an empty .git, as an image without history may have, is no repository', () => {
+  it('an empty .git, as an image without history may have, is not a repository', () => {
     const folder = makeFolder()
     mkdirSync(join(folder, '.git'))
     expect(gitDirectory(folder)).toBeUndefined()

@@ -30,7 +30,7 @@ pub struct Commit {
 /// What a commit did, and how many places of damage the store has found so far.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the line above says what the fields are")]
+#[expect(missing_docs, reason = "the line above describes the fields")]
 pub struct Committed {
     pub report: CommitReport,
     pub damage_count: u32,
@@ -55,7 +55,7 @@ impl Commit {
 
 /// An entry that is committed by itself.
 #[derive(Clone, Debug, Deserialize)]
-#[expect(missing_docs, reason = "the names of the fields say it")]
+#[expect(missing_docs, reason = "the names describe the fields")]
 pub struct Alone {
     pub namespace: String,
     pub version: String,

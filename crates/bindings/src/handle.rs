@@ -64,7 +64,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     /// Looks up the key in `scratch[..key_bytes]`. Returns the value's length, -1 for a miss, -3 for a miss after which
     /// damage is to be reported; the value is in the scratch buffer if it fits, else held.
     pub fn get(&mut self, namespace: u32, key_bytes: usize) -> Result<i32> {
-        failpoints::panics("session-get");
+        failpoints::panics("handle-get");
         let Self { handle: Some(handle), scratch, held, key, damage_reported, .. } = self else {
             return Err(Error::Closed.into());
         };
@@ -91,7 +91,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
 
     /// Copies the held answer to `target`, which has its length, and releases it.
     pub fn take(&mut self, target: &mut [u8]) -> Result<()> {
-        failpoints::panics("session-take");
+        failpoints::panics("handle-take");
         if target.len() != self.held.len() {
             let (found, expected) = (target.len(), self.held.len());
             return Err(Failure::argument(format!("take() got room for {found} bytes, the answer has {expected}")));
@@ -111,14 +111,14 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
 
     /// Buffers an entry under the key in `scratch[..key_bytes]`.
     pub fn put(&mut self, namespace: u32, key_bytes: usize, value: &[u8]) -> Result<()> {
-        failpoints::panics("session-put");
+        failpoints::panics("handle-put");
         self.with_key(key_bytes, |handle, key| handle.put(namespace, key, value))
     }
 
-    /// Buffers an entry that names files. `filed` is `u32 count | count x (32 bytes digest, u64 bytes) | value`.
-    pub fn put_with_blobs(&mut self, namespace: u32, key_bytes: usize, filed: &[u8]) -> Result<()> {
+    /// Buffers an entry that names files. `packed` is `u32 count | count x (32 bytes digest, u64 bytes) | value`.
+    pub fn put_with_blobs(&mut self, namespace: u32, key_bytes: usize, packed: &[u8]) -> Result<()> {
         let (files, value) =
-            split_filed(filed).ok_or_else(|| Failure::argument("the files of an entry are cut off"))?;
+            split_blobs(packed).ok_or_else(|| Failure::argument("the files of an entry are cut off"))?;
         self.with_key(key_bytes, |handle, key| handle.put_with_blobs(namespace, key, value, &files))
     }
 
@@ -182,8 +182,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     }
 
     /// Keeps files that were stored until the next commit that begins here.
-    pub fn keep(&mut self, hold: Pin) -> Result<()> {
-        self.open_mut()?.keep(hold);
+    pub fn keep(&mut self, pin: Pin) -> Result<()> {
+        self.open_mut()?.keep(pin);
         Ok(())
     }
 
@@ -199,7 +199,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
 
     /// Begins a commit of what is buffered.
     pub fn begin_commit(&mut self, durability: Option<Durability>) -> Result<Begun> {
-        failpoints::panics("session-begin");
+        failpoints::panics("handle-begin");
         let handle = self.open_mut()?;
         Ok(match handle.begin_commit() {
             None => Begun::Empty,
@@ -296,8 +296,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     }
 }
 
-fn split_filed(filed: &[u8]) -> Option<(Vec<BlobRef>, &[u8])> {
-    let (count, rest) = filed.split_first_chunk::<4>()?;
+fn split_blobs(packed: &[u8]) -> Option<(Vec<BlobRef>, &[u8])> {
+    let (count, rest) = packed.split_first_chunk::<4>()?;
     let bytes = (u32::from_le_bytes(*count) as usize).checked_mul(FILE_REF_BYTES)?;
     let (refs, value) = rest.split_at_checked(bytes)?;
     let file = |packed: &[u8]| {

@@ -14,10 +14,10 @@ use std::sync::PoisonError;
 /// The result of a call to the engine.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a call failed. A damaged file is no error: its entries are misses, see `Store::status`.
+/// Why a call failed. A damaged file is not an error: its entries are misses, see `Store::status`.
 #[derive(Debug)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the names of the fields say it")]
+#[expect(missing_docs, reason = "the names describe the fields")]
 pub enum Error {
     /// A file operation failed.
     Io { operation: &'static str, name: String, source: io::Error },
@@ -133,7 +133,7 @@ impl fmt::Display for Error {
                 write!(out, "the directory of the layer already has '{name}'; choose a directory without a cache")
             }
             Self::NoLayer { name } => {
-                write!(out, "{} is no readable layer; name a directory that seal made", Shown(name))
+                write!(out, "{} is not a readable layer; name a directory that seal made", Shown(name))
             }
             Self::Closed => write!(out, "the cache is closed; open it again to continue"),
             Self::Broken => {

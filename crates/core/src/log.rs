@@ -6,7 +6,7 @@
 //!              u64 id of the log, random | u64 id of the manifest it was begun on
 //! seen body:   count x (u32 writer, u64 id, u64 end) synced logs that its commits may rest on, and their lengths
 //! commit body: u64 time in ms | u16 count | count x (u16 id, text name, text version) | entries until the end
-//! hold body:   nothing; tag 1 = pin: blobs are stored from now on that only later commits will name, 0 = unpin
+//! pin body:    nothing; tag 1 = pin: blobs are stored from now on that only later commits will name, 0 = unpin
 //! seal body:   nothing
 //! ```
 //! The tag of a commit frame is its sequence number, the tag of a start frame is the format.

@@ -19,7 +19,7 @@ pub struct CommitReport {
 /// The outcome of a compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
+#[expect(missing_docs, reason = "names and units describe the fields")]
 pub struct CompactReport {
     /// Whether a new manifest was published.
     pub changed: bool,
@@ -41,7 +41,7 @@ pub struct CompactReport {
 /// Sizes and counts of the whole cache.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
+#[expect(missing_docs, reason = "names and units describe the fields")]
 pub struct Stats {
     /// Number of the manifest that this process reads.
     pub manifest: u64,
@@ -63,7 +63,7 @@ pub struct Stats {
 /// A layer below the cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
+#[expect(missing_docs, reason = "names and units describe the fields")]
 pub struct LayerReport {
     pub path: String,
     /// 16 hex digits of the digest of its manifest; empty if it is not open. Layers with equal entries have equal ids.
@@ -80,7 +80,7 @@ pub struct LayerReport {
 /// The outcome of sealing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
+#[expect(missing_docs, reason = "names and units describe the fields")]
 pub struct SealReport {
     /// 16 hex digits of the digest of the manifest: equal for equal entries.
     pub id: String,
@@ -95,7 +95,7 @@ pub struct SealReport {
 /// Sizes and counts of one namespace.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
+#[expect(missing_docs, reason = "names and units describe the fields")]
 pub struct NamespaceStats {
     pub name: String,
     pub version: String,
@@ -119,7 +119,7 @@ pub struct NamespaceStats {
 /// The order in which entries are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names describe them")]
 pub enum TopOrder {
     Largest,
     /// Used or written longest ago.
@@ -130,7 +130,7 @@ pub enum TopOrder {
 
 /// An entry without its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
+#[expect(missing_docs, reason = "names and units describe the fields")]
 pub struct TopEntry {
     pub namespace: String,
     pub key: Vec<u8>,
@@ -144,7 +144,7 @@ pub struct TopEntry {
 /// One place whose bytes do not match their checksum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
+#[expect(missing_docs, reason = "names and units describe the fields")]
 pub struct Damage {
     pub file: String,
     pub offset: u64,
@@ -161,7 +161,7 @@ pub struct Damage {
 /// The keys of a damaged block: those of a range of hashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
+#[expect(missing_docs, reason = "names and units describe the fields")]
 pub struct DamagedKeys {
     /// Upper halves of the lowest and the highest hash.
     pub first_hash: u32,
@@ -192,7 +192,7 @@ impl Damage {
 /// The outcome of a repair.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
+#[expect(missing_docs, reason = "names and units describe the fields")]
 pub struct RepairReport {
     /// Whether every byte is sound now; in a dry run, whether it was found so.
     pub sound: bool,
@@ -212,7 +212,7 @@ pub struct RepairReport {
 /// The outcome of reading every byte.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
+#[expect(missing_docs, reason = "names and units describe the fields")]
 pub struct VerifyReport {
     /// Whether every byte is sound.
     pub sound: bool,
@@ -225,7 +225,7 @@ pub struct VerifyReport {
 /// The status of a store.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "names and units of the fields say it")]
+#[expect(missing_docs, reason = "names and units describe the fields")]
 pub struct Status {
     pub read_only: bool,
     /// Whether the cache has a secret, so that bytes written without it are refused.

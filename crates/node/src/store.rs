@@ -19,7 +19,7 @@ use varve_disk::SharedStore;
 type Broken = Arc<OnceLock<Failure>>;
 
 /// Files that tasks stored, until the handle keeps them.
-pub(crate) type Holds = Arc<Mutex<Vec<Pin>>>;
+pub(crate) type Pins = Arc<Mutex<Vec<Pin>>>;
 
 /// The store as one thread of JavaScript has it open.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct NodeStore {
     /// None once closed.
     shared: RefCell<Option<SharedStore>>,
     watches: RefCell<Watches>,
-    holds: Holds,
+    pins: Pins,
     broken: Broken,
 }
 
@@ -39,7 +39,7 @@ impl NodeStore {
             handle: RefCell::new(JsHandle::new(shared.store(), scratch)),
             shared: RefCell::new(Some(shared)),
             watches: RefCell::default(),
-            holds: Holds::default(),
+            pins: Pins::default(),
             broken: Broken::default(),
         }
     }
@@ -69,14 +69,14 @@ impl NodeStore {
         self.shared.borrow().as_ref().map(|shared| Arc::clone(shared.folder())).ok_or_else(|| Error::Closed.into())
     }
 
-    pub(crate) fn holds(&self) -> &Holds {
-        &self.holds
+    pub(crate) fn pins(&self) -> &Pins {
+        &self.pins
     }
 
     /// Keeps what tasks stored until the next commit that begins.
     pub(crate) fn keep_stored(&self) -> Result<()> {
-        let holds = std::mem::take(&mut *self.holds.lock().unwrap_or_else(PoisonError::into_inner));
-        self.with(|handle| holds.into_iter().try_for_each(|hold| handle.keep(hold)))
+        let pins = std::mem::take(&mut *self.pins.lock().unwrap_or_else(PoisonError::into_inner));
+        self.with(|handle| pins.into_iter().try_for_each(|pin| handle.keep(pin)))
     }
 
     /// A promise of the JSON that `job` answers on another thread.

@@ -98,10 +98,10 @@ impl WasmStore {
         self.number(put.map(|()| 0))
     }
 
-    /// Puts an entry that needs blobs; `filed` is as in `JsHandle::put_with_blobs`. Returns 0, or -2 for a failure.
-    #[wasm_bindgen(js_name = putFiled)]
-    pub fn put_with_blobs(&mut self, namespace: u32, key_bytes: usize, filed: &[u8]) -> i32 {
-        let put = self.handle.put_with_blobs(namespace, key_bytes, filed);
+    /// Puts an entry that needs blobs; `packed` is as in `JsHandle::put_with_blobs`. Returns 0, or -2 for a failure.
+    #[wasm_bindgen(js_name = putWithBlobs)]
+    pub fn put_with_blobs(&mut self, namespace: u32, key_bytes: usize, packed: &[u8]) -> i32 {
+        let put = self.handle.put_with_blobs(namespace, key_bytes, packed);
         self.number(put.map(|()| 0))
     }
 

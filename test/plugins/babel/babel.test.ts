@@ -104,7 +104,7 @@ describe('what makes Babel run again', slow, () => {
     }
   })
 
-  it('another option of the call', async () => {
+  it('another option of the call is a miss', async () => {
     const folder = makeProject()
     await runsIn(folder)
     expect(await runsIn(folder, { options: { sourceMaps: true, comments: false } })).toBe(2)
@@ -118,7 +118,7 @@ describe('what is not stored', () => {
     expect([await runsIn(folder), await runsIn(folder)]).toEqual([2, 1])
   })
 
-  it('a syntax tree', async () => {
+  it('a call that returns a syntax tree is not stored', async () => {
     const folder = makeProject()
     const order = { options: { ast: true } }
     await run(folder, order)

@@ -46,7 +46,7 @@ describe('pack', () => {
     ['a Map', new Map()],
     ['not a number', Number.NaN],
     ['a big integer', 1n],
-    ['an object that says its JSON itself', { toJSON: (): number => 1 }],
+    ['an object with a toJSON of its own', { toJSON: (): number => 1 }],
     ['an instance of a class', new URL('file:///')],
   ])('refuses %s, at any depth', (_, value) => {
     expect(() => pack({ list: [value] })).toThrow('not plain data')
@@ -73,7 +73,7 @@ describe('unpack', () => {
     ['a count that lies', u32(2 ** 32 - 1)],
     ['a length that lies', u32(1, 100)],
     ['bytes after the last part', Buffer.concat([framed('[]'), Buffer.of(0)])],
-    ['text that is no UTF-8', framed('["\\u0000t0"]', '\xff\xfe')],
+    ['text that is not UTF-8', framed('["\\u0000t0"]', '\xff\xfe')],
     ['a part of another kind', framed('["\\u0000x0"]', 'text')],
     ['a prototype', framed('{"a":{"__proto__":{"polluted":true}}}')],
     ['more JSON than is ever written', framed(`[${'0,'.repeat(3e6)}0]`)],
@@ -102,7 +102,7 @@ describe('source maps', () => {
     ['a source that is not there', map('ACAA')], ['a name that is not there', map('AAAAC')], ['a column before the first', map('DAAA')],
     ['a number of a hundred digits', map(`${'g'.repeat(100)}A`)], ['decoded, a source that is not there', map([[[0, 1, 0, 0]]])],
     ['an ignored source that is not there', map('AAAA', { x_google_ignoreList: [7] })], ['another field', map('AAAA', { sections: [] })],
-    ['no mappings', map(undefined)], ['text that is no JSON', '{'], ['a number', 5],
+    ['no mappings', map(undefined)], ['text that is not JSON', '{'], ['a number', 5],
   ])('are refused: %s', (_, one) => {
     expect(sourceMap(one)).toBe(false)
   })
@@ -128,7 +128,7 @@ describe('digest', () => {
 describe('Root', () => {
   const root = new Root('/home/me/app')
 
-  it('the root is replaced where it is a path, and not where it begins a longer name', () => {
+  it('the root is replaced if it is a path, and not if it begins a longer name', () => {
     expect(root.toRelative('/home/me/app/src/a.js?x=/home/me/app')).toBe('<varve:root>/src/a.js?x=<varve:root>')
     for (const text of ['/home/me/app2/a.js', '/home/me/app-old', '/home/me/app.js', 'me/app']) expect(root.toRelative(text)).toBe(text)
   })

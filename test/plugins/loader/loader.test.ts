@@ -49,7 +49,7 @@ describe('the loader alone, in webpack', () => {
     expect((await build(folder)).ran).toEqual(['image.png'])
   })
 
-  it('what says that it is not cacheable runs each time', slow, async () => {
+  it('a loader that declares its result not cacheable runs each time', slow, async () => {
     const folder = makeApplicationWithImage()
     writeFileSync(join(folder, 'image.png'), Buffer.from([1, 2, 3]))
     for (const ran of [MODULES + 2, 1, 1]) expect((await build(folder)).ran.length).toBe(ran)

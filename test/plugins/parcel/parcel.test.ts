@@ -1,5 +1,5 @@
 /**
- * VarveParcelCache against Parcel's published interface, with workers. Parcel itself is no dependency of the tests: the
+ * VarveParcelCache against Parcel's published interface, with workers. Parcel itself is not a dependency of the tests: the
  * platform packages of what it needs cannot be locked for all platforms.
  */
 import { writeFileSync } from 'node:fs'

@@ -26,7 +26,7 @@ function framed(json: string | Buffer, ...parts: Buffer[]): Buffer {
 const part = '"\\u0000t0"'
 const deep = (open: string, close: string, depth: number): string => open.repeat(depth) + close.repeat(depth)
 
-/** JSON that is no result. */
+/** JSON that is not a result. */
 const DOCUMENTS: readonly string[] = [
   'null', 'true', '0', '-1e999', '""', '"text"', '[]', '{}', '[null]', '{"returned":null}', '{"calls":[]}', '{"returned":null,"calls":null}',
   '{"returned":{},"calls":{"length":1e9}}', '{"__proto__":{"returned":"","calls":[]}}', '{"constructor":{"prototype":{"calls":[]}}}',

@@ -74,7 +74,7 @@ function driverContract(storage: Storage): void {
     expect((await storage.getMeta('none')).mtime).toBeUndefined()
   })
 
-  it('removeItem removes one item', async () => {
+  it('removeItem of the unstorage driver removes one item', async () => {
     await storage.setItem('s1:a', 'test_data')
     await storage.removeItem('s1:a')
     await storage.removeItem('none')

@@ -131,7 +131,7 @@ describe('after a change everything is built again, and the reason is named:', (
   })
 })
 
-it('a cache in a folder that a loader lists is no change of that folder', slow, async () => {
+it('a cache in a folder that a loader lists does not change that folder', slow, async () => {
   const project = makeProject("word = fs.readdirSync(join(__dirname, 'words')).filter((name) => name !== 'cache').join()", { 'words/one': '' })
   const options = { dir: join(project.folder, 'words/cache') }
   expect(await project.build(options)).toEqual({ built: ALL, changed: [] })
@@ -169,7 +169,7 @@ it('a file that a loader reports is a dependency of its module only', slow, asyn
   expect(await project.build()).toEqual({ built: ['a.js'], changed: [] })
 })
 
-it('what a loader reads without reporting it is no input with trackReads: false', slow, async () => {
+it('with trackReads: false, what a loader reads without reporting it is not an input', slow, async () => {
   const project = makeProject("word = fs.readFileSync(join(__dirname, '.wordrc'), 'utf8') + process.env.WORD", { '.wordrc': 'one' })
   expect(await project.build({ trackReads: false })).toEqual({ built: ALL, changed: [] })
   project.write('.wordrc', 'two')

@@ -24,7 +24,7 @@ const change = (/** @type {string} */ text) => text.replace('WORD', word)
 const plugin = globalThis.made ?? new VarveWebpackPlugin({ dir: join(folder, 'cache'), ...options })
 const { compiler, counts } = makeCompiler(folder, {
   plugins: [...(cli === undefined ? [] : [new CLIPlugin({ configPath: cli })]), plugin],
-  // A function, which is no part of what webpack identifies a module by.
+  // A function, which is not a part of what webpack identifies a module by.
   module: { rules: [{ test: /main\.js$/, use: [{ loader: join(folder, 'loader.cjs'), options: { change } }] }] },
 })
 compiler.run((error) => compiler.close(() => console.log(JSON.stringify({ ...counts, error: error?.message ?? null }))))

@@ -48,12 +48,12 @@ describe.each(Object.entries(TOOLS))('varve why after a build by %s', (tool, { b
     expect(await reasonsIn(folder, tool)).toEqual(['changed @org/compiler 7.29.13 -> 7.30.0'])
   })
 
-  it('names a file that changed', async () => {
+  it('varve why names a file that changed', async () => {
     expect((await rebuilt((folder) => write(folder, { 'src/theme.css': 'a { color: blue }' })))[0]).toBe('src/theme.css changed')
     expect((await rebuilt((folder) => write(folder, { 'src/page.js': 'export const page = () => __STAMP__\n' })))[0]).toBe('src/page.js changed')
   })
 
-  it('names a file that appeared', async () => {
+  it('varve why names a file that appeared', async () => {
     expect((await rebuilt((folder) => write(folder, { '.pagerc': '1' })))[0]).toBe('.pagerc appeared')
   })
 

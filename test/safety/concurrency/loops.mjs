@@ -52,7 +52,7 @@ async function live(crowd, slot, random, state) {
       await sleep(50)
       if (child.heard.length > heard) [heard, newsMs] = [child.heard.length, Date.now()]
     }
-    if (Date.now() - newsMs > HANG_MS) crowd.violation(`a process says nothing for ${Date.now() - newsMs} ms`)
+    if (Date.now() - newsMs > HANG_MS) crowd.violation(`a process has been silent for ${Date.now() - newsMs} ms`)
     if (child.end !== undefined) return crowd.violation(`a process ${child.ending}`)
     if (state.isEnding) return
     await child.kill()

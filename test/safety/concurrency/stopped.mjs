@@ -52,7 +52,7 @@ async function stop(crowd, engine) {
   await cache.compact({ full: true })
   const ms = Math.round(performance.now() - startMs)
   crowd.figures['besideMaxMs'] = ms
-  if (ms > WAIT_MS_MAX) crowd.violation(`somebody waited ${ms} ms beside a stopped writer`)
+  if (ms > WAIT_MS_MAX) crowd.violation(`a process waited ${ms} ms beside a stopped writer`)
   const stolen = before.filter((name) => !logsOf(crowd.dir).includes(name))
   if (stolen.length > 0) crowd.violation(`taken from a writer that lives: ${stolen.join(', ')}`)
   const from = holder.heard.length

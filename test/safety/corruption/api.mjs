@@ -12,7 +12,7 @@ import { randomOf } from '../random.mjs'
 import { none, tallyOf, zeros } from './tally.mjs'
 
 const CHILD = fileURLToPath(new URL('api-child.mjs', import.meta.url))
-const SHAPES = ['logs-small', 'folded-small', 'mixed-small', 'mixed-large', 'folded-large', 'mixed-files', 'mixed-tasks']
+const SHAPES = ['logs-small', 'checkpointed-small', 'mixed-small', 'mixed-large', 'checkpointed-large', 'mixed-files', 'mixed-tasks']
 /** The engine that writes, and the engine that reads the damaged cache. */
 const ENGINES = ['native>native', 'wasm>wasm', 'native>wasm', 'wasm>native']
 const FLIPS = 8192

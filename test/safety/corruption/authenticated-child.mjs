@@ -1,5 +1,5 @@
 // @ts-check
-// Reads caches with a secret into which files without the secret were put, and reports the answers; `keyed.mjs` decides.
+// Reads caches with a secret into which files without the secret were put, and reports the answers; `authenticated.mjs` decides.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCache } from 'varve'
@@ -7,7 +7,7 @@ import { answerCases } from './batches.mjs'
 import { askAll, heal, isHealed, open, shapeOf } from './caches.mjs'
 import { judge } from './contents.mjs'
 import { readFolder, writeFolder } from './folder.mjs'
-import { KEYS } from './keyed.mjs'
+import { KEYS } from './authenticated.mjs'
 
 /** @typedef {{ state: string, found: number, wrong: string[], sound: boolean, damage: number, healed: boolean, again: number }} Answer */
 
@@ -45,7 +45,7 @@ function forge(place, dir, how, file) {
   const home = homeOf(join(place, 'ours'))
   const ours = readFolder(join(place, 'ours'), home)
   if (how === 'taken-for-open') return writeFolder(dir, ours)
-  if (how !== 'unkeyed' && how !== 'other-key') return writeFolder(dir, ours, home)
+  if (how !== 'unauthenticated' && how !== 'other-key') return writeFolder(dir, ours, home)
   const from = join(place, how)
   const theirs = readFolder(from, homeOf(from))
   const chosen = [...theirs].filter(([name]) => file === '*' || name === file)

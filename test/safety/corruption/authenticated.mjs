@@ -12,14 +12,14 @@ import { none, tallyOf, zeros } from './tally.mjs'
 
 export const KEYS = { ours: 'a secret of thirty-two characters', other: 'another one of as many characters' }
 
-const CHILD = fileURLToPath(new URL('keyed-child.mjs', import.meta.url))
-const SHAPES = ['logs-small', 'mixed-small', 'folded-large', 'mixed-files', 'mixed-tasks']
+const CHILD = fileURLToPath(new URL('authenticated-child.mjs', import.meta.url))
+const SHAPES = ['logs-small', 'mixed-small', 'checkpointed-large', 'mixed-files', 'mixed-tasks']
 const ENGINES = ['native>native', 'wasm>wasm', 'native>wasm', 'wasm>native']
 const PIECE = 64
 
 /** @type {import('../suite.mjs').Part} */
-export const keyed = {
-  name: 'keyed',
+export const authenticated = {
+  name: 'authenticated',
   run: (order) =>
     withFolder(async (root) => {
       const base = join(root, 'base')
@@ -43,10 +43,10 @@ async function prepare(base) {
       const place = join(base, `${engine}-${name}`)
       const shape = shapeOf(name)
       await writeCache(join(place, 'ours'), engine, shape, 'ours', { secret: KEYS.ours })
-      const unkeyed = await writeCache(join(place, 'unkeyed'), engine, shape, 'other')
+      const unauthenticated = await writeCache(join(place, 'unauthenticated'), engine, shape, 'other')
       await writeCache(join(place, 'other-key'), engine, shape, 'other', { secret: KEYS.other })
-      const files = ['*', ...unkeyed.folder.keys()].filter((file) => !file.startsWith('used/'))
-      const forged = ['unkeyed', 'other-key'].flatMap((who) => files.map((file) => `${who} ${file}`))
+      const files = ['*', ...unauthenticated.folder.keys()].filter((file) => !file.startsWith('used/'))
+      const forged = ['unauthenticated', 'other-key'].flatMap((who) => files.map((file) => `${who} ${file}`))
       const texts = ['right-key', 'wrong-key', 'no-key', 'taken-for-open', ...forged]
       for (const engines of ENGINES.filter((pair) => pair.startsWith(engine))) cases.push(...texts.map((text) => `${engines}/${name} ${text}`))
     }
@@ -68,7 +68,7 @@ function judgeCase(figures, violations, { text, answer, death }) {
   for (const wrong of answer.wrong) violate('believed', wrong)
   if (!answer.healed) violate('unhealed', 'the entry put after it is not there')
   if (answer.state === 'stale' || answer.state === 'earlier') violate('wrong', answer.state)
-  if (how === 'unkeyed' || how === 'other-key') {
+  if (how === 'unauthenticated' || how === 'other-key') {
     add('forged')
     return add('missedValues', ENTRIES - answer.found)
   }

@@ -25,7 +25,7 @@ const HANG_MS = 30_000
 const SLOWEST_MS = 10_000
 
 const ENGINES = /** @type {const} */ (['native', 'wasm'])
-const FORMS = /** @type {const} */ (['logs', 'folded'])
+const FORMS = /** @type {const} */ (['logs', 'checkpointed'])
 
 /** @typedef {import('../suite.mjs').Violation} Violation */
 /** Of each pair of engines and each form. @typedef {{ flips: number, others: number, whole: number }} Counts */
@@ -79,11 +79,11 @@ async function prepare(tool, base) {
         writeApplication(app, text)
         const { failure } = await buildWith(tool, app, cache)
         if (failure !== null) throw new Error(failure)
-        if (form === 'folded') await fold(tool, cache)
+        if (form === 'checkpointed') await checkpoint(tool, cache)
       }
       // After three rounds in one folder the engine would checkpoint the logs by itself.
       await fill(form === 'logs' ? 'generation-0' : 'cache', 'round 0')
-      if (form === 'folded') cpSync(join(place, 'cache'), join(place, 'generation-0'), { recursive: true })
+      if (form === 'checkpointed') cpSync(join(place, 'cache'), join(place, 'generation-0'), { recursive: true })
       await fill('cache', 'round 1')
       cpSync(join(place, 'cache'), join(place, 'generation-1'), { recursive: true })
       await fill('cache', 'round 2')
@@ -98,7 +98,7 @@ async function prepare(tool, base) {
 const inProcesses = (cases) => [...cases.slice(0, ALONE).map((one) => [one]), ...pieces(cases.slice(ALONE), 40)]
 
 /** @param {string} tool @param {import('./build-child.mjs').CacheOptions} options */
-async function fold(tool, options) {
+async function checkpoint(tool, options) {
   const cache = await openCache({ name: tool, ...options })
   await cache.compact({ full: true })
   await cache.close()

@@ -8,22 +8,22 @@ import { readFolder } from './folder.mjs'
 
 /** @typedef {'native' | 'wasm'} EngineName */
 /** @typedef {import('./contents.mjs').Kind} Kind */
-/** Two logs and no table; tables only, after each round; tables and newer logs. @typedef {'logs' | 'folded' | 'mixed'} Form */
+/** Two logs and no table; tables only, after each round; tables and newer logs. @typedef {'logs' | 'checkpointed' | 'mixed'} Form */
 /** @typedef {{ kind: Kind, form: Form }} Shape */
 /** @typedef {import('varve').Cache} Cache */
 
 /** The rounds that one open cache commits, and those after which it compacts everything. */
 const SESSIONS = /** @type {const} */ ({
   logs: [
-    { rounds: [0, 1, 2], folds: false },
-    { rounds: [3, 4], folds: false },
+    { rounds: [0, 1, 2], checkpoints: false },
+    { rounds: [3, 4], checkpoints: false },
   ],
-  folded: [0, 1, 2, 3, 4].map((round) => ({ rounds: [round], folds: true })),
+  checkpointed: [0, 1, 2, 3, 4].map((round) => ({ rounds: [round], checkpoints: true })),
   mixed: [
-    { rounds: [0], folds: true },
-    { rounds: [1, 2], folds: true },
-    { rounds: [3], folds: false },
-    { rounds: [4], folds: false },
+    { rounds: [0], checkpoints: true },
+    { rounds: [1, 2], checkpoints: true },
+    { rounds: [3], checkpoints: false },
+    { rounds: [4], checkpoints: false },
   ],
 })
 
@@ -46,14 +46,14 @@ export const open = (dir, engine, more = {}) => openCache({ name: 'damage', dir,
 export async function writeCache(dir, engine, { kind, form }, salt, more = {}) {
   const generations = []
   const read = () => (more.secret === undefined ? readFolder(dir) : new Map())
-  for (const { rounds, folds } of SESSIONS[form]) {
+  for (const { rounds, checkpoints } of SESSIONS[form]) {
     const cache = await open(dir, engine, more)
     for (const round of rounds) {
       for (const key of keysOf(round)) await put(cache, kind, key, valueOf(kind, salt, key, round), dir, round)
       await cache.commit()
       generations.push(read())
     }
-    if (folds) await cache.compact({ full: true })
+    if (checkpoints) await cache.compact({ full: true })
     await cache.close()
   }
   return { folder: read(), generations: generations.slice(0, -1) }
@@ -90,7 +90,7 @@ export async function askAll(cache, kind, salt, dir) {
     if (found === undefined) return
     const round = roundOf(kind, salt, key, found)
     const before = rounds.get(key) ?? round
-    if (round === undefined) wrong.push(`${how} of key ${key}: ${found.length} bytes that nobody wrote`)
+    if (round === undefined) wrong.push(`${how} of key ${key}: ${found.length} bytes that were never written`)
     else if (round !== before) wrong.push(`${how} of key ${key}: of round ${round}, before of round ${before}`)
     else rounds.set(key, round)
   }

@@ -88,7 +88,7 @@ function count(figures, violations, { text, death, answer }, fileBytes, peak) {
     violate('tooMuch', `${Math.ceil(peakBytes / 2 ** 20)} MiB at the most, for ${fileBytes} bytes of files`)
   peak.bytes = Math.max(peak.bytes, peakBytes)
   for (const error of errors) violate('errors', error)
-  if (/ sound /.test(text) && found !== 'value') violate('unread', `a sound forged cache says ${found}`)
+  if (/ sound /.test(text) && found !== 'value') violate('unread', `a sound forged cache answers ${found}`)
   // In some folders all sequence numbers are used; opening them is a typed error.
   if (healed) add('healed')
   else if (!codes.includes('EXHAUSTED')) violate('unhealed', `refused with ${codes.join(', ')}`)

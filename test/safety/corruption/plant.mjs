@@ -110,7 +110,7 @@ function putAt(kind, path, outside) {
   else if (kind === 'device') return made('mknod', [path, 'c', '1', '5'])
   else if (kind === 'socket') return made('python3', ['-c', 'import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])', path])
   else if (kind.endsWith('folder')) mkdirSync(path)
-  else writeFileSync(path, kind === 'noise' ? 'nobody of ours wrote this '.repeat(99) : '')
+  else writeFileSync(path, kind === 'noise' ? 'none of our processes wrote this '.repeat(99) : '')
   if (kind === 'full-folder') writeFileSync(join(path, 'inside.txt'), 'inside')
   return kind === 'sparse' ? grow(path) : undefined
 }

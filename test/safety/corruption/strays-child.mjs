@@ -29,7 +29,7 @@ async function meet({ base, work, uid }, text, index) {
   if (skipped !== undefined) return { ...answer, skipped }
   const isRoot = process.getuid?.() === 0
   if (words[0] === 'unreadable') {
-    if (!isRoot || uid === 0) return { ...answer, skipped: 'not root: nobody to be in place of the owner' }
+    if (!isRoot || uid === 0) return { ...answer, skipped: 'not root: the test cannot become another user' }
     becomeAnother(dir, uid)
   }
   try {

@@ -60,7 +60,7 @@ async function fill(size, engine) {
       if (code === undefined) for (const [key, value] of pending) acknowledged.set(key, value)
       if (code === undefined) pending.clear()
       else if (code === 'DISK_FULL') refusals++
-      else throw new Error(`a commit on a full disk says ${code}`)
+      else throw new Error(`a commit on a full disk fails with ${code}`)
       figures[code === undefined ? 'commits' : 'refused']++
     }
     expect(cache, new Map([...acknowledged, ...pending]), 'the handle itself')
@@ -73,7 +73,7 @@ async function fill(size, engine) {
     tool('mount', '-o', `remount,size=${size * 2 + (1 << 20)}`, disk)
     put(cache, 5000, size, pending)
     const code = await attempt(() => cache.commit({ durability: 'durable' }))
-    if (code !== undefined) throw new Error(`there is room again, and a commit says ${code}`)
+    if (code !== undefined) throw new Error(`there is room again, and a commit fails with ${code}`)
   } finally {
     await attempt(() => cache.close())
   }

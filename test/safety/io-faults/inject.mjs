@@ -106,7 +106,7 @@ async function judge({ before, committing, compacting, after, exit, snapshot, di
   if (failed !== undefined) return `step ${failed.number}, when calls work again: ${failed.code}`
   const isCommit = (/** @type {{ number: number, code: string | undefined }} */ { number, code }) => code === undefined && Number.isInteger(number)
   const acknowledged = (/** @type {Run['before']} */ list) => list.filter(isCommit).map(({ number }) => number)
-  // What cannot be read is a miss, and compaction leaves it out: a hole is no lost commit, an older value would be.
+  // What cannot be read is a miss, and compaction leaves it out: a hole is not a lost commit, an older value would be.
   const mayMiss = /^(read|pread64)$/.test(fault?.call ?? '')
   try {
     for (const isCompacted of [false, true]) {

@@ -17,7 +17,7 @@ const [engine, dir = '', exitCode] = process.argv.slice(2)
 process.exitCode = Number(exitCode)
 process.on('SIGINT', () => {})
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
-const tell = (/** @type {unknown} */ what) => void process.stdout.write(`${JSON.stringify(what)}\n`)
+const print = (/** @type {unknown} */ what) => void process.stdout.write(`${JSON.stringify(what)}\n`)
 
 const cache = await openCache({ name: 'disturbed', dir, engine: engine === 'wasm' ? 'wasm' : 'native', onWarning: () => {} })
 const values = cache.namespace('n')
@@ -26,22 +26,22 @@ const sources = join(dir, '..', 'sources')
 mkdirSync(sources, { recursive: true })
 writeFileSync(join(sources, 'file'), valueOf('file', 0))
 
-tell([await commit(0)])
+print([await commit(0)])
 await lines.next()
 /** @type {Attempt[]} */
 let attempts = []
 for (let number = 1; number <= 8; number++) attempts.push(await commit(number))
-tell(attempts)
+print(attempts)
 await lines.next()
 attempts = []
 attempts.push(await attempt(8.1, () => cache.flush()), await attempt(8.2, () => cache.compact({ full: true })))
 attempts.push(await commit(9))
-tell(attempts)
+print(attempts)
 await lines.next()
 const last = [await commit(10), await attempt(10.1, () => cache.compact())]
 for (const key of keysOf(10)) if (!same(values.get(key), valueOf(key, 10))) last.push({ number: 10, code: `own handle misses ${key}`, ms: 0 })
 last.push(await attempt(10.2, () => cache.close()))
-tell(last)
+print(last)
 lines.return?.()
 process.stdin.destroy()
 

@@ -3,7 +3,7 @@
 // memory only. Nothing is written, and with `readOnly: true` the engine makes no writing call. With a limit on the size of
 // files (EFBIG), commits fail and earlier ones stay.
 //
-//   node readonly.mjs <folder> <seed> <long> <replay>
+//   node read-only.mjs <folder> <seed> <long> <replay>
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ async function mounted(dir, engine, readOnly) {
   if (!(await cache.verify()).sound) throw new Error('verify finds damage')
   cache.namespace('n').put('new', new Uint8Array(10))
   // A durable commit fails; a relaxed one goes to memory and reports that.
-  if (!readOnly && (await cache.commit()).inMemory !== true) throw new Error('a relaxed commit does not say that it is in memory')
+  if (!readOnly && (await cache.commit()).inMemory !== true) throw new Error('a relaxed commit does not report that it is in memory')
   const code = await codeOf(() => cache.commit({ durability: 'durable' }))
   if (!['READ_ONLY', 'PERMISSION'].includes(code)) throw new Error(`a commit says ${code}`)
   if (cache.namespace('n').get('new') === undefined) throw new Error('what was put is not there for this handle')

@@ -20,15 +20,15 @@ import { fill, fillMore } from './steps.mjs'
 const VICTIM = fileURLToPath(new URL('victim.mjs', import.meta.url))
 const HANG_MS = 60_000
 
-/** By the crate that has them: every crate runs in the addon or in the module, core and door in both. */
+/** By the crate that has them: every crate runs in the addon or in the module, core and bindings in both. */
 const POINTS = {
   core: [
     'load', 'read-manifest', 'read-log', 'lookup', 'read-directory', 'read-block', 'claim-log', 'commit-appended', 'commit-applied',
     'write-table', 'flush', 'catch-up', 'take', 'merge', 'publish', 'sweep', 'collect', 'stats', 'verify', 'walk', 'scan', 'store-file',
     'read-file', 'settle',
   ],
-  door: [
-    'session-get', 'session-take', 'session-put', 'session-begin', 'export-fill', 'import-feed',
+  bindings: [
+    'handle-get', 'handle-take', 'handle-put', 'handle-begin', 'export-fill', 'import-feed',
   ],
   threads: ['gather', 'reads-run'],
   disk: [
@@ -47,8 +47,8 @@ const QUIET = new Set(['finalizer', 'open-small'])
 
 /** @type {readonly Case[]} */
 const CASES = [
-  ...cases('native', [...POINTS.core, ...POINTS.door, ...POINTS.threads, ...POINTS.disk, ...POINTS.node]),
-  ...cases('wasm', [...POINTS.core, ...POINTS.door, ...POINTS.wasm]),
+  ...cases('native', [...POINTS.core, ...POINTS.bindings, ...POINTS.threads, ...POINTS.disk, ...POINTS.node]),
+  ...cases('wasm', [...POINTS.core, ...POINTS.bindings, ...POINTS.wasm]),
   ...cases('wasm-worker', POINTS.worker),
 ]
 

@@ -44,7 +44,7 @@ function callOf(text, begin, end) {
   const close = text.lastIndexOf(') = ') === -1 ? text.search(/\)\s+= [-?\d][^)]*(\(.*\))?$/) : text.lastIndexOf(') = ')
   if (open === -1 || close === -1) {
     if (/^[+-]{3} /.test(text)) return undefined
-    throw new Error(`strace wrote what nobody understands: ${text.slice(0, 300)}`)
+    throw new Error(`unknown output of strace: ${text.slice(0, 300)}`)
   }
   const result = /^\)\s+= (-?\d+|\?)/.exec(text.slice(close))?.[1]
   return { name: text.slice(0, open), args: text.slice(open + 1, close), result: result === '?' ? -1 : Number(result), begin, end }

@@ -8,7 +8,7 @@ it('a test that passes without Varve and fails or is missing with it is lost', (
   expect(compare(before, after)).toEqual({ passed: 1, lost: ['fails', 'gone'], failedBefore: ['bad'] })
 })
 
-it('tests of one name are told apart in a report of jest', () => {
+it('tests of one name are distinguished in a report of jest', () => {
   const assertionResults = ['passed', 'failed', 'pending'].map((status) => ({ fullName: 'case', status }))
   expect(readReport({ testResults: [{ assertionResults }] })).toEqual({ case: 'passed', 'case #2': 'failed', 'case #3': 'skipped' })
 })

@@ -78,7 +78,7 @@ impl Blobs {
         }
     }
 
-    /// The value of an entry whose stored value is `filed`.
+    /// The value of an entry whose stored value is `stored`.
     pub(crate) fn value(&self, refs: &[u8]) -> Result<Content> {
         let Some(parsed) = BlobRefs::parse(refs) else { return Ok(Content::Damaged) };
         let content = match (parsed.form, parsed.blobs().next()) {

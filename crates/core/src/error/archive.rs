@@ -5,7 +5,7 @@ use std::fmt;
 /// What is wrong with an archive or one of its entries. `Display` completes a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the names of the fields say it")]
+#[expect(missing_docs, reason = "the names describe the fields")]
 pub enum ArchiveProblem {
     /// The first bytes are not those of tar, gzip or zstd.
     NotTar,

@@ -6,7 +6,7 @@ use std::fmt;
 /// The rule that a path breaks. `Display` completes a sentence that begins with the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the names of the fields say it")]
+#[expect(missing_docs, reason = "the names describe the fields")]
 pub enum PathProblem {
     /// The path is empty.
     Empty,

@@ -9,7 +9,7 @@ pub struct Digest(pub [u8; 32]);
 
 /// A blob that an entry names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[expect(missing_docs, reason = "the names of the fields say it")]
+#[expect(missing_docs, reason = "the names describe the fields")]
 pub struct BlobRef {
     pub digest: Digest,
     /// Length of the content.

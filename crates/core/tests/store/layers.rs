@@ -208,7 +208,7 @@ fn a_directory_with_a_cache_or_a_layer_is_refused_as_a_target() {
         assert_eq!(seal_to(&handle, target, &[]).expect_err("refused").code(), "INVALID_ARGUMENT");
         assert_eq!(target.operation_count(), before);
     }
-    let error = seal_to(&handle, &SimVfs::new(), &[&vfs]).expect_err("the base is no layer");
+    let error = seal_to(&handle, &SimVfs::new(), &[&vfs]).expect_err("the base is not a layer");
     assert_eq!(error.code(), "INVALID_ARGUMENT");
 }
 

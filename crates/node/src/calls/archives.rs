@@ -43,13 +43,13 @@ impl Call<NodeStore> for ImportArchive {
         let json = arguments.text(0)?;
         let ImportRequest { path, archive } = request(&json)?;
         let bytes = if path.is_none() { arguments.bytes(2)?.to_vec() } else { Vec::new() };
-        let holds = Arc::clone(store.holds());
+        let pins = Arc::clone(store.pins());
         store.promise_watched(arguments.number(1)?, move |core, watch| {
             let mut input: Box<dyn Read + Send> = match &path {
                 None => Box::new(Cursor::new(bytes)),
                 Some(path) => Box::new(File::open(path).map_err(|source| io("open", path, source))?),
             };
-            storing(core, &holds, |intake| {
+            storing(core, &pins, |intake| {
                 import_archive(
                     &mut input,
                     &archive,

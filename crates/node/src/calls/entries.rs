@@ -8,7 +8,7 @@ use varve_bindings::Result;
 /// Adds the functions of this file.
 pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
     let functions = functions.add::<Namespace>()?.add::<Get>()?.add::<Take>()?;
-    let functions = functions.add::<Has>()?.add::<Put>()?.add::<PutFiled>()?;
+    let functions = functions.add::<Has>()?.add::<Put>()?.add::<PutWithBlobs>()?;
     let functions = functions.add::<Delete>()?.add::<GetMany>()?.add::<GetManyAsync>()?;
     functions.add::<Scan>()?.add::<ScanKeys>()
 }
@@ -18,7 +18,7 @@ struct Get;
 struct Take;
 struct Has;
 struct Put;
-struct PutFiled;
+struct PutWithBlobs;
 struct Delete;
 struct GetMany;
 struct GetManyAsync;
@@ -72,13 +72,13 @@ impl Call<NodeStore> for Put {
     }
 }
 
-impl Call<NodeStore> for PutFiled {
-    const NAME: &'static str = "putFiled";
+impl Call<NodeStore> for PutWithBlobs {
+    const NAME: &'static str = "putWithBlobs";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
         let (namespace, key_bytes) = (arguments.number(0)?, arguments.number(1)? as usize);
-        let filed = arguments.bytes(2)?;
-        store.with(|handle| handle.put_with_blobs(namespace, key_bytes, filed))?;
+        let packed = arguments.bytes(2)?;
+        store.with(|handle| handle.put_with_blobs(namespace, key_bytes, packed))?;
         Ok(Answer::Nothing)
     }
 }

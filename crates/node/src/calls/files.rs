@@ -67,14 +67,14 @@ impl Call<NodeStore> for VerifyFiles {
     }
 }
 
-/// Stores files, which stay until the store keeps their hold.
+/// Stores files, which stay until the store keeps their pin.
 pub(super) fn storing<T>(
     store: &Arc<Store>,
-    holds: &Mutex<Vec<Pin>>,
+    pins: &Mutex<Vec<Pin>>,
     job: impl FnOnce(&BlobWriter) -> Result<T>,
 ) -> Result<T> {
     let intake = BlobWriter::new(store)?;
     let outcome = job(&intake)?;
-    holds.lock().unwrap_or_else(PoisonError::into_inner).push(intake.into_pin());
+    pins.lock().unwrap_or_else(PoisonError::into_inner).push(intake.into_pin());
     Ok(outcome)
 }

@@ -51,10 +51,10 @@ impl Call<NodeStore> for StoreTree {
     const NAME: &'static str = "storeTree";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let (json, holds) = (arguments.text(0)?, Arc::clone(store.holds()));
+        let (json, pins) = (arguments.text(0)?, Arc::clone(store.pins()));
         store.promise_watched(arguments.number(1)?, move |core, watch| {
             let tree: Tree = request(&json)?;
-            storing(core, &holds, |intake| {
+            storing(core, &pins, |intake| {
                 let stored = store_tree(&tree.root, &tree.paths, intake, &**core.pool(), watch)?;
                 Ok(stored.iter().map(|stored| StoredItem::of(&stored.file, stored.executable)).collect::<Vec<_>>())
             })

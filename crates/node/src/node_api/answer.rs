@@ -1,5 +1,5 @@
 //! What a call answers, as a value of JavaScript.
-#![expect(unsafe_code, reason = "Node-API is a C interface; every block says what it relies on")]
+#![expect(unsafe_code, reason = "Node-API is a C interface; every block states what it relies on")]
 
 use crate::node_api::status::checked;
 use crate::node_api::task::Task;

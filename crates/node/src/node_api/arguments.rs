@@ -1,7 +1,7 @@
 //! The arguments of a synchronous call from JavaScript.
 //!
 //! No JavaScript runs while a slice of JavaScript memory is borrowed: Node-API calls that read arguments run none.
-#![expect(unsafe_code, reason = "Node-API is a C interface; every block says what it relies on")]
+#![expect(unsafe_code, reason = "Node-API is a C interface; every block states what it relies on")]
 
 use crate::node_api::status::checked;
 use napi::sys;

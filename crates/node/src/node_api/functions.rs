@@ -11,7 +11,7 @@
 //!
 //! 1. The data pointer is an `Rc` of the callee, one count per function; the finalizer of the function gives it back.
 //! 2. Everything here runs on the JavaScript thread that made the functions.
-#![expect(unsafe_code, reason = "Node-API is a C interface; every block says what it relies on")]
+#![expect(unsafe_code, reason = "Node-API is a C interface; every block states what it relies on")]
 
 use crate::node_api::answer::Answer;
 use crate::node_api::arguments::{ARGUMENTS_MAX, Arguments};

@@ -1,5 +1,5 @@
 //! What a promise resolves to, as a value of JavaScript.
-#![expect(unsafe_code, reason = "Node-API is a C interface; every block says what it relies on")]
+#![expect(unsafe_code, reason = "Node-API is a C interface; every block states what it relies on")]
 
 use napi::bindgen_prelude::{ToNapiValue, TypeName, Uint8Array};
 use napi::{ValueType, sys};

@@ -4,7 +4,7 @@ import { Files } from '../files/files.ts'
 import type { BuildCounts } from '../history/counts.ts'
 import { readHistory, RESERVED_PREFIX } from '../history/history.ts'
 import type { BuildRecord } from '../history/record.ts'
-import type { Keeping } from '../session/keeping.ts'
+import type { Commits } from '../session/commits.ts'
 import { Maintenance } from '../session/maintenance.ts'
 import type { Namespace } from '../session/namespace.ts'
 import type { ExportOptions, ImportOptions } from '../json/options.ts'
@@ -44,7 +44,7 @@ export class Cache {
   /** Stores and restores directory trees and archives. */
   readonly files: Files
   readonly #session: Session
-  readonly #keeping: Keeping
+  readonly #commits: Commits
   readonly #maintenance: Maintenance
   readonly #opened: Opened
   readonly #as: OpenedAs
@@ -52,10 +52,10 @@ export class Cache {
   #closing: Promise<void> | undefined
 
   /** @internal */
-  constructor(session: Session, keeping: Keeping, opened: Opened, as: OpenedAs) {
+  constructor(session: Session, commits: Commits, opened: Opened, as: OpenedAs) {
     this.files = new Files(session, as.isReadOnly)
     this.#session = session
-    this.#keeping = keeping
+    this.#commits = commits
     this.#maintenance = new Maintenance(session)
     this.#opened = opened
     this.#as = as
@@ -116,7 +116,7 @@ export class Cache {
     this.#session.checkSound()
     const durability = options.durability ?? this.#opened.durability
     this.#session.seal()
-    const report = await this.#session.track((store) => this.#keeping.commit(store, durability))
+    const report = await this.#session.track((store) => this.#commits.commit(store, durability))
     const isRelaxed = durability === 'relaxed' && report.inMemory !== true
     this.#maintenance.committed(isRelaxed && report.entries > 0, report.maintenanceDue)
     return report
@@ -124,7 +124,7 @@ export class Cache {
 
   /** Makes every commit so far survive a power failure. Varve does this about 5 s after a commit, and in `close`. */
   async flush(): Promise<void> {
-    this.#keeping.checkFlushed()
+    this.#commits.checkFlushed()
     await this.#session.run((store) => store.flush())
   }
 
@@ -134,7 +134,7 @@ export class Cache {
    * this cache happens in between. Native caches of one process share this view, also across worker threads.
    */
   refresh(): boolean {
-    return this.#keeping.refresh()
+    return this.#commits.refresh()
   }
 
   /**
@@ -235,7 +235,7 @@ export class Cache {
   }
 
   /**
-   * The records of the last builds, at most about 1,000, the newest first; `CacheOptions.history` says which builds leave
+   * The records of the last builds, at most about 1,000, the newest first; `CacheOptions.history` chooses which builds leave
    * one. It has the builds of this machine, without those of layers. A record that cannot be read is left out.
    *
    * Throws CLOSED, or IO if the entries cannot be read.
@@ -267,7 +267,7 @@ export class Cache {
       ...store.status(),
       pending: { entries: store.pendingEntries(), bytes: store.pendingBytes() },
     }))
-    return { ...this.#opened, ...status, degraded: this.#keeping.degraded }
+    return { ...this.#opened, ...status, degraded: this.#commits.degraded }
   }
 
   /**
@@ -288,7 +288,7 @@ export class Cache {
   }
 
   async #end(isCommitted: boolean): Promise<void> {
-    await this.#session.close(isCommitted ? (store) => this.#keeping.commitRest(store) : undefined)
+    await this.#session.close(isCommitted ? (store) => this.#commits.commitRest(store) : undefined)
     const warning = await this.#as.publish?.()
     if (warning !== undefined) this.#session.warn(warning, 'publish')
   }

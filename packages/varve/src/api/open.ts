@@ -5,7 +5,7 @@ import { cacheDirectory, memoryDirectory, NoPlace } from '../health/directory.ts
 import type { EngineOptions, EngineStore } from '../engine/engine.ts'
 import { type LoadedEngine, loadEngine } from '../engine/load.ts'
 import { toVarveError, VarveError } from '../errors.ts'
-import { Keeping } from '../session/keeping.ts'
+import { Commits } from '../session/commits.ts'
 import { historyMode, Recorder } from '../history/recorder.ts'
 import type { CacheOptions, Durability } from '../options.ts'
 import { Place } from '../health/place.ts'
@@ -90,7 +90,7 @@ async function open(options: CacheOptions): Promise<Cache> {
     const publish = remote?.publish === undefined || used === undefined ? undefined : remote.publish.bind(undefined, published)
     const attached = remote === undefined ? null : { layers: remote.report.layers, fetchedBytes: remote.report.fetchedBytes }
     const recorder = new Recorder({ mode, name: options.name, engine: engine.name, tally: session.tally, remote: attached })
-    return new Cache(session, new Keeping(session, degraded, used, recorder), opened, { isReadOnly: engineOptions.readOnly, place, publish })
+    return new Cache(session, new Commits(session, degraded, used, recorder), opened, { isReadOnly: engineOptions.readOnly, place, publish })
   } catch (error) {
     throw toVarveError(error)
   }

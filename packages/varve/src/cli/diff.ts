@@ -65,7 +65,7 @@ function textOf(namespaces: readonly Compared[], found: readonly Difference[]): 
 }
 
 /** Compares namespace by namespace, by name. Namespaces of different versions share no entries. */
-async function compare(left: Session, right: Session, tell: (difference: Difference) => void): Promise<readonly Compared[]> {
+async function compare(left: Session, right: Session, report: (difference: Difference) => void): Promise<readonly Compared[]> {
   const [leftAll, rightAll] = [await namespacesOf(left, undefined), await namespacesOf(right, undefined)]
   const names = [...new Set([...leftAll, ...rightAll].map(({ name }) => name))].sort()
   return names.map((name) => {
@@ -75,7 +75,7 @@ async function compare(left: Session, right: Session, tell: (difference: Differe
     const isShared = inLeft?.version === inRight?.version
     const count = (key: Key, change: Change): void => {
       compared[change] += 1
-      tell({ namespace: name, key, change })
+      report({ namespace: name, key, change })
     }
     if (inLeft !== undefined) compareTo(left, inLeft, isShared ? right : undefined, compared, count)
     if (inRight !== undefined) findMissing(right, inRight, isShared ? left : undefined, count)

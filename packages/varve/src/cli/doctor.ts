@@ -77,7 +77,7 @@ function secretFindings(): FindingJson[] {
 
 function folderFindings(folder: string, name: string): FindingJson[] {
   const existing = nearest(folder)
-  const findings: FindingJson[] = [{ what: 'folder', found: existing === folder ? folder : `${folder} (not there yet)` }, useFinding(folder, name)]
+  const findings: FindingJson[] = [{ what: 'directory', found: existing === folder ? folder : `${folder} (not there yet)` }, useFinding(folder, name)]
   try {
     const { bavail, bsize, type } = statfsSync(existing)
     const network = NETWORKS.get(type)

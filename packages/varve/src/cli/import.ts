@@ -39,8 +39,8 @@ async function run(given: string | undefined, options: ImportCommandOptions): Pr
       uncompacted = 0
       await compact()
     }
-    const report = await withProgress('import', async ({ signal, onProgress: tell }) => {
-      const onProgress = bytes === undefined ? undefined : (done: number): void => tell?.(done, bytes)
+    const report = await withProgress('import', async ({ signal, onProgress: show }) => {
+      const onProgress = bytes === undefined ? undefined : (done: number): void => show?.(done, bytes)
       const imported = await importJson(session, source, { overwrite: options.overwrite }, { signal, onProgress }, committed)
       if (uncompacted > 0) await compact()
       return imported

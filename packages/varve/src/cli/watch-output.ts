@@ -6,7 +6,7 @@ import { cut, paint, widthOf } from './table.ts'
 /** Where events go. `begin` and `end` are called once. */
 export interface WatchOutput {
   begin(title: string): Promise<void>
-  tell(event: WatchEventJson, text: string): Promise<void>
+  print(event: WatchEventJson, text: string): Promise<void>
   end(): Promise<void>
 }
 
@@ -21,7 +21,7 @@ export function watchOutput(isJson: boolean): WatchOutput {
 function lineOutput(): WatchOutput {
   return {
     begin: async () => {},
-    tell: (event, text) => write(`${clock(event.timeMs)}  ${text}\n`),
+    print: (event, text) => write(`${clock(event.timeMs)}  ${text}\n`),
     end: async () => {},
   }
 }
@@ -31,7 +31,7 @@ function terminalOutput(): WatchOutput {
   const fitted = (text: string): string => cut(text, (widthOf(process.stdout) ?? 80) - 1)
   return {
     begin: (title) => write(paint('dim', fitted(title))),
-    tell: (event, text) => {
+    print: (event, text) => {
       const line = fitted(`${clock(event.timeMs)}  ${text}`)
       return write(event.build === undefined ? `${ERASE}${line}` : `${ERASE}${paint('green', line)}\n`)
     },
@@ -44,7 +44,7 @@ function jsonOutput(): WatchOutput {
   let before = ''
   return {
     begin: () => write(`{\n  "format": ${CLI_JSON_FORMAT},\n  "events": [`),
-    tell: async (event) => {
+    print: async (event) => {
       await write(`${before}\n    ${printable(JSON.stringify(event))}`)
       before = ','
     },

@@ -72,7 +72,7 @@ async function follow(dir: string, wasThere: boolean, output: WatchOutput, signa
       for (let isNew = !wasThere; !signal.aborted; isNew = false) {
         if (isNew || session.call((store) => store.refresh())) {
           const now = await momentOf(session)
-          for (const event of eventsBetween(dir, before, now)) await output.tell(event, textOf(event))
+          for (const event of eventsBetween(dir, before, now)) await output.print(event, textOf(event))
           before = now
         }
         await pause(READ_MS, signal)

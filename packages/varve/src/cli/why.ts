@@ -60,7 +60,7 @@ export async function explain(session: Session, found: readonly IdRecord[], root
   const readChanges = await readChangesOf(session, { fs, paths }, root)
   const results = new Map<string, Known['hasResult']>()
   for (const { task } of found) if (!results.has(task)) results.set(task, await resultsOf(session, task))
-  return found.map((record) => tell(record, root, { hasResult: results.get(record.task) ?? (() => false), readChanges }))
+  return found.map((record) => describe(record, root, { hasResult: results.get(record.task) ?? (() => false), readChanges }))
 }
 
 /** What is known of variants besides their records. */
@@ -69,7 +69,7 @@ interface Known {
   readonly readChanges: (generation: string) => readonly Difference[] | undefined
 }
 
-function tell({ task, id, variants }: IdRecord, root: Root, { hasResult, readChanges }: Known): RecordJson {
+function describe({ task, id, variants }: IdRecord, root: Root, { hasResult, readChanges }: Known): RecordJson {
   const present = new Present(fs, root, new Map())
   const byTime = variants.toSorted((a, b) => b.timeMs - a.timeMs)
   const [last, previous] = byTime

@@ -2,7 +2,7 @@
  * Finds the addon of this machine. `generated/release.js`, which becomes part of every bundle, decides where:
  *
  *   a release lists this platform  -> in the package `@varve/<platform>`, as `npm install` brings it, in exactly the release's version
- *   a checkout is no release       -> in `native/`, as it builds it
+ *   a checkout, not a release      -> in `native/`, as it builds it
  *
  * Node.js looks for the package from the file that runs, so a bundle, or an executable that contains one, finds it in the
  * `node_modules` beside it. Varve loads no other package, because one of the same name in a `node_modules` above could then run its code here.

@@ -15,7 +15,7 @@ if (files !== undefined && threads !== undefined) void compact(files, threads)
 
 async function compact(fs: NonNullable<typeof files>, { parentPort, workerData }: NonNullable<typeof threads>): Promise<void> {
   const order: CompactOrder = workerData
-  const tell = (news: CompactNews): void => parentPort?.postMessage(news)
+  const send = (news: CompactNews): void => parentPort?.postMessage(news)
   try {
     // The secret arrives as a message, because every module of the worker could read `workerData`.
     const secret = await new Promise<Uint8Array | undefined>((resolve) => parentPort?.once('message', resolve))
@@ -24,10 +24,10 @@ async function compact(fs: NonNullable<typeof files>, { parentPort, workerData }
     const hostOf = (directory: string, name: string): Host => nodeHost(fs, `${directory}/${name}`)
     const engine = wasmEngine((directory, name) => ({ host: hostOf(directory, name) }), hostOf)
     const store = await engine.open(order.directory, { ...order.options, secret })
-    const report = await store.compact(order.full, { signal, onProgress: (done, total) => tell({ done, total }) })
-    tell({ report, damage: await store.close() })
+    const report = await store.compact(order.full, { signal, onProgress: (done, total) => send({ done, total }) })
+    send({ report, damage: await store.close() })
   } catch (error) {
     const { code, message } = toVarveError(error)
-    tell({ code, message })
+    send({ code, message })
   }
 }

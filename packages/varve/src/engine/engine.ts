@@ -87,8 +87,8 @@ export interface EngineStore {
   has(namespace: number, keyBytes: number): boolean
   /** Key in scratch[0, keyBytes), buffered until commit. */
   put(namespace: number, keyBytes: number, value: Uint8Array): void
-  /** Like put, for an entry that names files: `filed` is the result of `packFiled` (values/manifest.ts). */
-  putFiled(namespace: number, keyBytes: number, filed: Uint8Array): void
+  /** Like put, for an entry that names files: `packed` is the result of `packWithBlobs` (values/manifest.ts). */
+  putWithBlobs(namespace: number, keyBytes: number, packed: Uint8Array): void
   /** Key in scratch[0, keyBytes), buffered until commit. */
   delete(namespace: number, keyBytes: number): void
   /** Keys packed as in EnginePage, at most 4,096 of them. */

@@ -8,7 +8,7 @@ import { reportOf } from './answer.ts'
 
 /** The functions of an open store that are about files. */
 export interface FileFunctions {
-  putFiled(namespace: number, keyBytes: number, filed: Uint8Array): void
+  putWithBlobs(namespace: number, keyBytes: number, packed: Uint8Array): void
   keepStored(): void
   commitAlone(entry: string, nowMs: number): Promise<string>
   checkFiles(files: string): void

@@ -104,7 +104,7 @@ class NativeStore implements EngineStore {
   readonly take: EngineStore['take']
   readonly has: EngineStore['has']
   readonly put: EngineStore['put']
-  readonly putFiled: EngineStore['putFiled']
+  readonly putWithBlobs: EngineStore['putWithBlobs']
   readonly delete: EngineStore['delete']
   readonly pendingBytes: EngineStore['pendingBytes']
   readonly pendingEntries: EngineStore['pendingEntries']
@@ -125,7 +125,7 @@ class NativeStore implements EngineStore {
     this.take = functions.take
     this.has = functions.has
     this.put = functions.put
-    this.putFiled = functions.putFiled
+    this.putWithBlobs = functions.putWithBlobs
     this.delete = functions.delete
     this.pendingBytes = functions.pendingBytes
     this.pendingEntries = functions.pendingEntries

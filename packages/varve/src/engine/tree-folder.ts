@@ -39,7 +39,7 @@ export class TreeFolder {
     return new TreeFolder(files, path, true)
   }
 
-  /** Throws ENOTDIR for a link and for everything else that is no folder. */
+  /** Throws ENOTDIR for a link and for everything else that is not a directory. */
   open(name: string): TreeFolder {
     const path = this.at(name)
     if (this.#path.startsWith('/proc/')) return new TreeFolder(this.#files, path, false)
@@ -160,7 +160,7 @@ function openFolder(files: typeof fs, path: string, flags: number): number {
 }
 
 function notAFolder(path: string): Error {
-  return Object.assign(new Error(`'${path}' is no folder`), { code: 'ENOTDIR' })
+  return Object.assign(new Error(`'${path}' is not a directory`), { code: 'ENOTDIR' })
 }
 
 const isAllowed = (path: string): boolean => (['read', 'write'] as const).every((action) => refusal(action, path) === undefined)

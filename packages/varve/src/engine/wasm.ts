@@ -133,8 +133,8 @@ class WasmEngineStore implements EngineStore {
     this.#number(() => this.#store.put(namespace, keyBytes, value))
   }
 
-  putFiled(namespace: number, keyBytes: number, filed: Uint8Array): void {
-    this.#number(() => this.#store.putFiled(namespace, keyBytes, filed))
+  putWithBlobs(namespace: number, keyBytes: number, packed: Uint8Array): void {
+    this.#number(() => this.#store.putWithBlobs(namespace, keyBytes, packed))
   }
 
   delete(namespace: number, keyBytes: number): void {

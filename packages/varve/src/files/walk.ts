@@ -19,7 +19,7 @@ const DEPTH_MAX = 128
 const LEFTOVER = /^\.varve-\d+-\d+\.tmp$/
 
 /**
- * Everything below `root`, each folder before what it holds. Rejects with UNSAFE_PATH for a name that is no UTF-8, unless
+ * Everything below `root`, each folder before what it holds. Rejects with UNSAFE_PATH for a name that is not UTF-8, unless
  * `skipsForeign`, and with CANCELLED.
  */
 export async function walk(files: typeof fs, root: string, signal: AbortSignal | undefined, skipsForeign: boolean): Promise<Found[]> {

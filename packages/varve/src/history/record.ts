@@ -5,7 +5,7 @@
  *      name, start (ms since 1970), duration (ms), hits, misses, time saved (ms), bytes read, bytes written, engine,
  *      layers, or [layers, layers of the remote, bytes fetched from it], then the most frequent reasons of misses with their counts
  *
- * Other users of a directory can write to it, so a value of another shape is no record.
+ * Other users of a directory can write to it, so a value of another shape is not a record.
  */
 import { readText } from '../values/bytes.ts'
 import { parseJson } from '../values/json.ts'

@@ -10,7 +10,7 @@ export function codeFile(): string | undefined {
   return path !== undefined && builtin('node:fs')?.existsSync(path) === true ? path : undefined
 }
 
-/** ES modules have no `__filename`, or a global one that is no file, as in a worker whose program is a text. */
+/** ES modules have no `__filename`, or a global one that is not a file, as in a worker whose program is a text. */
 function commonJsFile(): string | undefined {
   try {
     return __filename === Reflect.get(globalThis, '__filename') ? undefined : __filename

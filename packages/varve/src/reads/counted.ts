@@ -7,7 +7,7 @@
  *   packages   a file of an installed package counts as the package.json of that package. A package that is a link into the
  *              project counts file by file
  *   variables  those that describe the terminal and the package manager that started the process; and, while all variables
- *              are gone through, those that a CI service sets anew for each run
+ *              are gone through, those that a CI service sets to a new value for each run
  */
 import type * as nodePath from 'node:path'
 import { builtin } from '../host/builtin.ts'

@@ -15,8 +15,8 @@ import type { Session } from './session.ts'
 /** Milliseconds between two checks of a directory that could not be written. */
 const LOOK_MS = 1000
 
-/** Keeps entries that cannot be written. */
-export class Keeping {
+/** The commits of one open cache. */
+export class Commits {
   readonly #session: Session
   /** Undefined for a cache in memory. */
   readonly #place: Place | undefined
@@ -51,7 +51,7 @@ export class Keeping {
     if (durability === 'durable' && this.#unsynced !== undefined) throw refused(this.#unsynced)
     this.#recorder.committing(store)
     try {
-      const report = this.#noted(await store.commit(durability))
+      const report = this.#counted(await store.commit(durability))
       if (report.entries > 0) this.#degraded = this.#unsynced
       return report
     } catch (error) {
@@ -113,11 +113,11 @@ export class Keeping {
     if (hasPending && durability === 'durable') throw refused(degraded)
     this.#hasKept ||= hasPending
     if (this.#place !== undefined) return { entries: 0, bytes: 0, maintenanceDue: false, ...(hasPending ? { inMemory: true } : {}) }
-    const report = this.#noted(await store.commit('relaxed'))
+    const report = this.#counted(await store.commit('relaxed'))
     return report.entries > 0 ? { ...report, bytes: 0, inMemory: true } : report
   }
 
-  #noted({ report, damageCount }: EngineCommit): CommitReport {
+  #counted({ report, damageCount }: EngineCommit): CommitReport {
     this.#session.noteDamage(damageCount)
     return report
   }

@@ -6,7 +6,7 @@ import type { Codec, CodecName } from '../values/codec.ts'
 import type { EngineStore } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
 import type { Tally } from '../history/tally.ts'
-import { type FileManifest, isManifest, packFiled } from '../values/manifest.ts'
+import { type FileManifest, isManifest, packWithBlobs } from '../values/manifest.ts'
 import { type Key, readKey, writeKey } from '../values/key.ts'
 import type { PutOptions } from '../options.ts'
 import { getMany, getManyAsync, type Lookup } from './get-many.ts'
@@ -182,11 +182,11 @@ export class Namespace<V> {
   putEncoded(key: Key, value: V, encoded: Uint8Array, options?: PutOptions): void {
     const session = this.#session
     const store = session.store
-    const filed = this.#filed(value, encoded, options)
+    const packed = this.#withBlobs(value, encoded, options)
     const keyBytes = writeKey(session.scratchOf(store), key)
     try {
-      if (filed === undefined) store.put(this.#id, keyBytes, encoded)
-      else store.putFiled(this.#id, keyBytes, filed)
+      if (packed === undefined) store.put(this.#id, keyBytes, encoded)
+      else store.putWithBlobs(this.#id, keyBytes, packed)
     } catch (error) {
       throw toVarveError(error)
     }
@@ -254,12 +254,12 @@ export class Namespace<V> {
   }
 
   /** The entry with the files it names; undefined if it names none. */
-  #filed(value: V, encoded: Uint8Array, options: PutOptions | undefined): Uint8Array | undefined {
-    if (options === undefined) return this.#mayBeManifest && isManifest(value) ? packFiled([value], encoded) : undefined
+  #withBlobs(value: V, encoded: Uint8Array, options: PutOptions | undefined): Uint8Array | undefined {
+    if (options === undefined) return this.#mayBeManifest && isManifest(value) ? packWithBlobs([value], encoded) : undefined
     checkOptions('put()', options, PUT_FIELDS)
     const { files = [] } = options
     const named: readonly FileManifest[] = Array.isArray(files) ? files : [files]
-    return packFiled(isManifest(value) ? [value, ...named] : named, encoded)
+    return packWithBlobs(isManifest(value) ? [value, ...named] : named, encoded)
   }
 
   /** Fetches a value that is longer than the scratch memory. */

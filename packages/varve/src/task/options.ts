@@ -89,7 +89,7 @@ export interface TaskRequest extends TaskDependencies {
   readonly about?: string | undefined
   /**
    * Called if the work has to run, for each input that differs from the nearest stored result, with both values if they are short.
-   * Returns a phrase for `varve why`, such as `'babel 7.1.0 -> 7.2.0'` for the input `tools`, whose digest says less.
+   * Returns a phrase for `varve why`, such as `'babel 7.1.0 -> 7.2.0'` for the input `tools`, whose digest explains less.
    * @defaultValue none: `'input tools changed'`
    */
   readonly explain?: ((input: string, before: string | undefined, after: string | undefined) => string | undefined) | undefined

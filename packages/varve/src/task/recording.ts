@@ -26,7 +26,7 @@ export type Outcome =
 interface Seen {
   readonly record: RecordedFile | undefined
   /** Whether it was examined before the work began, while it ran, or declared by the work. */
-  readonly by: 'before' | 'while' | 'told'
+  readonly by: 'before' | 'while' | 'reported'
 }
 
 /** What is known of a run before its work begins. */
@@ -64,7 +64,7 @@ export class Recording implements TaskContext {
     const relative = this.#root.relative(path)
     if (content !== undefined) {
       const digest = digestOfFile(relative, typeof content === 'string' ? Buffer.from(content) : content)
-      this.#files.set(relative, { record: [relative, digest, 0, 0, 0], by: 'told' })
+      this.#files.set(relative, { record: [relative, digest, 0, 0, 0], by: 'reported' })
     } else if (!this.#files.has(relative)) {
       const by = this.#present.files.hasSeen(relative) ? 'before' : 'while'
       this.#files.set(relative, { record: this.#recordOf(relative), by })
@@ -74,7 +74,7 @@ export class Recording implements TaskContext {
   addInput(name: string, value: unknown): void {
     this.#checkRunning('addInput')
     if (!this.#canFind) {
-      const message = `ctx.addInput('${name}') needs the option 'findInput' of the task, or nobody could tell whether it changed`
+      const message = `ctx.addInput('${name}') needs the option 'findInput' of the task, without which the next run could not detect a change`
       throw new VarveError('INVALID_ARGUMENT', message)
     }
     this.#added.set(name, digestOf(value, name))
@@ -108,7 +108,7 @@ export class Recording implements TaskContext {
     for (const [path, { record, by }] of this.#files) {
       if (record === undefined) return { kind: 'unreadable' }
       // A file that was not examined before may have changed between the read and this call.
-      if (by !== 'told' && this.#present.files.hasChanged(path)) return { kind: 'changed' }
+      if (by !== 'reported' && this.#present.files.hasChanged(path)) return { kind: 'changed' }
       if (by === 'while' && this.#present.files.isYoung(path)) return { kind: 'changed' }
       files.push(record)
     }

@@ -63,7 +63,7 @@ export class Shelf<V> {
   put(key: string, made: Omit<Variant, 'result'>, value: V): boolean {
     return this.#write(() => {
       const result = this.#putResult(key, value)
-      const before = this.variants(key) // anew: other runs of this id may have put theirs meanwhile
+      const before = this.variants(key) // read again: other runs of this id may have put theirs meanwhile
       const after = withVariant(before.filter((variant) => !this.#isReplaced(variant, made)), { ...made, result }, 0, this.#parts.variants)
       this.#parts.records.put(key, after)
       for (const variant of before) {

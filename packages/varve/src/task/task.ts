@@ -149,7 +149,7 @@ export class Task<V> {
     if (reads !== undefined) this.#parts.scope?.forward(reads, outer)
   }
 
-  /** Whether a variant holds, including the reads of its work. What it is compared with is no input of the work around. */
+  /** Whether a variant holds, including the reads of its work. What it is compared with is not an input of the work around. */
   #match(variant: Variant, asked: Asked, present: Present): Match {
     const { scope } = this.#parts
     const found = unrecorded(() => match(variant, asked, present))

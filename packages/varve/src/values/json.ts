@@ -15,7 +15,7 @@ export function parseJson(text: string): unknown {
   return JSON.parse(text)
 }
 
-/** Whether a text of JSON has more elements than a value may have. Of a text that is no JSON, any answer. */
+/** Whether a text of JSON has more elements than a value may have. For a text that is not JSON, the answer is arbitrary. */
 export function hasTooMany(text: string): boolean {
   if (text.length <= ELEMENTS_MAX) return false
   let elements = 0

@@ -70,7 +70,7 @@ export function isFile(entry: FileEntry): entry is FileItem {
  * What the engine takes for an entry that needs files: their number, digest and size of each, once however often it is
  * named, then the value. Undefined where the manifests name no file.
  */
-export function packFiled(manifests: readonly FileManifest[], value: Uint8Array): Uint8Array | undefined {
+export function packWithBlobs(manifests: readonly FileManifest[], value: Uint8Array): Uint8Array | undefined {
   const files = new Map<string, FileItem>()
   for (const manifest of manifests) for (const entry of entriesOf('put()', manifest)) if (isFile(entry)) files.set(entry.digest, entry)
   if (files.size === 0) return undefined

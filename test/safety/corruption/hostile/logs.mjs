@@ -6,7 +6,7 @@ import { commit, entry, KEY, LENGTHS, many, MOST, VALUE } from './folder.mjs'
 /** @import { Hostile } from './folder.mjs' */
 
 /** Kinds of entries: FORMAT.md. */
-const [PUT, ATTACH, FILED] = [0, 2, 3]
+const [PUT, ATTACH, PUT_WITH_BLOBS] = [0, 2, 3]
 
 /** A first manifest and this log. @param {readonly Buffer[]} bodies @param {bigint} [order] @returns {Hostile} */
 const withLog = (bodies, order) => ({
@@ -17,7 +17,7 @@ const withLog = (bodies, order) => ({
 const withEntries = (...entries) => withLog([commit(...entries)])
 
 /** An entry that needs the files of this list. @param {Parameters<typeof pack>[0]} fields */
-const withFiled = (...fields) => withEntries(entry(FILED, KEY, pack(fields)))
+const withBlobs = (...fields) => withEntries(entry(PUT_WITH_BLOBS, KEY, pack(fields)))
 
 /** A commit at some time, with what follows the time. @param {Parameters<typeof pack>[0]} fields */
 const withNamespaces = (...fields) => withLog([pack([['u64', 1], ...fields])])
@@ -47,21 +47,21 @@ const DIGEST = Buffer.alloc(32, 1)
 /** @type {Record<string, () => Hostile>} */
 export const LOGS = {
   'sound log': () => withEntries(entry(PUT, KEY, VALUE)),
-  ...many('frame says bytes', LENGTHS.concat(80 << 20), (bytes) => ({
+  ...many('frame states bytes', LENGTHS.concat(80 << 20), (bytes) => ({
     files: {
       'manifest-1': manifestOf(1n, { nextWriter: 0 }),
       '0.log': Buffer.concat([logOf(0n, []), frameOf('CMIT', 1n << 16n, 0n, Buffer.alloc(64), { offset: logOf(0n, []).length, bytes })]),
     },
   })),
-  ...many('value says bytes', LENGTHS, (value) => withEntries(entry(PUT, KEY, VALUE, { value }))),
-  'key says bytes': () => withEntries(entry(PUT, KEY, VALUE, { key: 0xffff })),
+  ...many('value states bytes', LENGTHS, (value) => withEntries(entry(PUT, KEY, VALUE, { value }))),
+  'key states bytes': () => withEntries(entry(PUT, KEY, VALUE, { key: 0xffff })),
   'namespaces without end': () => withNamespaces(['u16', 0xffff], ['raw', Buffer.alloc(40)]),
   'empty namespaces': () => withNamespaces(['u16', 0xffff], ['raw', Buffer.alloc(0xffff * 6)]),
   'many namespaces': () => {
     const named = Array.from({ length: 60_000 }, (_, id) => pack([['u16', id], ['text', `n${id}`], ['text', '1']]))
     return withNamespaces(['u16', named.length], ['raw', Buffer.concat(named)])
   },
-  'name says bytes': () => withNamespaces(['u16', 1], ['u16', 0], ['u16', 0xffff], ['raw', Buffer.from('n')]),
+  'name states bytes': () => withNamespaces(['u16', 1], ['u16', 0], ['u16', 0xffff], ['raw', Buffer.from('n')]),
   'order at its end': () => withLog([commit(entry(PUT, KEY, VALUE))], MOST),
   ...many('tiny entries', [1 << 16, 700_000], (count) => withEntries(tiny(count, () => 0))),
   'entries of 12,000 namespaces': () => {
@@ -71,15 +71,15 @@ export const LOGS = {
   ...many('the same key again and again, bytes', [1 << 20, 8 << 20], (bytes) => withEntries(Buffer.alloc(bytes))),
   'a long key and many of it': () =>
     withEntries(...Array.from({ length: 300 }, (_, index) => entry(PUT, Buffer.alloc(0xffff, index), Buffer.alloc(0)))),
-  ...many('files of a value', [0, 1, 0xffff, 0xffffffff], (count) => withFiled(['u32', count], ['raw', Buffer.alloc(41, 1)])),
-  ...many('packed file says bytes', LENGTHS.concat(64 << 20), (raw) =>
-    withFiled(['u32', 1], ['raw', DIGEST], ['u64', 10], ['u8', 1], ['u32', raw]),
+  ...many('files of a value', [0, 1, 0xffff, 0xffffffff], (count) => withBlobs(['u32', count], ['raw', Buffer.alloc(41, 1)])),
+  ...many('packed file states bytes', LENGTHS.concat(64 << 20), (raw) =>
+    withBlobs(['u32', 1], ['raw', DIGEST], ['u64', 10], ['u8', 1], ['u32', raw]),
   ),
-  ...many('file says bytes', [2 ** 31, 2 ** 32 + 5, 2 ** 62], (bytes) => ({
-    ...withFiled(['u32', 1], ['raw', DIGEST], ['u64', BigInt(bytes)], ['u8', 0]),
+  ...many('file states bytes', [2 ** 31, 2 ** 32 + 5, 2 ** 62], (bytes) => ({
+    ...withBlobs(['u32', 1], ['raw', DIGEST], ['u64', BigInt(bytes)], ['u8', 0]),
     sparse: { [`files/01/${DIGEST.toString('hex')}`]: { bytes: Math.min(bytes, 2 ** 43), tail: Buffer.alloc(0) } },
   })),
-  ...many('attached table says', [0n, 1n << 62n, MOST], (number) =>
+  ...many('attached table states', [0n, 1n << 62n, MOST], (number) =>
     withEntries(attach(1, metaOf({ writer: 0, bytes: number, root: number, numbers: Array(10).fill(number) }))),
   ),
   'attach of another length': () => withEntries(attach(1, Buffer.alloc(50))),

@@ -7,15 +7,15 @@ import { commit, entry, KEY, LENGTHS, many, MOST, NAME, VALUE, withManifest } fr
 
 /** @type {Record<string, () => Hostile>} */
 export const MANIFESTS = {
-  ...many('manifest frame says bytes', LENGTHS, (bytes) => ({
+  ...many('manifest frame states bytes', LENGTHS, (bytes) => ({
     files: { 'manifest-1': frameOf('VMAN', 1n, 1n, Buffer.alloc(64), { bytes }) },
   })),
-  ...many('manifest says logs', LENGTHS, (count) => withManifest({ logs: pack([['u32', count]]) })),
-  ...many('manifest says namespaces', LENGTHS, (count) => withManifest({ count })),
-  ...many('namespace says tables', LENGTHS, (count) => withManifest({ namespaces: [{ ...NAME, tables: [], count }] })),
-  ...many('manifest says next writer', [(1 << 24) - 1, 1 << 24, 0xffffffff], (nextWriter) => withManifest({ nextWriter })),
-  ...many('manifest says last order', [MOST, MOST >> 1n, MOST - (1n << 16n)], (lastOrder) => withManifest({ lastOrder })),
-  ...many('manifest says a log ends', [1n, 32n, 1n << 40n, MOST - 31n, MOST], (end) => ({
+  ...many('manifest states logs', LENGTHS, (count) => withManifest({ logs: pack([['u32', count]]) })),
+  ...many('manifest states namespaces', LENGTHS, (count) => withManifest({ count })),
+  ...many('namespace states tables', LENGTHS, (count) => withManifest({ namespaces: [{ ...NAME, tables: [], count }] })),
+  ...many('manifest states next writer', [(1 << 24) - 1, 1 << 24, 0xffffffff], (nextWriter) => withManifest({ nextWriter })),
+  ...many('manifest states last order', [MOST, MOST >> 1n, MOST - (1n << 16n)], (lastOrder) => withManifest({ lastOrder })),
+  ...many('manifest states a log ends', [1n, 32n, 1n << 40n, MOST - 31n, MOST], (end) => ({
     files: {
       ...withManifest({ logs: pack([['u32', 1], ['u32', 0], ['u64', 7], ['u64', end]]) }).files,
       '0.log': logOf(0n, [commit(entry(0, KEY, VALUE))]),

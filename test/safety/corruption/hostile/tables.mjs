@@ -22,8 +22,8 @@ const withTable = (table, meta = {}) => ({
 })
 
 /** A table of one block of keys; its directory and footer may contradict it. */
-const oneBlock = (/** @type {Partial<ForgedBlock>} */ says = {}, /** @type {readonly (number | bigint)[]} */ counts = []) =>
-  tableOf({ keys: [{ bytes: keyBlockOf({}), ...says }], counts })
+const oneBlock = (/** @type {Partial<ForgedBlock>} */ stated = {}, /** @type {readonly (number | bigint)[]} */ counts = []) =>
+  tableOf({ keys: [{ bytes: keyBlockOf({}), ...stated }], counts })
 
 /** A table of this block of keys. @param {ForgedKeys} of @param {readonly ForgedBlock[]} [values] */
 const ofKeys = (of, values) => tableOf({ keys: [{ bytes: keyBlockOf(of) }], ...(values === undefined ? {} : { values }) })
@@ -41,21 +41,21 @@ const bombOf = (bytes) => ({ bytes: bomb(bytes), raw: bytes })
 /** @type {Record<string, () => Hostile>} */
 export const TABLES = {
   'sound table': () => withTable(oneBlock()),
-  ...many('table says', [1n << 32n, 1n << 62n, MOST], (number) => withTable(oneBlock(), { numbers: Array(10).fill(number) })),
-  ...many('table says bytes', [0n, 95n, 1n << 40n, MOST], (bytes) => withTable(oneBlock(), { bytes })),
-  ...many('footer says key blocks', LENGTHS, (count) => withTable(oneBlock({}, [count]))),
-  ...many('footer says value blocks', LENGTHS, (count) => withTable(oneBlock({}, [1, count]))),
-  ...many('footer says files', LENGTHS, (count) => withTable(oneBlock({}, [1, 0, count]))),
-  ...many('footer says entries', [1n << 32n, 1n << 62n, MOST], (entries) =>
+  ...many('table states', [1n << 32n, 1n << 62n, MOST], (number) => withTable(oneBlock(), { numbers: Array(10).fill(number) })),
+  ...many('table states bytes', [0n, 95n, 1n << 40n, MOST], (bytes) => withTable(oneBlock(), { bytes })),
+  ...many('footer states key blocks', LENGTHS, (count) => withTable(oneBlock({}, [count]))),
+  ...many('footer states value blocks', LENGTHS, (count) => withTable(oneBlock({}, [1, count]))),
+  ...many('footer states files', LENGTHS, (count) => withTable(oneBlock({}, [1, 0, count]))),
+  ...many('footer states entries', [1n << 32n, 1n << 62n, MOST], (entries) =>
     withTable(oneBlock({}, [1, 0, 0, entries]), { numbers: [entries] }),
   ),
-  ...many('footer says directory', [0n, 1n << 40n, MOST - 7n, MOST], (at) => withTable(oneBlock({}, [1, 0, 0, 1, at]))),
-  ...many('block says stored', LENGTHS, (stored) => withTable(oneBlock({ stored }))),
-  ...many('block says raw', LENGTHS.concat(64 << 20), (raw) => withTable(oneBlock({ raw }))),
-  ...many('block says offset', [1n << 40n, MOST - 20n, MOST], (offset) => withTable(oneBlock({ offset }))),
+  ...many('footer states directory', [0n, 1n << 40n, MOST - 7n, MOST], (at) => withTable(oneBlock({}, [1, 0, 0, 1, at]))),
+  ...many('block states stored', LENGTHS, (stored) => withTable(oneBlock({ stored }))),
+  ...many('block states raw', LENGTHS.concat(64 << 20), (raw) => withTable(oneBlock({ raw }))),
+  ...many('block states offset', [1n << 40n, MOST - 20n, MOST], (offset) => withTable(oneBlock({ offset }))),
   'blocks in one place': () => withTable(tableOf({ keys: Array.from({ length: 2_000 }, () => ({ bytes: keyBlockOf({}), offset: 0n })) })),
-  ...many('key block says entries', LENGTHS.concat(257, 65_536), (count) => withTable(ofKeys({ count }))),
-  ...many('key block says widths', [1, 8, 9, 255], (width) => withTable(ofKeys({ width, shift: 255, order: MOST }))),
+  ...many('key block states entries', LENGTHS.concat(257, 65_536), (count) => withTable(ofKeys({ count }))),
+  ...many('key block states widths', [1, 8, 9, 255], (width) => withTable(ofKeys({ width, shift: 255, order: MOST }))),
   ...many('entry ends', LENGTHS.concat(0), (end) => withTable(ofKeys(mixedKeys(placedEntry('key 0', 0, 0, 5), end)))),
   ...many('value placed', LENGTHS, (at) => placed(at, 0, 5)),
   ...many('value placed at', LENGTHS, (at) => placed(0, at, 5)),

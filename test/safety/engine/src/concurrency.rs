@@ -89,7 +89,7 @@ fn count(tally: &mut Tally, seed: u64, summary: &Summary) {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "whoever replays a schedule wants to see it")]
+#[expect(clippy::print_stderr, reason = "a replay of a schedule shows it")]
 fn print_trace(summary: &Summary) {
     eprintln!("{}", summary.trace.join("\n"));
 }

@@ -74,7 +74,7 @@ pub fn folder(bytes: &[u8]) {
     let vfs = match choice & 3 {
         0 => &folders.logs,
         1 => &folders.compacted,
-        2 => &folders.filed,
+        2 => &folders.blobs,
         _ => &folders.mixed,
     };
     let is_forged = choice & 4 == 0;

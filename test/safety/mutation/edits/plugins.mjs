@@ -91,7 +91,7 @@ export default [
     only: 'Keyv and unstorage',
   },
   {
-    name: 'parcel: as many pieces are removed as an entry says there are',
+    name: 'parcel: as many pieces are removed as an entry claims to have',
     file: 'packages/plugins/src/parcel/contents.ts',
     find: ' && space.has(pieceKey(key, id, number))',
     replace: '',

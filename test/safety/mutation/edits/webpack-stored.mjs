@@ -17,7 +17,7 @@ export default [
     only: 'what was put before a build that stores nothing is committed in the idle time after it',
   },
   {
-    name: 'webpack: a failed build does not say what it depended on',
+    name: 'webpack: a failed build does not report what it depended on',
     file: LAYER,
     find: 'compilation.summarizeDependencies()',
     replace: 'return',

@@ -8,7 +8,7 @@ const POISONED = 'test/plugins/poisoned/webpack.test.ts'
 /** @type {readonly import('../edits.mjs').Edit[]} */
 export default [
   {
-    name: 'webpack: a copy may begin where nothing was restored yet',
+    name: 'webpack: a copy may begin in a part that was not restored yet',
     file: REPEATS,
     find: 'isSound(from + length <= (from < known.length ? known.length : known.length + position))',
     replace: '',

@@ -55,7 +55,7 @@ pub struct Fault {
 
 /// The effect of a failing call. An effect that does not apply to a call is only its error.
 #[derive(Clone, Copy, Debug)]
-#[expect(missing_docs, reason = "the variants say what their fields are")]
+#[expect(missing_docs, reason = "the variants describe their fields")]
 pub enum Effect {
     /// Only the error: `StorageFull`, `PermissionDenied`, `Interrupted`, or `Other` for EIO.
     Error(ErrorKind),

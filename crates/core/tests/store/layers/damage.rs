@@ -89,7 +89,7 @@ fn a_missing_layer_is_a_miss_and_one_report() {
     let cache = SimVfs::new();
     change(&mut over(&cache, &[]), "1", &[("a", Some(b"1"))]);
     let mut handle = over(&vfs, &[&cache]);
-    assert_eq!(values(&mut handle, "1").len(), 0, "a cache that can change is no layer");
+    assert_eq!(values(&mut handle, "1").len(), 0, "a cache that can change is not a layer");
     assert_eq!(handle.store().status().damage[0].what, "directory that is not a sealed layer");
 }
 

@@ -22,7 +22,7 @@ impl Participant {
         self.check_shared()?;
         let damage = self.handle.store().status().damage;
         if self.world.damages() == 0 && !damage.is_empty() {
-            self.world.violation(format!("damage where nothing was damaged: {damage:?}"));
+            self.world.violation(format!("damage is reported, although nothing was damaged: {damage:?}"));
         }
         self.world.count("reads");
         Ok(())
@@ -147,7 +147,7 @@ impl Participant {
         let parse = |value: &[u8]| String::from_utf8_lossy(value).split(' ').next().unwrap_or_default().parse().ok();
         let found = self.handle.get(id, key.as_bytes(), parse)?;
         if found == Some(None) {
-            self.world.violation(format!("the value of {key} is not what anybody wrote"));
+            self.world.violation(format!("the value of {key} was never written"));
         }
         Ok(found.flatten())
     }

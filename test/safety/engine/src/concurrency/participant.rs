@@ -180,7 +180,7 @@ impl Participant {
             outcome => {
                 let damage = outcome?.damage;
                 if self.world.damages() == 0 && !damage.is_empty() {
-                    self.world.violation(format!("a repair finds damage where nothing was damaged: {damage:?}"));
+                    self.world.violation(format!("a repair reports damage, although nothing was damaged: {damage:?}"));
                 }
             }
         }

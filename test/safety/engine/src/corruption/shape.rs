@@ -15,36 +15,72 @@ pub(super) struct Plan {
     /// Values are so many times as long.
     scale: usize,
     /// Whether it has a key.
-    keyed: bool,
+    authenticated: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     Nothing,
-    Fold,
+    Checkpoint,
     Compact,
     Close,
     Die,
 }
 
-use After::{Close, Compact, Die, Fold, Nothing};
+use After::{Checkpoint, Close, Compact, Die, Nothing};
 
 /// The shapes; the last has at least 64 KiB.
 pub(super) const SHAPES: [Plan; 9] = [
-    Plan { name: "log only", rounds: &[Nothing, Nothing, Nothing], blob_bytes_min: 1 << 20, scale: 1, keyed: false },
-    Plan { name: "several logs", rounds: &[Die, Close, Nothing], blob_bytes_min: 1 << 20, scale: 1, keyed: false },
-    Plan { name: "closed", rounds: &[Close, Die, Close], blob_bytes_min: 1 << 20, scale: 1, keyed: false },
-    Plan { name: "folded", rounds: &[Fold, Fold, Fold, Nothing], blob_bytes_min: 1 << 20, scale: 1, keyed: false },
-    Plan { name: "compacted", rounds: &[Nothing, Nothing, Compact], blob_bytes_min: 1 << 20, scale: 1, keyed: false },
-    Plan { name: "files", rounds: &[Nothing, Compact, Nothing], blob_bytes_min: 300, scale: 1, keyed: false },
-    Plan { name: "keyed", rounds: &[Die, Fold, Close, Nothing], blob_bytes_min: 1 << 20, scale: 1, keyed: true },
-    Plan { name: "keyed files", rounds: &[Nothing, Compact, Nothing], blob_bytes_min: 300, scale: 1, keyed: true },
+    Plan {
+        name: "log only",
+        rounds: &[Nothing, Nothing, Nothing],
+        blob_bytes_min: 1 << 20,
+        scale: 1,
+        authenticated: false,
+    },
+    Plan {
+        name: "several logs",
+        rounds: &[Die, Close, Nothing],
+        blob_bytes_min: 1 << 20,
+        scale: 1,
+        authenticated: false,
+    },
+    Plan { name: "closed", rounds: &[Close, Die, Close], blob_bytes_min: 1 << 20, scale: 1, authenticated: false },
+    Plan {
+        name: "checkpointed",
+        rounds: &[Checkpoint, Checkpoint, Checkpoint, Nothing],
+        blob_bytes_min: 1 << 20,
+        scale: 1,
+        authenticated: false,
+    },
+    Plan {
+        name: "compacted",
+        rounds: &[Nothing, Nothing, Compact],
+        blob_bytes_min: 1 << 20,
+        scale: 1,
+        authenticated: false,
+    },
+    Plan { name: "files", rounds: &[Nothing, Compact, Nothing], blob_bytes_min: 300, scale: 1, authenticated: false },
+    Plan {
+        name: "authenticated",
+        rounds: &[Die, Checkpoint, Close, Nothing],
+        blob_bytes_min: 1 << 20,
+        scale: 1,
+        authenticated: true,
+    },
+    Plan {
+        name: "authenticated files",
+        rounds: &[Nothing, Compact, Nothing],
+        blob_bytes_min: 300,
+        scale: 1,
+        authenticated: true,
+    },
     Plan {
         name: "large",
-        rounds: &[Fold, Nothing, Fold, Close, Nothing, Nothing],
+        rounds: &[Checkpoint, Nothing, Checkpoint, Close, Nothing, Nothing],
         blob_bytes_min: 7_000,
         scale: 9,
-        keyed: false,
+        authenticated: false,
     },
 ];
 
@@ -76,7 +112,7 @@ impl Shape {
     /// Two caches of one plan with different `salt` have the same keys and other values; the other one has no secret.
     pub(super) fn build_of(plan: &Plan, salt: &str) -> Self {
         let vfs = SimVfs::new();
-        let key = (plan.keyed && salt.is_empty()).then(|| MacKey::new(&[7; 32]).expect("long enough"));
+        let key = (plan.authenticated && salt.is_empty()).then(|| MacKey::new(&[7; 32]).expect("long enough"));
         let mut random = fastrand::Rng::with_seed(salt.len() as u64);
         let mut open = || {
             let (blob_bytes_min, random) = (plan.blob_bytes_min, random.u64(..));
@@ -101,7 +137,7 @@ impl Shape {
             commits.push(Round { log: format!("{writer}.log"), changes, content: content.clone() });
             match after {
                 Nothing => {}
-                Fold | Compact => drop(compact(&handle, *after == Compact).expect("compact")),
+                Checkpoint | Compact => drop(compact(&handle, *after == Compact).expect("compact")),
                 Close => handle.store().close().expect("close"),
                 Die => {}
             }

@@ -21,7 +21,7 @@ pub(super) struct Folders {
     /// One table.
     pub(super) compacted: SimVfs,
     /// Values in files of their own.
-    pub(super) filed: SimVfs,
+    pub(super) blobs: SimVfs,
     /// Tables, a sealed log, a namespace of another version.
     pub(super) mixed: SimVfs,
 }
@@ -35,12 +35,12 @@ pub(super) fn known_folders() -> &'static Folders {
         let handle = open(&compacted).expect("a sound cache");
         handle.store().compact(true, NEVER).expect("compact");
         handle.store().close().expect("close");
-        let filed = SimVfs::new();
-        write(&filed, 2, 900);
-        let mixed = filed.fork();
+        let blobs = SimVfs::new();
+        write(&blobs, 2, 900);
+        let mixed = blobs.fork();
         open(&mixed).expect("a sound cache").store().compact(true, NEVER).expect("compact");
         write(&mixed, 3, 300);
-        Folders { logs, compacted, filed, mixed }
+        Folders { logs, compacted, blobs, mixed }
     })
 }
 

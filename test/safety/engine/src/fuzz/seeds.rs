@@ -19,7 +19,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
 
 fn sound(target: &str) -> Vec<Vec<u8>> {
     let folders = known_folders();
-    let all = [&folders.logs, &folders.compacted, &folders.filed, &folders.mixed];
+    let all = [&folders.logs, &folders.compacted, &folders.blobs, &folders.mixed];
     match target {
         "manifest" => all.iter().flat_map(|vfs| files(vfs, |name| name.starts_with("manifest-"))).map(body).collect(),
         "log" => all.iter().flat_map(|vfs| files(vfs, |name| name.ends_with(".log"))).collect(),

@@ -1,8 +1,20 @@
 //! The phase of a cache's life that an operation belongs to.
 
 /// Phases with a goal for their number of crashes.
-pub(crate) const PHASES_DUE: [&str; 12] =
-    ["create", "attach", "fold", "compact", "sweep", "collect", "reset", "upgrade", "clear", "padded", "used", "evict"];
+pub(crate) const PHASES_DUE: [&str; 12] = [
+    "create",
+    "attach",
+    "checkpoint",
+    "compact",
+    "sweep",
+    "collect",
+    "reset",
+    "upgrade",
+    "clear",
+    "padded",
+    "used",
+    "evict",
+];
 
 /// Kinds of histories with a goal for their number of states.
 pub(crate) const SHAPES_DUE: [&str; 4] = ["windows", "padded", "beside", "days"];

@@ -111,7 +111,7 @@ fn damaged(random: &mut fastrand::Rng, vfs: &SimVfs, blob_bytes_min: usize) -> E
         _ => vfs.erase(name),
     }
     vfs.settle();
-    // Reading may set damaged contents aside, so that a copy is read.
+    // Reading may quarantine damaged contents, so that a copy is read.
     content_of(&mut open_with_blobs(&vfs.fork(), blob_bytes_min).expect("open damaged"))
 }
 
@@ -249,7 +249,7 @@ impl Recorder {
     /// A compaction by the writer or by another process, while a reader may have files open.
     fn compact(&mut self, random: &mut fastrand::Rng, slot: usize, by_other: bool) {
         let full = random.bool();
-        self.begin_step(if full { "compact" } else { "fold" });
+        self.begin_step(if full { "compact" } else { "checkpoint" });
         let begun = self.vfs.operation_count();
         if random.u32(..3) == 0 {
             self.reader = Some(self.open(0));
@@ -287,7 +287,7 @@ impl Recorder {
         self.writers[slot] = next;
         self.vfs.kill(false);
         if !closes && random.bool() {
-            self.begin_step("fold");
+            self.begin_step("checkpoint");
             let begun = self.vfs.operation_count();
             compact(&self.writers[slot], false).expect("take a dead log");
             self.note_evicted(begun);

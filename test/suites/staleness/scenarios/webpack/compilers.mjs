@@ -97,7 +97,7 @@ export const COMPILERS = [
       'only the second': [['env', 'ONLY', 'b']],
       'both again': [['env', 'ONLY', 'a,b']],
     },
-    limits: { 'only the second': 'configs that look the same are told apart by their place; give them names' },
+    limits: { 'only the second': 'configs that look the same are distinguished by their place; give them names' },
   },
   {
     name: 'two configs whose caches have one name',

@@ -40,7 +40,7 @@ export const PACKAGES = [
     },
   },
   {
-    name: 'packages that webpack is told to compare by content',
+    name: 'packages that webpack is configured to compare by content',
     files: {
       'webpack.config.cjs': "module.exports = { mode: 'production', entry: './src/main.js', snapshot: { managedPaths: [] } }",
       'src/main.js': `import { a } from 'pkg'
@@ -53,7 +53,7 @@ export const PACKAGES = [
     },
   },
   {
-    name: 'one package that webpack is told to compare by content',
+    name: 'one package that webpack is configured to compare by content',
     files: {
       'webpack.config.cjs': `module.exports = {
           mode: 'production',
@@ -70,7 +70,7 @@ export const PACKAGES = [
     },
   },
   {
-    name: 'a folder that webpack is told never changes',
+    name: 'a folder that is configured in webpack as one that never changes',
     files: {
       'webpack.config.cjs': `module.exports = {
           mode: 'production',
@@ -84,7 +84,7 @@ export const PACKAGES = [
     steps: {
       'content of immutable (unsupported by webpack)': [['write', 'im/a.js', 'export const a = 2']],
     },
-    limits: { 'content of immutable (unsupported by webpack)': 'snapshot.immutablePaths says that it never changes' },
+    limits: { 'content of immutable (unsupported by webpack)': 'snapshot.immutablePaths declares that it never changes' },
   },
   {
     name: 'packages behind links, as pnpm installs them',
