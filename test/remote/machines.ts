@@ -133,6 +133,11 @@ export function watched(
   }
 }
 
+/** The same store, if it could not replace a head safely. */
+export function withoutHead(store: BlobStore): BlobStore {
+  return { ...watched(store, () => undefined), capabilities: { ...store.capabilities, createOnly: false, compareAndSwap: false } }
+}
+
 /** Names of all objects of a store. */
 export async function namesOf(store: BlobStore): Promise<string[]> {
   const names = []

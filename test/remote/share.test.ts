@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { ENGINES } from '../engines.ts'
 import { makeFolder, snapshot } from '../folders.ts'
 import { slow } from '../slow.ts'
-import { danglingOf, KEYS, Machine, namesOf, newStore, watched } from './machines.ts'
+import { danglingOf, KEYS, Machine, namesOf, newStore, watched, withoutHead } from './machines.ts'
 
 const commitOf = (number: number): string => number.toString(16).padStart(40, '0')
 
@@ -182,10 +182,10 @@ describe('many publishers', () => {
 
 describe('commits', () => {
   it('without a head, the manifest of the first known commit is read', async () => {
-    const store = { ...watched(newStore(), () => undefined) }
-    const headless = { ...store, capabilities: { ...store.capabilities, compareAndSwap: false } }
+    const headless = withoutHead(newStore())
     const one = await new Machine(headless).put({ a: '1' })
-    await expect(one.push()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('--commit') })
+    const unknown = one.push({}, one.writer({ commits: [] }))
+    await expect(unknown).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('--commit') })
     await one.push({ commit: commitOf(1) })
     const other = await new Machine(headless).put({ b: '2' })
     await push(other.writer(), { caches: [{ name: 'tool', dir: other.dir }], commit: commitOf(2), commits: [commitOf(1)] })

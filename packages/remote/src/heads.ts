@@ -3,14 +3,16 @@
  *
  *   head-<id>            the last head of a scope: a reader does not go back to an earlier generation
  *   head-<id>-<cache>    the last one whose layers of a cache were all fetched: used while those of the last head are incomplete
+ *
+ * In a store without a head, the manifest of the newest known commit takes its place.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { VarveError } from 'varve'
 import { digestOf } from './layer.ts'
-import { decodeManifest, type Manifest, MANIFEST_MAX } from './manifest.ts'
-import { headName, manifestName, type Remote, type Scope } from './remote.ts'
+import { decodeManifest, type Manifest, MANIFEST_MAX, unverified } from './manifest.ts'
+import { headName, isManifestName, manifestName, type Remote, type Scope } from './remote.ts'
 import type { Fetched } from './stores/store.ts'
 
 /** What the names of stored heads begin with. */
@@ -26,7 +28,7 @@ export async function readHead(remote: Remote, scope: Scope, signal: AbortSignal
   const found = await readManifest(remote, scope, headName(scope), signal)
   if (found === undefined) return undefined
   const { generation } = found.manifest
-  const before = (await readStoredHead(remote, scope))?.generation ?? 0
+  const before = (await readStoredGeneration(remote, scope)) ?? 0
   if (generation < before) {
     const why = `it was set back from generation ${before} to ${generation}`
     const fix = `If that was you, remove '${storedPath(remote, scope)}'`
@@ -36,12 +38,33 @@ export async function readHead(remote: Remote, scope: Scope, signal: AbortSignal
   return found
 }
 
-/** The manifest of the first of these commits that has one; undefined if none has. */
+/** The generation of the stored head; undefined if there is none. Manifests of commits do not count: their generations may go back. */
+async function readStoredGeneration(remote: Remote, scope: Scope): Promise<number | undefined> {
+  const stored = await readStoredHead(remote, scope)
+  return stored?.name === headName(scope) ? stored.generation : undefined
+}
+
+/** The head of a scope, or else the manifest of the first of these commits that has one. */
+export async function readNewest(remote: Remote, scope: Scope, commits: readonly string[], signal: AbortSignal): Promise<FoundManifest | undefined> {
+  if (remote.store.capabilities.compareAndSwap) {
+    return (await readHead(remote, scope, signal)) ?? (await readCommits(remote, scope, commits, signal))
+  }
+  const [head, commit] = await Promise.all([readHead(remote, scope, signal), readCommits(remote, scope, commits, signal)])
+  if (head !== undefined || commit === undefined) return head
+  if ((await readStoredGeneration(remote, scope)) === undefined) await writeStoredHead(remote, scope, commit.bytes)
+  return commit
+}
+
+/** The manifest of the first of these commits that has one; undefined if none has. They are read at the same time. */
 export async function readCommits(remote: Remote, scope: Scope, commits: readonly string[], signal: AbortSignal): Promise<FoundManifest | undefined> {
   const ids = scope.keys === 'none' ? [] : scope.keys.map(({ id }) => id)
   const names = commits.flatMap((commit) => ids.map((id) => manifestName(scope, commit, id)))
-  const found = await Promise.all(names.map((name) => readManifest(remote, scope, name, signal)))
-  return found.find((each) => each !== undefined)
+  const outcomes = await Promise.allSettled(names.map((name) => readManifest(remote, scope, name, signal)))
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') throw outcome.reason
+    if (outcome.value !== undefined) return outcome.value
+  }
+  return undefined
 }
 
 export async function readManifest({ store }: Remote, scope: Scope, name: string, signal: AbortSignal): Promise<FoundManifest | undefined> {
@@ -55,7 +78,9 @@ export async function readManifest({ store }: Remote, scope: Scope, name: string
  */
 export async function readStoredHead(remote: Remote, scope: Scope, cache?: string): Promise<Manifest | undefined> {
   try {
-    return decodeManifest(await readFile(storedPath(remote, scope, cache)), headName(scope), scope.keys)
+    const bytes = await readFile(storedPath(remote, scope, cache))
+    const name = unverified(bytes)?.name ?? ''
+    return isManifestName(scope, name) ? decodeManifest(bytes, name, scope.keys) : undefined
   } catch {
     return undefined // without a record, a reader accepts any generation, as a new machine does
   }

@@ -11,7 +11,7 @@ import { randomUUID } from 'node:crypto'
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { STORED_HEAD } from './heads.ts'
-import { layersNamedIn, type RemoteLayer } from './manifest.ts'
+import { type RemoteLayer, unverified } from './manifest.ts'
 
 const UNUSED_MS = 7 * 86_400_000
 const LAYER = /^[0-9a-f]{32}$/
@@ -22,7 +22,7 @@ export async function dropUnused(dir: string, used: readonly RemoteLayer[]): Pro
   try {
     const names = await readdir(dir)
     const heads = await Promise.all(names.filter((name) => name.startsWith(STORED_HEAD)).map((name) => readFile(join(dir, name))))
-    const named = new Set([...used, ...heads.flatMap((bytes) => layersNamedIn(bytes) ?? [])].map(({ sha256 }) => sha256.slice(0, 32)))
+    const named = new Set([...used, ...heads.flatMap((bytes) => unverified(bytes)?.layers ?? [])].map(({ sha256 }) => sha256.slice(0, 32)))
     for (const name of names.filter((each) => LAYER.test(each))) await dropLayer(dir, name, named.has(name))
     for (const name of names.filter((each) => TEMPORARY.test(each))) {
       if (await isOld(join(dir, name))) await rm(join(dir, name), { recursive: true, force: true })

@@ -90,9 +90,9 @@ export function decodeManifest(bytes: Uint8Array, name: string, keys: readonly P
   return manifest
 }
 
-/** The layers that a stored manifest names, to decide what to keep; its signature is not verified. Undefined if it is no manifest. */
-export function layersNamedIn(bytes: Buffer): readonly RemoteLayer[] | undefined {
-  return parse(bytes.subarray(SIGNED))?.layers
+/** What a stored manifest claims; its signature is not verified. Undefined if it is invalid. */
+export function unverified(bytes: Buffer): Manifest | undefined {
+  return parse(bytes.subarray(SIGNED))
 }
 
 function parse(body: Buffer): Manifest | undefined {

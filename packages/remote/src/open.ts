@@ -27,16 +27,18 @@ export class OpenRemote implements Remote, CacheRemote {
   readonly scopes: readonly [Scope, ...Scope[]]
   readonly signingKey: SigningKey | undefined
   readonly budgetMs: number
+  readonly commits: Remote['commits']
   #waitedMs = 0
   #problem: Error | undefined
   #isPublishing = true
 
-  constructor({ store, dir, scopes, signingKey, budgetMs }: Remote) {
+  constructor({ store, dir, scopes, signingKey, budgetMs, commits }: Remote) {
     this.store = store
     this.dir = dir
     this.scopes = scopes
     this.signingKey = signingKey
     this.budgetMs = budgetMs
+    this.commits = commits
   }
 
   get label(): string {

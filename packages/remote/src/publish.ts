@@ -4,6 +4,7 @@
  *   1. The publisher makes sure that there is a head, and reads the sweep (`sweep.ts`).
  *   2. It writes chunks, then descriptions, then the manifest of the commit, then the head: in this order no manifest names an
  *      object that does not exist. All but the head are create-only, so equal work by two publishers is stored once.
+ *      A store without a head has only manifests of commits: a publisher of another cache of the same commit replaces that one.
  *   3. The head is replaced by compare-and-swap. If another publisher was first, this one reads the new head, changes its layers,
  *      and tries again after a random delay. A head that already names the layers needs no change.
  *
@@ -56,6 +57,7 @@ export async function publish(
   for (const each of sealed) sent.push(await send(one, each, onProgress))
   const objects = sent.flatMap(({ names }) => names)
   const outcome = await publishCommit(one, base, sent)
+  if (outcome === undefined) return undefined
   const generation = await replaceHead(one, sent, { sweep, objects })
   if (generation === undefined) return undefined
   for (const { layer, directory } of sent) await install(one.remote, layer, directory)
@@ -103,17 +105,24 @@ async function send({ remote: { store }, scope, signal }: Publication, sealed: S
   return { layer, replaces, directory, sentBytes, names: [name, ...chunks.map((chunk) => chunkName(scope, chunk))] }
 }
 
-/** Writes the manifest of the commit. `'exists'`: another publisher was first and has published the same layers. */
-async function publishCommit(one: Publication, base: Manifest | undefined, changes: readonly Change[]): Promise<Published['outcome']> {
+/**
+ * Writes the manifest of the commit. `'exists'`: another publisher was first and has published the same layers. Undefined: the publisher
+ * must begin again, because this manifest is all that readers have, and another publisher has changed it.
+ */
+async function publishCommit(one: Publication, base: Manifest | undefined, changes: readonly Change[]): Promise<Published['outcome'] | undefined> {
   const { remote, scope, key, commit, signal } = one
   if (commit === '') return 'published'
+  const { store } = remote
   const name = manifestName(scope, commit, key.id)
   const manifest = next(name, commit, base, changes)
-  const outcome = manifest === undefined ? 'exists' : await remote.store.put(name, encodeManifest(manifest, key), { ifAbsent: true, signal })
-  if (outcome === 'stored') return 'published'
+  const isReplaced = !store.capabilities.compareAndSwap && base?.name === name
+  const condition = isReplaced ? {} : { ifAbsent: true }
+  const outcome = manifest === undefined ? 'exists' : await store.put(name, encodeManifest(manifest, key), { ...condition, signal })
+  if (outcome === 'stored' && store.capabilities.compareAndSwap) return 'published'
   const known = await readManifest(remote, scope, name, signal)
   const hasAll = changes.every(({ layer }) => known?.manifest.layers.some(({ sha256 }) => sha256 === layer.sha256))
-  return hasAll || !remote.store.capabilities.compareAndSwap ? 'exists' : 'published'
+  if (hasAll) return outcome === 'stored' ? 'published' : 'exists'
+  return store.capabilities.compareAndSwap ? 'published' : undefined
 }
 
 /** What the publisher has relied on. */
@@ -176,7 +185,8 @@ function next(name: string, commit: string, before: Manifest | undefined, change
   const allowed = changes.filter(({ layer }) => !revoked.includes(layer.sha256))
   const layers = layersWith(known, allowed)
   if (layers === undefined) return undefined
-  const added = allowed.map(({ layer }) => layer.sha256)
+  const isSameCommit = commit !== '' && before?.name === name && before.commit === commit
+  const added = [...(isSameCommit ? (before.added ?? []) : []), ...allowed.map(({ layer }) => layer.sha256)]
   return { version: 1, name, commit, generation: generation + 1, createdAt: Date.now(), layers, added, ...(revoked.length === 0 ? {} : { revoked }) }
 }
 

@@ -15,7 +15,7 @@ import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
 import { forEachAtOnce } from './each.ts'
-import { readCommits, readHead } from './heads.ts'
+import { readNewest } from './heads.ts'
 import { bytesOf, cut, decodeDescription, type Description, digestOf, writeChunk } from './layer.ts'
 import { dropUnused, remove } from './local.ts'
 import type { Manifest, RemoteLayer } from './manifest.ts'
@@ -31,8 +31,8 @@ export interface RemoteControl {
 /** Options of `pull`. */
 export interface PullOptions extends RemoteControl {
   /**
-   * Commits whose manifests are used if a scope has no head, in this order: usually the last ones of the branch.
-   * @defaultValue none
+   * Commits whose manifests are used if a scope has no head, in this order.
+   * @defaultValue option `commits` of `openRemote` if the store has no head
    */
   readonly commits?: readonly string[] | undefined
 }
@@ -76,9 +76,10 @@ export interface ScopeManifest {
 }
 
 /** The head of each scope, or else the manifest of the first commit that has one. Removes layers that it revokes. */
-export async function manifestsOf(remote: Remote, commits: readonly string[], signal: AbortSignal): Promise<ScopeManifest[]> {
+export async function manifestsOf(remote: Remote, given: readonly string[], signal: AbortSignal): Promise<ScopeManifest[]> {
+  const commits = given.length > 0 || remote.store.capabilities.compareAndSwap ? given : await remote.commits()
   const find = async (scope: Scope): Promise<ScopeManifest> => {
-    const found = (await readHead(remote, scope, signal)) ?? (await readCommits(remote, scope, commits, signal))
+    const found = await readNewest(remote, scope, commits, signal)
     return { scope, manifest: found?.manifest, bytes: found?.bytes }
   }
   const found = await Promise.all(remote.scopes.map(find))

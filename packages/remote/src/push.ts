@@ -16,9 +16,15 @@ import { type CacheBase, type PushedCache, sealDelta, type Sealed, sealLayers, t
 /** Options of `push`. */
 export interface PushOptions extends RemoteControl {
   readonly caches: readonly PushedCache[]
-  /** Hash of the commit that was built: readers find its manifest even if the store has no head. */
+  /**
+   * Hash of the commit that was built: readers find its manifest even if the store has no head.
+   * @defaultValue the first of option `commits` of `openRemote` if the store has no head
+   */
   readonly commit?: string | undefined
-  /** Commits whose manifests are the base if the store has no head, as in `pull`. */
+  /**
+   * Commits whose manifests are the base if the store has no head, as in `pull`.
+   * @defaultValue option `commits` of `openRemote`
+   */
   readonly commits?: readonly string[] | undefined
   /** Option `shared` of `openCache`. */
   readonly shared?: boolean | undefined
@@ -64,18 +70,15 @@ const MERGING_ATTEMPTS = 2
  * REMOTE_UNAVAILABLE, REMOTE_DENIED, REMOTE_UNTRUSTED (the head is not one that this machine trusts), BUSY, CANCELLED or IO.
  */
 export async function push(remote: Remote, options: PushOptions): Promise<PushReport> {
-  const { caches, commit = '', commits = [], shared, skipSmall = false, ...control } = options
-  const { scopes: [scope], store: { capabilities, label } } = remote
-  if (remote.signingKey !== undefined && !capabilities.compareAndSwap && commit === '') {
-    throw new VarveError('INVALID_ARGUMENT', `${label} cannot replace a head safely, so only commits are published: name one (--commit)`)
-  }
+  const { caches, shared, skipSmall = false, ...control } = options
+  const { scopes: [scope] } = remote
+  const [commit = '', ...commits] = await commitsOf(remote, options)
   return asPublisher(remote, commit, control, async (one) => {
     const { key, signal } = one
     const known = commit === '' ? undefined : await readManifest(remote, scope, manifestName(scope, commit, key.id), signal)
     const nothing = { outcome: known === undefined ? 'unchanged' : 'exists', generation: 0, layers: [], sentBytes: 0 } as const
-    if (known !== undefined && !capabilities.compareAndSwap) return nothing
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const base = await baseOf(one, commits, caches.map(({ name }) => name))
+      const base = await baseOf(one, [commit, ...commits].filter((each) => each !== ''), caches.map(({ name }) => name))
       const sealing = { shared, signal, skipsSmall: skipSmall, isMerged: attempt <= MERGING_ATTEMPTS }
       const published = await withSealed(one, async (temporary) => {
         const sealed: Sealed[] = []
@@ -91,12 +94,24 @@ export async function push(remote: Remote, options: PushOptions): Promise<PushRe
   })
 }
 
+/** The commit that is published, and those whose manifests are the base. Rejects with INVALID_ARGUMENT if the store needs one and there is none. */
+async function commitsOf(remote: Remote, { commit, commits }: Pick<PushOptions, 'commit' | 'commits'>): Promise<readonly string[]> {
+  const { store: { capabilities, label }, signingKey } = remote
+  if (capabilities.compareAndSwap || signingKey === undefined) return [commit ?? '', ...(commits ?? [])]
+  const known = commits ?? (await remote.commits())
+  if (commit !== undefined && commit !== '') return [commit, ...known]
+  if (known.length > 0) return known
+  const fix = 'Publish in a Git repository, or name the commit that was built (--commit)'
+  throw new VarveError('INVALID_ARGUMENT', `${label} cannot replace a head safely, so only commits are published, and none is known. ${fix}`)
+}
+
 /**
  * Merges layers of the scope, so that readers have fewer to fetch. `push` does so itself up to 256 MiB. Rejects as `push` does. Caches with
  * a secret are merged if `VARVE_SECRET` has it.
  */
 export async function compact(remote: Remote, { full = false, shared, ...control }: RemoteCompactOptions = {}): Promise<PushReport> {
-  return asPublisher(remote, '', control, async (one) => {
+  const [commit = ''] = await commitsOf(remote, {})
+  return asPublisher(remote, commit, control, async (one) => {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const base = await baseOf(one, [], undefined)
       const names = [...new Set((base.manifest?.layers ?? []).map(({ cache }) => cache))]

@@ -11,6 +11,7 @@
  * `untrusted` cannot occupy a name that a trusted writer needs.
  */
 import { VarveError } from 'varve'
+import { recentCommits } from './commits.ts'
 import { type PublicKey, readPublicKey, readSigningKey, type SigningKey } from './keys.ts'
 import { checkOptions } from './options.ts'
 import { type BlobStore, segmentsOf } from './stores/store.ts'
@@ -52,9 +53,14 @@ export interface RemoteOptions {
    * @defaultValue `120_000`
    */
   readonly budgetMs?: number | undefined
+  /**
+   * Commits whose manifests count in a store without a head, the newest first; the first one is what is published.
+   * @defaultValue the last 16 first-parent commits of the Git repository in the working directory, and those that CI names
+   */
+  readonly commits?: readonly string[] | undefined
 }
 
-const FIELDS = ['store', 'dir', 'scope', 'base', 'trustedKeys', 'untrustedKeys', 'mode', 'signingKey', 'budgetMs']
+const FIELDS = ['store', 'dir', 'scope', 'base', 'trustedKeys', 'untrustedKeys', 'mode', 'signingKey', 'budgetMs', 'commits']
 
 /** A remote whose options are checked. */
 export interface Remote {
@@ -65,6 +71,8 @@ export interface Remote {
   /** Undefined if the mode is `'read'`. */
   readonly signingKey: SigningKey | undefined
   readonly budgetMs: number
+  /** The commits of a store without a head, the newest first. */
+  readonly commits: () => Promise<readonly string[]>
 }
 
 /** A scope and the keys that count in it. */
@@ -79,7 +87,7 @@ export type Domain = 'trusted' | 'untrusted'
 /** The remote of these options. Throws INVALID_OPTION. */
 export function checkRemote(options: RemoteOptions): Remote {
   checkOptions('openRemote()', options, FIELDS)
-  const { store, dir, scope = 'trusted/main', base = [], mode = 'read', signingKey, budgetMs = 120_000 } = options
+  const { store, dir, scope = 'trusted/main', base = [], mode = 'read', signingKey, budgetMs = 120_000, commits } = options
   if (typeof dir !== 'string' || dir === '') throw new VarveError('INVALID_OPTION', "option 'dir' is no path of a directory")
   if (mode !== 'read' && mode !== 'read-write') throw new VarveError('INVALID_OPTION', "option 'mode' is neither 'read' nor 'read-write'")
   const secret = signingKey === undefined ? undefined : readSigningKey("option 'signingKey'", signingKey)
@@ -92,7 +100,11 @@ export function checkRemote(options: RemoteOptions): Remote {
   if (own.domain === 'trusted' && below.some(({ domain }) => domain === 'untrusted')) {
     throw new VarveError('INVALID_OPTION', `scope '${scope}' is trusted and reads an untrusted one; remove that from option 'base'`)
   }
-  return { store, dir, scopes: [own, ...below], signingKey: mode === 'read' ? undefined : secret, budgetMs }
+  return { store, dir, scopes: [own, ...below], signingKey: mode === 'read' ? undefined : secret, budgetMs, commits: commitsOf(commits) }
+}
+
+function commitsOf(given: readonly string[] | undefined): Remote['commits'] {
+  return async () => given ?? recentCommits(process.cwd(), process.env)
 }
 
 interface Keys {
@@ -136,6 +148,12 @@ export function headName({ name }: Scope): string {
 export function manifestName({ name }: Scope, commit: string, keyId: string): string {
   if (!/^[0-9a-f]{7,64}$/.test(commit)) throw new VarveError('INVALID_ARGUMENT', `commit ${JSON.stringify(commit.slice(0, 80))} is no hash in hex`)
   return `v1/${name}/manifest/${commit}.${keyId}`
+}
+
+/** Whether an object of this name is a manifest of the scope. */
+export function isManifestName({ name: scope }: Scope, name: string): boolean {
+  const prefix = `v1/${scope}/manifest/`
+  return name === `v1/${scope}/head` || (name.startsWith(prefix) && !name.slice(prefix.length).includes('/'))
 }
 
 export function layerName({ domain }: Scope, sha256: string): string {
