@@ -1,44 +1,98 @@
 // @ts-check
-// `npm run servers`: prepares the servers against which `test/remote` tests the stores. It builds versitygw (S3), and toxiproxy for
-// bench/remote, with Go from the versions that test/remote/servers pins, into target/servers, and looks for nginx (WebDAV). Tests skip,
-// loudly, what is missing.
+// `npm run servers`: installs the servers against which `test/remote` tests the stores. The versions are pinned in test/remote/servers.
+//
+//   versitygw (S3), bazel-remote, toxiproxy    built with Go into target/servers
+//   turborepo-remote-cache                     npm ci in test/remote/servers/turbo
+//   nginx (WebDAV), redis-server               apt-get as root on Debian; otherwise they have to be there
+//
+// What is missing is skipped, loudly; in CI (variable `CI`) it is a failure.
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { at } from './root.mjs'
-import { run, runMain, Skipped, step } from './steps.mjs'
+import { run, runMain, Skipped, step, StepFailed } from './steps.mjs'
+import { npm } from './tools.mjs'
 
+const PINS = 'test/remote/servers'
+
+/** The Go programs, each with the module that pins it. Modules of their own, because their dependencies do not agree. */
 const PROGRAMS = {
-  versitygw: 'github.com/versity/versitygw/cmd/versitygw',
-  toxiproxy: 'github.com/Shopify/toxiproxy/v2/cmd/server',
+  toxiproxy: { pins: PINS, source: 'github.com/Shopify/toxiproxy/v2/cmd/server' },
+  'bazel-remote': { pins: join(PINS, 'bazel'), source: 'github.com/buchgr/bazel-remote/v2' },
+  versitygw: { pins: PINS, source: 'github.com/versity/versitygw/cmd/versitygw' },
 }
+
+/** Debian packages by program. nginx needs its WebDAV module. */
+const PACKAGES = { nginx: ['nginx-light', 'libnginx-mod-http-dav-ext'], 'redis-server': ['redis-server'] }
+
+/** Whether a command runs at all. @param {string} command @param {string} argument */
+const runs = (command, argument) => run(command, [argument]).then(() => true, () => false)
 
 /** @param {keyof typeof PROGRAMS} name */
 async function build(name) {
-  const folder = at('target/servers')
-  if (existsSync(join(folder, name))) return
-  const hasGo = await run('go', ['version']).then(() => true, () => false)
-  if (!hasGo) throw new Skipped(`${name} needs Go 1.25 or newer`)
-  await mkdir(folder, { recursive: true })
-  await run('go', ['build', '-mod=readonly', '-o', join(folder, name), PROGRAMS[name]], { cwd: at('test/remote/servers') })
+  const { pins, source } = PROGRAMS[name]
+  const program = at(join('target/servers', name))
+  if (existsSync(program)) return
+  if (!(await runs('go', 'version'))) throw new Skipped(`${name} is built with Go 1.25 or newer, which is not on PATH`)
+  await mkdir(at('target/servers'), { recursive: true })
+  await run('go', ['build', '-mod=readonly', '-o', program, source], { cwd: at(pins) })
 }
 
-async function findNginx() {
-  const found = await run('nginx', ['-V']).catch(() => '')
-  if (!found.includes('http_dav_module')) throw new Skipped("nginx with WebDAV is not installed; on Debian: 'apt-get install nginx-light'")
+async function installTurbo() {
+  const folder = join(PINS, 'turbo')
+  if (existsSync(at(join(folder, 'node_modules/.package-lock.json')))) return
+  await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', at(folder)])
+}
+
+async function installPackages() {
+  const missing = await missingPackages()
+  if (missing.length === 0) return
+  const isRoot = process.getuid?.() === 0
+  if (!isRoot || !(await runs('apt-get', '--version'))) throw new Skipped(`not installed; on Debian: 'apt-get install ${missing.join(' ')}'`)
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  await run('apt-get', ['update', '--quiet'], { env })
+  await run('apt-get', ['install', '--yes', '--no-install-recommends', ...missing], { env })
+}
+
+async function missingPackages() {
+  const nginx = await run('nginx', ['-V']).catch(() => '')
+  const hasRedis = await runs('redis-server', '--version')
+  return [...(nginx.includes('http_dav_module') ? [] : PACKAGES.nginx), ...(hasRedis ? [] : PACKAGES['redis-server'])]
+}
+
+/** Runs a step, and returns whether it was skipped. @param {string} name @param {() => Promise<void>} work */
+async function isSkipped(name, work) {
+  try {
+    await step(name, work)
+    return false
+  } catch (error) {
+    if (!(error instanceof Skipped)) throw error
+    process.stderr.write(`    ${error.message}\n`)
+    return true
+  }
+}
+
+/** Packages are downloaded while Go compiles. @returns {Promise<boolean>} whether anything was skipped */
+async function installAll() {
+  const compiled = async () => {
+    let skipped = false
+    for (const name of /** @type {(keyof typeof PROGRAMS)[]} */ (Object.keys(PROGRAMS))) {
+      skipped = (await isSkipped(`go build ${name}`, () => build(name))) || skipped
+    }
+    return skipped
+  }
+  const downloaded = async () => {
+    const skipped = await isSkipped('nginx (WebDAV), redis-server', installPackages)
+    return (await isSkipped('npm ci turborepo-remote-cache', installTurbo)) || skipped
+  }
+  const outcomes = await Promise.allSettled([compiled(), downloaded()])
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+  return outcomes.some((outcome) => outcome.status === 'fulfilled' && outcome.value)
 }
 
 await runMain(async () => {
-  /** @type {readonly (readonly [name: string, work: () => Promise<void>])[]} */
-  const servers = [
-    ['versitygw (S3), several minutes', () => build('versitygw')],
-    ['toxiproxy (delays)', () => build('toxiproxy')],
-    ['nginx (WebDAV)', findNginx],
-  ]
-  for (const [name, work] of servers) {
-    await step(name, work).catch((error) => {
-      if (!(error instanceof Skipped)) throw error
-      process.stderr.write(`    ${error.message}\n`)
-    })
+  if ((await installAll()) && process.env.CI !== undefined) {
+    process.stderr.write('\nCI tests every store against its server, so none may be missing\n')
+    throw new StepFailed('servers')
   }
 })
