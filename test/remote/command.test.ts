@@ -1,4 +1,5 @@
 /** `varve remote`: a team publishes on one machine and reads on others, on each kind of store, and no output has a secret. */
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -8,13 +9,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type * as command from '../../packages/varve/src/cli/remote/module.ts'
 import { type Ran, runVarve } from '../command.ts'
 import { makeFolder } from '../folders.ts'
-import { CREDENTIALS, type Started, startS3, startWebdav } from './servers.ts'
+import { SECRETS, type Started, STORES } from './servers.ts'
 
 /** The compiler compares the package with what the command uses of it. */
 const module: command.RemoteModule<remote.Remote> = remote
 const KEYS = module.generateKeys()
 const COMMIT = '89abcdef89abcdef89abcdef89abcdef89abcdef'
-const LIMITS = { VARVE_DIR: '', CACHE_DIR: '', VARVE_LAYERS: '', VARVE_REMOTE_TOKEN: 'THE-TOKEN' }
+const LIMITS = { VARVE_DIR: '', CACHE_DIR: '', VARVE_LAYERS: '' }
 const READER = { ...LIMITS, VARVE_TRUSTED_KEYS: KEYS.publicKey, VARVE_SIGNING_KEY: '' }
 const WRITER = { ...READER, VARVE_SIGNING_KEY: KEYS.signingKey }
 
@@ -31,13 +32,7 @@ async function build(project: string, name: string, entries: Record<string, stri
   await cache.close()
 }
 
-const STORES: readonly (readonly [name: string, start: (() => Promise<Started>) | undefined])[] = [
-  ['directory', async () => ({ address: pathToFileURL(join(makeFolder(), 'store')).href, stop: async () => undefined })],
-  ['S3 (versitygw)', startS3],
-  ['WebDAV (nginx)', startWebdav],
-]
-
-describe.each(STORES)('a team shares caches through: %s', (name, start) => {
+describe.each(STORES)('a team shares caches through: $name', ({ name, start }) => {
   let started: Started | undefined
   beforeAll(async () => {
     started = await start?.()
@@ -46,9 +41,8 @@ describe.each(STORES)('a team shares caches through: %s', (name, start) => {
 
   it('CI pushes, a laptop pulls and hits, and verify reads every byte', async ({ skip }) => {
     skip(started === undefined, `${name} is not installed`)
-    const { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY } = CREDENTIALS
-    const env = { VARVE_REMOTE: started?.address ?? '', AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY }
-    const hasHead = !name.startsWith('WebDAV')
+    const env = { ...started?.env, VARVE_REMOTE: started?.address ?? '' }
+    const hasHead = started?.store.capabilities.compareAndSwap === true
     const printed: string[] = []
     const run = (project: string, keys: NodeJS.ProcessEnv, ...args: string[]): Ran => {
       const ran = runVarve(['remote', ...args], { cwd: project, env: { ...env, ...keys } })
@@ -56,7 +50,7 @@ describe.each(STORES)('a team shares caches through: %s', (name, start) => {
       return ran
     }
     const [ci, laptop] = [makeProject(), makeProject()]
-    await build(ci, 'webpack', { a: '1', large: 'x'.repeat(2_000_000) })
+    await build(ci, 'webpack', { a: '1', large: randomBytes(3_000_000).toString('hex') }) // more than one chunk of the smallest size
     await build(ci, 'vite', { b: '2' })
     const commit = ['--commit', COMMIT]
     expect(run(ci, READER, 'push', ...commit)).toMatchObject({ status: 2, err: expect.stringContaining('VARVE_SIGNING_KEY') })
@@ -74,11 +68,12 @@ describe.each(STORES)('a team shares caches through: %s', (name, start) => {
     expect(run(laptop, { ...READER, VARVE_TRUSTED_KEYS: remote.generateKeys().publicKey }, 'pull', '--json', ...commit).out).not.toContain('"path"')
     const { sha256 = '' } = JSON.parse(run(laptop, READER, 'status', '--json', ...commit).out).scopes[0].layers[0] ?? {}
     const cleaning = [['compact', '--full'], ['gc', '--dry-run', '--grace', '0'], ['revoke', sha256.slice(0, 12)]]
-    const [merged = '', collected = '', revoked = ''] = cleaning.map((args) => run(ci, WRITER, ...args)).map(({ status, out }) => `${status} ${out}`)
+    const cleaned = cleaning.map((args) => run(ci, { ...WRITER, GITHUB_SHA: COMMIT }, ...args))
+    const [merged = '', collected = '', revoked = ''] = cleaned.map(({ status, out }) => `${status} ${out}`)
     expect(merged).toBe('0 nothing to merge\n')
     expect(collected).toMatch(hasHead ? /^0 0 objects of \d+ would be removed/ : /^2 $/)
     expect(revoked).toMatch(hasHead ? /^0 [^]*1 layer revoked/ : /^2 $/)
-    for (const secret of [KEYS.signingKey, CREDENTIALS.secretAccessKey, 'THE-TOKEN']) expect(printed.join('\n')).not.toContain(secret)
+    for (const secret of [KEYS.signingKey, ...Object.values(SECRETS)]) expect(printed.join('\n')).not.toContain(secret)
   })
 })
 
@@ -90,8 +85,12 @@ describe('varve remote', () => {
     ['a key that is none', { VARVE_TRUSTED_KEYS: 'THE-SECRET' }, 'varve-public-1'],
     ['plain http to another machine', { VARVE_REMOTE: 'http://example.com/x' }, 'plain http'],
     ['credentials in the address', { VARVE_REMOTE: 'https://user:THE-SECRET@example.com/x' }, 'credentials'],
+    ['a token in the address', { VARVE_REMOTE: 'bazel+https://example.com/x?token=THE-SECRET' }, 'unknown parameter'],
+    ['a password in the address of Redis', { VARVE_REMOTE: 'rediss://:THE-SECRET@example.com' }, 'VARVE_REMOTE_PASSWORD'],
+    ['Redis without TLS on another machine', { VARVE_REMOTE: 'redis://example.com' }, 'no TLS'],
+    ['the Turborepo API without a token', { VARVE_REMOTE: 'turbo+https://example.com', TURBO_TOKEN: '', VARVE_REMOTE_TOKEN: '' }, 'TURBO_TOKEN'],
     ['credentials of S3 in the address', { VARVE_REMOTE: 's3://key:THE-SECRET@bucket/x' }, 'AWS_ACCESS_KEY_ID'],
-    ['an address of another kind', { VARVE_REMOTE: 'ftp://THE-SECRET/x' }, 'no http or https address'],
+    ['an address of another kind', { VARVE_REMOTE: 'ftp://THE-SECRET/x' }, 'invalid address in VARVE_REMOTE'],
     ['a scope without a domain', { VARVE_REMOTE_SCOPE: 'main' }, "neither 'trusted/<name>'"],
   ])('%s is a usage error that names the variable, without its value', (_, env, message) => {
     const valid = { ...READER, VARVE_REMOTE: pathToFileURL(makeFolder()).href }

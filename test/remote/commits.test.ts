@@ -40,7 +40,8 @@ function commit(folder: string): string {
 async function build(machine: Machine, key: string, options: Partial<RemoteOptions> & { value?: string; name?: string } = {}): Promise<unknown[]> {
   const { value, name = 'tool', ...ofRemote } = options
   const warnings: string[] = []
-  const cache = await openCache({ name, dir: join(machine.dir, name), remote: machine.remote(ofRemote), onWarning: ({ message }) => warnings.push(message) })
+  const remote = machine.remote(ofRemote)
+  const cache = await openCache({ name, dir: join(machine.dir, name), remote, onWarning: ({ message }) => warnings.push(message) })
   const space = cache.namespace('n', { codec: 'text' })
   const found = space.get(key)
   if (value !== undefined) space.put(key, value + randomBytes(200_000).toString('hex'))

@@ -1,4 +1,5 @@
 /** What every store promises; each adapter passes it against its real server. A promise that a store does not make is asserted as such. */
+import { createHash } from 'node:crypto'
 import type { BlobStore } from '@varve/remote'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -34,9 +35,23 @@ export function contract(name: string, start: StartStore): void {
       expect(textOf(await store.get('dir/blob'))).toBe('other')
       await store.put('empty', new Uint8Array())
       expect([textOf(await store.get('empty')), (await store.head('empty'))?.size]).toEqual(['', 0])
-      const large = new Uint8Array(8 << 20).map((_, index) => index * 31)
+      const large = new Uint8Array(Math.min(8 << 20, store.capabilities.bytesMax)).map((_, index) => index * 31)
       await store.put('large', large, { ifAbsent: true })
       expect(Buffer.from((await store.get('large'))?.bytes ?? []).equals(large)).toBe(true)
+    })
+
+    it('a blob that is named by its digest is stored once, and read whole', async () => {
+      const content = new Uint8Array(100_000).map((_, index) => index * 7)
+      const each = `v1/trusted/chunk/${createHash('sha256').update(content).digest('hex')}`
+      expect([await store.get(each), await store.put(each, content, { ifAbsent: true })]).toEqual([undefined, 'stored'])
+      expect(await store.put(each, content, { ifAbsent: true })).toBe('exists')
+      expect(Buffer.from((await store.get(each, { bytesMax: content.length }))?.bytes ?? []).equals(content)).toBe(true)
+    })
+
+    it('a blob that is larger than the store takes is refused before it is sent', async ({ skip }) => {
+      skip(store.capabilities.bytesMax > 64 << 20, `${name} takes more than 64 MiB`)
+      const large = new Uint8Array(store.capabilities.bytesMax + 1)
+      await expect(store.put('too-large', large)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('too-large') })
     })
 
     it('names with spaces, Unicode, + and % are different blobs', async () => {
@@ -121,11 +136,12 @@ export function contract(name: string, start: StartStore): void {
       const kept = ['list/a b', 'list/deep/ü', 'list/kept']
       for (const each of [...kept, 'list/gone', 'other']) await store.put(each, bytes(each))
       await store.put('list/kept', bytes('twice'))
-      await store.delete?.(['list/gone', 'list/never'])
+      expect([store.capabilities.delete, store.capabilities.list]).toEqual([store.delete !== undefined, store.list !== undefined])
+      if (store.delete === undefined) return
+      await store.delete(['list/gone', 'list/never'])
       expect(await store.get('list/gone')).toBeUndefined()
       expect(await store.put('list/gone', bytes('again'), { ifAbsent: true })).toBe('stored')
-      await store.delete?.(['list/gone'])
-      expect([store.capabilities.delete, store.capabilities.list]).toEqual([store.delete !== undefined, store.list !== undefined])
+      await store.delete(['list/gone'])
       if (store.list === undefined) return
       const found = []
       for await (const { name: each, size, modified } of store.list('list/')) {

@@ -8,16 +8,17 @@ const { CHUNK_MAX, cut, decodeDescription, encodeDescription }: typeof layer = a
 const MIB = 1 << 20
 
 describe('how files are cut', () => {
-  it('chunks have at most 8 MiB, contain every byte once and in order, and large files begin a chunk', () => {
+  it('chunks have at most the bytes that the store takes, contain every byte once and in order, and large files begin a chunk', () => {
     const below = randomOf(7)
     for (let round = 0; round < 200; round++) {
       const files = Array.from({ length: below(40) }, (_, index) => {
         const bytes = below(4) === 0 ? below(20 * MIB) : below(200_000)
         return { path: `v1/1-${index}.table`, bytes }
       })
-      const chunks = cut(files)
+      const chunkMax = [65_536, MIB, 4 * MIB, CHUNK_MAX][below(4)] ?? 0
+      const chunks = cut({ files, chunkMax })
       const pieces = chunks.flat()
-      expect(Math.max(0, ...chunks.map((chunk) => chunk.reduce((sum, { bytes }) => sum + bytes, 0)))).toBeLessThanOrEqual(CHUNK_MAX)
+      expect(Math.max(0, ...chunks.map((chunk) => chunk.reduce((sum, { bytes }) => sum + bytes, 0)))).toBeLessThanOrEqual(chunkMax)
       for (const { path, bytes } of files) {
         const own = pieces.filter((piece) => piece.path === path)
         expect(own.reduce((sum, piece) => (piece.offset === sum ? sum + piece.bytes : Number.NaN), 0)).toBe(bytes)
@@ -33,7 +34,7 @@ describe('a description', () => {
   const valid = { version: 1, files: [{ path: 'v1/1-1.table', bytes: 5 }, { path: 'v1/manifest-1', bytes: 3 }], chunks: [digest] } as const
 
   it('is read as it was written', () => {
-    expect(decodeDescription(encodeDescription(valid), 8)).toEqual(valid)
+    for (const each of [valid, { ...valid, chunkMax: 65_536 }]) expect(decodeDescription(encodeDescription(each), 8)).toEqual(each)
   })
 
   it.each([
@@ -45,6 +46,9 @@ describe('a description', () => {
     ['a negative size', { ...valid, files: [{ path: 'v1/1-1.table', bytes: -5 }, { path: 'v1/manifest-1', bytes: 13 }] }],
     ['too few chunks', { ...valid, chunks: [] }],
     ['a chunk that is no digest', { ...valid, chunks: ['../head'] }],
+    ['chunks that are too small', { ...valid, chunkMax: 1 }],
+    ['chunks that are too large', { ...valid, chunkMax: 2 ** 31 }],
+    ['a size of chunks that is no number', { ...valid, chunkMax: '65536' }],
     ['another version', { ...valid, version: 2 }],
     ['no object', []],
   ])('%s is refused', (_, value) => {

@@ -1,75 +1,87 @@
-/** Real servers on loopback for the tests of stores. One that is not installed is skipped, with a line that names it. */
-import { spawn, spawnSync } from 'node:child_process'
+/**
+ * Real servers on loopback for the tests of stores, which `npm run servers` installs. A server that is missing is skipped with a line that
+ * names it; in CI, its tests fail.
+ */
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { s3, webdav, type BlobStore } from '@varve/remote'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { bazel, type BlobStore, directory, redis, s3, turbo, webdav } from '@varve/remote'
 import { makeFolder } from '../folders.ts'
+import { freePort, serve } from './serve.ts'
 
-const VERSITYGW = fileURLToPath(new URL('../../target/servers/versitygw', import.meta.url))
-
-/** A free port of loopback. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
-
-/** Starts a program and waits until it answers at `url`. Returns what ends it. */
-async function serve(program: string, args: readonly string[], url: string): Promise<() => Promise<void>> {
-  const child = spawn(program, args, { stdio: 'ignore' })
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  for (let attempt = 0; child.exitCode === null && attempt < 200; attempt++) {
-    const answer = await fetch(url).catch(() => undefined)
-    if (answer !== undefined) {
-      return async () => {
-        child.kill()
-        await ended
-      }
-    }
-    await delay(50)
-  }
-  child.kill()
-  throw new Error(`${program} does not answer at ${url}`)
-}
-
-/** A server, its address for VARVE_REMOTE, and what stops it. */
+/** A server with an empty store. */
 export interface Started {
+  readonly store: BlobStore
+  /** A part of the same server for `VARVE_REMOTE`, with the variables that have its credentials. */
   readonly address: string
+  readonly env: Readonly<Record<string, string>>
   readonly stop: () => Promise<void>
 }
 
-export interface StartedStore extends Started {
-  readonly store: BlobStore
+/** A kind of store. */
+export interface StoreKind {
+  readonly name: string
+  /** Undefined if the server is not installed. */
+  readonly start: (() => Promise<Started>) | undefined
 }
 
-export const CREDENTIALS = { accessKeyId: 'rootkey', secretAccessKey: 'rootsecret' }
+const built = (name: string): string => fileURLToPath(new URL(`../../target/servers/${name}`, import.meta.url))
+const TURBO = fileURLToPath(new URL('servers/turbo/node_modules/turborepo-remote-cache/dist/cli.js', import.meta.url))
 
-/** A bucket of versitygw, an S3 gateway over a directory. Undefined if it is not built. */
-export const startS3: (() => Promise<StartedStore>) | undefined = existsSync(VERSITYGW) ? startVersitygw : undefined
+function outputOf(program: string, argument: string): string {
+  const { stdout = '', stderr = '' } = spawnSync(program, [argument], { encoding: 'utf8' })
+  return `${stdout}${stderr}`
+}
 
-async function startVersitygw(): Promise<StartedStore> {
-  const [data, iam] = [makeFolder(), makeFolder()]
+export const SECRETS = { key: 'the-secret-of-s3', token: 'the-token-of-turbo', password: 'the-password-of-the-store' }
+
+/** All kinds of stores. */
+export const STORES: readonly StoreKind[] = [
+  { name: 'directory', start: startDirectory },
+  kind('S3 (versitygw)', existsSync(built('versitygw')), startVersitygw),
+  kind('WebDAV (nginx)', outputOf('nginx', '-V').includes('http_dav_module'), startNginx),
+  kind('bazel (bazel-remote)', existsSync(built('bazel-remote')), startBazelRemote),
+  kind('turbo (turborepo-remote-cache)', existsSync(TURBO), startTurborepo),
+  kind('Redis (redis-server)', outputOf('redis-server', '--version').includes('v='), startRedis),
+]
+
+function kind(name: string, isInstalled: boolean, start: () => Promise<Started>): StoreKind {
+  return { name, start: isInstalled || process.env['CI'] !== undefined ? start : undefined }
+}
+
+/** Writes which servers are missing, so that a run without them is noticed. Returns their names. */
+export function reportMissing(): readonly string[] {
+  const missing = STORES.filter(({ start }) => start === undefined).map(({ name }) => name)
+  for (const name of missing) process.stderr.write(`\n  SKIPPED the store ${name}: run 'npm run servers'\n`)
+  return missing
+}
+
+async function startDirectory(): Promise<Started> {
+  const folder = makeFolder()
+  return { store: directory(join(folder, 'store')), address: pathToFileURL(join(folder, 'team')).href, env: {}, stop: async () => undefined }
+}
+
+/** A bucket of versitygw, an S3 gateway over a directory. */
+async function startVersitygw(): Promise<Started> {
+  const [data, iam, port] = [makeFolder(), makeFolder(), await freePort()]
   mkdirSync(join(data, 'bucket'))
-  const address = `127.0.0.1:${await freePort()}`
-  const root = ['--access', CREDENTIALS.accessKeyId, '--secret', CREDENTIALS.secretAccessKey]
-  const stop = await serve(VERSITYGW, ['--port', address, ...root, '--iam-dir', iam, '--quiet', 'posix', data], `http://${address}/`)
-  const endpoint = `http://${address}`
-  const store = s3({ bucket: 'bucket', prefix: 'some/prefix', endpoint, credentials: CREDENTIALS })
-  return { store, stop, address: `s3://bucket/team?endpoint=${endpoint}&region=us-east-1` }
+  const credentials = { accessKeyId: 'rootkey', secretAccessKey: SECRETS.key }
+  const root = ['--access', credentials.accessKeyId, '--secret', credentials.secretAccessKey]
+  const args = ['--port', `127.0.0.1:${port}`, ...root, '--iam-dir', iam, '--quiet', 'posix', data]
+  const stop = await serve(built('versitygw'), args, port)
+  const endpoint = `http://127.0.0.1:${port}`
+  return {
+    store: s3({ bucket: 'bucket', prefix: 'some/prefix', endpoint, credentials }),
+    address: `s3://bucket/team?endpoint=${endpoint}&region=us-east-1`,
+    env: { AWS_ACCESS_KEY_ID: credentials.accessKeyId, AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey },
+    stop,
+  }
 }
 
-const hasNginx = spawnSync('nginx', ['-V'], { encoding: 'utf8' }).stderr?.includes('http_dav_module') === true
-
-/** A directory of nginx. Undefined if nginx with WebDAV is not installed. */
-export const startWebdav: (() => Promise<StartedStore>) | undefined = hasNginx ? startNginx : undefined
-
-async function startNginx(): Promise<StartedStore> {
+/** A directory of nginx. */
+async function startNginx(): Promise<Started> {
   const [folder, port] = [makeFolder(), await freePort()]
   for (const name of ['data', 'temporary']) mkdirSync(join(folder, name), { mode: 0o777 })
   const user = process.getuid?.() === 0 ? 'user root;' : ''
@@ -80,12 +92,54 @@ http {
   server { listen 127.0.0.1:${port}; root ${folder}/data; dav_methods PUT DELETE MKCOL; create_full_put_path on; }
 }
 `)
-  const stop = await serve('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], `http://127.0.0.1:${port}/`)
+  const stop = await serve('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], port)
   const url = `http://127.0.0.1:${port}`
-  return { store: webdav({ url: `${url}/some/prefix` }), stop, address: `${url}/team` }
+  return { store: webdav({ url: `${url}/some/prefix` }), address: `${url}/team`, env: { VARVE_REMOTE_TOKEN: SECRETS.token }, stop }
 }
 
-/** Says which servers are missing, so that a run without them is noticed. */
-export function reportSkipped(missing: readonly string[]): void {
-  for (const line of missing) process.stderr.write(`\n  SKIPPED ${line}: run 'npm run servers'\n`)
+/** bazel-remote as it is started without options, but with a password. */
+async function startBazelRemote(): Promise<Started> {
+  const [folder, port] = [makeFolder(), await freePort()]
+  // The file has the SHA-1 of the password, as htpasswd writes it.
+  const passwords = join(folder, 'passwords')
+  writeFileSync(passwords, `team:{SHA}${createHash('sha1').update(SECRETS.password).digest('base64')}\n`)
+  const args = ['--dir', join(folder, 'cache'), '--max_size', '1', '--http_address', `127.0.0.1:${port}`, '--grpc_address', 'none']
+  const stop = await serve(built('bazel-remote'), [...args, '--htpasswd_file', passwords, '--access_log_level', 'none'], port)
+  const url = `http://127.0.0.1:${port}`
+  return {
+    store: bazel({ url: `${url}/some-instance`, credentials: { username: 'team', password: SECRETS.password } }),
+    address: `bazel+${url}/team`,
+    env: { VARVE_REMOTE_USER: 'team', VARVE_REMOTE_PASSWORD: SECRETS.password },
+    stop,
+  }
+}
+
+/** turborepo-remote-cache over a directory. */
+async function startTurborepo(): Promise<Started> {
+  const [folder, port] = [makeFolder(), await freePort()]
+  const storage = { STORAGE_PROVIDER: 'local', STORAGE_PATH: join(folder, 'cache'), STORAGE_PATH_USE_TMP_FOLDER: 'false' }
+  const env = { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: String(port), TURBO_TOKEN: SECRETS.token, LOG_LEVEL: 'error', ...storage }
+  const stop = await serve(process.execPath, [TURBO], port, { env, cwd: folder })
+  const url = `http://127.0.0.1:${port}`
+  return {
+    store: turbo({ url, token: SECRETS.token, team: 'some-team' }),
+    address: `turbo+${url}?team=team_other`,
+    env: { TURBO_TOKEN: SECRETS.token },
+    stop,
+  }
+}
+
+/** redis-server with a password, without files. */
+async function startRedis(): Promise<Started> {
+  const [folder, port] = [makeFolder(), await freePort()]
+  const memory = ['--save', '', '--appendonly', 'no', '--maxmemory', '256mb', '--maxmemory-policy', 'allkeys-lru']
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--requirepass', SECRETS.password, ...memory]
+  const stop = await serve('redis-server', args, port)
+  const url = `redis://127.0.0.1:${port}`
+  return {
+    store: redis({ url, prefix: 'some:prefix', credentials: { password: SECRETS.password } }),
+    address: `${url}/1?prefix=team`,
+    env: { VARVE_REMOTE_PASSWORD: SECRETS.password },
+    stop,
+  }
 }

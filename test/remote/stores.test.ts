@@ -1,22 +1,12 @@
 /** Each adapter of `@varve/remote` passes the contract of stores against its real server. */
-import { join } from 'node:path'
-import { directory, s3, webdav } from '@varve/remote'
+import { bazel, directory, redis, s3, turbo, webdav } from '@varve/remote'
 import { describe, expect, it } from 'vitest'
-import { makeFolder } from '../folders.ts'
 import { contract } from './contract.ts'
-import { reportSkipped, startS3, startWebdav } from './servers.ts'
+import { reportMissing, STORES } from './servers.ts'
 
-const nothing = async (): Promise<void> => undefined
+for (const { name, start } of STORES) if (start !== undefined) contract(name, start)
 
-contract('directory', async () => ({ store: directory(join(makeFolder(), 'store')), stop: nothing }))
-if (startS3 !== undefined) contract('S3 (versitygw)', startS3)
-if (startWebdav !== undefined) contract('WebDAV (nginx)', startWebdav)
-
-const missing = [
-  ...(startS3 === undefined ? ['the store S3: versitygw is not built'] : []),
-  ...(startWebdav === undefined ? ['the store WebDAV: nginx is not installed'] : []),
-]
-reportSkipped(missing)
+const missing = reportMissing()
 it.skipIf(missing.length === 0)('servers that are not installed are reported', ({ skip }) => skip(missing.join('; ')))
 
 describe('options of stores', () => {

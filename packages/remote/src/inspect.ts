@@ -76,7 +76,7 @@ export function verifyRemote(remote: Remote, { commits = [], onProgress, signal:
     }
     for (const { layer, scope } of named) {
       const description = await reported(readDescription(remote, scope, layer, signal))
-      await forEachAtOnce(cut(description?.files ?? []).entries(), async ([index, pieces]) => {
+      await forEachAtOnce(cut(description ?? { files: [] }).entries(), async ([index, pieces]) => {
         const size = bytesOf(pieces)
         const chunk = await reported(readVerified(remote, chunkName(scope, description?.chunks[index] ?? ''), size, signal))
         if (chunk !== undefined) chunks += 1

@@ -1,13 +1,13 @@
 /**
- * A layer as objects of a store: its files, one after another, cut into chunks of at most 8 MiB. Each chunk is an object that is named
- * by its digest, and the description of the layer lists files and chunks.
+ * A layer as objects of a store: its files, one after another, cut into chunks of at most 8 MiB, or less if the store takes less. Each chunk is
+ * an object that is named by its digest, and the description of the layer lists files and chunks.
  *
  *   files    v1/1-1.table 20 MiB | v1/files/0a/0a12.. 9 MiB | v1/files/1b.. 4 KiB | v1/files/2c.. 3 KiB | v1/manifest-1
  *   chunks   8 MiB | 8 MiB | 4 MiB | 8 MiB | 1 MiB          | all three in one
  *
  * A file of 1 MiB or more begins a chunk and ends one, so a blob that is in several layers is stored and transferred once. Small files
- * share chunks, so their number does not decide how many requests a layer takes. How files are cut follows from their lengths alone:
- * writer and reader compute it with the same function.
+ * share chunks, so their number does not decide how many requests a layer takes. How files are cut follows from their lengths and from the
+ * size of the chunks: writer and reader compute it with the same function.
  */
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -15,8 +15,12 @@ import { mkdir, open, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { VarveError } from 'varve'
 import { isArray, isCount, isDigest, isObject, isText } from './json.ts'
+import type { BlobStore } from './stores/store.ts'
 
 export const CHUNK_MAX: number = 8 << 20
+
+/** Smaller chunks would be too many requests. */
+const CHUNK_MIN = 65_536
 
 /** A file of this size does not share a chunk. */
 const OWN_CHUNK = 1 << 20
@@ -41,14 +45,23 @@ export interface Piece {
 /** Files and chunks of a layer. */
 export interface Description {
   readonly version: 1
+  /** Most bytes of a chunk, from 64 KiB to 8 MiB; 8 MiB if it is missing. */
+  readonly chunkMax?: number | undefined
   /** By path. */
   readonly files: readonly LayerFile[]
   /** SHA-256 of each chunk, in the order of the files. */
   readonly chunks: readonly string[]
 }
 
+/** The size of chunks for a store that takes blobs of `bytesMax`. Throws INVALID_OPTION if it takes too little. */
+export function chunkMaxFor({ label, capabilities: { bytesMax } }: Pick<BlobStore, 'label' | 'capabilities'>): number {
+  if (bytesMax >= CHUNK_MIN) return Math.min(CHUNK_MAX, bytesMax)
+  throw new VarveError('INVALID_OPTION', `${label} takes blobs of at most ${bytesMax} bytes; layers need ${CHUNK_MIN}`)
+}
+
 /** The pieces of each chunk. */
-export function cut(files: readonly LayerFile[]): Piece[][] {
+export function cut({ files, chunkMax = CHUNK_MAX }: Pick<Description, 'files' | 'chunkMax'>): Piece[][] {
+  const ownChunk = Math.min(OWN_CHUNK, chunkMax)
   const chunks: Piece[][] = []
   let shared: Piece[] = []
   let sharedBytes = 0
@@ -58,12 +71,12 @@ export function cut(files: readonly LayerFile[]): Piece[][] {
     sharedBytes = 0
   }
   for (const { path, bytes } of files) {
-    if (bytes >= OWN_CHUNK || sharedBytes + bytes > CHUNK_MAX) close()
-    if (bytes < OWN_CHUNK) {
+    if (bytes >= ownChunk || sharedBytes + bytes > chunkMax) close()
+    if (bytes < ownChunk) {
       shared.push({ path, offset: 0, bytes })
       sharedBytes += bytes
     } else {
-      for (let offset = 0; offset < bytes; offset += CHUNK_MAX) chunks.push([{ path, offset, bytes: Math.min(CHUNK_MAX, bytes - offset) }])
+      for (let offset = 0; offset < bytes; offset += chunkMax) chunks.push([{ path, offset, bytes: Math.min(chunkMax, bytes - offset) }])
     }
   }
   close()
@@ -140,10 +153,11 @@ export function decodeDescription(bytes: Uint8Array, layerBytes: number): Descri
 
 function isDescription(value: unknown, layerBytes: number): value is Description {
   if (!isObject(value)) return false
-  const { version, files, chunks } = value
+  const { version, files, chunks, chunkMax = CHUNK_MAX } = value
   if (version !== 1 || !isArray(files) || files.length > FILES_MAX || !isArray(chunks) || !files.every(isFile)) return false
+  if (!isCount(chunkMax) || chunkMax < CHUNK_MIN || chunkMax > CHUNK_MAX) return false
   const isSorted = files.every(({ path }, index) => index === 0 || (files[index - 1]?.path ?? '') < path)
-  return isSorted && bytesOf(files) === layerBytes && chunks.every(isDigest) && chunks.length === cut(files).length
+  return isSorted && bytesOf(files) === layerBytes && chunks.every(isDigest) && chunks.length === cut({ files, chunkMax }).length
 }
 
 function isFile(value: unknown): value is LayerFile {

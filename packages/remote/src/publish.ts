@@ -16,7 +16,7 @@ import { type Change, layersWith, mergedOf } from './change.ts'
 import { forEachAtOnce } from './each.ts'
 import { readHead, readManifest } from './heads.ts'
 import type { SigningKey } from './keys.ts'
-import { bytesOf, cut, digestOf, encodeDescription, filesOf, readChunk } from './layer.ts'
+import { bytesOf, CHUNK_MAX, chunkMaxFor, cut, digestOf, encodeDescription, filesOf, readChunk } from './layer.ts'
 import { encodeManifest, type Manifest, type RemoteLayer } from './manifest.ts'
 import { install, type RemoteControl } from './pull.ts'
 import { chunkName, headName, layerName, manifestName, type Remote, type Scope } from './remote.ts'
@@ -88,7 +88,8 @@ async function send({ remote: { store }, scope, signal }: Publication, sealed: S
   const bytes = bytesOf(files)
   const chunks: string[] = []
   let [done, sentBytes] = [0, 0]
-  await forEachAtOnce(cut(files).entries(), async ([index, pieces]) => {
+  const chunkMax = chunkMaxFor(store)
+  await forEachAtOnce(cut({ files, chunkMax }).entries(), async ([index, pieces]) => {
     const chunk = await readChunk(directory, pieces)
     const sha256 = (chunks[index] = digestOf(chunk))
     const outcome = await store.put(chunkName(scope, sha256), chunk, { ifAbsent: true, sha256, signal })
@@ -96,7 +97,7 @@ async function send({ remote: { store }, scope, signal }: Publication, sealed: S
     done += chunk.length
     onProgress?.(done, bytes)
   })
-  const description = encodeDescription({ version: 1, files, chunks })
+  const description = encodeDescription({ version: 1, ...(chunkMax === CHUNK_MAX ? {} : { chunkMax }), files, chunks })
   const sha256 = digestOf(description)
   const name = layerName(scope, sha256)
   await store.put(name, description, { ifAbsent: true, sha256, signal })

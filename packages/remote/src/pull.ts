@@ -138,7 +138,7 @@ async function fetchLayer(remote: Remote, scope: Scope, layer: RemoteLayer, sign
   try {
     await mkdir(temporary, { recursive: true, mode: 0o700 })
     const description = await readDescription(remote, scope, layer, signal)
-    await forEachAtOnce(cut(description.files).entries(), async ([index, pieces]) => {
+    await forEachAtOnce(cut(description).entries(), async ([index, pieces]) => {
       const chunk = await readVerified(remote, chunkName(scope, description.chunks[index] ?? ''), bytesOf(pieces), signal)
       await writeChunk(temporary, pieces, chunk)
       onBytes(chunk.length)

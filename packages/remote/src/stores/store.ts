@@ -99,6 +99,12 @@ export function encodeSegment(segment: string): string {
   return encodeURIComponent(segment).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
+/** Throws INVALID_ARGUMENT if a blob is larger than its store takes. */
+export function checkSize({ label, capabilities: { bytesMax } }: BlobStore, name: string, bytes: Uint8Array): void {
+  if (bytes.length <= bytesMax) return
+  throw new VarveError('INVALID_ARGUMENT', `cannot write '${name}' to ${label}: it has ${bytes.length} bytes, and the store takes ${bytesMax}`)
+}
+
 /** The error for a blob that is larger than it may be. */
 export function tooLarge(name: string, bytesMax: number): VarveError {
   return new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote has more than the expected ${bytesMax} bytes`)

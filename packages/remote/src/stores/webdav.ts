@@ -4,18 +4,16 @@
  */
 import { VarveError } from 'varve'
 import { checkOptions } from '../options.ts'
+import { authorizationOf, type CredentialsOption } from './authorization.ts'
 import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
 import { type BlobStore, encodeName, type Fetched, type GetOptions, type Head, type PutOptions, type PutOutcome } from './store.ts'
-
-/** Credentials of a WebDAV server. */
-export type WebdavCredentials = { readonly username: string; readonly password: string } | { readonly token: string }
 
 /** Options of `webdav`. */
 export interface WebdavOptions {
   /** Address of the directory, without credentials. */
   readonly url: string
   /** A user and a password, or a bearer token; a function is called for each request. */
-  readonly credentials?: WebdavCredentials | (() => WebdavCredentials | Promise<WebdavCredentials>) | undefined
+  readonly credentials?: CredentialsOption | undefined
   /**
    * The server honours `If-Match` and `If-None-Match` of PUT.
    * @defaultValue `false`
@@ -105,16 +103,10 @@ class WebdavStore implements BlobStore {
 
   #send({ path, headers = {}, body, ...call }: WebdavRequest): Promise<Answer> {
     const make = async (): Promise<Request> => {
-      const credentials = typeof this.#credentials === 'function' ? await this.#credentials() : this.#credentials
-      const authorization = credentials === undefined ? {} : { authorization: authorizationOf(credentials) }
+      const authorization = await authorizationOf(this.#credentials)
       const init = { method: call.method, headers: { ...headers, ...authorization }, ...(body === undefined ? {} : { body: body.slice() }) }
       return new Request(`${this.#url}/${path}`, init)
     }
     return send({ ...call, make, bodyBytes: body?.length ?? 0 }, this)
   }
-}
-
-function authorizationOf(credentials: WebdavCredentials): string {
-  if ('token' in credentials) return `Bearer ${credentials.token}`
-  return `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`
 }

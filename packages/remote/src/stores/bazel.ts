@@ -1,0 +1,101 @@
+/**
+ * A remote cache for Bazel over HTTP, such as bazel-remote:
+ *
+ *   /cas/<sha256>          chunks and descriptions, which are named by their digest; the server checks it
+ *   /ac/<sha256 of name>   everything else, as an `ActionResult`, which the server may check, too
+ *
+ * The protocol has no ranges, conditions, lists or deletes. The server removes what was not used for long.
+ */
+import { createHash } from 'node:crypto'
+import { VarveError } from 'varve'
+import { checkOptions } from '../options.ts'
+import { ACTION_RESULT_EXTRA, decodeActionResult, encodeActionResult } from './action-result.ts'
+import { authorizationOf, type CredentialsOption } from './authorization.ts'
+import { type Answer, type Call, send, serverUrl } from './http.ts'
+import { type BlobStore, tooLarge } from './store.ts'
+import { type WholeBlobs, WholeStore } from './whole.ts'
+
+/** Options of `bazel`. */
+export interface BazelOptions {
+  /** Address of the cache, without credentials. A path is an instance name: teams with different ones do not see each other's manifests. */
+  readonly url: string
+  /** A user and a password, or a bearer token; a function is called for each request. */
+  readonly credentials?: CredentialsOption | undefined
+  /**
+   * Accepts plain http to another machine.
+   * @defaultValue `false`
+   */
+  readonly allowInsecure?: boolean | undefined
+  /**
+   * Milliseconds for one request, besides the time for its bytes.
+   * @defaultValue `5000`
+   */
+  readonly requestMs?: number | undefined
+}
+
+const FIELDS = ['url', 'credentials', 'allowInsecure', 'requestMs']
+
+/** A store in a remote cache for Bazel. */
+export function bazel(options: BazelOptions): BlobStore {
+  checkOptions('bazel()', options, FIELDS)
+  if (typeof options.url !== 'string') throw new VarveError('INVALID_OPTION', "invalid option 'url' of bazel(): expected an http or https address")
+  return new WholeStore(new BazelBlobs(options))
+}
+
+class BazelBlobs implements WholeBlobs {
+  readonly label: string
+  readonly bytesMax = 64 << 20
+  readonly requestMs: number
+  readonly #url: string
+  readonly #instance: string
+  readonly #credentials: BazelOptions['credentials']
+
+  constructor({ url: given, credentials, allowInsecure = false, requestMs = 5000 }: BazelOptions) {
+    const url = serverUrl('url', given, allowInsecure)
+    this.#instance = url.pathname.replace(/\/$/, '')
+    this.label = `bazel cache ${url.host}${this.#instance}`
+    this.requestMs = requestMs
+    this.#url = `${url.origin}${this.#instance}`
+    this.#credentials = credentials
+  }
+
+  async read(name: string, bytesMax: number, signal: AbortSignal | undefined): Promise<Uint8Array | undefined> {
+    const digest = digestIn(name)
+    const most = bytesMax + (digest === undefined ? ACTION_RESULT_EXTRA : 0)
+    const { status, bytes } = await this.#send({ name, method: 'GET', expected: [200, 404], bytesMax: most, signal })
+    if (status === 404) return undefined
+    const found = digest === undefined ? decodeActionResult(bytes) : bytes
+    if (found === undefined) throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote is not used: ${this.label} has no ActionResult there`)
+    if (found.length > bytesMax) throw tooLarge(name, bytesMax)
+    return found
+  }
+
+  async has(name: string, signal: AbortSignal | undefined): Promise<boolean> {
+    return (await this.#send({ name, method: 'HEAD', expected: [200, 404], signal })).status === 200
+  }
+
+  async write(name: string, bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    const body = digestIn(name) === undefined ? encodeActionResult(bytes) : bytes
+    await this.#send({ name, method: 'PUT', expected: [200, 201, 204], signal }, body)
+  }
+
+  #send(call: Omit<Call, 'make' | 'bodyBytes'>, body?: Uint8Array): Promise<Answer> {
+    const make = async (): Promise<Request> => {
+      const headers = await authorizationOf(this.#credentials)
+      const init = { method: call.method, headers, ...(body === undefined ? {} : { body: body.slice() }) }
+      return new Request(`${this.#url}/${this.#pathOf(call.name)}`, init)
+    }
+    return send({ ...call, make, bodyBytes: body?.length ?? 0 }, this)
+  }
+
+  #pathOf(name: string): string {
+    const digest = digestIn(name)
+    return digest === undefined ? `ac/${createHash('sha256').update(`${this.#instance}/${name}`).digest('hex')}` : `cas/${digest}`
+  }
+}
+
+/** The digest by which a chunk or a description is named. Both trust domains share such objects: no writer can choose their bytes. */
+function digestIn(name: string): string | undefined {
+  const [, digest] = /^v1\/[^/]+\/(?:chunk|layer)\/([0-9a-f]{64})$/.exec(name) ?? []
+  return digest
+}

@@ -1,0 +1,115 @@
+/** A store in Redis: connections that fail, credentials that are refused, and a process that ends. */
+import { spawnSync } from 'node:child_process'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { redis, type RedisCredentials } from '@varve/remote'
+import { VarveError } from 'varve'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort, serve } from './serve.ts'
+import { SECRETS, type Started, STORES } from './servers.ts'
+
+const start = STORES.find(({ name }) => name.startsWith('Redis'))?.start
+const text = (value: string): Uint8Array => new Uint8Array(Buffer.from(value))
+const addressOf = ({ address }: Started): string => address.replace(/\/1\?.*/, '')
+
+async function failureOf(work: Promise<unknown>): Promise<VarveError> {
+  const error = await work.then(() => undefined, (failure: unknown) => failure)
+  if (error instanceof VarveError) return error
+  throw new Error(`no VarveError: ${String(error)}`)
+}
+
+describe.skipIf(start === undefined)('a store in Redis', () => {
+  let server: Started | undefined
+  beforeAll(async () => {
+    server = await start?.()
+  })
+  afterAll(async () => server?.stop())
+  const url = (): string => (server === undefined ? '' : addressOf(server))
+
+  it.each([
+    ['a wrong password', { password: 'not-the-password' }, 'WRONGPASS'],
+    ['no password', undefined, 'NOAUTH'],
+  ])('%s is REMOTE_DENIED at every call, and no message has a password', async (_, credentials, reply) => {
+    const store = redis({ url: url(), credentials })
+    for (const call of [store.get('a'), store.put('a', text('x')), store.get('a')]) {
+      const { code, message } = await failureOf(call)
+      expect([code, message]).toEqual(['REMOTE_DENIED', expect.stringContaining(reply)])
+      expect(message).not.toMatch(/password|not-the/)
+    }
+  })
+
+  it('credentials of a function are asked for when a connection is opened', async () => {
+    let calls = 0
+    const credentials = async (): Promise<RedisCredentials> => {
+      calls++
+      return { username: 'default', password: SECRETS.password }
+    }
+    const store = redis({ url: url(), prefix: 'function', credentials })
+    await store.put('a', text('x'))
+    expect([Buffer.from((await store.get('a'))?.bytes ?? []).toString(), calls]).toEqual(['x', 1])
+  })
+
+  it('two prefixes and two databases do not share blobs, and a list has only its own', async () => {
+    const credentials = { password: SECRETS.password }
+    const places = [{ url: url(), prefix: 'one' }, { url: `${url()}/2`, prefix: 'one' }, { url: url(), prefix: 'on' }]
+    const stores = places.map((place) => redis({ ...place, credentials }))
+    for (const [index, store] of stores.entries()) await store.put('a', text(String(index)))
+    for (const [index, store] of stores.entries()) {
+      expect(Buffer.from((await store.get('a'))?.bytes ?? []).toString()).toBe(String(index))
+      const names = []
+      for await (const { name } of store.list?.('') ?? []) names.push(name)
+      expect(names).toEqual(['a'])
+    }
+  })
+
+  it('a program that has used the store ends by itself', () => {
+    const module = fileURLToPath(new URL('../../packages/remote/dist/index.js', import.meta.url))
+    const program = `const { redis } = await import(${JSON.stringify(module)})
+const store = redis({ url: process.env.URL, prefix: 'program', credentials: { password: process.env.PASSWORD } })
+await store.put('a', new Uint8Array(100_000))
+console.log((await store.get('a')).bytes.length)`
+    const env = { ...process.env, URL: url(), PASSWORD: SECRETS.password }
+    const ran = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { env, encoding: 'utf8', timeout: 30_000 })
+    const { status, stdout, stderr } = ran
+    expect([status, stdout, stderr]).toEqual([0, '100000\n', ''])
+  })
+
+  it('a server that is started again is used again, and one that is down is REMOTE_UNAVAILABLE at once', async () => {
+    const port = await freePort()
+    const serveAgain = (): Promise<() => Promise<void>> => serve('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], port)
+    const store = redis({ url: `redis://127.0.0.1:${port}` })
+    const down = async (): Promise<void> => {
+      const { code, message } = await failureOf(store.get('a'))
+      expect([code, message]).toEqual(['REMOTE_UNAVAILABLE', expect.stringContaining('ECONNREFUSED')])
+    }
+    await down()
+    let stop = await serveAgain()
+    await store.put('a', text('1'))
+    await stop()
+    await down()
+    stop = await serveAgain()
+    expect(await store.get('a')).toBeUndefined()
+    await store.put('a', text('2'))
+    await stop()
+    stop = await serveAgain()
+    expect(await store.get('a')).toBeUndefined() // the connection has ended meanwhile
+    await stop()
+  })
+
+  it('a server that does not answer is REMOTE_UNAVAILABLE after the time of a request, and a signal ends the wait', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined))
+    const port = await new Promise<number>((resolve) => {
+      silent.listen(0, '127.0.0.1', () => {
+        const address = silent.address()
+        resolve(typeof address === 'object' && address !== null ? address.port : 0)
+      })
+    })
+    const store = redis({ url: `redis://127.0.0.1:${port}`, requestMs: 300 })
+    expect((await failureOf(store.get('a'))).code).toBe('REMOTE_UNAVAILABLE')
+    const reason = new Error('stopped')
+    const patient = redis({ url: `redis://127.0.0.1:${port}`, requestMs: 60_000 })
+    await expect(patient.get('a', { signal: AbortSignal.timeout(100) })).rejects.toMatchObject({ name: 'TimeoutError' })
+    await expect(patient.get('a', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    silent.close()
+  })
+})
