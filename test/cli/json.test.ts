@@ -125,7 +125,8 @@ describe('--json', () => {
     ], folder)
     const { publicKey: VARVE_TRUSTED_KEYS, signingKey: VARVE_SIGNING_KEY } = JSON.parse(runVarve(['remote', 'keygen', '--json'], { cwd: folder }).out)
     const env = { VARVE_REMOTE: pathToFileURL(join(folder, 'remote')).href, VARVE_TRUSTED_KEYS, VARVE_SIGNING_KEY }
-    const remote = ['push', 'status', 'pull', 'verify', 'compact', 'gc', 'keygen'].map((name) => [`remote ${name}`, '--dir', caches] as const)
+    const names = ['push', 'doctor', 'status', 'pull', 'verify', 'compact', 'gc', 'keygen']
+    const remote = names.map((name) => [`remote ${name}`, '--dir', caches] as const)
     for (const [name, values] of await outputsOf(remote, folder, env)) outputs.set(name, values)
     const { sha256 } = JSON.parse(outputs.get('remote status')?.[0] ?? '').scopes[0].layers[0]
     for (const [name, values] of await outputsOf([['remote revoke', sha256, '--dir', caches]], folder, env)) outputs.set(name, values)

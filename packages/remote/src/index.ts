@@ -1,4 +1,6 @@
 /** Shares caches of Varve between machines: stores, signed manifests, push and pull. */
+export { remoteDoctor, type RemoteDoctorOptions, type RemoteDoctorReport } from './doctor.ts'
+export type { RemoteFinding } from './doctor/finding.ts'
 export { type Environment, type EnvironmentOptions, remoteFromEnvironment } from './environment.ts'
 export { type RemoteLayerReport, type RemoteScopeReport, remoteStatus, type RemoteStatus, verifyRemote, type RemoteVerifyReport } from './inspect.ts'
 export { gc, type RemoteGcOptions, type RemoteGcReport } from './gc.ts'

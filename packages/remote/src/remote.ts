@@ -6,6 +6,7 @@
  *   v1/<scope>/manifest/<commit>.<key id>            signed, create-only
  *   v1/<scope>/head                                  signed, compare-and-swap
  *   v1/<domain>/sweep, v1/<domain>/clock             of garbage collection
+ *   v1/<domain>/probe/<id>                           written and removed again by `remoteDoctor`
  *
  * The domain is the first segment of a scope, `trusted` or `untrusted`. Each has objects of its own, so credentials for
  * `untrusted` cannot occupy a name that a trusted writer needs.
@@ -124,7 +125,7 @@ function keysOf({ trustedKeys, untrustedKeys = [] }: RemoteOptions): Keys {
 }
 
 /** Names below a domain that are no scopes. */
-const RESERVED = ['chunk', 'layer', 'sweep', 'clock']
+const RESERVED = ['chunk', 'layer', 'sweep', 'clock', 'probe']
 
 /** What a scope is by its name. A writer trusts its own key in the domain of the scope that it writes. */
 function scopesWith({ trusted, untrusted }: Keys, own: SigningKey | undefined): (name: string) => Scope {

@@ -44,6 +44,7 @@ export interface CliJson extends EachCaches {
   readonly 'remote revoke': RemoteRevokeJson
   readonly 'remote status': RemoteStatusJson
   readonly 'remote verify': RemoteVerifyJson
+  readonly 'remote doctor': DoctorJson
   readonly 'remote keygen': RemoteKeygenJson
   /** The JSON of any command that fails, with exit code 2, 3 or 4. */
   readonly error: ErrorJson

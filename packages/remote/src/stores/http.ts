@@ -47,6 +47,19 @@ export interface Server {
 }
 
 /** Largest answer without a `bytesMax`: a page of a list. */
+/** How far the clocks of servers are ahead, in milliseconds, by their last answer. */
+const clocks: WeakMap<object, number> = new WeakMap()
+
+function noteClock(server: Server, headers: Headers): void {
+  const serverMs = Date.parse(headers.get('date') ?? '')
+  if (Number.isFinite(serverMs)) clocks.set(server, serverMs - Date.now())
+}
+
+/** How far the clock of a store's server is ahead of this machine's, in milliseconds; undefined if it did not answer with its time. */
+export function clockAheadMs(store: object): number | undefined {
+  return clocks.get(store)
+}
+
 const ANSWER_MAX = 8 << 20
 
 /** Most bytes of an answer that is not expected; its text is only searched for an error code. */
@@ -112,6 +125,7 @@ async function tryOnce(call: Call, server: Server): Promise<Answer | Refusal> {
     const { status, headers } = response
     budget.start(Math.min(bytesMax, Number(headers.get('content-length') ?? bytesMax)))
     const isExpected = call.expected.includes(status)
+    noteClock(server, headers)
     const bytes = await bodyOf(response, name, isExpected && method !== 'HEAD' ? bytesMax : ERROR_MAX, isExpected, budget.signal)
     if (isExpected) return { status, headers, bytes }
     const error = statusError(status, failed, bytes)

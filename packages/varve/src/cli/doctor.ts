@@ -10,12 +10,11 @@ import { readHistory } from '../history/history.ts'
 import { secretOf } from '../health/secret.ts'
 import { command, type CommonOptions } from './command.ts'
 import { diagnose, isInContainerLayer } from './diagnosis.ts'
-import { escapeText } from './escape.ts'
 import { NEGATIVE } from './exit.ts'
+import { findingsText } from './findings.ts'
 import { FORMAT_FOLDER } from '../host/format.ts'
 import { findCaches, folderOf, inspect, trustsShared } from './folder.ts'
 import { size, write, writeJson } from './output.ts'
-import { table } from './table.ts'
 
 /** File systems that are on another machine, by the number that Linux gives them. */
 const NETWORKS: ReadonlyMap<number, string> = new Map([
@@ -29,9 +28,7 @@ async function run(options: CommonOptions): Promise<void> {
   const ok = findings.every((finding) => finding.advice === undefined)
   if (!ok) process.exitCode = NEGATIVE
   if (options.json === true) return writeJson('doctor', { ok, findings })
-  const rows = findings.map(({ what, found, advice }) => [advice === undefined ? 'ok' : '!', what, escapeText(found)])
-  await write(table(['', 'what', 'found'], rows))
-  for (const { what, advice = undefined, note = advice } of findings) if (note !== undefined) await write(`${what}: ${escapeText(note)}\n`)
+  await write(findingsText(findings))
 }
 
 /** Everything that `varve doctor` checks; `given` is `--dir`. */

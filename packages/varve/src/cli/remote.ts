@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { EXIT_HELP } from './exit.ts'
 import { remoteCompactCommand } from './remote/compact.ts'
+import { remoteDoctorCommand } from './remote/doctor.ts'
 import { remoteGcCommand } from './remote/gc.ts'
 import { remoteKeygenCommand } from './remote/keygen.ts'
 import { remotePullCommand } from './remote/pull.ts'
@@ -11,10 +12,10 @@ import { remoteStatusCommand } from './remote/status.ts'
 import { remoteVerifyCommand } from './remote/verify.ts'
 
 export const remoteCommand: Command = new Command('remote')
-  .description('publish, fetch, show, verify and clean up what a remote has (VARVE_REMOTE)')
+  .description('publish, fetch, check, show, verify and clean up what a remote has (VARVE_REMOTE)')
   .addHelpText('after', EXIT_HELP)
 
-const reading = [remotePullCommand, remoteStatusCommand, remoteVerifyCommand]
+const reading = [remoteDoctorCommand, remotePullCommand, remoteStatusCommand, remoteVerifyCommand]
 const writing = [remoteCompactCommand, remoteGcCommand, remoteRevokeCommand]
 for (const command of [remotePushCommand, ...reading, ...writing, remoteKeygenCommand]) {
   remoteCommand.addCommand(command.exitOverride())

@@ -5,7 +5,7 @@
 import { dirname, join } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import type {
-  RemoteGcJson, RemoteKeygenJson, RemoteLayerJson, RemotePullJson, RemotePushJson, RemoteRevokeJson, RemoteStatusJson, RemoteVerifyJson,
+  DoctorJson, RemoteGcJson, RemoteKeygenJson, RemoteLayerJson, RemotePullJson, RemotePushJson, RemoteRevokeJson, RemoteStatusJson, RemoteVerifyJson,
 } from '../../cli-json.ts'
 import type { EngineControl } from '../../engine/engine.ts'
 import { VarveError } from '../../errors.ts'
@@ -24,12 +24,17 @@ interface Commits {
   readonly commits?: readonly string[] | undefined
 }
 
+type EnvironmentVariables = Readonly<Record<string, string | undefined>>
+
+interface OpenCall {
+  readonly dir: string
+  readonly mode?: 'read' | 'read-write' | undefined
+  readonly budgetMs?: number | undefined
+}
+
 /** `Remote` is opaque here: the command passes it on. */
 export interface RemoteModule<Remote> {
-  remoteFromEnvironment(
-    environment: Readonly<Record<string, string | undefined>>,
-    options: { readonly dir: string; readonly mode?: 'read' | 'read-write' | undefined; readonly budgetMs?: number | undefined },
-  ): Remote | undefined
+  remoteFromEnvironment(environment: EnvironmentVariables, options: OpenCall): Remote | undefined
   push(remote: Remote, options: PushCall & EngineControl): Promise<Report<RemotePushJson>>
   pull(remote: Remote, options: Commits & EngineControl): Promise<Report<Omit<RemotePullJson, 'variable'>>>
   remoteStatus(remote: Remote, options: Commits): Promise<Report<RemoteStatusJson>>
@@ -37,6 +42,7 @@ export interface RemoteModule<Remote> {
   compact(remote: Remote, options: CompactCall & EngineControl): Promise<Report<RemotePushJson>>
   gc(remote: Remote, options: GcCall & EngineControl): Promise<Report<RemoteGcJson>>
   revoke(remote: Remote, target: string): Promise<Report<RemoteRevokeJson>>
+  remoteDoctor(environment: EnvironmentVariables, options: OpenCall & { readonly offline: boolean }): Promise<Report<DoctorJson>>
   generateKeys(): Report<RemoteKeygenJson>
 }
 
@@ -83,13 +89,18 @@ export function readingCommandOf(name: string, description: string): Command {
   return remoteCommandOf(name, description).option('--commit <hash>', use, collectCommit)
 }
 
-/** The remote of the environment; layers are in `.remote` in the directory of the caches. */
-export async function openRemote({ dir, timeout }: RemoteCommandOptions, mode: 'read' | 'read-write'): Promise<OpenRemote> {
-  if (isOffline()) throw new VarveError('INVALID_OPTION', 'VARVE_OFFLINE forbids connections to the remote; unset it')
-  const module = await loadRemote()
+/** The directory of layers, in that of the caches, and the budget. */
+export function openCallOf({ dir, timeout }: RemoteCommandOptions): OpenCall {
   const folder = folderOf(dir)
   const layers = join(isCache(folder) ? dirname(folder) : folder, '.remote')
-  const remote = module.remoteFromEnvironment(process.env, { dir: layers, mode, budgetMs: timeout === undefined ? undefined : timeout * 1000 })
+  return { dir: layers, budgetMs: timeout === undefined ? undefined : timeout * 1000 }
+}
+
+/** The remote of the environment. */
+export async function openRemote(options: RemoteCommandOptions, mode: 'read' | 'read-write'): Promise<OpenRemote> {
+  if (isOffline()) throw new VarveError('INVALID_OPTION', 'VARVE_OFFLINE forbids connections to the remote; unset it')
+  const module = await loadRemote()
+  const remote = module.remoteFromEnvironment(process.env, { ...openCallOf(options), mode })
   if (remote !== undefined) return { module, remote }
   const examples = "'s3://bucket/prefix', 'https://host/path' (WebDAV) or 'file:///path'"
   throw new VarveError('INVALID_OPTION', `there is no remote: set VARVE_REMOTE to ${examples}`)
