@@ -28,6 +28,8 @@ export interface StoreKind {
 }
 
 const built = (name: string): string => fileURLToPath(new URL(`../../target/servers/${name}`, import.meta.url))
+/** The program of versitygw; it may not be built. */
+export const VERSITYGW: string = built('versitygw')
 const TURBO = fileURLToPath(new URL('servers/turbo/node_modules/turborepo-remote-cache/dist/cli.js', import.meta.url))
 
 function outputOf(program: string, argument: string): string {
@@ -35,17 +37,23 @@ function outputOf(program: string, argument: string): string {
   return `${stdout}${stderr}`
 }
 
-export const SECRETS = { key: 'the-secret-of-s3', token: 'the-token-of-turbo', password: 'the-password-of-the-store' }
+/** The owner of the bucket. */
+export const CREDENTIALS = { accessKeyId: 'rootkey', secretAccessKey: 'the-secret-of-s3' }
+
+export const SECRETS = { key: CREDENTIALS.secretAccessKey, token: 'the-token-of-turbo', password: 'the-password-of-the-store' }
 
 /** All kinds of stores. */
 export const STORES: readonly StoreKind[] = [
   { name: 'directory', start: startDirectory },
-  kind('S3 (versitygw)', existsSync(built('versitygw')), startVersitygw),
+  kind('S3 (versitygw)', existsSync(VERSITYGW), startVersitygw),
   kind('WebDAV (nginx)', outputOf('nginx', '-V').includes('http_dav_module'), startNginx),
   kind('bazel (bazel-remote)', existsSync(built('bazel-remote')), startBazelRemote),
   kind('turbo (turborepo-remote-cache)', existsSync(TURBO), startTurborepo),
   kind('Redis (redis-server)', outputOf('redis-server', '--version').includes('v='), startRedis),
 ]
+
+/** A bucket of versitygw; undefined if it is not installed. */
+export const startS3: StoreKind['start'] = STORES.find(({ name }) => name.startsWith('S3'))?.start
 
 function kind(name: string, isInstalled: boolean, start: () => Promise<Started>): StoreKind {
   return { name, start: isInstalled || process.env['CI'] !== undefined ? start : undefined }
@@ -67,15 +75,15 @@ async function startDirectory(): Promise<Started> {
 async function startVersitygw(): Promise<Started> {
   const [data, iam, port] = [makeFolder(), makeFolder(), await freePort()]
   mkdirSync(join(data, 'bucket'))
-  const credentials = { accessKeyId: 'rootkey', secretAccessKey: SECRETS.key }
-  const root = ['--access', credentials.accessKeyId, '--secret', credentials.secretAccessKey]
+  const { accessKeyId, secretAccessKey } = CREDENTIALS
+  const root = ['--access', accessKeyId, '--secret', secretAccessKey]
   const args = ['--port', `127.0.0.1:${port}`, ...root, '--iam-dir', iam, '--quiet', 'posix', data]
-  const stop = await serve(built('versitygw'), args, port)
+  const stop = await serve(VERSITYGW, args, port)
   const endpoint = `http://127.0.0.1:${port}`
   return {
-    store: s3({ bucket: 'bucket', prefix: 'some/prefix', endpoint, credentials }),
+    store: s3({ bucket: 'bucket', prefix: 'some/prefix', endpoint, credentials: CREDENTIALS }),
     address: `s3://bucket/team?endpoint=${endpoint}&region=us-east-1`,
-    env: { AWS_ACCESS_KEY_ID: credentials.accessKeyId, AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey },
+    env: { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
     stop,
   }
 }

@@ -5,7 +5,7 @@ import type { HttpCredentials } from './stores/authorization.ts'
 import { bazel } from './stores/bazel.ts'
 import { directory } from './stores/directory.ts'
 import { redis } from './stores/redis.ts'
-import { s3 } from './stores/s3.ts'
+import { s3, type S3Credentials } from './stores/s3.ts'
 import type { BlobStore } from './stores/store.ts'
 import { turbo } from './stores/turbo.ts'
 import { webdav } from './stores/webdav.ts'
@@ -18,6 +18,7 @@ interface Given {
   readonly url: URL
   readonly allowInsecure: boolean
   readonly set: Lookup
+  readonly isWriting: boolean
 }
 
 /** The parameters that an address may have, and what makes its store, by protocol. */
@@ -34,8 +35,8 @@ const KINDS: Readonly<Record<string, { readonly parameters: readonly string[]; r
   'rediss:': { parameters: ['prefix'], make: redisOf },
 }
 
-/** The store of `VARVE_REMOTE`. Throws INVALID_OPTION. */
-export function storeOf(address: string, set: Lookup): BlobStore {
+/** The store of `VARVE_REMOTE`, for a process that only reads or that also writes. Throws INVALID_OPTION. */
+export function storeOf(address: string, set: Lookup, isWriting: boolean): BlobStore {
   const url = URL.canParse(address) ? new URL(address) : undefined
   const kind = url === undefined ? undefined : KINDS[url.protocol]
   if (url === undefined || kind === undefined) {
@@ -45,7 +46,7 @@ export function storeOf(address: string, set: Lookup): BlobStore {
   if (url.username !== '' || url.password !== '') throw hasCredentials(url.protocol)
   const unknown = [...url.searchParams.keys()].find((name) => !kind.parameters.includes(name))
   if (unknown !== undefined) throw new VarveError('INVALID_OPTION', unknownParameter(kind.parameters))
-  return kind.make({ url, allowInsecure: set('VARVE_REMOTE_ALLOW_INSECURE') === '1', set })
+  return kind.make({ url, allowInsecure: set('VARVE_REMOTE_ALLOW_INSECURE') === '1', set, isWriting })
 }
 
 function hasCredentials(protocol: string): VarveError {
@@ -60,19 +61,22 @@ function unknownParameter(known: readonly string[]): string {
   return `the address in VARVE_REMOTE has an unknown parameter: ${fix}. Credentials are variables of their own`
 }
 
-function s3Of({ url, allowInsecure, set }: Given): BlobStore {
+function s3Of({ url, allowInsecure, set, isWriting }: Given): BlobStore {
   return s3({
     bucket: url.hostname,
     prefix: decodeURIComponent(url.pathname.replace(/^\/+|\/+$/g, '')),
     endpoint: url.searchParams.get('endpoint') ?? undefined,
     region: url.searchParams.get('region') ?? set('AWS_REGION'),
     allowInsecure,
-    credentials: {
-      accessKeyId: set('AWS_ACCESS_KEY_ID') ?? '',
-      secretAccessKey: set('AWS_SECRET_ACCESS_KEY') ?? '',
-      sessionToken: set('AWS_SESSION_TOKEN'),
-    },
+    credentials: s3Credentials(set, isWriting),
   })
+}
+
+/** Undefined for a reader without credentials, as pull requests from forks are: the bucket may be public. */
+function s3Credentials(set: Lookup, isWriting: boolean): S3Credentials | undefined {
+  const [accessKeyId, secretAccessKey] = [set('AWS_ACCESS_KEY_ID'), set('AWS_SECRET_ACCESS_KEY')]
+  if (accessKeyId === undefined && secretAccessKey === undefined && !isWriting) return undefined
+  return { accessKeyId: accessKeyId ?? '', secretAccessKey: secretAccessKey ?? '', sessionToken: set('AWS_SESSION_TOKEN') }
 }
 
 function webdavOf({ url, allowInsecure, set }: Given): BlobStore {

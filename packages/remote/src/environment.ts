@@ -6,8 +6,9 @@
  *   VARVE_REMOTE_SCOPE        trusted/main        VARVE_REMOTE_BASE      scopes below it, separated by commas
  *   VARVE_TRUSTED_KEYS        public keys         VARVE_UNTRUSTED_KEYS   separated by commas; `none` spelled out
  *   VARVE_REMOTE_MODE         read | read-write | off
+ *   VARVE_REMOTE_PREFETCH     auto | all | lazy
  *   VARVE_SIGNING_KEY         for read-write
- *   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION
+ *   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION              S3; without the first two, requests are not signed
  *   VARVE_REMOTE_TOKEN, or VARVE_REMOTE_USER and VARVE_REMOTE_PASSWORD                   WebDAV, bazel
  *   VARVE_REMOTE_TOKEN or TURBO_TOKEN, TURBO_TEAM                                        turbo
  *   VARVE_REMOTE_USER (may be missing) and VARVE_REMOTE_PASSWORD                         redis
@@ -16,7 +17,7 @@
 import { VarveError } from 'varve'
 import { storeOf } from './address.ts'
 import { openRemote, type OpenRemote } from './open.ts'
-import type { RemoteMode } from './remote.ts'
+import type { RemoteMode, RemotePrefetch } from './remote.ts'
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -38,9 +39,10 @@ export function remoteFromEnvironment(environment: Environment, { dir, budgetMs,
   const list = (name: string): string[] => (set(name) ?? '').split(',').map((part) => part.trim()).filter((part) => part !== '')
   const trusted = list('VARVE_TRUSTED_KEYS')
   return openRemote({
-    store: storeOf(address, set),
+    store: storeOf(address, set, mode === 'read-write'),
     dir,
     mode,
+    prefetch: prefetchOf(set('VARVE_REMOTE_PREFETCH')),
     budgetMs,
     scope: set('VARVE_REMOTE_SCOPE'),
     base: list('VARVE_REMOTE_BASE'),
@@ -50,7 +52,12 @@ export function remoteFromEnvironment(environment: Environment, { dir, budgetMs,
   })
 }
 
-function modeOf(mode = 'read'): RemoteMode | 'off' {
+function modeOf(mode = 'read'): RemoteMode {
   if (mode === 'read' || mode === 'read-write' || mode === 'off') return mode
   throw new VarveError('INVALID_OPTION', `VARVE_REMOTE_MODE is '${mode}'; set it to read, read-write or off, or unset it`)
+}
+
+function prefetchOf(prefetch = 'auto'): RemotePrefetch {
+  if (prefetch === 'auto' || prefetch === 'all' || prefetch === 'lazy') return prefetch
+  throw new VarveError('INVALID_OPTION', `VARVE_REMOTE_PREFETCH is '${prefetch}'; set it to auto, all or lazy, or unset it`)
 }

@@ -4,7 +4,8 @@
  *   1. A head that does not arrive within `HEAD_MS` is not waited for. All waiting of this process is at most `WAIT_MS`.
  *   2. After a failure this process asks the remote no more. Its caches use the layers on this machine: those of the last head
  *      up to the first that is missing, or those of the last head that was fetched completely, whichever are more.
- *   3. A cache that is closed publishes for at most `PUBLISH_MS`. After a failure this process publishes no more, and still reads.
+ *   3. With prefetch `'lazy'`, nothing is waited for: the fetch begins with the cache, and takes of the same budget in the background.
+ *   4. A cache that is closed publishes for at most `PUBLISH_MS`. After a failure this process publishes no more, and still reads.
  */
 import type { AttachedLayers, CacheRemote, PublishedCache } from 'varve'
 import { readStoredHead, writeStoredHead } from './heads.ts'
@@ -12,7 +13,7 @@ import { bytesOf } from './layer.ts'
 import type { RemoteLayer } from './manifest.ts'
 import { fetchLayers, manifestsOf, namedIn, type NamedLayer, pathOf, type ScopeManifest, usableOf } from './pull.ts'
 import { push } from './push.ts'
-import { checkRemote, type Remote, type RemoteOptions, type Scope, withinBudget } from './remote.ts'
+import { checkRemote, type Remote, type RemoteMode, type RemoteOptions, type RemotePrefetch, type Scope, withinBudget } from './remote.ts'
 import type { SigningKey } from './keys.ts'
 import type { BlobStore } from './stores/store.ts'
 
@@ -25,17 +26,23 @@ export class OpenRemote implements Remote, CacheRemote {
   readonly store: BlobStore
   readonly dir: string
   readonly scopes: readonly [Scope, ...Scope[]]
+  readonly mode: RemoteMode
+  readonly prefetch: RemotePrefetch
   readonly signingKey: SigningKey | undefined
   readonly budgetMs: number
   readonly commits: Remote['commits']
   #waitedMs = 0
+  /** The fetches in the background so far; they do not reject. */
+  #background: Promise<unknown> = Promise.resolve()
   #problem: Error | undefined
   #isPublishing = true
 
-  constructor({ store, dir, scopes, signingKey, budgetMs, commits }: Remote) {
+  constructor({ store, dir, scopes, mode, prefetch, signingKey, budgetMs, commits }: Remote) {
     this.store = store
     this.dir = dir
     this.scopes = scopes
+    this.mode = mode
+    this.prefetch = prefetch
     this.signingKey = signingKey
     this.budgetMs = budgetMs
     this.commits = commits
@@ -45,14 +52,30 @@ export class OpenRemote implements Remote, CacheRemote {
     return this.store.label
   }
 
+  get isOff(): boolean {
+    return this.mode === 'off'
+  }
+
   get publishes(): boolean {
     return this.signingKey !== undefined && this.#isPublishing
   }
 
   async attach(name: string, { offline }: { readonly offline: boolean }): Promise<AttachedLayers> {
-    const fetchedBytes = offline || this.#problem !== undefined ? 0 : await this.#fetch(name)
+    const isAsked = !offline && this.#problem === undefined
+    const isLazy = isAsked && this.prefetch === 'lazy'
+    const fetchedBytes = isAsked && !isLazy ? await this.#fetch(name) : 0
     const paths = (await this.#usable(name)).map((layer) => pathOf(this, layer))
-    return { paths, fetchedBytes, problem: offline ? undefined : this.#problem }
+    return { paths, fetchedBytes, problem: offline ? undefined : this.#problem, later: isLazy ? this.#fetchLater(name) : undefined }
+  }
+
+  /** Fetches in the background, one cache after the other, and resolves to the problem. */
+  #fetchLater(name: string): Promise<Error | undefined> {
+    const fetched = this.#background.then(async () => {
+      if (this.#problem === undefined) await this.#fetch(name)
+      return this.#problem
+    })
+    this.#background = fetched
+    return fetched
   }
 
   /** The layers of a cache on this machine that are an earlier state of the remote, or its newest. */
@@ -69,6 +92,7 @@ export class OpenRemote implements Remote, CacheRemote {
 
   async publish({ name, dir, secret, engine, shared }: PublishedCache): Promise<void> {
     if (!this.publishes) return
+    await this.#background // fetches what publishing would fetch again
     try {
       await push({ ...this, budgetMs: PUBLISH_MS }, { caches: [{ name, dir, secret, engine }], shared, skipSmall: true })
     } catch (error) {
@@ -86,7 +110,7 @@ export class OpenRemote implements Remote, CacheRemote {
     try {
       const headBudget = { ...this, budgetMs: Math.min(HEAD_MS, leftMs()) }
       const heads = await withinBudget(headBudget, undefined, (signal) => manifestsOf(this, [], signal))
-      const layers = ofCache(name, namedIn(heads))
+      const layers = this.prefetch === 'all' ? namedIn(heads) : ofCache(name, namedIn(heads))
       await withinBudget({ ...this, budgetMs: leftMs() }, undefined, (signal) => fetchLayers(this, layers, { signal, onProgress }))
       for (const { scope, bytes: head } of heads) if (head !== undefined) await writeStoredHead(this, scope, head, name)
     } catch (error) {

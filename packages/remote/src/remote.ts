@@ -17,8 +17,11 @@ import { type PublicKey, readPublicKey, readSigningKey, type SigningKey } from '
 import { checkOptions } from './options.ts'
 import { type BlobStore, segmentsOf } from './stores/store.ts'
 
-/** Whether a remote is only read, which is the default. */
-export type RemoteMode = 'read' | 'read-write'
+/** Whether a remote is only read, which is the default, or ignored. */
+export type RemoteMode = 'read' | 'read-write' | 'off'
+
+/** What an opened cache fetches, and whether `openCache` waits for it. */
+export type RemotePrefetch = 'auto' | 'all' | 'lazy'
 
 /** Options of `openRemote`. */
 export interface RemoteOptions {
@@ -43,10 +46,18 @@ export interface RemoteOptions {
    */
   readonly untrustedKeys?: readonly string[] | undefined
   /**
-   * With `'read-write'`, `push` publishes, and so does each cache that was opened with this remote when it is closed.
+   * With `'read-write'`, `push` publishes, and so does each cache that was opened with this remote when it is closed. With `'off'`, caches
+   * ignore it, and the functions of this package reject with INVALID_OPTION; no connection is opened.
    * @defaultValue `'read'`: `push` rejects with READ_ONLY
    */
   readonly mode?: RemoteMode | undefined
+  /**
+   * What `openCache` fetches. `'auto'`: the layers of this cache, before it opens. `'all'`: the layers of all caches, so that the tools of
+   * one build need no connection later. `'lazy'`: the layers of this cache in the background, for at most 10 s, while the build uses
+   * those that are on this machine; the next `openCache` uses what has arrived.
+   * @defaultValue `'auto'`
+   */
+  readonly prefetch?: RemotePrefetch | undefined
   /** The secret key for `push`. Without it nothing is ever written. */
   readonly signingKey?: string | undefined
   /**
@@ -61,7 +72,9 @@ export interface RemoteOptions {
   readonly commits?: readonly string[] | undefined
 }
 
-const FIELDS = ['store', 'dir', 'scope', 'base', 'trustedKeys', 'untrustedKeys', 'mode', 'signingKey', 'budgetMs', 'commits']
+const FIELDS = ['store', 'dir', 'scope', 'base', 'trustedKeys', 'untrustedKeys', 'mode', 'prefetch', 'signingKey', 'budgetMs', 'commits']
+const MODES: readonly unknown[] = ['read', 'read-write', 'off'] satisfies RemoteMode[]
+const PREFETCHES: readonly unknown[] = ['auto', 'all', 'lazy'] satisfies RemotePrefetch[]
 
 /** A remote whose options are checked. */
 export interface Remote {
@@ -69,7 +82,9 @@ export interface Remote {
   readonly dir: string
   /** The scope, then those below it. */
   readonly scopes: readonly [Scope, ...Scope[]]
-  /** Undefined if the mode is `'read'`. */
+  readonly mode: RemoteMode
+  readonly prefetch: RemotePrefetch
+  /** Undefined unless the mode is `'read-write'`. */
   readonly signingKey: SigningKey | undefined
   readonly budgetMs: number
   /** The commits of a store without a head, the newest first. */
@@ -88,9 +103,10 @@ export type Domain = 'trusted' | 'untrusted'
 /** The remote of these options. Throws INVALID_OPTION. */
 export function checkRemote(options: RemoteOptions): Remote {
   checkOptions('openRemote()', options, FIELDS)
-  const { store, dir, scope = 'trusted/main', base = [], mode = 'read', signingKey, budgetMs = 120_000, commits } = options
+  const { store, dir, scope = 'trusted/main', base = [], mode = 'read', prefetch = 'auto', signingKey, budgetMs = 120_000, commits } = options
   if (typeof dir !== 'string' || dir === '') throw new VarveError('INVALID_OPTION', "option 'dir' is no path of a directory")
-  if (mode !== 'read' && mode !== 'read-write') throw new VarveError('INVALID_OPTION', "option 'mode' is neither 'read' nor 'read-write'")
+  if (!MODES.includes(mode)) throw new VarveError('INVALID_OPTION', "option 'mode' is none of 'read', 'read-write' and 'off'")
+  if (!PREFETCHES.includes(prefetch)) throw new VarveError('INVALID_OPTION', "option 'prefetch' is none of 'auto', 'all' and 'lazy'")
   const secret = signingKey === undefined ? undefined : readSigningKey("option 'signingKey'", signingKey)
   if (mode === 'read-write' && secret === undefined) {
     throw new VarveError('INVALID_OPTION', "mode 'read-write' needs option 'signingKey' (VARVE_SIGNING_KEY). Make one with 'npx varve remote keygen'")
@@ -101,7 +117,8 @@ export function checkRemote(options: RemoteOptions): Remote {
   if (own.domain === 'trusted' && below.some(({ domain }) => domain === 'untrusted')) {
     throw new VarveError('INVALID_OPTION', `scope '${scope}' is trusted and reads an untrusted one; remove that from option 'base'`)
   }
-  return { store, dir, scopes: [own, ...below], signingKey: mode === 'read' ? undefined : secret, budgetMs, commits: commitsOf(commits) }
+  const writer = mode === 'read-write' ? secret : undefined
+  return { store, dir, scopes: [own, ...below], mode, prefetch, signingKey: writer, budgetMs, commits: commitsOf(commits) }
 }
 
 function commitsOf(given: readonly string[] | undefined): Remote['commits'] {
@@ -165,12 +182,13 @@ export function chunkName({ domain }: Scope, sha256: string): string {
   return `v1/${domain}/chunk/${sha256}`
 }
 
-/** Runs `work` with a signal that aborts when the budget is used up. It then rejects with REMOTE_UNAVAILABLE. */
+/** Runs `work` with a signal that aborts when the budget is used up. It then rejects with REMOTE_UNAVAILABLE; for a remote that is off, at once. */
 export async function withinBudget<T>(
-  { budgetMs, store }: Remote,
+  { budgetMs, store, mode }: Remote,
   caller: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  if (mode === 'off') throw new VarveError('INVALID_OPTION', `${store.label} is not used: option 'mode' is 'off'. Set it to 'read'`)
   const controller = new AbortController()
   const spent = new VarveError('REMOTE_UNAVAILABLE', `${store.label}: not done within ${budgetMs} ms`)
   const timer = setTimeout(() => controller.abort(spent), budgetMs)

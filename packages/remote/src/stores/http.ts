@@ -2,14 +2,15 @@
  * Requests to a store over HTTP, each within its budget. No error contains a header, a query or the body of an answer, so no
  * secret reaches an output.
  *
- *   1. An attempt may take `requestMs` plus the time of its body at `BYTES_PER_SECOND_MIN`, until the head of the answer; then the
- *      same again for the body of the answer.
+ *   1. An attempt may take `CONNECT_MS` until it has a connection; `requestMs` plus the time of its body at `BYTES_PER_SECOND_MIN`, until the
+ *      head of the answer; then the same again for the body of the answer. One that is late is not repeated.
  *   2. Transport errors and the statuses 409, 429 and 5xx are repeated, up to `ATTEMPTS` in all, after a jittered delay or
  *      after Retry-After, unless that is longer than `DELAY_MS_MAX`.
  *   3. 401 and 403 are REMOTE_DENIED at once. Redirects are errors: they would carry credentials elsewhere.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { VarveError } from 'varve'
+import { CONNECT_MS, Connection } from './connect.ts'
 import { type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
 
 const ATTEMPTS = 3
@@ -46,7 +47,6 @@ export interface Server {
   readonly requestMs: number
 }
 
-/** Largest answer without a `bytesMax`: a page of a list. */
 /** How far the clocks of servers are ahead, in milliseconds, by their last answer. */
 const clocks: WeakMap<object, number> = new WeakMap()
 
@@ -60,6 +60,7 @@ export function clockAheadMs(store: object): number | undefined {
   return clocks.get(store)
 }
 
+/** Largest answer without a `bytesMax`: a page of a list. */
 const ANSWER_MAX = 8 << 20
 
 /** Most bytes of an answer that is not expected; its text is only searched for an error code. */
@@ -118,14 +119,15 @@ async function tryOnce(call: Call, server: Server): Promise<Answer | Refusal> {
   const { name, method, bytesMax = ANSWER_MAX } = call
   const failed = `cannot ${method} '${name}' at ${server.label}`
   const budget = new Budget(server.requestMs, call.signal)
+  const connection = new Connection(() => budget.spend(`no connection within ${CONNECT_MS} ms`))
   call.signal?.throwIfAborted()
   try {
     budget.start(call.bodyBytes ?? 0)
-    const response = await fetch(await call.make(), { signal: budget.signal, redirect: 'error' })
+    const response = await connection.fetch(await call.make(), { signal: budget.signal, redirect: 'error' })
     const { status, headers } = response
+    noteClock(server, headers)
     budget.start(Math.min(bytesMax, Number(headers.get('content-length') ?? bytesMax)))
     const isExpected = call.expected.includes(status)
-    noteClock(server, headers)
     const bytes = await bodyOf(response, name, isExpected && method !== 'HEAD' ? bytesMax : ERROR_MAX, isExpected, budget.signal)
     if (isExpected) return { status, headers, bytes }
     const error = statusError(status, failed, bytes)
@@ -133,8 +135,8 @@ async function tryOnce(call: Call, server: Server): Promise<Answer | Refusal> {
   } catch (error) {
     if (error instanceof VarveError) throw error
     if (call.signal?.aborted === true) throw call.signal.reason
-    const why = budget.isSpent ? `no complete answer within ${budget.ms} ms` : transportCode(error)
-    return new Refusal(new VarveError('REMOTE_UNAVAILABLE', `${failed}: ${why}`), !budget.isSpent)
+    const why = budget.late ?? transportCode(error)
+    return new Refusal(new VarveError('REMOTE_UNAVAILABLE', `${failed}: ${why}`), budget.late === undefined)
   } finally {
     budget.stop()
   }
@@ -146,9 +148,8 @@ class Budget {
   readonly #requestMs: number
   readonly #controller = new AbortController()
   #timer: NodeJS.Timeout | undefined
-  /** Milliseconds of the phase. */
-  ms = 0
-  isSpent = false
+  /** What did not happen in time. */
+  late: string | undefined
 
   constructor(requestMs: number, caller: AbortSignal | undefined) {
     this.#requestMs = requestMs
@@ -158,11 +159,14 @@ class Budget {
   /** Begins a phase that transfers `bytes`. */
   start(bytes: number): void {
     this.stop()
-    this.ms = Math.ceil(this.#requestMs + (bytes * 1000) / BYTES_PER_SECOND_MIN)
-    this.#timer = setTimeout(() => {
-      this.isSpent = true
-      this.#controller.abort()
-    }, this.ms)
+    const ms = Math.ceil(this.#requestMs + (bytes * 1000) / BYTES_PER_SECOND_MIN)
+    this.#timer = setTimeout(() => this.spend(`no complete answer within ${ms} ms`), ms)
+  }
+
+  /** Ends the attempt. */
+  spend(late: string): void {
+    this.late = late
+    this.#controller.abort()
   }
 
   stop(): void {

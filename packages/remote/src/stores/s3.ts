@@ -1,5 +1,5 @@
 /**
- * An S3-compatible object store, addressed by path. Requests are signed with SigV4; `aws4fetch` computes the signature.
+ * An S3-compatible object store, addressed by path. Requests with credentials are signed with SigV4; `aws4fetch` computes the signature.
  *
  * Some gateways answer a large PUT with 412 before they have read its body and close the connection, which is a transport error.
  * A HEAD before create-only PUTs above `PROBED_BYTES` avoids this, and the transfer of a blob that exists.
@@ -35,8 +35,11 @@ export interface S3Options {
    * @defaultValue `https://s3.<region>.amazonaws.com`
    */
   readonly endpoint?: string | undefined
-  /** The credentials, or a function that is called for each request. */
-  readonly credentials: S3Credentials | (() => S3Credentials | Promise<S3Credentials>)
+  /**
+   * The credentials, or a function that is called for each request.
+   * @defaultValue none: requests are not signed, which a bucket that everyone may read accepts
+   */
+  readonly credentials?: S3Credentials | (() => S3Credentials | Promise<S3Credentials>) | undefined
   /**
    * Accepts plain http to another machine.
    * @defaultValue `false`
@@ -61,8 +64,9 @@ export function s3(options: S3Options): BlobStore {
     throw new VarveError('INVALID_OPTION', "option 'bucket' of s3() is no name of a bucket: 3 to 63 of a-z, 0-9, '.' and '-'")
   }
   if (prefix !== '') segmentsOf(prefix)
-  const isComplete = typeof credentials === 'function' || (Boolean(credentials?.accessKeyId) && Boolean(credentials?.secretAccessKey))
-  if (!isComplete) throw new VarveError('INVALID_OPTION', "option 'credentials' of s3() needs 'accessKeyId' and 'secretAccessKey'")
+  const isFixed = credentials !== undefined && typeof credentials !== 'function'
+  const isIncomplete = isFixed && !(credentials.accessKeyId && credentials.secretAccessKey)
+  if (isIncomplete) throw new VarveError('INVALID_OPTION', "option 'credentials' of s3() needs 'accessKeyId' and 'secretAccessKey'")
   return new S3Store(options)
 }
 
@@ -141,8 +145,11 @@ class S3Store implements BlobStore {
     const digest = body === undefined ? EMPTY_SHA256 : (sha256 ?? createHash('sha256').update(body).digest('hex'))
     const make = async (): Promise<Request> => {
       const credentials = typeof this.#credentials === 'function' ? await this.#credentials() : this.#credentials
+      const url = `${this.#bucketUrl}${path}${query === undefined ? '' : `?${query}`}`
+      const init = { method: call.method, ...(body === undefined ? {} : { body: body.slice() }) }
+      if (credentials === undefined) return new Request(url, { ...init, headers })
       const signer = new AwsV4Signer({
-        url: `${this.#bucketUrl}${path}${query === undefined ? '' : `?${query}`}`,
+        url,
         method: call.method,
         headers: { ...headers, 'x-amz-content-sha256': digest },
         accessKeyId: credentials.accessKeyId,
@@ -152,7 +159,7 @@ class S3Store implements BlobStore {
         region: this.#region,
       })
       const signed = await signer.sign()
-      return new Request(signed.url, { method: call.method, headers: signed.headers, ...(body === undefined ? {} : { body: body.slice() }) })
+      return new Request(signed.url, { ...init, headers: signed.headers })
     }
     return send({ ...call, make, bodyBytes: body?.length ?? 0 }, this)
   }

@@ -84,6 +84,7 @@ async function open(options: CacheOptions): Promise<Cache> {
     if (loaded.warning !== undefined) session.warn(loaded.warning, 'engine')
     if (degraded !== undefined) session.warn(degradedWarning(degraded), 'degraded')
     for (const warning of warnings) session.warn(warning)
+    void remote?.later?.then((warning) => warning !== undefined && session.warn(warning))
     const place = secret === undefined ? dir : `${dir}/${folder}`
     const opened = { engine: engine.name, reason, dir, durability, remote: remote?.report }
     const published = { name: options.name, dir, secret, engine: engine.name, shared: options.shared ?? false }

@@ -19,6 +19,8 @@ export interface Attachment {
   readonly layers: readonly string[]
   readonly report: RemoteReport
   readonly warning: VarveError | undefined
+  /** Resolves to a warning if fetching in the background has failed. */
+  readonly later?: Promise<VarveError | undefined> | undefined
   /** Resolves to a warning if it fails. Undefined if the remote is only read. */
   readonly publish: ((cache: PublishedCache) => Promise<VarveError | undefined>) | undefined
 }
@@ -37,7 +39,7 @@ export async function attachRemote(opening: Opening): Promise<Attachment | undef
   const startMs = Date.now()
   try {
     const remote = opening.remote === undefined ? await environmentRemote(opening.dir) : opening.remote
-    return remote === undefined || remote === false ? undefined : await attachTo(remote, opening, startMs)
+    return remote === undefined || remote === false || remote.isOff === true ? undefined : await attachTo(remote, opening, startMs)
   } catch (error) {
     return failed(toVarveError(error), startMs)
   }
@@ -50,18 +52,19 @@ async function attachTo(remote: CacheRemote, { name, shared, readOnly = false }:
     return failed(new VarveError(degraded.code, `${degraded.why}; ${degraded.fix}`), startMs)
   }
   const offline = !isAsked || degraded !== undefined
-  const { paths, fetchedBytes, problem } = await remote.attach(name, { offline })
+  const { paths, fetchedBytes, problem, later } = await remote.attach(name, { offline })
   return {
     layers: paths,
     report: {
       store: remote.label,
-      state: problem !== undefined ? 'failed' : offline ? 'offline' : 'current',
+      state: problem !== undefined ? 'failed' : offline ? 'offline' : later !== undefined ? 'fetching' : 'current',
       problem: problem?.message ?? null,
       layers: paths.length,
       fetchedBytes,
       waitMs: Date.now() - startMs,
     },
-    warning: problem === undefined ? undefined : warningOf('its newest state is not used', problem),
+    warning: warningOf(NOT_NEWEST, problem),
+    later: later?.then((failure) => warningOf(NOT_NEWEST, failure)),
     publish: offline || !remote.publishes ? undefined : (cache) => remote.publish(cache).then(() => undefined, unpublished),
   }
 }
@@ -73,8 +76,10 @@ function failed(problem: VarveError, startMs: number): Attachment {
 
 const MORE_TIME = ". Run 'npx varve remote pull' to wait longer, or set VARVE_OFFLINE=1 to build without it"
 
-function warningOf(effect: string, problem: Error): VarveError | undefined {
-  if (reported.has(problem)) return undefined
+const NOT_NEWEST = 'its newest state is not used'
+
+function warningOf(effect: string, problem: Error | undefined): VarveError | undefined {
+  if (problem === undefined || reported.has(problem)) return undefined
   reported.add(problem)
   const { code, message } = toVarveError(problem)
   return new VarveError(code, `remote: ${effect}: ${message}${code === 'REMOTE_UNAVAILABLE' ? MORE_TIME : ''}`, { cause: problem })

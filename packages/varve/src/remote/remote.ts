@@ -6,6 +6,8 @@ export interface CacheRemote {
   readonly label: string
   /** Absolute path of the directory for the layers that are fetched. */
   readonly dir: string
+  /** Whether caches ignore it. */
+  readonly isOff?: boolean
   /** Whether caches publish to it when they are closed. */
   readonly publishes: boolean
   /**
@@ -25,6 +27,8 @@ export interface AttachedLayers {
   readonly fetchedBytes: number
   /** Why these may not be the newest layers; the same object for each later call. */
   readonly problem: Error | undefined
+  /** If the remote fetches in the background: resolves at the end, to the problem if it failed. It never rejects. */
+  readonly later?: Promise<Error | undefined> | undefined
 }
 
 /** A closed cache. */
@@ -42,9 +46,10 @@ export interface RemoteReport {
   readonly store: string
   /**
    * `'current'`: the cache is over the newest layers. `'offline'`: the remote was not asked (`VARVE_OFFLINE`, `readOnly`).
-   * `'failed'`: `problem` has the reason. Layers of an earlier state that are on this machine are used in both other cases.
+   * `'fetching'`: the newest layers are fetched in the background, for the next time (prefetch `'lazy'`). `'failed'`: `problem` has
+   * the reason. Layers of an earlier state that are on this machine are used in all other cases.
    */
-  readonly state: 'current' | 'offline' | 'failed'
+  readonly state: 'current' | 'offline' | 'fetching' | 'failed'
   readonly problem: string | null
   /** Number of its layers below the cache; `CacheStatus.layers` has each. */
   readonly layers: number
