@@ -75,6 +75,8 @@ pub struct LayerReport {
     pub deletes: u64,
     /// Bytes of its tables and blobs.
     pub bytes: u64,
+    /// Lookups that it has answered since this process opened the cache.
+    pub hits: u64,
 }
 
 /// The outcome of sealing.

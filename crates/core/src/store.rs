@@ -326,7 +326,7 @@ impl Store {
             authenticated: self.context.options.mac_key.is_some(),
             writer: self.committer().ok().and_then(|committer| committer.log.as_ref().map(|log| log.writer)),
             manifest: self.state().map_or(0, |state| state.manifest.number),
-            layers: self.state().map_or(Vec::new(), |state| state.layers.reports().to_vec()),
+            layers: self.state().map_or(Vec::new(), |state| state.layers.reports()),
             damage: self.context.damage.places(),
         }
     }

@@ -81,7 +81,7 @@ pub(crate) fn lookup<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Op
 
 /// The value of a key that the cache itself does not have.
 fn in_layers<'a>(state: &'a State, id: u32, hash: u64, key: &[u8]) -> Option<Hit<'a>> {
-    match state.layers.get(id, hash, key) {
+    match state.layers.answer(id, hash, key) {
         Found::Value { value, names_blobs, .. } => Some(Hit { place: Place::Table(value), names_blobs }),
         Found::Miss | Found::Deleted { .. } | Found::Damaged => None,
     }

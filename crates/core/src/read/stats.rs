@@ -74,7 +74,7 @@ pub(crate) fn stats(context: &Context, state: &State) -> Result<Stats> {
     }
     let usage = context.usage_folder.read_all(state.manifest.cache_id);
     stats.namespaces.extend(state.visible_ids().map(|id| namespace_stats(state, id, &usage)));
-    stats.layers = state.layers.reports().to_vec();
+    stats.layers = state.layers.reports();
     stats.namespaces.sort_unstable_by(|left, right| left.name.cmp(&right.name));
     Ok(stats)
 }

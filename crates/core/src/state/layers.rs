@@ -25,6 +25,7 @@ use crate::state::context::Context;
 use crate::table::{Found, Origin, Table};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The open layers of a cache.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +33,8 @@ pub(crate) struct Layers {
     /// By number of the namespace.
     namespaces: BTreeMap<u32, LayerNamespace>,
     numbers: BTreeMap<String, u32>,
-    reports: Vec<LayerReport>,
+    /// Each with the count of its hits, which all states of a cache share.
+    reports: Vec<(LayerReport, Arc<AtomicU64>)>,
     /// There may be layers that are not open.
     is_partial: bool,
 }
@@ -50,7 +52,7 @@ impl Layers {
     /// long for the format.
     pub(crate) fn open(context: &Context, sources: &[LayerSource]) -> Result<Self> {
         let layers = Self::open_below(context, sources, 0)?;
-        for (layer, what) in layers.reports.iter().filter_map(|layer| Some((&layer.path, layer.problem?))) {
+        for (layer, what) in layers.reports.iter().filter_map(|(layer, _)| Some((&layer.path, layer.problem?))) {
             context.damage.add(Damage::new(layer.clone(), 0, what).in_layer(layer));
         }
         Ok(layers)
@@ -61,15 +63,18 @@ impl Layers {
         let mut layers = Self::default();
         for (level, source) in (levels + 1..).zip(sources) {
             let mut report = LayerReport { path: source.name.to_string(), ..LayerReport::default() };
+            let hits = Arc::default();
             match manifest_of(context, source) {
                 Ok(manifest) => {
                     report.id = manifest.layer_id();
-                    layers.add(context, source, level, &manifest, &mut report)?;
+                    let hits = Some(Arc::clone(&hits));
+                    let origin = Origin { level, layer: Arc::clone(&source.name), hits, ..Origin::cache("") };
+                    layers.add(context, source, &origin, &manifest, &mut report)?;
                 }
                 Err(what) => report.problem = Some(what),
             }
             layers.is_partial |= report.problem.is_some();
-            layers.reports.push(report);
+            layers.reports.push((report, hits));
         }
         Ok(layers)
     }
@@ -78,7 +83,7 @@ impl Layers {
         &mut self,
         context: &Context,
         source: &LayerSource,
-        level: u32,
+        origin: &Origin,
         manifest: &Manifest,
         report: &mut LayerReport,
     ) -> Result<()> {
@@ -94,7 +99,7 @@ impl Layers {
             if number != id.number && !failpoints::bug("layers-ignore-versions") {
                 continue;
             }
-            let origin = Origin { level, layer: Arc::clone(&source.name), ..Origin::cache(&namespace.name) };
+            let origin = Origin { namespace: namespace.name.as_str().into(), ..origin.clone() };
             let open = |name: String| source.vfs.open(&name, Access::Random).ok();
             let tables = namespace.tables.iter().map(|meta| {
                 let of_file = checksum.of_file(manifest.cache_id, FileName::Table(meta.name));
@@ -124,8 +129,23 @@ impl Layers {
     /// What the layers have of a key; `Miss` = nothing.
     #[inline]
     pub(crate) fn get(&self, number: u32, hash: u64, key: &[u8]) -> Found<'_> {
-        let found = self.tables(number).iter().map(|table| table.get(hash, key));
-        found.into_iter().find(|found| !matches!(found, Found::Miss)).unwrap_or(Found::Miss)
+        self.find(number, hash, key).map_or(Found::Miss, |(found, _)| found)
+    }
+
+    /// The same for a caller, whose hits are counted.
+    #[inline]
+    pub(crate) fn answer(&self, number: u32, hash: u64, key: &[u8]) -> Found<'_> {
+        let Some((found, origin)) = self.find(number, hash, key) else { return Found::Miss };
+        if matches!(found, Found::Value { .. }) {
+            origin.count_hit();
+        }
+        found
+    }
+
+    #[inline]
+    fn find(&self, number: u32, hash: u64, key: &[u8]) -> Option<(Found<'_>, &Origin)> {
+        let found = self.tables(number).iter().map(|table| (table.get(hash, key), &table.origin));
+        found.into_iter().find(|(found, _)| !matches!(found, Found::Miss))
     }
 
     /// The namespaces, by name.
@@ -133,8 +153,13 @@ impl Layers {
         self.numbers.values().filter_map(|number| self.namespaces.get(number)).map(|namespace| &namespace.id)
     }
 
-    pub(crate) fn reports(&self) -> &[LayerReport] {
-        &self.reports
+    /// The layers, with their hits so far.
+    pub(crate) fn reports(&self) -> Vec<LayerReport> {
+        let with_hits = |(report, hits): &(LayerReport, Arc<AtomicU64>)| LayerReport {
+            hits: hits.load(Ordering::Relaxed),
+            ..report.clone()
+        };
+        self.reports.iter().map(with_hits).collect()
     }
 
     /// The layers of a cache that was written over layers which this process does not know.

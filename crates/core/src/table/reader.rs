@@ -15,7 +15,7 @@ use crate::report::damage_list::DamageList;
 use crate::table::block_cache::BlockCache;
 use crate::table::writer::OWN_BLOCK_BYTES;
 use crate::usage::{Day, UsageBits, day_of};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The place of a table among the tables of its cache and of the layers below.
@@ -26,11 +26,21 @@ pub(crate) struct Origin {
     pub(crate) level: u32,
     /// The directory of the layer; empty for the cache.
     pub(crate) layer: Arc<str>,
+    /// Lookups that the layer has answered; none for the cache.
+    pub(crate) hits: Option<Arc<AtomicU64>>,
 }
 
 impl Origin {
     pub(crate) fn cache(namespace: &str) -> Self {
-        Self { namespace: namespace.into(), level: 0, layer: "".into() }
+        Self { namespace: namespace.into(), level: 0, layer: "".into(), hits: None }
+    }
+
+    /// Counts a lookup that a table of the layer has answered. The count orders nothing, so it needs no other ordering.
+    #[inline]
+    pub(crate) fn count_hit(&self) {
+        if let Some(hits) = &self.hits {
+            hits.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// The name of a file as reports have it.

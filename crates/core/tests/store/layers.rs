@@ -95,6 +95,25 @@ fn a_cache_over_a_layer_reads_its_entries_and_writes_nothing() {
 }
 
 #[test]
+fn each_layer_counts_the_lookups_that_it_answers() {
+    let (vfs, older) = (SimVfs::new(), base());
+    let mut writer = over(&SimVfs::new(), &[&older]);
+    change(&mut writer, "1", &[("b", Some(b"newer b")), ("c", None)]);
+    let newer = seal(&writer, &[&older]);
+    change(&mut over(&vfs, &[&newer, &older]), "1", &[("own", Some(b"of the cache"))]);
+    let mut handle = over(&vfs, &[&newer, &older]);
+    let id = handle.namespace("n", "1").expect("namespace");
+    for (key, found) in [("a", true), ("a", true), ("b", true), ("c", false), ("absent", false), ("own", true)] {
+        assert_eq!(handle.get(id, key.as_bytes(), |_| ()).expect("get").is_some(), found, "{key}");
+    }
+    let hits = |handle: &Handle| handle.store().status().layers.iter().map(|layer| layer.hits).collect::<Vec<_>>();
+    assert_eq!(hits(&handle), [1, 2]);
+    change(&mut handle, "1", &[("more", Some(b"more"))]);
+    compact(&handle, true).expect("compact");
+    assert_eq!(hits(&handle), [1, 2], "neither a commit nor a compaction counts, or begins again");
+}
+
+#[test]
 fn a_put_and_a_delete_hide_what_a_layer_has_and_stay_after_every_compaction() {
     let (vfs, layer) = (SimVfs::new(), base());
     change(&mut over(&vfs, &[&layer]), "1", &[("a", Some(b"new")), ("b", None), ("c", Some(b"short"))]);
