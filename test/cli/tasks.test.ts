@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
 import { type Ran, runVarve } from '../command.ts'
+import { ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 
 /** A project with a cache in which two tasks have run; `varve` runs in its folder. */
@@ -68,6 +69,26 @@ describe('varve why', () => {
     expect(text).toContain('task styles, id src/a.css: 2 variants')
     expect(text).toMatch(/a miss:[^]*file .*src\/b\.css[^]*differ in:[^]*input .*config/)
     expect(text).not.toContain('source')
+  })
+
+  it.each(ENGINES)('varve why names the layer that has a result, and none if the cache itself has it (%s)', async (engine) => {
+    const root = realpathSync(makeFolder())
+    writeFileSync(join(root, 'package.json'), '{}')
+    const run = async (id: string, folder: string, layers: readonly string[], target?: string): Promise<void> => {
+      const cache = await openCache({ name: 'tool', dir: join(root, folder, 'tool'), engine, layers })
+      await cache.task('styles', { root }).run({ id }, () => `result of ${id}`)
+      await cache.commit()
+      if (target !== undefined) await cache.seal(target)
+      await cache.close()
+    }
+    const layer = join(root, 'layers/tool')
+    await run('src/a.css', 'base', [], layer)
+    await run('src/b.css', 'node_modules/.cache/varve', [layer])
+    const why = (id: string, ...args: string[]): string =>
+      runVarve(['why', id, ...args], { cwd: root, env: { VARVE_LAYERS: join(root, 'layers'), VARVE_ENGINE: engine } }).out
+    expect(JSON.parse(why('src/a.css', '--json')).records).toMatchObject([{ variants: [{ holds: true, layer }] }])
+    expect(JSON.parse(why('src/b.css', '--json')).records).toMatchObject([{ variants: [{ holds: true, layer: null }] }])
+    expect([why('src/a.css'), why('src/b.css')]).toEqual([expect.stringContaining(`from the layer ${layer}`), expect.not.stringContaining('layer')])
   })
 
   it('varve why reports a missing result', async () => {

@@ -44,6 +44,7 @@ export class VarveWebpackPlugin {
     const layer = new DiskLayer(compiler, this.#options, this.stats, makers, reads)
     const report = new BuildReport(compiler, this.#options.report, layer.changes)
     layer.counting.counts = () => report.counts
+    report.remote = () => layer.counting.remote
     compiler.hooks.initialize.tap(NAME, () => {
       warnOfOtherCaches(compiler)
       layer.initialize()

@@ -79,6 +79,8 @@ export interface LayerReport {
   /** Keys that it hides in older layers. */
   readonly deletes: number
   readonly bytes: number
+  /** Lookups that it has answered since this process opened the cache. */
+  readonly hits: number
 }
 
 /** Sizes and counts of the whole cache, exact. */

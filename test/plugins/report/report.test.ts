@@ -1,6 +1,9 @@
 /** The line at the end of a build, by each tool and with each engine, and the record that the build leaves. */
+import { execFileSync } from 'node:child_process'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { directory, generateKeys, openRemote, remoteStatus } from '@varve/remote'
 import { type BuildRecord, openCache } from 'varve'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ENGINES } from '../../engines.ts'
@@ -54,6 +57,30 @@ describe.each(Object.keys(TOOLS))('the report of a build by %s', (tool) => {
     vi.stubEnv('VARVE_REPORT', '1')
     expect(ours(await build(folder, {}))).toHaveLength(1)
     expect(ours(await build(folder, { report: false }))).toEqual([])
+  })
+
+  it.each(ENGINES)('with a remote, the line ends with what came from it, and what that took (%s)', async (engine) => {
+    const folder = makeFolder()
+    writeApplication(folder)
+    const { publicKey, signingKey } = generateKeys()
+    const store = join(folder, 'store')
+    const env = { VARVE_REMOTE: pathToFileURL(store).href, VARVE_TRUSTED_KEYS: publicKey, VARVE_LAYERS: '', VARVE_OFFLINE: '' }
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    vi.stubEnv('VARVE_REMOTE_MODE', 'read-write')
+    vi.stubEnv('VARVE_SIGNING_KEY', signingKey)
+    const [cold] = ours(await build(folder, { engine, report: true }))
+    expect(cold).toMatch(/rebuilt \(new\); remote: no layers, nothing new, [\d.]+ m?s waited$/)
+    const remote = openRemote({ store: directory(store), dir: join(folder, 'other'), trustedKeys: [publicKey] })
+    const layers = async (): Promise<unknown> => (await remoteStatus(remote)).scopes[0]?.layers
+    await expect.poll(layers, { timeout: 20_000 }).toHaveLength(1) // esbuild does not wait until a plugin has closed its cache
+    // Another process removes them: what this one reads outside of builds counts as their configuration.
+    const remove = "for (const name of ['cache', '.remote']) require('node:fs').rmSync(name, { recursive: true })"
+    execFileSync(process.execPath, ['-e', remove], { cwd: folder })
+    vi.stubEnv('VARVE_REMOTE_MODE', 'read')
+    const [fresh = ''] = ours(await build(folder, { engine, report: true }))
+    const answered = '\\d+ lookups answered by 1 layer, \\d+ kB fetched in'
+    expect(fresh).toMatch(new RegExp(`^${MODULES} of ${MODULES} modules from cache, .* saved; remote: ${answered}`))
+    expect(Number(/(\d+) lookups/.exec(fresh)?.[1])).toBeGreaterThan(0)
   })
 
   it('the job summary of GitHub Actions gets the line if the report is a summary', async () => {

@@ -2,9 +2,13 @@
  * The line at the end of a build, and the same line in the job summary of GitHub Actions:
  *
  *   varve: 1,998 of 2,000 modules from cache, 14.2 s saved, 2 rebuilt (babel.config.js changed)
+ *
+ * With a remote, it goes on with what the build got from there, and what that took:
+ *
+ *   ; remote: 1,998 lookups answered by 3 layers, 12.3 MB fetched in 0.8 s
  */
 import { appendFileSync } from 'node:fs'
-import type { BuildCounts } from 'varve'
+import type { BuildCounts, RemoteReport } from 'varve'
 import type { Field } from './validate.ts'
 
 /** Which reports a build makes: a line, or a line and a job summary. */
@@ -36,10 +40,18 @@ export function reportOf(option: ReportOption | undefined): ReportOption {
   return option ?? (given === 'summary' ? given : given !== '' && given !== '0')
 }
 
+/** What a build did with its cache. */
+export interface ReportedBuild {
+  readonly tool: string
+  readonly counts: BuildCounts
+  /** `remote` of the status of its cache. */
+  readonly remote: RemoteReport | undefined
+}
+
 /** Prints the line through `info`, if `report` requests it. A summary that cannot be written is ignored. */
-export function reportBuild(report: ReportOption, tool: string, counts: BuildCounts, info: (text: string) => void): void {
+export function reportBuild(report: ReportOption, { tool, counts, remote }: ReportedBuild, info: (text: string) => void): void {
   if (report === false) return
-  const line = lineOf(counts)
+  const line = `${lineOf(counts)}${remote === undefined ? '' : `; remote: ${remoteLineOf(remote)}`}`
   info(`varve: ${line}`)
   const { GITHUB_STEP_SUMMARY: summary = '' } = process.env
   if (report !== 'summary' || summary === '') return
@@ -57,6 +69,25 @@ export function lineOf({ hits, misses, reasons = {}, savedMs = 0 }: BuildCounts)
   if (savedMs >= 1) parts.push(`${durationOf(savedMs)} saved`)
   if (misses > 0) parts.push(`${numberOf(misses)} rebuilt${reasonsOf(reasons)}`)
   return parts.join(', ').replaceAll(UNSAFE, '?')
+}
+
+/** What a remote has given, as a phrase. A problem has its own warning. */
+export function remoteLineOf({ state, layers, fetchedBytes, waitMs, hits }: RemoteReport): string {
+  const parts = [layers === 0 ? 'no layers' : `${countOf(hits, 'lookup')} answered by ${countOf(layers, 'layer')}`]
+  if (fetchedBytes > 0) parts.push(`${megabytesOf(fetchedBytes)} fetched in ${durationOf(waitMs)}`)
+  else if (state === 'current') parts.push(`nothing new, ${durationOf(waitMs)} waited`)
+  if (state === 'offline') parts.push('not asked')
+  if (state === 'fetching') parts.push('the newest are fetched in the background')
+  if (state === 'failed') parts.push(`not available, ${durationOf(waitMs)} waited`)
+  return parts.join(', ')
+}
+
+function countOf(count: number, one: string): string {
+  return `${numberOf(count)} ${one}${count === 1 ? '' : 's'}`
+}
+
+function megabytesOf(bytes: number): string {
+  return bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
 }
 
 function reasonsOf(reasons: Readonly<Record<string, number>>): string {

@@ -77,7 +77,8 @@ export class Session {
     if (this.#building > 0) return
     const counts = this.progress.take()
     this.#cache?.recordBuild(counts)
-    reportBuild(this.#report, this.#tool, counts, this.#info)
+    const remote = this.#report === false || this.#cache?.closed !== false ? undefined : this.#cache.status().remote
+    reportBuild(this.#report, { tool: this.#tool, counts, remote }, this.#info)
     this.#report = false
   }
 

@@ -6,7 +6,7 @@
  * Later builds of a watching compiler are answered by webpack's memory cache, so they are not counted.
  */
 import { startWork } from 'varve'
-import type { BuildCounts } from 'varve'
+import type { BuildCounts, RemoteReport } from 'varve'
 import type { Compilation, Compiler, Module } from 'webpack'
 import { reportBuild, reportOf, type ReportOption } from '../build/report.ts'
 import { causeOf } from './changes.ts'
@@ -24,6 +24,8 @@ const COST = 'varveBuildMs'
 export class BuildReport {
   /** The counts of the first build, once it is over. */
   counts: BuildCounts | undefined
+  /** Returns what has come from the remote of the cache. */
+  remote: () => RemoteReport | undefined = () => undefined
   readonly #report: ReportOption
   readonly #info: (text: string) => void
   /** Modules without an entry. */
@@ -70,7 +72,8 @@ export class BuildReport {
     }
     this.#missed.clear()
     this.counts = { hits, misses, reasons, savedMs }
-    reportBuild(this.#report, 'webpack', this.counts, this.#info)
+    if (this.#report === false) return
+    reportBuild(this.#report, { tool: 'webpack', counts: this.counts, remote: this.remote() }, this.#info)
   }
 
   #reasonOf(module: Module, changed: readonly string[]): string {

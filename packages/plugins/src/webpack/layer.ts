@@ -7,7 +7,7 @@
  *
  * A failure here never fails a build: it costs misses and a warning.
  */
-import { type Cache, type CommitReport, openCache } from 'varve'
+import { type Cache, openCache } from 'varve'
 import { unrecorded } from 'varve/reads'
 import type { Compilation, Compiler } from 'webpack'
 import { cacheFolder } from '../build/options.ts'
@@ -253,7 +253,7 @@ export class DiskLayer {
     if (changed.length > 0) this.#logger.log(`everything is built again, because these changed: ${changed.join(', ')}`)
     const { name, version } = environments.entries
     const pointers = new Entries(cache.namespace(`webpack ${name}`, { version }), root)
-    const commit = (): Promise<CommitReport> => this.counting.commit(cache)
+    const commit = this.counting.over(cache)
     const packs = new Packs(pointers, cache.namespace(`webpack packs ${name}`, { version }), codec, commit)
     if (cache.status().engine === 'native') packs.readAhead()
     this.#open = { commit, packs, environments }

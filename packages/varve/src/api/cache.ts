@@ -18,7 +18,7 @@ import type { ExportTarget, ImportSource } from '../json/transfer.ts'
 import { BOOLEAN, checkOptions, describe, type Fields, oneOf, PATHS, STRING } from '../checks/validate.ts'
 import { WATCH_FIELDS, watched } from '../session/watch.ts'
 import { Namespaces } from './namespaces.ts'
-import type { CacheStatus, Opened, OpenedAs } from './status.ts'
+import { type CacheStatus, type Opened, type OpenedAs, remoteNow } from './status.ts'
 
 const DURABILITY = oneOf('relaxed', 'durable')
 const NAMESPACE_FIELDS: Fields<NamespaceOptions> = { version: STRING, codec: oneOf('bytes', 'text', 'json', 'v8') }
@@ -267,7 +267,7 @@ export class Cache {
       ...store.status(),
       pending: { entries: store.pendingEntries(), bytes: store.pendingBytes() },
     }))
-    return { ...this.#opened, ...status, degraded: this.#commits.degraded }
+    return { ...this.#opened, ...status, remote: remoteNow(this.#as, status.layers), degraded: this.#commits.degraded }
   }
 
   /**

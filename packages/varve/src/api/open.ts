@@ -86,12 +86,12 @@ async function open(options: CacheOptions): Promise<Cache> {
     for (const warning of warnings) session.warn(warning)
     void remote?.later?.then((warning) => warning !== undefined && session.warn(warning))
     const place = secret === undefined ? dir : `${dir}/${folder}`
-    const opened = { engine: engine.name, reason, dir, durability, remote: remote?.report }
+    const opened = { engine: engine.name, reason, dir, durability }
     const published = { name: options.name, dir, secret, engine: engine.name, shared: options.shared ?? false }
     const publish = remote?.publish === undefined || used === undefined ? undefined : remote.publish.bind(undefined, published)
     const attached = remote === undefined ? null : { layers: remote.report.layers, fetchedBytes: remote.report.fetchedBytes }
     const recorder = new Recorder({ mode, name: options.name, engine: engine.name, tally: session.tally, remote: attached })
-    return new Cache(session, new Commits(session, degraded, used, recorder), opened, { isReadOnly: engineOptions.readOnly, place, publish })
+    return new Cache(session, new Commits(session, degraded, used, recorder), opened, { isReadOnly: engineOptions.readOnly, place, remote, publish })
   } catch (error) {
     throw toVarveError(error)
   }

@@ -2,8 +2,9 @@
 import type { VarveError } from '../errors.ts'
 import type { Degraded } from '../health/degraded.ts'
 import type { Durability } from '../options.ts'
+import type { Attachment } from '../remote/attach.ts'
 import type { RemoteReport } from '../remote/remote.ts'
-import type { EngineStatus } from '../reports.ts'
+import type { EngineStatus, LayerReport } from '../reports.ts'
 
 /** The state of a cache. */
 export interface CacheStatus extends EngineStatus {
@@ -26,18 +27,26 @@ export interface CacheStatus extends EngineStatus {
    * that fails later rejects, and its entries stay buffered for the next one.
    */
   readonly degraded: Degraded | undefined
-  /** What `openCache` got from the remote; undefined if the cache has none. */
+  /** What `openCache` got from the remote, and how much of it was used; undefined if the cache has none. */
   readonly remote: RemoteReport | undefined
 }
 
 /** The part of the status that never changes while the cache is open. */
-export type Opened = Pick<CacheStatus, 'engine' | 'reason' | 'dir' | 'durability' | 'remote'>
+export type Opened = Pick<CacheStatus, 'engine' | 'reason' | 'dir' | 'durability'>
 
 /** How a cache was opened. */
 export interface OpenedAs {
   readonly isReadOnly: boolean
   /** Distinguishes the cache from others of this process. */
   readonly place: string
+  readonly remote: Attachment | undefined
   /** Publishes the closed cache to its remote, and resolves to a warning if that fails; undefined if the remote is only read. */
   readonly publish: (() => Promise<VarveError | undefined>) | undefined
+}
+
+/** What the remote has given up to now. */
+export function remoteNow({ remote }: OpenedAs, layers: readonly LayerReport[]): RemoteReport | undefined {
+  if (remote === undefined) return undefined
+  const hits = layers.reduce((sum, { path, hits: ofLayer }) => sum + (remote.layers.includes(path) ? ofLayer : 0), 0)
+  return { ...remote.report, hits }
 }

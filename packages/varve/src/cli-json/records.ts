@@ -18,6 +18,8 @@ export interface VariantJson {
   readonly holds: boolean
   /** Whether the result was evicted or is damaged. */
   readonly isLost: boolean
+  /** Path of the layer that has the result; null if the cache itself has it, or it is lost. */
+  readonly layer: string | null
   /** Why its work was done, with short values: `'NODE_ENV development -> production'`. Older records do not have it. */
   readonly why?: string
   readonly differences: readonly Difference[]

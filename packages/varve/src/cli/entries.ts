@@ -1,7 +1,7 @@
 /** The raw entries of a cache: keys and values as bytes, for every codec. */
 import { InvalidArgumentError } from 'commander'
 import { type Key, readKey, writeKey } from '../values/key.ts'
-import type { NamespaceStats } from '../reports.ts'
+import type { LayerReport, NamespaceStats } from '../reports.ts'
 import type { Session } from '../session/session.ts'
 import { VarveError } from '../errors.ts'
 
@@ -83,6 +83,14 @@ export function valueOf(session: Session, { name, version }: Pick<NamespaceStats
     else store.take(value)
     return value
   })
+}
+
+/** Where a key is stored: the path of a layer, or '' for the cache itself; undefined if there is no such key. The layer that answers counts a hit. */
+export function placeOf(session: Session, namespace: Pick<NamespaceStats, 'name' | 'version'>, key: Key): string | undefined {
+  const layers = (): readonly LayerReport[] => session.call((store) => store.status()).layers
+  const before = layers()
+  if (valueOf(session, namespace, key) === undefined) return undefined
+  return layers().find(({ hits }, index) => hits > (before[index]?.hits ?? 0))?.path ?? ''
 }
 
 /** An option or argument that is a path. An empty one, such as a shell variable that is not set, is an error. */

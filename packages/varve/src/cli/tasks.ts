@@ -12,7 +12,7 @@ import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from '../task/make.ts'
 import { readVariants, resultKey, UNDEFINED_RESULT, type Variant } from '../task/record.ts'
 import { keyOf } from '../task/request.ts'
 import type { Root } from '../inputs/root.ts'
-import { entriesOf, namespacesOf, valueOf } from './entries.ts'
+import { entriesOf, namespacesOf, placeOf, valueOf } from './entries.ts'
 
 /** Begins the ids of modules in the tasks of `@varve/plugins`. */
 const ROOT_MARK = '<varve:root>/'
@@ -61,12 +61,12 @@ export function recordOf(session: Session, task: NamespaceStats, id: string): Id
   return { task: taskName(task), id, variants: value === undefined ? [] : parse(value) }
 }
 
-/** Whether the results of variants exist; eviction may have removed them. */
-export async function resultsOf(session: Session, task: string): Promise<(id: string, variant: Variant) => boolean> {
+/** Where the results of variants are, as `placeOf` has it: undefined if eviction or damage has removed them. */
+export async function resultsOf(session: Session, task: string): Promise<(id: string, variant: Variant) => string | undefined> {
   const results = (await namespacesOf(session, undefined)).find(({ name }) => name === `${RESULTS_PREFIX}${task}`)
   return (id, { result }) => {
-    if (result === UNDEFINED_RESULT) return true
-    return results !== undefined && valueOf(session, results, resultKey(id, result)) !== undefined
+    if (result === UNDEFINED_RESULT) return '' // its record is the result
+    return results === undefined ? undefined : placeOf(session, results, resultKey(id, result))
   }
 }
 

@@ -58,18 +58,18 @@ async function run(given: string, options: WhyOptions): Promise<void> {
 /** The variants of these ids, compared with the present and with one another. */
 export async function explain(session: Session, found: readonly IdRecord[], root: Root): Promise<RecordJson[]> {
   const readChanges = await readChangesOf(session, { fs, paths }, root)
-  const results = new Map<string, Known['hasResult']>()
+  const results = new Map<string, Known['placeOfResult']>()
   for (const { task } of found) if (!results.has(task)) results.set(task, await resultsOf(session, task))
-  return found.map((record) => describe(record, root, { hasResult: results.get(record.task) ?? (() => false), readChanges }))
+  return found.map((record) => describe(record, root, { placeOfResult: results.get(record.task) ?? (() => undefined), readChanges }))
 }
 
 /** What is known of variants besides their records. */
 interface Known {
-  readonly hasResult: (id: string, variant: Variant) => boolean
+  readonly placeOfResult: (id: string, variant: Variant) => string | undefined
   readonly readChanges: (generation: string) => readonly Difference[] | undefined
 }
 
-function describe({ task, id, variants }: IdRecord, root: Root, { hasResult, readChanges }: Known): RecordJson {
+function describe({ task, id, variants }: IdRecord, root: Root, { placeOfResult, readChanges }: Known): RecordJson {
   const present = new Present(fs, root, new Map())
   const byTime = variants.toSorted((a, b) => b.timeMs - a.timeMs)
   const [last, previous] = byTime
@@ -78,7 +78,7 @@ function describe({ task, id, variants }: IdRecord, root: Root, { hasResult, rea
     ...differencesAround(variant, present, { env: [], files: [] }),
     ...readDifferences(variant, readChanges),
   ]
-  return { task, id, variants: byTime.map((variant) => tellVariant(variant, differencesOf(variant), !hasResult(id, variant))), between }
+  return { task, id, variants: byTime.map((variant) => tellVariant(variant, differencesOf(variant), placeOfResult(id, variant))), between }
 }
 
 /** What the work of a variant read and finds no longer. */
@@ -86,11 +86,12 @@ function readDifferences({ reads }: Variant, changes: Known['readChanges']): rea
   return reads === undefined ? [] : changes(reads) ?? [READS_NOT_STORED]
 }
 
-function tellVariant(variant: Variant, differences: readonly Difference[], isLost: boolean): VariantJson {
+function tellVariant(variant: Variant, differences: readonly Difference[], place: string | undefined): VariantJson {
+  const isLost = place === undefined
   const files = variant.files.map(([name, digest]) => ({ name, digest }))
   const depends = { inputs: dependencies([...variant.inputs, ...variant.added]), env: dependencies(variant.env), files }
   const [why, holds] = [reasonIn(variant), differences.length === 0 && !isLost]
-  return { timeMs: variant.timeMs, holds, isLost, ...(why === undefined ? {} : { why }), differences, ...depends }
+  return { timeMs: variant.timeMs, holds, isLost, layer: place || null, ...(why === undefined ? {} : { why }), differences, ...depends }
 }
 
 /** Names and digests in turn. */
@@ -102,7 +103,8 @@ function textOf({ task, id, variants, between }: RecordJson): string {
   const [last] = variants
   const why = last?.why === undefined ? '' : `last miss, ${age(last.timeMs)} ago: ${escapeText(last.why)}\n`
   const head = `task ${escapeText(task)}, id ${escapeKey(id)}: ${counted(variants.length, 'variant')}\n${why}`
-  const lines = variants.map((variant) => `${age(variant.timeMs)} old: ${verdictOf(variant)}\n${tableOf(variant.differences)}`)
+  const from = ({ layer }: VariantJson): string => (layer === null ? '' : `, from the layer ${escapeText(layer)}`)
+  const lines = variants.map((variant) => `${age(variant.timeMs)} old${from(variant)}: ${verdictOf(variant)}\n${tableOf(variant.differences)}`)
   const pair = between.length === 0 ? '' : `the two newest differ in:\n${tableOf(between)}`
   return `${head}${lines.join('')}${pair}`
 }

@@ -12,12 +12,14 @@ import { builtin } from '../host/builtin.ts'
 import { variable } from '../host/permission.ts'
 import type { CacheOptions } from '../options.ts'
 import { installedPackage } from '../host/installed.ts'
+import { unrecorded } from '../reads/sink.ts'
 import type { CacheRemote, PublishedCache, RemoteReport } from './remote.ts'
 
 /** A remote below a cache. */
 export interface Attachment {
   readonly layers: readonly string[]
-  readonly report: RemoteReport
+  /** What opening knows of it. */
+  readonly report: Omit<RemoteReport, 'hits'>
   readonly warning: VarveError | undefined
   /** Resolves to a warning if fetching in the background has failed. */
   readonly later?: Promise<VarveError | undefined> | undefined
@@ -65,7 +67,8 @@ async function attachTo(remote: CacheRemote, { name, shared, readOnly = false }:
     },
     warning: warningOf(NOT_NEWEST, problem),
     later: later?.then((failure) => warningOf(NOT_NEWEST, failure)),
-    publish: offline || !remote.publishes ? undefined : (cache) => remote.publish(cache).then(() => undefined, unpublished),
+    // What a remote reads is no input of builds that follow in this process.
+    publish: offline || !remote.publishes ? undefined : (cache) => unrecorded(() => remote.publish(cache).then(() => undefined, unpublished)),
   }
 }
 

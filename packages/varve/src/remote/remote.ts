@@ -57,4 +57,6 @@ export interface RemoteReport {
   readonly fetchedBytes: number
   /** Milliseconds that `openCache` has waited for it. */
   readonly waitMs: number
+  /** Lookups that its layers have answered so far. */
+  readonly hits: number
 }
