@@ -5,6 +5,9 @@
 import { hash } from 'node:crypto'
 import { VarveError } from 'varve'
 
+/** Hexadecimal characters: 128 bits. Longer than the short values that `varve why` shows, so that it never shows a digest as a value. */
+const DIGEST_LENGTH = 32
+
 /** Limit of the nesting, deeper than any real options. It also detects cycles. */
 const DEPTH_MAX = 64
 
@@ -39,7 +42,7 @@ interface Target extends Rules {
 function digestWith(rules: Rules, value: unknown, name: string): string {
   const target: Target = { ...rules, parts: [] }
   write(target, value, name, 0)
-  return hash('sha256', target.parts.join(''), 'base64url').slice(0, 22)
+  return hash('sha256', target.parts.join('')).slice(0, DIGEST_LENGTH)
 }
 
 function write(target: Target, value: unknown, name: string, depth: number): void {
