@@ -51,6 +51,7 @@ export function historyContract({ newDir, open }: Subject): void {
         {
           name: expect.any(String), startMs: expect.any(Number), durationMs: expect.any(Number), hits: 2, misses: 2, reasons: { new: 2 },
           savedMs: 0, readBytes: 10, writtenBytes: expect.any(Number), engine, layers: 0, remote: null,
+          namespaces: ['a'], namespaceCount: 1,
         },
         [],
       ])
@@ -121,6 +122,35 @@ export function historyContract({ newDir, open }: Subject): void {
       expect(() => cache.history()).toThrow(expect.objectContaining({ code: 'CLOSED' }))
     })
 
+    it('a record names the namespaces that a build used most, those of a task once, and counts the others', async () => {
+      const dir = newDir()
+      const cache = await open(dir)
+      const task = cache.task('transform')
+      for (const id of ['a', 'b', 'c', 'd']) await task.run({ id }, () => id)
+      const modules = cache.namespace('modules', { codec: 'text' })
+      modules.putMany([['a', '1'], ['b', '2'], ['c', '3'], ['d', '4']])
+      expect(modules.getMany(['a', 'b', 'x'])).toEqual(['1', '2', undefined])
+      for (const name of ['resolve', 'other']) cache.namespace(name, { codec: 'text' }).put('key', 'value')
+      expect(cache.namespace('resolve', { codec: 'text' }).get('key')).toBe('value')
+      cache.namespace('unused')
+      await cache.close()
+      expect((await historyOf(dir))[0]).toMatchObject({ namespaces: ['task:transform', 'modules', 'resolve'], namespaceCount: 4 })
+    })
+
+    it('a record keeps a long reason and long names of namespaces by their first characters', async () => {
+      const dir = newDir()
+      const cache = await open(dir)
+      const names = Array.from({ length: 20 }, (_, index) => `${index}-of-the-namespaces-${'n'.repeat(100)}`)
+      for (const name of names) cache.namespace(name, { codec: 'text' }).put('key', 'value')
+      const reason = `changed ${'r'.repeat(200)}`
+      cache.recordBuild({ hits: 0, misses: 1998, reasons: { [reason]: 1998 } })
+      await cache.close()
+      const [{ namespaces = [], namespaceCount, reasons = {} } = {}] = await historyOf(dir)
+      expect([namespaces, namespaceCount]).toEqual([[names[0]?.slice(0, 24)], 20])
+      const [[kept = '', count] = []] = Object.entries(reasons)
+      expect([reason.startsWith(kept), kept.length > 60, count]).toEqual([true, true, 1998])
+    })
+
     it('a record fits into 200 bytes, however long its reasons are', async () => {
       const dir = newDir()
       const empty = await open(dir)
@@ -137,12 +167,14 @@ export function historyContract({ newDir, open }: Subject): void {
     it('the oldest of more than 1,000 records are removed, and values that are no records are never returned', async () => {
       const dir = newDir()
       await build(dir, 'first')
-      const record = (startMs: number): string => JSON.stringify(['old', startMs, 1, 1, 1, 1, 1, 1, 'native', 0, 'new', 1])
+      const record = (startMs: number): string => JSON.stringify(['old', startMs, 1, 1, 1, 1, 1, 1, 'native', 0, [1, 'a'], 'new', 1])
       const line = (key: string, text: string): string => JSON.stringify({ namespace: 'varve:history', version: '1', key, text })
       const keyOf = (startMs: number): string => `${startMs.toString(36).padStart(9, '0')}-abcdef`
       const old = Array.from({ length: RECORDS_MAX + 20 }, (_, startMs) => line(keyOf(startMs), record(startMs)))
       const one = record(1)
-      const wrong = [one.replace('1', '"1"'), one.replace('"native"', '"x"'), one.replace(',1]', ']'), one.replace('new', 'n'.repeat(200))]
+      const noNames = [one.replace('[1,"a"]', '1'), one.replace('[1,"a"]', '[1,"a","b"]')]
+      const noFields = [one.replace('1', '"1"'), one.replace('"native"', '"x"'), one.replace(/,1\]$/, ']'), one.replace('new', 'n'.repeat(200))]
+      const wrong = [...noNames, ...noFields]
       const noRecords = ['', '{}', '[]', 'null', ...wrong]
       const importer = await open(dir)
       await importer.importJson(Readable.from([[...old, ...noRecords.map((text, index) => line(`no record ${index}`, text))].join('\n')]))

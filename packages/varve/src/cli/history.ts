@@ -26,20 +26,28 @@ async function run(options: HistoryOptions): Promise<void> {
 }
 
 function textOf(builds: readonly BuildRecord[]): string {
-  const head = ['tool', 'started', 'took', 'from cache', 'saved', 'misses']
-  const rows = builds.map(({ name, startMs, durationMs, hits, misses, reasons, savedMs }) => [
-    escapeText(name),
-    age(startMs),
-    time(durationMs),
-    `${grouped(hits)} of ${grouped(hits + misses)}`,
-    savedMs === 0 ? '-' : time(savedMs),
-    escapeText(reasonsOf(reasons)),
+  const head = ['tool', 'started', 'took', 'from cache', 'saved', 'misses', 'namespaces']
+  const rows = builds.map((build) => [
+    escapeText(build.name),
+    age(build.startMs),
+    time(build.durationMs),
+    `${grouped(build.hits)} of ${grouped(build.hits + build.misses)}`,
+    build.savedMs === 0 ? '-' : time(build.savedMs),
+    escapeText(reasonsOf(build.reasons)),
+    escapeText(namespacesOf(build)),
   ])
   return table(head, rows, ['started', 'took', 'from cache', 'saved'])
 }
 
 function reasonsOf(reasons: Readonly<Record<string, number>>): string {
   const texts = Object.entries(reasons).map(([reason, count]) => `${reason} (${grouped(count)})`)
+  return texts.length === 0 ? '-' : texts.join(', ')
+}
+
+/** The namespaces that a record names, and the number of the others. */
+function namespacesOf({ namespaces, namespaceCount }: BuildRecord): string {
+  const others = namespaceCount - namespaces.length
+  const texts = others > 0 ? [...namespaces, `${grouped(others)} more`] : namespaces
   return texts.length === 0 ? '-' : texts.join(', ')
 }
 

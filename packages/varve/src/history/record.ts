@@ -1,9 +1,12 @@
 /**
  * The record of one build: at most 200 bytes of JSON.
  *
- *   ["webpack", 1795257074727, 8312, 1998, 2, 14200, 5242880, 91022, "native", 1, "file babel.config.js", 2]
- *      name, start (ms since 1970), duration (ms), hits, misses, time saved (ms), bytes read, bytes written, engine,
- *      layers, or [layers, layers of the remote, bytes fetched from it], then the most frequent reasons of misses with their counts
+ *   ["webpack", 1795257074727, 8312, 1998, 2, 14200, 5242880, 91022, "native", 1,
+ *   [2, "modules", "resolve"], "file babel.config.js", 2]
+ *
+ *   name, start (ms since 1970), duration (ms), hits, misses, time saved (ms), bytes read, bytes written, engine,
+ *   layers, or [layers, layers of the remote, bytes fetched from it],
+ *   number of namespaces and the names of those used most, then the most frequent reasons of misses with their counts
  *
  * Other users of a directory can write to it, so a value of another shape is not a record.
  */
@@ -34,6 +37,10 @@ export interface BuildRecord {
   readonly engine: 'native' | 'wasm'
   /** Number of layers below the cache. */
   readonly layers: number
+  /** Names of the namespaces that were used most, at most 3 and as many as fit, each its first 24 characters; `task:<name>` for a task. */
+  readonly namespaces: readonly string[]
+  /** Number of all namespaces that were used, a task counting as one. */
+  readonly namespaceCount: number
   /** What the [remote](remote.md) gave when the cache was opened; null without one. */
   readonly remote: RecordedRemote | null
 }
@@ -53,25 +60,34 @@ export const RECORD_BYTES_MAX = 200
 const NAME_MAX = 40
 const REASON_MAX = 110
 
+/** Namespaces that are named, and the characters of each that are kept. All names together leave room for a reason. */
+const NAMESPACES_MAX = 3
+const NAMESPACE_MAX = 24
+const NAMESPACES_BYTES_MAX = 52
+
 /** Characters that a longer reason keeps at least, and by which it is cut. */
 const REASON_MIN = 30
 const CUT = 5
 
-type Field = string | number | readonly number[]
+type Field = string | number | readonly (string | number)[]
 
 const encoder = new TextEncoder()
 
 /** What is known of a build besides its counts. */
-export type BuildFacts = Omit<BuildRecord, keyof Counts>
+export interface BuildFacts extends Omit<BuildRecord, keyof Counts | 'namespaceCount'> {
+  /** All of them, those used most first. */
+  readonly namespaces: readonly string[]
+}
 
 /** The bytes of a record. */
 export function encodeRecord(facts: BuildFacts, { hits, misses, savedMs, reasons }: Counts): Uint8Array {
   const { name, startMs, durationMs, readBytes, writtenBytes, engine, layers, remote } = facts
   const numbers = [startMs, durationMs, hits, misses, savedMs, readBytes, writtenBytes].map(Math.round)
   const below = remote === null ? layers : [layers, remote.layers, remote.fetchedBytes]
-  const fields: Field[] = [name.slice(0, NAME_MAX), ...numbers, engine, below]
+  const head: Field[] = [cut(name, NAME_MAX), ...numbers, engine, below]
+  const fields = [...head, namespacesWith(head, facts.namespaces)]
   const frequent = [...reasons].sort(([, one], [, other]) => other - one)
-  let encoded: Uint8Array = encoder.encode(JSON.stringify(fields))
+  let encoded = encode(fields)
   for (const [reason, count] of frequent) {
     const longer = withReason(fields, reason, count)
     if (longer === undefined) break
@@ -80,12 +96,32 @@ export function encodeRecord(facts: BuildFacts, { hits, misses, savedMs, reasons
   return encoded
 }
 
+/** The number of namespaces, and as many of their names as fit. */
+function namespacesWith(head: readonly Field[], names: readonly string[]): readonly (string | number)[] {
+  let list: readonly (string | number)[] = [names.length]
+  for (const name of names.slice(0, NAMESPACES_MAX)) {
+    const longer = [...list, cut(name, NAMESPACE_MAX)]
+    if (encode(longer).length > NAMESPACES_BYTES_MAX || encode([...head, longer]).length > RECORD_BYTES_MAX) break
+    list = longer
+  }
+  return list
+}
+
+/** The first characters of a text, without half a character at its end. */
+function cut(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')
+}
+
+function encode(fields: readonly Field[]): Uint8Array {
+  return encoder.encode(JSON.stringify(fields))
+}
+
 /** Adds a reason, of which the record has as many characters as fit; undefined if only a few do. */
 function withReason(fields: Field[], reason: string, count: number): Uint8Array | undefined {
   const base = fields.length
   for (let length = Math.min(reason.length, REASON_MAX); length > 0; length -= CUT) {
-    fields.splice(base, 2, reason.slice(0, length).replace(/[\uD800-\uDBFF]$/, ''), count)
-    const encoded = encoder.encode(JSON.stringify(fields))
+    fields.splice(base, 2, cut(reason, length), count)
+    const encoded = encode(fields)
     if (encoded.length <= RECORD_BYTES_MAX) return encoded
     if (length < REASON_MIN + CUT) break
   }
@@ -102,13 +138,14 @@ export function decodeRecord(source: Uint8Array, start: number, end: number): Bu
     return undefined
   }
   if (!Array.isArray(value)) return undefined
-  const [name, startMs, durationMs, hits, misses, savedMs, readBytes, writtenBytes, engine, below, ...rest]: unknown[] = value
-  const layersFound = layersIn(below)
+  const [name, startMs, durationMs, hits, misses, savedMs, readBytes, writtenBytes, engine, below, used, ...rest]: unknown[] = value
+  const [layersFound, namespacesFound] = [layersIn(below), namespacesIn(used)]
   if (typeof name !== 'string' || (engine !== 'native' && engine !== 'wasm')) return undefined
   if (!isAmount(startMs) || !isAmount(durationMs) || !isAmount(hits) || !isAmount(misses) || !isAmount(savedMs)) return undefined
-  if (!isAmount(readBytes) || !isAmount(writtenBytes) || layersFound === undefined) return undefined
+  if (!isAmount(readBytes) || !isAmount(writtenBytes) || layersFound === undefined || namespacesFound === undefined) return undefined
   const reasons = reasonsIn(rest)
-  return reasons && { name, startMs, durationMs, hits, misses, reasons, savedMs, readBytes, writtenBytes, engine, ...layersFound }
+  const counts = { hits, misses, reasons: reasons ?? {}, savedMs, readBytes, writtenBytes }
+  return reasons && { name, startMs, durationMs, ...counts, engine, ...layersFound, ...namespacesFound }
 }
 
 /** The layers below the cache, and the remote. */
@@ -117,6 +154,14 @@ function layersIn(below: unknown): Pick<BuildRecord, 'layers' | 'remote'> | unde
   if (!Array.isArray(below)) return undefined
   const [all, layers, fetchedBytes]: unknown[] = below
   return isAmount(all) && isAmount(layers) && isAmount(fetchedBytes) ? { layers: all, remote: { layers, fetchedBytes } } : undefined
+}
+
+/** The number of namespaces, then the names of some. */
+function namespacesIn(used: unknown): Pick<BuildRecord, 'namespaces' | 'namespaceCount'> | undefined {
+  if (!Array.isArray(used)) return undefined
+  const [namespaceCount, ...namespaces]: unknown[] = used
+  const areNames = namespaces.every((name): name is string => typeof name === 'string')
+  return isAmount(namespaceCount) && areNames && namespaces.length <= namespaceCount ? { namespaces, namespaceCount } : undefined
 }
 
 /** Names and counts in turn. */

@@ -63,7 +63,8 @@ export class Recorder {
     try {
       const layers = store.status().layers.filter(({ problem }) => problem === null).length
       const [startMs, durationMs] = [this.#startMs, Math.max(0, Date.now() - this.#startMs)]
-      const facts = { name, startMs, durationMs, readBytes: tally.readBytes, writtenBytes, engine, layers, remote }
+      const { readBytes, namespaces } = tally
+      const facts = { name, startMs, durationMs, readBytes, writtenBytes, engine, layers, remote, namespaces }
       putRecord(store, this.#key, encodeRecord(facts, tally.counts))
       this.#recorded = tally.tool.count
     } catch {

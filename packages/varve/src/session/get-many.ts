@@ -1,5 +1,6 @@
 /** Lookups of many keys: hundreds of them cross to the engine in one call. */
 import type { EngineStore, EngineValues } from '../engine/engine.ts'
+import type { NamespaceTally } from '../history/tally.ts'
 import { type Key, packKeys } from '../values/key.ts'
 import { MISS, PACK_BYTES, type Session } from './session.ts'
 
@@ -12,6 +13,7 @@ const SHARED_BYTES_MIN = 32 * 1024
 /** The namespace to look in. */
 export interface Lookup<V> {
   readonly session: Session
+  readonly tally: NamespaceTally
   readonly namespace: number
   decode(source: Uint8Array, start: number, end: number, isOwned: boolean): V | undefined
   get(key: Key): V | undefined
@@ -71,7 +73,7 @@ function addPart<V>(
 }
 
 function addValues<V>(lookup: Lookup<V>, { values, lengths }: EngineValues, found: (V | undefined)[]): void {
-  const { tally } = lookup.session
+  const { tally } = lookup
   let start = 0
   for (const length of lengths) {
     const end = start + Math.max(length, 0)

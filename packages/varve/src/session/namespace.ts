@@ -5,7 +5,7 @@
 import type { Codec, CodecName } from '../values/codec.ts'
 import type { EngineStore } from '../engine/engine.ts'
 import { toVarveError, VarveError } from '../errors.ts'
-import type { Tally } from '../history/tally.ts'
+import type { NamespaceTally } from '../history/tally.ts'
 import { type FileManifest, isManifest, packWithBlobs } from '../values/manifest.ts'
 import { type Key, readKey, writeKey } from '../values/key.ts'
 import type { PutOptions } from '../options.ts'
@@ -41,7 +41,7 @@ export class Namespace<V> {
   readonly version: string
   readonly codec: CodecName
   readonly #session: Session
-  readonly #tally: Tally
+  readonly #tally: NamespaceTally
   readonly #parts: NamespaceParts<V>
   readonly #codec: Codec<V>
   readonly #once: Once
@@ -54,7 +54,7 @@ export class Namespace<V> {
     this.version = parts.version
     this.codec = parts.codec.name
     this.#session = session
-    this.#tally = session.tally
+    this.#tally = session.tally.namespace(parts.name)
     this.#parts = parts
     this.#codec = parts.codec
     this.#once = once
@@ -184,6 +184,7 @@ export class Namespace<V> {
     const store = session.store
     const packed = this.#withBlobs(value, encoded, options)
     const keyBytes = writeKey(session.scratchOf(store), key)
+    this.#tally.puts++
     try {
       if (packed === undefined) store.put(this.#id, keyBytes, encoded)
       else store.putWithBlobs(this.#id, keyBytes, packed)
@@ -250,7 +251,7 @@ export class Namespace<V> {
 
   #lookup(): Lookup<V> {
     const decode: Lookup<V>['decode'] = (source, start, end, isOwned) => this.#decode(source, start, end, isOwned)
-    return { session: this.#session, namespace: this.#id, decode, get: (key) => this.get(key) }
+    return { session: this.#session, tally: this.#tally, namespace: this.#id, decode, get: (key) => this.get(key) }
   }
 
   /** The entry with the files it names; undefined if it names none. */

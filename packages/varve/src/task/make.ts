@@ -9,18 +9,14 @@ import { ReadScope } from '../reads/scope.ts'
 import type { Session } from '../session/session.ts'
 import { checkOptions, describe, type Field, type Fields, FUNCTION, oneOf, STRING } from '../checks/validate.ts'
 import { digestsOf } from './named.ts'
+import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from './names.ts'
 import type { TaskOptions } from './options.ts'
 import { DEPENDENCY_FIELDS } from './request.ts'
 import { Root } from '../inputs/root.ts'
 import { Shelf } from './shelf.ts'
 import { Task } from './task.ts'
 
-/** Prefixes of the names of a task's two namespaces. */
-export const RECORDS_PREFIX = 'task:'
-export const RESULTS_PREFIX = 'result:'
-
-/** Prefix of the name of the namespace with the reads of a task's work, and the version of its layout. */
-export const READS_PREFIX = 'reads:'
+/** Version of the layout of the namespace with the reads of a task's work. */
 const READS_LAYOUT = '1'
 
 /** Version of the layout of records and digests; older ones never match. */

@@ -66,12 +66,18 @@ function drawBars({ title, valueOf, format, max }: Chart, builds: readonly Build
   return el('figure', {}, el('figcaption', {}, title), picture)
 }
 
+/** The namespaces that a record names, and the number of the others. */
+function namespacesOf({ namespaces, namespaceCount }: BuildRecord): string {
+  const others = namespaceCount - namespaces.length
+  return [...namespaces, ...(others > 0 ? [`${count(others)} more`] : [])].join(', ') || '-'
+}
+
 function buildsTable(builds: readonly BuildRecord[]): HTMLElement {
-  const head = ['started', 'tool', 'took', 'from cache', 'part', 'time saved', 'read', 'written', 'engine', 'misses']
+  const head = ['started', 'tool', 'took', 'from cache', 'part', 'time saved', 'read', 'written', 'engine', 'misses', 'namespaces']
   const rows = builds.map((build) => [
     date(build.startMs), build.name, duration(build.durationMs), `${count(build.hits)} of ${count(build.hits + build.misses)}`,
     percent(build.hits, build.hits + build.misses), duration(build.savedMs), size(build.readBytes), size(build.writtenBytes), build.engine,
-    Object.entries(build.reasons).map(([reason, times]) => `${reason} (${count(times)})`).join(', ') || '-',
+    Object.entries(build.reasons).map(([reason, times]) => `${reason} (${count(times)})`).join(', ') || '-', namespacesOf(build),
   ])
   return table('Builds, the newest first', head, rows, head.slice(2, 8))
 }

@@ -1,5 +1,5 @@
 /** The place of an entry in the tree, by its namespace and key. */
-import { READS_PREFIX, RECORDS_PREFIX, RESULTS_PREFIX } from '../../task/make.ts'
+import { groupOf, RESULTS_PREFIX } from '../../task/names.ts'
 import type { Key } from '../../values/key.ts'
 import { escapeKey } from '../escape.ts'
 
@@ -16,11 +16,6 @@ export function placeOf(namespace: string, key: Key): [group: string, parent: st
   const id = typeof key === 'string' && isResult ? key.slice(0, Math.max(key.lastIndexOf('\0'), 0)) : key
   const group = groupOf(namespace)
   return typeof id === 'string' ? [group, parentOf(id), id] : [group, TOP, escapeKey(id)]
-}
-
-function groupOf(namespace: string): string {
-  const prefix = [RESULTS_PREFIX, READS_PREFIX].find((each) => namespace.startsWith(each))
-  return prefix === undefined ? namespace : `${RECORDS_PREFIX}${namespace.slice(prefix.length)}`
 }
 
 /** The installed package of a module, or else its first two directories. Called for each entry, so it splits nothing. */
