@@ -1,31 +1,37 @@
 // @ts-check
-// `npm run screenshots`: the pictures of `varve view` for docs/images, in light and in dark, from a cache that this script makes.
-import { mkdtemp, rm } from 'node:fs/promises'
+// `npm run screenshots`: the pictures of `varve view`, for the documentation and for the tests.
+//
+//   --data   first makes what they show anew, from a cache that this script makes
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { mkdirSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
+import { pathOf } from './programs/installed.mjs'
 import { at } from './root.mjs'
+import { PICTURES, pictureData, take } from './screenshots/pictures.mjs'
 import { setup } from './setup.mjs'
-import { run, runMain, step } from './steps.mjs'
-
-const COMMAND = at('packages/varve/dist/bundle/cli.js')
+import { runMain, step } from './steps.mjs'
 
 await runMain(async () => {
   await setup()
-  const { makeCache } = await import('./screenshots/cache.mjs')
+  const executablePath = pathOf('chromium')
+  if (executablePath === undefined) throw new Error("there is no Chromium: run 'npm run programs'")
   const { chromium } = await import('playwright-core')
+  const { reportPage } = await import('@varve/view')
   const folder = await mkdtemp(join(tmpdir(), 'varve-view-'))
-  const browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: ['--no-sandbox'] })
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   try {
+    if (process.argv.includes('--data')) {
+      const { writeData } = await import('./screenshots/data.mjs')
+      await step('scripts/screenshots/view.json', () => writeData(folder))
+    }
     const report = join(folder, 'report.html')
-    await makeCache(folder)
-    await run(process.execPath, [COMMAND, 'view', '--dir', 'node_modules/.cache/varve', '--out', report], { cwd: folder })
-    for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
-      await step(`docs/images/view-${colorScheme}.png`, async () => {
-        const page = await browser.newPage({ viewport: { width: 1280, height: 1230 }, colorScheme })
-        await page.goto(pathToFileURL(report).href)
-        await page.locator('.treemap').waitFor()
-        await page.screenshot({ path: at(`docs/images/view-${colorScheme}.png`) })
+    await writeFile(report, reportPage(pictureData()))
+    for (const picture of PICTURES) {
+      await step(picture.file, async () => {
+        mkdirSync(dirname(at(picture.file)), { recursive: true })
+        await writeFile(at(picture.file), await take(browser, picture, pathToFileURL(report).href))
       })
     }
   } finally {

@@ -43,9 +43,9 @@ function offered(shell: Shell, file: string, ...words: string[]): string[] {
 }
 
 describe.each(['bash', 'zsh', 'fish'] as const)('varve completions %s', (shell) => {
-  const test = it.runIf(isInstalled(shell))
+  const isThere = isInstalled(shell)
 
-  test('completes commands, options, values and commands of commands', () => {
+  it.runIf(isThere)('completes commands, options, values and commands of commands', () => {
     const file = script(shell)
     expect(offered(shell, file, 'varve', 'com')).toEqual(['compact', 'completions'])
     expect(offered(shell, file, 'varve', 'files', '')).toEqual(['gc', 'ls', 'restore', 'verify'])
@@ -57,7 +57,7 @@ describe.each(['bash', 'zsh', 'fish'] as const)('varve completions %s', (shell) 
     expect(offered(shell, file, 'varve', 'completions', '')).toEqual(['bash', 'fish', 'zsh'])
   })
 
-  test('offers every command and option of --help', () => {
+  it.runIf(isThere)('offers every command and option of --help', () => {
     const file = script(shell)
     const help = runVarve(['--help']).out.split('Commands:\n')[1] ?? ''
     const names = [...help.matchAll(/^ {2}([a-z]+)(?= )/gm)].map(([, name = '']) => name).filter((name) => name !== 'help')

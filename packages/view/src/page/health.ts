@@ -17,7 +17,10 @@ export function layersSection({ remote }: ViewJson, { stats: { layers } }: ViewC
 }
 
 export function healthSection({ findings }: ViewJson, cache: ViewCacheJson, source: PageSource): HTMLElement {
-  const rows = findings.map(({ what, found, advice, note }) => [what, advice === undefined ? 'ok' : 'to fix', found, advice ?? note ?? ''])
+  const rows = findings.map(({ what, found, advice, note = advice }) => {
+    const cell = el('div', { class: 'found' }, found, ...(note === undefined ? [] : [el('p', {}, note)]))
+    return [what, advice === undefined ? 'ok' : 'to fix', cell]
+  })
   const verified = el('div', { role: 'status' }, ...(cache.verify === undefined ? [] : verdictOf(cache.verify)))
   const verify = async (): Promise<void> => {
     try {
@@ -28,7 +31,7 @@ export function healthSection({ findings }: ViewJson, cache: ViewCacheJson, sour
     }
   }
   return section('health', 'Health',
-    table('What varve doctor finds', ['what', 'state', 'found', 'advice'], rows),
+    table('What varve doctor finds', ['what', 'state', 'found'], rows),
     ...(cache.damage.length === 0 ? [] : [damageTable('Damage detected so far', cache.damage)]),
     source.isLive ? el('p', {}, button({}, () => void verify(), 'Verify every byte')) : '',
     verified)

@@ -26,6 +26,8 @@ type Cell = HierarchyRectangularNode<Datum>
 const COLOURS = 6
 const HEAD_PX = 22
 const [LABEL_WIDTH_PX, LABEL_HEIGHT_PX, CELL_PX] = [48, 18, 3]
+/** A cell of this size also has its value. */
+const [VALUE_WIDTH_PX, VALUE_HEIGHT_PX] = [96, 44]
 
 /** The treemap in a box of this size. */
 export function drawTreemap(parts: TreemapParts, width: number, height: number): HTMLElement {
@@ -46,7 +48,9 @@ function drawPart({ nameOf, valueOf, actionOf }: TreemapParts, cell: Cell, colou
   const [name, value] = [nameOf(part), valueOf(part)]
   const inner = (cell.children ?? []).filter(isLarge).map((child, index) => {
     const colours = `inner colour-${index % COLOURS}`
-    return placed(el('span', { class: colours, 'aria-hidden': 'true' }, fits(child) ? nameOf(child.data.part) : ''), child, cell)
+    const texts = fits(child) ? [nameOf(child.data.part)] : []
+    const values = hasRoom(child) ? [el('span', { class: 'value' }, valueOf(child.data.part))] : []
+    return placed(el('span', { class: colours, 'aria-hidden': 'true' }, ...texts, ...values), child, cell)
   })
   const text = `${name}: ${value}`
   const label = fits(cell) ? [el('span', { class: 'label' }, text)] : []
@@ -73,4 +77,8 @@ function isLarge({ x0, y0, x1, y1 }: Cell): boolean {
 
 function fits({ x0, y0, x1, y1 }: Cell): boolean {
   return x1 - x0 >= LABEL_WIDTH_PX && y1 - y0 >= LABEL_HEIGHT_PX
+}
+
+function hasRoom({ x0, y0, x1, y1 }: Cell): boolean {
+  return x1 - x0 >= VALUE_WIDTH_PX && y1 - y0 >= VALUE_HEIGHT_PX
 }
