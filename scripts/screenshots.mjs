@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { mkdirSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { pathOf } from './programs/installed.mjs'
 import { at } from './root.mjs'
 import { PICTURES, pictureData, take } from './screenshots/pictures.mjs'
 import { setup } from './setup.mjs'
@@ -15,12 +14,10 @@ import { runMain, step } from './steps.mjs'
 
 await runMain(async () => {
   await setup()
-  const executablePath = pathOf('chromium')
-  if (executablePath === undefined) throw new Error("there is no Chromium: run 'npm run programs'")
-  const { chromium } = await import('playwright-core')
   const { reportPage } = await import('@varve/view')
+  const { startBrowser } = await import('./browser.mjs')
   const folder = await mkdtemp(join(tmpdir(), 'varve-view-'))
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  const browser = await startBrowser()
   try {
     if (process.argv.includes('--data')) {
       const { writeData } = await import('./screenshots/data.mjs')

@@ -6,10 +6,10 @@ import { pathToFileURL } from 'node:url'
 import { reportPage, serve, type Server } from '@varve/view'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasBrowser, startBrowser } from '../../scripts/browser.mjs'
 import type * as sources from '../../packages/varve/src/cli/view/source.ts'
 import { makeCache } from '../../scripts/screenshots/cache.mjs'
 import { makeFolder } from '../folders.ts'
-import { CHROMIUM, startBrowser } from './browser.ts'
 
 const { ViewSource }: typeof sources = await import(new URL('../../packages/varve/src/cli/view/source.ts', import.meta.url).href)
 
@@ -29,7 +29,7 @@ interface Opened {
   readonly requests: string[]
 }
 
-describe.skipIf(CHROMIUM === undefined)('the page of varve view', () => {
+describe.skipIf(!hasBrowser())('the page of varve view', () => {
   let [browser, server, report]: [Browser | undefined, Server | undefined, string] = [undefined, undefined, '']
   beforeAll(async () => {
     const folder = makeFolder()

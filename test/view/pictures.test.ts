@@ -10,10 +10,10 @@ import pixelmatch from 'pixelmatch'
 import type { Browser } from 'playwright-core'
 import { PNG } from 'pngjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasBrowser, startBrowser } from '../../scripts/browser.mjs'
 import { pathForTest } from '../../scripts/programs/installed.mjs'
 import { PICTURES, pictureData, take } from '../../scripts/screenshots/pictures.mjs'
 import { makeFolder } from '../folders.ts'
-import { CHROMIUM, startBrowser } from './browser.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const DIFFERENT = join(ROOT, 'target/view')
@@ -36,7 +36,7 @@ function differing(name: string, taken: Buffer, stored: Buffer): number {
   return pixels
 }
 
-const isReady = CHROMIUM !== undefined && pathForTest('fonts-dejavu-core') !== undefined
+const isReady = hasBrowser() && pathForTest('fonts-dejavu-core') !== undefined
 
 describe.skipIf(!isReady)('the pictures of varve view', () => {
   let [browser, url]: [Browser | undefined, string] = [undefined, '']
