@@ -78,7 +78,7 @@ const commands = {
   crawl,
   settle,
   restart: () => server.restart(),
-  idle: () => new Promise((resolve) => setTimeout(resolve, 1000)),
+  idle: () => new Promise((resolve) => setTimeout(resolve, 2000)),
   async close() {
     await server.close()
     return stats

@@ -23,6 +23,10 @@ import { type Explained, explainer, noteParts, reasonOf, sharedParts } from './w
 /** Limit of the results stored for one id: client and server, modes, branches. */
 const VARIANTS = 8
 
+/** Time in milliseconds without a call after which a server commits, and after which plugins catch up: browsers pause while they load a page. */
+const COMMIT_IDLE_MS = 250
+const WORK_IDLE_MS = 1000
+
 interface Open extends Explained {
   readonly session: Session
   readonly root: Root
@@ -40,7 +44,7 @@ export class Calls {
   #beginning: Promise<void> = Promise.resolve()
   #name = ''
   #builds = 0
-  readonly #idle: Idle
+  readonly #idle: readonly Idle[]
   #hits = 0
   #misses = 0
   readonly #uncacheable: Map<string, number> = new Map()
@@ -48,13 +52,10 @@ export class Calls {
   /** Time that the hits of each task have saved before this build. */
   readonly #tasks: Map<Task<Uint8Array>, number> = new Map()
 
-  /** `onIdle`: called when a server has no calls for a while. */
-  constructor(options: CachedOptions, onIdle?: () => void) {
+  /** `onIdle`: called when a server has no calls for a while, with a check whether this is still so. */
+  constructor(options: CachedOptions, onIdle?: (isStillIdle: () => boolean) => void) {
     this.#options = options
-    this.#idle = new Idle(() => {
-      void this.commit()
-      onIdle?.()
-    })
+    this.#idle = [new Idle(COMMIT_IDLE_MS, () => void this.commit()), ...(onIdle === undefined ? [] : [new Idle(WORK_IDLE_MS, onIdle)])]
     this.#reads = new PluginReads(options)
   }
 
@@ -103,7 +104,7 @@ export class Calls {
   async close(): Promise<void> {
     const open = this.#open
     this.#open = undefined
-    this.#idle.stop()
+    for (const idle of this.#idle) idle.stop()
     await open?.session.release()
     open?.leave()
   }
@@ -140,7 +141,7 @@ export class Calls {
   /** Whether results may be used and stored. They always may in a build. */
   #isServed({ server, session }: Open): boolean {
     if (server === undefined) return true
-    this.#idle.touch()
+    for (const idle of this.#idle) idle.touch()
     if (server.areSame) return true
     session.warnings.failed('is not used until the process is started again', new Error(`${server.changed ?? ''} has changed`))
     this.count('its inputs have changed while the server runs')

@@ -3,15 +3,14 @@
  * which. So it serves and stores results only while the inputs that all of them share are as this process first found them:
  * config files, installed packages, local modules of the plugin, and everything that its reads recorded.
  */
-import { performance } from 'node:perf_hooks'
 import { observe } from 'varve/reads'
 import type { PluginReads } from './reads.ts'
 
 /** Time in milliseconds for which one look at the inputs counts. A file watcher takes longer to report a change. */
 const LOOK_MS = 100
 
-/** Time in milliseconds without a call after which a server counts as idle. */
-const IDLE_MS = 250
+/** When a server of this process last called a plugin: a page calls several in turns, so idle is what none of them is called in. */
+let lastMs = Number.NEGATIVE_INFINITY
 
 /** Files as this process first found them, by path. */
 const observed: Map<string, () => boolean> = new Map()
@@ -49,24 +48,35 @@ export class ServerInputs {
   }
 }
 
-/** Runs work each time the server becomes idle. */
+/** Runs work each time no plugin was called for a while. */
 export class Idle {
-  readonly #work: () => void
+  readonly #afterMs: number
+  readonly #work: (isStillIdle: () => boolean) => void
   #timer: NodeJS.Timeout | undefined
 
-  constructor(work: () => void) {
+  /** `afterMs`: time in milliseconds without a call. */
+  constructor(afterMs: number, work: (isStillIdle: () => boolean) => void) {
+    this.#afterMs = afterMs
     this.#work = work
   }
 
   /** Called with each call of a plugin. */
   touch(): void {
-    if (this.#timer === undefined) this.#timer = setTimeout(this.#work, IDLE_MS).unref()
-    else this.#timer.refresh()
+    lastMs = performance.now()
+    this.#timer ??= setTimeout(() => this.#look(), this.#afterMs).unref()
   }
 
   /** Called when the server has ended. */
   stop(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
+  }
+
+  #look(): void {
+    const restMs = lastMs + this.#afterMs - performance.now()
+    this.#timer = restMs > 0 ? setTimeout(() => this.#look(), restMs).unref() : undefined
+    if (this.#timer !== undefined) return
+    const idleSince = lastMs
+    this.#work(() => lastMs === idleSince)
   }
 }

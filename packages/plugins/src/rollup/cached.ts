@@ -58,16 +58,12 @@ export class PluginCache {
   readonly #hasKey: boolean
   readonly #callers: readonly string[] = callers()
   readonly #owed: OwedRuns = new OwedRuns()
-  #runs = 0
 
   constructor(plugin: HookedPlugin, options: CachedPluginOptions, tool: Tool) {
     this.#plugin = plugin
     this.#tool = tool
     this.#hasKey = options.cacheKey !== undefined
-    this.#calls = new Calls(options, () => {
-      const runs = this.#runs
-      void this.#owed.settleAll(() => this.#runs === runs)
-    })
+    this.#calls = new Calls(options, (isStillIdle) => void this.#owed.settleAll(isStillIdle))
   }
 
   begin(warn: Warn, info: Warn): Promise<void> {
@@ -128,7 +124,6 @@ export class PluginCache {
       this.count('is for a file that changed while the server runs')
       return this.runUncached(context, work, file)
     }
-    this.#runs += 1
     const recording = new Recording(context)
     return this.#calls.run<unknown, Entry>({
       kind: hook,
