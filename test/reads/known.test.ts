@@ -1,55 +1,129 @@
-/** Native packages that are known to work on what they are given: using them keeps results. Unknown ones, processes and workers do not. */
+/**
+ * Packages with native code. Each known one runs as in a build: results are kept, and what the entry says of its reads holds. Those that
+ * read files themselves are shown to do so, and results are not kept.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { transform as esbuild } from 'esbuild'
 import { afterAll, describe, expect, it } from 'vitest'
 import { installReads, ReadScope, uninstallReads } from 'varve/reads'
 import { makeFolder } from '../folders.ts'
 
 installReads()
 const require = createRequire(import.meta.url)
-const installed = join(makeFolder(), 'node_modules')
 
-function reasonAfter(work: (scope: ReadScope) => unknown, isDeclared = false): string | undefined {
-  const scope = new ReadScope({ name: 'test', root: makeFolder(), isDeclared })
-  scope.run(() => work(scope))
-  return scope.reason
+/** A scope that notes what it cannot see into. */
+class Watched extends ReadScope {
+  readonly events: string[] = []
+
+  override opaque(event: Parameters<ReadScope['opaque']>[0]): void {
+    this.events.push(event.what)
+    super.opaque(event)
+  }
 }
+
+async function scopeAfter(work: (scope: Watched) => unknown, { name = 'test', isDeclared = false } = {}): Promise<Watched> {
+  const scope = new Watched({ name, root: makeFolder(), isDeclared })
+  await scope.run(() => work(scope))
+  return scope
+}
+
+/** The file of an addon in a package of this version. */
+function addonOf(name: string, version: string): string {
+  const folder = join(makeFolder(), 'node_modules', name)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name, version }))
+  return join(folder, 'addon.node')
+}
+
+const reasonOf = async (what: string, name = 'test'): Promise<string | undefined> =>
+  (await scopeAfter((scope) => scope.opaque({ kind: 'addon', what }), { name })).reason
 
 afterAll(() => uninstallReads())
 
 describe('results are kept after work that uses', () => {
-  it('esbuild: its service is a process', async () => {
-    const scope = new ReadScope({ name: 'test', root: makeFolder() })
-    await scope.run(() => esbuild('let a: 1', { loader: 'ts' }))
-    expect(scope.reason).toBeUndefined()
+  it.each([
+    ['esbuild', /esbuild/, () => require('esbuild').transform('let a: 1', { loader: 'ts' })],
+    ['lightningcss', /lightningcss/, () => require('lightningcss').transform({ filename: 'a.css', code: Buffer.from('a{color:red}') })],
+    ['oxc-parser', /oxc-parser/, () => require('oxc-parser').parseSync('a.ts', 'let a: 1')],
+    ['oxc-transform', /oxc-transform/, () => require('oxc-transform').transformSync('a.ts', 'let a: 1')],
+    ['oxc-minify', /oxc-minify/, () => require('oxc-minify').minifySync('a.js', 'let a = 1')],
+    ['rollup', /@rollup/, () => require('rollup/parseAst').parseAst('let a = 1')],
+    ['rolldown', /@rolldown/, () => require('rolldown/parseAst').parseAst('let a = 1')],
+    ['@rspack/core', /@rspack/, () => require('@rspack/core').rspackVersion],
+  ])('results of work that uses %s are kept, and its process or addon was seen', async (_, path, work) => {
+    const { events, reason } = await scopeAfter(work)
+    expect(events).toContainEqual(expect.stringMatching(path))
+    expect(reason).toBeUndefined()
   })
 
-  it('Lightning CSS: its addon is loaded', () => {
-    expect(reasonAfter(() => require('lightningcss').transform({ filename: 'a.css', code: Buffer.from('a{color:red}') }))).toBeUndefined()
+  it('results of work that uses @vitejs/plugin-react-swc are kept, because swc reads no configuration for it', async () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, 'a.jsx'), '')
+    const codes: string[] = []
+    const work = async (): Promise<void> => {
+      const { default: react } = require('@vitejs/plugin-react-swc')
+      const all: { name: string; apply?: string; transform(code: string, id: string): Promise<{ code: string }> }[] = react({ plugins: [] })
+      const plugin = all.find(({ name, apply }) => name === 'vite:react-swc' && apply === 'build')
+      if (plugin === undefined) throw new Error('the plugin has another name now')
+      const { code } = await plugin.transform('export const a = async () => <b/>', join(folder, 'a.jsx'))
+      codes.push(code)
+    }
+    const { events, reason } = await scopeAfter(work, { name: 'vite:react-swc' })
+    expect(events).toContainEqual(expect.stringMatching(/@swc/))
+    expect(reason).toBeUndefined()
+    for (const [name, text] of Object.entries(CONFIGURATIONS)) writeFileSync(join(folder, name), text)
+    await work()
+    expect(codes[1]).toBe(codes[0])
   })
 
   it.each([
-    '@rolldown/binding-linux-x64-gnu/rolldown-binding.linux-x64-gnu.node',
-    '@rollup/rollup-linux-x64-gnu/rollup.linux-x64-gnu.node',
-    '@rspack/binding-linux-x64-gnu/rspack.linux-x64-gnu.node',
-    '@oxc-parser/binding-linux-x64-gnu/parser.linux-x64-gnu.node',
-  ])('results of work that loads the addon %s are kept', (path) => {
-    expect(reasonAfter((scope) => scope.opaque({ kind: 'addon', what: join(installed, path) }))).toBeUndefined()
+    ['@rollup/rollup-linux-x64-gnu', '3.9.0', '4.0.0-1', '5.0.0'],
+    ['@esbuild/linux-x64', '0.20.2', '0.21.5', '1.0.0'],
+    ['lightningcss-linux-x64-gnu', '1.19.0', '1.33.0', '2.0.0'],
+  ])('results of work that loads %s are kept for known versions only', async (name, older, known, newer) => {
+    expect(await reasonOf(addonOf(name, known))).toBeUndefined()
+    for (const version of [older, newer, 'none']) expect(await reasonOf(addonOf(name, version)), version).toContain('cannot be seen')
   })
 })
 
+/** Files that swc reads itself. */
+const CONFIGURATIONS = { '.swcrc': '{ "jsc": { "target": "es5" } }', '.browserslistrc': 'ie 11' }
+
 describe('results are not kept after work that', () => {
-  it('results of work that loads an unknown addon are not kept, unless files are declared', () => {
-    const what = join(installed, 'other/other.node')
-    expect(reasonAfter((scope) => scope.opaque({ kind: 'addon', what }))).toBe(`loaded the native addon '${what}', whose reads cannot be seen`)
-    expect(reasonAfter((scope) => scope.opaque({ kind: 'addon', what }), true)).toBeUndefined()
+  it('results of work that uses @swc/core are not kept: it reads its configuration unseen', async () => {
+    const folder = makeFolder()
+    const options = { filename: join(folder, 'a.js'), cwd: folder, root: folder }
+    writeFileSync(options.filename, '')
+    const codes: string[] = []
+    const work = (): void => void codes.push(require('@swc/core').transformSync('const a = () => 1', options).code)
+    writeFileSync(join(folder, '.swcrc'), '{ "jsc": { "target": "es2022" } }')
+    const scope = await scopeAfter(work)
+    writeFileSync(join(folder, '.swcrc'), CONFIGURATIONS['.swcrc'])
+    await scopeAfter(work)
+    expect(codes[1]).not.toBe(codes[0])
+    expect(scope.recorded().files.filter((file) => file.includes('swcrc'))).toEqual([])
+    expect(await reasonOf(addonOf('@swc/core-linux-x64-gnu', '1.16.22'))).toContain("swc itself reads '.swcrc'")
+  })
+
+  it('results of work that uses sass-embedded are not kept: its process reads imported files unseen', async () => {
+    const folder = makeFolder()
+    writeFileSync(join(folder, '_part.scss'), 'a { color: red }')
+    const scope = await scopeAfter(() => expect(require('sass-embedded').compileString('@use "part"', { loadPaths: [folder] }).css).toContain('red'))
+    expect(scope.recorded().files.filter((file) => file.includes('part'))).toEqual([])
+    expect(scope.reason).toContain('Sass itself reads imported files')
+  })
+
+  it('results of work that loads an unknown addon are not kept, unless files are declared', async () => {
+    const what = join(makeFolder(), 'node_modules/other/other.node')
+    expect(await reasonOf(what)).toBe(`loaded the native addon '${what}', whose reads cannot be seen`)
+    expect((await scopeAfter((scope) => scope.opaque({ kind: 'addon', what }), { isDeclared: true })).reason).toBeUndefined()
   })
 
   it('results of work that starts a worker thread are not kept', async () => {
     let worker: Worker | undefined
-    const reason = reasonAfter(() => (worker = new Worker('', { eval: true })))
+    const { reason } = await scopeAfter(() => (worker = new Worker('', { eval: true })))
     expect(worker).toBeInstanceOf(Worker)
     await worker?.terminate()
     expect(reason).toContain('started the worker thread')

@@ -1,25 +1,92 @@
 /**
- * Native packages whose work depends on nothing but what they are called with, so that results of a plugin that uses them are
- * stored. The one list: each line has a test in `test/reads/known.test.ts`.
+ * Packages with native code, of which the recorder sees the start and not the reads. The one list: `test/reads/known.test.ts` runs each
+ * package. Any other process, worker thread or addon makes the results of a scope uncacheable, unless the caller declares `files`.
+ *
+ * A package is known if what it is called with decides its results, or if it reports what it reads. Its entry has the versions for
+ * which that holds: from the oldest that a supported bundler brings to the next major version after the one that the test runs.
+ * Versions are those of the package that has the native file, such as `@esbuild/linux-x64`.
  */
-import type { Opaque } from './sink.ts'
+import { builtin } from '../host/builtin.ts'
+import { hostDisk } from './kinds.ts'
+import { type Opaque, unrecorded } from './sink.ts'
 
-/** Packages by the name in their path, and the versions that are known. */
-const KNOWN: readonly { readonly path: RegExp; readonly why: string }[] = [
-  { path: /[\\/]node_modules[\\/](?:@esbuild[\\/][\w-]+|esbuild)[\\/]/, why: 'esbuild: `transform` reads no files; its service is one process' },
-  { path: /[\\/]node_modules[\\/]@rolldown[\\/]binding-[\w-]+[\\/]/, why: 'rolldown: reports the files that it loads' },
-  { path: /[\\/]node_modules[\\/]@rollup[\\/]rollup-[\w-]+[\\/]/, why: 'rollup: parses what it is given' },
-  { path: /[\\/]node_modules[\\/]@rspack[\\/]binding-[\w-]+[\\/]/, why: 'rspack: reports the files that it loads' },
-  { path: /[\\/]node_modules[\\/]lightningcss-[\w-]+[\\/]/, why: 'lightningcss: `transform` reads no files' },
-  { path: /[\\/]node_modules[\\/]@oxc-(?:parser|transform|minify)[\\/]binding-[\w-]+[\\/]/, why: 'oxc: works on what it is given' },
+/** Packages by name, the versions that are known (from, below), and the reason. */
+interface Known {
+  readonly name: RegExp
+  readonly from: string
+  readonly below: string
+  readonly why: string
+  /** The only scopes for which the reason holds: names of plugins. */
+  readonly scopes?: readonly string[]
+}
+
+const KNOWN: readonly Known[] = [
+  { name: /^(?:@esbuild\/[\w-]+|esbuild)$/, from: '0.21.0', below: '1.0.0', why: '`transform` reads no files' },
+  { name: /^@rolldown\/binding-[\w-]+$/, from: '1.0.0', below: '2.0.0', why: 'plugins get only its parser; a build reports the files that it loads' },
+  { name: /^@rollup\/rollup-[\w-]+$/, from: '4.0.0', below: '5.0.0', why: 'the native code is a parser of given code' },
+  { name: /^@rspack\/binding-[\w-]+$/, from: '1.0.0', below: '3.0.0', why: 'a build reports the files that it loads' },
+  { name: /^lightningcss-[\w-]+$/, from: '1.20.0', below: '2.0.0', why: '`transform` reads no files' },
+  { name: /^@oxc-(?:parser|transform|minify)\/binding-[\w-]+$/, from: '0.50.0', below: '1.0.0', why: 'they parse, transform and minify given code' },
+  {
+    name: /^@swc\/core-[\w-]+$/,
+    from: '1.3.0',
+    below: '2.0.0',
+    why: 'the plugin passes all options itself, with `swcrc: false` and `configFile: false`',
+    scopes: ['vite:react-swc'],
+  },
 ]
 
-/** Whether nothing is hidden behind this event. */
-export function isKnown({ what }: Opaque): boolean {
-  return isVarve(what) || KNOWN.some(({ path }) => path.test(what))
+/** Packages that read files themselves. They are not known: no option or result shows all files that decide. */
+const READERS: readonly { readonly name: RegExp; readonly reads: string }[] = [
+  { name: /^@swc\/core-[\w-]+$/, reads: "swc itself reads '.swcrc', the configuration of browserslist and the files that 'jsc.paths' leads to" },
+  {
+    name: /^(?:sass-embedded-[\w-]+|sync-child-process)$/,
+    reads: 'Sass itself reads imported files, and looks for files of other names that would take their place',
+  },
+]
+
+/** Why what begins with this event may read files unseen, as the end of a sentence; undefined if it is known in this scope. */
+export function hiddenReads({ what }: Opaque, scope: string): string | undefined {
+  if (isVarve(what)) return undefined
+  const found = packageOf(what)
+  const isKnown = KNOWN.some((known) => found !== undefined && known.name.test(found.name) && isIn(known, found.folder, scope))
+  if (isKnown) return undefined
+  return READERS.find(({ name }) => name.test(found?.name ?? ''))?.reads ?? 'whose reads cannot be seen'
 }
 
 /** The engine itself, in whatever package it lies. */
 function isVarve(what: string): boolean {
   return /[\\/]varve\.[\w-]+\.node$/.test(what)
+}
+
+/** The installed package that a path is in. */
+function packageOf(path: string): { readonly name: string; readonly folder: string } | undefined {
+  const [folder, name] = /^.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)(?=[\\/])/.exec(path) ?? []
+  return folder === undefined || name === undefined ? undefined : { name: name.replaceAll('\\', '/'), folder }
+}
+
+function isIn({ from, below, scopes }: Known, folder: string, scope: string): boolean {
+  if (scopes !== undefined && !scopes.includes(scope)) return false
+  const version = versionIn(folder)
+  return version !== undefined && compareVersions(version, from) >= 0 && compareVersions(version, below) < 0
+}
+
+function versionIn(folder: string): string | undefined {
+  try {
+    const path = builtin('node:path')?.join(folder, 'package.json') ?? ''
+    const { version }: { version?: unknown } = JSON.parse(unrecorded(() => hostDisk()?.fs.readFileSync(path, 'utf8')) ?? '{}')
+    return typeof version === 'string' ? version : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Compares major, minor and patch version. A prerelease counts as its release. */
+function compareVersions(one: string, other: string): number {
+  const [left, right] = [one, other].map((version) => version.split(/[.+-]/, 3).map(Number))
+  for (const [index, part] of (left ?? []).entries()) {
+    const difference = part - (right?.[index] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
 }

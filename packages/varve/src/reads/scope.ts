@@ -17,7 +17,7 @@ import { ReadCall } from './call.ts'
 import { CountedPaths, isCountedVariable } from './counted.ts'
 import { Generations, type ReadStore, type Verdict } from './generations.ts'
 import { type Disk, hostDisk, type ReadKind } from './kinds.ts'
-import { isKnown } from './known.ts'
+import { hiddenReads } from './known.ts'
 import { freezeAround, Observed } from './observed.ts'
 import { type ChangedRead, Comparison, storedNames, type StoredRead, storedRead, storedVariable } from './set.ts'
 import { type Installation, installation, type Noted, type Opaque, type Sink, unrecorded } from './sink.ts'
@@ -160,9 +160,11 @@ export class ReadScope implements Sink {
   }
 
   opaque(event: Opaque): void {
-    if (this.#opaque !== undefined || this.#options.isDeclared === true || isKnown(event)) return
+    if (this.#opaque !== undefined || this.#options.isDeclared === true) return
+    const hidden = hiddenReads(event, this.name)
+    if (hidden === undefined) return
     const did = { process: 'started the process', worker: 'started the worker thread', addon: 'loaded the native addon' }[event.kind]
-    this.#refuse(`${did} '${event.what}', whose reads cannot be seen`)
+    this.#refuse(`${did} '${event.what}', ${hidden}`)
   }
 
   /** Looks at a path before it is read. The key of the read, undefined if it does not count. @internal */
