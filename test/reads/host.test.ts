@@ -1,7 +1,7 @@
 /** The recorder does not change its host: results, errors, stack traces, names and other libraries that change `node:fs`. */
 import fs, { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -96,6 +96,38 @@ describe('the recorder', () => {
     const graceful = early ?? load()
     expect(filesOf((path) => expect(graceful.readFileSync(path, 'utf8')).toBe('text'))).toEqual(['a.txt'])
     expect(filesOf((path) => graceful.readFile(path, () => undefined))).toEqual(['a.txt'])
+  })
+
+  it('files of memfs work and are no reads, loaded before or after the recorder', () => {
+    const load = (): { vol: { fromJSON(files: object): void; reset(): void }; fs: typeof fs } => {
+      for (const path of Object.keys(require.cache)) if (/[\\/]memfs[\\/]/.test(path)) delete require.cache[path]
+      return require('memfs')
+    }
+    const early = load()
+    installReads()
+    for (const { vol, fs: memory } of [early, load()]) {
+      const used = filesOf((path) => {
+        vol.fromJSON({ [path]: 'in memory' })
+        expect(memory.readFileSync(path, 'utf8')).toBe('in memory')
+        expect(memory.readdirSync(dirname(path))).toEqual(['a.txt'])
+        expect(() => memory.readFileSync(`${path}.missing`)).toThrow('ENOENT')
+      })
+      expect(used).toEqual([])
+    }
+  })
+
+  it('an in-memory file system that falls back to the disk, as unionfs does, is recorded where it reads the disk', () => {
+    installReads()
+    const { vol, fs: memory }: { vol: { reset(): void }; fs: typeof fs } = require('memfs')
+    vol.reset()
+    const read = (path: string): string => {
+      try {
+        return memory.readFileSync(path, 'utf8')
+      } catch {
+        return fs.readFileSync(path, 'utf8')
+      }
+    }
+    expect(filesOf((path) => expect(read(path)).toBe('text'))).toEqual(['a.txt'])
   })
 
   it('functions that a library exports in an object are recorded though it took them before', () => {
