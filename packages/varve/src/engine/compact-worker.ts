@@ -22,7 +22,7 @@ async function compact(fs: NonNullable<typeof files>, { parentPort, workerData }
     /** A signal that reads the shared flag. */
     const signal = Object.defineProperty(new AbortController().signal, 'aborted', { get: () => Atomics.load(order.stop, 0) !== 0 })
     const hostOf = (directory: string, name: string): Host => nodeHost(fs, `${directory}/${name}`)
-    const engine = wasmEngine((directory, name) => ({ host: hostOf(directory, name) }), hostOf)
+    const engine = await wasmEngine((directory, name) => ({ host: hostOf(directory, name) }), hostOf)
     const store = await engine.open(order.directory, { ...order.options, secret })
     const report = await store.compact(order.full, { signal, onProgress: (done, total) => send({ done, total }) })
     send({ report, damage: await store.close() })

@@ -5,6 +5,7 @@
  * between two looks is found, but what was done in that moment is done.
  */
 import type * as fs from 'node:fs'
+import { builtin } from '../host/builtin.ts'
 import { errorCode, refusal } from '../host/permission.ts'
 import { EngineFailure } from './answer.ts'
 
@@ -171,4 +172,11 @@ let proc: boolean | undefined
 export function hasProc(files: typeof fs): boolean {
   proc ??= process.platform === 'linux' && isAllowed('/proc/self/fd') && files.existsSync('/proc/self/fd')
   return proc
+}
+
+/** `node:fs`, which all calls for files need. */
+export function hostFiles(): typeof fs {
+  const files = builtin('node:fs')
+  if (files === undefined) throw new EngineFailure('IO', 'cache.files needs node:fs, which this host does not have')
+  return files
 }

@@ -2,7 +2,6 @@
 import type * as fs from 'node:fs'
 import type { WasmStore, Watcher } from '../../generated/varve_wasm.js'
 import { digestOf } from '../../generated/varve_wasm.js'
-import { builtin } from '../host/builtin.ts'
 import type {
   AloneEntry, ArchiveRequest, EngineFiles, ImportAnswer, RestoreAnswer, RestoreRequest, StoredContent, StoredFile,
 } from './files.ts'
@@ -11,11 +10,9 @@ import { byPath, type FileEntry, type FileItem } from '../values/manifest.ts'
 import { refused } from '../errors.ts'
 import { parseJson } from '../values/json.ts'
 import { EngineFailure, reportOf } from './answer.ts'
-import { errnoOf } from './errno.ts'
 import { inSlices } from './slices.ts'
-import { blockedOr, codeOf, fileFailure, TreeWalker } from './tree-folder.ts'
+import { blockedOr, codeOf, fileFailure, hostFiles, TreeWalker } from './tree-folder.ts'
 import { type Contents, type Restored, TreeRestore } from './tree-restore.ts'
-import type { ArchiveHost } from './wasm-archives.ts'
 
 /** What these calls need of their store. */
 export interface WasmFilesStore {
@@ -101,13 +98,14 @@ export class WasmTrees implements EngineFiles {
   }
 
   async importArchive(input: string | Uint8Array, request: ArchiveRequest, control: EngineControl): Promise<ImportAnswer> {
-    const { importArchive } = await import('./wasm-archives.ts')
-    const { read, close } = typeof input === 'string' ? fromFile(input) : fromBytes(input)
+    const archives = await import('./wasm-archives.ts')
+    await archives.prepareArchives()
+    const { read, close } = archives.sourceOf(input)
     try {
       const watcher = this.#of.watcher(control)
       return await this.#store(async (number) => {
         const store = (content: Uint8Array): string => this.#ask<StoredContent>((engine) => engine.storeFile(number, content)).digest
-        return withHost({ ...NO_ARCHIVE, read, store }, (host) => importArchive(request, host, watcher))
+        return archives.importArchive(request, { read, store }, watcher)
       })
     } finally {
       close()
@@ -115,12 +113,13 @@ export class WasmTrees implements EngineFiles {
   }
 
   async exportArchive(files: readonly FileEntry[], path: string, gzip: boolean, control: EngineControl): Promise<void> {
-    const { exportArchive } = await import('./wasm-archives.ts')
-    const { write, close } = toFile(path)
+    const archives = await import('./wasm-archives.ts')
+    await archives.prepareArchives()
+    const { write, close } = archives.targetOf(path)
     try {
       const watcher = this.#of.watcher(control)
       const content = (digest: string, size: number): Uint8Array | undefined => this.#content(digest, size)
-      withHost({ ...NO_ARCHIVE, write, content }, (host) => exportArchive(files, gzip, host, watcher))
+      archives.exportArchive(files, gzip, { write, content }, watcher)
     } finally {
       close()
     }
@@ -203,35 +202,6 @@ export class WasmTrees implements EngineFiles {
   }
 }
 
-/** A host without an archive and contents. */
-const NO_ARCHIVE: ArchiveHost = { read: () => -22, write: () => -22, store: () => '', content: () => undefined }
-
-/** Runs a call with a host. The module cannot pass on what `store` and `content` throw, so this throws it afterwards. */
-function withHost<T>(host: ArchiveHost, call: (host: ArchiveHost) => T): T {
-  let failed: { readonly error: unknown } | undefined
-  const kept = <R>(otherwise: R, run: () => R): R => {
-    try {
-      return run()
-    } catch (error) {
-      failed ??= { error }
-      return otherwise
-    }
-  }
-  const store = (content: Uint8Array): string => kept('', () => host.store(content))
-  const content = (digest: string, bytes: number): Uint8Array | undefined => kept(undefined, () => host.content(digest, bytes))
-  try {
-    return call({ ...host, store, content })
-  } catch (error) {
-    throw failed === undefined ? error : failed.error
-  }
-}
-
-function hostFiles(): typeof fs {
-  const files = builtin('node:fs')
-  if (files === undefined) throw new EngineFailure('IO', 'cache.files needs node:fs, which this host does not have')
-  return files
-}
-
 function notAFile(path: string): EngineFailure {
   return new EngineFailure('UNSAFE_PATH', refused(path, 'is not a regular file but a link, a device, a pipe or a socket').message)
 }
@@ -256,44 +226,5 @@ function removeOne(files: typeof fs, walker: TreeWalker, path: string): number {
   } catch (error) {
     if (['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) return 0
     throw fileFailure('remove', path, error)
-  }
-}
-
-function fromFile(path: string): Pick<ArchiveHost, 'read'> & { close(): void } {
-  const files = hostFiles()
-  const handle = opened(files, path, 'r')
-  return { read: (target) => attempt(() => files.readSync(handle, target)), close: () => files.closeSync(handle) }
-}
-
-function toFile(path: string): Pick<ArchiveHost, 'write'> & { close(): void } {
-  const files = hostFiles()
-  const handle = opened(files, path, 'wx')
-  return { write: (bytes) => attempt(() => (files.writeFileSync(handle, bytes), 0)), close: () => files.closeSync(handle) }
-}
-
-function fromBytes(bytes: Uint8Array): Pick<ArchiveHost, 'read'> & { close(): void } {
-  let at = 0
-  const read = (target: Uint8Array): number => {
-    const piece = bytes.subarray(at, at + target.length)
-    target.set(piece)
-    at += piece.length
-    return piece.length
-  }
-  return { read, close: () => undefined }
-}
-
-function opened(files: typeof fs, path: string, flags: string): number {
-  try {
-    return files.openSync(path, flags, 0o666)
-  } catch (error) {
-    throw fileFailure('open', path, error)
-  }
-}
-
-function attempt(run: () => number): number {
-  try {
-    return run()
-  } catch (error) {
-    return errnoOf(error)
   }
 }

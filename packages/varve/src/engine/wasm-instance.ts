@@ -2,6 +2,7 @@
  * The instance of a WebAssembly module in this thread. After a trap its state is unknown: Varve discards it, all its
  * objects fail with INTERNAL, and the next call gets a new instance.
  */
+import { builtin } from '../host/builtin.ts'
 import { EngineFailure } from './answer.ts'
 
 /** The part of the glue that is the same for every module. */
@@ -14,6 +15,8 @@ export interface Glue {
 /** One module and its instance, which is made at the first call. */
 export class WasmInstance {
   readonly #source: string | WebAssembly.Module
+  /** The bytes of the module, once `prepare` has decompressed them. */
+  #bytes: Uint8Array<ArrayBuffer> | undefined
   readonly #glue: Glue
   readonly #outcome: string
   #module: WebAssembly.Module | undefined
@@ -23,11 +26,16 @@ export class WasmInstance {
   /** What the present instance holds outside of its memory, each as a way to release it. */
   readonly #held = new Set<() => void>()
 
-  /** @param source the bytes of the module as base64, or the compiled module of another thread @param outcome what a trap leads to */
+  /** @param source the module as base64 of gzip, or the compiled module of another thread @param outcome what a trap leads to */
   constructor(source: string | WebAssembly.Module, glue: Glue, outcome: string) {
     this.#outcome = outcome
     this.#source = source
     this.#glue = glue
+  }
+
+  /** Decompresses the module, which all other calls need. */
+  async prepare(): Promise<void> {
+    if (this.#bytes === undefined && typeof this.#source === 'string') this.#bytes = await decompressed(decode(this.#source))
   }
 
   /** The number of the present instance and its memory; makes the instance if there is none. */
@@ -44,8 +52,7 @@ export class WasmInstance {
 
   /** The compiled module, which other threads can use too. */
   module(): WebAssembly.Module {
-    const source = this.#source
-    return (this.#module ??= typeof source === 'string' ? new WebAssembly.Module(decode(source)) : source)
+    return (this.#module ??= this.#source instanceof WebAssembly.Module ? this.#source : new WebAssembly.Module(this.#bytes ?? new Uint8Array(0)))
   }
 
   /** Calls `release` if the present instance is discarded. The result cancels that. */
@@ -102,4 +109,12 @@ function reasonOf(error: unknown): string {
 function decode(base64: string): Uint8Array<ArrayBuffer> {
   if (globalThis.Buffer !== undefined) return Uint8Array.from(globalThis.Buffer.from(base64, 'base64'))
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+}
+
+/** A stream of the web takes threefold as long as `node:zlib`, which browsers do not have. */
+async function decompressed(gzip: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const zlib = builtin('node:zlib')
+  if (zlib !== undefined) return Uint8Array.from(zlib.gunzipSync(gzip))
+  const stream = new Blob([gzip]).stream().pipeThrough(new DecompressionStream('gzip'))
+  return new Uint8Array(await new Response(stream).arrayBuffer())
 }

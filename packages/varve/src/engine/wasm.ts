@@ -42,7 +42,8 @@ const SCRATCH_BYTES = 128 * 1024
 const PROGRESS_MS = 50
 
 /** The engine over files of some kind. */
-export function wasmEngine(placeOf: WasmPlaces, layerHost: LayerHosts): Engine {
+export async function wasmEngine(placeOf: WasmPlaces, layerHost: LayerHosts): Promise<Engine> {
+  await engineInstance.prepare()
   return {
     name: 'wasm',
     folderName: nameOf,

@@ -13,6 +13,7 @@ import type * as stream from 'node:stream'
 import type * as url from 'node:url'
 import type * as v8 from 'node:v8'
 import type * as threads from 'node:worker_threads'
+import type * as zlib from 'node:zlib'
 
 interface Builtins {
   'node:async_hooks': typeof hooks
@@ -26,6 +27,7 @@ interface Builtins {
   'node:url': typeof url
   'node:v8': typeof v8
   'node:worker_threads': typeof threads
+  'node:zlib': typeof zlib
 }
 
 /** The module, or undefined if the host does not have it. */
