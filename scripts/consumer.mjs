@@ -17,14 +17,19 @@ const FIXTURE = 'test/types'
 /** The other packages of a consumer: types of Node, a dependency, and the bundlers. */
 const INSTALLED = ['@types/node', 'aws4fetch', '@rspack/core', 'esbuild', 'rolldown', 'rollup', 'vite', 'webpack']
 
+/** Writes the program and its packages. @param {string} folder an empty directory */
+export async function writeConsumer(folder) {
+  await cp(at(FIXTURE), folder, { recursive: true })
+  for (const name of PACKAGES) await writePackage(name, join(folder, 'node_modules', name))
+  for (const name of INSTALLED) await link(name, folder)
+}
+
 export async function checkConsumer() {
   const folder = await mkdtemp(join(tmpdir(), 'varve-consumer-'))
   try {
-    await cp(at(FIXTURE), folder, { recursive: true })
-    for (const name of PACKAGES) await writePackage(name, join(folder, 'node_modules', name))
+    await writeConsumer(folder)
     await addPlatform(join(folder, 'node_modules'))
     for (const name of [...PACKAGES, `@varve/${hostPlatform}`]) await checkPage(join(folder, 'node_modules', name))
-    for (const name of INSTALLED) await link(name, folder)
     for (const project of ['tsconfig.json', 'tsconfig.plugins.json']) await tsc(['--project', join(folder, project)])
     for (const script of ['import.mjs', 'require.cjs']) await runProgram(join(folder, script))
   } finally {

@@ -10,7 +10,9 @@ import { LOCKED, rustEnv } from '../tools.mjs'
 const TOOLS = ['BlueOak-1.0.0', 'CC-BY-4.0', 'CC0-1.0', 'MPL-2.0', 'Python-2.0', 'WTFPL']
 
 const CARGO_LOCKS = ['Cargo.lock', 'bench/rivals/rust/Cargo.lock', 'test/safety/fuzz/Cargo.lock', 'test/safety/concurrency/threads/Cargo.lock']
-const NPM_FOLDERS = ['.', 'bench/rivals/node', 'scripts/release', 'test/remote/servers/turbo', 'test/suites/pnp', 'test/suites/staleness']
+const NPM_FOLDERS = [
+  '.', 'bench/rivals/node', 'scripts/release', 'test/remote/servers/turbo', 'test/suites/pnp', 'test/suites/staleness', 'test/suites/types',
+]
 const NPM_LOCKS = NPM_FOLDERS.map((folder) => `${folder}/package-lock.json`)
 
 const STRANGE = 'is not from the registry, or has no hash'
