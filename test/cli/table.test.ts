@@ -2,13 +2,13 @@
 import { join } from 'node:path'
 import { openCache } from 'varve'
 import { describe, expect, it } from 'vitest'
-import type * as tables from '../../packages/varve/src/cli/table.ts'
+import type * as tables from '../../packages/varve/src/cli/output/table.ts'
 import { runVarve } from '../command.ts'
 import { makeFolder } from '../folders.ts'
 import { randomOf } from '../random.ts'
 
 // Imported by a computed path, because the sources belong to another TypeScript project.
-const path = new URL('../../packages/varve/src/cli/table.ts', import.meta.url).href
+const path = new URL('../../packages/varve/src/cli/output/table.ts', import.meta.url).href
 const { columnsOf, cut, table, wrapped }: typeof tables = await import(path)
 
 const HEAD = ['name', 'entries', 'what']

@@ -8,10 +8,10 @@ import { cachesDirectory, projectDirectory } from '../health/directory.ts'
 import { readHistory } from '../history/history.ts'
 import { FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
 import { command, type CommonOptions } from './command.ts'
-import { escapeText } from './escape.ts'
-import { inspect, isCache } from './folder.ts'
-import { age, counted, grouped, size, write, writeJson } from './output.ts'
-import { paint, table } from './table.ts'
+import { escapeText } from './output/escape.ts'
+import { inspect, isCache } from './open/folder.ts'
+import { age, counted, grouped, size, write, writeJson } from './output/output.ts'
+import { paint, table } from './output/table.ts'
 
 /** Places below a project that Varve chooses for caches, and so does Yarn without node_modules. */
 const PROJECT_FOLDERS = ['node_modules/.cache/varve', '.yarn/.cache/varve', '.pnp/.cache/varve', '.cache/varve']

@@ -2,11 +2,11 @@
 import type { Command } from 'commander'
 import { writeKey } from '../values/key.ts'
 import { command, type CommonOptions } from './command.ts'
-import { keysOf, namespacesOf } from './entries.ts'
-import { escapeText } from './escape.ts'
-import { change, findCache } from './folder.ts'
-import { counted, size, write, writeJson } from './output.ts'
-import { withProgress } from './progress.ts'
+import { keysOf, namespacesOf } from './open/entries.ts'
+import { escapeText } from './output/escape.ts'
+import { change, findCache } from './open/folder.ts'
+import { counted, size, write, writeJson } from './output/output.ts'
+import { withProgress } from './output/progress.ts'
 
 interface ClearOptions extends CommonOptions {
   readonly namespace: string

@@ -1,11 +1,11 @@
 /** Options, errors and exit codes that all commands share. */
 import { Command } from 'commander'
 import { toVarveError } from '../errors.ts'
-import { pathOf } from './entries.ts'
-import { escapeText } from './escape.ts'
-import { EXIT_HELP, FAILED, NO_CACHE, OK, USAGE } from './exit.ts'
-import { isClosedPipe, writeJson } from './output.ts'
-import { paint } from './table.ts'
+import { pathOf } from './open/entries.ts'
+import { escapeText } from './output/escape.ts'
+import { EXIT_HELP, FAILED, NO_CACHE, OK, USAGE } from './output/exit.ts'
+import { isClosedPipe, writeJson } from './output/output.ts'
+import { paint } from './output/table.ts'
 
 /** Errors that the caller of the command can fix. */
 const USAGE_CODES: ReadonlySet<string> = new Set(['INVALID_OPTION', 'INVALID_ARGUMENT', 'KEY_TOO_LONG', 'SECRET_MISSING'])

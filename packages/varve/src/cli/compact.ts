@@ -2,10 +2,10 @@
 import type { Command } from 'commander'
 import type { CompactReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
-import { reportEach } from './each.ts'
-import { change } from './folder.ts'
-import { counted, size } from './output.ts'
-import { withProgress } from './progress.ts'
+import { reportEach } from './open/each.ts'
+import { change } from './open/folder.ts'
+import { counted, size } from './output/output.ts'
+import { withProgress } from './output/progress.ts'
 
 interface CompactCommandOptions extends CommonOptions {
   readonly due?: boolean

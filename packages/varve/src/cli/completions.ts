@@ -5,7 +5,7 @@ import { bashScript } from './completions/bash.ts'
 import { fishScript } from './completions/fish.ts'
 import { type Shell, SHELLS, wordsOf } from './completions/words.ts'
 import { zshScript } from './completions/zsh.ts'
-import { write, writeJson } from './output.ts'
+import { write, writeJson } from './output/output.ts'
 
 const SCRIPTS: Readonly<Record<Shell, typeof bashScript>> = { bash: bashScript, zsh: zshScript, fish: fishScript }
 

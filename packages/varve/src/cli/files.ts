@@ -1,6 +1,6 @@
 /** `varve files`: outputs of tasks that are stored by their content. One file per command in `files/`. */
 import { Command } from 'commander'
-import { EXIT_HELP } from './exit.ts'
+import { EXIT_HELP } from './output/exit.ts'
 import { filesGcCommand } from './files/gc.ts'
 import { filesLsCommand } from './files/ls.ts'
 import { filesRestoreCommand } from './files/restore.ts'

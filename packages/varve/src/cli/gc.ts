@@ -3,10 +3,10 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { EachReports } from '../cli-json.ts'
 import { byteSize } from '../checks/size.ts'
 import { command, type CommonOptions } from './command.ts'
-import { reportEach } from './each.ts'
-import { change } from './folder.ts'
-import { counted, size } from './output.ts'
-import { withProgress } from './progress.ts'
+import { reportEach } from './open/each.ts'
+import { change } from './open/folder.ts'
+import { counted, size } from './output/output.ts'
+import { withProgress } from './output/progress.ts'
 
 interface GcOptions extends CommonOptions {
   readonly maxBytes?: number

@@ -4,11 +4,11 @@ import { readExactText } from '../values/bytes.ts'
 import type { Key } from '../values/key.ts'
 import { VarveError } from '../errors.ts'
 import { command, type CommonOptions } from './command.ts'
-import { keyJson, namespacesOf, valueOf } from './entries.ts'
-import { escapeKey, isPlain, unescapeKey } from './escape.ts'
-import { NEGATIVE } from './exit.ts'
-import { findCache, inspect } from './folder.ts'
-import { write, writeJson } from './output.ts'
+import { keyJson, namespacesOf, valueOf } from './open/entries.ts'
+import { escapeKey, isPlain, unescapeKey } from './output/escape.ts'
+import { NEGATIVE } from './output/exit.ts'
+import { findCache, inspect } from './open/folder.ts'
+import { write, writeJson } from './output/output.ts'
 
 interface GetOptions extends CommonOptions {
   readonly namespace?: string

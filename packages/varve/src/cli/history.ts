@@ -4,12 +4,12 @@ import prettyMs from 'pretty-ms'
 import { readHistory } from '../history/history.ts'
 import type { BuildRecord } from '../history/record.ts'
 import { command, type CommonOptions } from './command.ts'
-import { reportEach } from './each.ts'
-import { wholeNumber } from './entries.ts'
-import { escapeText } from './escape.ts'
-import { inspect } from './folder.ts'
-import { age, grouped } from './output.ts'
-import { table } from './table.ts'
+import { reportEach } from './open/each.ts'
+import { wholeNumber } from './open/entries.ts'
+import { escapeText } from './output/escape.ts'
+import { inspect } from './open/folder.ts'
+import { age, grouped } from './output/output.ts'
+import { table } from './output/table.ts'
 
 interface HistoryOptions extends CommonOptions {
   readonly limit: number

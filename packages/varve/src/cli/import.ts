@@ -6,10 +6,10 @@ import type { CommitReport } from '../engine/engine.ts'
 import { VarveError } from '../errors.ts'
 import type { ImportSource } from '../json/transfer.ts'
 import { command, type CommonOptions } from './command.ts'
-import { escapeText } from './escape.ts'
-import { change, findCache, folderOf } from './folder.ts'
-import { counted, write, writeJson } from './output.ts'
-import { withProgress } from './progress.ts'
+import { escapeText } from './output/escape.ts'
+import { change, findCache, folderOf } from './open/folder.ts'
+import { counted, write, writeJson } from './output/output.ts'
+import { withProgress } from './output/progress.ts'
 
 /** Bytes that are committed between two compactions. Each one rewrites what came before, and nothing reads the cache meanwhile. */
 const COMPACT_BYTES = 2 * 1024 * 1024 * 1024

@@ -2,10 +2,10 @@
 import type { Command } from 'commander'
 import type { LayerReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
-import { reportEach } from './each.ts'
-import { escapeText } from './escape.ts'
-import { inspect } from './folder.ts'
-import { counted, size } from './output.ts'
+import { reportEach } from './open/each.ts'
+import { escapeText } from './output/escape.ts'
+import { inspect } from './open/folder.ts'
+import { counted, size } from './output/output.ts'
 
 export const layersCommand: Command = command('layers', 'list the layers that VARVE_LAYERS puts below a cache').action(run)
 

@@ -2,11 +2,11 @@
 import type { Command } from 'commander'
 import type { LsJson, LsTaskJson } from '../cli-json.ts'
 import { command, type CommonOptions } from './command.ts'
-import { keyJson, keysOf, namespacesOf, type RawKey, wholeNumber } from './entries.ts'
-import { escapeKey, escapeText } from './escape.ts'
-import { findCache, inspect } from './folder.ts'
-import { age, counted, size, writeJsonList, writeLines } from './output.ts'
-import type { IdRecord } from './tasks.ts'
+import { keyJson, keysOf, namespacesOf, type RawKey, wholeNumber } from './open/entries.ts'
+import { escapeKey, escapeText } from './output/escape.ts'
+import { findCache, inspect } from './open/folder.ts'
+import { age, counted, size, writeJsonList, writeLines } from './output/output.ts'
+import type { IdRecord } from './open/tasks.ts'
 
 interface LsOptions extends CommonOptions {
   readonly namespace?: string
@@ -34,7 +34,7 @@ async function run(options: LsOptions): Promise<void> {
 }
 
 async function listIds(only: string | undefined, options: LsOptions): Promise<void> {
-  const { recordsOf, tasksOf } = await import('./tasks.ts') // with all of tasks, which a list of keys does not need
+  const { recordsOf, tasksOf } = await import('./open/tasks.ts') // with all of tasks, which a list of keys does not need
   await inspect(findCache(options.dir), async ({ session }) => {
     const records = firstOf(recordsOf(session, await tasksOf(session, only)), options.limit ?? Number.POSITIVE_INFINITY)
     if (options.json === true) return writeJsonList('ids', idsJson(records))

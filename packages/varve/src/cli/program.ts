@@ -1,9 +1,9 @@
 /** The commands of `varve`. Each has a file, and this one combines them. */
 import { Command, CommanderError } from 'commander'
 import { type CommonOptions, report } from './command.ts'
-import { EXIT_HELP, OK, USAGE } from './exit.ts'
-import { trustShared } from './folder.ts'
-import { isClosedPipe } from './output.ts'
+import { EXIT_HELP, OK, USAGE } from './output/exit.ts'
+import { trustShared } from './open/folder.ts'
+import { isClosedPipe } from './output/output.ts'
 
 /** The commands, in the order of `--help`. A command line loads only the module of its command. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {

@@ -1,6 +1,6 @@
 /** `varve remote`: shares caches between machines. One file per command in `remote/`; the work is done by `@varve/remote`. */
 import { Command } from 'commander'
-import { EXIT_HELP } from './exit.ts'
+import { EXIT_HELP } from './output/exit.ts'
 import { remoteCompactCommand } from './remote/compact.ts'
 import { remoteDoctorCommand } from './remote/doctor.ts'
 import { remoteGcCommand } from './remote/gc.ts'

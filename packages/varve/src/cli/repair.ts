@@ -2,13 +2,13 @@
 import type { Command } from 'commander'
 import type { EachReports } from '../cli-json.ts'
 import { command, type CommonOptions } from './command.ts'
-import { damageTable } from './damage.ts'
-import { reportEach } from './each.ts'
-import { escapeText } from './escape.ts'
-import { NEGATIVE } from './exit.ts'
-import { change, inspect } from './folder.ts'
-import { counted } from './output.ts'
-import { withProgress } from './progress.ts'
+import { damageTable } from './output/damage.ts'
+import { reportEach } from './open/each.ts'
+import { escapeText } from './output/escape.ts'
+import { NEGATIVE } from './output/exit.ts'
+import { change, inspect } from './open/folder.ts'
+import { counted } from './output/output.ts'
+import { withProgress } from './output/progress.ts'
 
 interface RepairCommandOptions extends CommonOptions {
   readonly dryRun?: boolean

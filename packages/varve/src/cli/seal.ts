@@ -4,11 +4,11 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { SealReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
-import { reportEach } from './each.ts'
-import { escapeText } from './escape.ts'
-import { inspect } from './folder.ts'
-import { counted, size } from './output.ts'
-import { withProgress } from './progress.ts'
+import { reportEach } from './open/each.ts'
+import { escapeText } from './output/escape.ts'
+import { inspect } from './open/folder.ts'
+import { counted, size } from './output/output.ts'
+import { withProgress } from './output/progress.ts'
 
 interface SealCommandOptions extends CommonOptions {
   readonly since?: readonly string[]

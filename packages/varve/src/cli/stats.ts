@@ -2,12 +2,12 @@
 import type { Command } from 'commander'
 import type { Stats } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
-import { reportEach } from './each.ts'
-import { escapeText } from './escape.ts'
-import { inspect } from './folder.ts'
+import { reportEach } from './open/each.ts'
+import { escapeText } from './output/escape.ts'
+import { inspect } from './open/folder.ts'
 import { layersText } from './layers.ts'
-import { age, counted, grouped, size } from './output.ts'
-import { table } from './table.ts'
+import { age, counted, grouped, size } from './output/output.ts'
+import { table } from './output/table.ts'
 
 export const statsCommand: Command = command('stats', 'print sizes and counts of a cache and its namespaces').action(run)
 

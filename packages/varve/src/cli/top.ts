@@ -5,11 +5,11 @@ import type { EngineTop } from '../engine/engine.ts'
 import { type Key, readKey } from '../values/key.ts'
 import type { NamespaceStats, TopItem } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
-import { keyJson, namespacesOf, wholeNumber } from './entries.ts'
-import { escapeKey, escapeText } from './escape.ts'
-import { findCache, inspect } from './folder.ts'
-import { age, grouped, size, write, writeJson } from './output.ts'
-import { table } from './table.ts'
+import { keyJson, namespacesOf, wholeNumber } from './open/entries.ts'
+import { escapeKey, escapeText } from './output/escape.ts'
+import { findCache, inspect } from './open/folder.ts'
+import { age, grouped, size, write, writeJson } from './output/output.ts'
+import { table } from './output/table.ts'
 
 type Order = EngineTop['order']
 

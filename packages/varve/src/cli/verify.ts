@@ -2,13 +2,13 @@
 import type { Command } from 'commander'
 import type { VerifyReport } from '../reports.ts'
 import { command, type CommonOptions } from './command.ts'
-import { damageTable } from './damage.ts'
-import { reportEach } from './each.ts'
-import { NEGATIVE } from './exit.ts'
-import { inspect } from './folder.ts'
-import { counted, size } from './output.ts'
-import { withProgress } from './progress.ts'
-import { paint } from './table.ts'
+import { damageTable } from './output/damage.ts'
+import { reportEach } from './open/each.ts'
+import { NEGATIVE } from './output/exit.ts'
+import { inspect } from './open/folder.ts'
+import { counted, size } from './output/output.ts'
+import { withProgress } from './output/progress.ts'
+import { paint } from './output/table.ts'
 
 export const verifyCommand: Command = command('verify', 'read every byte and report damage; writes nothing').action(run)
 

@@ -3,11 +3,11 @@ import type { Command } from 'commander'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { command, type CommonOptions } from './command.ts'
-import { pathOf, wholeNumber } from './entries.ts'
-import { escapeText } from './escape.ts'
-import { findCaches } from './folder.ts'
-import { write, writeJson } from './output.ts'
-import { withProgress } from './progress.ts'
+import { pathOf, wholeNumber } from './open/entries.ts'
+import { escapeText } from './output/escape.ts'
+import { findCaches } from './open/folder.ts'
+import { write, writeJson } from './output/output.ts'
+import { withProgress } from './output/progress.ts'
 
 interface ViewOptions extends CommonOptions {
   readonly out?: string

@@ -7,10 +7,10 @@ import { readHistory } from '../history/history.ts'
 import type { BuildRecord } from '../history/record.ts'
 import type { Session } from '../session/session.ts'
 import { command, type CommonOptions } from './command.ts'
-import { escapeText } from './escape.ts'
-import { findCaches, folderOf, inspect } from './folder.ts'
-import { watchOutput, type WatchOutput } from './watch-output.ts'
-import { counted, size } from './output.ts'
+import { escapeText } from './output/escape.ts'
+import { findCaches, folderOf, inspect } from './open/folder.ts'
+import { watchOutput, type WatchOutput } from './output/watch.ts'
+import { counted, size } from './output/output.ts'
 
 /** How often a cache is read, and how often new caches are looked for. */
 const READ_MS = 250

@@ -31,7 +31,7 @@ export default [
   },
   {
     name: 'stats --json of one cache has another shape than of several',
-    file: 'packages/varve/src/cli/each.ts',
+    file: 'packages/varve/src/cli/open/each.ts',
     find: 'if (json === true) await writeCaches(name, found)',
     replace: 'if (json === true) await writeCaches(name, found.length > 1 ? found : (found[0] as never))',
     test: CLI,
@@ -39,7 +39,7 @@ export default [
   },
   {
     name: 'an empty --dir is the working directory',
-    file: 'packages/varve/src/cli/entries.ts',
+    file: 'packages/varve/src/cli/open/entries.ts',
     find: "  if (text !== '') return text\n",
     replace: '  return text\n',
     test: CLI,

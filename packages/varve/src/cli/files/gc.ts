@@ -4,10 +4,10 @@ import type { FilesGcReport } from '../../cli-json.ts'
 import { Files } from '../../files/files.ts'
 import type { Session } from '../../session/session.ts'
 import { command, type CommonOptions } from '../command.ts'
-import { reportEach } from '../each.ts'
-import { change, type OpenFolder } from '../folder.ts'
-import { counted, size } from '../output.ts'
-import { withProgress } from '../progress.ts'
+import { reportEach } from '../open/each.ts'
+import { change, type OpenFolder } from '../open/folder.ts'
+import { counted, size } from '../output/output.ts'
+import { withProgress } from '../output/progress.ts'
 
 export const filesGcCommand: Command = command('gc', 'remove stored files that no entry names; compacts the cache').action(run)
 

@@ -4,8 +4,8 @@ import { type FileManifest, isFile, isManifest } from '../../values/manifest.ts'
 import type { Key } from '../../values/key.ts'
 import type { NamespaceStats } from '../../reports.ts'
 import type { Session } from '../../session/session.ts'
-import { entriesOf } from '../entries.ts'
-import { counted } from '../output.ts'
+import { entriesOf } from '../open/entries.ts'
+import { counted } from '../output/output.ts'
 
 const MARKER = Buffer.from('varve-files')
 

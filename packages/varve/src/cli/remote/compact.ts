@@ -1,7 +1,7 @@
 /** `varve remote compact`: merges layers of the remote. */
 import type { Command } from 'commander'
-import { size, write, writeJson } from '../output.ts'
-import { withProgress } from '../progress.ts'
+import { size, write, writeJson } from '../output/output.ts'
+import { withProgress } from '../output/progress.ts'
 import { layersText, openRemote, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
 
 interface CompactOptions extends RemoteCommandOptions {

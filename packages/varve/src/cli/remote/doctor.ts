@@ -3,9 +3,9 @@ import type { Command } from 'commander'
 import type { FindingJson } from '../../cli-json.ts'
 import { examine } from '../../health/degraded.ts'
 import { isOffline } from '../../remote/attach.ts'
-import { findingsText } from '../findings.ts'
-import { NEGATIVE } from '../exit.ts'
-import { write, writeJson } from '../output.ts'
+import { findingsText } from '../output/findings.ts'
+import { NEGATIVE } from '../output/exit.ts'
+import { write, writeJson } from '../output/output.ts'
 import { loadRemote, openCallOf, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
 
 export const remoteDoctorCommand: Command =

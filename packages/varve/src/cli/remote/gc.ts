@@ -1,7 +1,7 @@
 /** `varve remote gc`: removes objects of the remote that no head names. */
 import { type Command, InvalidArgumentError } from 'commander'
-import { counted, size, write, writeJson } from '../output.ts'
-import { withProgress } from '../progress.ts'
+import { counted, size, write, writeJson } from '../output/output.ts'
+import { withProgress } from '../output/progress.ts'
 import { openRemote, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
 
 interface GcOptions extends RemoteCommandOptions {

@@ -1,7 +1,7 @@
 /** `varve remote keygen`: makes a pair of keys. It prints the secret one, because there is no other copy of it. */
 import type { Command } from 'commander'
 import { command, type CommonOptions } from '../command.ts'
-import { write, writeJson } from '../output.ts'
+import { write, writeJson } from '../output/output.ts'
 import { loadRemote } from './module.ts'
 
 export const remoteKeygenCommand: Command = command('keygen', 'make a signing key for publishers, and its public key for readers').action(run)

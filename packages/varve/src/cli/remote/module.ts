@@ -12,9 +12,9 @@ import { VarveError } from '../../errors.ts'
 import { isOffline } from '../../remote/attach.ts'
 import { installedPackage } from '../../host/installed.ts'
 import { command, type CommonOptions } from '../command.ts'
-import { escapeText } from '../escape.ts'
-import { folderOf, isCache } from '../folder.ts'
-import { counted, size } from '../output.ts'
+import { escapeText } from '../output/escape.ts'
+import { folderOf, isCache } from '../open/folder.ts'
+import { counted, size } from '../output/output.ts'
 import type { Command } from 'commander'
 
 /** A report without the field that all output has. */

@@ -1,9 +1,9 @@
 /** `varve remote pull`: fetches the layers of the remote, for VARVE_LAYERS. */
 import type { Command } from 'commander'
 import { delimiter, dirname } from 'node:path'
-import { escapeText } from '../escape.ts'
-import { counted, size, write, writeJson } from '../output.ts'
-import { withProgress } from '../progress.ts'
+import { escapeText } from '../output/escape.ts'
+import { counted, size, write, writeJson } from '../output/output.ts'
+import { withProgress } from '../output/progress.ts'
 import { openRemote, type ReadingOptions, readingCommandOf } from './module.ts'
 
 interface PullOptions extends ReadingOptions {

@@ -1,9 +1,9 @@
 /** `varve remote push`: publishes what the caches have and the remote lacks. */
 import type { Command } from 'commander'
 import { basename } from 'node:path'
-import { findCaches } from '../folder.ts'
-import { size, write, writeJson } from '../output.ts'
-import { withProgress } from '../progress.ts'
+import { findCaches } from '../open/folder.ts'
+import { size, write, writeJson } from '../output/output.ts'
+import { withProgress } from '../output/progress.ts'
 import { collectCommit, layersText, openRemote, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
 
 interface PushOptions extends RemoteCommandOptions {

@@ -1,6 +1,6 @@
 /** `varve remote revoke`: takes a layer from all readers. */
 import type { Command } from 'commander'
-import { counted, write, writeJson } from '../output.ts'
+import { counted, write, writeJson } from '../output/output.ts'
 import { layersText, openRemote, remoteCommandOf, type RemoteCommandOptions } from './module.ts'
 
 export const remoteRevokeCommand: Command = remoteCommandOf('revoke', 'take a layer from all readers; signed with VARVE_SIGNING_KEY')

@@ -1,7 +1,7 @@
 /** `varve remote status`: what the remote has, from its manifests alone. */
 import type { Command } from 'commander'
-import { escapeText } from '../escape.ts'
-import { age, counted, size, write, writeJson } from '../output.ts'
+import { escapeText } from '../output/escape.ts'
+import { age, counted, size, write, writeJson } from '../output/output.ts'
 import { openRemote, type ReadingOptions, readingCommandOf } from './module.ts'
 
 export const remoteStatusCommand: Command = readingCommandOf('status', 'list the scopes of the remote with their layers')

@@ -1,9 +1,9 @@
 /** `varve remote verify`: reads every object that the manifests name. */
 import type { Command } from 'commander'
-import { escapeText } from '../escape.ts'
-import { NEGATIVE } from '../exit.ts'
-import { counted, size, write, writeJson } from '../output.ts'
-import { withProgress } from '../progress.ts'
+import { escapeText } from '../output/escape.ts'
+import { NEGATIVE } from '../output/exit.ts'
+import { counted, size, write, writeJson } from '../output/output.ts'
+import { withProgress } from '../output/progress.ts'
 import { openRemote, type ReadingOptions, readingCommandOf } from './module.ts'
 
 export const remoteVerifyCommand: Command =

@@ -3,7 +3,7 @@ import type { MadeJson, MadeReasonJson, MadeResultJson } from '../../cli-json.ts
 import type { BuildRecord } from '../../history/record.ts'
 import { type Difference, differencesBetween, sentenceOf } from '../../task/differences.ts'
 import { costOf, type Variant } from '../../task/record.ts'
-import type { IdRecord } from '../tasks.ts'
+import type { IdRecord } from '../open/tasks.ts'
 
 const REASONS_MAX = 50
 const RESULTS_MAX = 50

@@ -1,7 +1,7 @@
 /** The place of an entry in the tree, by its namespace and key. */
 import { groupOf, RESULTS_PREFIX } from '../../task/names.ts'
 import type { Key } from '../../values/key.ts'
-import { escapeKey } from '../escape.ts'
+import { escapeKey } from '../output/escape.ts'
 
 const PACKAGE = /^(?:@[^/]+\/)?[^/]+/
 const MODULES = 'node_modules/'

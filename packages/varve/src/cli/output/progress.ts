@@ -1,6 +1,6 @@
 /** A progress bar on standard error while a long call runs, and Ctrl-C to stop it. */
 import type { SingleBar } from 'cli-progress'
-import type { EngineControl } from '../engine/engine.ts'
+import type { EngineControl } from '../../engine/engine.ts'
 import { size } from './output.ts'
 
 /**

@@ -1,5 +1,5 @@
 /** How `varve watch` writes: one updated line on a terminal, a line for each change elsewhere, or one JSON value. */
-import { CLI_JSON_FORMAT, type WatchEventJson } from '../cli-json.ts'
+import { CLI_JSON_FORMAT, type WatchEventJson } from '../../cli-json.ts'
 import { printable, write } from './output.ts'
 import { cut, paint, widthOf } from './table.ts'
 

@@ -1,9 +1,9 @@
 /** Commands that handle each cache that `--dir` names, and report on each. */
-import type { CacheReport, EachReports } from '../cli-json.ts'
-import type { CommonOptions } from './command.ts'
-import { escapeText } from './escape.ts'
+import type { CacheReport, EachReports } from '../../cli-json.ts'
+import type { CommonOptions } from '../command.ts'
+import { escapeText } from '../output/escape.ts'
 import { findCaches } from './folder.ts'
-import { write, writeCaches } from './output.ts'
+import { write, writeCaches } from '../output/output.ts'
 
 /** Runs and then writes all reports: as JSON with the folder of each, or as its folder and `textOf`. Returns them. */
 export async function reportEach<Name extends keyof EachReports>(

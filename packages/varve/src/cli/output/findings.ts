@@ -1,5 +1,5 @@
 /** Findings for people: a table, then what to do about each. */
-import type { FindingJson } from '../cli-json.ts'
+import type { FindingJson } from '../../cli-json.ts'
 import { escapeText } from './escape.ts'
 import { table } from './table.ts'
 

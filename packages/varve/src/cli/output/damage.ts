@@ -1,5 +1,5 @@
 /** Damaged places as a table for people; texts from the cache are escaped. */
-import type { Damage } from '../reports.ts'
+import type { Damage } from '../../reports.ts'
 import { escapeText } from './escape.ts'
 import { counted } from './output.ts'
 import { table } from './table.ts'

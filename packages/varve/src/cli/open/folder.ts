@@ -1,15 +1,15 @@
 /** Finds and opens the caches that a command names. Commands that only read write nothing. */
 import { existsSync, readdirSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { cachesDirectory, GIT } from '../health/directory.ts'
-import { loadEngine } from '../engine/load.ts'
-import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../host/format.ts'
-import { toVarveError, VarveError } from '../errors.ts'
-import { Place } from '../health/place.ts'
-import { secretOf } from '../health/secret.ts'
-import { layersBelow } from '../remote/below.ts'
-import { Session } from '../session/session.ts'
-import { escapeText } from './escape.ts'
+import { cachesDirectory, GIT } from '../../health/directory.ts'
+import { loadEngine } from '../../engine/load.ts'
+import { FORMAT_FILES, FORMAT_FOLDER, SECRET_FOLDER } from '../../host/format.ts'
+import { toVarveError, VarveError } from '../../errors.ts'
+import { Place } from '../../health/place.ts'
+import { secretOf } from '../../health/secret.ts'
+import { layersBelow } from '../../remote/below.ts'
+import { Session } from '../../session/session.ts'
+import { escapeText } from '../output/escape.ts'
 
 /** Size limit for commands that must not evict entries. */
 const NO_CAP = Number.MAX_SAFE_INTEGER

@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import prettyBytes from 'pretty-bytes'
 import prettyMs from 'pretty-ms'
-import { type CacheReport, CLI_JSON_FORMAT, type CliJson, type EachReports } from '../cli-json.ts'
+import { type CacheReport, CLI_JSON_FORMAT, type CliJson, type EachReports } from '../../cli-json.ts'
 
 /** Writes to standard output and waits for a slow reader. */
 export async function write(chunk: string | Uint8Array): Promise<void> {

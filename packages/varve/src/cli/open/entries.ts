@@ -1,9 +1,9 @@
 /** The raw entries of a cache: keys and values as bytes, for every codec. */
 import { InvalidArgumentError } from 'commander'
-import { type Key, readKey, writeKey } from '../values/key.ts'
-import type { LayerReport, NamespaceStats } from '../reports.ts'
-import type { Session } from '../session/session.ts'
-import { VarveError } from '../errors.ts'
+import { type Key, readKey, writeKey } from '../../values/key.ts'
+import type { LayerReport, NamespaceStats } from '../../reports.ts'
+import type { Session } from '../../session/session.ts'
+import { VarveError } from '../../errors.ts'
 
 const PAGE_BYTES = 1 << 20
 
