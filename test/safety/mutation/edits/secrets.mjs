@@ -25,7 +25,7 @@ export default [
     find: '(named === undefined && !isOld)',
     replace: '!isOld',
     test: 'test/secret/missing.test.ts',
-    only: 'an empty VARVE_SECRET is warned of',
+    only: 'an empty VARVE_SECRET causes one warning',
   },
   {
     name: 'a leftover VARVE_KEY is ignored silently',
@@ -41,7 +41,7 @@ export default [
     find: "'SECRET_MISSING', 'PERMISSION'",
     replace: "'PERMISSION'",
     test: 'test/secret/missing.test.ts',
-    only: 'plugins use no cache without a secret that is required',
+    only: 'without a secret that is required, plugins use no cache',
   },
   {
     name: 'a secret that can be guessed is accepted',
