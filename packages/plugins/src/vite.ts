@@ -12,6 +12,7 @@ import type { CachedPluginOptions } from './rollup/options.ts'
 import { wrapPlugin } from './rollup/tool.ts'
 import { ViteTool } from './vite/config.ts'
 import { makeVarve, type VarveViteOptions } from './vite/named.ts'
+import { watchRequests } from './vite/requests.ts'
 
 export { CONFIG_FILES } from './build/identity.ts'
 export type { CachedOptions, CachedStats } from './build/options.ts'
@@ -40,5 +41,6 @@ export function cached<P extends Plugin>(plugin: P, options: CachedPluginOptions
   runBefore(plugin, 'configResolved', (config) => {
     tool.takeConfig(config)
   })
+  runBefore(plugin, 'configureServer', watchRequests)
   return plugin
 }

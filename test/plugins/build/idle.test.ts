@@ -1,6 +1,6 @@
 /** When a development server is idle: commits and runs that plugins are owed must not compete with a page that loads. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { Idle } from '../../../packages/plugins/dist/build/server.js'
+import { Idle, noteRequest } from '../../../packages/plugins/dist/build/server.js'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -36,6 +36,20 @@ it('a server is not idle for one plugin while it calls another', () => {
   vi.advanceTimersByTime(1)
   other.touch()
   expect(isStillIdle()).toBe(false)
+})
+
+// Vite transforms imports ahead of the requests of the browser, so most of a page load has no calls.
+it('a server is not idle while it answers requests without a call of a plugin', () => {
+  const work = vi.fn()
+  const idle = new Idle(100, work)
+  idle.touch()
+  for (let count = 0; count < 5; count++) {
+    vi.advanceTimersByTime(60)
+    noteRequest()
+  }
+  expect(work).toHaveBeenCalledTimes(0)
+  vi.advanceTimersByTime(100)
+  expect(work).toHaveBeenCalledTimes(1)
 })
 
 it('no work follows the end of a server', () => {

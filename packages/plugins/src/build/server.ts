@@ -9,8 +9,13 @@ import type { PluginReads } from './reads.ts'
 /** Time in milliseconds for which one look at the inputs counts. A file watcher takes longer to report a change. */
 const LOOK_MS = 100
 
-/** When a server of this process last called a plugin: a page calls several in turns, so idle is what none of them is called in. */
+/** When a server of this process last called a plugin or got a request. All plugins share it, because a page calls several in turns. */
 let lastMs = Number.NEGATIVE_INFINITY
+
+/** Called with each request that a server gets. It answers most requests of a page without a call: it transforms imports ahead of them. */
+export function noteRequest(): void {
+  lastMs = performance.now()
+}
 
 /** Files as this process first found them, by path. */
 const observed: Map<string, () => boolean> = new Map()
@@ -48,13 +53,13 @@ export class ServerInputs {
   }
 }
 
-/** Runs work each time no plugin was called for a while. */
+/** Runs work each time a server had nothing to do for a while. */
 export class Idle {
   readonly #afterMs: number
   readonly #work: (isStillIdle: () => boolean) => void
   #timer: NodeJS.Timeout | undefined
 
-  /** `afterMs`: time in milliseconds without a call. */
+  /** `afterMs`: time in milliseconds without a call and without a request. */
   constructor(afterMs: number, work: (isStillIdle: () => boolean) => void) {
     this.#afterMs = afterMs
     this.#work = work
@@ -62,7 +67,7 @@ export class Idle {
 
   /** Called with each call of a plugin. */
   touch(): void {
-    lastMs = performance.now()
+    noteRequest()
     this.#timer ??= setTimeout(() => this.#look(), this.#afterMs).unref()
   }
 

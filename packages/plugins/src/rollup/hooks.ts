@@ -8,6 +8,7 @@ export interface HookedPlugin {
   load?: unknown
   transform?: unknown
   configResolved?: unknown
+  configureServer?: unknown
   buildStart?: unknown
   buildEnd?: unknown
   closeWatcher?: unknown
@@ -34,8 +35,8 @@ export const HOOKS: readonly (CachedHook | LifeHook | OtherHook)[] = [
   'moduleParsed', 'buildEnd', 'watchChange',
 ]
 
-/** The hooks that mark the beginning and the end of a build. */
-export type LifeHook = 'configResolved' | 'buildStart' | 'buildEnd' | 'closeWatcher' | 'watchChange'
+/** The hooks that mark the beginning and the end of a build or a server. */
+export type LifeHook = 'configResolved' | 'configureServer' | 'buildStart' | 'buildEnd' | 'closeWatcher' | 'watchChange'
 
 /** The function of a hook; `this` is the plugin's context. */
 export type Handler = (this: object, ...args: unknown[]) => unknown

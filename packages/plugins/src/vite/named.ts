@@ -8,6 +8,7 @@ import { type CachedPluginOptions, checkPluginOptions } from '../rollup/options.
 import { makeCache } from '../rollup/tool.ts'
 import { isWatching } from '../rollup/wrap.ts'
 import { ViteTool } from './config.ts'
+import { watchRequests } from './requests.ts'
 
 /** A plugin with its own options, which override the shared ones. */
 export interface PluginChoice extends Omit<CachedPluginOptions, 'root' | 'dir' | 'engine' | 'maxBytes' | 'readOnly' | 'report'> {
@@ -46,6 +47,7 @@ export function makeVarve(options: VarveViteOptions): Plugin {
         for (const choice of choices) wrapNamed(config, choice, shared, tool, caches)
       },
     },
+    configureServer: watchRequests,
     async buildStart() {
       await all((cache) => cache.begin((text) => this.warn(text), (text) => this.info(text)))
     },
