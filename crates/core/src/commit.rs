@@ -64,14 +64,30 @@ const ATTACHED_TABLES_DUE: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Committer {
     pub(crate) log: Option<LogWriter>,
-    /// Number and file of the newest manifest under which the log was found to count.
-    base: (u64, Stat),
+    /// The newest manifest under which the log was found to count.
+    base: Base,
     /// Sequence number of the newest commit when the log was claimed, and the id of its cache.
     floor: u64,
     cache_id: u64,
     tables: u32,
     /// This process has lost a log that pinned blobs; some of those blobs may be gone.
     lost_pin: bool,
+}
+
+/// A manifest and its file.
+#[derive(Debug, Default)]
+struct Base {
+    number: u64,
+    name: String,
+    stat: Stat,
+}
+
+impl Base {
+    /// The manifest of a directory that was read.
+    fn of(found: &State) -> Self {
+        let (number, stat) = (found.manifest.number, found.manifest_stat);
+        Self { number, name: FileName::Manifest(number).to_string(), stat }
+    }
 }
 
 impl Committer {
@@ -167,7 +183,7 @@ impl Committer {
         if state.read()?.manifest.id != found.manifest.id {
             renew(context, state)?;
         }
-        self.base = (found.manifest.number, found.manifest_stat);
+        self.base = Base::of(&found);
         (self.floor, self.cache_id) = (found.last_sequence, found.manifest.cache_id);
         self.log = Some(log);
         self.tables = 0;
@@ -180,34 +196,30 @@ impl Committer {
         if failpoints::bug("blind-append") {
             return Ok(true);
         }
-        let start = log.start;
-        let name = FileName::Log(log.writer).to_string();
-        if !log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &name, source))? {
+        if !log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &log.name, source))? {
             return Ok(false);
         }
-        let (number, stat) = self.base;
-        let manifest = FileName::Manifest(number).to_string();
+        let Base { number, name, stat } = &self.base;
         // This process may have read a newer manifest while this one still exists: another copy of the cache was put
         // over it.
-        let is_newest = state.read()?.manifest.number <= number;
-        if is_newest
-            && context.vfs.stat(&manifest).map_err(|source| Error::io("check", &manifest, source))? == Some(stat)
-        {
+        let is_newest = state.read()?.manifest.number <= *number;
+        if is_newest && context.vfs.stat(name).map_err(|source| Error::io("check", name, source))? == Some(*stat) {
             return Ok(true);
         }
         // Usually a compactor has published a newer manifest.
         let known = state.read()?.known_logs();
         let found = outline(context, &known)?;
-        self.base = (found.manifest.number, found.manifest_stat);
-        Ok(!found.unrecoverable && found.logs.iter().any(|view| view.start() == Some(start)))
+        let start = Some(log.start);
+        self.base = Base::of(&found);
+        Ok(!found.unrecoverable && found.logs.iter().any(|view| view.start() == start))
     }
 
     /// `None` = the log is not in place any more.
     fn append_pin(&mut self, context: &Context, state: &RwLock<State>) -> Result<Option<u32>> {
         let Some(log) = self.log.as_mut() else { return Ok(None) };
-        let (name, writer) = (FileName::Log(log.writer).to_string(), log.writer);
+        let writer = log.writer;
         if !log.pins {
-            log.pin(true).map_err(|source| Error::io("append to", &name, source))?;
+            log.pin(true).map_err(|source| Error::io("append to", &log.name, source))?;
         }
         Ok(self.is_counted(context, state)?.then_some(writer))
     }
@@ -244,12 +256,11 @@ impl Committer {
         let entries = record.joined();
         let names = record.namespaces().zip(0u16..);
         let names: Vec<_> = names.map(|(id, at)| (at, id.name.as_str(), id.version.as_str())).collect();
-        let name = FileName::Log(log.writer).to_string();
         let appended = log.commit(sequence, &prelude(now_ms, &names), &entries, durable);
         if durable && appended.is_err() {
             context.failed_syncs.add(log.writer);
         }
-        bytes += appended.map_err(|source| Error::io("append to", &name, source))?;
+        bytes += appended.map_err(|source| Error::io("append to", &log.name, source))?;
         failpoints::panics("commit-appended");
         if !self.is_counted(context, shared)? {
             return Ok(None);
@@ -297,27 +308,25 @@ impl Committer {
         self.release(context);
         let Some(mut log) = self.log.take_if(|log| log.commits > 0) else { return Ok(false) };
         let pinned = if context.blobs.is_pinned() { self.pin(context, state).map(drop) } else { Ok(()) };
-        let name = FileName::Log(log.writer).to_string();
         if log.pins {
-            let is_there = log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &name, source))?;
+            let is_there = log.is_in_place(&*context.vfs).map_err(|source| Error::io("check", &log.name, source))?;
             self.lost_pin |= !is_there;
         }
         // Other processes rely on everything before a seal being durable.
         sync_log(context, &mut log)?;
-        log.seal().map_err(|source| Error::io("seal", &name, source))?;
+        log.seal().map_err(|source| Error::io("seal", &log.name, source))?;
         pinned.map(|()| true)
     }
 }
 
 fn sync_log(context: &Context, log: &mut LogWriter) -> Result<()> {
     if log.is_unsynced() {
-        let name = FileName::Log(log.writer).to_string();
         log.sync().map_err(|source| {
             context.failed_syncs.add(log.writer);
-            Error::io("sync", &name, source)
+            Error::io("sync", &log.name, source)
         })?;
         if !log.is_named() {
-            context.vfs.sync_folder().map_err(|source| Error::io("sync the directory of", &name, source))?;
+            context.vfs.sync_folder().map_err(|source| Error::io("sync the directory of", &log.name, source))?;
         }
         log.synced();
     }

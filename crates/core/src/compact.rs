@@ -26,7 +26,7 @@ use crate::commit::Committer;
 use crate::commit::reload::reload;
 use crate::compact::obsolete_files::{obsolete, remove_all};
 use crate::error::{Error, Result};
-use crate::format::file_names::{FileName, TableName};
+use crate::format::file_names::TableName;
 use crate::format::namespace_ids::NamespaceId;
 use crate::log::LogWriter;
 use crate::manifest::{KnownLog, Manifest, ManifestNamespace, Published, publish};
@@ -154,7 +154,7 @@ fn collect_blobs(context: &Context, open: &OpenTables, full: bool) -> Result<u64
 /// covers it.
 fn owns_number(context: &Context, manifest: &Manifest, log: &LogWriter) -> Result<bool> {
     let in_place = log.is_in_place(&*context.vfs);
-    let in_place = in_place.map_err(|source| Error::io("check", &FileName::Log(log.writer).to_string(), source))?;
+    let in_place = in_place.map_err(|source| Error::io("check", &log.name, source))?;
     Ok(in_place && manifest.is_open(log.writer))
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct LogWriter {
     created: Stat,
     checksum: Checksum,
     pub(crate) writer: u32,
+    /// Its name in the directory.
+    pub(crate) name: String,
     pub(crate) start: LogStart,
     /// The logs that its commits may rest on.
     pub(crate) seen: Vec<KnownLog>,
@@ -44,10 +46,11 @@ impl LogWriter {
         writer: u32,
         start: LogStart,
     ) -> io::Result<Self> {
-        let (seen, end, commits, pins, unsynced, named, padded) = (Vec::new(), 0, 0, false, true, false, false);
+        let (name, seen) = (FileName::Log(writer).to_string(), Vec::new());
+        let (end, commits, pins, unsynced, named, padded) = (0, 0, false, true, false, false);
         let mut log =
-            Self { file, created, checksum, writer, start, seen, end, commits, pins, unsynced, named, padded };
-        log.append(FrameKind::LogStart, u64::from(FORMAT), &[&start.write()])?;
+            Self { file, created, checksum, writer, name, start, seen, end, commits, pins, unsynced, named, padded };
+        log.append(FrameKind::LogStart, u64::from(FORMAT), &[&start.write()], false)?;
         Ok(log)
     }
 
@@ -60,51 +63,33 @@ impl LogWriter {
         let mut body = Vec::new();
         seen.iter().for_each(|log| log.write(&mut body));
         self.seen = seen;
-        self.append(FrameKind::Seen, 0, &[&body])
+        self.append(FrameKind::Seen, 0, &[&body], false)
     }
 
     /// Appends a commit in one vectored write. A `durable` commit is synced in the same call if nothing else waits for
     /// a sync.
     pub(crate) fn commit(&mut self, sequence: u64, prelude: &[u8], entries: &[u8], durable: bool) -> io::Result<u64> {
         let before = self.end;
-        if durable && self.named && !self.unsynced {
-            self.padded = true;
-            self.append_with(FrameKind::Commit, sequence, &[prelude, entries], |file, parts| {
-                file.append_durable(parts)
-            })?;
-        } else {
-            self.append(FrameKind::Commit, sequence, &[prelude, entries])?;
-        }
+        let is_synced = durable && self.named && !self.unsynced;
+        self.append(FrameKind::Commit, sequence, &[prelude, entries], is_synced)?;
         self.commits += 1;
         Ok(self.end - before)
     }
 
     /// Pins blobs for later commits, or ends the pin.
     pub(crate) fn pin(&mut self, pins: bool) -> io::Result<()> {
-        self.append(FrameKind::Pin, u64::from(pins), &[])?;
+        self.append(FrameKind::Pin, u64::from(pins), &[], false)?;
         self.pins = pins;
         Ok(())
     }
 
     /// Ends the log: no frame follows.
     pub(crate) fn seal(&mut self) -> io::Result<()> {
-        self.append(FrameKind::Seal, 0, &[])
+        self.append(FrameKind::Seal, 0, &[], false)
     }
 
-    fn append(&mut self, kind: FrameKind, tag: u64, parts: &[&[u8]]) -> io::Result<()> {
-        self.padded = false;
-        self.append_with(kind, tag, parts, |file, parts| file.append(parts))?;
-        self.unsynced = true;
-        Ok(())
-    }
-
-    fn append_with(
-        &mut self,
-        kind: FrameKind,
-        tag: u64,
-        parts: &[&[u8]],
-        append: impl FnOnce(&dyn File, &[&[u8]]) -> io::Result<()>,
-    ) -> io::Result<()> {
+    /// Appends a frame. With `is_synced`, it is durable when this returns, and zeros may follow it in the file.
+    fn append(&mut self, kind: FrameKind, tag: u64, parts: &[&[u8]], is_synced: bool) -> io::Result<()> {
         let place = FramePlace { file_number: u64::from(self.writer), offset: self.end };
         let label = Label { kind, tag, after_sync: !self.unsynced && !failpoints::bug("forget-syncs") };
         let (head, padding) = seal_parts(&self.checksum, label, place, parts);
@@ -112,7 +97,13 @@ impl LogWriter {
         all.push(&head);
         all.extend_from_slice(parts);
         all.push(padding);
-        append(&*self.file, &all)?;
+        self.padded = is_synced;
+        if is_synced {
+            self.file.append_durable(&all)?
+        } else {
+            self.file.append(&all)?
+        }
+        self.unsynced |= !is_synced;
         self.end += all.iter().map(|part| part.len() as u64).sum::<u64>();
         Ok(())
     }
@@ -139,7 +130,7 @@ impl LogWriter {
 
     /// Whether the log still has its name and all its bytes: it was not claimed, removed, replaced or cut.
     pub(crate) fn is_in_place(&self, vfs: &dyn Vfs) -> io::Result<bool> {
-        let found = vfs.stat(&FileName::Log(self.writer).to_string())?;
+        let found = vfs.stat(&self.name)?;
         let is_whole = |bytes| bytes == self.end || self.padded && bytes > self.end;
         Ok(found.is_some_and(|found| found.file == self.created.file && is_whole(found.bytes)))
     }

@@ -46,8 +46,7 @@ pub(crate) type Claim = (LogWriter, State);
 pub(crate) fn claim_log(context: &Context, known: &State) -> Result<Option<Claim>> {
     let Some((mut log, mut state)) = claim_number(context, known)? else { return Ok(None) };
     state.sync_others(context, Some(log.writer))?;
-    let name = FileName::Log(log.writer).to_string();
-    log.see(state.seen(context, log.writer)).map_err(|source| Error::io("append to", &name, source))?;
+    log.see(state.seen(context, log.writer)).map_err(|source| Error::io("append to", &log.name, source))?;
     Ok(Some((log, state)))
 }
 
