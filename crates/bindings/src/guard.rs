@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result};
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook};
-use std::sync::Once;
+use std::sync::{Arc, Once, OnceLock};
 
 static HOOK: Once = Once::new();
 
@@ -22,9 +22,24 @@ pub fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| Err(failure_of(payload.as_ref())))
 }
 
-/// Whether a failure came from a panic.
-pub fn panicked<T>(outcome: &Result<T>) -> bool {
-    outcome.as_ref().is_err_and(|failure| failure.code == "INTERNAL")
+/// Guards the calls of one store, on any thread: after a panic every call answers with its failure, because the state
+/// that the call was changing cannot be trusted.
+#[derive(Clone, Debug, Default)]
+pub struct Guard {
+    broken: Arc<OnceLock<Failure>>,
+}
+
+impl Guard {
+    /// Runs one call.
+    pub fn run<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        if let Some(failure) = self.broken.get() {
+            return Err(failure.clone());
+        }
+        guarded(call).map_err(|failure| {
+            let is_panic = failure.code == "INTERNAL";
+            if is_panic { self.broken.get_or_init(|| failure).clone() } else { failure }
+        })
+    }
 }
 
 fn keep_place(panic: &PanicHookInfo<'_>) {
@@ -53,9 +68,19 @@ mod tests {
     #[test]
     fn a_panic_becomes_a_failure_with_its_text_and_place() {
         let outcome = guarded::<()>(|| panic!("planted {}", 7));
-        assert!(panicked(&outcome));
-        let text = outcome.map_err(|failure| failure.message).err().unwrap_or_default();
-        assert!(text.contains("planted 7 (crates/bindings/src/guard.rs:"), "{text}");
+        let failure = outcome.err().unwrap_or_else(|| Failure::argument("it did not fail"));
+        assert_eq!(failure.code, "INTERNAL");
+        assert!(failure.message.contains("planted 7 (crates/bindings/src/guard.rs:"), "{failure}");
+    }
+
+    #[test]
+    fn after_a_panic_every_call_fails_with_the_first_one() {
+        let guard = Guard::default();
+        let failed = guard.run::<()>(|| Err(Failure::argument("not a panic")));
+        assert!(failed.is_err_and(|failure| failure.code == "INVALID_ARGUMENT"));
+        assert_eq!(guard.run(|| Ok(7)), Ok(7));
+        let first = guard.run::<()>(|| panic!("the first"));
+        assert_eq!(guard.clone().run(|| Ok(())), first);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! [`JsHandle::begin_commit`] takes what is buffered, so that later puts belong to the next commit. Commits run in the
 //! order in which they began: one that begins while an older one runs waits for [`JsHandle::next_commit`].
 
-use crate::commit::{Begun, Commit};
+use crate::commit::{Begun, Commit, Committed};
 use crate::export::{ExportOptions, ExportProgress};
 use crate::failure::{Failure, Result};
 use crate::import::ImportProgress;
@@ -198,7 +198,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     }
 
     /// Begins a commit of what is buffered.
-    pub fn begin_commit(&mut self, durability: Option<Durability>) -> Result<Begun> {
+    pub fn begin_commit(&mut self, durability: Durability) -> Result<Begun> {
         failpoints::panics("handle-begin");
         let handle = self.open_mut()?;
         Ok(match handle.begin_commit() {
@@ -214,10 +214,25 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> JsHandle<S> {
     }
 
     /// The oldest commit that waits. The caller runs it after the one before it has ended.
-    pub fn next_commit(&mut self, durability: Option<Durability>) -> Result<Commit> {
+    pub fn next_commit(&mut self, durability: Durability) -> Result<Commit> {
         let handle = self.open_mut()?;
         let pending = handle.next_commit().ok_or_else(|| Failure::argument("no commit waits"))?;
         Ok(Commit::new(Arc::clone(handle.store()), pending, durability))
+    }
+
+    /// Leaves the report of a commit, packed, at the start of the scratch buffer.
+    pub fn report(&mut self, committed: &Committed) {
+        let packed = committed.pack();
+        if let Some(target) = self.scratch.as_mut().get_mut(..packed.len()) {
+            target.copy_from_slice(&packed);
+        }
+    }
+
+    /// The report of a commit of nothing.
+    pub fn report_empty(&mut self) -> Result<()> {
+        let damage_count = self.damage_count()?;
+        self.report(&Committed { damage_count, ..Committed::default() });
+        Ok(())
     }
 
     /// How many places of damage were found so far.
@@ -337,7 +352,7 @@ mod tests {
         handle.put(namespace, 3, value)
     }
 
-    fn ready(handle: &mut Handle, durability: Option<Durability>) -> Result<Commit> {
+    fn ready(handle: &mut Handle, durability: Durability) -> Result<Commit> {
         match handle.begin_commit(durability)? {
             Begun::Ready(commit) => Ok(commit),
             other => panic!("{other:?}"),
@@ -354,10 +369,10 @@ mod tests {
     fn a_commit_that_begins_while_another_runs_waits_and_follows_it() -> Result<()> {
         let (mut handle, namespace) = opened()?;
         put(&mut handle, namespace, b"first")?;
-        let first = ready(&mut handle, None)?;
+        let first = ready(&mut handle, Durability::Relaxed)?;
         for later in [b"second", b"third!"] {
             put(&mut handle, namespace, later)?;
-            assert!(matches!(handle.begin_commit(None)?, Begun::Waits));
+            assert!(matches!(handle.begin_commit(Durability::Relaxed)?, Begun::Waits));
         }
         assert_eq!((handle.pending_entries()?, value(&mut handle, namespace)?), (0, b"third!".to_vec()));
         first.run(1)?;
@@ -367,11 +382,11 @@ mod tests {
             value(&mut reader, namespace)
         };
         assert_eq!(committed(&handle)?, b"first");
-        handle.next_commit(None)?.run(2)?;
+        handle.next_commit(Durability::Relaxed)?.run(2)?;
         assert_eq!(committed(&handle)?, b"second");
-        handle.next_commit(None)?.run(3)?;
+        handle.next_commit(Durability::Relaxed)?.run(3)?;
         assert_eq!(committed(&handle)?, b"third!");
-        assert!(handle.next_commit(None).is_err());
+        assert!(handle.next_commit(Durability::Relaxed).is_err());
         Ok(())
     }
 
@@ -379,9 +394,9 @@ mod tests {
     fn a_commit_that_fails_is_part_of_the_next_one() -> Result<()> {
         let (mut handle, namespace) = opened()?;
         put(&mut handle, namespace, b"first")?;
-        drop(handle.begin_commit(None)?);
+        drop(handle.begin_commit(Durability::Relaxed)?);
         assert_eq!(handle.pending_entries()?, 1);
-        assert_eq!(ready(&mut handle, None)?.run(1)?.report.entries, 1);
+        assert_eq!(ready(&mut handle, Durability::Relaxed)?.run(1)?.report.entries, 1);
         assert_eq!(handle.pending_entries()?, 0);
         Ok(())
     }
@@ -389,16 +404,16 @@ mod tests {
     #[test]
     fn only_a_small_relaxed_commit_runs_on_the_thread_that_asks_for_it() -> Result<()> {
         let (mut handle, namespace) = opened()?;
-        assert!(matches!(handle.begin_commit(Some(Durability::Relaxed))?, Begun::Empty));
+        assert!(matches!(handle.begin_commit(Durability::Relaxed)?, Begun::Empty));
         put(&mut handle, namespace, b"small")?;
-        let small = ready(&mut handle, Some(Durability::Relaxed))?;
+        let small = ready(&mut handle, Durability::Relaxed)?;
         assert!(small.is_short());
         drop(small);
-        let durable = ready(&mut handle, Some(Durability::Durable))?;
+        let durable = ready(&mut handle, Durability::Durable)?;
         assert!(!durable.is_short());
         drop(durable);
         put(&mut handle, namespace, &vec![0; 256 << 10])?;
-        assert!(!ready(&mut handle, Some(Durability::Relaxed))?.is_short());
+        assert!(!ready(&mut handle, Durability::Relaxed)?.is_short());
         Ok(())
     }
 }

@@ -8,7 +8,7 @@
 //!   stream into objects.
 //! - `files.rs`: manifests of files as JSON, and archives; `restored.rs`: what is remembered of a restore.
 //! - [`guarded`]: a panic becomes a failure with code `INTERNAL`, and the process lives. Only the addon can catch
-//!   panics.
+//!   panics. [`Guard`]: after one, every later call of a store fails with it.
 //! - [`Failure`]: an error on its way to JavaScript, with a stable code; [`answer`] makes JSON of a report or of a
 //!   failure.
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -28,14 +28,14 @@ mod restored;
 mod top;
 mod transfer;
 
-pub use commit::{Alone, Begun, Commit, Committed, commit_alone, durability_of};
+pub use commit::{Alone, Begun, Commit, Committed, commit_alone, durability, durability_of};
 pub use export::{Export, ExportOptions, ExportProgress};
 pub use failure::{Failure, Result, answer};
 pub use files::{
     ArchiveRequest, FileItem, ImportReport, StoredItem, VerifiedItem, export_archive, import_archive, records_of,
     request, stored_files, verify_files,
 };
-pub use guard::{guarded, panicked};
+pub use guard::{Guard, guarded};
 pub use handle::JsHandle;
 pub use import::{Import, ImportProgress};
 pub use reads::Reads;

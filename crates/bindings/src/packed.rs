@@ -4,6 +4,7 @@
 //! values:  length: i32 * count | values            -1 = miss; count is known to the caller
 //! page:    next: u64 | more: u32 | count: u32 | key_bytes: u32 | value_bytes: u32
 //!          | key_end: u32 * count | value_end: u32 * count | keys | values
+//! commit:  entries: f64 | bytes: f64 | batch_bytes: f64 | damage_count: u32 | maintenance_due: u32
 //! ```
 //! `next` is only valid if `more` is 1. Ends are offsets from the start of the keys and of the values. A page of keys
 //! has no values, and the length of each in place of its end.

@@ -76,7 +76,7 @@ pub(crate) struct Open {
 
 impl Open {
     fn options(&self) -> Result<Options> {
-        let durability = durability_of(&self.durability)?.unwrap_or_default();
+        let durability = durability_of(&self.durability)?;
         let (read_only, bytes_max, key) = (self.read_only, self.bytes_max, self.key.clone()?);
         let folder = folder_of(key.as_ref());
         let layers = self.layers.iter().map(|path| layer_at(path, &folder)).collect();

@@ -9,14 +9,11 @@ use crate::node_api::{Answer, Callee, Reply, Scratch, Task};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use varve_bindings::{Failure, JsHandle, Result, answer, guarded, panicked};
+use std::sync::{Arc, Mutex, PoisonError};
+use varve_bindings::{Failure, Guard, JsHandle, Result, answer};
 use varve_core::failpoints;
 use varve_core::{Error, Pin, Store, Watch};
 use varve_disk::SharedStore;
-
-/// The failure of the first call that panicked. Shared with the tasks on other threads.
-type Broken = Arc<OnceLock<Failure>>;
 
 /// Files that tasks stored, until the handle keeps them.
 pub(crate) type Pins = Arc<Mutex<Vec<Pin>>>;
@@ -29,7 +26,8 @@ pub(crate) struct NodeStore {
     shared: RefCell<Option<SharedStore>>,
     watches: RefCell<Watches>,
     pins: Pins,
-    broken: Broken,
+    /// Shared with the tasks on other threads.
+    guard: Guard,
 }
 
 impl NodeStore {
@@ -40,7 +38,7 @@ impl NodeStore {
             shared: RefCell::new(Some(shared)),
             watches: RefCell::default(),
             pins: Pins::default(),
-            broken: Broken::default(),
+            guard: Guard::default(),
         }
     }
 
@@ -96,13 +94,13 @@ impl NodeStore {
 
     /// A promise of what `job` answers on another thread.
     pub(crate) fn promise_reply(&self, job: impl FnOnce() -> Result<Reply> + Send + 'static) -> Answer {
-        let broken = Arc::clone(&self.broken);
+        let guard = self.guard.clone();
         Answer::Promise(Task::new(move || {
             let run = || {
                 failpoints::panics("task");
                 job()
             };
-            run_unless_broken(&broken, run).unwrap_or_else(Reply::failed)
+            guard.run(run).unwrap_or_else(Reply::failed)
         }))
     }
 
@@ -117,18 +115,9 @@ impl NodeStore {
 }
 
 impl Callee for NodeStore {
-    /// After a panic every call answers with its failure: the state that the call was changing cannot be trusted.
-    fn guarded<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
-        run_unless_broken(&self.broken, call)
+    fn guard(&self) -> &Guard {
+        &self.guard
     }
-}
-
-fn run_unless_broken<T>(broken: &Broken, call: impl FnOnce() -> Result<T>) -> Result<T> {
-    if let Some(failure) = broken.get() {
-        return Err(failure.clone());
-    }
-    let outcome = guarded(call);
-    if panicked(&outcome) { outcome.map_err(|failure| broken.get_or_init(|| failure).clone()) } else { outcome }
 }
 
 fn nested<E>(_borrowed: E) -> Failure {

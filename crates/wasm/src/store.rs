@@ -7,9 +7,9 @@ use crate::watch::{Watcher, watched};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::sync::Arc;
-use varve_bindings::{Begun, Committed, Failure, JsHandle, Result, answer, durability_of, request, top};
+use varve_bindings::{Begun, Failure, JsHandle, Result, answer, durability, durability_of, request, top};
 use varve_core::vfs::Vfs;
-use varve_core::{BlobWriter, CommitReport, LayerSource, MacKey, Options, PendingCommit, SerialPool, Store, folder_of};
+use varve_core::{BlobWriter, LayerSource, MacKey, Options, PendingCommit, SerialPool, Store, folder_of};
 use wasm_bindgen::prelude::*;
 
 const SCRATCH_BYTES: usize = 128 << 10;
@@ -146,9 +146,10 @@ impl WasmStore {
         self.count(entries)
     }
 
-    /// Commits the batch. The report is null if it was empty.
-    pub fn commit(&mut self, durability: &str, now_ms: f64) -> String {
-        answer(self.try_commit(durability, now_ms as u64))
+    /// Commits the batch. Returns 0, or -2 for a failure; the packed report is in the scratch buffer.
+    pub fn commit(&mut self, durable: bool, now_ms: f64) -> i32 {
+        let committed = self.try_commit(durable, now_ms as u64);
+        self.number(committed.map(|()| 0))
     }
 
     /// Begins an export of the committed state. Returns JSON with its number.
@@ -295,7 +296,7 @@ impl WasmStore {
         #[cfg(feature = "planted")]
         crate::plant::arm();
         let OpenRequest { durability, read_only, max_bytes: bytes_max, layers: paths } = request(options)?;
-        let (durability, key) = (durability_of(&durability)?.unwrap_or_default(), key_of(secret)?);
+        let (durability, key) = (durability_of(&durability)?, key_of(secret)?);
         let layers = layers_of(paths, layers);
         let folder = HostFolder::new(host);
         let clock = folder.clock();
@@ -306,13 +307,14 @@ impl WasmStore {
         Ok(Self { handle, intakes: HashMap::new(), failure: None })
     }
 
-    fn try_commit(&mut self, durability: &str, now_ms: u64) -> Result<Committed> {
-        let durability = durability_of(durability)?;
-        match self.handle.begin_commit(durability)? {
-            Begun::Ready(commit) => commit.run(now_ms),
-            Begun::Empty => {
-                Ok(Committed { report: CommitReport::default(), damage_count: self.handle.damage_count()? })
+    fn try_commit(&mut self, durable: bool, now_ms: u64) -> Result<()> {
+        match self.handle.begin_commit(durability(durable))? {
+            Begun::Ready(commit) => {
+                let committed = commit.run(now_ms)?;
+                self.handle.report(&committed);
+                Ok(())
             }
+            Begun::Empty => self.handle.report_empty(),
             Begun::Waits => Err(Failure::internal("a commit waits, but every commit ends before its call returns")),
         }
     }

@@ -1,8 +1,8 @@
 //! Commits, and what else concerns them: what is buffered, flush, refresh, close.
 
-use crate::node_api::{Answer, Arguments, Call, Functions};
+use crate::node_api::{Answer, Arguments, Call, Functions, Reply};
 use crate::store::NodeStore;
-use varve_bindings::{Begun, Commit, Result, answer, durability_of};
+use varve_bindings::{Begun, Commit, Result, answer, durability};
 
 /// Adds the functions of this file.
 pub(crate) fn add(functions: Functions<NodeStore>) -> Result<Functions<NodeStore>> {
@@ -37,19 +37,22 @@ impl Call<NodeStore> for PendingEntries {
 
 /// Commits what is buffered:
 ///
-/// - JSON if the commit is complete when the call returns, a promise of it if the commit runs on another thread;
-/// - the count of damage if nothing is buffered;
-/// - nothing if an older commit has not ended: the caller lets `nextCommit` follow that one.
+/// - true if the commit is complete when the call returns; its packed report is in the scratch buffer;
+/// - a promise of the packed report if the commit runs on another thread;
+/// - false if an older commit has not ended: the caller lets `nextCommit` follow that one.
 impl Call<NodeStore> for BeginCommit {
     const NAME: &'static str = "commit";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let (durability, now_ms) = (durability_of(&arguments.text(0)?)?, arguments.count(1)?);
-        Ok(match store.with(|handle| handle.begin_commit(durability))? {
-            Begun::Empty => Answer::Count(store.store()?.damage_count().into()),
-            Begun::Waits => Answer::Nothing,
-            Begun::Ready(commit) if commit.is_short() => Answer::Text(answer(commit.run(now_ms))),
-            Begun::Ready(commit) => promise(store, commit, now_ms),
+        let (durability, now_ms) = (durability(arguments.flag(0)?), arguments.count(1)?);
+        store.with(|handle| {
+            match handle.begin_commit(durability)? {
+                Begun::Empty => handle.report_empty()?,
+                Begun::Waits => return Ok(Answer::Flag(false)),
+                Begun::Ready(commit) if commit.is_short() => handle.report(&commit.run(now_ms)?),
+                Begun::Ready(commit) => return Ok(promise(store, commit, now_ms)),
+            }
+            Ok(Answer::Flag(true))
         })
     }
 }
@@ -59,7 +62,7 @@ impl Call<NodeStore> for NextCommit {
     const NAME: &'static str = "nextCommit";
 
     fn run(store: &NodeStore, arguments: &Arguments) -> Result<Answer> {
-        let (durability, now_ms) = (durability_of(&arguments.text(0)?)?, arguments.count(1)?);
+        let (durability, now_ms) = (durability(arguments.flag(0)?), arguments.count(1)?);
         let commit = store.with(|handle| handle.next_commit(durability))?;
         Ok(promise(store, commit, now_ms))
     }
@@ -97,5 +100,5 @@ impl Call<NodeStore> for Close {
 }
 
 fn promise(store: &NodeStore, commit: Commit, now_ms: u64) -> Answer {
-    store.promise(move || commit.run(now_ms))
+    store.promise_reply(move || Ok(Reply::Bytes(commit.run(now_ms)?.pack().to_vec())))
 }

@@ -4,7 +4,7 @@
 //! One call:
 //!
 //! 1. `napi_get_cb_info` gives the arguments and the callee, which is the data pointer of the callback.
-//! 2. [`Call::run`] does the work inside [`Callee::guarded`], which catches panics.
+//! 2. [`Call::run`] does the work inside the [`Guard`] of the callee, which catches panics.
 //! 3. The answer becomes a JavaScript value, or the failure is thrown as an Error with a `code`.
 //!
 //! Invariants:
@@ -21,13 +21,13 @@ use napi::{Env, sys};
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::rc::Rc;
-use varve_bindings::{Failure, Result, guarded};
+use varve_bindings::{Failure, Guard, Result, guarded};
 use varve_core::failpoints;
 
 /// What the functions of one object share.
 pub(crate) trait Callee: 'static {
-    /// Runs a call; a panic becomes a failure.
-    fn guarded<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T>;
+    /// Runs each call; a panic becomes a failure.
+    fn guard(&self) -> &Guard;
 }
 
 /// One function of an object.
@@ -109,7 +109,7 @@ unsafe extern "C" fn enter<C: Callee, F: Call<C>>(
         failpoints::panics("callback");
         F::run(callee, &arguments)?.into_raw(env)
     };
-    match callee.guarded(run) {
+    match callee.guard().run(run) {
         Ok(value) => value,
         Err(failure) => {
             throw(env, &failure);

@@ -111,10 +111,10 @@ export class Cache {
    *
    * Rejects with DISK_FULL, PERMISSION, IO, READ_ONLY, CLOSED.
    */
-  async commit(options: CommitOptions = {}): Promise<CommitReport> {
-    checkOptions('commit()', options, COMMIT_FIELDS)
+  async commit(options?: CommitOptions): Promise<CommitReport> {
+    if (options !== undefined) checkOptions('commit()', options, COMMIT_FIELDS)
     this.#session.checkSound()
-    const durability = options.durability ?? this.#opened.durability
+    const durability = options?.durability ?? this.#opened.durability
     this.#session.seal()
     const report = await this.#session.track((store) => this.#commits.commit(store, durability))
     const isRelaxed = durability === 'relaxed' && report.inMemory !== true

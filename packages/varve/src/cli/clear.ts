@@ -28,7 +28,7 @@ async function run(options: ClearOptions): Promise<void> {
       })
       entries += 1
     }
-    if (entries > 0) await session.run((store) => store.commit('relaxed'))
+    if (entries > 0) await session.run(async (store) => store.commit('relaxed'))
     const report = await withProgress('compact', (control) => session.run((store) => store.compact(false, control)))
     const { bytesBefore, bytesAfter } = report
     if (options.json === true) return writeJson('clear', { dir, namespace: options.namespace, entries, bytesBefore, bytesAfter })

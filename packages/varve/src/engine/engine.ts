@@ -62,6 +62,8 @@ export interface EngineValues {
 /** What a commit did. */
 export interface EngineCommit {
   readonly report: CommitReport
+  /** Bytes of its entries, before compression. */
+  readonly batchBytes: number
   /** `damageCount()` after it. */
   readonly damageCount: number
 }
@@ -110,8 +112,8 @@ export interface EngineStore {
   pendingBytes(): number
   /** Puts and deletes of the same entries, overwritten ones included. */
   pendingEntries(): number
-  /** Writes everything buffered as one atomic commit. A small relaxed commit is complete when the call returns. */
-  commit(durability: 'relaxed' | 'durable'): Promise<EngineCommit>
+  /** Writes everything buffered as one atomic commit. A small relaxed commit is complete when the call returns; a promise is not. */
+  commit(durability: 'relaxed' | 'durable'): EngineCommit | Promise<EngineCommit>
   /** Syncs commits, and records usage; see `used/` in `crates/core/FORMAT.md`. */
   flush(): Promise<void>
 

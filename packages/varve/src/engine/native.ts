@@ -10,7 +10,7 @@ import { requireAddon } from './addon.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
 import type { EngineFiles } from './files.ts'
 import type { FileFunctions, NativeFiles } from './native-files.ts'
-import { keysOf, pageOf, valuesOf } from './packed.ts'
+import { commitOf, keysOf, pageOf, valuesOf, viewOf } from './packed.ts'
 
 /** The functions of one open store: `crates/node/src/calls`. */
 interface StoreFunctions extends FileFunctions {
@@ -30,12 +30,12 @@ interface StoreFunctions extends FileFunctions {
   refresh(): boolean
   status(): string
   /**
-   * A string if the commit is complete, a promise if it runs on another thread, `damageCount()` if nothing is buffered, undefined
-   * if an older commit has not ended.
+   * True if the commit is complete, with its packed report in the scratch buffer; a promise of the packed report if it runs on
+   * another thread; false if an older commit has not ended.
    */
-  commit(durability: string, nowMs: number): string | Promise<string> | number | undefined
-  /** Runs the oldest commit for which `commit` returned undefined. */
-  nextCommit(durability: string, nowMs: number): Promise<string>
+  commit(isDurable: boolean, nowMs: number): boolean | PackedCommit
+  /** Runs the oldest commit for which `commit` returned false. */
+  nextCommit(isDurable: boolean, nowMs: number): PackedCommit
   flush(nowMs: number): Promise<string>
   beginExport(options: string): number
   exportChunk(transfer: number): string
@@ -59,6 +59,9 @@ interface StoreFunctions extends FileFunctions {
   cancelWatch(watch: number): void
   endWatch(watch: number): void
 }
+
+/** A packed report, or a failure as JSON. */
+type PackedCommit = Promise<Uint8Array | string>
 
 type OpenOrder = [
   folder: string, durability: string, readOnly: boolean, bytesMax: number, secret: Uint8Array | null, layers: readonly string[],
@@ -114,12 +117,14 @@ class NativeStore implements EngineStore {
   readonly endTransfer: EngineStore['endTransfer']
   #files: NativeFiles | undefined
   readonly #functions: StoreFunctions
+  readonly #scratchView: DataView
   /** Resolves when the newest commit on another thread has ended. */
   #lastCommit: Promise<void> = Promise.resolve()
 
   constructor(functions: StoreFunctions) {
     this.#functions = functions
     this.scratch = functions.scratch
+    this.#scratchView = viewOf(functions.scratch)
     this.namespace = functions.namespace
     this.get = functions.get
     this.take = functions.take
@@ -158,13 +163,13 @@ class NativeStore implements EngineStore {
     return keysOf(this.#taken(this.#functions.scanKeys(namespace, cursor, bytesMax)))
   }
 
-  async commit(durability: 'relaxed' | 'durable'): Promise<EngineCommit> {
-    const begun = this.#functions.commit(durability, Date.now())
-    if (typeof begun === 'string') return reportOf(begun)
-    if (typeof begun === 'number') return { report: { entries: 0, bytes: 0, maintenanceDue: false }, damageCount: begun }
-    const commit = begun ?? this.#lastCommit.then(() => this.#functions.nextCommit(durability, Date.now()))
+  commit(durability: 'relaxed' | 'durable'): EngineCommit | Promise<EngineCommit> {
+    const isDurable = durability === 'durable'
+    const begun = this.#functions.commit(isDurable, Date.now())
+    if (begun === true) return commitOf(this.#scratchView)
+    const commit = begun === false ? this.#lastCommit.then(() => this.#functions.nextCommit(isDurable, Date.now())) : begun
     this.#lastCommit = commit.then(ignore, ignore)
-    return reportOf(await commit)
+    return commit.then((packed) => (typeof packed === 'string' ? reportOf<never>(packed) : commitOf(viewOf(packed))))
   }
 
   async flush(): Promise<void> {

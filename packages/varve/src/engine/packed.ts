@@ -5,10 +5,11 @@
  * values: length: i32 * count | values                -1 = miss
  * page:   next: u64 | more: u32 | count: u32 | key bytes: u32 | value bytes: u32
  *         | key end: u32 * count | value end: u32 * count | keys | values
+ * commit: entries: f64 | bytes: f64 | batch bytes: f64 | damage count: u32 | maintenance due: u32
  * ```
  * A page of keys has no values, and the length of each in place of its end.
  */
-import type { EngineKeys, EnginePage, EngineValues } from './engine.ts'
+import type { EngineCommit, EngineKeys, EnginePage, EngineValues } from './engine.ts'
 
 const PAGE_HEAD_BYTES = 24
 
@@ -47,6 +48,12 @@ export function keysOf(bytes: Uint8Array): EngineKeys {
   return { keys, keyEnds, valueBytes, next }
 }
 
-function viewOf(bytes: Uint8Array): DataView {
+/** The report of a commit, at the start of `view`. */
+export function commitOf(view: DataView): EngineCommit {
+  const report = { entries: view.getFloat64(0, true), bytes: view.getFloat64(8, true), maintenanceDue: view.getUint32(28, true) === 1 }
+  return { report, batchBytes: view.getFloat64(16, true), damageCount: view.getUint32(24, true) }
+}
+
+export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

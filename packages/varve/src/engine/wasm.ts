@@ -11,7 +11,7 @@ import type { Compacted } from './compact-elsewhere.ts'
 import { heldHost } from './held-host.ts'
 import { tableHost } from './table-files.ts'
 import { MetDamage } from './met-damage.ts'
-import { keysOf, pageOf, valuesOf } from './packed.ts'
+import { commitOf, keysOf, pageOf, valuesOf, viewOf } from './packed.ts'
 import type { EngineFiles } from './files.ts'
 import type { WasmTrees } from './wasm-files.ts'
 import { WasmInstance } from './wasm-instance.ts'
@@ -166,10 +166,11 @@ class WasmEngineStore implements EngineStore {
     return this.#number(() => this.#store.pendingEntries())
   }
 
-  async commit(durability: 'relaxed' | 'durable'): Promise<EngineCommit> {
-    const { report, damageCount } = reportOf<EngineCommit>(this.#call(() => this.#store.commit(durability, Date.now())))
+  commit(durability: 'relaxed' | 'durable'): EngineCommit {
+    this.#number(() => this.#store.commit(durability === 'durable', Date.now()))
+    const { damageCount, ...committed } = commitOf(viewOf(this.scratch))
     this.#files?.committed()
-    return { report, damageCount: damageCount + this.#damage.elsewhere }
+    return { ...committed, damageCount: damageCount + this.#damage.elsewhere }
   }
 
   async flush(): Promise<void> {

@@ -44,8 +44,12 @@ export class Recorder {
    */
   committing(store: EngineStore): void {
     const { mode, tally } = this.#parts
-    if (mode !== 'never' && store.pendingBytes() > 0 && !tally.tool.isEmpty) this.put(store)
-    this.#writtenBytes += store.pendingBytes()
+    if (mode !== 'never' && !tally.tool.isEmpty && store.pendingBytes() > 0) this.put(store)
+  }
+
+  /** Call after each commit, with the bytes of its entries. */
+  committed(batchBytes: number): void {
+    this.#writtenBytes += batchBytes
   }
 
   /** Whether this build leaves a record when it ends: each build does, or it wrote something that no record counts. */

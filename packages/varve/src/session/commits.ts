@@ -51,7 +51,9 @@ export class Commits {
     if (durability === 'durable' && this.#unsynced !== undefined) throw refused(this.#unsynced)
     this.#recorder.committing(store)
     try {
-      const report = this.#counted(await store.commit(durability))
+      const committed = await store.commit(durability)
+      this.#recorder.committed(committed.batchBytes)
+      const report = this.#counted(committed)
       if (report.entries > 0) this.#degraded = this.#unsynced
       return report
     } catch (error) {

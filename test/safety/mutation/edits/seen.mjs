@@ -49,8 +49,8 @@ export default [
   {
     name: 'a watching build that is killed leaves no record',
     file: 'packages/varve/src/history/recorder.ts',
-    find: '!tally.tool.isEmpty) this.put(store)',
-    replace: 'tally.tool.count < 0) this.put(store)',
+    find: "mode !== 'never' && !tally.tool.isEmpty",
+    replace: "mode !== 'never' && tally.tool.count < 0",
     test: CONTRACT,
     only: 'a watching build updates its record',
   },

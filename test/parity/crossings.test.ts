@@ -1,0 +1,50 @@
+/** How often JavaScript calls the addon: the calls that docs/architecture.md names, and no others. */
+import { join } from 'node:path'
+import { openCache } from 'varve'
+import { expect, it, vi } from 'vitest'
+import { makeFolder } from '../folders.ts'
+
+const calls: string[] = []
+
+/** The addon, whose stores write down the name of each function that is called. */
+vi.mock('../../packages/varve/src/engine/addon.ts', async (original) => {
+  const { requireAddon } = await original<{ requireAddon<Addon>(): Addon }>()
+  type Opened = Record<string, unknown> | null
+  return {
+    requireAddon<Addon>(): Addon {
+      const addon = requireAddon<Addon & { openSmall(...order: readonly unknown[]): Opened }>()
+      return { ...addon, openSmall: (...order: readonly unknown[]) => counted(addon.openSmall(...order)) }
+    },
+  }
+})
+
+function counted(opened: Record<string, unknown> | null): Record<string, unknown> | null {
+  if (opened === null) return null
+  const wrapped = Object.entries(opened).map(([name, value]) => {
+    if (typeof value !== 'function') return [name, value]
+    return [name, (...args: readonly unknown[]): unknown => (calls.push(name), Reflect.apply(value, undefined, args))]
+  })
+  return Object.fromEntries(wrapped)
+}
+
+/** What `run` calls. */
+async function callsOf(run: () => unknown): Promise<string[]> {
+  calls.length = 0
+  await run()
+  return [...calls]
+}
+
+/** A commit asked twice for the bytes that it was about to write. */
+it('native: a put, a get and a relaxed commit call the addon once each', async () => {
+  const cache = await openCache({ name: 'crossings', dir: join(makeFolder(), 'cache'), engine: 'native' })
+  const namespace = cache.namespace('n', { codec: 'text' })
+  namespace.put('first', 'value')
+  await cache.commit() // the first one creates the directory
+  expect(await callsOf(() => namespace.put('key', 'value'))).toEqual(['put'])
+  expect(await callsOf(() => cache.commit())).toEqual(['commit'])
+  expect(await callsOf(() => namespace.get('key'))).toEqual(['get'])
+  expect(await callsOf(() => cache.commit())).toEqual(['commit']) // of nothing
+  namespace.put('key', 'other')
+  expect(await callsOf(() => cache.commit({ durability: 'durable' }))).toEqual(['commit'])
+  await cache.close()
+})
