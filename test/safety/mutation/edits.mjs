@@ -6,16 +6,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { spawn } from 'node:child_process'
 import { transform } from 'esbuild'
 import { at, root } from '../../../scripts/root.mjs'
 import { toolPath } from '../../../scripts/tools.mjs'
 import { inLanes } from '../lanes.mjs'
 import { randomOf } from '../random.mjs'
 import { applyEdit } from './apply.mjs'
-
-/** A test that runs for so many milliseconds hangs, which counts as detected. */
-const HANG_MS = 3 * 60_000
+import { runDefective, runProgram } from './limited.mjs'
 
 /** The variable that names the edit to make. */
 export const EDIT_VARIABLE = 'VARVE_PLANTED_EDIT'
@@ -33,7 +30,7 @@ export const EDIT_VARIABLE = 'VARVE_PLANTED_EDIT'
 
 /** @typedef {import('../suite.mjs').Order} Order */
 /** @typedef {import('../suite.mjs').Outcome} Outcome */
-/** @typedef {{ passed: number, failed: number, isEnded: boolean }} Run `isEnded`: vitest reported at its end */
+/** @typedef {{ passed: number, failed: number, isEnded: boolean, ms: number }} Run `isEnded`: vitest reported at its end */
 
 /** All edits, of every file in the folder. @returns {Promise<readonly Edit[]>} */
 export async function allEdits() {
@@ -90,11 +87,11 @@ async function failureOf(edit, sound) {
   const impossible = await whyImpossible(edit)
   if (impossible !== undefined) return impossible
   const command = JSON.stringify([edit.test, edit.only])
-  const without = sound.get(command) ?? runTest(edit, '')
+  const without = sound.get(command) ?? runTest(edit)
   sound.set(command, without)
-  const { passed, failed } = await without
+  const { passed, failed, ms } = await without
   if (passed === 0 || failed > 0) return `${edit.test}: ${passed} tests passed and ${failed} failed without the edit`
-  const found = await runTest(edit, edit.name)
+  const found = await runTest(edit, ms)
   return found.isEnded && found.failed === 0 ? `${edit.test} does not detect it` : undefined
 }
 
@@ -108,22 +105,27 @@ async function whyImpossible(edit) {
   }
 }
 
-/** Runs the test of an edit, with the edit of that name or none. @param {Edit} edit @param {string} name @returns {Promise<Run>} */
-async function runTest({ test, only }, name) {
+/**
+ * Runs the test of an edit.
+ * @param {Edit} edit
+ * @param {number} [soundMs] how long it takes without the edit; undefined = run it without the edit
+ * @returns {Promise<Run>}
+ */
+async function runTest({ name, test, only }, soundMs) {
   const folder = await mkdtemp(join(tmpdir(), 'varve-edit-'))
   const counts = join(folder, 'counts.json')
   const config = at('test/safety/mutation/vitest.config.ts')
   const filter = only === undefined ? [] : ['--testNamePattern', only.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')]
   const args = [toolPath('vitest'), 'run', '--root', root, '--config', config, `--reporter=${at('scripts/counts.mjs')}`, ...filter, test]
-  const env = { ...process.env, [EDIT_VARIABLE]: name, VARVE_COUNTS: counts, VARVE_SEED: process.env.VARVE_SEED ?? '1' }
+  /** @param {string} edit @returns {import('./limited.mjs').Program} */
+  const programOf = (edit) => {
+    const env = { ...process.env, [EDIT_VARIABLE]: edit, VARVE_COUNTS: counts, VARVE_SEED: process.env.VARVE_SEED ?? '1' }
+    return { command: process.execPath, args, cwd: root, env }
+  }
   try {
-    await new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore', timeout: HANG_MS, killSignal: 'SIGKILL' })
-      child.on('error', reject)
-      child.on('close', resolve)
-    })
-    const found = await readFile(counts, 'utf8').then(JSON.parse, () => undefined)
-    return { passed: 0, failed: 0, ...found, isEnded: found !== undefined }
+    const { ms, isCut } = await (soundMs === undefined ? runProgram(programOf('')) : runDefective(programOf, name, soundMs))
+    const found = isCut ? undefined : await readFile(counts, 'utf8').then(JSON.parse, () => undefined)
+    return { passed: 0, failed: 0, ...found, isEnded: found !== undefined, ms }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

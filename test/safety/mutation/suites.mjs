@@ -1,21 +1,18 @@
 // @ts-check
 // The suites that must detect planted defects, each as one command: those of the engine (built once, with the feature
 // `planted`), then those of the API on the planted package. An environment variable names the defect.
-import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { plantedPackage } from '../../../scripts/build/planted.mjs'
 import { root } from '../../../scripts/root.mjs'
 import { run } from '../../../scripts/steps.mjs'
 import { LOCKED, rustEnv, toolPath } from '../../../scripts/tools.mjs'
-
-/** A suite that runs for so many milliseconds hangs, which counts as detected. */
-const HANG_MS = 10 * 60_000
+import { runDefective, runProgram } from './limited.mjs'
 
 /** @typedef {{ name: string, command: string, args: readonly string[], isEngine: boolean }} Suite */
-/** @typedef {{ caught: boolean, how: string, seconds: number }} Verdict */
+/** @typedef {{ caught: boolean, how: string, ms: number }} Verdict `how`: which test fails, empty if none does */
 
 const FEATURES = ['--features=varve-core/sim,varve-core/planted']
-const TESTS = ['test', '--no-run', '--package=varve-core', '--package=varve-disk', ...FEATURES]
+const TESTS = ['test', '--no-run', ...['core', 'disk', 'archive'].map((name) => `--package=varve-${name}`), ...FEATURES]
 const PROGRAM = ['build', '--profile=test', '--package=varve-safety', ...FEATURES]
 
 /** A test that failed, as libtest and vitest name it. */
@@ -26,7 +23,7 @@ export async function buildSuites() {
   const tests = await executables(TESTS)
   const program = (await executables(PROGRAM)).get('varve-safety')
   const inCargo = [
-    ['units of core', 'varve_core'], ['core', 'store'], ['units of disk', 'varve_disk'], ['disk', 'contract'],
+    ['units of core', 'varve_core'], ['units of archive', 'varve_archive'], ['core', 'store'], ['units of disk', 'varve_disk'], ['disk', 'contract'],
   ].map(([name = '', target = '']) => suite(name, tests.get(target), []))
   const parts = await partsOf(program)
   // `recordings` reads what the suite `power-loss` has recorded, and nothing by itself.
@@ -68,32 +65,33 @@ async function partsOf(program) {
   return (/there are (.*)/.exec(complaint)?.[1] ?? '').split(', ').filter((part) => part !== '')
 }
 
+/** Runs a suite without a defect. @param {Suite} suite @returns {Promise<Verdict>} */
+export async function runSound(suite) {
+  return verdictOf(suite, await runProgram(programOf(suite, '')))
+}
+
 /**
- * Runs a suite with a defect; none for an empty name.
+ * Runs a suite with a defect. A hang counts as detected.
  * @param {Suite} suite
  * @param {string} defect
+ * @param {number} soundMs how long it takes without a defect
  * @returns {Promise<Verdict>}
  */
-export function watchSuite({ command, args, isEngine }, defect) {
-  const startMs = performance.now()
+export async function runWith(suite, defect, soundMs) {
+  return verdictOf(suite, await runDefective((name) => programOf(suite, name), defect, soundMs))
+}
+
+/** @param {Suite} suite @param {string} defect none for an empty name @returns {import('./limited.mjs').Program} */
+function programOf({ command, args }, defect) {
   const env = { ...rustEnv(), VARVE_PLANTED: defect, VARVE_PACKAGE: plantedPackage, NO_COLOR: '1' }
-  return new Promise((resolve, reject) => {
-    const options = { cwd: root, env, timeout: HANG_MS, killSignal: /** @type {const} */ ('SIGKILL') }
-    const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
-    let output = ''
-    const listen = (/** @type {string} */ text) => {
-      output += text
-      if (FAILED.test(output)) child.kill('SIGKILL') // one failure is enough
-    }
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', listen)
-    child.on('error', reject)
-    child.on('close', (code, signal) => {
-      const seconds = Math.round((performance.now() - startMs) / 100) / 10
-      const failed = FAILED.exec(output)?.slice(1).find(Boolean)?.trim() ?? `ended with ${signal ?? code}`
-      const how = code !== 0 ? failed : isEngine ? violationOf(output) : ''
-      resolve({ caught: how !== '', how, seconds })
-    })
-  })
+  return { command, args, env, cwd: root, until: FAILED } // one failure is enough
+}
+
+/** @param {Suite} suite @param {import('./limited.mjs').Ended} ended @returns {Verdict} */
+function verdictOf({ isEngine }, { code, signal, output, ms, isCut }) {
+  const failed = FAILED.exec(output)?.slice(1).find(Boolean)?.trim() ?? (isCut ? 'it hangs' : `ended with ${signal ?? code}`)
+  const how = code !== 0 ? failed : isEngine ? violationOf(output) : ''
+  return { caught: how !== '', how, ms }
 }
 
 /** @param {string} output */

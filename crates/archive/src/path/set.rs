@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use unicase::UniCase;
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
+use varve_core::failpoints;
 
 /// What a path of the set is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,16 +47,16 @@ impl PathSet {
     /// A collision with a path or directory in the set, with both names. The set may then hold directories of the new
     /// path.
     pub fn insert(&mut self, path: &str, role: Role) -> Result<bool, PathProblem> {
-        let folded = key(path);
+        let whole = key(path);
         let (mut folder, mut is_new, mut end) = (0_u32, false, 0);
         // No character folds to '/', so the parts of the key are the keys of the parts.
-        let mut parts = path.split('/').zip(folded.split('/')).peekable();
+        let mut parts = path.split('/').zip(whole.split('/')).peekable();
         while let Some((part, folded)) = parts.next() {
             let role = if parts.peek().is_some() { Role::Folder } else { role };
             end += part.len();
             self.wanted.clear();
             self.wanted.extend(folder.to_le_bytes());
-            self.wanted.extend(folded.bytes());
+            self.wanted.extend(if failpoints::bug("whole-path-keys") { whole.bytes() } else { folded.bytes() });
             is_new = match self.names.get(&*self.wanted) {
                 Some(there) => {
                     there.meet(path.get(..end).unwrap_or_default(), part, folded, role)?;

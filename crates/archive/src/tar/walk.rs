@@ -16,7 +16,7 @@ use crate::tar::source::Source;
 use crate::tar::{ImportOptions, Links};
 use std::borrow::Cow;
 use tar::{EntryType, Header};
-use varve_core::{ArchiveProblem, Error, PathProblem, Result};
+use varve_core::{ArchiveProblem, Error, PathProblem, Result, failpoints};
 
 const BLOCK_BYTES: usize = 512;
 
@@ -141,7 +141,8 @@ impl<'a> Walk<'a> {
         self.entries += 1;
         if self.entries > self.options.files_max {
             let limit = self.options.files_max;
-            return Err(self.source.problem(ArchiveProblem::TooLarge { option: "maxFiles", limit }));
+            let option = if failpoints::bug("names-no-option") { "filesMax" } else { "maxFiles" };
+            return Err(self.source.problem(ArchiveProblem::TooLarge { option, limit }));
         }
         let form = header.entry_type();
         check_type(form, self.options.links, extensions.is_sparse).map_err(|problem| self.source.problem(problem))?;

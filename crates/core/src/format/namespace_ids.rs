@@ -4,6 +4,7 @@
 
 use crate::error::{Error, Result};
 use crate::format::NAME_BYTES_MAX;
+use crate::platform::failpoints;
 use crate::platform::sync::Mutex;
 use std::collections::HashMap;
 use std::fmt;
@@ -47,6 +48,9 @@ impl NamespaceIds {
         if let Some(id) = in_use.ids.get(name).and_then(|versions| versions.get(version)).and_then(Weak::upgrade) {
             return Ok(id);
         }
+        if failpoints::bug("pairs-for-good") && in_use.numbers >= 1 << 14 {
+            return Err(Error::Exhausted { field: "namespaces", limit: 1 << 14 });
+        }
         let number = in_use.free.pop().unwrap_or_else(|| {
             in_use.numbers += 1;
             in_use.numbers - 1
@@ -79,6 +83,9 @@ impl NamespaceId {
 
 impl Drop for NamespaceId {
     fn drop(&mut self) {
+        if failpoints::bug("pairs-for-good") {
+            return;
+        }
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(versions) = in_use.ids.get_mut(&self.name) {
             // Another thread may have created a new identity of this pair since the last reference to this one was

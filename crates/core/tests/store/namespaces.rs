@@ -20,9 +20,9 @@ fn put(handle: &mut Handle, name: &str, version: &str, value: &[u8]) -> varve_co
     handle.put(id, b"key", value)
 }
 
-/// A process that stayed open for 16,384 versions of any namespaces could not open another namespace.
+/// After 16,384 pairs of a name and a version, a process could not open another namespace until it ended.
 #[test]
-fn one_process_opens_a_hundred_thousand_namespace_versions() {
+fn a_process_that_has_opened_16384_names_and_versions_opens_another_one() {
     let store = Store::open(Arc::new(MemVfs::new()), Arc::new(SerialPool), Options::default()).expect("open");
     let mut kept = store.handle();
     put(&mut kept, "kept", "1", b"kept").expect("put");

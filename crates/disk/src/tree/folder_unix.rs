@@ -34,7 +34,8 @@ impl Folder {
 
     /// Opens a file for reading. `InvalidInput` if it is not a regular file, which is checked on the open file.
     pub(super) fn read(&self, name: &str) -> io::Result<(File, Stat)> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let at_once = if failpoints::bug("wait-for-fifo") { OFlags::empty() } else { OFlags::NONBLOCK };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | at_once | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match fs::openat(&self.0, name, flags, Mode::empty()) {
             Err(rustix::io::Errno::LOOP | rustix::io::Errno::MLINK | rustix::io::Errno::NXIO) => {
                 return Err(ErrorKind::InvalidInput.into());

@@ -49,6 +49,21 @@ export default [
     only: 'a run without work',
   },
   {
+    name: 'a result over 64 MiB fails its run',
+    file: 'packages/varve/src/task/shelf.ts',
+    find: "if (code === 'INVALID_ARGUMENT') throw failure",
+    replace: "if (code !== 'CLOSED') throw failure",
+    test: TASK,
+    only: 'results over 64 MiB are returned and not stored',
+  },
+  {
+    name: 'a commit asks the engine for its bytes first',
+    file: 'packages/varve/src/history/recorder.ts',
+    find: '!tally.tool.isEmpty && store.pendingBytes() > 0',
+    replace: 'store.pendingBytes() > 0 && !tally.tool.isEmpty',
+    test: 'test/parity/crossings.test.ts',
+  },
+  {
     name: 'another codec of a namespace is not noticed',
     file: 'packages/varve/src/api/namespaces.ts',
     find: 'if (known.namespace.fullVersion === fullVersion) return known.namespace',
