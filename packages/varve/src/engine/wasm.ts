@@ -7,7 +7,6 @@ import type {
   EngineKeys, EnginePage, EngineStatus, EngineStore, EngineTop, EngineValues, RepairReport, SealReport, Stats, TopItem, VerifyReport,
 } from './engine.ts'
 import { type ChunkReport, EngineFailure, reportOf } from './answer.ts'
-import type { Compacted } from './compact-elsewhere.ts'
 import { heldHost } from './held-host.ts'
 import { tableHost } from './table-files.ts'
 import { MetDamage } from './met-damage.ts'
@@ -15,24 +14,7 @@ import { commitOf, keysOf, pageOf, valuesOf, viewOf } from './packed.ts'
 import type { EngineFiles } from './files.ts'
 import type { WasmTrees } from './wasm-files.ts'
 import { WasmInstance } from './wasm-instance.ts'
-
-/** Compacts the cache on another thread; undefined if this one is quicker. */
-export type CompactElsewhere = (full: boolean, control: EngineControl, options: EngineOptions, module: WebAssembly.Module) => Compaction
-type Compaction = Promise<Compacted | undefined> | undefined
-
-/** Where the files of a cache are. */
-export interface WasmPlace {
-  readonly host: Host
-  /** The same place as a path; undefined where the files are in memory. */
-  readonly folder?: string
-  readonly compactElsewhere?: CompactElsewhere
-}
-
-/** The place of a cache: folder `name` in its directory. */
-export type WasmPlaces = (directory: string, name: string) => WasmPlace
-
-/** The files of a layer: folder `name` in its directory. They are on the disk, also for a cache in memory. */
-export type LayerHosts = (directory: string, name: string) => Host
+import type { CompactElsewhere, LayerHosts, WasmPlace, WasmPlaces } from './wasm-place.ts'
 
 /** The instance that all stores of this thread share. */
 const engineInstance: WasmInstance = new WasmInstance(engineBytes, glue, 'this cache is closed, its files are intact. Reopen it to continue')

@@ -67,7 +67,7 @@ export default [
     find: '...(isChosen ? {} : { note }) }',
     replace: '...(isChosen ? {} : { advice: note }) }',
     test: CLI,
-    only: 'doctor finds fault with WebAssembly where nothing is wrong',
+    only: 'doctor reports WebAssembly as a possible improvement if nothing is wrong',
   },
   {
     name: 'too small an address space for WebAssembly is an internal error',
