@@ -5,7 +5,7 @@ import { packageFolders } from './build/packages.mjs'
 import { at } from './root.mjs'
 import { runMain, step } from './steps.mjs'
 
-const BUILT = ['target', '.demo', 'coverage', 'packages/varve/generated', 'packages/varve/native', 'test/remote/servers/turbo/node_modules']
+const BUILT = ['target', '.demo', 'coverage', 'packages/varve/generated', 'packages/varve/native', 'test/remote/servers/node/node_modules']
 
 await runMain(async () => {
   for (const folder of [...BUILT, ...packageFolders.map((name) => `${name}/dist`)]) {

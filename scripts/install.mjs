@@ -1,6 +1,7 @@
 // @ts-check
 // Compares node_modules with package-lock.json, using npm's own record of what it installed.
 import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { at } from './root.mjs'
 import { npm } from './tools.mjs'
 
@@ -35,12 +36,13 @@ export function firstDifference(wanted, installed) {
   })
 }
 
-export function isInstalled() {
-  const wanted = readLock(at('package-lock.json'))
-  const installed = readLock(at('node_modules/.package-lock.json'))
+/** Whether a project has what its lock file names. @param {string} project relative to the root */
+export function isInstalled(project = '.') {
+  const wanted = readLock(at(join(project, 'package-lock.json')))
+  const installed = readLock(at(join(project, 'node_modules/.package-lock.json')))
   if (wanted === undefined) throw new Error('package-lock.json is missing: restore it from the repository.')
   if (installed === undefined || firstDifference(wanted, installed) !== undefined) return false
-  return Object.keys(installed).every((folder) => existsSync(at(folder)))
+  return Object.keys(installed).every((folder) => existsSync(at(join(project, folder))))
 }
 
 export const install = () => npm(['ci'])

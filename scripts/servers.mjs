@@ -2,13 +2,14 @@
 // `npm run servers`: installs the servers against which `test/remote` tests the stores. The versions are pinned in test/remote/servers.
 //
 //   versitygw (S3), bazel-remote, toxiproxy    built with Go into target/servers
-//   turborepo-remote-cache                     npm ci in test/remote/servers/turbo
+//   turborepo-remote-cache, @actions/cache     npm ci in test/remote/servers/node
 //   nginx (WebDAV), redis-server               apt-get as root on Debian; otherwise they have to be there
 //
 // What is missing is skipped, loudly; in CI (variable `CI`) it is a failure.
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isInstalled } from './install.mjs'
 import { at } from './root.mjs'
 import { run, runMain, Skipped, step, StepFailed } from './steps.mjs'
 import { npm } from './tools.mjs'
@@ -32,15 +33,17 @@ const runs = (command, argument) => run(command, [argument]).then(() => true, ()
 async function build(name) {
   const { pins, source } = PROGRAMS[name]
   const program = at(join('target/servers', name))
-  if (existsSync(program)) return
-  if (!(await runs('go', 'version'))) throw new Skipped(`${name} is built with Go 1.25 or newer, which is not on PATH`)
+  if (!(await runs('go', 'version'))) {
+    if (existsSync(program)) return
+    throw new Skipped(`${name} is built with Go 1.25 or newer, which is not on PATH`)
+  }
   await mkdir(at('target/servers'), { recursive: true })
   await run('go', ['build', '-mod=readonly', '-o', program, source], { cwd: at(pins) })
 }
 
-async function installTurbo() {
-  const folder = join(PINS, 'turbo')
-  if (existsSync(at(join(folder, 'node_modules/.package-lock.json')))) return
+async function installNode() {
+  const folder = join(PINS, 'node')
+  if (isInstalled(folder)) return
   await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', at(folder)])
 }
 
@@ -83,7 +86,7 @@ async function installAll() {
   }
   const downloaded = async () => {
     const skipped = await isSkipped('nginx (WebDAV), redis-server', installPackages)
-    return (await isSkipped('npm ci turborepo-remote-cache', installTurbo)) || skipped
+    return (await isSkipped('npm ci turborepo-remote-cache', installNode)) || skipped
   }
   const outcomes = await Promise.allSettled([compiled(), downloaded()])
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason

@@ -11,7 +11,7 @@ const TOOLS = ['BlueOak-1.0.0', 'CC-BY-4.0', 'CC0-1.0', 'MPL-2.0', 'Python-2.0',
 
 const CARGO_LOCKS = ['Cargo.lock', 'bench/rivals/rust/Cargo.lock', 'test/safety/fuzz/Cargo.lock', 'test/safety/concurrency/threads/Cargo.lock']
 const NPM_FOLDERS = [
-  '.', 'bench/rivals/node', 'scripts/release', 'test/remote/servers/turbo', 'test/suites/pnp', 'test/suites/staleness', 'test/suites/types',
+  '.', 'bench/rivals/node', 'scripts/release', 'test/remote/servers/node', 'test/suites/pnp', 'test/suites/staleness', 'test/suites/types',
 ]
 const NPM_LOCKS = NPM_FOLDERS.map((folder) => `${folder}/package-lock.json`)
 

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { bazel, type BlobStore, directory, redis, s3, turbo, webdav } from '@varve/remote'
+import { bazel, type BlobStore, directory, githubActions, redis, s3, turbo, webdav } from '@varve/remote'
 import { makeFolder } from '../folders.ts'
 import { freePort, serve } from './serve.ts'
 
@@ -30,7 +30,8 @@ export interface StoreKind {
 const built = (name: string): string => fileURLToPath(new URL(`../../target/servers/${name}`, import.meta.url))
 /** The program of versitygw; it may not be built. */
 export const VERSITYGW: string = built('versitygw')
-const TURBO = fileURLToPath(new URL('servers/turbo/node_modules/turborepo-remote-cache/dist/cli.js', import.meta.url))
+const FAKE_ACTIONS = fileURLToPath(new URL('servers/actions.mjs', import.meta.url))
+const TURBO = fileURLToPath(new URL('servers/node/node_modules/turborepo-remote-cache/dist/cli.js', import.meta.url))
 
 function outputOf(program: string, argument: string): string {
   const { stdout = '', stderr = '' } = spawnSync(program, [argument], { encoding: 'utf8' })
@@ -40,7 +41,12 @@ function outputOf(program: string, argument: string): string {
 /** The owner of the bucket. */
 export const CREDENTIALS = { accessKeyId: 'rootkey', secretAccessKey: 'the-secret-of-s3' }
 
-export const SECRETS = { key: CREDENTIALS.secretAccessKey, token: 'the-token-of-turbo', password: 'the-password-of-the-store' }
+export const SECRETS = {
+  key: CREDENTIALS.secretAccessKey,
+  token: 'the-token-of-turbo',
+  runtime: 'the-token-of-actions',
+  password: 'the-password-of-the-store',
+}
 
 /** All kinds of stores. */
 export const STORES: readonly StoreKind[] = [
@@ -49,6 +55,7 @@ export const STORES: readonly StoreKind[] = [
   kind('WebDAV (nginx)', outputOf('nginx', '-V').includes('http_dav_module'), startNginx),
   kind('bazel (bazel-remote)', existsSync(built('bazel-remote')), startBazelRemote),
   kind('turbo (turborepo-remote-cache)', existsSync(TURBO), startTurborepo),
+  { name: 'GitHub Actions (a fake server)', start: () => startFakeActions() },
   kind('Redis (redis-server)', outputOf('redis-server', '--version').includes('v='), startRedis),
 ]
 
@@ -133,6 +140,19 @@ async function startTurborepo(): Promise<Started> {
     store: turbo({ url, token: SECRETS.token, team: 'some-team' }),
     address: `turbo+${url}?team=team_other`,
     env: { TURBO_TOKEN: SECRETS.token },
+    stop,
+  }
+}
+
+/** The cache service of GitHub Actions runs only at GitHub, so this is a fake of it. */
+export async function startFakeActions(mode: 'read-write' | 'read-only' = 'read-write'): Promise<Started> {
+  const port = await freePort()
+  const stop = await serve(process.execPath, [FAKE_ACTIONS, String(port), SECRETS.runtime, mode], port)
+  const url = `http://127.0.0.1:${port}/`
+  return {
+    store: githubActions({ url, token: SECRETS.runtime, prefix: 'some/prefix' }),
+    address: 'github-actions:team',
+    env: { ACTIONS_RESULTS_URL: url, ACTIONS_RUNTIME_TOKEN: SECRETS.runtime },
     stop,
   }
 }

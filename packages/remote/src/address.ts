@@ -1,9 +1,11 @@
 /** The store of an address, which has no credentials: those are variables of their own. No message repeats an address, which could contain some. */
 import { fileURLToPath } from 'node:url'
 import { VarveError } from 'varve'
+import { invalidOption } from './options.ts'
 import type { HttpCredentials } from './stores/authorization.ts'
 import { bazel } from './stores/bazel.ts'
 import { directory } from './stores/directory.ts'
+import { githubActions } from './stores/github-actions.ts'
 import { redis } from './stores/redis.ts'
 import { s3, type S3Credentials } from './stores/s3.ts'
 import type { BlobStore } from './stores/store.ts'
@@ -31,6 +33,7 @@ const KINDS: Readonly<Record<string, { readonly parameters: readonly string[]; r
   'bazel+https:': { parameters: [], make: bazelOf },
   'turbo+http:': { parameters: ['team'], make: turboOf },
   'turbo+https:': { parameters: ['team'], make: turboOf },
+  'github-actions:': { parameters: [], make: actionsOf },
   'redis:': { parameters: ['prefix'], make: redisOf },
   'rediss:': { parameters: ['prefix'], make: redisOf },
 }
@@ -40,8 +43,8 @@ export function storeOf(address: string, set: Lookup, isWriting: boolean): BlobS
   const url = URL.canParse(address) ? new URL(address) : undefined
   const kind = url === undefined ? undefined : KINDS[url.protocol]
   if (url === undefined || kind === undefined) {
-    const known = 's3://, https:// (WebDAV), bazel+https://, turbo+https://, rediss:// or file://'
-    throw new VarveError('INVALID_OPTION', `invalid address in VARVE_REMOTE: expected ${known}, for example 's3://my-bucket/my-project'`)
+    const known = 's3://, https:// (WebDAV), bazel+https://, turbo+https://, rediss://, github-actions: or file://'
+    throw invalidOption('address in VARVE_REMOTE', `${known}, for example 's3://my-bucket/my-project'`)
   }
   if (url.username !== '' || url.password !== '') throw hasCredentials(url.protocol)
   const unknown = [...url.searchParams.keys()].find((name) => !kind.parameters.includes(name))
@@ -91,6 +94,11 @@ function turboOf({ url, allowInsecure, set }: Given): BlobStore {
   const team = url.searchParams.get('team') ?? set('TURBO_TEAM')
   const { href } = new URL(url.pathname === '' ? '/' : url.pathname, url.href.replace('turbo+', ''))
   return turbo({ url: href, team, allowInsecure, token: set('VARVE_REMOTE_TOKEN') ?? set('TURBO_TOKEN') ?? '' })
+}
+
+function actionsOf({ url, set }: Given): BlobStore {
+  const [service, token] = [set('ACTIONS_RESULTS_URL'), set('ACTIONS_RUNTIME_TOKEN')]
+  return githubActions({ url: service, token, ...(url.pathname === '' ? {} : { prefix: url.pathname }) })
 }
 
 function redisOf({ url, allowInsecure, set }: Given): BlobStore {

@@ -3,6 +3,7 @@
  *
  *   VARVE_REMOTE              s3://bucket/prefix?endpoint=..&region=.. | https://host/path (WebDAV) | file:///path
  *                             bazel+https://host/instance | turbo+https://host?team=.. | rediss://host:6379/0?prefix=..
+ *                             github-actions:prefix
  *   VARVE_REMOTE_SCOPE        trusted/main        VARVE_REMOTE_BASE      scopes below it, separated by commas
  *   VARVE_TRUSTED_KEYS        public keys         VARVE_UNTRUSTED_KEYS   separated by commas; `none` spelled out
  *   VARVE_REMOTE_MODE         read | read-write | off
@@ -11,12 +12,13 @@
  *   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION              S3; without the first two, requests are not signed
  *   VARVE_REMOTE_TOKEN, or VARVE_REMOTE_USER and VARVE_REMOTE_PASSWORD                   WebDAV, bazel
  *   VARVE_REMOTE_TOKEN or TURBO_TOKEN, TURBO_TEAM                                        turbo
+ *   ACTIONS_RESULTS_URL, ACTIONS_RUNTIME_TOKEN                                           github-actions
  *   VARVE_REMOTE_USER (may be missing) and VARVE_REMOTE_PASSWORD                         redis
  *   VARVE_REMOTE_ALLOW_INSECURE=1                                                        plain http to another machine
  */
-import { VarveError } from 'varve'
 import { storeOf } from './address.ts'
 import { openRemote, type OpenRemote } from './open.ts'
+import { invalidOption } from './options.ts'
 import type { RemoteMode, RemotePrefetch } from './remote.ts'
 
 /** Environment variables by name. */
@@ -54,10 +56,10 @@ export function remoteFromEnvironment(environment: Environment, { dir, budgetMs,
 
 function modeOf(mode = 'read'): RemoteMode {
   if (mode === 'read' || mode === 'read-write' || mode === 'off') return mode
-  throw new VarveError('INVALID_OPTION', `VARVE_REMOTE_MODE is '${mode}'; set it to read, read-write or off, or unset it`)
+  throw invalidOption(`VARVE_REMOTE_MODE '${mode}'`, 'read, read-write or off')
 }
 
 function prefetchOf(prefetch = 'auto'): RemotePrefetch {
   if (prefetch === 'auto' || prefetch === 'all' || prefetch === 'lazy') return prefetch
-  throw new VarveError('INVALID_OPTION', `VARVE_REMOTE_PREFETCH is '${prefetch}'; set it to auto, all or lazy, or unset it`)
+  throw invalidOption(`VARVE_REMOTE_PREFETCH '${prefetch}'`, 'auto, all or lazy')
 }

@@ -1,18 +1,18 @@
 /**
  * A remote cache for Bazel over HTTP, such as bazel-remote:
  *
- *   /cas/<sha256>          chunks and descriptions, which are named by their digest; the server checks it
+ *   /cas/<sha256>          chunks and descriptions, which are named by their digest; the server checks it, so both trust domains share them
  *   /ac/<sha256 of name>   everything else, as an `ActionResult`, which the server may check, too
  *
  * The protocol has no ranges, conditions, lists or deletes. The server removes what was not used for long.
  */
 import { createHash } from 'node:crypto'
 import { VarveError } from 'varve'
-import { checkOptions } from '../options.ts'
+import { checkOptions, invalidOption } from '../options.ts'
 import { ACTION_RESULT_EXTRA, decodeActionResult, encodeActionResult } from './action-result.ts'
 import { authorizationOf, type CredentialsOption } from './authorization.ts'
 import { type Answer, type Call, send, serverUrl } from './http.ts'
-import { type BlobStore, tooLarge } from './store.ts'
+import { type BlobStore, digestIn, tooLarge } from './store.ts'
 import { type WholeBlobs, WholeStore } from './whole.ts'
 
 /** Options of `bazel`. */
@@ -38,7 +38,7 @@ const FIELDS = ['url', 'credentials', 'allowInsecure', 'requestMs']
 /** A store in a remote cache for Bazel. */
 export function bazel(options: BazelOptions): BlobStore {
   checkOptions('bazel()', options, FIELDS)
-  if (typeof options.url !== 'string') throw new VarveError('INVALID_OPTION', "invalid option 'url' of bazel(): expected an http or https address")
+  if (typeof options.url !== 'string') throw invalidOption("option 'url' of bazel()", 'an http or https address')
   return new WholeStore(new BazelBlobs(options))
 }
 
@@ -92,10 +92,4 @@ class BazelBlobs implements WholeBlobs {
     const digest = digestIn(name)
     return digest === undefined ? `ac/${createHash('sha256').update(`${this.#instance}/${name}`).digest('hex')}` : `cas/${digest}`
   }
-}
-
-/** The digest by which a chunk or a description is named. Both trust domains share such objects: no writer can choose their bytes. */
-function digestIn(name: string): string | undefined {
-  const [, digest] = /^v1\/[^/]+\/(?:chunk|layer)\/([0-9a-f]{64})$/.exec(name) ?? []
-  return digest
 }

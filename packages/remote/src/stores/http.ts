@@ -10,6 +10,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { VarveError } from 'varve'
+import { invalidOption } from '../options.ts'
 import { CONNECT_MS, Connection } from './connect.ts'
 import { type Fetched, type GetOptions, type Head, tooLarge } from './store.ts'
 
@@ -229,7 +230,7 @@ function transportCode(error: unknown): string {
 export function serverUrl(option: string, given: string, allowInsecure: boolean): URL {
   const url = URL.canParse(given) ? new URL(given) : undefined
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new VarveError('INVALID_OPTION', `option '${option}' is no http or https address`)
+    throw invalidOption(`option '${option}'`, "an http or https address, for example 'https://example.com/cache'")
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new VarveError('INVALID_OPTION', `option '${option}' has credentials, a query or a fragment; pass credentials in their own options`)
@@ -242,6 +243,7 @@ export function serverUrl(option: string, given: string, allowInsecure: boolean)
   return url
 }
 
-function isLoopback(host: string): boolean {
+/** Whether a host is this machine. */
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }

@@ -6,6 +6,8 @@
  *   3. Only commands that are under way keep the process running.
  */
 import { VarveError } from 'varve'
+import { invalidOption } from '../options.ts'
+import { isLoopback } from './http.ts'
 
 /** Credentials of Redis. A server with only a password has no username. */
 export interface RedisCredentials {
@@ -148,13 +150,12 @@ function connectionCode(error: unknown): string {
 export function redisUrl(given: string, allowInsecure: boolean): URL {
   const url = URL.canParse(given) ? new URL(given) : undefined
   if (url === undefined || !/^rediss?:$/.test(url.protocol) || url.hostname === '' || !/^(?:\/\d{0,4})?$/.test(url.pathname)) {
-    throw new VarveError('INVALID_OPTION', "invalid option 'url' of redis(): expected an address such as 'rediss://cache.example.com:6379/0'")
+    throw invalidOption("option 'url' of redis()", "an address such as 'rediss://cache.example.com:6379/0'")
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new VarveError('INVALID_OPTION', "option 'url' of redis() has credentials, a query or a fragment; pass credentials in option 'credentials'")
   }
-  const isLoopback = ['localhost', '[::1]'].includes(url.hostname) || /^127(?:\.\d{1,3}){3}$/.test(url.hostname)
-  if (url.protocol === 'redis:' && !isLoopback && !allowInsecure) {
+  if (url.protocol === 'redis:' && !isLoopback(url.hostname) && !allowInsecure) {
     const risk = 'everyone on the way could read credentials and values'
     throw new VarveError('INVALID_OPTION', `option 'url' of redis() has no TLS to '${url.host}': ${risk}. Use rediss, or set 'allowInsecure: true'`)
   }

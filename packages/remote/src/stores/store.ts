@@ -83,11 +83,18 @@ export function segmentsOf(name: string): string[] {
   // A backslash separates directories on Windows; control characters are not valid in headers and paths.
   const isSafe = segments.every((segment) => !['', '.', '..'].includes(segment) && !/[\\\p{Cc}\p{Surrogate}]/u.test(segment))
   if (isSafe && name.length <= NAME_MAX) return segments
-  throw new VarveError('INVALID_ARGUMENT', `invalid name of a blob: ${JSON.stringify(name.slice(0, 120))}`)
+  const expected = `at most ${NAME_MAX} characters in segments other than '..', for example 'team/web'`
+  throw new VarveError('INVALID_ARGUMENT', `invalid name of a blob ${JSON.stringify(name.slice(0, 120))}: expected ${expected}`)
 }
 
 /** Most characters of a name; S3 allows 1,024 bytes with the prefix. */
 const NAME_MAX = 512
+
+/** The digest by which a chunk or a description of a layer is named; undefined for other blobs. */
+export function digestIn(name: string): string | undefined {
+  const [, digest] = /^v1\/[^/]+\/(?:chunk|layer)\/([0-9a-f]{64})$/.exec(name) ?? []
+  return digest
+}
 
 /** The path of a name in a URL. */
 export function encodeName(name: string): string {
