@@ -27,7 +27,7 @@ function enterRepository(commits: number): string {
   git(folder, 'init', '--initial-branch=main')
   for (let index = 0; index < commits; index++) commit(folder)
   process.chdir(folder)
-  for (const name of ['GITHUB_SHA', 'GITHUB_EVENT_PATH', 'CI_COMMIT_SHA']) vi.stubEnv(name, '')
+  for (const name of ['GITHUB_SHA', 'GITHUB_EVENT_PATH', 'CI_COMMIT_SHA', 'GIT_COMMIT']) vi.stubEnv(name, '')
   return folder
 }
 
@@ -137,7 +137,7 @@ describe('a store without a head', () => {
     process.chdir(makeFolder())
     expect(await build(new Machine(store), 'a')).toEqual([undefined])
     expect(await build(new Machine(store), 'a', { ...WRITES, value: 'value' })).toEqual([undefined, expect.stringContaining('(--commit)')])
-    for (const name of ['GITHUB_SHA', 'CI_COMMIT_SHA']) {
+    for (const name of ['GITHUB_SHA', 'CI_COMMIT_SHA', 'GIT_COMMIT']) {
       vi.stubEnv(name, built)
       expect(await build(new Machine(store), 'a')).toEqual(['value'])
       vi.stubEnv(name, '../../etc')
@@ -156,6 +156,19 @@ describe('a store without a head', () => {
     expect(await build(new Machine(store), 'a', { ...scopes, mode: 'read-write', signingKey: own.signingKey, value: 'pull.' })).toEqual(['main.'])
     expect(await build(new Machine(store), 'a', { ...scopes })).toEqual(['pull.'])
     expect(await build(new Machine(store), 'a')).toEqual(['main.'])
+  })
+
+  it('after the store has removed a chunk, a reader has a miss and a warning, and the next publication has everything again', async () => {
+    const store = newStore()
+    const repository = enterRepository(1)
+    const [first, machine] = [new Machine(withoutHead(store)), new Machine(withoutHead(store))]
+    expect(await build(first, 'a', { ...WRITES, value: 'first' })).toEqual([undefined])
+    await store.delete?.((await namesOf(store)).filter((name) => name.includes('/chunk/')))
+    commit(repository)
+    expect(await build(machine, 'a')).toEqual([undefined, expect.stringContaining('is missing')])
+    const removed = [undefined, expect.stringContaining('is missing')]
+    expect(await build(machine, 'a', { ...WRITES, value: 'again' })).toEqual(removed)
+    expect(await build(new Machine(withoutHead(store)), 'a')).toEqual(['again'])
   })
 
   it('offline and after a failure, a build uses the layers of the commit that this machine has fetched', async () => {

@@ -57,6 +57,18 @@ it('a layer into which a revoked one was merged is revoked with it', async () =>
   expect((await new Machine(store).read())['1']).toBe('good 1')
 })
 
+it('a layer whose objects the store has lost is a miss until it is revoked, and no publisher needs it', async () => {
+  const { store, publisher, digest } = await poisoned()
+  const { bytes = new Uint8Array() } = (await store.get(`v1/trusted/layer/${digest}`)) ?? {}
+  const [chunk = ''] = JSON.parse(Buffer.from(bytes).toString()).chunks
+  await store.delete([`v1/trusted/chunk/${chunk}`])
+  await expect(new Machine(store).read()).rejects.toMatchObject({ code: 'REMOTE_UNTRUSTED', message: expect.stringContaining('is missing') })
+  await revoke(publisher.writer(), digest)
+  expect((await new Machine(store).read())['1']).toBe('good 1')
+  await (await new Machine(store).put({ own: 'x' })).push()
+  expect(await new Machine(store).read()).toMatchObject({ 1: 'good 1', own: 'x' })
+})
+
 it('a layer that the remote does not have, no digest, and a machine without a key are errors', async () => {
   const { publisher, reader, digest } = await poisoned()
   await expect(revoke(publisher.writer(), 'abcdef0')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('status') })

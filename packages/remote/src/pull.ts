@@ -166,8 +166,9 @@ export async function install(remote: Remote, layer: RemoteLayer, complete: stri
 export async function readDescription(remote: Remote, scope: Scope, layer: RemoteLayer, signal: AbortSignal): Promise<Description> {
   const name = layerName(scope, layer.sha256)
   const description = decodeDescription(await readVerified(remote, name, layer.descriptionBytes, signal), layer.bytes)
-  if (description === undefined) throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote is no valid description of a layer`)
-  return description
+  if (description !== undefined) return description
+  const why = `it does not describe a layer of ${layer.bytes} bytes. Remove it, and publish again`
+  throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote is not used: ${why}`)
 }
 
 /** An object with the digest of its name. Rejects with REMOTE_UNTRUSTED if it is missing or has other bytes. */
@@ -175,9 +176,12 @@ export async function readVerified({ store }: Remote, name: string, bytes: numbe
   const found = await store.get(name, { bytesMax: bytes, signal })
   const isWhole = found !== undefined && found.bytes.length === bytes && name.endsWith(`/${digestOf(found.bytes)}`)
   if (isWhole) return found.bytes
-  const why = found === undefined ? 'is missing' : 'does not have the bytes of its digest'
-  throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote ${why}. Remove it, and publish again`)
+  if (found === undefined) throw new MissingObject('REMOTE_UNTRUSTED', `'${name}' of the remote is missing. Publish again`)
+  throw new VarveError('REMOTE_UNTRUSTED', `'${name}' of the remote does not have the bytes of its digest. Remove it, and publish again`)
 }
+
+/** A manifest names an object that the store does not have. */
+export class MissingObject extends VarveError {}
 
 /** A failed file operation in `dir` as a VarveError. */
 function ioError(error: unknown, dir: string): unknown {

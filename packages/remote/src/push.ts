@@ -9,7 +9,7 @@ import { VarveError } from 'varve'
 import { readManifest } from './heads.ts'
 import type { Manifest, RemoteLayer } from './manifest.ts'
 import { publish, type Publication } from './publish.ts'
-import { fetchLayers, manifestsOf, namedIn, type RemoteControl } from './pull.ts'
+import { fetchLayers, manifestsOf, MissingObject, namedIn, type RemoteControl } from './pull.ts'
 import { manifestName, type Remote, type Scope, withinBudget } from './remote.ts'
 import { type CacheBase, type PushedCache, sealDelta, type Sealed, sealLayers, type Sealing, withTemporary } from './seal.ts'
 
@@ -155,11 +155,20 @@ interface Base {
   readonly of: (cache: string) => CacheBase
 }
 
-/** Fetches what readers have of these caches, or of all. */
+/**
+ * Fetches what readers have of these caches, or of all. A store without a head may remove what was not used for long: if an object is missing, the
+ * publication begins again with nothing.
+ */
 async function baseOf({ remote, scope, signal }: Publication, commits: readonly string[], caches: readonly string[] | undefined): Promise<Base> {
   const found = await manifestsOf(remote, commits, signal)
   const named = namedIn(found).filter(({ layer }) => caches === undefined || caches.includes(layer.cache))
-  await fetchLayers(remote, named, { signal })
+  try {
+    await fetchLayers(remote, named, { signal })
+  } catch (error) {
+    if (!(error instanceof MissingObject) || remote.store.capabilities.compareAndSwap) throw error
+    const manifest = found[0]?.manifest
+    return { manifest: manifest === undefined ? undefined : { ...manifest, layers: [] }, of: () => ({ own: [], below: [] }) }
+  }
   const layersOf = (cache: string, isOwn: boolean): RemoteLayer[] =>
     named.filter((each) => each.layer.cache === cache && (each.scope === scope) === isOwn).map(({ layer }) => layer)
   return { manifest: found[0]?.manifest, of: (cache) => ({ own: layersOf(cache, true), below: layersOf(cache, false) }) }
