@@ -91,7 +91,7 @@ describe('varve remote', () => {
     ['the Turborepo API without a token', { VARVE_REMOTE: 'turbo+https://example.com', TURBO_TOKEN: '', VARVE_REMOTE_TOKEN: '' }, 'TURBO_TOKEN'],
     ['credentials of S3 in the address', { VARVE_REMOTE: 's3://key:THE-SECRET@bucket/x' }, 'AWS_ACCESS_KEY_ID'],
     ['an address of another kind', { VARVE_REMOTE: 'ftp://THE-SECRET/x' }, 'invalid address in VARVE_REMOTE'],
-    ['a scope without a domain', { VARVE_REMOTE_SCOPE: 'main' }, "neither 'trusted/<name>'"],
+    ['a scope without a domain', { VARVE_REMOTE_SCOPE: 'main' }, "expected 'trusted/<name>'"],
   ])('%s is a usage error that names the variable, without its value', (_, env, message) => {
     const valid = { ...READER, VARVE_REMOTE: pathToFileURL(makeFolder()).href }
     const { status, err, out } = runVarve(['remote', 'pull'], { cwd: makeProject(), env: { ...valid, ...env } })

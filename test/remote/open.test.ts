@@ -203,7 +203,7 @@ describe('a remote that fails', () => {
 describe('VARVE_REMOTE', () => {
   it.each([
     ['no trusted keys', { VARVE_TRUSTED_KEYS: '' }, 'VARVE_TRUSTED_KEYS'],
-    ['an address that is none', { VARVE_REMOTE: 'THE-SECRET' }, 'VARVE_REMOTE is no address'],
+    ['an address that is none', { VARVE_REMOTE: 'THE-SECRET' }, 'invalid address in VARVE_REMOTE'],
     ['a mode that is none', { VARVE_REMOTE_MODE: 'write' }, 'VARVE_REMOTE_MODE'],
     ['writing without a key', { VARVE_REMOTE_MODE: 'read-write' }, 'VARVE_SIGNING_KEY'],
   ])('%s is one warning with the fix, and the cache opens', async (_, env, message) => {

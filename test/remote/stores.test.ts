@@ -36,7 +36,14 @@ describe('options of stores', () => {
     ['no bucket', () => s3({ bucket: '../other', credentials }), /'bucket'/],
     ['a prefix that leaves the bucket', () => s3({ bucket: 'bucket', prefix: '../other', credentials }), /invalid name/],
     ['no credentials', () => s3({ bucket: 'bucket', credentials: { accessKeyId: 'key', secretAccessKey: '' } }), /'credentials'/],
-    ['no address', () => webdav({ url: 'example.com' }), /no http or https address/],
+    ['no address', () => webdav({ url: 'example.com' }), /expected an http or https address/],
+    ['a password in the address of Redis', () => redis({ url: 'rediss://:hidden@example.com' }), /'credentials'/],
+    ['Redis without TLS on another machine', () => redis({ url: 'redis://example.com' }), /no TLS/],
+    ['an address of another kind for Redis', () => redis({ url: 'https://example.com' }), /rediss:/],
+    ['a prefix of Redis with a pattern', () => redis({ url: 'redis://localhost', prefix: 'a*' }), /'prefix'/],
+    ['no token', () => turbo({ url: 'https://example.com', token: '' }), /'token'/],
+    ['a team that leaves its parameter', () => turbo({ url: 'https://example.com', token: 'x', team: 'a&b' }), /'team'/],
+    ['plain http to a cache for Bazel', () => bazel({ url: 'http://example.com' }), /plain http/],
     ['no directory', () => directory(''), /directory/],
   ])('%s is an error that names the field', (_, make, message) => {
     expect(make).toThrow(message)

@@ -5,7 +5,7 @@
  *   varve-signing-1:<32 bytes as base64url>    the seed, for writers; a secret
  */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { VarveError } from 'varve'
+import { invalidOption } from './options.ts'
 
 const PUBLIC = 'varve-public-1:'
 const SIGNING = 'varve-signing-1:'
@@ -57,7 +57,7 @@ export function readSigningKey(option: string, text: string): SigningKey {
 function partOf(option: string, text: unknown, prefix: string): string {
   const part = typeof text === 'string' && text.trim().startsWith(prefix) ? text.trim().slice(prefix.length) : ''
   if (/^[A-Za-z0-9_-]{43}$/.test(part)) return part
-  throw new VarveError('INVALID_OPTION', `${option} is no key '${prefix}...'. Make a pair with 'npx varve remote keygen'`)
+  throw invalidOption(`key in ${option}`, `'${prefix}' and 43 characters. Make a pair with 'npx varve remote keygen'`)
 }
 
 function idOf(x: string): string {

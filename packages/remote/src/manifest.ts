@@ -76,7 +76,9 @@ export function encodeManifest(manifest: Manifest, { id, secret }: SigningKey): 
 export function decodeManifest(bytes: Uint8Array, name: string, keys: readonly PublicKey[] | 'none'): Manifest {
   const refuse = (why: string): VarveError => new VarveError('REMOTE_UNTRUSTED', `the manifest '${name}' of the remote is not used: ${why}`)
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  if (data.length < SIGNED || data.length > MANIFEST_MAX || !data.subarray(0, MAGIC.length).equals(MAGIC)) throw refuse('it is no manifest')
+  if (data.length < SIGNED || data.length > MANIFEST_MAX || !data.subarray(0, MAGIC.length).equals(MAGIC)) {
+    throw refuse(`expected ${SIGNED} to ${MANIFEST_MAX} bytes that begin with ${MAGIC.toString()}`)
+  }
   const [header, signature, body] = [data.subarray(0, HEADER), data.subarray(HEADER, SIGNED), data.subarray(SIGNED)]
   if (keys !== 'none') {
     const id = header.subarray(MAGIC.length).toString('hex')

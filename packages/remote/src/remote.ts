@@ -14,7 +14,7 @@
 import { VarveError } from 'varve'
 import { recentCommits } from './commits.ts'
 import { type PublicKey, readPublicKey, readSigningKey, type SigningKey } from './keys.ts'
-import { checkOptions } from './options.ts'
+import { checkOptions, invalidOption } from './options.ts'
 import { type BlobStore, segmentsOf } from './stores/store.ts'
 
 /** Whether a remote is only read, which is the default, or ignored. */
@@ -104,9 +104,9 @@ export type Domain = 'trusted' | 'untrusted'
 export function checkRemote(options: RemoteOptions): Remote {
   checkOptions('openRemote()', options, FIELDS)
   const { store, dir, scope = 'trusted/main', base = [], mode = 'read', prefetch = 'auto', signingKey, budgetMs = 120_000, commits } = options
-  if (typeof dir !== 'string' || dir === '') throw new VarveError('INVALID_OPTION', "option 'dir' is no path of a directory")
-  if (!MODES.includes(mode)) throw new VarveError('INVALID_OPTION', "option 'mode' is none of 'read', 'read-write' and 'off'")
-  if (!PREFETCHES.includes(prefetch)) throw new VarveError('INVALID_OPTION', "option 'prefetch' is none of 'auto', 'all' and 'lazy'")
+  if (typeof dir !== 'string' || dir === '') throw invalidOption("option 'dir'", "the path of a directory, for example 'node_modules/.cache/remote'")
+  if (!MODES.includes(mode)) throw invalidOption("option 'mode'", "'read', 'read-write' or 'off'")
+  if (!PREFETCHES.includes(prefetch)) throw invalidOption("option 'prefetch'", "'auto', 'all' or 'lazy'")
   const secret = signingKey === undefined ? undefined : readSigningKey("option 'signingKey'", signingKey)
   if (mode === 'read-write' && secret === undefined) {
     throw new VarveError('INVALID_OPTION', "mode 'read-write' needs option 'signingKey' (VARVE_SIGNING_KEY). Make one with 'npx varve remote keygen'")
@@ -149,7 +149,7 @@ function scopesWith({ trusted, untrusted }: Keys, own: SigningKey | undefined): 
   return (name) => {
     const [domain, ...rest] = segmentsOf(name)
     if ((domain !== 'trusted' && domain !== 'untrusted') || rest.length === 0) {
-      throw new VarveError('INVALID_OPTION', `scope '${name}' is neither 'trusted/<name>' nor 'untrusted/<name>'`)
+      throw invalidOption(`scope '${name}'`, "'trusted/<name>' or 'untrusted/<name>', for example 'trusted/main'")
     }
     if (RESERVED.includes(rest[0] ?? '')) throw new VarveError('INVALID_OPTION', `scope '${name}' has a name that Varve uses: ${RESERVED.join(', ')}`)
     if (trusted === 'none') return { name, domain, keys: 'none' }
@@ -164,7 +164,10 @@ export function headName({ name }: Scope): string {
 
 /** Throws INVALID_ARGUMENT unless the commit is a hash in hex. */
 export function manifestName({ name }: Scope, commit: string, keyId: string): string {
-  if (!/^[0-9a-f]{7,64}$/.test(commit)) throw new VarveError('INVALID_ARGUMENT', `commit ${JSON.stringify(commit.slice(0, 80))} is no hash in hex`)
+  if (!/^[0-9a-f]{7,64}$/.test(commit)) {
+    const given = JSON.stringify(commit.slice(0, 80))
+    throw new VarveError('INVALID_ARGUMENT', `invalid commit ${given}: expected its hash, 7 to 64 hexadecimal digits`)
+  }
   return `v1/${name}/manifest/${commit}.${keyId}`
 }
 

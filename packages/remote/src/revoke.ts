@@ -28,7 +28,8 @@ const DIGITS_MIN = 7
 export function revoke(remote: Remote, target: string, control: Pick<RemoteControl, 'signal'> = {}): Promise<RevokeReport> {
   if (!new RegExp(`^[0-9a-f]{${DIGITS_MIN},64}$`).test(target)) {
     const given = JSON.stringify(target.slice(0, 80))
-    throw new VarveError('INVALID_ARGUMENT', `${given} is no digest of a layer and no commit: at least ${DIGITS_MIN} digits in hex`)
+    const expected = `at least ${DIGITS_MIN} hexadecimal digits of its digest or hash, for example '3f9c2b7a41d0'`
+    throw new VarveError('INVALID_ARGUMENT', `invalid layer or commit ${given}: expected ${expected}`)
   }
   return asPublisher(remote, '', control, async (one) => {
     await manifestsOf(remote, [], one.signal) // refuses a head that was set back
@@ -43,7 +44,8 @@ export function revoke(remote: Remote, target: string, control: Pick<RemoteContr
       return { generation: head.generation, layers }
     }
     const name = one.scope.name
-    throw new VarveError('INVALID_ARGUMENT', `the head of '${name}' has no layer '${target}', and none of such a commit. 'remote status' lists them`)
+    const why = `the head of '${name}' has no such layer, and none of such a commit`
+    throw new VarveError('INVALID_ARGUMENT', `cannot revoke '${target}': ${why}. 'npx varve remote status' lists its layers`)
   })
 }
 

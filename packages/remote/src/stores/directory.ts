@@ -17,6 +17,7 @@ import { constants } from 'node:fs'
 import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { VarveError } from 'varve'
+import { invalidOption } from '../options.ts'
 import {
   type BlobStore, encodeSegment, type Fetched, type GetOptions, type Head, type Listed, type PutOptions, type PutOutcome, segmentsOf, tooLarge,
 } from './store.ts'
@@ -25,7 +26,7 @@ const TEMPORARY = '.temporary'
 
 /** A store in a directory, which the first write creates. The file system needs hard links. */
 export function directory(path: string): BlobStore {
-  if (typeof path !== 'string' || path === '') throw new VarveError('INVALID_OPTION', 'directory() takes the path of a directory')
+  if (typeof path !== 'string' || path === '') throw invalidOption('path of directory()', "a directory, for example '/mnt/team/varve'")
   return new DirectoryStore(resolve(path))
 }
 

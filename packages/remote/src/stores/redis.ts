@@ -7,8 +7,7 @@
  * command uses one key. `@redis/client` is imported at the first request.
  */
 import { createHash } from 'node:crypto'
-import { VarveError } from 'varve'
-import { checkOptions } from '../options.ts'
+import { checkOptions, invalidOption } from '../options.ts'
 import { RedisConnection, type RedisCredentials, redisUrl } from './redis-connection.ts'
 import {
   type BlobStore, checkSize, type Fetched, type GetOptions, type Head, type Listed, type PutOptions, type PutOutcome, segmentsOf, tooLarge,
@@ -70,7 +69,7 @@ export function redis(options: RedisOptions): BlobStore {
   checkOptions('redis()', options, FIELDS)
   const { prefix = 'varve' } = options
   if (!/^[\w:./-]{1,100}$/.test(prefix)) {
-    throw new VarveError('INVALID_OPTION', "invalid option 'prefix' of redis(): expected letters, digits and ':._/-', for example 'varve:web'")
+    throw invalidOption("option 'prefix' of redis()", "letters, digits and ':._/-', for example 'varve:web'")
   }
   return new RedisStore(options)
 }

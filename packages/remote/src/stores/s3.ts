@@ -6,8 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { AwsV4Signer } from 'aws4fetch'
-import { VarveError } from 'varve'
-import { checkOptions } from '../options.ts'
+import { checkOptions, invalidOption } from '../options.ts'
 import { type Answer, type Call, fetchedIn, getCall, headIn, send, serverUrl } from './http.ts'
 import {
   type BlobStore, encodeName, encodeSegment, type Fetched, type GetOptions, type Head, type Listed, type PutOptions, type PutOutcome, segmentsOf,
@@ -61,12 +60,13 @@ export function s3(options: S3Options): BlobStore {
   checkOptions('s3()', options, FIELDS)
   const { bucket, prefix = '', credentials } = options
   if (typeof bucket !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,62}$/.test(bucket)) {
-    throw new VarveError('INVALID_OPTION', "option 'bucket' of s3() is no name of a bucket: 3 to 63 of a-z, 0-9, '.' and '-'")
+    throw invalidOption("option 'bucket' of s3()", "3 to 63 of a-z, 0-9, '.' and '-', for example 'my-bucket'")
   }
   if (prefix !== '') segmentsOf(prefix)
   const isFixed = credentials !== undefined && typeof credentials !== 'function'
   const isIncomplete = isFixed && !(credentials.accessKeyId && credentials.secretAccessKey)
-  if (isIncomplete) throw new VarveError('INVALID_OPTION', "option 'credentials' of s3() needs 'accessKeyId' and 'secretAccessKey'")
+  const variables = '(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)'
+  if (isIncomplete) throw invalidOption("option 'credentials' of s3()", `'accessKeyId' and 'secretAccessKey' ${variables}`)
   return new S3Store(options)
 }
 

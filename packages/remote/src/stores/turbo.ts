@@ -3,8 +3,7 @@
  * has no ranges, conditions, lists or deletes.
  */
 import { createHash } from 'node:crypto'
-import { VarveError } from 'varve'
-import { checkOptions } from '../options.ts'
+import { checkOptions, invalidOption } from '../options.ts'
 import { authorizationOf } from './authorization.ts'
 import { type Answer, type Call, send, serverUrl } from './http.ts'
 import type { BlobStore } from './store.ts'
@@ -36,12 +35,12 @@ const FIELDS = ['url', 'token', 'team', 'allowInsecure', 'requestMs']
 export function turbo(options: TurboOptions): BlobStore {
   checkOptions('turbo()', options, FIELDS)
   const { url, token, team = '' } = options
-  if (typeof url !== 'string') throw new VarveError('INVALID_OPTION', "invalid option 'url' of turbo(): expected an http or https address")
+  if (typeof url !== 'string') throw invalidOption("option 'url' of turbo()", 'an http or https address')
   if (typeof token !== 'function' && (typeof token !== 'string' || token === '')) {
-    throw new VarveError('INVALID_OPTION', "invalid option 'token' of turbo(): expected the token of the server (VARVE_REMOTE_TOKEN or TURBO_TOKEN)")
+    throw invalidOption("option 'token' of turbo()", 'the token of the server (VARVE_REMOTE_TOKEN or TURBO_TOKEN)')
   }
   if (!/^[\w.-]{0,100}$/.test(team)) {
-    throw new VarveError('INVALID_OPTION', "invalid option 'team' of turbo(): expected an id or a slug, for example 'team_frontend'")
+    throw invalidOption("option 'team' of turbo()", "an id or a slug, for example 'team_frontend'")
   }
   return new WholeStore(new TurboBlobs(options))
 }

@@ -102,7 +102,7 @@ export async function openRemote(options: RemoteCommandOptions, mode: 'read' | '
   const module = await loadRemote()
   const remote = module.remoteFromEnvironment(process.env, { ...openCallOf(options), mode })
   if (remote !== undefined) return { module, remote }
-  const examples = "'s3://bucket/prefix', 'https://host/path' (WebDAV) or 'file:///path'"
+  const examples = "an address, for example 's3://bucket/prefix', 'rediss://host' or 'file:///path'"
   throw new VarveError('INVALID_OPTION', `there is no remote: set VARVE_REMOTE to ${examples}`)
 }
 
