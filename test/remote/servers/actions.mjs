@@ -41,7 +41,7 @@ const CALLS = {
     return [200, { ok: entry?.isFinal === true, entry_id: '1' }]
   },
   GetCacheEntryDownloadURL: ({ key, version, restore_keys: prefixes = [] }) => {
-    const found = [...entries].filter(([, each]) => each.isFinal && each.version === version).map(([name]) => name).reverse()
+    const found = [...entries].filter(([, each]) => each.isFinal && each.version === version).map(([name]) => name).toReversed()
     const [matched] = [key, ...prefixes].flatMap((prefix) => found.filter((name) => name.startsWith(prefix)))
     return [200, matched === undefined ? { ok: false } : { ok: true, matched_key: matched, signed_download_url: addressOf(matched) }]
   },

@@ -5,6 +5,7 @@
  *   2. A connection that fails is replaced, and the command is sent once more. One that takes longer than its budget is closed.
  *   3. Only commands that are under way keep the process running.
  */
+import type * as client from '@redis/client'
 import { VarveError } from 'varve'
 import { invalidOption } from '../options.ts'
 import { isLoopback } from './http.ts'
@@ -162,7 +163,7 @@ export function redisUrl(given: string, allowInsecure: boolean): URL {
   return url
 }
 
-async function loadRedis(): Promise<typeof import('@redis/client')> {
+async function loadRedis(): Promise<typeof client> {
   try {
     return await import('@redis/client')
   } catch (cause) {
