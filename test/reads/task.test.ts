@@ -57,6 +57,18 @@ onEngine('native', (subject) => {
     }
   })
 
+  // Loaders of webpack read the folder of the project like a file, and each build creates the folder of its output in it.
+  it('a result is stored although something appeared in a folder that its work tried to read as a file', async () => {
+    const project = subject.project()
+    await project.settle('list/a', '')
+    const work = (): string => textOrNothing(project.path('list'))
+    await withCache(subject, project, async (cache) => {
+      await new Counted(cache, project.root, { trackReads: true }).run({ id: 'id' }, work)
+      project.write('list/b', '')
+    })
+    expect(await once(subject, project, work)).toBe(0)
+  })
+
   it('what one run read is an input of all results of the task, and why names it', async () => {
     const project = subject.project()
     await project.settle('config.json', '1')

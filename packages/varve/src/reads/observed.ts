@@ -26,7 +26,7 @@ export class Observed implements Noted {
     this.path = path
     this.#look = hasStamp(kind) ? lookAt(disk.fs, path) : undefined
     this.#isYoung = isYoung(this.#look, Date.now())
-    this.#isExact = this.#look === undefined || this.#isYoung || kind === 'list'
+    this.#isExact = this.#look === undefined || this.#isYoung || kind === 'list' || isFolder(this.#look)
     if (this.#isExact) this.#digest = digestOrOther(disk, kind, path)
   }
 
@@ -88,6 +88,11 @@ export function digestOrOther(disk: Disk, kind: ReadKind, path: string): string 
 export function stampNow(disk: Disk, { kind, path }: Sealed): Stamp {
   const look = hasStamp(kind) ? lookAt(disk.fs, path) : undefined
   return look === undefined || isYoung(look, Date.now()) ? NO_STAMP : stampOf(look)
+}
+
+/** Whether a read of the content failed, whatever is in the folder. */
+function isFolder(look: Look): boolean {
+  return typeof look === 'object' && look.isDirectory()
 }
 
 function hasStamp(kind: ReadKind): boolean {
