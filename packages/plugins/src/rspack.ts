@@ -54,6 +54,7 @@ export class VarveRspackPlugin {
         if (!context.loaders.some(({ path }) => path === LOADER)) return
         attach(chainContext, cache)
         cache.listen(chainContext, module.identifier())
+        cache.surround(chainContext, LOADER)
       })
     })
     compiler.hooks.done.tapPromise(NAME, () => cache.end(compiler.watchMode))

@@ -193,6 +193,19 @@ const rows: readonly Row[] = [
     reason: 'file helper.cjs',
   },
   {
+    // Rspack calls each loader outside of the one before, so its reads were not recorded.
+    name: 'Rspack: a file that a loader reads, after it has waited',
+    project: () => {
+      const loader = `module.exports = async function (source) {
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        return source.replace('WORD', require('node:fs').readFileSync('word.txt', 'utf8'))
+      }`
+      return new StaleProject('rspack', { ...rspackFiles(`'./loader.cjs'`), 'loader.cjs': loader, 'word.txt': 'one' })
+    },
+    change: (project) => project.write('word.txt', 'two'),
+    reason: 'file word.txt',
+  },
+  {
     name: 'Rspack: .browserslistrc of the parent folder',
     project: () => {
       const files = { ...rspackFiles(`{ loader: 'babel-loader', options: { presets: ['@babel/preset-env'] } }`), 'src/a.js': CLASS }
@@ -207,6 +220,7 @@ const rows: readonly Row[] = [
 const QUICK = [
   'rollup: a local plugin file, its key the same', 'rolldown: a file that a transform reads',
   'esbuild: a file read without watchFiles', 'Rspack: what a local loader requires',
+  'Rspack: a file that a loader reads, after it has waited',
 ]
 const isQuick = ({ name }: Row): boolean => QUICK.includes(name)
 

@@ -30,6 +30,11 @@ export class Recording {
     return this.#calls
   }
 
+  /** The chain cannot be stored, for this reason. */
+  refuse(reason: string): void {
+    this.#reason ??= reason
+  }
+
   /** Discards calls that were made before the chain began. */
   reset(): void {
     this.#calls = []
@@ -51,12 +56,8 @@ export class Recording {
     record('emitFile', ([name, content, map, info]) => this.#calls.push({ method: 'emitFile', args: [name, content, plainMap(map), info] }))
     record('emitWarning', ([warning]) => this.#calls.push({ method: 'emitWarning', loaderIndex: context.loaderIndex, ...plainError(warning) }))
     record('addBuildDependency', ([path]) => this.#calls.push({ method: 'addBuildDependency', path: String(path) }))
-    record('cacheable', ([isCacheable]) => void (isCacheable === false && this.#refuse('calls this.cacheable(false)')))
-    for (const method of REFUSED) record(method, () => this.#refuse(`uses this.${method}`))
-  }
-
-  #refuse(reason: string): void {
-    this.#reason ??= reason
+    record('cacheable', ([isCacheable]) => void (isCacheable === false && this.refuse('calls this.cacheable(false)')))
+    for (const method of REFUSED) record(method, () => this.refuse(`uses this.${method}`))
   }
 }
 
