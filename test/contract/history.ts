@@ -99,6 +99,25 @@ export function historyContract({ newDir, open }: Subject): void {
       expect([cold?.hits, cold?.misses, cold?.reasons, cold?.savedMs]).toEqual([0, 4, { new: 4 }, 0])
     })
 
+    it('time that the work adds is saved in each hit, too', async () => {
+      const dir = newDir()
+      const first = await open(dir)
+      await first.task('slow').run({ id: 'a' }, (context) => {
+        for (const wrong of [-1, Number.NaN, '5']) {
+          expect(() => Reflect.apply(context.addWorkMs, context, [wrong])).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+        }
+        context.addWorkMs(40_000)
+        context.addWorkMs(2000)
+        return 'result'
+      })
+      await first.close()
+      const second = await open(dir)
+      const task = second.task('slow')
+      await task.run({ id: 'a' }, () => 'other')
+      expect(task.stats().savedMs).toBeGreaterThanOrEqual(42_000)
+      await second.close()
+    })
+
     it("history 'always' records builds that only read, and 'never' records none", async () => {
       const dir = newDir()
       await build(dir, 'one', { history: 'never' })

@@ -1,11 +1,16 @@
-/** One build by each tool, in this process, with two cached plugins or with loaders: what its logger printed. */
+/** One build by each tool, with two cached plugins or with loaders: what its logger printed. The loader alone reports when its process ends. */
+import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { cached as cachedInEsbuild } from '@varve/plugins/esbuild'
 import { cached as cachedInRollup, type CachedOptions } from '@varve/plugins/rollup'
+import { cached as cachedInRolldown } from '@varve/plugins/rolldown'
 import { varve } from '@varve/plugins/vite'
 import { VarveWebpackPlugin } from '@varve/plugins/webpack'
 import * as esbuild from 'esbuild'
+import { rolldown } from 'rolldown'
 import { type Plugin, rollup } from 'rollup'
 import { build as buildWithVite, createLogger } from 'vite'
 import { vi } from 'vitest'
@@ -32,6 +37,9 @@ export function writeApplication(folder: string): void {
   }\n`)
 }
 
+/** Vite and Rolldown add modules of their own. */
+const MODULE = /(?:main|module-\d+)\.js$/
+
 /** Work of 5 ms that reads the settings. */
 function work(folder: string): void {
   readFileSync(join(folder, 'settings.json'))
@@ -42,7 +50,7 @@ function transformer(name: string, folder: string): Plugin {
   return {
     name,
     transform: {
-      filter: { id: /(?:main|module-\d+)\.js$/ }, // Vite adds a module of its own
+      filter: { id: MODULE },
       handler(code) {
         work(folder)
         return { code, map: null }
@@ -56,6 +64,21 @@ const byRollup: BuildReported = async (folder, options) => {
   const wrap = (name: string): Plugin => cachedInRollup(transformer(name, folder), { ...options, cacheKey: 'key', root: folder, dir: 'cache' })
   const plugins = [wrap('one'), wrap('two')]
   const bundle = await rollup({ input: join(folder, 'main.js'), plugins, onLog: (_, { message }) => void lines.push(message) })
+  await bundle.close()
+  return lines
+}
+
+const byRolldown: BuildReported = async (folder, options) => {
+  const lines: string[] = []
+  const plugins = ['one', 'two'].map((name) => {
+    const handler = (code: string): { readonly code: string } => {
+      work(folder)
+      return { code }
+    }
+    return cachedInRolldown({ name, transform: { filter: { id: MODULE }, handler } }, { ...options, cacheKey: 'key', root: folder, dir: 'cache' })
+  })
+  const bundle = await rolldown({ input: join(folder, 'main.js'), plugins, onLog: (_, { message }) => void lines.push(message) })
+  await bundle.generate()
   await bundle.close()
   return lines
 }
@@ -120,5 +143,21 @@ const byWebpack: BuildReported = async (folder, options) => {
   return lines
 }
 
+const PROGRAM = fileURLToPath(new URL('loaders.mjs', import.meta.url))
+
+/** A build with the caching loader, which shares its modules with the plugin only if both are the built ones. */
+const byLoader = (tool: 'rspack' | 'loader'): BuildReported => async (folder, options) => {
+  const child = spawn(process.execPath, [PROGRAM, tool, JSON.stringify(options)], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+  return (await textOf(child.stdout)).split('\n')
+}
+
 /** Each tool with the name of its cache. */
-export const TOOLS: Readonly<Record<string, BuildReported>> = { rollup: byRollup, vite: byVite, esbuild: byEsbuild, webpack: byWebpack }
+export const TOOLS: Readonly<Record<string, BuildReported>> = {
+  rollup: byRollup,
+  rolldown: byRolldown,
+  vite: byVite,
+  esbuild: byEsbuild,
+  webpack: byWebpack,
+  rspack: byLoader('rspack'),
+  loader: byLoader('loader'),
+}

@@ -61,4 +61,6 @@ export interface Kept {
   readonly entry: unknown
   /** Files and directories that the result depends on, found while the call ran. */
   readonly watched: readonly string[]
+  /** Milliseconds that the result cost before the call, if the tool did the work outside of it. */
+  readonly workMs?: number | undefined
 }

@@ -225,6 +225,7 @@ export class Calls {
       if (kept === undefined || this.#open?.server?.look() === false) return skip(context)
       if (!call.shape(kept.entry)) throw new Uncacheable('returns or reports something unknown')
       for (const path of kept.watched) context.addFile(path)
+      if (kept.workMs !== undefined) context.addWorkMs(kept.workMs)
       call.reads?.finish([...kept.watched, ...call.files])
       const [entry, isBound] = root.relativeEntry(kept.entry)
       if (isBound) context.addInput('root', root.folder)

@@ -5,6 +5,7 @@
  *         -> miss: the other loaders run -> normal -> stored
  */
 import { isAbsolute, relative } from 'node:path'
+import { startWork } from 'varve'
 import type { ReadCall } from 'varve/reads'
 import type { Call } from '../build/call.ts'
 import { Calls } from '../build/calls.ts'
@@ -21,6 +22,7 @@ import type { ChainContext, Result } from './context.ts'
 import { addDependencies, dependenciesOf, watchedBy } from './dependencies.ts'
 import { type Entry, entryShape } from './entry.ts'
 import { Recording, replayCalls } from './record.ts'
+import { type Run, surroundLoader } from './surround.ts'
 
 /** Thrown instead of running the chain, which the tool runs between pitch and normal. */
 class Miss extends Error {}
@@ -49,6 +51,8 @@ export class LoaderCache {
   /** The chains that have begun since the last build ended. */
   readonly #begun: Map<string, Promise<void>> = new Map()
   readonly #reads: WeakMap<Recording, ReadCall> = new WeakMap()
+  /** Ends the work of each running chain, and returns what it cost. */
+  readonly #works: Map<Recording, () => number> = new Map()
   /** Recordings of running modules, by identifier. A module may have several contexts, one after another. */
   readonly #recordings: Map<string, Recording> = new Map()
   readonly #recordingOf: WeakMap<ChainContext, Recording> = new WeakMap()
@@ -68,6 +72,8 @@ export class LoaderCache {
     this.#builds -= 1
     if (this.#builds > 0) return
     this.#recordings.clear()
+    // A chain that failed has no result, so `keep` was not called.
+    for (const recording of this.#works.keys()) this.#endWork(recording)
     const begun = [...this.#begun.keys()]
     this.#begun.clear()
     for (const name of begun) await this.#chains.get(name)?.end(isWatching)
@@ -88,6 +94,18 @@ export class LoaderCache {
     if (module !== undefined) this.#recordings.set(module, recording)
     this.#recordingOf.set(context, recording)
     recording.install(context)
+  }
+
+  /** Records what the loaders of a context read, for a tool that calls them outside of the chain around them; `first` is the caching one. */
+  surround(context: ChainContext, first: string): void {
+    const recording = this.#recordingOf.get(context)
+    if (recording === undefined) return
+    const run: Run = (work) => {
+      const reads = this.#reads.get(recording)
+      return reads === undefined ? work() : reads.run(work)
+    }
+    const areSurrounded = context.loaders.every((loader) => loader.path === first || surroundLoader(loader, run))
+    if (!areSurrounded) recording.refuse('has loaders whose reads cannot be recorded')
   }
 
   /** Whether the calls of this context are recorded. */
@@ -124,9 +142,13 @@ export class LoaderCache {
     }
   }
 
-  /** Runs the chain after the current loader, and records what its loaders read until `keep`. */
+  /** Runs the chain after the current loader, and records what its loaders read and cost until `keep`. */
   runChain(context: ChainContext, chain: () => void): void {
     const recording = this.#recordingOf.get(context)
+    if (recording !== undefined) {
+      this.#endWork(recording)
+      this.#works.set(recording, startWork())
+    }
     const reads = this.#chains.get(nameOf(context))?.reads.call(context.resourcePath)
     if (recording === undefined || reads === undefined) return chain()
     this.#reads.set(recording, reads)
@@ -136,6 +158,7 @@ export class LoaderCache {
   /** Stores the result of the chain after the current loader. */
   async keep(context: ChainContext, { content, map, meta }: Result): Promise<void> {
     const recording = this.#recordingOf.get(context)
+    const workMs = recording === undefined ? 0 : this.#endWork(recording)
     const calls = this.#chains.get(nameOf(context))
     if (calls?.isOpen !== true || recording === undefined || this.#reasonAgainst(context) !== undefined) return
     const startMs = startOf(context)
@@ -149,11 +172,19 @@ export class LoaderCache {
         const entry: Entry = { ...result, dependencies, calls: recording.calls }
         const built = entry.calls.flatMap((call) => (call.method === 'addBuildDependency' ? [call.path] : []))
         const watched = [...watchedBy(dependencies, startMs), ...built]
-        return { entry, watched }
+        return { entry, watched, workMs }
       },
       shape: entryShape(context.loaders.length),
       replay: () => result,
     })
+    this.#reads.delete(recording)
+  }
+
+  /** Ends the work of a chain and returns its cost; 0 if none runs. */
+  #endWork(recording: Recording): number {
+    const end = this.#works.get(recording)
+    this.#works.delete(recording)
+    return end?.() ?? 0
   }
 
   /** The calls of a chain, once they have begun; undefined outside of builds. */

@@ -7,6 +7,12 @@ export interface ChainLoader {
   readonly options?: unknown
 }
 
+/** A logger of webpack or Rspack. */
+export interface Logger {
+  warn(text: string): void
+  info(text: string): void
+}
+
 /** The context that the loaders of a module share. */
 export interface ChainContext {
   readonly resource: string
@@ -20,7 +26,7 @@ export interface ChainContext {
   loaderIndex: number
   /** An object of this loader, the same in pitch and normal. */
   readonly data: unknown
-  getLogger(name: string): { warn(text: string): void; info(text: string): void }
+  getLogger(name: string): Logger
   addDependency(path: string): void
   addContextDependency(path: string): void
   addMissingDependency(path: string): void

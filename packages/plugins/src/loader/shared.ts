@@ -5,7 +5,9 @@
 import { FIELDS, type CachedOptions } from '../build/options.ts'
 import { checkOptions } from '../build/validate.ts'
 import { LoaderCache } from './cache.ts'
-import type { ChainContext, LoaderContext } from './context.ts'
+import type { ChainContext, LoaderContext, Logger } from './context.ts'
+
+const NAME = '@varve/plugins/loader'
 
 /** Time without new results before they are committed, in milliseconds. */
 const QUIET_MS = 200
@@ -38,9 +40,19 @@ export function noteActivity(cache: LoaderCache): void {
   }
 }
 
+/** A logger whose lines are printed at once: the stats of a build do not have its report, which comes after them. */
+function loggerOf(context: LoaderContext): Logger {
+  const compiler: unknown = Reflect.get(context, '_compiler')
+  return hasLogger(compiler) ? compiler.getInfrastructureLogger(NAME) : context.getLogger(NAME)
+}
+
+function hasLogger(compiler: unknown): compiler is { getInfrastructureLogger(name: string): Logger } {
+  return typeof compiler === 'object' && compiler !== null && typeof Reflect.get(compiler, 'getInfrastructureLogger') === 'function'
+}
+
 function makeAlone(id: string, options: CachedOptions, context: LoaderContext): LoaderCache {
-  checkOptions("loader '@varve/plugins/loader'", options, FIELDS)
-  const logger = context.getLogger('varve')
+  checkOptions(`loader '${NAME}'`, options, FIELDS)
+  const logger = loggerOf(context)
   const cache = new LoaderCache(options)
   cache.begin({ tool: 'loader', root: context.rootContext, inputs: {}, warn: (text) => logger.warn(text), info: (text) => logger.info(text) })
   if (alone.size === 0) process.once('beforeExit', () => alone.forEach((one) => void one.cache.end(false)))

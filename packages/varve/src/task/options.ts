@@ -114,6 +114,11 @@ export interface TaskContext {
   addInput(name: string, value: unknown): void
   /** Adds an environment variable and returns its value. */
   addEnv(name: string): string | undefined
+  /**
+   * Adds milliseconds that the result cost besides this run, such as work between two calls of a tool that `startWork` measured. They
+   * count as saved in each hit. Throws INVALID_ARGUMENT for anything but a number from 0.
+   */
+  addWorkMs(ms: number): void
   /** Returns the result from this run without storing it. */
   skipStore(): void
 }

@@ -1,5 +1,7 @@
 /** The context of running work: collects the dependencies of its result. */
+import { describe } from '../checks/validate.ts'
 import { VarveError } from '../errors.ts'
+import { isAmount } from '../history/counts.ts'
 import { variable } from '../host/permission.ts'
 import { digestOf, digestOfFile } from '../inputs/digest.ts'
 import type { RecordedFile } from '../inputs/files.ts'
@@ -45,6 +47,7 @@ export class Recording implements TaskContext {
   readonly #files: Map<string, Seen> = new Map()
   readonly #added: Map<string, string> = new Map()
   readonly #env: Map<string, string> = new Map()
+  #workMs = 0
   #isSkipped = false
   #isOver = false
 
@@ -84,6 +87,17 @@ export class Recording implements TaskContext {
     this.#checkRunning('addEnv')
     this.#env.set(name, this.#digestOf(name))
     return variable(name)
+  }
+
+  addWorkMs(ms: number): void {
+    this.#checkRunning('addWorkMs')
+    if (!isAmount(ms)) throw new VarveError('INVALID_ARGUMENT', `ctx.addWorkMs() takes milliseconds, a number from 0, not ${describe(ms)}`)
+    this.#workMs += ms
+  }
+
+  /** Milliseconds that were added. */
+  get workMs(): number {
+    return this.#workMs
   }
 
   skipStore(): void {

@@ -211,7 +211,7 @@ export class Task<V> {
     try {
       const isStorable = outcome.kind === 'storable' && scope?.reason === undefined
       const reads = isStorable ? scope?.generation : undefined
-      const made = { reads, timeMs: Date.now(), workMs, why }
+      const made = { reads, timeMs: Date.now(), workMs: workMs + recording.workMs, why }
       const isStored = isStorable && shelf.put(asked.key, { inputs: asked.inputs, ...outcome.recorded, ...made }, value)
       if (!isStored) this.#counters.notStored++
     } catch (error) {

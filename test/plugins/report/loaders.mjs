@@ -1,0 +1,29 @@
+/** A build of the working directory with the caching loader: `node loaders.mjs rspack|loader <options>`. Prints what the tool logs. */
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { VarveRspackPlugin } from '@varve/plugins/rspack'
+import { rspack } from '@rspack/core'
+import webpack from 'webpack'
+
+const folder = process.cwd()
+const [tool, json = '{}'] = process.argv.slice(2)
+const options = { ...JSON.parse(json), dir: 'cache' }
+const loader = fileURLToPath(import.meta.resolve('@varve/plugins/loader'))
+const config = {
+  mode: 'development',
+  context: folder,
+  entry: './main.js',
+  output: { path: join(folder, 'dist') },
+  cache: false,
+  infrastructureLogging: { level: 'info', stream: process.stdout },
+}
+/** @param {unknown} first */
+const rules = (first) => ({ rules: [{ test: /\.js$/, use: [first, join(folder, 'loader.cjs')] }] })
+
+const compiler = tool === 'rspack'
+  ? rspack({ ...config, module: rules(loader), plugins: [new VarveRspackPlugin(options)] })
+  : webpack({ ...config, module: rules({ loader, options }) })
+compiler.run((error) => {
+  if (error) throw error
+  compiler.close(() => undefined)
+})
