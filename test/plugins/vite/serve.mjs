@@ -16,6 +16,7 @@ const server = await createServer({
   logLevel: 'silent',
   server: { port: 0, host: '127.0.0.1', fs: { strict: false }, watch: { interval: 20 } },
   optimizeDeps: { noDiscovery: true },
+  environments: { edge: { consumer: 'server' } },
   plugins: [{ name: 'listen', configureServer: listen, watchChange: () => void (changes += 1) }],
 })
 await server.listen()
@@ -41,7 +42,7 @@ const mapText = (map) => JSON.stringify(Object.entries(map).sort(([one], [other]
 const withMap = (text) =>
   text.replace(/sourceMappingURL=data:application\/json;base64,(\S+)/, (_, map) => mapText(JSON.parse(Buffer.from(map, 'base64').toString())))
 
-/** All modules of the project as the browser gets them, and as server-side code. */
+/** All modules of the project as the browser gets them, and as code of the other environments. */
 async function crawl() {
   const address = server.httpServer?.address()
   const port = typeof address === 'object' ? address?.port : 0
@@ -53,12 +54,15 @@ async function crawl() {
     const response = await fetch(`http://127.0.0.1:${port}${url}`, { headers: { accept: '*/*' } })
     const text = await response.text()
     found[url] = `${response.status} ${withoutTimes(withMap(text))}`
-    const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\/src\/[^"]+)"/g)]
+    const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\/(?:src|node_modules\/widget)\/[^"]+)"/g)]
     waiting.push(...imports.map(([, next = '']) => next.replace(/([?&])t=\d+(?:&|$)/, '$1').replace(/[?&]$/, '')))
   }
-  for (const url of Object.keys(found)) {
-    const made = await server.environments.ssr.transformRequest(url).catch((error) => ({ code: String(error.message), map: null }))
-    found[`ssr ${url}`] = withoutTimes(`${made?.code} ${mapText(Object(made?.map))}`)
+  const urls = Object.keys(found)
+  for (const [name, environment] of Object.entries(server.environments).filter(([one]) => one !== 'client')) {
+    for (const url of urls) {
+      const made = await environment.transformRequest(url).catch((error) => ({ code: String(error.message), map: null }))
+      found[`${name} ${url}`] = withoutTimes(`${made?.code} ${mapText(Object(made?.map))}`)
+    }
   }
   return found
 }

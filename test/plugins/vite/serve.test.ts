@@ -2,9 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { type Random, randomOf, runSeed } from '../../random.ts'
 import { slow } from '../../slow.ts'
+import { commitAll, git } from '../../worktrees/repository.ts'
 import type { Stats } from '../stale/project.ts'
 import { ServedProject } from './served.ts'
-import { PROJECTS } from './served-projects.ts'
+import { INSTALLED, installed, PROJECTS } from './served-projects.ts'
 
 const EDITS = 50
 const EDITS_PER_LIFE = 10
@@ -47,6 +48,62 @@ describe('varve, in the development server of Vite', () => {
     await project.start()
     await project.compare('the second start with the other config')
     expect(hitsOf(await project.close())).toBeGreaterThan(5)
+  })
+
+  it('each environment, also an own one, has results of its own, which the next server takes from the cache', async () => {
+    const project = await started(INSTALLED)
+    const [cold] = await project.close()
+    await project.start()
+    expect(await project.compare('the second start')).toBeGreaterThan(18)
+    const [warm] = await project.close()
+    // Six parts, the entry and the package, in the environments client, ssr and edge.
+    expect([cold?.hits, cold?.misses, warm?.hits, warm?.misses]).toEqual([0, 24, 24, 0])
+  }, 240_000)
+
+  it('another version of an installed plugin and of a package is served after a restart, and the old one until then', slow, async () => {
+    const project = await started(INSTALLED)
+    await project.change(() => project.write(installed('2.0.0')))
+    await project.compare('the update')
+    await project.edit('an edit', { 'src/part0.js': 'export default [2, 0]\n' })
+    await project.compare('an edit after the update')
+    await project.restart()
+    await project.compare('a restart within the process')
+    expect(hitsOf(await project.close())).toBe(0)
+    await project.start()
+    await project.compare('the start with the new version')
+    expect(hitsOf(await project.close())).toBe(0)
+    project.write(installed('1.0.0'))
+    await project.start()
+    await project.compare('the start with the old version again')
+    expect(hitsOf(await project.close())).toBeGreaterThan(10)
+  })
+
+  it('another branch is served as without a cache, while servers run and after they start again', slow, async () => {
+    const project = await started({ ...PROJECTS.MDX, '.gitignore': 'node_modules\n' })
+    const switchTo = (branch: string): void => git(project.folder, 'checkout', '--quiet', branch)
+    git(project.folder, 'init')
+    commitAll(project.folder)
+    git(project.folder, 'checkout', '-b', 'other')
+    project.write({ 'src/part0.mdx': '# Another branch\n', 'src/part1.mdx': '# One more\n', 'banner.mjs': "export const banner = 'two'\n" })
+    commitAll(project.folder)
+    switchTo('main')
+    await project.close()
+    let hits = 0
+    for (let turn = 0; turn < 2; turn++) {
+      await project.start()
+      for (const branch of ['other', 'main']) {
+        await project.compare(`the start, turn ${turn}`)
+        await project.change(() => switchTo(branch))
+        await project.compare(`the switch to ${branch}, turn ${turn}`)
+      }
+      hits += hitsOf(await project.close())
+      switchTo('other')
+      await project.start()
+      await project.compare(`the start on the other branch, turn ${turn}`)
+      hits += hitsOf(await project.close())
+      switchTo('main')
+    }
+    expect(hits).toBeGreaterThan(20)
   })
 
   const longer = { ...slow, timeout: 900_000 }

@@ -53,6 +53,30 @@ function project(extension: string, part: Part, viteConfig: string): Readonly<Re
   }
 }
 
+/** A package whose plugin names the environment, and a package for the browser; both say which version they are. */
+export function installed(version: string): Readonly<Record<string, string>> {
+  const manifest = (name: string): string => JSON.stringify({ name, version, type: 'module', exports: './index.js' })
+  const transform = "(code, id) { if (/part/.test(id)) return { code: `${code}\\n// ${version} in ${this.environment.name}`, map: null } }"
+  return {
+    'node_modules/marker/package.json': manifest('marker'),
+    'node_modules/marker/index.js': `const version = '${version}'\nexport const marker = () => ({ name: 'marker', transform${transform} })\n`,
+    'node_modules/widget/package.json': manifest('widget'),
+    'node_modules/widget/index.js': `export const widget = '${version}'\n`,
+    'node_modules/.package-lock.json': JSON.stringify({
+      lockfileVersion: 3,
+      packages: { 'node_modules/marker': { version }, 'node_modules/widget': { version } },
+    }),
+  }
+}
+
+const plain: Part = (number) => `import { widget } from 'widget'\nexport default [widget, ${number}]\n`
+
+/** A project whose plugin is an installed package, of the version that `installed` writes. */
+export const INSTALLED: Readonly<Record<string, string>> = {
+  ...project('js', plain, config("import { marker } from 'marker'", 'marker()', 'marker')),
+  ...installed('1.0.0'),
+}
+
 const BABEL = `{
   ...babel({
     babelHelpers: 'bundled',

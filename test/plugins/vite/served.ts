@@ -96,6 +96,13 @@ export class ServedProject {
     deepEqual(unique(cached), unique(plain), `updates after ${about}`)
   }
 
+  /** Changes any number of files while the servers run. What they send depends on the order in which they see the changes. */
+  async change(work: () => void): Promise<void> {
+    work()
+    await this.#both('settle', 1)
+    await this.idle()
+  }
+
   /** Changes files while no server runs. */
   write(files: Readonly<Record<string, string>>): void {
     for (const [path, text] of Object.entries(files)) this.#put(path, text)
