@@ -7,7 +7,8 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { classText, Dice, functionText } from '../webpack/text.mjs'
 
-const FEATURE_SIZE = 20
+/** Modules of a feature. */
+export const FEATURE_SIZE = 20
 /** The entry of a build, relative to the directory. */
 export const ENTRY = 'src/main.js'
 
