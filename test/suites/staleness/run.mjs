@@ -1,5 +1,5 @@
 // @ts-check
-// Runs a scenario: after each step one build without a cache, one with Varve and, for webpack, one with webpack's own
+// Runs a scenario: after each step one build without a cache, one with Varve and, for webpack and Vitest, one with the tool's own
 // cache, each in a separate process, and compares what they came to.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -9,15 +9,18 @@ import { AGAIN, stepsOf } from './scenario.mjs'
 
 /** @typedef {import('./scenario.mjs').Scenario} Scenario */
 /** @typedef {import('./build/outcome.mjs').Outcome} Outcome */
-/** @typedef {'none' | 'webpack' | 'varve'} Cache */
+/** @typedef {'none' | 'own' | 'varve'} Cache */
 
 /**
  * @typedef {object} StepResult
  * @property {string} step
  * @property {string | undefined} difference how the build with Varve differs from one without a cache
- * @property {string | undefined} ownDifference how that with webpack's own cache differs; undefined too if it was not built
+ * @property {string | undefined} ownDifference how that with the tool's own cache differs; undefined too if it was not built
  * @property {string | undefined} limit why the difference is known
  */
+
+/** Tools with a cache of their own. */
+const WITH_OWN = ['webpack', 'vitest']
 
 /** A build that takes longer hangs. */
 const BUILD_MS_MAX = 240_000
@@ -27,20 +30,20 @@ export const PROJECTS = join(import.meta.dirname, 'target')
 
 /**
  * @param {Scenario} scenario
- * @param {{ isOwnIncluded: boolean }} options whether webpack's own cache builds as well
+ * @param {{ isOwnIncluded: boolean }} options whether the tool's own cache builds as well
  * @returns {Promise<StepResult[]>}
  */
 export async function runScenario(scenario, { isOwnIncluded }) {
   const { name, tool = 'webpack', files, limits = {} } = scenario
   const project = new Project(join(PROJECTS, name.replace(/\W+/g, '-')), files)
-  const hasOwn = isOwnIncluded && tool === 'webpack'
+  const hasOwn = isOwnIncluded && WITH_OWN.includes(tool)
   /** @type {StepResult[]} */
   const results = []
   for (const [step, changes] of stepsOf(scenario)) {
     for (const change of changes) project.apply(change)
     const expected = await build(project, scenario, 'none')
     const built = await build(project, scenario, 'varve')
-    const own = hasOwn ? await build(project, scenario, 'webpack') : undefined
+    const own = hasOwn ? await build(project, scenario, 'own') : undefined
     const idle = step === AGAIN && built.hits === 0 && limits[AGAIN] === undefined ? 'the cache answered nothing' : undefined
     const difference = differenceOf(expected, built) ?? idle
     results.push({ step, difference, ownDifference: own && differenceOf(expected, own), limit: limits[step] })
@@ -67,8 +70,10 @@ export function differenceOf(expected, built) {
  * @returns {Promise<Outcome>}
  */
 function build(project, { tool = 'webpack', folder = '.', config = 'webpack.config.cjs' }, cache) {
-  const program = tool === 'webpack' ? ['webpack.mjs', config] : ['bundler.mjs', tool]
-  const args = [join(import.meta.dirname, 'build', program[0] ?? ''), program[1] ?? '', cache]
+  /** @type {Readonly<Record<string, readonly string[]>>} */
+  const programs = { webpack: ['webpack.mjs', config], 'vite-serve': ['vite-serve.mjs'], vitest: ['vitest.mjs'] }
+  const [program = '', ...given] = programs[tool] ?? ['bundler.mjs', tool]
+  const args = [join(import.meta.dirname, 'build', program), ...given, cache]
   const child = spawn(process.execPath, args, {
     cwd: join(project.folder, folder),
     env: { ...process.env, NODE_ENV: undefined, ...project.env },

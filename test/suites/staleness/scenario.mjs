@@ -13,7 +13,7 @@
  *   | readonly ['env', name: string, value?: string]} Change
  */
 
-/** @typedef {'webpack' | 'vite' | 'rollup' | 'rolldown' | 'esbuild' | 'rspack'} Tool */
+/** @typedef {'webpack' | 'vite' | 'vite-serve' | 'vitest' | 'rollup' | 'rolldown' | 'esbuild' | 'rspack'} Tool */
 
 /**
  * @typedef {object} Scenario

@@ -12,6 +12,15 @@ import { OPTIONS } from './scenarios/webpack/options.mjs'
 import { PACKAGES } from './scenarios/webpack/packages.mjs'
 import { SOURCES } from './scenarios/webpack/sources.mjs'
 
+const VITE_ALL = [...VITE, ...VITE_CONFIGS, ...VITE_PLUGINS]
+
+/**
+ * The scenarios of Vite with another tool that uses its plugins.
+ * @param {string} tool
+ * @param {string} named
+ */
+const inTool = (tool, named) => VITE_ALL.map((scenario) => ({ ...scenario, tool, name: scenario.name.replace(/^Vite/, named) }))
+
 /** @type {readonly import('./scenario.mjs').Scenario[]} */
 export const SCENARIOS = [
   ...CONFIGS,
@@ -20,9 +29,9 @@ export const SCENARIOS = [
   ...LOADERS,
   ...COMPILERS,
   ...OPTIONS,
-  ...VITE,
-  ...VITE_CONFIGS,
-  ...VITE_PLUGINS,
+  ...VITE_ALL,
+  ...inTool('vite-serve', 'Vite dev server'),
+  ...inTool('vitest', 'Vitest'),
   ...ROLLUP,
   ...RSPACK,
 ]

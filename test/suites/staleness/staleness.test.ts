@@ -12,6 +12,8 @@ const SHORT = [
   'esbuild: watched files and build options',
   'Rspack: a loader and its options',
   'Vite: options, functions and imports of the config',
+  'Vite dev server: options, functions and imports of the config',
+  'Vitest: options, functions and imports of the config',
 ]
 
 /** A scenario builds some ten times, each in a separate process. */

@@ -1,5 +1,5 @@
 // @ts-check
-// `webpack.mjs <config> <none | webpack | varve>`: builds the project in the current folder once. Its config does not know
+// `webpack.mjs <config> <none | own | varve>`: builds the project in the current folder once. Its config does not know
 // of caches; what it has under `cache` are options that both caches share.
 import { mkdirSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -19,7 +19,7 @@ function withCache({ cache: shared, ...config }) {
   const quiet = { ...config, infrastructureLogging: { level: 'warn', ...config.infrastructureLogging } }
   const options = { buildDependencies: { config: [file] }, ...shared }
   if (cache === 'none') return { ...quiet, cache: false }
-  if (cache === 'webpack') return { ...quiet, cache: { type: 'filesystem', cacheDirectory: resolve('cache-of-webpack'), ...options } }
+  if (cache === 'own') return { ...quiet, cache: { type: 'filesystem', cacheDirectory: resolve('cache-of-webpack'), ...options } }
   const plugin = new VarveWebpackPlugin({ dir: resolve('cache-of-varve'), ...options })
   plugins.push(plugin)
   return { ...quiet, cache: { type: 'memory' }, plugins: [...(config.plugins ?? []), plugin] }
