@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { AwsV4Signer } from 'aws4fetch'
-import { type BlobStore, remoteFromEnvironment, s3, type S3Credentials } from '@varve/remote'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type BlobStore, remoteDoctor, remoteFromEnvironment, s3, type S3Credentials } from '@varve/remote'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { makeFolder } from '../folders.ts'
 import { KEYS, Machine, namesOf } from './machines.ts'
 import { CREDENTIALS, type Started, startS3, VERSITYGW } from './servers.ts'
@@ -59,6 +59,24 @@ describe.skipIf(startS3 === undefined)('S3 (versitygw)', () => {
       expect([await namesOf(owned), (await owned.get('v1/trusted/main/head'))?.bytes]).toEqual([before, head?.bytes])
     },
   )
+
+  it('a machine whose clock is an hour behind is refused, and the doctor names the clock', async () => {
+    const owned = s3({ bucket: 'bucket', prefix: 'clock', endpoint, credentials: CREDENTIALS })
+    await (await new Machine(owned).put({ a: '1' })).push()
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
+    try {
+      const machine = new Machine(owned)
+      await expect(machine.pullPaths()).rejects.toMatchObject({ code: 'REMOTE_DENIED', message: expect.stringContaining('RequestTimeTooSkewed') })
+      const { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY } = CREDENTIALS
+      const env = { VARVE_REMOTE: started?.address, VARVE_TRUSTED_KEYS: KEYS.publicKey, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY }
+      const { ok, findings } = await remoteDoctor(env, { dir: join(makeFolder(), 'layers') })
+      const [found, advice] = [expect.stringMatching(/^3\d{3} s ahead of/), expect.stringContaining('set the clock')]
+      const clock = { what: 'clock of the server', found, advice }
+      expect([ok, findings]).toEqual([false, expect.arrayContaining([clock])])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
 
   it('the environment of a pull request from a fork, whose secrets are empty, reads a public bucket; writing needs credentials', async () => {
     const owned = s3({ bucket: 'bucket', prefix: 'team', endpoint, credentials: CREDENTIALS })

@@ -7,14 +7,13 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { directory, generateKeys } from '@varve/remote'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { type EngineName, ENGINES } from '../engines.ts'
 import { makeFolder } from '../folders.ts'
 import { buildWith, makeApplication, MODULES } from '../plugins/scenarios.ts'
 import { build as buildWebpack } from '../plugins/webpack/runner.ts'
 import { slow } from '../slow.ts'
-import { type Answer, blobsOf, HANGS, HttpServer } from './http.ts'
+import { type Answer, blobsOf, cutBodies, HANGS, HttpServer } from './http.ts'
 import { KEYS, namesOf } from './machines.ts'
-
-type EngineName = 'native' | 'wasm'
 
 /** A build: its output, how many modules came from a cache, and what was reported. */
 interface Built {
@@ -109,18 +108,26 @@ describe.each(Object.entries(TOOLS))('%s', (_, build) => {
     'is down': { waitMs: 1000, why: 'ECONNREFUSED' },
     'never answers': { answer: HANGS, waitMs: 2000, why: 'not done within 2000 ms' },
     'answers 500': { answer: (__, response) => void response.writeHead(500).end(), waitMs: 1000, why: 'status 500' },
+    'asks to repeat after an hour': {
+      answer: (__, response) => void response.writeHead(429, { 'retry-after': '3600' }).end(), waitMs: 1000, why: 'status 429',
+    },
+    'refuses expired credentials': {
+      answer: (__, response) => void response.writeHead(403).end('<Error><Code>ExpiredToken</Code></Error>'), waitMs: 1000, why: 'ExpiredToken',
+    },
+    'cuts each body in the middle': { answer: cutBodies(directory(store)), waitMs: 2000, why: 'UND_ERR_SOCKET|ECONNRESET|the connection failed' },
     'sends 1 KB/s': { answer: blobsOf(directory(store), 1000), waitMs: 10_000, why: 'no complete answer within' },
     'has a manifest of another key': { answer: blobsOf(directory(store)), waitMs: 1000, why: 'is not trusted here' },
   }
 
-  it.each(Object.entries(FAULTS))('a remote that %s: the same output, in time, with one warning', slow, async (name, { answer, waitMs, why }) => {
+  const cases = Object.entries(FAULTS).flatMap(([name, fault]) => ENGINES.map((engine) => [name, engine, fault] as const))
+  it.each(cases)('a remote that %s: the same output, in time, with one warning (%s)', slow, async (name, engine, { answer, waitMs, why }) => {
     makeFresh(folder)
     const server = await new HttpServer().start()
     if (answer === undefined) server.stop()
     else server.answer = answer
     setRemote(server.url)
     if (name.startsWith('has a manifest')) vi.stubEnv('VARVE_TRUSTED_KEYS', generateKeys().publicKey)
-    const built = await build(folder)
+    const built = await build(folder, engine)
     if (answer !== undefined) server.stop()
     expect([built.output, built.hits]).toEqual([plain?.output, 0])
     // On a busy machine, an answer may take longer than it is waited for, and any build several times as long as another.

@@ -11,6 +11,8 @@
  *      versions are removed, or another writer has replaced the blob already. Either way the outcome is `'conflict'`, and the
  *      caller reads the blob again.
  *   4. It removes versions that two newer ones have replaced.
+ *
+ * A writer that is killed leaves its temporary file. The first `delete`, which garbage collection calls, removes those that are a day old.
  */
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -24,6 +26,9 @@ import {
 
 const TEMPORARY = '.temporary'
 
+/** No write takes this long. */
+const TEMPORARY_MS = 86_400_000
+
 /** A store in a directory, which the first write creates. The file system needs hard links. */
 export function directory(path: string): BlobStore {
   if (typeof path !== 'string' || path === '') throw invalidOption('path of directory()', "a directory, for example '/mnt/team/varve'")
@@ -34,6 +39,7 @@ class DirectoryStore implements BlobStore {
   readonly label: string
   readonly capabilities = { range: true, createOnly: true, compareAndSwap: true, list: true, delete: true, bytesMax: 2 ** 31 }
   readonly #root: string
+  #isTidied = false
 
   constructor(root: string) {
     this.#root = root
@@ -112,6 +118,16 @@ class DirectoryStore implements BlobStore {
     for (const path of names.map((name) => this.#pathOf(name))) {
       await rm(path, { force: true })
       await rm(`${path}@`, { recursive: true, force: true })
+    }
+    if (!this.#isTidied) await this.#removeTemporary()
+  }
+
+  async #removeTemporary(): Promise<void> {
+    this.#isTidied = true
+    const folder = join(this.#root, TEMPORARY)
+    for (const name of (await absentAsUndefined(readdir(folder))) ?? []) {
+      const stats = await absentAsUndefined(stat(join(folder, name)))
+      if (stats !== undefined && Date.now() - stats.mtimeMs > TEMPORARY_MS) await rm(join(folder, name), { force: true })
     }
   }
 
