@@ -4,6 +4,7 @@
  */
 import { type Cache, type CacheOptions, openCache, VarveError } from 'varve'
 import { isAnything, type Shape } from '../build/shape.ts'
+import { closeBeforeExit, isClosed } from './before-exit.ts'
 import { MemoryNamespace } from './memory.ts'
 import { OpenNamespace } from './open-namespace.ts'
 import type { AdapterOptions } from './options.ts'
@@ -54,6 +55,7 @@ export class LazyNamespace {
     const opening = this.#opening
     this.#opening = undefined
     const space = await opening?.catch(() => undefined)
+    isClosed(this)
     await space?.close()
   }
 
@@ -62,6 +64,7 @@ export class LazyNamespace {
     const warn = (warning: VarveError): void => this.#warn(warning)
     const wanted = { ...others, name, readOnly, onWarning: warn }
     const cache = await openUsable(wanted, warn)
+    if (cache?.status().remote !== undefined) closeBeforeExit(this)
     const space = cache?.namespace(this.#tool, { version: `${LAYOUT} ${version}` }) ?? new MemoryNamespace()
     return new OpenNamespace({ cache, space, isWritable: cache !== undefined && !readOnly, dataKind: this.#dataKind, shape: this.#shape, warn })
   }
