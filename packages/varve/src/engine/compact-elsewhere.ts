@@ -8,35 +8,16 @@
 import type * as workers from 'node:worker_threads'
 import { program } from '../../generated/compact_worker.js'
 import { builtin } from '../host/builtin.ts'
-import type { CompactReport, Damage, EngineControl, EngineOptions } from './engine.ts'
+import { type Compacted, type CompactNews, type CompactOrder, RUNS, STOP } from './compact-order.ts'
+import type { EngineControl, EngineOptions } from './engine.ts'
 import { EngineFailure } from './answer.ts'
 import { folderBytes } from './host-node.ts'
 
 /** Starting a worker takes longer than compacting a smaller directory. */
 const WORKER_BYTES = 8 * 1024 * 1024
 
-/** The order for the worker. */
-export interface CompactOrder {
-  readonly directory: string
-  readonly full: boolean
-  readonly options: Omit<EngineOptions, 'secret'>
-  /** The engine, compiled by the thread that gives the order. */
-  readonly module: WebAssembly.Module
-  /** Anything but 0 stops it. */
-  readonly stop: Int32Array<SharedArrayBuffer>
-}
-
-/** The outcome of a compaction, and the damage that it detected. */
-export interface Compacted {
-  readonly report: CompactReport
-  readonly damage: readonly Damage[]
-}
-
-/** Messages of the worker: progress, and finally the outcome. */
-export type CompactNews =
-  | { readonly done: number; readonly total: number }
-  | Compacted
-  | { readonly code: string; readonly message: string }
+/** Interval between two reads of the progress, milliseconds. */
+const PROGRESS_MS = 50
 
 /**
  * Compacts the cache in `directory`, whose files are in `folder`, in a worker; undefined if this thread is quicker. The
@@ -52,27 +33,35 @@ export function compactInWorker(
   const threads = builtin('node:worker_threads')
   if (files === undefined || threads === undefined || folderBytes(files, folder) < WORKER_BYTES) return undefined
   const { signal, onProgress } = control
-  const order: CompactOrder = { directory, full, options, module, stop: new Int32Array(new SharedArrayBuffer(4)) }
+  const flags = new Int32Array(new SharedArrayBuffer(8))
+  const progress = new Float64Array(new SharedArrayBuffer(16))
+  const order: CompactOrder = { directory, full, options, module, flags, progress }
   const worker = startWorker(threads, order)
   if (worker === undefined) return undefined
-  const stop = (): void => void Atomics.store(order.stop, 0, 1)
+  const stop = (): void => void Atomics.store(flags, STOP, 1)
   signal?.addEventListener('abort', stop, { once: true })
   worker.postMessage(secret)
-  let isRunning = false
+  const look = (): void => {
+    const [done = 0, total = 0] = progress
+    if (total > 0) onProgress?.(done, total)
+  }
+  const timer = onProgress === undefined ? undefined : setInterval(look, PROGRESS_MS)
   const outcome = new Promise<Compacted | undefined>((resolve, reject) => {
     worker.on('message', (news: CompactNews) => {
-      isRunning = true
+      look()
       if ('report' in news) resolve(news)
-      else if ('code' in news) reject(new EngineFailure(news.code, news.message))
-      else onProgress?.(news.done, news.total)
+      else reject(new EngineFailure(news.code, news.message))
     })
     worker.on('error', (error) => {
-      if (isRunning) reject(new EngineFailure('INTERNAL', `compaction failed: ${error.message}`, { cause: error }))
+      if (Atomics.load(flags, RUNS) !== 0) reject(new EngineFailure('INTERNAL', `compaction failed: ${error.message}`, { cause: error }))
       else resolve(undefined)
     })
     worker.on('exit', () => reject(new EngineFailure('INTERNAL', 'the compaction worker ended early; committed entries are kept')))
   })
-  return outcome.finally(() => signal?.removeEventListener('abort', stop))
+  return outcome.finally(() => {
+    clearInterval(timer)
+    signal?.removeEventListener('abort', stop)
+  })
 }
 
 /** Undefined if the host refuses workers, as Node.js does with `--permission`. */

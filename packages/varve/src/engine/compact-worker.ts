@@ -5,7 +5,7 @@
 import type { Host } from '../../generated/varve_wasm.js'
 import { toVarveError } from '../errors.ts'
 import { builtin } from '../host/builtin.ts'
-import type { CompactNews, CompactOrder } from './compact-elsewhere.ts'
+import { type CompactNews, type CompactOrder, RUNS, STOP } from './compact-order.ts'
 import { nodeHost } from './host-node.ts'
 import { wasmEngine } from './wasm.ts'
 
@@ -20,11 +20,16 @@ async function compact(fs: NonNullable<typeof files>, { parentPort, workerData }
     // The secret arrives as a message, because every module of the worker could read `workerData`.
     const secret = await new Promise<Uint8Array | undefined>((resolve) => parentPort?.once('message', resolve))
     /** A signal that reads the shared flag. */
-    const signal = Object.defineProperty(new AbortController().signal, 'aborted', { get: () => Atomics.load(order.stop, 0) !== 0 })
+    const signal = Object.defineProperty(new AbortController().signal, 'aborted', { get: () => Atomics.load(order.flags, STOP) !== 0 })
+    Atomics.store(order.flags, RUNS, 1)
+    const onProgress = (done: number, total: number): void => {
+      order.progress[1] = total // first, because the reader takes it last: it never sees more done than in all
+      order.progress[0] = done
+    }
     const hostOf = (directory: string, name: string): Host => nodeHost(fs, `${directory}/${name}`)
     const engine = await wasmEngine((directory, name) => ({ host: hostOf(directory, name) }), hostOf)
     const store = await engine.open(order.directory, { ...order.options, secret })
-    const report = await store.compact(order.full, { signal, onProgress: (done, total) => send({ done, total }) })
+    const report = await store.compact(order.full, { signal, onProgress })
     send({ report, damage: await store.close() })
   } catch (error) {
     const { code, message } = toVarveError(error)

@@ -1,6 +1,6 @@
 /** Where the WebAssembly engine finds the files of a cache, and who compacts it. */
 import type { Host } from '../../generated/varve_wasm.js'
-import type { Compacted } from './compact-elsewhere.ts'
+import type { Compacted } from './compact-order.ts'
 import type { EngineControl, EngineOptions } from './engine.ts'
 
 /** Compacts the cache on another thread; undefined if this one is quicker. */
